@@ -1,0 +1,27 @@
+// A bundle: one read-only file with the best configs of one device and their cubins, which a runtime loads without
+// SQLite writes and without NVRTC. It also holds the generic kernels of every type pair and transposes, so that any
+// problem finds a rung. Layout and version in bundle.cpp; checked by a hash before anything in it is used.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "db/store.hpp"
+
+namespace tilesmith::db {
+
+struct Bundle {
+  DeviceIdentity device;
+  std::string arch;
+  std::string made_at;
+  std::vector<Evidence> bests;
+  std::vector<KernelBuild> builds;   ///< of the bests and of the generic rung
+};
+
+/// Written to a temporary file, then renamed. Throws StoreError.
+void save_bundle(const Bundle& bundle, const std::filesystem::path& path);
+/// Throws StoreError with the reason (not a bundle, newer version, truncated, hash differs).
+Bundle load_bundle(const std::filesystem::path& path);
+bool is_bundle(const std::filesystem::path& path);
+
+}  // namespace tilesmith::db

@@ -1,0 +1,112 @@
+// Evidence: what became of a candidate, with all that is needed to judge it later.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/config.hpp"
+#include "kernels/problem.hpp"
+
+namespace tilesmith::db {
+
+/// What became of a candidate. Only `ok` carries a timing.
+enum class Status {
+  ok,
+  illegal,         ///< a rule or the problem refuses the config
+  compile_failed,  ///< the compiler refused the source, or crashed on it
+  spilled,         ///< compiled, but its registers spill to local memory
+  launch_failed,   ///< the driver refused to load or launch it (resources)
+  timed_out,       ///< did not end within its time limit
+  device_fault,    ///< illegal access, illegal instruction, ...: the device context was lost
+  mismatch,        ///< ran, and gave wrong results
+};
+std::string_view name(Status status);
+std::optional<Status> parse_status(std::string_view text);
+
+/// The device that evidence holds for. Every field is part of its identity: evidence of another power mode or live SM
+/// count is never mixed in.
+struct DeviceIdentity {
+  std::string name;                   ///< as the driver reports it: "NVIDIA H200"
+  int sm = 0;                         ///< 10·major + minor
+  int sm_count = 0;                   ///< live multiprocessors
+  std::int64_t l2_bytes = 0;
+  int smem_per_sm_bytes = 0;
+  int bandwidth_class_gbps = 0;       ///< theoretical memory bandwidth, rounded to 2 digits; 0: unknown
+  std::string power_mode;             ///< nvpmodel's name on Jetson; empty elsewhere
+  friend bool operator==(const DeviceIdentity&, const DeviceIdentity&) = default;
+};
+/// Canonical text, used as key: "NVIDIA H200/sm_90/132SM/..."
+std::string text(const DeviceIdentity& device);
+
+/// What made the kernel and the measurement.
+struct Producer {
+  std::string template_hash;
+  std::string compiler_options;  ///< canonical, space-separated
+  std::string nvrtc_version;     ///< "13.0"
+  std::string driver_version;    ///< "580.159" or the CUDA version the driver reports; empty if none was involved
+  std::string measuring_policy;  ///< "cold-1": changes whenever what a time means changes
+  friend bool operator==(const Producer&, const Producer&) = default;
+};
+
+struct Timing {
+  double median_us = 0;
+  double spread = 0;           ///< half the interquartile range over the median
+  int samples = 0;
+  double clock_mhz = 0;        ///< SM clock while measuring; 0: unknown
+  double temperature_c = 0;    ///< 0: unknown
+  double power_w = 0;          ///< 0: unknown
+  double drift = 1;            ///< sentinel's time now over its time at the start; median_us is already divided by it
+};
+
+struct Outcome {
+  Status status = Status::illegal;
+  std::string message;             ///< one line; empty when ok
+  std::optional<Timing> timing;    ///< present exactly when ok
+};
+
+struct Evidence {
+  std::int64_t id = 0;  ///< assigned by the store
+  Problem problem;
+  Config config;
+  DeviceIdentity device;
+  Producer producer;
+  Outcome outcome;
+  std::string run;         ///< uuid of the tuning run
+  std::string origin;      ///< provenance: where it was measured (host name), kept through import and merge
+  std::string created_at;  ///< ISO 8601 UTC
+};
+
+/// How far an entry can be trusted by a given producer.
+enum class Trust {
+  valid,      ///< same template, compiler options, NVRTC, driver and policy
+  reverify,   ///< the driver or NVRTC changed: verify again, then use
+  retired,    ///< the template, the options or the measuring policy changed
+};
+Trust judge(const Producer& entry, const Producer& now);
+std::string_view name(Trust trust);
+
+/// A compiled kernel: one config for one type pair, transposes and architecture.
+struct KernelKey {
+  Config config;
+  TypePair type;
+  Transposes trans;
+  std::string arch;  ///< "sm_87"
+  std::string template_hash;
+  std::string compiler_options;
+  std::string nvrtc_version;
+};
+
+struct KernelBuild {
+  KernelKey key;
+  Status status = Status::compile_failed;  ///< ok, compile_failed or spilled
+  std::string message;                     ///< the compiler's first error line, or what spilled
+  int registers = 0;
+  int spill_bytes = 0;
+  int static_smem_bytes = 0;
+  std::vector<std::byte> cubin;            ///< empty unless ok or spilled
+};
+
+}  // namespace tilesmith::db

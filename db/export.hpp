@@ -1,0 +1,25 @@
+// Writes the best configs of a store for people and other programs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "db/store.hpp"
+
+namespace tilesmith::db {
+
+enum class ExportFormat { json, csv, markdown, header };
+std::optional<ExportFormat> parse_export_format(std::string_view text);
+
+/// The best of every (problem, device) that the filter lets through.
+///   json      {"tilesmith_export":1,"entries":[..]}: everything an entry rests on; import_file() reads it back
+///   csv       one line a best: device,type,trans,M,N,K,..,family,config,median_us,tflops,spread,..
+///   markdown  a table
+///   header    a C++17 header with a constexpr table and a lookup function, no dependency
+std::string export_best(const Store& store, const EvidenceFilter& filter, ExportFormat format);
+
+/// Writes a file whole: temporary file in the same folder, fsync, rename. Throws StoreError naming the path.
+void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace tilesmith::db

@@ -1,0 +1,23 @@
+// Brings evidence of other databases and files into a store, provenance kept. Nothing is overwritten.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "db/store.hpp"
+
+namespace tilesmith::db {
+
+struct MergeResult {
+  std::int64_t added = 0;      ///< evidence entries
+  std::int64_t known = 0;      ///< already there (same candidate, device, producer, run and time)
+  std::int64_t builds_added = 0;
+};
+
+/// Everything of `from` (devices, problems, configs, builds, proofs, evidence, runs) that `into` lacks, in one transaction.
+MergeResult merge(Store& into, const Store& from);
+
+/// A JSON export, a landscape or a bundle, told apart by content. Throws StoreError naming the file and what was expected.
+MergeResult import_file(Store& into, const std::filesystem::path& path);
+
+}  // namespace tilesmith::db

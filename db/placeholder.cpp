@@ -1,0 +1,1 @@
+// removed by the first real file

@@ -1,0 +1,136 @@
+// The store: one SQLite file with devices, problems, configs, cubins, evidence and tuning runs.
+//
+// Errors: every function throws StoreError (one line: the file, what was wrong, what was expected) when the database
+// cannot be read or written; nothing is then half-written (each public call is one transaction).
+// Threads: a Store is used by one thread at a time; several Stores (also in several processes) may share a file: WAL,
+// short transactions, busy time-out of 30 s.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "db/evidence.hpp"
+
+namespace tilesmith::db {
+
+class StoreError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Which evidence to return. Unset fields match everything.
+struct EvidenceFilter {
+  std::optional<std::string> type;       ///< "f16f32"
+  std::optional<Transposes> trans;
+  std::optional<std::int64_t> m, n, k;
+  std::optional<Problem> problem;        ///< exactly this problem
+  std::optional<std::string> family;
+  std::optional<Config> config;
+  std::optional<std::string> device;     ///< substring of the device's text(), case-insensitive
+  std::optional<DeviceIdentity> device_exactly;
+  std::optional<Status> status;
+  std::optional<std::string> run;
+  std::int64_t limit = 0;                ///< 0: all
+};
+
+/// One row of the view `best`: for a (problem, device), the fastest evidence that is not superseded. Of several entries
+/// of the same candidate the latest counts; equal medians go to the smaller config text (the fixed tie-break).
+struct Best {
+  Evidence evidence;
+  std::int64_t candidates = 0;  ///< how many candidates were tried for it
+  std::int64_t ok = 0;          ///< how many of them were right
+};
+
+struct Run {
+  std::string uuid;
+  std::string command;       ///< the command line
+  std::string workload;
+  std::string strategy;
+  std::uint64_t seed = 0;
+  std::string host;
+  std::string started_at;    ///< ISO 8601 UTC
+  std::string ended_at;      ///< empty while running, or if it was killed
+  std::string ended_how;     ///< "done", "budget", "interrupted", "failed: ..."
+};
+
+class Store {
+ public:
+  /// Opens, creates if missing, migrates if older. Refuses a newer schema, a file that is no Tilesmith database, and a
+  /// corrupt one.
+  static Store open(const std::filesystem::path& path);
+  /// Opens without ever writing (immutable if the file or its folder is read-only). Refuses what open() refuses, a
+  /// missing file, and an older schema with words that say how to migrate it.
+  static Store open_read_only(const std::filesystem::path& path);
+  static Store in_memory();
+
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  const std::filesystem::path& path() const;
+  bool read_only() const;
+
+  /// Commits one outcome. `evidence.id` is ignored; empty created_at and origin are filled in. Returns the new id.
+  std::int64_t record(const Evidence& evidence);
+  /// Latest first.
+  std::vector<Evidence> evidence(const EvidenceFilter& filter = {}) const;
+  /// The newest entry for a candidate on a device whose producer has the same template hash, options and policy.
+  std::optional<Evidence> latest(const Problem& problem, const Config& config, const DeviceIdentity& device,
+                                 const Producer& now) const;
+
+  /// The view `best`, ordered by type pair, transposes, M, N, K, device.
+  std::vector<Best> best(const EvidenceFilter& filter = {}) const;
+
+  /// Keeps a compiled kernel (content-addressed, zstd). An equal key replaces the former entry.
+  void record_build(const KernelBuild& build);
+  /// With its cubin, checked against its content hash (a corrupt one is treated as missing and logged).
+  std::optional<KernelBuild> find_build(const KernelKey& key) const;
+  /// Any NVRTC version: the newest build of this config that the architecture can load. For runtimes without NVRTC.
+  std::optional<KernelBuild> find_build_any_compiler(const Config& config, const TypePair& type, Transposes trans,
+                                                     const std::string& arch, const std::string& template_hash) const;
+
+  /// The battery's verdict on a compiled kernel on a device, so that a resumed run does not repeat it.
+  struct Proof {
+    KernelKey key;
+    DeviceIdentity device;
+    std::string driver_version;
+    std::string battery;  ///< version of the battery: "battery-1"
+    Outcome outcome;
+  };
+  void record_proof(const Proof& proof);
+  std::optional<Outcome> find_proof(const KernelKey& key, const DeviceIdentity& device,
+                                    const std::string& driver_version, const std::string& battery) const;
+
+  void begin_run(const Run& run);
+  void end_run(const std::string& uuid, const std::string& how);
+  std::vector<Run> runs() const;
+  std::vector<DeviceIdentity> devices() const;
+
+  /// Runs one read-only statement (`tilesmith query --sql`). Throws StoreError on anything that would write.
+  struct Table {
+    std::vector<std::string> columns;
+    std::vector<std::vector<std::string>> rows;  ///< NULL is ""
+  };
+  Table query(const std::string& sql) const;
+
+  /// PRAGMA integrity_check and foreign_key_check; empty if sound, else the first complaint.
+  std::string integrity_error() const;
+
+ private:
+  friend class StoreAccess;  // merge, import and export live in files of their own (db/store_access.hpp)
+  struct Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A fresh random UUID (version 4).
+std::string new_uuid();
+/// Now, ISO 8601 UTC with milliseconds: "2026-01-31T23:59:59.123Z".
+std::string now_utc();
+
+}  // namespace tilesmith::db

@@ -1,0 +1,29 @@
+// The one argument of every kernel of Tilesmith. Host and device read this same file, so it names only built-in types.
+#pragma once
+
+namespace tilesmith {
+
+// α or β in the type pair's scale type. The bytes beyond the member in use are zero.
+union Scale {
+  float f32;
+  int s32;
+  double f64;
+};
+
+struct GemmArgs {
+  const void* a;    // [a_rows, a_cols] row-major, row stride lda elements
+  const void* b;    // [b_rows, b_cols] row-major, row stride ldb elements
+  void* c;          // [m, n] row-major, row stride ldc elements
+  void* workspace;  // as many bytes as the plan asks for, 256-byte aligned; null if it asks for none
+  long long lda;
+  long long ldb;
+  long long ldc;
+  int m;
+  int n;
+  int k;  // 0 if α = 0: A and B are then not read
+  int reserved;
+  Scale alpha;
+  Scale beta;
+};
+
+}  // namespace tilesmith

@@ -1,0 +1,67 @@
+#include "kernels/config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+namespace tilesmith {
+
+int Config::at(std::string_view parameter) const {
+  for (const Value& value : values_) {
+    if (value.first == parameter) return value.second;
+  }
+  throw std::out_of_range(fmt::format("config {} has no parameter '{}'", text(), parameter));
+}
+
+bool Config::has(std::string_view parameter) const {
+  return std::any_of(values_.begin(), values_.end(), [&](const Value& value) { return value.first == parameter; });
+}
+
+void Config::set(std::string_view parameter, int value) {
+  for (Value& entry : values_) {
+    if (entry.first == parameter) {
+      entry.second = value;
+      return;
+    }
+  }
+  values_.emplace_back(parameter, value);
+}
+
+std::string Config::text() const {
+  std::string result = family_ + "{";
+  for (const Value& value : values_) {
+    if (result.back() != '{') result += ',';
+    result += fmt::format("{}={}", value.first, value.second);
+  }
+  return result + "}";
+}
+
+std::optional<Config> Config::parse(std::string_view text) {
+  const std::size_t open = text.find('{');
+  if (open == std::string_view::npos || open == 0 || text.back() != '}') return std::nullopt;
+  std::vector<Value> values;
+  std::string_view rest = text.substr(open + 1, text.size() - open - 2);
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view part = rest.substr(0, comma);
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos || equals == 0) return std::nullopt;
+    const std::string_view number = part.substr(equals + 1);
+    int value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error != std::errc{} || end != number.data() + number.size() || number.empty()) return std::nullopt;
+    const std::string_view parameter = part.substr(0, equals);
+    for (const Value& seen : values) {
+      if (seen.first == parameter) return std::nullopt;
+    }
+    values.emplace_back(parameter, value);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+    if (rest.empty()) return std::nullopt;
+  }
+  return Config(std::string(text.substr(0, open)), std::move(values));
+}
+
+}  // namespace tilesmith

@@ -1,0 +1,60 @@
+#include "kernels/device_limits.hpp"
+
+#include <array>
+
+namespace tilesmith {
+namespace {
+
+constexpr int kKib = 1024;
+
+struct Row {
+  std::string_view arch;
+  int sm;
+  int smem_per_block_kib;
+  int smem_per_sm_kib;
+  int threads_per_sm;
+  int blocks_per_sm;
+};
+
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+constexpr std::array kRows{
+    Row{"sm_80", 80, 163, 164, 2048, 32}, Row{"sm_86", 86, 99, 100, 1536, 16}, Row{"sm_87", 87, 163, 164, 1536, 16},
+    Row{"sm_89", 89, 99, 100, 1536, 24},  Row{"sm_90", 90, 227, 228, 2048, 32}, Row{"sm_90a", 90, 227, 228, 2048, 32},
+};
+
+DeviceLimits limits_of(const Row& row) {
+  DeviceLimits limits;
+  limits.arch = row.arch;
+  limits.sm = row.sm;
+  limits.smem_per_block_bytes = row.smem_per_block_kib * kKib;
+  limits.smem_per_sm_bytes = row.smem_per_sm_kib * kKib;
+  limits.threads_per_sm = row.threads_per_sm;
+  limits.blocks_per_sm = row.blocks_per_sm;
+  return limits;
+}
+
+}  // namespace
+
+std::optional<DeviceLimits> limits_for_arch(std::string_view arch) {
+  for (const Row& row : kRows) {
+    if (row.arch == arch) return limits_of(row);
+  }
+  return std::nullopt;
+}
+
+std::optional<DeviceLimits> limits_for_compute_capability(int major, int minor) {
+  const int sm = 10 * major + minor;
+  if (sm == 90) return limits_for_arch("sm_90a");  // wgmma and its kin exist under this name only
+  for (const Row& row : kRows) {
+    if (row.sm == sm) return limits_of(row);
+  }
+  return std::nullopt;
+}
+
+std::string supported_archs() {
+  std::string result;
+  for (const Row& row : kRows) result += (result.empty() ? "" : ", ") + std::string(row.arch);
+  return result;
+}
+
+}  // namespace tilesmith

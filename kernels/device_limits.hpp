@@ -1,0 +1,33 @@
+// What a device allows a kernel: the limits that decide which configs are legal.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tilesmith {
+
+struct DeviceLimits {
+  std::string arch;               ///< NVRTC's name of the target: "sm_87", "sm_90a"
+  int sm = 0;                     ///< 10·major + minor
+  int smem_per_block_bytes = 0;   ///< largest dynamic + static shared memory a block may opt in to
+  int smem_per_sm_bytes = 0;
+  int registers_per_sm = 65536;
+  int registers_per_thread = 255;
+  int threads_per_block = 1024;
+  int threads_per_sm = 2048;
+  int blocks_per_sm = 32;
+};
+
+/// Limits by architecture name ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"), or nullopt.
+/// Figures: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+std::optional<DeviceLimits> limits_for_arch(std::string_view arch);
+
+/// The architecture that Tilesmith compiles for on a device of this compute capability (90 → "sm_90a"), or nullopt
+/// if it is not supported.
+std::optional<DeviceLimits> limits_for_compute_capability(int major, int minor);
+
+/// Names of all supported architectures, comma-separated, for error messages.
+std::string supported_archs();
+
+}  // namespace tilesmith

@@ -1,0 +1,68 @@
+#include "kernels/family.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/embedded.hpp"
+#include "kernels/simt/simt.hpp"
+#include "kernels/wmma/wmma.hpp"
+
+namespace tilesmith {
+namespace {
+
+std::vector<std::unique_ptr<Family>>& registry() {
+  static std::vector<std::unique_ptr<Family>> all = [] {
+    std::vector<std::unique_ptr<Family>> made;
+    made.push_back(make_simt());
+    made.push_back(make_wmma());
+    return made;
+  }();
+  return all;
+}
+
+}  // namespace
+
+std::span<const std::unique_ptr<Family>> families() { return registry(); }
+
+const Family* find_family(std::string_view name) {
+  for (const auto& family : registry()) {
+    if (family->name() == name) return family.get();
+  }
+  return nullptr;
+}
+
+void register_family(std::unique_ptr<Family> family) { registry().push_back(std::move(family)); }
+
+std::string template_hash(std::string_view family) {
+  for (const EmbeddedHash& entry : embedded_hashes()) {
+    if (entry.folder == family) return std::string(entry.hash);
+  }
+  return fmt::format("unhashed-{}", family);
+}
+
+std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target) {
+  if (!family.supports(target)) {
+    return fmt::format("{} has no kernel for {} on {}", family.name(), target.type.name, target.limits.arch);
+  }
+  const std::vector<Parameter> parameters = family.parameters(target);
+  if (config.values().size() != parameters.size()) {
+    return fmt::format("{} parameters given, {} expected", config.values().size(), parameters.size());
+  }
+  for (const Parameter& parameter : parameters) {
+    if (!config.has(parameter.name)) return fmt::format("parameter '{}' is missing", parameter.name);
+    const int value = config.at(parameter.name);
+    if (std::find(parameter.values.begin(), parameter.values.end(), value) == parameter.values.end()) {
+      return fmt::format("{} = {} is not in the space", parameter.name, value);
+    }
+  }
+  for (const Rule& rule : family.rules(target)) {
+    if (!rule.holds(config)) return fmt::format("{}: {}", rule.name, rule.reason);
+  }
+  return std::nullopt;
+}
+
+Config generic_config(const KernelTarget& target) { return simt_generic_config(target); }
+
+}  // namespace tilesmith

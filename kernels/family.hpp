@@ -1,0 +1,100 @@
+// A family: one kernel template and its parameter space. This is the seam at which kernel families are added:
+// a folder with the template and one host file, and one line in family.cpp's registry.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/config.hpp"
+#include "kernels/device_limits.hpp"
+#include "kernels/launch.hpp"
+#include "kernels/problem.hpp"
+
+namespace tilesmith {
+
+/// What a kernel is compiled for. A compiled kernel serves every shape for which Family::refusal() is empty.
+struct KernelTarget {
+  TypePair type;
+  Transposes trans;
+  DeviceLimits limits;
+};
+
+/// A tunable: its name, the values searched, and what it means in one line.
+struct Parameter {
+  std::string name;
+  std::vector<int> values;
+  std::string meaning;
+};
+
+/// A constraint on configs, stated once with its reason. A config is legal when every rule holds.
+struct Rule {
+  std::string name;
+  std::string reason;
+  std::function<bool(const Config&)> holds;
+};
+
+/// A config with a name and a place in the known ladder of hand-made kernels.
+struct NamedConfig {
+  std::string name;
+  Config config;
+};
+
+class Family {
+ public:
+  virtual ~Family() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual std::string_view summary() const = 0;
+
+  /// Whether the family has a kernel for this type pair on this architecture at all.
+  virtual bool supports(const KernelTarget& target) const = 0;
+
+  virtual std::vector<Parameter> parameters(const KernelTarget& target) const = 0;
+  virtual std::vector<Rule> rules(const KernelTarget& target) const = 0;
+
+  /// Empty if the compiled config may run on the problem; else why not, in words (alignment, dimensions, ...).
+  virtual std::optional<std::string> refusal(const Config& config, const Problem& problem) const = 0;
+
+  /// The launches that solve the problem. Precondition: the config is legal and refusal() is empty; m, n ≥ 1.
+  virtual LaunchSequence launches(const Config& config, const Problem& problem) const = 0;
+
+  /// The complete source text for NVRTC: tunables rendered by name, then the template. Its #includes are answered by
+  /// embedded_headers() and the toolkit's include folder.
+  virtual std::string source(const Config& config, const KernelTarget& target) const = 0;
+
+  /// False if two runs may differ in the last bits (atomics in the reduction, ...).
+  virtual bool deterministic(const Config&) const { return true; }
+
+  /// The rungs of the known ladder that belong to this family, slowest first.
+  virtual std::vector<NamedConfig> ladder(const KernelTarget&) const { return {}; }
+
+  /// Configs worth trying first, best guess first; may be empty.
+  virtual std::vector<Config> seeds(const KernelTarget&) const { return {}; }
+};
+
+/// All families of this build, in the order in which they are documented.
+std::span<const std::unique_ptr<Family>> families();
+
+/// The family of that name, or nullptr.
+const Family* find_family(std::string_view name);
+
+/// Adds a family at run time: for tests that plant faulty kernels. Not thread-safe; call before any other use.
+void register_family(std::unique_ptr<Family> family);
+
+/// Hash of all that decides what a family's kernels are: its folder and kernels/common (hex text). An entry in the
+/// database rests on this; a change retires it. A family added at run time has the hash of its name.
+std::string template_hash(std::string_view family);
+
+/// The config that runs any problem of the target's type pair on any supported device: the generic rung.
+Config generic_config(const KernelTarget& target);
+
+/// A rule's name and reason if the config breaks one (or lacks a parameter, or has a value that its parameter does not
+/// list); empty if it is legal.
+std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target);
+
+}  // namespace tilesmith

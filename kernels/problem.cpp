@@ -1,0 +1,171 @@
+#include "kernels/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+namespace tilesmith {
+namespace {
+
+std::int64_t storage_bytes(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, Scalar element) {
+  if (rows == 0 || cols == 0) return 0;
+  return ((rows - 1) * row_stride + cols) * std::int64_t(size_bytes(element));
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> result;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t start = text.find_first_not_of(" \t\r\n", at);
+    if (start == std::string_view::npos) break;
+    at = std::min(text.find_first_of(" \t\r\n", start), text.size());
+    result.push_back(text.substr(start, at - start));
+  }
+  return result;
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string_view name(Transposes trans) {
+  if (trans.a) return trans.b ? "TT" : "TN";
+  return trans.b ? "NT" : "NN";
+}
+
+std::optional<Transposes> parse_transposes(std::string_view text) {
+  for (Transposes trans : kAllTransposes) {
+    if (name(trans) == text) return trans;
+  }
+  return std::nullopt;
+}
+
+std::string_view name(BetaClass beta) { return beta == BetaClass::zero ? "zero" : "any"; }
+
+std::optional<BetaClass> parse_beta_class(std::string_view text) {
+  if (text == "zero") return BetaClass::zero;
+  if (text == "any") return BetaClass::any;
+  return std::nullopt;
+}
+
+double Problem::effective_ops() const {
+  const double md = double(m), nd = double(n), kd = double(k);
+  return md * kd + (2 * kd - 1) * md * nd + 2 * md * nd;
+}
+
+std::int64_t Problem::a_bytes() const { return storage_bytes(a_rows(), a_cols(), lda, type.operand); }
+std::int64_t Problem::b_bytes() const { return storage_bytes(b_rows(), b_cols(), ldb, type.operand); }
+std::int64_t Problem::c_bytes() const { return storage_bytes(m, n, ldc, type.output); }
+
+Problem packed_problem(const TypePair& type, Transposes trans, std::int64_t m, std::int64_t n, std::int64_t k) {
+  Problem problem;
+  problem.type = type;
+  problem.trans = trans;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  problem.lda = std::max<std::int64_t>(1, problem.a_cols());
+  problem.ldb = std::max<std::int64_t>(1, problem.b_cols());
+  problem.ldc = std::max<std::int64_t>(1, n);
+  return problem;
+}
+
+std::optional<std::string> problem_error(const Problem& problem) {
+  const std::pair<const char*, std::int64_t> dimensions[] = {{"M", problem.m}, {"N", problem.n}, {"K", problem.k}};
+  for (const auto& [dimension, value] : dimensions) {
+    if (value < 0 || value > kMaxDimension) {
+      return fmt::format("{} is {}: expected 0 to {}", dimension, value, kMaxDimension);
+    }
+  }
+  const std::tuple<const char*, std::int64_t, std::int64_t> strides[] = {{"lda", problem.lda, problem.a_cols()},
+                                                                         {"ldb", problem.ldb, problem.b_cols()},
+                                                                         {"ldc", problem.ldc, problem.n}};
+  for (const auto& [stride, value, columns] : strides) {
+    if (value < std::max<std::int64_t>(1, columns) || value > kMaxDimension) {
+      return fmt::format("{} is {}: expected {} (the columns of a stored row) to {}", stride, value,
+                         std::max<std::int64_t>(1, columns), kMaxDimension);
+    }
+  }
+  const int align = problem.align_bytes;
+  if (align < 1 || align > 16 || (align & (align - 1)) != 0) {
+    return fmt::format("align is {}: expected 1, 2, 4, 8 or 16 bytes", align);
+  }
+  const int element = int(std::min(size_bytes(problem.type.operand), size_bytes(problem.type.output)));
+  if (align < element) return fmt::format("align is {}: expected at least one element, {} bytes", align, element);
+  if (problem.batch != 1) return fmt::format("batch is {}: expected 1", problem.batch);
+  if (problem.epilogue != "linear") return fmt::format("epilogue is '{}': expected 'linear'", problem.epilogue);
+  return std::nullopt;
+}
+
+std::string text(const Problem& problem) {
+  std::string result = fmt::format("{} {} {} {} {}", problem.type.name, name(problem.trans), problem.m, problem.n,
+                                   problem.k);
+  const Problem packed = packed_problem(problem.type, problem.trans, problem.m, problem.n, problem.k);
+  if (problem.lda != packed.lda) result += fmt::format(" lda={}", problem.lda);
+  if (problem.ldb != packed.ldb) result += fmt::format(" ldb={}", problem.ldb);
+  if (problem.ldc != packed.ldc) result += fmt::format(" ldc={}", problem.ldc);
+  if (problem.align_bytes != packed.align_bytes) result += fmt::format(" align={}", problem.align_bytes);
+  if (problem.beta != packed.beta) result += fmt::format(" beta={}", name(problem.beta));
+  if (problem.batch != packed.batch) result += fmt::format(" batch={}", problem.batch);
+  if (problem.epilogue != packed.epilogue) result += fmt::format(" epilogue={}", problem.epilogue);
+  return result;
+}
+
+std::optional<Problem> parse_problem(std::string_view text, std::string& error) {
+  const auto fail = [&](std::string what) {
+    error = std::move(what);
+    return std::nullopt;
+  };
+  const std::vector<std::string_view> parts = words(text);
+  if (parts.size() < 5) return fail(fmt::format("'{}': expected 'type transposes M N K', e.g. 'f16f32 NN 64 64 64'", text));
+  const TypePair* type = find_type_pair(parts[0]);
+  if (type == nullptr) {
+    std::string known;
+    for (const TypePair& pair : type_pairs()) known += fmt::format("{}{}", known.empty() ? "" : ", ", pair.name);
+    return fail(fmt::format("unknown type pair '{}': expected one of {}", parts[0], known));
+  }
+  const auto trans = parse_transposes(parts[1]);
+  if (!trans) return fail(fmt::format("unknown transposes '{}': expected NN, NT, TN or TT", parts[1]));
+  std::int64_t dimensions[3];
+  for (int i = 0; i < 3; ++i) {
+    const auto value = parse_integer(parts[std::size_t(i) + 2]);
+    if (!value) return fail(fmt::format("{} is '{}': expected an integer", "MNK"[i], parts[std::size_t(i) + 2]));
+    if (*value < 0 || *value > kMaxDimension) {
+      return fail(fmt::format("{} is {}: expected 0 to {}", "MNK"[i], *value, kMaxDimension));
+    }
+    dimensions[i] = *value;
+  }
+  Problem problem = packed_problem(*type, *trans, dimensions[0], dimensions[1], dimensions[2]);
+  for (std::size_t i = 5; i < parts.size(); ++i) {
+    const std::size_t equals = parts[i].find('=');
+    const std::string_view key = parts[i].substr(0, equals);
+    const std::string_view value = equals == std::string_view::npos ? "" : parts[i].substr(equals + 1);
+    const auto number = parse_integer(value);
+    if (key == "lda" && number) problem.lda = *number;
+    else if (key == "ldb" && number) problem.ldb = *number;
+    else if (key == "ldc" && number) problem.ldc = *number;
+    else if (key == "align" && number) problem.align_bytes = int(*number);
+    else if (key == "batch" && number) problem.batch = *number;
+    else if (key == "epilogue" && !value.empty()) problem.epilogue = value;
+    else if (key == "beta" && parse_beta_class(value)) problem.beta = *parse_beta_class(value);
+    else return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align= with a number, or beta=zero|any", parts[i]));
+  }
+  if (const auto wrong = problem_error(problem)) return fail(*wrong);
+  return problem;
+}
+
+int row_align_bytes(const Problem& problem, Scalar element, std::int64_t row_stride) {
+  const std::int64_t stride_bytes = row_stride * std::int64_t(size_bytes(element));
+  int align = problem.align_bytes;
+  while (align > 1 && stride_bytes % align != 0) align /= 2;
+  return align;
+}
+
+}  // namespace tilesmith

@@ -1,0 +1,20 @@
+// Renders a config and a target as the source prefix that every template is compiled behind.
+#pragma once
+
+#include <string>
+
+#include "kernels/family.hpp"
+
+namespace tilesmith {
+
+/// The prefix, then `#include "<template_path>"`. The prefix holds, all in namespace tilesmith:
+///   using Operand/Accumulator/Output/ScaleType = ...;   (device types; tf32 operands are `float`)
+///   constexpr bool kOperandIsTf32, kTransA, kTransB;
+///   constexpr int kSm = 87;
+///   constexpr int kFragM = 16;  // one for each parameter: frag_m → kFragM
+std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path);
+
+/// "frag_m" → "kFragM".
+std::string constant_name(const std::string& parameter);
+
+}  // namespace tilesmith

@@ -1,0 +1,1 @@
+#include "kernels/simt/simt.hpp"

@@ -1,0 +1,30 @@
+// A family's space: every combination of its parameters' values that its rules allow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/family.hpp"
+
+namespace tilesmith {
+
+/// How many configs a rule removed, counted in the order of the rules (a config is counted at the first it breaks).
+struct RuleCount {
+  std::string rule;
+  std::string reason;
+  std::int64_t removed = 0;
+};
+
+struct Space {
+  std::string family;
+  std::vector<Parameter> parameters;
+  std::vector<Config> configs;      ///< the legal ones, in odometer order (last parameter fastest)
+  std::int64_t combinations = 0;    ///< before any rule
+  std::vector<RuleCount> removed;   ///< one a rule; combinations = configs + sum of removed
+};
+
+/// Enumerates the space. Empty if the family does not support the target.
+Space enumerate_space(const Family& family, const KernelTarget& target);
+
+}  // namespace tilesmith

@@ -1,0 +1,53 @@
+#include "kernels/type_pair.hpp"
+
+#include <array>
+
+namespace tilesmith {
+namespace {
+
+constexpr std::array kTypePairs{
+    TypePair{"f16f32", Scalar::f16, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"f16f16", Scalar::f16, Scalar::f16, Scalar::f16, Scalar::f32},
+    TypePair{"bf16f32", Scalar::bf16, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"tf32f32", Scalar::tf32, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"s8s32", Scalar::s8, Scalar::s32, Scalar::s32, Scalar::s32},
+    TypePair{"u8s32", Scalar::u8, Scalar::s32, Scalar::s32, Scalar::s32},
+    TypePair{"f64f64", Scalar::f64, Scalar::f64, Scalar::f64, Scalar::f64},
+};
+
+struct ScalarTraits {
+  std::string_view name;
+  std::size_t bytes;
+  bool integer;
+};
+
+constexpr ScalarTraits traits(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::f16: return {"f16", 2, false};
+    case Scalar::bf16: return {"bf16", 2, false};
+    case Scalar::tf32: return {"tf32", 4, false};
+    case Scalar::f32: return {"f32", 4, false};
+    case Scalar::f64: return {"f64", 8, false};
+    case Scalar::s8: return {"s8", 1, true};
+    case Scalar::u8: return {"u8", 1, true};
+    case Scalar::s32: return {"s32", 4, true};
+  }
+  return {"?", 0, false};
+}
+
+}  // namespace
+
+std::size_t size_bytes(Scalar scalar) { return traits(scalar).bytes; }
+std::string_view name(Scalar scalar) { return traits(scalar).name; }
+bool is_integer(Scalar scalar) { return traits(scalar).integer; }
+
+std::span<const TypePair> type_pairs() { return kTypePairs; }
+
+const TypePair* find_type_pair(std::string_view name) {
+  for (const TypePair& pair : kTypePairs) {
+    if (pair.name == name) return &pair;
+  }
+  return nullptr;
+}
+
+}  // namespace tilesmith

@@ -1,0 +1,36 @@
+// Type pairs: which operand, accumulator, output and scale types a GEMM uses.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace tilesmith {
+
+/// Element types. `tf32` is stored as 32-bit float and rounded to nearest tf32 on the way into the multiplier.
+enum class Scalar { f16, bf16, tf32, f32, f64, s8, u8, s32 };
+
+/// Bytes one element takes in memory (tf32: 4).
+std::size_t size_bytes(Scalar scalar);
+std::string_view name(Scalar scalar);
+bool is_integer(Scalar scalar);
+
+/// One row of the table of type pairs. `name` is the canonical text (`f16f32`, `bf16f32bf16`, ...).
+/// `scale` is the type of α and β: f32 for floating outputs up to 32 bits, f64 for f64, s32 for integers.
+struct TypePair {
+  std::string_view name;
+  Scalar operand;
+  Scalar accumulator;
+  Scalar output;
+  Scalar scale;
+
+  friend bool operator==(const TypePair& a, const TypePair& b) { return a.name == b.name; }
+};
+
+/// All type pairs this build knows, in the order in which they are documented.
+std::span<const TypePair> type_pairs();
+
+/// The type pair of that name, or nullptr.
+const TypePair* find_type_pair(std::string_view name);
+
+}  // namespace tilesmith

@@ -1,0 +1,1 @@
+#include "kernels/wmma/wmma.hpp"

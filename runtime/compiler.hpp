@@ -1,0 +1,41 @@
+// Compiles a config's source to a cubin with NVRTC, opened at run time. Needs no GPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/evidence.hpp"
+#include "kernels/family.hpp"
+
+namespace tilesmith::runtime {
+
+/// Finds and opens libnvrtc: $TILESMITH_NVRTC (a file), the CUDA Toolkit's usual places, the loader's path, and the
+/// folder of NVIDIA's wheels given at build time. Thread-safe; opened once.
+/// Empty if NVRTC is usable; else one line that says where it was looked for.
+std::string nvrtc_unavailable_because();
+/// "13.0", "12.6". Throws std::runtime_error with the line above if NVRTC is not usable.
+std::string nvrtc_version();
+
+/// The options a target is compiled with, canonical (they are part of the cache key): "--gpu-architecture=sm_87 ...".
+/// Holds no path; include folders are added by compile().
+std::vector<std::string> compiler_options(const KernelTarget& target);
+std::string compiler_options_text(const KernelTarget& target);
+
+/// The key under which this compiler stores this kernel.
+db::KernelKey kernel_key(const Config& config, const KernelTarget& target);
+
+/// Compiles; a failure is a value (status compile_failed, message = the compiler's first error line). A kernel that
+/// spills comes back as `spilled` with its cubin. Thread-safe.
+db::KernelBuild compile(const Config& config, const KernelTarget& target);
+
+/// Compiles any source text the same way (tests, the verifier's reference kernels): cubin in, log out.
+struct SourceBuild {
+  bool ok = false;
+  std::string log;                ///< the compiler's whole log
+  std::vector<std::byte> cubin;
+  int registers = 0, spill_bytes = 0, static_smem_bytes = 0;  ///< of the kernel named `entry`
+};
+SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
+                           const std::vector<std::string>& options);
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,54 @@
+// A plan: the launches that solve one problem with one config, ready to run. What the tuner times is this run().
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "kernels/family.hpp"
+#include "runtime/device.hpp"
+
+namespace tilesmith::runtime {
+
+/// What changes from one run to the next. Pointers are device addresses.
+struct RunArgs {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  Scale alpha{};
+  Scale beta{};
+  void* workspace = nullptr;      ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
+  CUstream_st* stream = nullptr;
+};
+
+class Plan {
+ public:
+  /// Resolves the launches of the config for the problem in a loaded module. Throws DeviceError if a kernel is missing
+  /// or the device refuses its resources; throws std::invalid_argument if the family refuses the problem.
+  Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem);
+
+  const Problem& problem() const { return problem_; }
+  const Config& config() const { return config_; }
+  std::size_t workspace_bytes() const { return sequence_.workspace_bytes; }
+
+  /// Enqueues the launches and nothing else: no allocation, no lock, no file, no compile; capturable in a CUDA graph.
+  /// Returns the driver's error code (0 = success), or kMisaligned / kMissingWorkspace (negative) without launching.
+  /// Thread-safe. α = 0 or K = 0: A and B are not read. M = 0 or N = 0: nothing is launched.
+  int run(const RunArgs& args) const noexcept;
+
+  static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes
+  static constexpr int kMissingWorkspace = -2;
+
+ private:
+  struct Step;
+  Problem problem_;
+  Config config_;
+  LaunchSequence sequence_;
+  std::shared_ptr<const Module> module_;
+  std::vector<CUfunc_st*> functions_;
+};
+
+/// α or β as the type pair's scale type: rounds to f32, s32 or keeps f64. The integer must be representable.
+Scale to_scale(const TypePair& type, double value);
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,48 @@
+// Turns candidates into outcomes: on a device (through worker processes), or from a recorded landscape.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/evidence.hpp"
+#include "db/store.hpp"
+#include "kernels/device_limits.hpp"
+
+namespace tilesmith::tuner {
+
+struct Candidate {
+  Problem problem;
+  Config config;
+};
+
+struct Evaluated {
+  Candidate candidate;
+  db::Outcome outcome;
+};
+
+/// submit() queues candidates (compilation of later ones overlaps the timing of earlier ones); next() blocks until one
+/// of them has its outcome. Order of outcomes is not the order of submission.
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  virtual const db::DeviceIdentity& device() const = 0;
+  virtual db::Producer producer(const std::string& family) const = 0;
+  virtual const DeviceLimits& limits() const = 0;
+
+  /// `incumbent_us`: best time so far for this problem (0: none), so that clearly slower ones are dropped early.
+  virtual void submit(const Candidate& candidate, double incumbent_us) = 0;
+  virtual std::size_t in_flight() const = 0;
+  /// How many candidates it is worth keeping in flight.
+  virtual std::size_t width() const = 0;
+  virtual Evaluated next() = 0;
+
+  /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.
+  virtual std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) = 0;
+  /// Whether the landscape or device can say anything of this config for this problem (a replay knows only its own).
+  virtual bool knows(const Problem&, const Config&) const { return true; }
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,48 @@
+// Proves a compiled kernel right before any of its times is believed.
+//
+// Two stages, both on exact data (small integers, every partial sum representable: results must equal the reference bit
+// for bit) and on real-valued data (uniform [-1, 1] against an f64 reference, within real_bound()):
+//   battery      once per compiled kernel: small awkward problems (1, primes, tile ± 1), padded leading dimensions,
+//                α, β in {0, 1, other}, C poisoned with NaN where β = 0, guard bytes around C, at the ends of A and B
+//                and of the workspace, and a second run that must give the same bits.
+//   on_problem   once per candidate: the tuned problem itself, every element of C compared on the device with a
+//                reference computed by a separate plain kernel, which is itself proven on the host by Freivalds' check
+//                and by sampled rows and columns.
+// Checks are written so that NaN fails.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "db/evidence.hpp"
+#include "runtime/device.hpp"
+#include "runtime/plan.hpp"
+
+namespace tilesmith::tuner {
+
+/// Changes whenever the battery proves more than before.
+inline constexpr const char* kBatteryVersion = "battery-1";
+
+/// |C − reference| ≤ real_bound(pair, k)·(scale of the operands' dot product); stated per type pair, source in .cpp.
+double real_bound(const TypePair& type, std::int64_t k);
+
+class Verifier {
+ public:
+  explicit Verifier(const runtime::Context& context);
+  ~Verifier();
+
+  /// status ok (no timing) or mismatch with the first wrong element: "battery: f16f32 NN 17 13 31 α=2 β=0 exact:
+  /// C[3,5] is 7, expected 9". Throws DeviceError on a device fault.
+  /// Skips battery problems that the config refuses, and says so if it refuses all of them (mismatch).
+  db::Outcome battery(const std::shared_ptr<const runtime::Module>& module, const Config& config,
+                      const KernelTarget& target);
+
+  /// The same for the tuned problem. Operands and reference are made once per problem and kept for the next call.
+  db::Outcome on_problem(const runtime::Plan& plan);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilesmith::tuner
