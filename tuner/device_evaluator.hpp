@@ -8,6 +8,7 @@
 #include <span>
 
 #include "db/store.hpp"
+#include "kernels/family.hpp"
 #include "tuner/evaluator.hpp"
 
 namespace tilesmith::tuner {
