@@ -1,1 +1,97 @@
 #include "kernels/simt/simt.hpp"
+
+#include <limits>
+
+#include "kernels/render.hpp"
+
+namespace tilesmith {
+namespace {
+
+/// What the template derives from its constants, derived here from the config: names as in simt.cu.
+struct Geometry {
+  int threads;
+  int smem_bytes;  // static
+  int registers;   // a thread: sums and one row of operands
+
+  Geometry(const Config& config, const TypePair& type) {
+    const int block_m = config.at("block_m"), block_n = config.at("block_n");
+    const int thread_m = config.at("thread_m"), thread_n = config.at("thread_n");
+    const int pack = size_bytes(type.operand) == 1 ? 4 : 1;
+    const int word = type.operand == Scalar::f64 ? 8 : 4;
+    threads = (block_m / thread_m) * (block_n / thread_n);
+    smem_bytes = (config.at("block_k") / pack) * (block_m + 1 + block_n + 1) * word;
+    registers = (thread_m * thread_n + thread_m + thread_n) * word / 4;
+  }
+};
+
+class Simt final : public Family {
+ public:
+  std::string_view name() const override { return "simt"; }
+  std::string_view summary() const override {
+    return "FMA and dp4a on CUDA cores: any type pair, layout, leading dimension and alignment";
+  }
+
+  bool supports(const KernelTarget& target) const override { return target.limits.sm >= 80; }
+
+  std::vector<Parameter> parameters(const KernelTarget&) const override {
+    return {
+        {"block_m", {16, 32, 64, 128}, "rows of C a block computes"},
+        {"block_n", {16, 32, 64, 128}, "columns of C a block computes"},
+        {"block_k", {8, 16, 32}, "K-step: elements of K in shared memory at a time"},
+        {"thread_m", {1, 2, 4, 8}, "rows of C a thread computes"},
+        {"thread_n", {1, 2, 4, 8}, "columns of C a thread computes"},
+    };
+  }
+
+  std::vector<Rule> rules(const KernelTarget& target) const override {
+    const TypePair type = target.type;
+    const DeviceLimits limits = target.limits;
+    return {
+        {"threads", "a block has 32 to 512 threads: fewer cannot fill a warp, more leave each too few registers",
+         [type](const Config& c) {
+           const int threads = Geometry(c, type).threads;
+           return threads >= 32 && threads <= 512;
+         }},
+        {"static shared memory", "a kernel's static shared memory is at most 48 KiB",
+         [type](const Config& c) { return Geometry(c, type).smem_bytes <= 48 * 1024; }},
+        {"registers", "sums and operands of a thread must fit its registers beside addresses",
+         [type, limits](const Config& c) {
+           const Geometry g(c, type);
+           return g.registers <= 200 && (g.registers + 32) * g.threads <= limits.registers_per_sm;
+         }},
+    };
+  }
+
+  std::optional<std::string> refusal(const Config& config, const Problem& problem) const override {
+    const std::int64_t tiles =
+        (problem.m / config.at("block_m") + 1) * (problem.n / config.at("block_n") + 1);
+    if (tiles > std::numeric_limits<int>::max()) return "more tiles of C than a grid has blocks";
+    return std::nullopt;
+  }
+
+  LaunchSequence launches(const Config& config, const Problem& problem) const override {
+    Launch launch;
+    launch.grid.x = unsigned(((problem.m - 1) / config.at("block_m") + 1) * ((problem.n - 1) / config.at("block_n") + 1));
+    launch.block.x = unsigned(Geometry(config, problem.type).threads);
+    launch.a.row_stride = problem.lda;
+    launch.b.row_stride = problem.ldb;
+    launch.c.row_stride = problem.ldc;
+    return {{launch}, 0};
+  }
+
+  std::string source(const Config& config, const KernelTarget& target) const override {
+    return render_source(config, target, "kernels/simt/simt.cu");
+  }
+
+  std::vector<Config> seeds(const KernelTarget& target) const override { return {simt_generic_config(target)}; }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_simt() { return std::make_unique<Simt>(); }
+
+Config simt_generic_config(const KernelTarget&) {
+  return Config("simt", {{"block_m", 64}, {"block_n", 64}, {"block_k", 16}, {"thread_m", 4}, {"thread_n", 4}});
+}
+
+}  // namespace tilesmith

@@ -1,0 +1,146 @@
+// Family `simt`: C ← α·op(A)·op(B) + β·C on CUDA cores, for any type pair, layout, leading dimension and alignment.
+//
+//   block tile kBlockM × kBlockN, one thread owns kThreadM × kThreadN elements of C, spread over the block tile:
+//
+//     thread (ty, tx) of kThreadsM × kThreadsN owns rows ty + i·kThreadsM and columns tx + j·kThreadsN,
+//     so that a warp's reads of B and writes of C are consecutive.
+//
+//   shared memory, one K-step of kBlockK:   a[k][m], b[k][n]     (k outermost: a step of the product reads rows)
+//   8-bit operands are packed by four along K and multiplied with dp4a:   a[k / 4][m], b[k / 4][n]
+//
+// Elements outside the matrices are loaded as zero; every load and store is one element wide, so nothing need be aligned.
+#include "kernels/common/gemm_args.cuh"
+#include "kernels/common/raster.cuh"
+#include "kernels/common/scale.cuh"
+
+namespace tilesmith {
+
+constexpr bool kPacked = sizeof(Operand) == 1;
+constexpr int kPack = kPacked ? 4 : 1;
+constexpr int kThreadsM = kBlockM / kThreadM;
+constexpr int kThreadsN = kBlockN / kThreadN;
+constexpr int kThreads = kThreadsM * kThreadsN;
+constexpr int kStepRows = kBlockK / kPack;
+// One word of padding: threads that fill a column of the tile then hit different banks.
+constexpr int kStrideA = kBlockM + 1;
+constexpr int kStrideB = kBlockN + 1;
+
+static_assert(kBlockM % kThreadM == 0 && kBlockN % kThreadN == 0, "the block tile must split into thread tiles");
+static_assert(kBlockK % kPack == 0, "a K-step of 8-bit operands must split into packs of four");
+static_assert(kThreads <= 1024, "a block has at most 1024 threads");
+
+template <typename T> struct Arithmetic { using Stored = float; using Sum = float; };
+template <> struct Arithmetic<double> { using Stored = double; using Sum = double; };
+template <> struct Arithmetic<signed char> { using Stored = int; using Sum = int; };
+template <> struct Arithmetic<unsigned char> { using Stored = unsigned; using Sum = int; };
+
+using Stored = Arithmetic<Operand>::Stored;  // in shared memory: f32, f64, or four 8-bit operands
+using Sum = Arithmetic<Operand>::Sum;
+
+// The nearest tf32 (ties away from zero), as an f32 whose low 13 bits are zero.
+__device__ __forceinline__ float rounded_to_tf32(float value) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+  return __uint_as_float(bits);
+}
+
+__device__ __forceinline__ Stored stored_of(Operand value) {
+  if constexpr (kOperandIsTf32) {
+    return rounded_to_tf32(value);
+  } else {
+    return Stored(value);
+  }
+}
+
+__device__ __forceinline__ void multiply_add(Sum& sum, Stored a, Stored b) {
+  if constexpr (kPacked) {
+    sum = int(__dp4a(a, b, Stored(sum)));  // Stored's signedness selects the signed or the unsigned instruction
+  } else {
+    sum += a * b;
+  }
+}
+
+// Element (k, x) of the operand, x along M or N, as stored [x][k] or, when KOutermost, [k][x].
+template <bool KOutermost>
+__device__ __forceinline__ Operand element(const Operand* matrix, long long ld, int k, int x, int size_k, int size_x) {
+  if (k >= size_k || x >= size_x) return Operand(0);
+  return KOutermost ? matrix[k * ld + x] : matrix[x * ld + k];
+}
+
+// Fills shared[kStepRows][Stride] with the K-step that starts at k0; consecutive threads walk the stored row.
+template <bool KOutermost, int Width, int Stride>
+__device__ __forceinline__ void load_step(Stored* shared, const Operand* matrix, long long ld, int k0, int x0,
+                                          int size_k, int size_x) {
+  for (int e = int(threadIdx.x); e < kStepRows * Width; e += kThreads) {
+    const int row = KOutermost ? e / Width : e % kStepRows;
+    const int x = KOutermost ? e % Width : e / kStepRows;
+    const int k = k0 + row * kPack;
+    if constexpr (kPacked) {
+      unsigned pack = 0;
+#pragma unroll
+      for (int i = 0; i < kPack; ++i) {
+        const Operand value = element<KOutermost>(matrix, ld, k + i, x0 + x, size_k, size_x);
+        pack |= unsigned(static_cast<unsigned char>(value)) << (8 * i);
+      }
+      shared[row * Stride + x] = Stored(pack);
+    } else {
+      shared[row * Stride + x] = stored_of(element<KOutermost>(matrix, ld, k, x0 + x, size_k, size_x));
+    }
+  }
+}
+
+}  // namespace tilesmith
+
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads)
+gemm(const __grid_constant__ tilesmith::GemmArgs args) {
+  using namespace tilesmith;
+  __shared__ Stored shared_a[kStepRows * kStrideA];
+  __shared__ Stored shared_b[kStepRows * kStrideB];
+
+  const int tiles_m = (args.m - 1) / kBlockM + 1;
+  const int tiles_n = (args.n - 1) / kBlockN + 1;
+  const TileIndex block = tile_of_block<1>(blockIdx.x, tiles_m, tiles_n);
+  const int m0 = block.m * kBlockM;
+  const int n0 = block.n * kBlockN;
+  const int ty = int(threadIdx.x) / kThreadsN;
+  const int tx = int(threadIdx.x) % kThreadsN;
+  const Operand* a = static_cast<const Operand*>(args.a);
+  const Operand* b = static_cast<const Operand*>(args.b);
+
+  Sum sum[kThreadM][kThreadN] = {};
+  for (int k0 = 0; k0 < args.k; k0 += kBlockK) {
+    load_step<kTransA, kBlockM, kStrideA>(shared_a, a, args.lda, k0, m0, args.k, args.m);
+    load_step<!kTransB, kBlockN, kStrideB>(shared_b, b, args.ldb, k0, n0, args.k, args.n);
+    __syncthreads();
+#pragma unroll
+    for (int row = 0; row < kStepRows; ++row) {
+      Stored ra[kThreadM], rb[kThreadN];
+#pragma unroll
+      for (int i = 0; i < kThreadM; ++i) ra[i] = shared_a[row * kStrideA + ty + i * kThreadsM];
+#pragma unroll
+      for (int j = 0; j < kThreadN; ++j) rb[j] = shared_b[row * kStrideB + tx + j * kThreadsN];
+#pragma unroll
+      for (int i = 0; i < kThreadM; ++i) {
+#pragma unroll
+        for (int j = 0; j < kThreadN; ++j) multiply_add(sum[i][j], ra[i], rb[j]);
+      }
+    }
+    __syncthreads();
+  }
+
+  const ScaleType alpha = scale_as<ScaleType>(args.alpha);
+  const ScaleType beta = scale_as<ScaleType>(args.beta);
+  Output* c = static_cast<Output*>(args.c);
+#pragma unroll
+  for (int i = 0; i < kThreadM; ++i) {
+    const int m = m0 + ty + i * kThreadsM;
+    if (m >= args.m) continue;
+#pragma unroll
+    for (int j = 0; j < kThreadN; ++j) {
+      const int n = n0 + tx + j * kThreadsN;
+      if (n >= args.n) continue;
+      Output& out = c[m * args.ldc + n];
+      out = beta == ScaleType(0) ? linear<Output>(alpha, sum[i][j]) : linear<Output>(alpha, sum[i][j], beta, out);
+    }
+  }
+}
