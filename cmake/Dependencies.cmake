@@ -11,9 +11,13 @@ if(TILESMITH_BUILD_TUNER)
   find_package(CLI11 REQUIRED)
 endif()
 
-find_path(TILESMITH_CUDA_INCLUDE_FOUND NAMES cuda.h
-          HINTS ${TILESMITH_CUDA_INCLUDE} $ENV{CUDA_HOME}/include $ENV{CUDA_PATH}/include
-          PATHS /usr/local/cuda/include /usr/local/cuda/targets/aarch64-linux/include /opt/cuda/include /usr/include)
+include(${CMAKE_CURRENT_LIST_DIR}/CudaFolders.cmake)
 if(NOT TILESMITH_CUDA_INCLUDE_FOUND)
-  message(FATAL_ERROR "cuda.h was not found: install the CUDA Toolkit, or run scripts/setup.sh, which takes it from NVIDIA's wheels")
+  if(TILESMITH_CUDA_INCLUDE)
+    message(FATAL_ERROR "TILESMITH_CUDA_INCLUDE=${TILESMITH_CUDA_INCLUDE}: expected cuda.h, cuda_fp16.h, cuda_bf16.h, "
+                        "mma.h and crt/mma.h of CUDA 12.0 or newer there")
+  endif()
+  message(FATAL_ERROR "The headers of CUDA 12.0 or newer were not found: install the CUDA Toolkit, or run "
+                      "scripts/setup.sh, which takes them from NVIDIA's wheels")
 endif()
+message(STATUS "CUDA headers: ${TILESMITH_CUDA_INCLUDE_FOUND}")

@@ -1,6 +1,7 @@
 // Evidence: what became of a candidate, with all that is needed to judge it later.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ enum class Status {
 };
 std::string_view name(Status status);
 std::optional<Status> parse_status(std::string_view text);
+/// All names, comma-separated, for error messages.
+std::string status_names();
 
 /// The device that evidence holds for. Every field is part of its identity: evidence of another power mode or live SM
 /// count is never mixed in.
@@ -78,6 +81,15 @@ struct Evidence {
   std::string origin;      ///< provenance: where it was measured (host name), kept through import and merge
   std::string created_at;  ///< ISO 8601 UTC
 };
+
+/// nullopt if the entry is consistent in itself; else one line that names the field and what was expected. Every entry
+/// is checked by this before it is stored, wherever it comes from.
+std::optional<std::string> evidence_error(const Evidence& evidence);
+std::optional<std::string> timing_error(const Timing& timing);
+
+/// A time of the form 2026-01-31T23:59:59[.123]Z with exactly three decimals, so that text order is time order;
+/// nullopt if it has another form.
+std::optional<std::string> normalized_utc(std::string_view text);
 
 /// How far an entry can be trusted by a given producer.
 enum class Trust {

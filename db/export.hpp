@@ -1,6 +1,7 @@
 // Writes the best configs of a store for people and other programs.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>

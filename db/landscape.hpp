@@ -1,6 +1,10 @@
-// A recorded landscape: outcomes of (part of) a space on one device, replayable without it. JSON lines, optionally
-// zstd-compressed (.zst): first line {"tilesmith_landscape":1,"device":{..},"limits":"sm_90a","producer":{..}}, then one
-// outcome a line {"problem":"f16f32 NN 64 64 64","config":"wmma{..}","status":"ok","median_us":..,"spread":..,..}.
+// A recorded landscape: outcomes of (part of) a space on one device, replayable without it. JSON lines, zstd-compressed
+// where the file's name ends in .zst (on reading, its content decides).
+//   first line  {"tilesmith_landscape":1,"device":{..},"limits":"sm_90a","producer":{"wmma":{..},..},
+//                "origin":"..","run":"..","made_at":".."}
+//   then        {"problem":"f16f32 NN 64 64 64","config":"wmma{..}","status":"ok","median_us":..,"spread":..,..}
+// A line may have an "origin", "run", "created_at" or "producer" of its own; without one the first line's holds (made_at
+// for created_at, the config's family's producer). Each problem and config come once.
 #pragma once
 
 #include <filesystem>

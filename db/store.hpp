@@ -10,18 +10,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "db/error.hpp"
 #include "db/evidence.hpp"
 
 namespace tilesmith::db {
-
-class StoreError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Which evidence to return. Unset fields match everything.
 struct EvidenceFilter {
@@ -36,10 +31,12 @@ struct EvidenceFilter {
   std::optional<Status> status;
   std::optional<std::string> run;
   std::int64_t limit = 0;                ///< 0: all
+  bool latest_only = false;              ///< of each candidate on each device only the entry that counts: its latest
 };
 
 /// One row of the view `best`: for a (problem, device), the fastest evidence that is not superseded. Of several entries
-/// of the same candidate the latest counts; equal medians go to the smaller config text (the fixed tie-break).
+/// of the same candidate the latest counts, whatever its status and template; equal medians go to the smaller config
+/// text (the fixed tie-break).
 struct Best {
   Evidence evidence;
   std::int64_t candidates = 0;  ///< how many candidates were tried for it
@@ -63,8 +60,8 @@ class Store {
   /// Opens, creates if missing, migrates if older. Refuses a newer schema, a file that is no Tilesmith database, and a
   /// corrupt one.
   static Store open(const std::filesystem::path& path);
-  /// Opens without ever writing (immutable if the file or its folder is read-only). Refuses what open() refuses, a
-  /// missing file, and an older schema with words that say how to migrate it.
+  /// Opens for reading only (immutable if the file or its folder is read-only); leaves nothing beside the file. Refuses
+  /// what open() refuses, a missing file, and an older schema with words that say how to migrate it.
   static Store open_read_only(const std::filesystem::path& path);
   static Store in_memory();
 
@@ -76,6 +73,7 @@ class Store {
   bool read_only() const;
 
   /// Commits one outcome. `evidence.id` is ignored; empty created_at and origin are filled in. Returns the new id.
+  /// Throws std::logic_error if the entry contradicts itself (ok without a finite positive time, a failure with one, ...).
   std::int64_t record(const Evidence& evidence);
   /// Latest first.
   std::vector<Evidence> evidence(const EvidenceFilter& filter = {}) const;
@@ -83,7 +81,8 @@ class Store {
   std::optional<Evidence> latest(const Problem& problem, const Config& config, const DeviceIdentity& device,
                                  const Producer& now) const;
 
-  /// The view `best`, ordered by type pair, transposes, M, N, K, device.
+  /// The view `best`, ordered by type pair, transposes, M, N, K, device. The filter chooses among the entries that
+  /// count: with family = "simt" it is the best simt config of every (problem, device), and candidates are simt's.
   std::vector<Best> best(const EvidenceFilter& filter = {}) const;
 
   /// Keeps a compiled kernel (content-addressed, zstd). An equal key replaces the former entry.

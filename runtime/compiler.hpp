@@ -10,8 +10,9 @@
 namespace tilesmith::runtime {
 
 /// Finds and opens libnvrtc: $TILESMITH_NVRTC (a file), the CUDA Toolkit's usual places, the loader's path, and the
-/// folder of NVIDIA's wheels given at build time. Thread-safe; opened once.
-/// Empty if NVRTC is usable; else one line that says where it was looked for.
+/// folder of NVIDIA's wheels given at build time; and the CUDA headers that belong to it ($TILESMITH_CUDA_INCLUDE, beside
+/// it, else the usual places). Thread-safe; opened once.
+/// Empty if NVRTC and its headers are usable; else one line that says where they were looked for.
 std::string nvrtc_unavailable_because();
 /// "13.0", "12.6". Throws std::runtime_error with the line above if NVRTC is not usable.
 std::string nvrtc_version();
@@ -25,15 +26,20 @@ std::string compiler_options_text(const KernelTarget& target);
 db::KernelKey kernel_key(const Config& config, const KernelTarget& target);
 
 /// Compiles; a failure is a value (status compile_failed, message = the compiler's first error line). A kernel that
-/// spills comes back as `spilled` with its cubin. Thread-safe.
+/// spills comes back as `spilled` with its cubin; one whose arrays need a stack frame is `ok`, and the message says so.
+/// A config that breaks a rule, or whose family is unknown, comes back as `illegal` with the reason, uncompiled.
+/// `registers` and `static_smem_bytes` are of the kernel `gemm`; `spill_bytes` of all kernels of the module.
+/// Thread-safe. Throws std::runtime_error if NVRTC is not usable.
 db::KernelBuild compile(const Config& config, const KernelTarget& target);
 
-/// Compiles any source text the same way (tests, the verifier's reference kernels): cubin in, log out.
+/// Compiles any source text the same way (tests, the verifier's reference kernels): source in, cubin and log out. Embedded
+/// headers and the CUDA headers are found as in compile(). With `--gpu-architecture=compute_..` the cubin is PTX text.
+/// Thread-safe. Throws std::runtime_error if NVRTC is not usable.
 struct SourceBuild {
   bool ok = false;
-  std::string log;                ///< the compiler's whole log
+  std::string log;  ///< the compiler's whole log
   std::vector<std::byte> cubin;
-  int registers = 0, spill_bytes = 0, static_smem_bytes = 0;  ///< of the kernel named `entry`
+  int registers = 0, spill_bytes = 0, static_smem_bytes = 0;  ///< of the kernel `entry`; if there is none, of all
 };
 SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
                            const std::vector<std::string>& options);

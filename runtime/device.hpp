@@ -46,21 +46,23 @@ struct DeviceInfo {
   int ordinal = 0;
   db::DeviceIdentity identity;
   DeviceLimits limits;
-  std::string driver_version;       ///< of the installed driver if NVML tells, else the CUDA version it supports
+  std::string driver_version;  ///< of the installed driver if NVML tells, else the CUDA version it supports
   std::size_t memory_bytes = 0;
-  double clock_mhz = 0;             ///< maximum SM clock
-  bool integrated = false;          ///< shares memory with the CPU (Jetson)
+  double clock_mhz = 0;     ///< maximum SM clock
+  bool integrated = false;  ///< shares memory with the CPU (Jetson)
 };
 
-/// All devices, in the driver's order. Empty (never throws) where there is no driver.
+/// All devices, in the driver's order; makes no context. Empty (never throws) where there is no driver. A device of an
+/// architecture that Tilesmith does not support is listed with an empty `limits.arch`.
 std::vector<DeviceInfo> list_devices();
-/// One device by ordinal. Throws DeviceError naming the ordinal and how many there are.
+/// One device by ordinal; makes no context. Throws DeviceError naming the ordinal and how many there are, or the
+/// architecture if it is not supported.
 DeviceInfo device_info(int ordinal);
 
 class Context {
  public:
   explicit Context(int ordinal);  ///< retains the primary context and makes it current
-  ~Context();
+  ~Context();                     ///< releases it; it stays current where it was made so
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   const DeviceInfo& info() const { return info_; }
@@ -82,6 +84,7 @@ class DeviceBuffer {
   ~DeviceBuffer();
   std::byte* data() const { return data_; }  ///< device address
   std::size_t size() const { return bytes_; }
+  /// Returns when the device has the bytes: what is launched next, on any stream, sees them. So does fill().
   void upload(std::span<const std::byte> host, std::size_t offset_bytes = 0);
   void download(std::span<std::byte> host, std::size_t offset_bytes = 0) const;
   void fill(unsigned char byte);
@@ -91,6 +94,7 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
+/// Ordered with the null stream, which upload(), download() and fill() use.
 class Stream {
  public:
   Stream();
@@ -147,7 +151,7 @@ class Graph {
   CUgraphExec_st* exec_ = nullptr;
 };
 
-/// A loaded cubin. Move-only; unloads itself.
+/// A loaded cubin, or PTX text that the driver compiles. Move-only; unloads itself. A truncated image is refused.
 class Module {
  public:
   explicit Module(std::span<const std::byte> cubin);

@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/family.hpp"
 #include "runtime/device.hpp"
 
 namespace tilesmith::runtime {
+
+struct Driver;  // runtime/driver.hpp
 
 /// What changes from one run to the next. Pointers are device addresses.
 struct RunArgs {
@@ -17,7 +20,7 @@ struct RunArgs {
   void* c = nullptr;
   Scale alpha{};
   Scale beta{};
-  void* workspace = nullptr;      ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
+  void* workspace = nullptr;  ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
   CUstream_st* stream = nullptr;
 };
 
@@ -32,23 +35,25 @@ class Plan {
   std::size_t workspace_bytes() const { return sequence_.workspace_bytes; }
 
   /// Enqueues the launches and nothing else: no allocation, no lock, no file, no compile; capturable in a CUDA graph.
-  /// Returns the driver's error code (0 = success), or kMisaligned / kMissingWorkspace (negative) without launching.
-  /// Thread-safe. α = 0 or K = 0: A and B are not read. M = 0 or N = 0: nothing is launched.
+  /// Returns the driver's error code (0 = success), or one of the negative codes below without launching.
+  /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. M = 0 or N = 0: nothing is launched.
   int run(const RunArgs& args) const noexcept;
 
   static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes
-  static constexpr int kMissingWorkspace = -2;
+  static constexpr int kMissingWorkspace = -2;  ///< none was given, or one that is not 256-byte aligned
+  static constexpr int kNullPointer = -3;       ///< A, B or C is null where it would be read or written
 
  private:
-  struct Step;
   Problem problem_;
   Config config_;
   LaunchSequence sequence_;
   std::shared_ptr<const Module> module_;
-  std::vector<CUfunc_st*> functions_;
+  const Driver* driver_;               // kept, so that run() asks nobody for it
+  std::vector<CUfunc_st*> functions_;  // one a launch of the sequence; none if there is nothing to do
 };
 
-/// α or β as the type pair's scale type: rounds to f32, s32 or keeps f64. The integer must be representable.
+/// α or β as the type pair's scale type: rounds to f32, keeps f64; s32 must be an integer that 32 bits hold, else
+/// std::invalid_argument is thrown (a NaN, too, is no integer). The bytes beyond the member in use are zero.
 Scale to_scale(const TypePair& type, double value);
 
 }  // namespace tilesmith::runtime

@@ -1,18 +1,30 @@
 // What the measuring process does with one candidate: load, battery, verify, time. No process or protocol in here.
+//
+// A candidate's failure is its outcome. What is thrown (anything but DeviceError and the plan's std::invalid_argument) is
+// a broken environment: the helper kernels do not compile, memory of the host is exhausted.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "db/evidence.hpp"
 #include "runtime/device.hpp"
+#include "tuner/measure/timing_policy.hpp"
 
 namespace tilesmith::tuner {
 
+/// Where a candidate is on its way.
+enum class Phase { loading, battery, verification, timing, play_off };
+std::string_view name(Phase phase);
+std::optional<Phase> parse_phase(std::string_view text);
+
 class MeasureSession {
  public:
-  explicit MeasureSession(const runtime::Context& context);
+  /// The context must outlive it.
+  explicit MeasureSession(const runtime::Context& context, TimingPolicy policy = {});
   ~MeasureSession();
 
   struct Job {
@@ -26,11 +38,20 @@ class MeasureSession {
     db::Outcome outcome;
     bool battery_passed = false;
     bool context_lost = false;    ///< the process must end now; the outcome is device_fault
+    Phase phase = Phase::loading; ///< the last one that was entered
   };
-  Result evaluate(const Job& job);
+  /// `on_phase` is told of each phase before it begins; `new_problem` is true where operands and reference are made first.
+  using OnPhase = std::function<void(Phase phase, bool new_problem)>;
+  Result evaluate(const Job& job, const OnPhase& on_phase = {});
 
-  /// Interleaved timing of candidates that evaluate() already found right.
+  /// Interleaved timing of candidates that evaluate() already found right. One that cannot be loaded or launched any
+  /// more has that as its outcome, and the others are timed without it. After a lost context every outcome is
+  /// device_fault, and the process must end.
   std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Job> finalists);
+  bool context_lost() const;
+
+  /// The sentinel's time that drift is relative to.
+  double sentinel_start_us() const;
 
  private:
   struct Impl;

@@ -1,4 +1,17 @@
 // The tune loop: problems × strategy × evaluator → store. Knows no CUDA, no terminal.
+//
+// For each problem, in the order given:
+//   1. the legal configs of the chosen families that the problem does not refuse and the evaluator knows;
+//   2. evidence of this very candidate, device and producer, failures included, is reused and never repeated; evidence
+//      that rests on another driver or NVRTC is tried again, first of all;
+//   3. then what was best for other shapes of the same type and transposes, nearest shape first, then the families' own
+//      seeds, then the known ladder, then what the strategy proposes;
+//   4. at the end the best are played off interleaved. The play-off's times are recorded as newer evidence of the same
+//      candidates, so they are the ones that count.
+//
+// Which config is best is decided by the view `best` alone: smallest median of the latest evidence, equal medians by
+// config text. Medians are stored as measured; the play-off narrows the noise in them, nothing rounds it away. A
+// candidate whose single lucky time beats every played-off median is drawn into another round before it can win.
 #pragma once
 
 #include <atomic>
@@ -18,33 +31,46 @@ namespace tilesmith::tuner {
 struct TuneOptions {
   std::string strategy = "local";
   std::uint64_t seed = 1;
-  std::chrono::duration<double> budget{0};        ///< 0: none
-  std::int64_t max_candidates = 0;                ///< a problem; 0: none
-  std::vector<std::string> families;              ///< empty: all
-  int finalists = 5;                              ///< in the play-off
-  std::string command;                            ///< for the run's record
-  std::string workload_name;
+  std::chrono::duration<double> budget{0};  ///< 0: none
+  std::int64_t max_candidates = 0;          ///< a problem, reused evidence included; 0: none
+  std::vector<std::string> families;        ///< empty: all
+  int finalists = 5;                        ///< in the play-off; fewer than 2: no play-off
+  std::string command;                      ///< for the run's record
+  std::string workload_name;                ///< for the run's record; empty: the workload's own
+  std::function<double()> clock_seconds;    ///< steady clock if empty; tests bring their own
 };
 
 /// What a progress display needs. `best_us` is 0 while there is none.
 struct Progress {
   std::size_t problem_index = 0, problem_count = 0;
   Problem problem;
+  /// Candidates of this problem. `done` counts evaluated and reused ones, `failed` those of them that are not ok.
   std::int64_t done = 0, left = 0, failed = 0, reused = 0;
   double best_us = 0;
   std::string best_config;
-  double seconds_elapsed = 0, seconds_left = 0;   ///< left: of the budget; 0 if there is none
-  std::optional<Evaluated> last;                  ///< the outcome this call reports, if it reports one
+  double seconds_elapsed = 0, seconds_left = 0;  ///< left: of the budget; 0 if there is none
+  std::optional<Evaluated> last;                 ///< the outcome this call reports, if it reports one
 };
 
 struct TuneResult {
-  std::string ended_how;      ///< "done", "budget", "interrupted"
-  std::int64_t evaluated = 0, failed = 0, reused = 0;
-  std::string run;            ///< uuid
+  std::string ended_how;                               ///< "done", "budget", "interrupted"
+  std::int64_t evaluated = 0, failed = 0, reused = 0;  ///< of all problems; `failed`: of the evaluated ones
+  std::string run;                                     ///< uuid
 };
 
-/// Tunes every problem. Each outcome is committed to the store before the next is looked at. Evidence already in the
-/// store for the same candidate, device and producer is used and not repeated. `stop` ends the loop cleanly.
+/// Tunes every problem. Each outcome is committed to the store before the next is looked at, and before on_progress
+/// hears of it. Evidence already in the store for the same candidate, device and producer is used and not repeated.
+///
+/// The budget is shared by weight: a problem gets what is left of it × its weight / the weights still to come, so time
+/// that one problem leaves over flows on to the next. Candidates are no longer submitted when those in flight are
+/// expected to fill the rest of a problem's share; those in flight are waited for.
+///
+/// `stop` ends the loop cleanly after the outcome being waited for; what else is in flight is left to the evaluator,
+/// and there is no play-off. The run then ends as "interrupted", and as "budget" if a problem was cut short by its time.
+///
+/// Throws std::invalid_argument (one line) for an unknown strategy or family or a problem that is not well formed,
+/// before anything is written. What the evaluator, the store or on_progress throw ends the run as "failed: ..." and is
+/// rethrown.
 TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator& evaluator, db::Store& store,
                 const std::function<void(const Progress&)>& on_progress, const std::atomic<bool>& stop);
 

@@ -1,4 +1,9 @@
 // A workload: a list of problems with weights. Text form, a line each: `type trans M N K [weight]`, `#` comments.
+//
+// After M N K a line may also carry the key=value fields of a problem's canonical text: lda=, ldb=, ldc=, align=, beta=.
+// A weight is a positive number, 1 if it is left out: a problem's share of the tuning time, and how often it occurs
+// beside the others. A problem that stands on several lines is one problem with the sum of their weights. Lines may end
+// in CR LF.
 #pragma once
 
 #include <filesystem>
@@ -27,14 +32,17 @@ class WorkloadError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// `origin` names the text in errors.
+/// `origin` names the text in errors, and the workload. A text without a problem is an error: nothing to tune is never
+/// what was meant.
 Workload parse_workload(std::string_view text, const std::string& origin);
+/// The workload is named as the file is, without its folder and extension.
 Workload load_workload(const std::filesystem::path& path);
 
 struct BuiltInWorkload {
   std::string_view name;
   std::string_view summary;
 };
+/// Those of tuner/workloads, by name.
 std::vector<BuiltInWorkload> built_in_workloads();
 /// Throws WorkloadError listing the names there are.
 Workload built_in_workload(std::string_view name);

@@ -1,9 +1,16 @@
-// Copies a tile of a row-major matrix from global to shared memory, zero-filling whatever lies outside the matrix.
+// Copies the K-steps of a row-major matrix from global to shared memory, zero-filling whatever lies outside the matrix.
 //
 // A tile row is cut into chunks of `CopyBytes`; consecutive threads take consecutive chunks, so that a warp reads whole
-// rows. Chunks of 4, 8 and 16 bytes may go by cp.async, which copies the valid bytes and zero-fills the rest by itself;
-// narrower ones are plain loads. Every row of the matrix must start at a multiple of CopyBytes (Family::refusal sees to
-// it); its end need not.
+// rows. A thread's chunks lie in one column, kRowsPerPass rows apart (and, where a row has more chunks than the block has
+// threads, in several columns): everything but a row count and a column count is worked out once, before the K loop.
+//
+//   pass 0   t0 t1 t2 t3        kThreadsPerRow = 4, kRowsPerPass = 2
+//            t4 t5 t6 t7
+//   pass 1   t0 t1 t2 t3
+//            t4 t5 t6 t7
+//
+// Chunks of 4, 8 and 16 bytes may go by cp.async; narrower ones are plain loads. Every row of the matrix must start at a
+// multiple of CopyBytes (Family::refusal sees to it); its end need not.
 #pragma once
 
 namespace tilesmith {
@@ -20,10 +27,24 @@ __device__ __forceinline__ unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
+// Starts an asynchronous copy of a whole chunk, or of zeros where `inside` is false: nothing is then read.
+template <int Bytes>
+__device__ __forceinline__ void async_copy_whole(void* shared, const void* global, bool inside) {
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "cp.async moves 4, 8 or 16 bytes");
+  if constexpr (Bytes == 16) {
+    asm volatile("{ .reg .pred outside; setp.eq.u32 outside, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, outside; }"
+                 ::"r"(shared_address(shared)), "l"(global), "r"(unsigned(inside))
+                 : "memory");
+  } else {
+    asm volatile("{ .reg .pred outside; setp.eq.u32 outside, %2, 0; cp.async.ca.shared.global [%0], [%1], %3, outside; }"
+                 ::"r"(shared_address(shared)), "l"(global), "r"(unsigned(inside)), "n"(Bytes)
+                 : "memory");
+  }
+}
+
 // Starts an asynchronous copy of `Bytes` of which the first `valid_bytes` are read and the rest become zero.
 template <int Bytes>
-__device__ __forceinline__ void async_copy(void* shared, const void* global, int valid_bytes) {
-  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "cp.async moves 4, 8 or 16 bytes");
+__device__ __forceinline__ void async_copy_part(void* shared, const void* global, int valid_bytes) {
   if constexpr (Bytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global),
                  "r"(valid_bytes)
@@ -43,49 +64,107 @@ __device__ __forceinline__ void async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
-// A plain copy of one chunk with the same contract.
+// Plain copies with the same contracts.
 template <int Bytes, typename Element>
-__device__ __forceinline__ void plain_copy(Element* shared, const Element* global, int valid_bytes) {
+__device__ __forceinline__ void plain_copy_whole(Element* shared, const Element* global, bool inside) {
   using Chunk = typename ChunkOf<Bytes>::type;
-  if (valid_bytes == Bytes) {
-    *reinterpret_cast<Chunk*>(shared) = *reinterpret_cast<const Chunk*>(global);
-    return;
-  }
-  constexpr int kElements = Bytes / int(sizeof(Element));
+  Chunk chunk{};
+  if (inside) chunk = *reinterpret_cast<const Chunk*>(global);
+  *reinterpret_cast<Chunk*>(shared) = chunk;
+}
+
+template <int Bytes, typename Element>
+__device__ __forceinline__ void plain_copy_part(Element* shared, const Element* global, int valid_bytes) {
 #pragma unroll
-  for (int i = 0; i < kElements; ++i) {
+  for (int i = 0; i < Bytes / int(sizeof(Element)); ++i) {
     shared[i] = (i + 1) * int(sizeof(Element)) <= valid_bytes ? global[i] : Element(0);
   }
 }
 
-// Rows × Cols elements to shared memory with row stride SharedStride (elements).
-//   global      element (0, 0) of the matrix, [rows, cols] row-major with row stride ld
-//   row0, col0  the tile's first element
-template <typename Element, int Rows, int Cols, int SharedStride, int CopyBytes, int Threads, bool Async>
-__device__ __forceinline__ void copy_tile(Element* shared, const Element* global, long long ld, int row0, int col0,
-                                          int rows, int cols) {
-  constexpr int kElements = CopyBytes / int(sizeof(Element));
+// One thread's share of the steps of a Rows × Cols tile that walks along K: down the rows if KIsRow, else along them.
+// In shared memory the tile's rows are SharedStride elements apart.
+template <typename Element, int Rows, int Cols, int SharedStride, int CopyBytes, int Threads, bool Async, bool KIsRow>
+class TileCopy {
+  static constexpr int kElements = CopyBytes / int(sizeof(Element));
   static_assert(kElements >= 1, "a chunk must hold at least one element");
   static_assert(Cols % kElements == 0, "a tile row must split into whole chunks");
-  constexpr int kChunksPerRow = Cols / kElements;
-  constexpr int kChunks = Rows * kChunksPerRow;
+  static constexpr int kChunksPerRow = Cols / kElements;
+  static constexpr int kThreadsPerRow = Threads < kChunksPerRow ? Threads : kChunksPerRow;
+  static_assert(Threads % kThreadsPerRow == 0, "the block's threads must split into whole rows");
+  static_assert(kChunksPerRow % kThreadsPerRow == 0, "a tile row must split into whole passes of the block");
+  static constexpr int kColumnPasses = kChunksPerRow / kThreadsPerRow;
+  static constexpr int kColumnsPerPass = kThreadsPerRow * kElements;
+  static constexpr int kRowsPerPass = Threads / kThreadsPerRow;
+  static constexpr int kRowPasses = (Rows + kRowsPerPass - 1) / kRowsPerPass;
+  static constexpr bool kSpareThreads = Rows % kRowsPerPass != 0;
+
+ public:
+  // The matrix is [rows, cols] with row stride ld; the first step's tile starts at (row0, col0).
+  __device__ __forceinline__ TileCopy(const Element* matrix, long long ld, int row0, int col0, int rows, int cols)
+      : matrix_(matrix) {
+    row_ = int(threadIdx.x) / kThreadsPerRow;
+    const int col = int(threadIdx.x) % kThreadsPerRow * kElements;
+    source_ = matrix + (row0 + row_) * ld + (col0 + col);
+    pass_stride_ = kRowsPerPass * ld;
+    step_stride_ = KIsRow ? Rows * ld : Cols;
+    shared_offset_ = row_ * SharedStride + col;
+    rows_left_ = rows - row0 - row_;
+    cols_left_ = cols - col0 - col;
+  }
+
+  // Copies the tile of the current step and goes on to the next.
+  __device__ __forceinline__ void step(Element* tile) {
+    Element* shared = tile + shared_offset_;
+    const bool whole = cols_left_ - (kColumnPasses - 1) * kColumnsPerPass >= kElements;
 #pragma unroll
-  for (int first = 0; first < kChunks; first += Threads) {
-    const int chunk = first + int(threadIdx.x);
-    if (kChunks % Threads != 0 && chunk >= kChunks) break;
-    const int row = chunk / kChunksPerRow;
-    const int col = (chunk % kChunksPerRow) * kElements;
-    const int remaining = row0 + row < rows ? cols - (col0 + col) : 0;
-    const int valid_bytes = max(0, min(remaining, kElements)) * int(sizeof(Element));
-    // Outside the matrix nothing is read, but the address must still be one: the matrix' own first element.
-    const Element* source = valid_bytes > 0 ? global + (row0 + row) * ld + (col0 + col) : global;
-    Element* target = shared + row * SharedStride + col;
-    if constexpr (Async) {
-      async_copy<CopyBytes>(target, source, valid_bytes);
-    } else {
-      plain_copy<CopyBytes>(target, source, valid_bytes);
+    for (int i = 0; i < kRowPasses; ++i) {
+      if (kSpareThreads && row_ + i * kRowsPerPass >= Rows) break;
+      const Element* from = source_ + i * pass_stride_;
+      Element* to = shared + i * kRowsPerPass * SharedStride;
+      const bool row_inside = i * kRowsPerPass < rows_left_;
+      if (whole) {
+        copy_whole(to, from, row_inside);
+      } else {
+        copy_part(to, from, row_inside);
+      }
+    }
+    source_ += step_stride_;
+    (KIsRow ? rows_left_ : cols_left_) -= KIsRow ? Rows : Cols;
+  }
+
+ private:
+  __device__ __forceinline__ void copy_whole(Element* to, const Element* from, bool row_inside) const {
+#pragma unroll
+    for (int j = 0; j < kColumnPasses; ++j) {
+      if constexpr (Async) {
+        async_copy_whole<CopyBytes>(to + j * kColumnsPerPass, from + j * kColumnsPerPass, row_inside);
+      } else {
+        plain_copy_whole<CopyBytes>(to + j * kColumnsPerPass, from + j * kColumnsPerPass, row_inside);
+      }
     }
   }
-}
+
+  __device__ __forceinline__ void copy_part(Element* to, const Element* from, bool row_inside) const {
+    for (int j = 0; j < kColumnPasses; ++j) {
+      const int inside = row_inside ? max(0, min(cols_left_ - j * kColumnsPerPass, kElements)) : 0;
+      // Where nothing is read the address must still be one: the matrix' own first element.
+      const Element* source = inside > 0 ? from + j * kColumnsPerPass : matrix_;
+      if constexpr (Async) {
+        async_copy_part<CopyBytes>(to + j * kColumnsPerPass, source, inside * int(sizeof(Element)));
+      } else {
+        plain_copy_part<CopyBytes>(to + j * kColumnsPerPass, source, inside * int(sizeof(Element)));
+      }
+    }
+  }
+
+  const Element* matrix_;
+  const Element* source_;    // this thread's first chunk of the current step
+  long long pass_stride_;    // elements from one row pass to the next
+  long long step_stride_;    // elements from one step to the next
+  int shared_offset_;        // of this thread's first chunk in the tile
+  int row_;                  // of this thread's first chunk in the tile
+  int rows_left_;            // rows of the matrix from this thread's first chunk on
+  int cols_left_;            // columns of the matrix from this thread's first chunk on
+};
 
 }  // namespace tilesmith

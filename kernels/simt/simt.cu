@@ -52,12 +52,12 @@ __device__ __forceinline__ Stored stored_of(Operand value) {
   }
 }
 
-__device__ __forceinline__ void multiply_add(Sum& sum, Stored a, Stored b) {
-  if constexpr (kPacked) {
-    sum = int(__dp4a(a, b, Stored(sum)));  // Stored's signedness selects the signed or the unsigned instruction
-  } else {
-    sum += a * b;
-  }
+// One multiply-add; of 8-bit operands four of them, signed or unsigned.
+__device__ __forceinline__ void multiply_add(float& sum, float a, float b) { sum += a * b; }
+__device__ __forceinline__ void multiply_add(double& sum, double a, double b) { sum += a * b; }
+__device__ __forceinline__ void multiply_add(int& sum, int a, int b) { sum = __dp4a(a, b, sum); }
+__device__ __forceinline__ void multiply_add(int& sum, unsigned a, unsigned b) {
+  sum = int(__dp4a(a, b, unsigned(sum)));
 }
 
 // Element (k, x) of the operand, x along M or N, as stored [x][k] or, when KOutermost, [k][x].

@@ -41,6 +41,10 @@ constexpr int kOperandFragmentBytes = (kFragM > kFragN ? kFragM : kFragN) * kFra
 constexpr int kScratchBytes = (kScratchRowBytes > kOperandFragmentBytes ? kScratchRowBytes : kOperandFragmentBytes);
 static_assert(kScratchBytes % 16 == 0, "every warp's scratch must start aligned");
 
+// What the launch must ask for; the host computes the same from the config (wmma.cpp).
+constexpr int kStagesBytes = kStages * (kStageElementsA + kStageElementsB) * int(sizeof(Operand));
+constexpr int kSharedBytes = kStagesBytes > kWarps * kScratchBytes ? kStagesBytes : kWarps * kScratchBytes;
+
 template <bool Tf32> struct FragmentElement { using type = Operand; };
 template <> struct FragmentElement<true> { using type = wmma::precision::tf32; };
 using Element = FragmentElement<kOperandIsTf32>::type;

@@ -61,20 +61,28 @@ __device__ __forceinline__ void accumulate_from_global(WarpTile& tile, const Gem
 
 // ---- operands staged in shared memory ---------------------------------------------------------------------------
 
-__device__ __forceinline__ void copy_step(Operand* stage, const GemmArgs& args, int block_m0, int block_n0, int k0) {
-  Operand* shared_a = stage;
-  Operand* shared_b = stage + kStageElementsA;
-  const int row_a = kTransA ? k0 : block_m0, col_a = kTransA ? block_m0 : k0;
-  const int row_b = kTransB ? block_n0 : k0, col_b = kTransB ? k0 : block_n0;
-  const int rows_a = kTransA ? args.k : args.m, cols_a = kTransA ? args.m : args.k;
-  const int rows_b = kTransB ? args.n : args.k, cols_b = kTransB ? args.k : args.n;
-  copy_tile<Operand, kTileRowsA, kTileColsA, kStrideA, kCopyBytes, kThreads, kAsync>(
-      shared_a, static_cast<const Operand*>(args.a), args.lda, row_a, col_a, rows_a, cols_a);
-  copy_tile<Operand, kTileRowsB, kTileColsB, kStrideB, kCopyBytes, kThreads, kAsync>(
-      shared_b, static_cast<const Operand*>(args.b), args.ldb, row_b, col_b, rows_b, cols_b);
-}
+// The block's copies of both operands, one K-step after the other.
+struct StepCopy {
+  TileCopy<Operand, kTileRowsA, kTileColsA, kStrideA, kCopyBytes, kThreads, kAsync, kTransA> a;
+  TileCopy<Operand, kTileRowsB, kTileColsB, kStrideB, kCopyBytes, kThreads, kAsync, !kTransB> b;
 
-__device__ __forceinline__ void multiply_step(WarpTile& tile, const Operand* stage, int warp_m0, int warp_n0) {
+  __device__ __forceinline__ StepCopy(const GemmArgs& args, int block_m0, int block_n0)
+      : a(static_cast<const Operand*>(args.a), args.lda, kTransA ? 0 : block_m0, kTransA ? block_m0 : 0,
+          kTransA ? args.k : args.m, kTransA ? args.m : args.k),
+        b(static_cast<const Operand*>(args.b), args.ldb, kTransB ? block_n0 : 0, kTransB ? 0 : block_n0,
+          kTransB ? args.n : args.k, kTransB ? args.k : args.n) {}
+
+  __device__ __forceinline__ void next(Operand* stage) {
+    a.step(stage);
+    b.step(stage + kStageElementsA);
+  }
+};
+
+// Multiplies one staged K-step. `while_loading()` runs once, between the first loads of fragments and their use: there the
+// copies of a later step are started, whose address arithmetic then hides the loads' latency.
+template <typename WhileLoading>
+__device__ __forceinline__ void multiply_step(WarpTile& tile, const Operand* stage, int warp_m0, int warp_n0,
+                                              WhileLoading while_loading) {
   const Operand* shared_a = stage;
   const Operand* shared_b = stage + kStageElementsA;
 #pragma unroll
@@ -93,6 +101,7 @@ __device__ __forceinline__ void multiply_step(WarpTile& tile, const Operand* sta
       load_from_shared(fb[j], shared_b + (kTransB ? n * kStrideB + k : k * kStrideB + n), kStrideB);
       round_operands(fb[j]);
     }
+    if (k == 0) while_loading();
     tile.multiply(fa, fb);
   }
 }
@@ -101,32 +110,32 @@ __device__ __forceinline__ void accumulate_staged(WarpTile& tile, const GemmArgs
                                                   int warp_m0, int warp_n0, Operand* shared) {
   constexpr int kStageElements = kStageElementsA + kStageElementsB;
   const int steps = (args.k + kBlockK - 1) / kBlockK;
+  StepCopy copy(args, block_m0, block_n0);
   if constexpr (kStages == 1) {
     for (int step = 0; step < steps; ++step) {
-      copy_step(shared, args, block_m0, block_n0, step * kBlockK);
+      copy.next(shared);
       __syncthreads();
-      multiply_step(tile, shared, warp_m0, warp_n0);
+      multiply_step(tile, shared, warp_m0, warp_n0, [] {});
       __syncthreads();
     }
   } else {
 #pragma unroll
     for (int step = 0; step < kStages - 1; ++step) {
-      if (step < steps) copy_step(shared + step * kStageElements, args, block_m0, block_n0, step * kBlockK);
+      if (step < steps) copy.next(shared + step * kStageElements);
       if constexpr (kAsync) async_commit();
     }
-    int reading = 0;
-    int writing = kStages - 1;
+    Operand* reading = shared;
+    Operand* writing = shared + (kStages - 1) * kStageElements;
+    Operand* const end = shared + kStages * kStageElements;
     for (int step = 0; step < steps; ++step) {
       if constexpr (kAsync) async_wait<kStages - 2>();
       __syncthreads();  // the step to be multiplied has landed, and the slot to be written is no longer read
-      const int ahead = step + kStages - 1;
-      if (ahead < steps) {
-        copy_step(shared + writing * kStageElements, args, block_m0, block_n0, ahead * kBlockK);
-      }
-      if constexpr (kAsync) async_commit();  // also when empty: the wait above counts groups
-      multiply_step(tile, shared + reading * kStageElements, warp_m0, warp_n0);
-      reading = reading + 1 == kStages ? 0 : reading + 1;
-      writing = writing + 1 == kStages ? 0 : writing + 1;
+      multiply_step(tile, reading, warp_m0, warp_n0, [&] {
+        if (step + kStages - 1 < steps) copy.next(writing);
+        if constexpr (kAsync) async_commit();  // also when empty: the wait above counts groups
+      });
+      reading = reading + kStageElements == end ? shared : reading + kStageElements;
+      writing = writing + kStageElements == end ? shared : writing + kStageElements;
     }
     if constexpr (kAsync) async_wait<0>();
     __syncthreads();  // before the epilogue takes the memory over

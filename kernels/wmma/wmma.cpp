@@ -220,7 +220,7 @@ std::optional<std::string> Wmma::refusal(const Config& config, const Problem& pr
 
 /// Values in the order of the parameters.
 Config make_config(int frag_m, int frag_n, int warps_m, int warps_n, int frags_m, int frags_n, int block_k, int stages,
-                   int pad_bytes, int group_m, int store_direct) {
+                   int pad_bytes, int group_m, int store_direct, int min_blocks = 1) {
   return Config("wmma", {{"frag_m", frag_m},
                          {"frag_n", frag_n},
                          {"warps_m", warps_m},
@@ -232,7 +232,7 @@ Config make_config(int frag_m, int frag_n, int warps_m, int warps_n, int frags_m
                          {"pad_bytes", pad_bytes},
                          {"copy_bytes", 16},
                          {"group_m", group_m},
-                         {"min_blocks", 1},
+                         {"min_blocks", min_blocks},
                          {"store_direct", store_direct}});
 }
 
@@ -247,9 +247,13 @@ std::vector<NamedConfig> Wmma::ladder(const KernelTarget& target) const {
       {"4x4 warps, one 16x16 tile each", make_config(frag, frag, 4, 4, scale, scale, straight_k, 0, 0, 1, 1)},
       {"64x64, 4 warps", make_config(frag, frag, 2, 2, 2 * scale, 2 * scale, straight_k, 0, 0, 1, 1)},
       {"128x128, 8 warps", make_config(frag, frag, 2, 4, 4 * scale, 2 * scale, straight_k, 0, 0, 1, 1)},
-      {"shared memory, 128x128x32", make_config(frag, frag, 2, 4, 4 * scale, 2 * scale, staged_k, 1, 16, 1, 1)},
-      {"shared memory, double-buffered", make_config(frag, frag, 2, 4, 4 * scale, 2 * scale, staged_k, 2, 16, 1, 1)},
+      {"shared memory, 128x128x32", make_config(frag, frag, 2, 4, 4 * scale, 2 * scale, staged_k, 1, 16, 1, 1, 2)},
+      {"shared memory, double-buffered", make_config(frag, frag, 2, 4, 4 * scale, 2 * scale, staged_k, 2, 16, 1, 1, 2)},
   };
+  // Two blocks on an SM hide each other's barriers; where the registers or the shared memory of two do not fit, one.
+  for (NamedConfig& rung : rungs) {
+    if (illegal_because(*this, rung.config, target)) rung.config.set("min_blocks", 1);
+  }
   return rungs;
 }
 

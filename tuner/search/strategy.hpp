@@ -1,13 +1,15 @@
-// Search strategies: pure and seeded, ask/tell, free of CUDA, files and printing. Adding one is one file in this folder
-// and one line in strategy.cpp's table.
+// Search strategies: pure and seeded, ask/tell, free of CUDA, files and printing. Adding one is one file in this
+// folder, and its declaration and row in strategy.cpp's table.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/space.hpp"
@@ -16,8 +18,12 @@ namespace tilesmith::tuner {
 
 /// What a strategy searches: legal configs by index, and which are one step apart. Spaces of several families are
 /// concatenated; neighbours stay within a family.
+///
+/// Every config has a code, the mixed-radix number of the positions of its values in their parameters' lists, so that a
+/// neighbour is found by adding a multiple of one radix and looking the sum up: O(log size), whatever the space.
 class SearchSpace {
  public:
+  /// Throws std::invalid_argument if a config lacks a parameter of its space or has a value that is not listed.
   explicit SearchSpace(std::vector<Space> spaces);
   std::size_t size() const { return configs_.size(); }
   const Config& config(std::size_t index) const { return configs_[index]; }
@@ -26,12 +32,34 @@ class SearchSpace {
   /// parameter by any step.
   std::vector<std::size_t> neighbours(std::size_t index) const;
 
+  struct Neighbourhood {
+    std::vector<std::size_t> adjacent;  ///< one parameter, one step of its value list
+    std::vector<std::size_t> farther;   ///< one parameter, more than one step
+  };
+  Neighbourhood neighbourhood(std::size_t index) const;
+
+  /// How many values each parameter of the config's family has.
+  std::vector<std::size_t> radices(std::size_t index) const;
+  /// The config with these parameters (by position) set to these values (by position); nullopt if it is not legal.
+  using Change = std::pair<std::size_t, std::size_t>;
+  std::optional<std::size_t> changed(std::size_t index, std::span<const Change> changes) const;
+
  private:
-  struct Block;
+  struct Block {
+    std::string family;
+    std::vector<Parameter> parameters;
+    std::vector<std::uint64_t> strides;                         // of each parameter in the code
+    std::size_t begin = 0, end = 0;                             // indices of its configs
+    std::vector<std::pair<std::uint64_t, std::size_t>> sorted;  // code → index
+  };
+  static std::optional<std::uint64_t> code_of(const Block& block, const Config& config);
+  static std::optional<std::size_t> find(const Block& block, std::uint64_t code);
+  static std::size_t digit(const Block& block, std::uint64_t code, std::size_t parameter);
+  const Block& block_of(std::size_t index) const;
+
   std::vector<Config> configs_;
-  std::vector<Space> spaces_;
-  struct Lookup;
-  std::shared_ptr<const Lookup> lookup_;
+  std::vector<std::uint64_t> codes_;
+  std::vector<Block> blocks_;
 };
 
 /// What a strategy learns of a proposal: its time, or nothing if the candidate failed.
@@ -44,8 +72,10 @@ class Strategy {
   /// Up to `most` new proposals, never one that was proposed or observed before. May return fewer; none while done() is
   /// false means: observe what is in flight first.
   virtual std::vector<std::size_t> ask(std::size_t most) = 0;
-  /// The result of a proposal, or of a config known from elsewhere (stored evidence): both guide the search.
+  /// The result of a proposal, or of a config known from elsewhere (stored evidence): both guide the search. A score
+  /// that is not a positive number counts as failed.
   virtual void observe(std::size_t index, Score time_us) = 0;
+  /// Nothing is left to propose; proposals may still be in flight.
   virtual bool done() const = 0;
 };
 
@@ -56,7 +86,8 @@ struct StrategyInfo {
 /// The strategies that make_strategy knows.
 std::vector<StrategyInfo> strategies();
 
-/// nullptr if there is no strategy of that name. `seeds` are proposed first, in order. `space` must outlive it.
+/// nullptr if there is no strategy of that name. `seeds` are proposed first, in order; those that repeat or lie outside
+/// the space are left out. `space` must outlive it.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space, std::uint64_t seed,
                                         std::vector<std::size_t> seeds = {});
 

@@ -23,7 +23,8 @@ namespace tilesmith::tuner {
 /// Changes whenever the battery proves more than before.
 inline constexpr const char* kBatteryVersion = "battery-1";
 
-/// |C − reference| ≤ real_bound(pair, k)·(scale of the operands' dot product); stated per type pair, source in .cpp.
+/// On operands uniform in [-1, 1], α = 1, β = 0: |C − reference| ≤ real_bound(pair, k)·√k, and one unit of the output's
+/// format. Stated per accumulator and derived in tolerance.cpp; 0 for integers, which are exact.
 double real_bound(const TypePair& type, std::int64_t k);
 
 class Verifier {
@@ -32,12 +33,13 @@ class Verifier {
   ~Verifier();
 
   /// status ok (no timing) or mismatch with the first wrong element: "battery: f16f32 NN 17 13 31 α=2 β=0 exact:
-  /// C[3,5] is 7, expected 9". Throws DeviceError on a device fault.
+  /// C[3,5] is 7, expected 9"; launch_failed where the driver refuses a launch. Throws DeviceError on a device fault.
   /// Skips battery problems that the config refuses, and says so if it refuses all of them (mismatch).
   db::Outcome battery(const std::shared_ptr<const runtime::Module>& module, const Config& config,
                       const KernelTarget& target);
 
-  /// The same for the tuned problem. Operands and reference are made once per problem and kept for the next call.
+  /// The same for the tuned problem. Operands and reference are made once per problem and kept for the next call; that
+  /// takes up to some seconds for the largest. Throws DeviceError if they do not fit the device.
   db::Outcome on_problem(const runtime::Plan& plan);
 
  private:

@@ -1,0 +1,214 @@
+// The file, all integers little-endian:
+//
+//   offset  bytes  what
+//        0      8  "TSBUNDLE"
+//        8      4  format version
+//       12      4  zero
+//       16      8  payload bytes
+//       24     32  XXH3-128 of the payload, hex
+//       56      .  payload
+//
+//   payload: u64 bytes of the index | index (JSON in a zstd frame) | cubins (a zstd frame each, back to back)
+//
+// The index names each build's cubin by where its frame lies after the index: {"offset":..,"bytes":..}. Builds of equal
+// content share a frame.
+#include "db/bundle.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <unordered_map>
+
+#include "db/compress.hpp"
+#include "db/evidence_json.hpp"
+#include "db/export.hpp"
+#include "db/files.hpp"
+
+namespace tilesmith::db {
+namespace {
+
+constexpr std::string_view kMagic = "TSBUNDLE";
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeaderBytes = 56;
+constexpr std::size_t kHashDigits = 32;
+constexpr std::size_t kLargestIndexBytes = std::size_t{1} << 30;
+constexpr std::size_t kLargestCubinBytes = std::size_t{256} << 20;
+
+template <typename T>
+void put_little_endian(std::string& out, T value) {
+  for (std::size_t i = 0; i < sizeof value; ++i) out += char(value >> (8 * i) & 0xff);
+}
+
+template <typename T>
+T get_little_endian(std::string_view bytes) {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof value; ++i) value |= T(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  return value;
+}
+
+Json build_to_json(const KernelBuild& build) {
+  return {{"config", build.key.config.text()},
+          {"type", std::string(build.key.type.name)},
+          {"trans", std::string(name(build.key.trans))},
+          {"arch", build.key.arch},
+          {"template_hash", build.key.template_hash},
+          {"compiler_options", build.key.compiler_options},
+          {"nvrtc_version", build.key.nvrtc_version},
+          {"registers", build.registers},
+          {"spill_bytes", build.spill_bytes},
+          {"static_smem_bytes", build.static_smem_bytes}};
+}
+
+KernelBuild build_from_json(const Json& json, std::string_view frames) {
+  constexpr std::int64_t kLargestInt = std::numeric_limits<int>::max();
+  KernelBuild build;
+  const auto config = Config::parse(text_at(json, "config"));
+  const TypePair* type = find_type_pair(text_at(json, "type"));
+  const auto trans = parse_transposes(text_at(json, "trans"));
+  if (!config) throw FormatError("\"config\" does not parse: expected 'family{parameter=value,...}'");
+  if (type == nullptr) throw FormatError(fmt::format("\"type\" is '{}': expected a known type pair", text_at(json, "type")));
+  if (!trans) throw FormatError(fmt::format("\"trans\" is '{}': expected NN, NT, TN or TT", text_at(json, "trans")));
+  build.key = {*config,
+               *type,
+               *trans,
+               text_at(json, "arch"),
+               text_at(json, "template_hash"),
+               text_at(json, "compiler_options"),
+               text_at(json, "nvrtc_version")};
+  build.status = Status::ok;
+  build.registers = int(integer_at(json, "registers", 0, kLargestInt));
+  build.spill_bytes = int(integer_at(json, "spill_bytes", 0, kLargestInt));
+  build.static_smem_bytes = int(integer_at(json, "static_smem_bytes", 0, kLargestInt));
+  const auto offset = std::size_t(integer_at(json, "offset", 0, std::int64_t(frames.size())));
+  const auto bytes = std::size_t(integer_at(json, "bytes", 1, std::int64_t(frames.size() - offset)));
+  auto cubin = decompress(as_bytes(frames.substr(offset, bytes)), kLargestCubinBytes);
+  if (!cubin || cubin->empty()) throw FormatError("its cubin does not decompress");
+  build.cubin = *std::move(cubin);
+  return build;
+}
+
+std::string payload_of(const Bundle& bundle) {
+  Json index;
+  index["device"] = to_json(bundle.device);
+  index["arch"] = bundle.arch;
+  index["made_at"] = bundle.made_at.empty() ? now_utc() : bundle.made_at;
+  index["bests"] = Json::array();
+  for (const Evidence& best : bundle.bests) {
+    require_consistent(best);
+    index["bests"].push_back(to_json(best));
+  }
+  std::string frames;
+  std::unordered_map<std::string, std::pair<std::size_t, std::size_t>> known;  // content hash → offset, bytes
+  index["builds"] = Json::array();
+  for (const KernelBuild& build : bundle.builds) {
+    if (build.status != Status::ok || build.cubin.empty()) {
+      throw FormatError(fmt::format("the build of {} is {}: expected only builds that are ok, with their cubins",
+                                    build.key.config.text(), name(build.status)));
+    }
+    const auto [place, is_new] = known.try_emplace(content_hash(build.cubin), frames.size(), 0);
+    if (is_new) {
+      frames += as_text(compress(build.cubin, 19));
+      place->second.second = frames.size() - place->second.first;
+    }
+    Json entry = build_to_json(build);
+    entry["offset"] = place->second.first;
+    entry["bytes"] = place->second.second;
+    index["builds"].push_back(std::move(entry));
+  }
+  const std::vector<std::byte> packed_index = compress(as_bytes(to_line(index)), 19);
+  std::string payload;
+  put_little_endian<std::uint64_t>(payload, packed_index.size());
+  payload += as_text(packed_index);
+  return payload + frames;
+}
+
+/// The payload, once its header and hash are found right.
+std::string_view checked_payload(std::string_view file) {
+  if (file.substr(0, kMagic.size()) != kMagic) throw FormatError("is no Tilesmith bundle: expected one");
+  if (file.size() < kHeaderBytes) throw FormatError("is truncated in its header: expected a whole bundle");
+  const auto version = get_little_endian<std::uint32_t>(file.substr(8, 4));
+  if (version != kVersion) {
+    throw FormatError(fmt::format("bundle version {} is {} than this program's: expected {}", version,
+                                  version > kVersion ? "newer" : "older", kVersion));
+  }
+  const auto size = get_little_endian<std::uint64_t>(file.substr(16, 8));
+  const std::string_view payload = file.substr(kHeaderBytes);
+  if (payload.size() != size) {
+    throw FormatError(fmt::format("is {}: expected {} bytes after the header, found {}",
+                                  payload.size() < size ? "truncated" : "longer than it says", size, payload.size()));
+  }
+  if (content_hash(as_bytes(payload)) != file.substr(24, kHashDigits)) {
+    throw FormatError("is corrupt (its hash differs): expected a sound bundle; copy it again");
+  }
+  return payload;
+}
+
+Bundle parse_bundle(std::string_view file) {
+  const std::string_view payload = checked_payload(file);
+  if (payload.size() < 8) throw FormatError("is truncated before its index");
+  const auto index_bytes = get_little_endian<std::uint64_t>(payload);
+  if (index_bytes > payload.size() - 8) throw FormatError("is truncated in its index");
+  const auto index_text = decompress(as_bytes(payload.substr(8, index_bytes)), kLargestIndexBytes);
+  if (!index_text) throw FormatError("its index does not decompress");
+  const Json index = parse_json(as_text(*index_text));
+  const std::string_view frames = payload.substr(8 + index_bytes);
+
+  Bundle bundle;
+  bundle.device = device_from_json(object_at(index, "device"));
+  bundle.arch = text_at(index, "arch");
+  bundle.made_at = text_at(index, "made_at");
+  const auto each = [&](const char* list, auto&& use) {
+    std::size_t number = 0;
+    for (const Json& entry : array_at(index, list)) {
+      ++number;
+      try {
+        use(entry);
+      } catch (const FormatError& error) {
+        throw FormatError(fmt::format("{}, entry {}: {}", list, number, error.what()));
+      }
+    }
+  };
+  each("bests", [&](const Json& entry) { bundle.bests.push_back(evidence_from_json(entry)); });
+  each("builds", [&](const Json& entry) { bundle.builds.push_back(build_from_json(entry, frames)); });
+  return bundle;
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const FormatError& error) {
+  throw StoreError(fmt::format("{}: {}", path.string(), error.what()));
+}
+
+}  // namespace
+
+void save_bundle(const Bundle& bundle, const std::filesystem::path& path) {
+  try {
+    const std::string payload = payload_of(bundle);
+    std::string file(kMagic);
+    put_little_endian<std::uint32_t>(file, kVersion);
+    put_little_endian<std::uint32_t>(file, 0);
+    put_little_endian<std::uint64_t>(file, payload.size());
+    file += content_hash(as_bytes(payload));
+    write_file_atomically(path, file + payload);
+  } catch (const FormatError& error) {
+    refuse(path, error);
+  }
+}
+
+Bundle load_bundle(const std::filesystem::path& path) {
+  const std::string file = read_file(path);
+  try {
+    return parse_bundle(file);
+  } catch (const FormatError& error) {
+    refuse(path, error);
+  }
+}
+
+bool is_bundle(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string start(kMagic.size(), '\0');
+  file.read(start.data(), std::streamsize(start.size()));
+  return file && start == kMagic;
+}
+
+}  // namespace tilesmith::db

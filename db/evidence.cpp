@@ -1,0 +1,132 @@
+#include "db/evidence.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+namespace tilesmith::db {
+namespace {
+
+constexpr std::pair<Status, std::string_view> kStatusNames[] = {
+    {Status::ok, "ok"},
+    {Status::illegal, "illegal"},
+    {Status::compile_failed, "compile_failed"},
+    {Status::spilled, "spilled"},
+    {Status::launch_failed, "launch_failed"},
+    {Status::timed_out, "timed_out"},
+    {Status::device_fault, "device_fault"},
+    {Status::mismatch, "mismatch"},
+};
+
+bool finite_and_not_negative(double value) { return std::isfinite(value) && value >= 0; }
+
+}  // namespace
+
+std::string_view name(Status status) {
+  for (const auto& [value, text] : kStatusNames) {
+    if (value == status) return text;
+  }
+  return "unknown";
+}
+
+std::optional<Status> parse_status(std::string_view text) {
+  for (const auto& [value, known] : kStatusNames) {
+    if (known == text) return value;
+  }
+  return std::nullopt;
+}
+
+std::string status_names() {
+  std::string all;
+  for (const auto& [value, text] : kStatusNames) all += fmt::format("{}{}", all.empty() ? "" : ", ", text);
+  return all;
+}
+
+std::string text(const DeviceIdentity& device) {
+  std::string result = fmt::format("{}/sm_{}/{}SM/L2={}/smem={}/{}GBps", device.name, device.sm, device.sm_count,
+                                   device.l2_bytes, device.smem_per_sm_bytes, device.bandwidth_class_gbps);
+  if (!device.power_mode.empty()) result += "/" + device.power_mode;
+  return result;
+}
+
+std::optional<std::string> timing_error(const Timing& timing) {
+  if (!std::isfinite(timing.median_us) || !(timing.median_us > 0) || !(timing.median_us < 1e300)) {
+    return fmt::format("median_us is {}: expected a finite time above 0", timing.median_us);
+  }
+  if (!finite_and_not_negative(timing.spread)) {
+    return fmt::format("spread is {}: expected a finite ratio, 0 or more", timing.spread);
+  }
+  if (timing.samples < 0) return fmt::format("samples is {}: expected a count", timing.samples);
+  if (!finite_and_not_negative(timing.clock_mhz)) {
+    return fmt::format("clock_mhz is {}: expected a finite figure, 0 if unknown", timing.clock_mhz);
+  }
+  if (!std::isfinite(timing.temperature_c)) {
+    return fmt::format("temperature_c is {}: expected a finite figure, 0 if unknown", timing.temperature_c);
+  }
+  if (!finite_and_not_negative(timing.power_w)) {
+    return fmt::format("power_w is {}: expected a finite figure, 0 if unknown", timing.power_w);
+  }
+  if (!std::isfinite(timing.drift) || !(timing.drift > 0)) {
+    return fmt::format("drift is {}: expected a finite ratio above 0", timing.drift);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> evidence_error(const Evidence& evidence) {
+  if (const auto wrong = problem_error(evidence.problem)) return wrong;
+  const auto parsed = Config::parse(evidence.config.text());
+  if (!parsed || !(*parsed == evidence.config)) {
+    return fmt::format("config is '{}': expected 'family{{parameter=value,...}}'", evidence.config.text());
+  }
+  if (evidence.device.name.empty()) return std::string("the device has no name: expected one");
+  const Outcome& outcome = evidence.outcome;
+  if ((outcome.status == Status::ok) != outcome.timing.has_value()) {
+    return fmt::format("status is {} {} a timing: expected a timing exactly with ok", name(outcome.status),
+                       outcome.timing ? "with" : "without");
+  }
+  if (outcome.timing) {
+    if (const auto wrong = timing_error(*outcome.timing)) return wrong;
+  }
+  if (!evidence.created_at.empty() && !normalized_utc(evidence.created_at)) {
+    return fmt::format("created_at is '{}': expected ISO 8601 UTC, '2026-01-31T23:59:59.123Z'", evidence.created_at);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> normalized_utc(std::string_view text) {
+  constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:dd";
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (text.size() < kPattern.size() + 1 || text.back() != 'Z') return std::nullopt;
+  for (std::size_t i = 0; i < kPattern.size(); ++i) {
+    if (kPattern[i] == 'd' ? !is_digit(text[i]) : text[i] != kPattern[i]) return std::nullopt;
+  }
+  const std::string_view fraction = text.substr(kPattern.size(), text.size() - kPattern.size() - 1);
+  if (fraction == ".") return std::nullopt;
+  for (std::size_t i = 0; i < fraction.size(); ++i) {
+    if (i == 0 ? fraction[i] != '.' : !is_digit(fraction[i])) return std::nullopt;
+  }
+  std::string milliseconds(fraction.empty() ? "." : fraction.substr(0, 4));
+  milliseconds.resize(4, '0');
+  return std::string(text.substr(0, kPattern.size())) + milliseconds + "Z";
+}
+
+Trust judge(const Producer& entry, const Producer& now) {
+  if (entry.template_hash != now.template_hash || entry.compiler_options != now.compiler_options ||
+      entry.measuring_policy != now.measuring_policy) {
+    return Trust::retired;
+  }
+  if (entry.nvrtc_version != now.nvrtc_version || entry.driver_version != now.driver_version) return Trust::reverify;
+  return Trust::valid;
+}
+
+std::string_view name(Trust trust) {
+  switch (trust) {
+    case Trust::valid: return "valid";
+    case Trust::reverify: return "reverify";
+    case Trust::retired: return "retired";
+  }
+  return "unknown";
+}
+
+}  // namespace tilesmith::db

@@ -1,0 +1,47 @@
+#include "db/migrations.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace tilesmith::db {
+
+std::span<const Migration> migrations() {
+  // Version 1 is the first. The next change of schema.sql adds {2, "ALTER TABLE ..."} here.
+  static constexpr std::span<const Migration> kSteps;
+  static_assert(kSteps.size() + 1 == kSchemaVersion, "every version after the first needs its migration");
+  return kSteps;
+}
+
+int schema_version(const Database& database) {
+  Statement statement(database, "PRAGMA user_version");
+  statement.step();
+  return int(statement.integer("user_version"));
+}
+
+void migrate(const Database& database, const Schema& schema) {
+  if (schema_version(database) == schema.version) return;
+  Transaction transaction(database);
+  int version = schema_version(database);  // again: another process may have been faster
+  if (version > schema.version) {
+    throw StoreError(fmt::format("{}: schema version {} is newer than this program's: expected at most {}",
+                                 database.label(), version, schema.version));
+  }
+  if (version == 0) {
+    database.execute(std::string(schema.sql));
+    version = schema.version;
+  }
+  for (const Migration& step : schema.steps) {
+    if (step.to_version != version + 1) continue;
+    database.execute(std::string(step.sql));
+    version = step.to_version;
+    database.execute(fmt::format("PRAGMA user_version = {}", version));
+  }
+  if (version != schema.version) {
+    throw StoreError(fmt::format("{}: no way leads from schema version {} to {}", database.label(), version,
+                                 schema.version));
+  }
+  transaction.commit();
+}
+
+}  // namespace tilesmith::db

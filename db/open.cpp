@@ -1,0 +1,229 @@
+#include "db/open.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "db/migrations.hpp"
+
+namespace tilesmith::db {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExpected = "expected a Tilesmith database";
+
+[[noreturn]] void refuse(const fs::path& path, std::string_view reason) {
+  throw StoreError(fmt::format("{}: {}", path.string(), reason));
+}
+
+std::string newer_version(std::int64_t version) {
+  return fmt::format("database schema version {} is newer than this program's: expected at most {}", version,
+                     kSchemaVersion);
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+/// Size in bytes, 0 if there is no such file.
+std::uintmax_t size_or_zero(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  return error ? 0 : size;
+}
+
+fs::path beside(const fs::path& path, const char* suffix) { return fs::path(path.string() + suffix); }
+
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+bool writable(const fs::path& path) { return ::access(path.c_str(), W_OK) == 0; }
+
+std::uint32_t big_endian_32(const unsigned char* bytes) {
+  return std::uint32_t(bytes[0]) << 24 | std::uint32_t(bytes[1]) << 16 | std::uint32_t(bytes[2]) << 8 | bytes[3];
+}
+
+/// What the file's first 100 bytes say (SQLite's file format, "The Database Header").
+struct FileHeader {
+  bool empty = false;
+  std::uint32_t user_version = 0;
+  std::uint32_t application_id = 0;
+};
+
+/// Reads the header without SQLite, so that a file which will be refused gets no -wal or -shm beside it.
+FileHeader read_header(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) refuse(path, fmt::format("is a folder: {}", kExpected));
+  if (!fs::is_regular_file(status)) refuse(path, fmt::format("is not a regular file: {}", kExpected));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) refuse(path, fmt::format("cannot be read ({})", std::strerror(errno)));
+  std::array<unsigned char, 100> bytes{};
+  file.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
+  const auto count = std::size_t(file.gcount());
+  if (count == 0) return {.empty = true};
+  constexpr char kMagic[] = "SQLite format 3";  // 16 bytes with its terminating zero
+  if (count < bytes.size() || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
+    refuse(path, fmt::format("is not an SQLite database: {}", kExpected));
+  }
+  return {.user_version = big_endian_32(&bytes[60]), .application_id = big_endian_32(&bytes[68])};
+}
+
+void check_header(const fs::path& path, const FileHeader& header) {
+  if (header.empty || (header.application_id == 0 && header.user_version == 0)) return;  // judged with SQLite's help
+  if (header.application_id != kApplicationId) {
+    refuse(path, fmt::format("is another program's SQLite database (application id {:#x}): {}", header.application_id,
+                             kExpected));
+  }
+  if (header.user_version > std::uint32_t(kSchemaVersion)) refuse(path, newer_version(header.user_version));
+}
+
+std::int64_t single_integer(const Database& database, std::string_view sql, std::string_view column) {
+  Statement statement(database, sql);
+  return statement.step() ? statement.integer(column) : 0;
+}
+
+/// The same checks with SQLite's eyes, which also see what is still in the write-ahead log. Returns the version.
+int check_contents(const Database& database, const fs::path& path) {
+  try {
+    Statement check(database, "PRAGMA quick_check(1)");
+    if (check.step()) {
+      if (const std::string verdict = check.text("quick_check"); verdict != "ok") {
+        refuse(path, fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy",
+                                 verdict.substr(0, verdict.find('\n'))));
+      }
+    }
+  } catch (const StoreError& error) {
+    const int code = sqlite3_errcode(database.handle());
+    if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB) throw;
+    refuse(path, fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy",
+                             sqlite3_errmsg(database.handle())));
+  }
+  const std::int64_t application = single_integer(database, "PRAGMA application_id", "application_id");
+  const int version = schema_version(database);
+  if (application == 0 && version == 0) {
+    if (single_integer(database, "SELECT count(*) AS tables FROM sqlite_master", "tables") != 0) {
+      refuse(path, fmt::format("is another program's SQLite database: {}", kExpected));
+    }
+    return 0;
+  }
+  if (application != kApplicationId) {
+    refuse(path, fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
+  }
+  if (version > kSchemaVersion) refuse(path, newer_version(version));
+  return version;
+}
+
+/// SQLite gives up at once where two connections switch to WAL together, so the patience is ours.
+void switch_to_wal(const Database& database) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (;;) {
+    try {
+      Statement statement(database, "PRAGMA journal_mode = WAL");
+      statement.step();
+      const std::string mode = statement.text("journal_mode");
+      if (mode != "wal" && mode != "memory") {
+        spdlog::warn("{}: write-ahead logging is not available here (journal mode {}); expected a local disk",
+                     database.label(), mode);
+      }
+      return;
+    } catch (const StoreError&) {
+      if (sqlite3_errcode(database.handle()) != SQLITE_BUSY || std::chrono::steady_clock::now() > deadline) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+}
+
+std::string file_uri(const fs::path& path, std::string_view query) {
+  std::string uri = "file:";
+  for (const char c : fs::absolute(path).string()) {
+    if (c == '?' || c == '#' || c == '%') uri += fmt::format("%{:02x}", unsigned(static_cast<unsigned char>(c)));
+    else uri += c;
+  }
+  return uri + std::string(query);
+}
+
+/// A file that nobody can change is read without locks or side files. A log left beside it must not be passed over.
+Database open_unwritable(const fs::path& path) {
+  const bool has_log = size_or_zero(beside(path, "-wal")) != 0;
+  try {
+    Database database(file_uri(path, has_log ? "?mode=ro" : "?immutable=1&mode=ro"),
+                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
+    schema_version(database);  // the first read opens the log
+    return database;
+  } catch (const StoreError&) {
+    if (!has_log) throw;
+    refuse(path, fmt::format("its log {}-wal holds entries that cannot be read here: open it once where it is writable",
+                             path.filename().string()));
+  }
+}
+
+/// Opened for writing by name but barred from it by query_only: SQLite then removes its -wal and -shm files at the end,
+/// which a connection of mode=ro leaves behind. A log that was there before is left as it is.
+Database open_query_only(const fs::path& path) {
+  const bool has_log = size_or_zero(beside(path, "-wal")) != 0;
+  Database database(fs::absolute(path).string(), SQLITE_OPEN_READWRITE, path.string());
+  database.execute("PRAGMA query_only = 1");
+  if (has_log) sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  return database;
+}
+
+}  // namespace
+
+Database open_for_writing(const fs::path& path) {
+  const bool existed = is_there(path);
+  if (existed) {
+    // A rollback journal means that a creation was cut short: the header is then SQLite's to mend first.
+    if (size_or_zero(beside(path, "-journal")) == 0) check_header(path, read_header(path));
+    if (!writable(path)) refuse(path, "is not writable: expected a database that can be written");
+  }
+  const fs::path folder = folder_of(path);
+  if (!fs::is_directory(folder)) refuse(path, fmt::format("there is no folder {}: expected one", folder.string()));
+  if (!writable(folder)) refuse(path, fmt::format("the folder {} is not writable: expected one that is", folder.string()));
+
+  // An absolute path never reads as a URI or as one of SQLite's special names.
+  Database database(fs::absolute(path).string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path.string());
+  if (existed) check_contents(database, path);
+  database.execute("PRAGMA foreign_keys = ON");
+  // In this order: the schema is one transaction of a rollback journal, so that a creation cut short leaves a file that
+  // is empty or whole.
+  migrate(database);
+  switch_to_wal(database);
+  database.execute("PRAGMA synchronous = FULL");  // an acknowledged entry survives a power cut
+  return database;
+}
+
+Database open_for_reading(const fs::path& path) {
+  if (!is_there(path)) refuse(path, fmt::format("there is no such file: {}", kExpected));
+  const FileHeader header = read_header(path);
+  if (header.empty && size_or_zero(beside(path, "-wal")) == 0) refuse(path, fmt::format("is empty: {}", kExpected));
+  check_header(path, header);
+  const bool can_write = writable(path) && writable(folder_of(path));
+  Database database = can_write ? open_query_only(path) : open_unwritable(path);
+  const int version = check_contents(database, path);
+  if (version == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
+  if (version < kSchemaVersion) {
+    refuse(path, fmt::format("database schema version {} is older than {}: expected a migrated one; open it once for "
+                             "writing (any `tilesmith tune`, `import` or `merge` into it)", version, kSchemaVersion));
+  }
+  return database;
+}
+
+Database open_in_memory() {
+  Database database(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "in-memory database");
+  database.execute("PRAGMA foreign_keys = ON");
+  migrate(database);
+  return database;
+}
+
+}  // namespace tilesmith::db

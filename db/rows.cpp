@@ -1,0 +1,267 @@
+#include "db/rows.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tilesmith::db {
+namespace {
+
+/// Selects the id of a row, or inserts the row and takes the new id. Both statements take the same values first.
+template <typename Bind>
+std::int64_t find_or_insert(const Database& database, std::string_view select, std::string_view insert, Bind&& bind) {
+  Statement find(database, select);
+  bind(find, false);
+  if (find.step()) return find.integer("id");
+  Statement add(database, insert);
+  bind(add, true);
+  add.run();
+  return database.last_insert_id();
+}
+
+std::string params_json(const Config& config) {
+  nlohmann::ordered_json params = nlohmann::ordered_json::object();
+  for (const Config::Value& value : config.values()) params[value.first] = value.second;
+  return params.dump();
+}
+
+}  // namespace
+
+std::int64_t Interner::problem(const Problem& problem) {
+  const std::string key = text(problem);
+  if (const auto known = problems_.find(key); known != problems_.end()) return known->second;
+  const std::int64_t id = find_or_insert(
+      *database_, "SELECT id FROM problems WHERE text = ?",
+      "INSERT INTO problems (text, type, trans, m, n, k, lda, ldb, ldc, align_bytes, beta, batch, epilogue) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      [&](Statement& statement, bool all) {
+        if (!all) return void(statement.bind_all(key));
+        statement.bind_all(key, problem.type.name, name(problem.trans), problem.m, problem.n, problem.k, problem.lda,
+                           problem.ldb, problem.ldc, problem.align_bytes, name(problem.beta), problem.batch,
+                           problem.epilogue);
+      });
+  problems_.emplace(key, id);
+  return id;
+}
+
+std::int64_t Interner::config(const Config& config) {
+  const std::string key = config.text();
+  if (const auto known = configs_.find(key); known != configs_.end()) return known->second;
+  const std::int64_t id =
+      find_or_insert(*database_, "SELECT id FROM configs WHERE text = ?",
+                     "INSERT INTO configs (text, family, params) VALUES (?, ?, ?)", [&](Statement& statement, bool all) {
+                       if (!all) return void(statement.bind_all(key));
+                       statement.bind_all(key, config.family(), params_json(config));
+                     });
+  configs_.emplace(key, id);
+  return id;
+}
+
+std::int64_t Interner::device(const DeviceIdentity& device) {
+  const std::string key = text(device);
+  if (const auto known = devices_.find(key); known != devices_.end()) return known->second;
+  const std::int64_t id = find_or_insert(
+      *database_, "SELECT id FROM devices WHERE key = ?",
+      "INSERT INTO devices (key, name, sm, sm_count, l2_bytes, smem_per_sm_bytes, bandwidth_class_gbps, power_mode) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      [&](Statement& statement, bool all) {
+        if (!all) return void(statement.bind_all(key));
+        statement.bind_all(key, device.name, device.sm, device.sm_count, device.l2_bytes, device.smem_per_sm_bytes,
+                           device.bandwidth_class_gbps, device.power_mode);
+      });
+  devices_.emplace(key, id);
+  return id;
+}
+
+std::int64_t Interner::producer(const Producer& producer) {
+  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", producer.template_hash, producer.compiler_options,
+                                      producer.nvrtc_version, producer.driver_version, producer.measuring_policy);
+  if (const auto known = producers_.find(key); known != producers_.end()) return known->second;
+  const std::int64_t id = find_or_insert(
+      *database_,
+      "SELECT id FROM producers WHERE template_hash = ? AND compiler_options = ? AND nvrtc_version = ? "
+      "AND driver_version = ? AND measuring_policy = ?",
+      "INSERT INTO producers (template_hash, compiler_options, nvrtc_version, driver_version, measuring_policy) "
+      "VALUES (?, ?, ?, ?, ?)",
+      [&](Statement& statement, bool) {
+        statement.bind_all(producer.template_hash, producer.compiler_options, producer.nvrtc_version,
+                           producer.driver_version, producer.measuring_policy);
+      });
+  producers_.emplace(key, id);
+  return id;
+}
+
+std::int64_t Interner::kernel(const KernelKey& kernel) {
+  const std::int64_t config_id = config(kernel.config);
+  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", config_id, kernel.type.name, name(kernel.trans),
+                                      kernel.arch, kernel.template_hash, kernel.compiler_options, kernel.nvrtc_version);
+  if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
+  const std::int64_t id = find_or_insert(
+      *database_,
+      "SELECT id FROM kernels WHERE config_id = ? AND type = ? AND trans = ? AND arch = ? AND template_hash = ? "
+      "AND compiler_options = ? AND nvrtc_version = ?",
+      "INSERT INTO kernels (config_id, type, trans, arch, template_hash, compiler_options, nvrtc_version) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?)",
+      [&](Statement& statement, bool) {
+        statement.bind_all(config_id, kernel.type.name, name(kernel.trans), kernel.arch, kernel.template_hash,
+                           kernel.compiler_options, kernel.nvrtc_version);
+      });
+  kernels_.emplace(key, id);
+  return id;
+}
+
+const Problem* Resolver::problem(std::int64_t id) {
+  auto known = problems_.find(id);
+  if (known == problems_.end()) {
+    Statement statement(*database_, "SELECT text FROM problems WHERE id = ?");
+    statement.bind_all(id);
+    std::optional<Problem> value;
+    if (statement.step()) {
+      std::string error;
+      value = parse_problem(statement.text("text"), error);
+      if (!value) spdlog::warn("{}: passing over a problem that this program cannot read: {}", database_->label(), error);
+    }
+    known = problems_.emplace(id, std::move(value)).first;
+  }
+  return known->second ? &*known->second : nullptr;
+}
+
+const Config* Resolver::config(std::int64_t id) {
+  auto known = configs_.find(id);
+  if (known == configs_.end()) {
+    Statement statement(*database_, "SELECT text FROM configs WHERE id = ?");
+    statement.bind_all(id);
+    std::optional<Config> value;
+    if (statement.step()) {
+      value = Config::parse(statement.text("text"));
+      if (!value) {
+        spdlog::warn("{}: passing over a config that this program cannot read: {}", database_->label(),
+                     statement.text("text"));
+      }
+    }
+    known = configs_.emplace(id, std::move(value)).first;
+  }
+  return known->second ? &*known->second : nullptr;
+}
+
+const DeviceIdentity& Resolver::device(std::int64_t id) {
+  if (const auto known = devices_.find(id); known != devices_.end()) return known->second;
+  Statement statement(*database_, "SELECT * FROM devices WHERE id = ?");
+  statement.bind_all(id);
+  return devices_.emplace(id, statement.step() ? read_device(statement) : DeviceIdentity{}).first->second;
+}
+
+const Producer& Resolver::producer(std::int64_t id) {
+  if (const auto known = producers_.find(id); known != producers_.end()) return known->second;
+  Statement row(*database_, "SELECT * FROM producers WHERE id = ?");
+  row.bind_all(id);
+  Producer producer;
+  if (row.step()) {
+    producer = {row.text("template_hash"), row.text("compiler_options"), row.text("nvrtc_version"),
+                row.text("driver_version"), row.text("measuring_policy")};
+  }
+  return producers_.emplace(id, std::move(producer)).first->second;
+}
+
+DeviceIdentity read_device(const Statement& row) {
+  DeviceIdentity device;
+  device.name = row.text("name");
+  device.sm = int(row.integer("sm"));
+  device.sm_count = int(row.integer("sm_count"));
+  device.l2_bytes = row.integer("l2_bytes");
+  device.smem_per_sm_bytes = int(row.integer("smem_per_sm_bytes"));
+  device.bandwidth_class_gbps = int(row.integer("bandwidth_class_gbps"));
+  device.power_mode = row.text("power_mode");
+  return device;
+}
+
+std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence) {
+  Statement statement(database,
+                      "INSERT INTO evidence (problem_id, config_id, device_id, producer_id, status, message, median_us, "
+                      "spread, samples, clock_mhz, temperature_c, power_w, drift, run, origin, created_at) "
+                      "VALUES (:problem, :config, :device, :producer, :status, :message, :median_us, :spread, :samples, "
+                      ":clock_mhz, :temperature_c, :power_w, :drift, :run, :origin, :created_at)");
+  statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
+  statement.bind(":device", interner.device(evidence.device)).bind(":producer", interner.producer(evidence.producer));
+  statement.bind(":status", name(evidence.outcome.status)).bind(":message", evidence.outcome.message);
+  if (const auto& timing = evidence.outcome.timing) {  // unbound parameters are NULL
+    statement.bind(":median_us", timing->median_us).bind(":spread", timing->spread).bind(":samples", timing->samples);
+    statement.bind(":clock_mhz", timing->clock_mhz).bind(":temperature_c", timing->temperature_c);
+    statement.bind(":power_w", timing->power_w).bind(":drift", timing->drift);
+  }
+  statement.bind(":run", evidence.run).bind(":origin", evidence.origin).bind(":created_at", evidence.created_at);
+  statement.run();
+  return database.last_insert_id();
+}
+
+bool has_evidence(const Database& database, Interner& interner, const Evidence& evidence) {
+  Statement statement(database,
+                      "SELECT 1 FROM evidence WHERE problem_id = :problem AND device_id = :device AND config_id = :config "
+                      "AND created_at = :created_at AND producer_id = :producer AND run = :run AND status = :status "
+                      "AND median_us IS :median_us LIMIT 1");
+  statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
+  statement.bind(":device", interner.device(evidence.device)).bind(":producer", interner.producer(evidence.producer));
+  statement.bind(":created_at", evidence.created_at).bind(":run", evidence.run);
+  statement.bind(":status", name(evidence.outcome.status));
+  if (evidence.outcome.timing) statement.bind(":median_us", evidence.outcome.timing->median_us);
+  return statement.step();
+}
+
+std::optional<Evidence> read_evidence(const Statement& row, Resolver& resolver) {
+  const Problem* problem = resolver.problem(row.integer("problem_id"));
+  const Config* config = resolver.config(row.integer("config_id"));
+  const auto status = parse_status(row.text("status"));
+  if (problem == nullptr || config == nullptr || !status) return std::nullopt;
+  Evidence evidence;
+  evidence.id = row.integer("id");
+  evidence.problem = *problem;
+  evidence.config = *config;
+  evidence.device = resolver.device(row.integer("device_id"));
+  evidence.producer = resolver.producer(row.integer("producer_id"));
+  evidence.outcome.status = *status;
+  evidence.outcome.message = row.text("message");
+  if (*status == Status::ok) {
+    evidence.outcome.timing = Timing{row.real("median_us"), row.real("spread"), int(row.integer("samples")),
+                                     row.real("clock_mhz"), row.real("temperature_c"), row.real("power_w"),
+                                     row.real("drift")};
+  }
+  evidence.run = row.text("run");
+  evidence.origin = row.text("origin");
+  evidence.created_at = row.text("created_at");
+  return evidence;
+}
+
+void Condition::bind(Statement& statement) const {
+  for (const auto& [parameter, value] : values) statement.bind(parameter.c_str(), value);
+}
+
+Condition condition(const EvidenceFilter& filter) {
+  Condition result{"1", {}};
+  const auto add = [&](std::string_view sql, const char* parameter, Value value) {
+    result.sql += fmt::format(" AND {}", sql);
+    result.values.emplace_back(parameter, std::move(value));
+  };
+  if (filter.type) add("problem.type = :type", ":type", *filter.type);
+  if (filter.trans) add("problem.trans = :trans", ":trans", std::string(name(*filter.trans)));
+  if (filter.m) add("problem.m = :m", ":m", *filter.m);
+  if (filter.n) add("problem.n = :n", ":n", *filter.n);
+  if (filter.k) add("problem.k = :k", ":k", *filter.k);
+  if (filter.problem) add("problem.text = :problem", ":problem", text(*filter.problem));
+  if (filter.family) add("config.family = :family", ":family", *filter.family);
+  if (filter.config) add("config.text = :config", ":config", filter.config->text());
+  if (filter.device) add("instr(lower(device.key), lower(:device)) > 0", ":device", *filter.device);
+  if (filter.device_exactly) add("device.key = :device_key", ":device_key", text(*filter.device_exactly));
+  if (filter.status) add("entry.status = :status", ":status", std::string(name(*filter.status)));
+  if (filter.run) add("entry.run = :run", ":run", *filter.run);
+  return result;
+}
+
+std::string from_evidence(bool latest_only) {
+  return fmt::format(
+      "FROM {} AS entry JOIN problems AS problem ON problem.id = entry.problem_id "
+      "JOIN configs AS config ON config.id = entry.config_id JOIN devices AS device ON device.id = entry.device_id ",
+      latest_only ? "latest" : "evidence");
+}
+
+}  // namespace tilesmith::db

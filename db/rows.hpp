@@ -1,0 +1,74 @@
+// Entries as rows: problems, configs, devices and producers kept once each, and evidence that refers to them by id.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "db/sqlite.hpp"
+#include "db/store.hpp"
+
+namespace tilesmith::db {
+
+/// Gives the row id of a value, inserting it if the database lacks it, and remembers it. Use one within one
+/// transaction only: ids of rows that were rolled back must not be remembered.
+class Interner {
+ public:
+  explicit Interner(const Database& database) : database_(&database) {}
+  std::int64_t problem(const Problem& problem);
+  std::int64_t config(const Config& config);
+  std::int64_t device(const DeviceIdentity& device);
+  std::int64_t producer(const Producer& producer);
+  std::int64_t kernel(const KernelKey& key);
+
+ private:
+  using Ids = std::unordered_map<std::string, std::int64_t>;
+  const Database* database_;
+  Ids problems_, configs_, devices_, producers_, kernels_;
+};
+
+/// Looks values up by row id and remembers them. A value that no longer parses (a type pair that this build does not
+/// know, ...) is a null pointer, and logged once.
+class Resolver {
+ public:
+  explicit Resolver(const Database& database) : database_(&database) {}
+  const Problem* problem(std::int64_t id);
+  const Config* config(std::int64_t id);
+  const DeviceIdentity& device(std::int64_t id);
+  const Producer& producer(std::int64_t id);
+
+ private:
+  const Database* database_;
+  std::unordered_map<std::int64_t, std::optional<Problem>> problems_;
+  std::unordered_map<std::int64_t, std::optional<Config>> configs_;
+  std::unordered_map<std::int64_t, DeviceIdentity> devices_;
+  std::unordered_map<std::int64_t, Producer> producers_;
+};
+
+/// Inserts one entry that evidence_error() lets through; created_at and origin must be filled in. Returns its id.
+std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence);
+
+/// Whether the same entry (candidate, device, producer, run, time and outcome) is there already.
+bool has_evidence(const Database& database, Interner& interner, const Evidence& evidence);
+
+/// The entry in the current row of a statement that selects all columns of `evidence`; nullopt if it names a value that
+/// this build cannot read.
+std::optional<Evidence> read_evidence(const Statement& row, Resolver& resolver);
+
+/// A WHERE condition (never empty) over the aliases entry (evidence or latest), problem, config and device, and its values.
+struct Condition {
+  std::string sql;
+  std::vector<std::pair<std::string, Value>> values;  ///< parameter name, value
+  void bind(Statement& statement) const;
+};
+Condition condition(const EvidenceFilter& filter);
+
+/// "FROM evidence AS entry JOIN problems AS problem ..." for condition(); reads the view `latest` if asked.
+std::string from_evidence(bool latest_only);
+
+DeviceIdentity read_device(const Statement& row);
+
+}  // namespace tilesmith::db

@@ -1,0 +1,174 @@
+-- The whole current schema. A change here needs a new user_version (here and in migrations.hpp) and a migration from
+-- the version before (migrations.cpp).
+--
+--   evidence ──> problems, configs, devices, producers      what became of a candidate
+--   builds   ──> kernels ──> configs;  builds ──> cubins    what the compiler made of a kernel
+--   proofs   ──> kernels, devices                           the battery's verdict on a kernel
+--   runs                                                    tuning runs; evidence names its run by uuid
+--
+-- Times are ISO 8601 UTC with milliseconds, so that text order is time order.
+
+PRAGMA application_id = 1414743885;  -- 'TSGM'
+PRAGMA user_version = 1;
+
+CREATE TABLE devices (
+  id                   INTEGER PRIMARY KEY,
+  key                  TEXT NOT NULL UNIQUE,  -- canonical text of all the columns below
+  name                 TEXT NOT NULL,
+  sm                   INTEGER NOT NULL,      -- 10 * major + minor
+  sm_count             INTEGER NOT NULL,      -- live multiprocessors
+  l2_bytes             INTEGER NOT NULL,
+  smem_per_sm_bytes    INTEGER NOT NULL,
+  bandwidth_class_gbps INTEGER NOT NULL,      -- 0: unknown
+  power_mode           TEXT NOT NULL          -- empty where there are none
+) STRICT;
+
+CREATE TABLE problems (
+  id          INTEGER PRIMARY KEY,
+  text        TEXT NOT NULL UNIQUE,  -- canonical; the columns below repeat it for queries
+  type        TEXT NOT NULL,
+  trans       TEXT NOT NULL,
+  m           INTEGER NOT NULL,
+  n           INTEGER NOT NULL,
+  k           INTEGER NOT NULL,
+  lda         INTEGER NOT NULL,
+  ldb         INTEGER NOT NULL,
+  ldc         INTEGER NOT NULL,
+  align_bytes INTEGER NOT NULL,
+  beta        TEXT NOT NULL,
+  batch       INTEGER NOT NULL,
+  epilogue    TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE configs (
+  id     INTEGER PRIMARY KEY,
+  text   TEXT NOT NULL UNIQUE,  -- canonical
+  family TEXT NOT NULL,
+  params TEXT NOT NULL          -- JSON object by name: json_extract(params, '$.frag_m')
+) STRICT;
+
+CREATE TABLE producers (
+  id               INTEGER PRIMARY KEY,
+  template_hash    TEXT NOT NULL,
+  compiler_options TEXT NOT NULL,
+  nvrtc_version    TEXT NOT NULL,
+  driver_version   TEXT NOT NULL,
+  measuring_policy TEXT NOT NULL,
+  UNIQUE (template_hash, compiler_options, nvrtc_version, driver_version, measuring_policy)
+) STRICT;
+
+CREATE TABLE runs (
+  id         INTEGER PRIMARY KEY,
+  uuid       TEXT NOT NULL UNIQUE,
+  command    TEXT NOT NULL,
+  workload   TEXT NOT NULL,
+  strategy   TEXT NOT NULL,
+  seed       TEXT NOT NULL,  -- decimal; 64 bits unsigned do not fit an INTEGER
+  host       TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  ended_at   TEXT NOT NULL,  -- empty while running, or if it was killed
+  ended_how  TEXT NOT NULL
+) STRICT;
+
+-- One kernel: what is compiled, and everything that changes the binary.
+CREATE TABLE kernels (
+  id               INTEGER PRIMARY KEY,
+  config_id        INTEGER NOT NULL REFERENCES configs (id),
+  type             TEXT NOT NULL,
+  trans            TEXT NOT NULL,
+  arch             TEXT NOT NULL,
+  template_hash    TEXT NOT NULL,
+  compiler_options TEXT NOT NULL,
+  nvrtc_version    TEXT NOT NULL,
+  UNIQUE (config_id, type, trans, arch, template_hash, compiler_options, nvrtc_version)
+) STRICT;
+
+CREATE TABLE cubins (
+  hash  TEXT NOT NULL PRIMARY KEY,  -- XXH3-128 of the uncompressed bytes, hex
+  bytes INTEGER NOT NULL,           -- uncompressed
+  data  BLOB NOT NULL               -- one zstd frame
+) STRICT;
+
+CREATE TABLE builds (
+  kernel_id         INTEGER PRIMARY KEY REFERENCES kernels (id),
+  status            TEXT NOT NULL CHECK (status IN ('ok', 'compile_failed', 'spilled')),
+  message           TEXT NOT NULL,
+  registers         INTEGER NOT NULL,
+  spill_bytes       INTEGER NOT NULL,
+  static_smem_bytes INTEGER NOT NULL,
+  cubin_hash        TEXT REFERENCES cubins (hash),
+  created_at        TEXT NOT NULL
+) STRICT;
+CREATE INDEX builds_by_cubin ON builds (cubin_hash);
+
+CREATE TABLE proofs (
+  kernel_id      INTEGER NOT NULL REFERENCES kernels (id),
+  device_id      INTEGER NOT NULL REFERENCES devices (id),
+  driver_version TEXT NOT NULL,
+  battery        TEXT NOT NULL,  -- version of the battery
+  status         TEXT NOT NULL,
+  message        TEXT NOT NULL,
+  created_at     TEXT NOT NULL,
+  PRIMARY KEY (kernel_id, device_id, driver_version, battery)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE evidence (
+  id            INTEGER PRIMARY KEY,
+  problem_id    INTEGER NOT NULL REFERENCES problems (id),
+  config_id     INTEGER NOT NULL REFERENCES configs (id),
+  device_id     INTEGER NOT NULL REFERENCES devices (id),
+  producer_id   INTEGER NOT NULL REFERENCES producers (id),
+  status        TEXT NOT NULL CHECK (status IN ('ok', 'illegal', 'compile_failed', 'spilled', 'launch_failed',
+                                                'timed_out', 'device_fault', 'mismatch')),
+  message       TEXT NOT NULL,
+  median_us     REAL,  -- this and the next six: present exactly when the status is ok
+  spread        REAL,  -- half the interquartile range over the median
+  samples       INTEGER,
+  clock_mhz     REAL,  -- 0: unknown, as the next two
+  temperature_c REAL,
+  power_w       REAL,
+  drift         REAL,
+  run           TEXT NOT NULL,  -- uuid; may name a run that this file does not know
+  origin        TEXT NOT NULL,
+  created_at    TEXT NOT NULL,
+  CHECK ((status = 'ok') = (median_us IS NOT NULL)),
+  CHECK (median_us IS NULL OR (median_us > 0 AND median_us < 1e300))
+) STRICT;
+CREATE INDEX evidence_by_candidate ON evidence (problem_id, device_id, config_id, created_at);
+CREATE INDEX evidence_by_time ON evidence (created_at);
+CREATE INDEX evidence_by_run ON evidence (run);
+
+-- The entry that counts of each candidate on each device: the latest. So a later failure supersedes a former time, and
+-- an entry of a changed template supersedes that of the former.
+CREATE VIEW latest AS
+SELECT * FROM evidence AS entry
+WHERE NOT EXISTS (
+  SELECT 1 FROM evidence AS newer
+  WHERE newer.problem_id = entry.problem_id AND newer.device_id = entry.device_id AND newer.config_id = entry.config_id
+    AND (newer.created_at, newer.id) > (entry.created_at, entry.id));
+
+-- The fastest entry that counts, for each problem on each device. Equal medians go to the smaller config text.
+CREATE VIEW best AS
+WITH ranked AS (
+  SELECT latest.id AS evidence_id,
+         row_number() OVER (PARTITION BY problem_id, device_id ORDER BY median_us, configs.text) AS place
+  FROM latest JOIN configs ON configs.id = config_id
+  WHERE status = 'ok')
+SELECT problems.type, problems.trans, problems.m, problems.n, problems.k,
+       devices.name AS device, devices.power_mode,
+       configs.family, configs.text AS config,
+       evidence.median_us,
+       2.0 * problems.m * problems.n * problems.k / evidence.median_us / 1e6 AS tflops,
+       evidence.spread, evidence.samples, evidence.clock_mhz, evidence.temperature_c, evidence.power_w,
+       producers.driver_version AS driver, producers.nvrtc_version AS nvrtc, producers.template_hash,
+       producers.measuring_policy AS policy,
+       evidence.origin, evidence.run, evidence.created_at,
+       problems.text AS problem, devices.key AS device_key, evidence_id
+FROM ranked
+JOIN evidence ON evidence.id = ranked.evidence_id
+JOIN problems ON problems.id = evidence.problem_id
+JOIN configs ON configs.id = evidence.config_id
+JOIN devices ON devices.id = evidence.device_id
+JOIN producers ON producers.id = evidence.producer_id
+WHERE ranked.place = 1
+ORDER BY problems.type, problems.trans, problems.m, problems.n, problems.k, problems.text, devices.key;

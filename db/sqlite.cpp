@@ -1,0 +1,149 @@
+#include "db/sqlite.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace tilesmith::db {
+namespace {
+
+constexpr int kBusyTimeoutMs = 30000;
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::string message_of(sqlite3* handle) {
+  switch (sqlite3_errcode(handle)) {
+    case SQLITE_BUSY: return fmt::format("another process has held the database locked for {} s", kBusyTimeoutMs / 1000);
+    case SQLITE_READONLY: return "it was opened for reading only, or cannot be written";
+    case SQLITE_FULL: return "the disk is full";
+    default: return one_line(sqlite3_errmsg(handle));
+  }
+}
+
+}  // namespace
+
+void Database::Close::operator()(sqlite3* handle) const noexcept {
+  // The _v2 close never fails: it waits for statements that are still open.
+  sqlite3_close_v2(handle);
+}
+
+Database::Database(const std::string& location, int flags, std::string label) : label_(std::move(label)) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(location.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  handle_.reset(raw);
+  if (raw == nullptr) throw StoreError(fmt::format("{}: out of memory", label_));
+  if (code != SQLITE_OK) fail("cannot open");
+  sqlite3_extended_result_codes(raw, 0);
+  sqlite3_busy_timeout(raw, kBusyTimeoutMs);
+}
+
+void Database::execute(const std::string& sql) const {
+  if (sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail("cannot execute");
+}
+
+void Database::fail(std::string_view doing) const {
+  throw StoreError(fmt::format("{}: {}: {}", label_, doing, message_of(handle())));
+}
+
+Statement::Statement(const Database& database, std::string_view sql) : database_(&database) {
+  sqlite3_stmt* raw = nullptr;
+  if (sqlite3_prepare_v2(database.handle(), sql.data(), int(sql.size()), &raw, nullptr) != SQLITE_OK) {
+    database.fail("cannot prepare");
+  }
+  handle_.reset(raw);
+  if (raw == nullptr) throw StoreError(fmt::format("{}: expected an SQL statement, found none", database.label()));
+  for (int i = 0; i < sqlite3_column_count(raw); ++i) columns_.emplace(sqlite3_column_name(raw, i), i);
+}
+
+int Statement::position_of(const char* parameter) const {
+  const int position = sqlite3_bind_parameter_index(handle(), parameter);
+  if (position == 0) throw StoreError(fmt::format("{}: the statement has no parameter {}", database_->label(), parameter));
+  return position;
+}
+
+int Statement::index_of(std::string_view column) const {
+  const auto found = columns_.find(column);
+  if (found == columns_.end()) throw StoreError(fmt::format("{}: the result has no column {}", database_->label(), column));
+  return found->second;
+}
+
+void Statement::check_bound(int code) {
+  if (code != SQLITE_OK) database_->fail("cannot bind a value");
+}
+
+void Statement::bind_null(int position) { check_bound(sqlite3_bind_null(handle(), position)); }
+
+void Statement::bind_integer(int position, std::int64_t value) {
+  check_bound(sqlite3_bind_int64(handle(), position, value));
+}
+
+void Statement::bind_real(int position, double value) { check_bound(sqlite3_bind_double(handle(), position, value)); }
+
+void Statement::bind_text(int position, std::string_view value) {
+  // A null pointer would bind NULL; an empty view may hold one.
+  const char* data = value.data() == nullptr ? "" : value.data();
+  check_bound(sqlite3_bind_text64(handle(), position, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Statement::bind_blob(int position, std::span<const std::byte> value) {
+  const void* data = value.empty() ? static_cast<const void*>("") : value.data();
+  check_bound(sqlite3_bind_blob64(handle(), position, data, value.size(), SQLITE_TRANSIENT));
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  database_->fail("cannot read or write");
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+  reset();
+}
+
+void Statement::reset() { sqlite3_reset(handle()); }
+
+std::string Statement::text(std::string_view column) const {
+  const int index = index_of(column);
+  const unsigned char* data = sqlite3_column_text(handle(), index);
+  if (data == nullptr) return {};
+  return {reinterpret_cast<const char*>(data), std::size_t(sqlite3_column_bytes(handle(), index))};
+}
+
+std::vector<std::byte> Statement::blob(std::string_view column) const {
+  const int index = index_of(column);
+  const auto* data = static_cast<const std::byte*>(sqlite3_column_blob(handle(), index));
+  if (data == nullptr) return {};
+  return {data, data + sqlite3_column_bytes(handle(), index)};
+}
+
+bool Statement::is_null(std::string_view column) const {
+  return sqlite3_column_type(handle(), index_of(column)) == SQLITE_NULL;
+}
+
+Transaction::Transaction(const Database& database, Kind kind) : database_(&database) {
+  database.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED");
+}
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  // Some errors (disk full, ...) have rolled back already; there is then nothing left to do.
+  if (sqlite3_get_autocommit(database_->handle()) != 0) return;
+  if (sqlite3_exec(database_->handle(), "ROLLBACK", nullptr, nullptr, nullptr) != SQLITE_OK) {
+    spdlog::error("{}: cannot roll back: {}", database_->label(), sqlite3_errmsg(database_->handle()));
+  }
+}
+
+void Transaction::commit() {
+  database_->execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace tilesmith::db

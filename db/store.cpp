@@ -1,0 +1,152 @@
+#include "db/store.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "db/open.hpp"
+#include "db/store_access.hpp"
+
+namespace tilesmith::db {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "unknown host";
+  return name;
+}
+
+/// Now, but never before the candidate's latest entry: on a machine whose clock was set back (or that starts without
+/// one) the entry recorded last must still be the one that counts.
+std::string time_of_new_entry(const Database& database, const Evidence& evidence) {
+  const std::string now = now_utc();
+  Statement statement(database,
+                      "SELECT max(created_at) AS newest FROM evidence "
+                      "WHERE problem_id = (SELECT id FROM problems WHERE text = :problem) "
+                      "AND device_id = (SELECT id FROM devices WHERE key = :device) "
+                      "AND config_id = (SELECT id FROM configs WHERE text = :config)");
+  statement.bind(":problem", text(evidence.problem)).bind(":device", text(evidence.device));
+  statement.bind(":config", evidence.config.text());
+  const std::string newest = statement.step() ? statement.text("newest") : std::string();
+  return std::max(now, newest);
+}
+
+}  // namespace
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+Store Store::open(const std::filesystem::path& path) {
+  return Store(std::unique_ptr<Impl>(new Impl{path, false, open_for_writing(path)}));
+}
+
+Store Store::open_read_only(const std::filesystem::path& path) {
+  return Store(std::unique_ptr<Impl>(new Impl{path, true, open_for_reading(path)}));
+}
+
+Store Store::in_memory() { return Store(std::unique_ptr<Impl>(new Impl{":memory:", false, db::open_in_memory()})); }
+
+const std::filesystem::path& Store::path() const { return impl_->path; }
+bool Store::read_only() const { return impl_->read_only; }
+
+Evidence completed(const Database& database, const Evidence& evidence) {
+  if (const auto wrong = evidence_error(evidence)) {
+    throw std::logic_error(fmt::format("evidence for '{}' is inconsistent: {}", text(evidence.problem), *wrong));
+  }
+  Evidence entry = evidence;
+  if (entry.created_at.empty()) entry.created_at = time_of_new_entry(database, entry);
+  else entry.created_at = *normalized_utc(entry.created_at);
+  if (entry.origin.empty()) entry.origin = host_name();
+  return entry;
+}
+
+std::int64_t Store::record(const Evidence& evidence) {
+  Transaction transaction(impl_->database);
+  const Evidence entry = completed(impl_->database, evidence);
+  Interner interner(impl_->database);
+  const std::int64_t id = insert_evidence(impl_->database, interner, entry);
+  transaction.commit();
+  return id;
+}
+
+void insert_run(const Database& database, const Run& run, OnKnown on_known) {
+  // Not REPLACE: a run that is begun again keeps its row id.
+  Statement statement(
+      database, fmt::format("INSERT INTO runs (uuid, command, workload, strategy, seed, host, started_at, ended_at, "
+                            "ended_how) VALUES (:uuid, :command, :workload, :strategy, :seed, :host, :started_at, "
+                            ":ended_at, :ended_how) ON CONFLICT (uuid) DO {}",
+                            on_known == OnKnown::keep
+                                ? "NOTHING"
+                                : "UPDATE SET command = excluded.command, workload = excluded.workload, "
+                                  "strategy = excluded.strategy, seed = excluded.seed, host = excluded.host, "
+                                  "started_at = excluded.started_at, ended_at = excluded.ended_at, "
+                                  "ended_how = excluded.ended_how"));
+  statement.bind(":uuid", run.uuid).bind(":command", run.command).bind(":workload", run.workload);
+  statement.bind(":strategy", run.strategy).bind(":seed", std::to_string(run.seed)).bind(":host", run.host);
+  statement.bind(":started_at", run.started_at).bind(":ended_at", run.ended_at).bind(":ended_how", run.ended_how);
+  statement.run();
+}
+
+void Store::begin_run(const Run& run) {
+  Run entry = run;
+  if (entry.uuid.empty()) throw std::logic_error("a run has no uuid: expected new_uuid()");
+  if (entry.started_at.empty()) entry.started_at = now_utc();
+  if (entry.host.empty()) entry.host = host_name();
+  Transaction transaction(impl_->database);
+  insert_run(impl_->database, entry, OnKnown::replace);
+  transaction.commit();
+}
+
+void Store::end_run(const std::string& uuid, const std::string& how) {
+  Transaction transaction(impl_->database);
+  Statement statement(impl_->database, "UPDATE runs SET ended_at = ?, ended_how = ? WHERE uuid = ?");
+  statement.bind_all(now_utc(), how, uuid).run();
+  if (impl_->database.changes() == 0) throw std::logic_error(fmt::format("end_run: no run {} was begun", uuid));
+  transaction.commit();
+}
+
+std::vector<Run> Store::runs() const {
+  Statement row(impl_->database, "SELECT * FROM runs ORDER BY started_at DESC, id DESC");
+  std::vector<Run> all;
+  while (row.step()) {
+    Run run;
+    run.uuid = row.text("uuid");
+    run.command = row.text("command");
+    run.workload = row.text("workload");
+    run.strategy = row.text("strategy");
+    run.seed = std::strtoull(row.text("seed").c_str(), nullptr, 10);
+    run.host = row.text("host");
+    run.started_at = row.text("started_at");
+    run.ended_at = row.text("ended_at");
+    run.ended_how = row.text("ended_how");
+    all.push_back(std::move(run));
+  }
+  return all;
+}
+
+std::vector<DeviceIdentity> Store::devices() const {
+  Statement row(impl_->database, "SELECT * FROM devices ORDER BY key");
+  std::vector<DeviceIdentity> all;
+  while (row.step()) all.push_back(read_device(row));
+  return all;
+}
+
+std::string Store::integrity_error() const {
+  Statement check(impl_->database, "PRAGMA integrity_check(1)");
+  if (check.step()) {
+    if (const std::string verdict = check.text("integrity_check"); verdict != "ok") return verdict;
+  }
+  Statement references(impl_->database, "PRAGMA foreign_key_check");
+  if (references.step()) {
+    return fmt::format("row {} of {} refers to a missing row of {}", references.integer("rowid"),
+                       references.text("table"), references.text("parent"));
+  }
+  return {};
+}
+
+}  // namespace tilesmith::db

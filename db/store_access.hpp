@@ -1,0 +1,50 @@
+// The inside of a Store, for the files of db/ that implement it: store, queries, builds, merge, bundle.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "db/rows.hpp"
+#include "db/sqlite.hpp"
+#include "db/store.hpp"
+
+namespace tilesmith::db {
+
+struct Store::Impl {
+  std::filesystem::path path;
+  bool read_only = false;
+  Database database;
+};
+
+class StoreAccess {
+ public:
+  static const Database& database(const Store& store) { return store.impl_->database; }
+};
+
+/// Checks an entry and fills in what may be empty (created_at, origin). Throws std::logic_error if it contradicts itself.
+Evidence completed(const Database& database, const Evidence& evidence);
+
+enum class Order { latest_first, as_recorded };
+
+/// Calls `use` with each entry that the filter lets through.
+void for_each_evidence(const Database& database, const EvidenceFilter& filter, Order order,
+                       const std::function<void(const Evidence&)>& use);
+
+/// What to do where the kernel has a build already.
+enum class OnKnown { replace, keep };
+
+/// Returns whether the build was written. Within the caller's transaction.
+bool insert_build(const Database& database, Interner& interner, const KernelBuild& build, const std::string& created_at,
+                  OnKnown on_known);
+void for_each_build(const Database& database,
+                    const std::function<void(const KernelBuild&, const std::string& created_at)>& use);
+
+void insert_proof(const Database& database, Interner& interner, const Store::Proof& proof, const std::string& created_at,
+                  OnKnown on_known);
+void for_each_proof(const Database& database,
+                    const std::function<void(const Store::Proof&, const std::string& created_at)>& use);
+
+void insert_run(const Database& database, const Run& run, OnKnown on_known);
+
+}  // namespace tilesmith::db

@@ -1,0 +1,96 @@
+#include "runtime/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include "db/bundle.hpp"
+#include "db/store.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+bool loadable(const db::KernelBuild& build) {
+  // A spilled kernel is right, only slow. The tuner rejects it; as generic kernel it is better than none.
+  return (build.status == db::Status::ok || build.status == db::Status::spilled) && !build.cubin.empty();
+}
+
+class StoreCatalogue final : public Catalogue {
+ public:
+  explicit StoreCatalogue(db::Store store) : store_(std::move(store)) {}
+
+  std::vector<db::Evidence> evidence(const TypePair& type, Transposes trans, int sm) const override {
+    db::EvidenceFilter filter;
+    filter.type = std::string(type.name);
+    filter.trans = trans;
+    std::vector<db::Evidence> found = store_.evidence(filter);
+    std::erase_if(found, [&](const db::Evidence& entry) { return entry.device.sm != sm; });
+    return found;
+  }
+
+  std::optional<db::KernelBuild> find_build(const db::KernelKey& key) const override {
+    std::optional<db::KernelBuild> build = store_.find_build(key);
+    if (build && loadable(*build)) return build;
+    build = store_.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.template_hash);
+    if (build && loadable(*build)) return build;
+    return std::nullopt;
+  }
+
+ private:
+  db::Store store_;
+};
+
+class BundleCatalogue final : public Catalogue {
+ public:
+  explicit BundleCatalogue(db::Bundle bundle) : bundle_(std::move(bundle)) {}
+
+  std::vector<db::Evidence> evidence(const TypePair& type, Transposes trans, int sm) const override {
+    std::vector<db::Evidence> found;
+    for (const db::Evidence& entry : bundle_.bests) {
+      if (entry.problem.type == type && entry.problem.trans == trans && entry.device.sm == sm) found.push_back(entry);
+    }
+    return found;
+  }
+
+  std::optional<db::KernelBuild> find_build(const db::KernelKey& key) const override {
+    const db::KernelBuild* other_compiler = nullptr;
+    for (const db::KernelBuild& build : bundle_.builds) {
+      if (!loadable(build) || !same_kernel(build.key, key)) continue;
+      if (build.key.nvrtc_version == key.nvrtc_version && build.key.compiler_options == key.compiler_options)
+        return build;
+      if (other_compiler == nullptr) other_compiler = &build;
+    }
+    if (other_compiler == nullptr) return std::nullopt;
+    return *other_compiler;
+  }
+
+ private:
+  static bool same_kernel(const db::KernelKey& a, const db::KernelKey& b) {
+    return a.config == b.config && a.type == b.type && a.trans == b.trans && a.arch == b.arch &&
+           a.template_hash == b.template_hash;
+  }
+
+  db::Bundle bundle_;
+};
+
+class EmptyCatalogue final : public Catalogue {
+ public:
+  std::vector<db::Evidence> evidence(const TypePair&, Transposes, int) const override { return {}; }
+  std::optional<db::KernelBuild> find_build(const db::KernelKey&) const override { return std::nullopt; }
+};
+
+}  // namespace
+
+std::unique_ptr<Catalogue> open_catalogue(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    throw db::StoreError(fmt::format("{}: no such file, expected a database or a bundle", path.string()));
+  }
+  if (!std::filesystem::is_regular_file(path, error)) {
+    throw db::StoreError(fmt::format("{}: not a file, expected a database or a bundle", path.string()));
+  }
+  if (db::is_bundle(path)) return std::make_unique<BundleCatalogue>(db::load_bundle(path));
+  return std::make_unique<StoreCatalogue>(db::Store::open_read_only(path));
+}
+
+std::unique_ptr<Catalogue> empty_catalogue() { return std::make_unique<EmptyCatalogue>(); }
+
+}  // namespace tilesmith::runtime

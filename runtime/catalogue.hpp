@@ -1,0 +1,34 @@
+// What a database or a bundle offers a runtime: evidence and compiled kernels. Needs no device.
+//
+// Threads: one at a time (Library holds a lock while it asks).
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "db/evidence.hpp"
+
+namespace tilesmith::runtime {
+
+class Catalogue {
+ public:
+  virtual ~Catalogue() = default;
+
+  /// All evidence of a type pair and transposes, of devices of this compute capability, whatever its status.
+  virtual std::vector<db::Evidence> evidence(const TypePair& type, Transposes trans, int sm) const = 0;
+
+  /// A kernel with a cubin that this key's architecture can load: the very key if it is there; else the same config and
+  /// template compiled by another NVRTC. Never one whose compilation failed.
+  virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key) const = 0;
+};
+
+/// Opens a bundle or a database, told apart by content; a database is opened read-only. Throws db::StoreError (one
+/// line: the file, what is wrong with it).
+std::unique_ptr<Catalogue> open_catalogue(const std::filesystem::path& path);
+
+/// Offers nothing: every problem goes to the generic rung.
+std::unique_ptr<Catalogue> empty_catalogue();
+
+}  // namespace tilesmith::runtime

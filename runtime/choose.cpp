@@ -1,0 +1,266 @@
+#include "runtime/choose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "runtime/neighbour.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+constexpr std::size_t kNearestProblems = 5;
+constexpr std::size_t kMostRunnersUp = 5;
+constexpr double kOtherDeviceDoublings = 2;
+
+/// An entry that may be used, as far as its evidence goes; whether its config runs this problem here is asked later.
+struct Usable {
+  const db::Evidence* entry;
+  db::Trust trust;
+};
+
+struct Tally {
+  std::size_t seen = 0;  ///< entries of the type pair and transposes
+  std::size_t retired = 0;
+  std::size_t refused = 0;  ///< best configs looked at that are illegal here or refuse the problem
+};
+
+/// All usable configs of one measured problem on one device, best first.
+struct MeasuredProblem {
+  std::vector<Usable> configs;
+  double distance = 0;
+  bool same_device = true;
+  const Problem& problem() const { return configs.front().entry->problem; }
+};
+
+bool later(const db::Evidence& a, const db::Evidence& b) {
+  return a.created_at != b.created_at ? a.created_at > b.created_at : a.id > b.id;
+}
+
+bool better(const Usable& a, const Usable& b) {
+  if (a.trust != b.trust) return a.trust == db::Trust::valid;
+  if (a.entry->outcome.timing->median_us != b.entry->outcome.timing->median_us) {
+    return a.entry->outcome.timing->median_us < b.entry->outcome.timing->median_us;
+  }
+  return a.entry->config.text() < b.entry->config.text();
+}
+
+bool has_time(const db::Evidence& entry) {
+  return entry.outcome.status == db::Status::ok && entry.outcome.timing && entry.outcome.timing->median_us > 0 &&
+         std::isfinite(entry.outcome.timing->median_us);
+}
+
+class Chooser {
+ public:
+  Chooser(const Problem& problem, const KernelTarget& target,
+          const std::function<db::Producer(const std::string&)>& now, const db::DeviceIdentity* device)
+      : problem_(problem), target_(target), now_(now), device_(device) {}
+
+  Choice choose(std::span<const db::Evidence> entries) {
+    const std::vector<MeasuredProblem> measured = group(latest_of_candidates(entries));
+    Choice choice;
+    bool found = false;
+    for (const MeasuredProblem& one : measured) {
+      if (one.same_device && one.problem() == problem_) found = take_exact(one, choice);
+    }
+    const std::vector<Neighbour> neighbours = nearest(measured);
+    if (!found && !neighbours.empty()) {
+      take_neighbour(neighbours, choice);
+    } else if (!found) {
+      take_generic(choice);
+    } else {
+      add_runners_up(neighbours, 0, choice);
+    }
+    return choice;
+  }
+
+ private:
+  struct Neighbour {
+    const MeasuredProblem* where;
+    Usable best;
+    double misfit;
+    double score() const { return where->distance + misfit; }
+  };
+
+  db::Trust trust(const db::Evidence& entry) {
+    auto known = producers_.find(entry.config.family());
+    if (known == producers_.end()) {
+      known = producers_.emplace(entry.config.family(), now_(entry.config.family())).first;
+    }
+    return db::judge(entry.producer, known->second);
+  }
+
+  /// Entries of the type pair and transposes that are not retired, the latest of each candidate.
+  std::vector<Usable> latest_of_candidates(std::span<const db::Evidence> entries) {
+    std::unordered_map<std::string, Usable> latest;
+    for (const db::Evidence& entry : entries) {
+      if (!(entry.problem.type == problem_.type) || !(entry.problem.trans == problem_.trans)) continue;
+      if (entry.problem.m < 1 || entry.problem.n < 1 || entry.problem.k < 1) continue;
+      if (find_family(entry.config.family()) == nullptr) continue;
+      ++tally_.seen;
+      const db::Trust how = trust(entry);
+      if (how == db::Trust::retired) {
+        ++tally_.retired;
+        continue;
+      }
+      const std::string candidate =
+          fmt::format("{}\n{}\n{}", text(entry.problem), entry.config.text(), db::text(entry.device));
+      const auto [place, fresh] = latest.try_emplace(candidate, Usable{&entry, how});
+      if (!fresh && later(entry, *place->second.entry)) place->second = {&entry, how};
+    }
+    std::vector<Usable> result;
+    for (const auto& [candidate, usable] : latest) {
+      if (has_time(*usable.entry)) result.push_back(usable);
+    }
+    return result;
+  }
+
+  std::vector<MeasuredProblem> group(const std::vector<Usable>& usable) const {
+    std::map<std::string, MeasuredProblem> groups;  // ordered, so that equal distances are always resolved alike
+    for (const Usable& one : usable) {
+      groups[text(one.entry->problem) + '\n' + db::text(one.entry->device)].configs.push_back(one);
+    }
+    std::vector<MeasuredProblem> result;
+    for (auto& [key, measured] : groups) {
+      std::sort(measured.configs.begin(), measured.configs.end(), better);
+      measured.same_device = device_ == nullptr || measured.configs.front().entry->device == *device_;
+      measured.distance = runtime::distance(measured.problem(), problem_);
+      if (!measured.same_device) measured.distance += kOtherDeviceDoublings;
+      result.push_back(std::move(measured));
+    }
+    std::stable_sort(result.begin(), result.end(),
+                     [](const auto& a, const auto& b) { return a.distance < b.distance; });
+    return result;
+  }
+
+  bool runs_here(const Config& config) {
+    const Family* family = find_family(config.family());
+    if (!illegal_because(*family, config, target_) && !family->refusal(config, problem_)) return true;
+    ++tally_.refused;
+    return false;
+  }
+
+  bool take_exact(const MeasuredProblem& measured, Choice& choice) {
+    bool found = false;
+    for (const Usable& one : measured.configs) {
+      if (choice.runners_up.size() == kMostRunnersUp) break;
+      if (!runs_here(one.entry->config)) continue;
+      if (found) {
+        choice.runners_up.push_back(
+            {one.entry->config, Rung::exact, one.entry->outcome.timing->median_us,
+             one.trust == db::Trust::valid ? "same problem" : "same problem, to be re-verified"});
+        continue;
+      }
+      found = true;
+      fill(one, Rung::exact, choice);
+      choice.reason = fmt::format("measured on this problem: {:.2f} us, best of {}",
+                                  one.entry->outcome.timing->median_us, measured.configs.size());
+      note_trust(choice);
+    }
+    return found;
+  }
+
+  /// The best config of each of the nearest problems that has one for this problem, smallest score first.
+  std::vector<Neighbour> nearest(const std::vector<MeasuredProblem>& measured) {
+    std::vector<Neighbour> result;
+    for (const MeasuredProblem& one : measured) {
+      if (result.size() == kNearestProblems) break;
+      if (one.same_device && one.problem() == problem_) continue;
+      const auto best = std::find_if(one.configs.begin(), one.configs.end(),
+                                     [&](const Usable& usable) { return runs_here(usable.entry->config); });
+      if (best == one.configs.end()) continue;
+      const db::Evidence& entry = *best->entry;
+      result.push_back(
+          {&one, *best,
+           misfit(*find_family(entry.config.family()), entry.config, entry.problem, problem_, entry.device.sm_count)});
+    }
+    std::stable_sort(result.begin(), result.end(),
+                     [](const Neighbour& a, const Neighbour& b) { return a.score() < b.score(); });
+    return result;
+  }
+
+  void take_neighbour(const std::vector<Neighbour>& neighbours, Choice& choice) {
+    const Neighbour& first = neighbours.front();
+    fill(first.best, Rung::neighbour, choice);
+    choice.reason =
+        fmt::format("not measured itself; best config of {}{} ({})", text(first.where->problem()),
+                    first.where->same_device ? "" : " on " + db::text(first.best.entry->device), describe(first));
+    note_trust(choice);
+    add_runners_up(neighbours, 1, choice);
+  }
+
+  void take_generic(Choice& choice) {
+    choice.config = generic_config(target_);
+    choice.rung = Rung::generic;
+    if (tally_.seen == 0) {
+      choice.reason = fmt::format("no evidence for {} {} on this device", problem_.type.name, name(problem_.trans));
+      return;
+    }
+    choice.reason = fmt::format(
+        "none of {} entries for {} {} can be used: {} retired (template, compiler options or "
+        "measuring policy changed), {} illegal here or refusing the problem",
+        tally_.seen, problem_.type.name, name(problem_.trans), tally_.retired, tally_.refused);
+  }
+
+  static void fill(const Usable& usable, Rung rung, Choice& choice) {
+    choice.config = usable.entry->config;
+    choice.rung = rung;
+    choice.evidence = *usable.entry;
+    choice.trust = usable.trust;
+  }
+
+  static void note_trust(Choice& choice) {
+    if (choice.trust == db::Trust::reverify) {
+      choice.reason += "; the driver or NVRTC changed since, the tuner has to verify it again";
+    }
+  }
+
+  static std::string describe(const Neighbour& neighbour) {
+    return fmt::format("distance {:.2f}, misfit {:.2f} doublings", neighbour.where->distance, neighbour.misfit);
+  }
+
+  static void add_runners_up(const std::vector<Neighbour>& neighbours, std::size_t from, Choice& choice) {
+    for (std::size_t i = from; i < neighbours.size() && choice.runners_up.size() < kMostRunnersUp; ++i) {
+      const db::Evidence& entry = *neighbours[i].best.entry;
+      choice.runners_up.push_back({entry.config, Rung::neighbour, entry.outcome.timing->median_us,
+                                   fmt::format("best of {}: {}", text(entry.problem), describe(neighbours[i]))});
+    }
+  }
+
+  const Problem& problem_;
+  const KernelTarget& target_;
+  const std::function<db::Producer(const std::string&)>& now_;
+  const db::DeviceIdentity* device_;
+  std::unordered_map<std::string, db::Producer> producers_;
+  Tally tally_;
+};
+
+}  // namespace
+
+std::string_view name(Rung rung) {
+  switch (rung) {
+    case Rung::exact:
+      return "exact";
+    case Rung::neighbour:
+      return "neighbour";
+    case Rung::generic:
+      return "generic";
+  }
+  return "?";
+}
+
+Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target,
+              const std::function<db::Producer(const std::string& family)>& now, const db::DeviceIdentity* device) {
+  if (problem.m < 1 || problem.n < 1 || problem.k < 1) {
+    Choice choice;
+    choice.config = generic_config(target);
+    choice.reason = "M, N or K is 0: there is nothing to multiply";
+    return choice;
+  }
+  return Chooser(problem, target, now, device).choose(entries);
+}
+
+}  // namespace tilesmith::runtime

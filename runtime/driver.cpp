@@ -1,0 +1,171 @@
+#include "runtime/driver.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "runtime/shared_library.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+
+struct Loaded {
+  Driver table;
+  std::string problem;  // empty if usable
+  int code = 0;         // the CUresult behind the problem
+};
+
+std::atomic<const Driver*> replacement{nullptr};
+
+/// cuGetProcAddress in either of its forms: R525 and later export both, with different signatures.
+class ProcAddress {
+ public:
+  explicit ProcAddress(const SharedLibrary& library)
+      : second_(reinterpret_cast<Second>(library.symbol("cuGetProcAddress_v2"))),
+        first_(reinterpret_cast<First>(library.symbol("cuGetProcAddress"))) {}
+
+  explicit operator bool() const { return second_ != nullptr || first_ != nullptr; }
+
+  void* find(const char* symbol, int version) const {
+    void* address = nullptr;
+    const CUresult result = second_ != nullptr ? second_(symbol, &address, version, kLegacyStream, nullptr)
+                                               : first_(symbol, &address, version, kLegacyStream);
+    return result == CUDA_SUCCESS ? address : nullptr;
+  }
+
+ private:
+  using First = CUresult (*)(const char*, void**, int, cuuint64_t);
+  using Second = CUresult (*)(const char*, void**, int, cuuint64_t, void* query_result);
+  static constexpr cuuint64_t kLegacyStream = 1;  // CU_GET_PROC_ADDRESS_LEGACY_STREAM
+
+  Second second_;
+  First first_;
+};
+
+Loaded failed(int code, std::string problem) {
+  Loaded loaded;
+  loaded.code = code;
+  loaded.problem = std::move(problem);
+  return loaded;
+}
+
+Loaded load() {
+  std::string error;
+  SharedLibrary library = SharedLibrary::open(kLibrary, error);
+  if (!library) return failed(CUDA_ERROR_NOT_INITIALIZED, fmt::format("no NVIDIA driver: {}", error));
+  const ProcAddress proc_address(library);
+  if (!proc_address) {
+    return failed(CUDA_ERROR_NOT_FOUND,
+                  fmt::format("{} has no cuGetProcAddress: its driver is older than CUDA 12.0", kLibrary));
+  }
+  Loaded loaded;
+  Driver& table = loaded.table;
+  std::string missing;
+  const auto resolve = [&](auto& function, const char* symbol, int version) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(proc_address.find(symbol, version));
+    if (function == nullptr && missing.empty()) missing = symbol;
+  };
+#define TILESMITH_RESOLVE(name, symbol, version, parameters) resolve(table.name, symbol, version);
+  TILESMITH_DRIVER_FUNCTIONS(TILESMITH_RESOLVE)
+#undef TILESMITH_RESOLVE
+  library.keep_open();
+
+  int version = 0;
+  if (table.driver_get_version != nullptr && table.driver_get_version(&version) == CUDA_SUCCESS &&
+      version < kOldestDriverVersion) {
+    return failed(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+                  fmt::format("the NVIDIA driver supports CUDA {}.{}, expected 12.0 or later", version / 1000,
+                              version % 1000 / 10));
+  }
+  if (!missing.empty()) return failed(CUDA_ERROR_NOT_FOUND, fmt::format("{} has no function {}", kLibrary, missing));
+  if (const CUresult result = table.init(0); result != CUDA_SUCCESS) {
+    return failed(result, describe(table, result, "cuInit"));
+  }
+  return loaded;
+}
+
+const Loaded& loaded_once() {
+  static const Loaded loaded = load();
+  return loaded;
+}
+
+}  // namespace
+
+const Driver& driver() {
+  if (const Driver* table = replacement.load(std::memory_order_acquire)) return *table;
+  const Loaded& loaded = loaded_once();
+  if (!loaded.problem.empty()) throw DeviceError(loaded.code, loaded.problem);
+  return loaded.table;
+}
+
+const Driver* driver_or_null() noexcept {
+  try {
+    if (const Driver* table = replacement.load(std::memory_order_acquire)) return table;
+    const Loaded& loaded = loaded_once();
+    return loaded.problem.empty() ? &loaded.table : nullptr;
+  } catch (...) {
+    return nullptr;  // out of memory while composing the reason
+  }
+}
+
+std::string driver_unavailable_because() {
+  if (replacement.load(std::memory_order_acquire) != nullptr) return {};
+  return loaded_once().problem;
+}
+
+std::string describe(const Driver& driver, CUresult result, const std::string& call) {
+  const char* error_name = nullptr;
+  const char* meaning = nullptr;
+  if (driver.get_error_name != nullptr) driver.get_error_name(result, &error_name);
+  if (driver.get_error_string != nullptr) driver.get_error_string(result, &meaning);
+  return fmt::format("{}: {} ({})", call, error_name != nullptr ? error_name : fmt::format("error {}", int(result)),
+                     meaning != nullptr ? meaning : "unknown to this driver");
+}
+
+void check(CUresult result, const char* call) {
+  if (result == CUDA_SUCCESS) return;
+  throw DeviceError(result, describe(driver(), result, call));
+}
+
+void log_if_failed(CUresult result, const char* call) noexcept {
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED) return;
+  try {
+    const Driver* table = driver_or_null();
+    const auto level = is_context_lost(result) ? spdlog::level::debug : spdlog::level::warn;
+    spdlog::log(level, "{}", describe(table != nullptr ? *table : Driver{}, result, call));
+  } catch (...) {
+    // A destructor has nobody to tell.
+  }
+}
+
+bool is_context_lost(int code) noexcept {
+  // By number: some of these names are newer than the oldest header we build with.
+  constexpr std::array kLost{
+      214,  // ECC_UNCORRECTABLE
+      220,  // NVLINK_UNCORRECTABLE
+      226,  // CONTAINED
+      700,  // ILLEGAL_ADDRESS
+      702,  // LAUNCH_TIMEOUT
+      709,  // CONTEXT_IS_DESTROYED
+      710,  // ASSERT
+      714,  // HARDWARE_STACK_ERROR
+      715,  // ILLEGAL_INSTRUCTION
+      716,  // MISALIGNED_ADDRESS
+      717,  // INVALID_ADDRESS_SPACE
+      718,  // INVALID_PC
+      719,  // LAUNCH_FAILED
+      721,  // TENSOR_MEMORY_LEAK
+      999,  // UNKNOWN: nothing is known to be sound after it
+  };
+  return std::find(kLost.begin(), kLost.end(), code) != kLost.end();
+}
+
+ScopedDriver::ScopedDriver(const Driver& table) : former_(replacement.exchange(&table)) {}
+ScopedDriver::~ScopedDriver() { replacement.store(former_); }
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,193 @@
+#include "runtime/library_state.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <span>
+
+#include "runtime/compiler.hpp"
+#include "runtime/driver.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+/// A library must not write to an application's standard output. An application that has a logger named "tilesmith"
+/// gets the lines there.
+std::shared_ptr<spdlog::logger> logger() {
+  static const std::shared_ptr<spdlog::logger> mine = [] {
+    const std::shared_ptr<spdlog::logger> given = spdlog::get("tilesmith");
+    return given ? given : spdlog::stderr_logger_mt("tilesmith");
+  }();
+  return mine;
+}
+
+std::unique_ptr<Context> open_context(int ordinal) {
+  const std::string unavailable = device_unavailable_because();
+  if (!unavailable.empty()) throw Error(ErrorCode::no_device, unavailable);
+  try {
+    return std::make_unique<Context>(ordinal);
+  } catch (const DeviceError& error) {
+    const bool memory = error.code() == CUDA_ERROR_OUT_OF_MEMORY;
+    throw Error(memory ? ErrorCode::out_of_memory : ErrorCode::no_device, error.what());
+  }
+}
+
+/// The producer that this runtime is, for a family. A stored cubin is preferred to compiling, so NVRTC is taken to be
+/// the one of the newest entry, until it is known which kernel is loaded. Times of two measuring policies are not
+/// comparable: the newest entry's policy counts, and older ones are passed over.
+db::Producer producer_now(const std::vector<db::Evidence>& entries, const std::string& family,
+                          const KernelTarget& target, const std::string& driver_version) {
+  const db::Evidence* newest = nullptr;
+  for (const db::Evidence& entry : entries) {
+    if (entry.config.family() != family) continue;
+    if (newest == nullptr || entry.created_at > newest->created_at) newest = &entry;
+  }
+  db::Producer producer;
+  if (newest != nullptr) producer = newest->producer;
+  producer.template_hash = template_hash(family);
+  producer.compiler_options = compiler_options_text(target);
+  producer.driver_version = driver_version;
+  return producer;
+}
+
+Explanation explain(const Choice& choice) {
+  Explanation why;
+  why.rung = name(choice.rung);
+  why.reason = choice.reason;
+  why.config = choice.config.text();
+  why.trust = name(choice.trust);
+  if (choice.evidence) {
+    why.measured = text(choice.evidence->problem);
+    if (choice.evidence->outcome.timing) why.median_us = choice.evidence->outcome.timing->median_us;
+  }
+  return why;
+}
+
+}  // namespace
+
+KeepCurrentContext::KeepCurrentContext() noexcept {
+  const Driver* driver = driver_or_null();
+  if (driver != nullptr && driver->ctx_get_current(&former_) != CUDA_SUCCESS) former_ = nullptr;
+}
+
+KeepCurrentContext::~KeepCurrentContext() {
+  const Driver* driver = driver_or_null();
+  if (driver != nullptr && former_ != nullptr) log_if_failed(driver->ctx_set_current(former_), "cuCtxSetCurrent");
+}
+
+LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOptions& options)
+    : options_(options),
+      context_(open_context(options.device)),
+      device_text_(db::text(context_->info().identity)),
+      catalogue_(std::move(catalogue)) {}
+
+LibraryState::~LibraryState() {
+  const KeepCurrentContext keep;
+  try {
+    context_->make_current();
+  } catch (const std::exception&) {
+    // The context is lost, and the kernels with it; unloading them logs what there is to say.
+  }
+  kernels_.clear();
+  context_.reset();
+}
+
+LibraryState::Planned LibraryState::plan(const Problem& problem) {
+  const std::lock_guard lock(mutex_);
+  const KernelTarget target{problem.type, problem.trans, context_->info().limits};
+  const DeviceInfo& here = context_->info();
+  const std::vector<db::Evidence>& known = evidence_for(problem.type, problem.trans);
+  std::vector<db::Evidence> remaining;  // what is left of it once a config had to be passed over
+  std::span<const db::Evidence> entries = known;
+  const auto now = [&](const std::string& family) { return producer_now(known, family, target, here.driver_version); };
+  std::string passed_over;
+  while (true) {
+    Choice choice = choose(entries, problem, target, now, &here.identity);
+    try {
+      const Kernel kernel =
+          load(choice.config, target, choice.evidence ? choice.evidence->producer.nvrtc_version : std::string());
+      if (choice.evidence) {
+        db::Producer producer = now(choice.config.family());
+        producer.nvrtc_version = kernel.nvrtc_version;
+        choice.trust = db::judge(choice.evidence->producer, producer);
+      }
+      Planned planned{Plan(kernel.module, choice.config, problem), explain(choice)};
+      planned.why.reason += passed_over;
+      planned.why.kernel = kernel.source;
+      if (choice.rung != Rung::exact || kernel.compiled) log_miss(problem, planned.why, kernel.compiled);
+      return planned;
+    } catch (const DeviceError& error) {
+      if (error.context_lost() || choice.rung == Rung::generic) throw;
+      passed_over += fmt::format("; {} was passed over: {}", choice.config.text(), error.what());
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_kernel) throw;
+      if (choice.rung == Rung::generic) throw Error(ErrorCode::no_kernel, error.what() + passed_over);
+      passed_over += fmt::format("; {} was passed over: {}", choice.config.text(), error.what());
+    }
+    if (remaining.empty()) remaining = known;
+    std::erase_if(remaining, [&](const db::Evidence& entry) { return entry.config == choice.config; });
+    entries = remaining;
+  }
+}
+
+const std::vector<db::Evidence>& LibraryState::evidence_for(const TypePair& type, Transposes trans) {
+  const std::string key = fmt::format("{} {}", type.name, name(trans));
+  const auto known = evidence_.find(key);
+  if (known != evidence_.end()) return known->second;
+  return evidence_.emplace(key, catalogue_->evidence(type, trans, context_->info().limits.sm)).first->second;
+}
+
+LibraryState::Kernel LibraryState::load(const Config& config, const KernelTarget& target,
+                                        const std::string& nvrtc_version) {
+  const std::string key = fmt::format("{} {} {}", target.type.name, name(target.trans), config.text());
+  const auto known = kernels_.find(key);
+  if (known != kernels_.end()) return known->second;
+  const Kernel kernel = load_afresh(config, target, nvrtc_version);
+  Kernel& kept = kernels_.emplace(key, kernel).first->second;
+  kept.compiled = false;  // the next plan with it compiles nothing
+  return kernel;
+}
+
+LibraryState::Kernel LibraryState::load_afresh(const Config& config, const KernelTarget& target,
+                                               const std::string& nvrtc_version) const {
+  std::string stored_failed;
+  const db::KernelKey key{config,
+                          target.type,
+                          target.trans,
+                          target.limits.arch,
+                          template_hash(config.family()),
+                          compiler_options_text(target),
+                          nvrtc_version};
+  if (const auto build = catalogue_->find_build(key)) {
+    try {
+      return {std::make_shared<const Module>(build->cubin), build->key.nvrtc_version,
+              fmt::format("stored cubin (NVRTC {})", build->key.nvrtc_version), false};
+    } catch (const DeviceError& error) {
+      if (error.context_lost()) throw;
+      stored_failed = fmt::format("the stored cubin does not load ({})", error.what());
+    }
+  } else {
+    stored_failed = "no cubin is stored";
+  }
+  const auto no_kernel = [&](const std::string& why) {
+    return Error(ErrorCode::no_kernel,
+                 fmt::format("no kernel for {} {} {} on {}: {}, and {}", config.text(), target.type.name,
+                             name(target.trans), target.limits.arch, stored_failed, why));
+  };
+  if (!options_.allow_compile) throw no_kernel("compiling is switched off");
+  const std::string unavailable = nvrtc_unavailable_because();
+  if (!unavailable.empty()) throw no_kernel(unavailable);
+  const db::KernelBuild build = compile(config, target);
+  if (build.cubin.empty()) throw no_kernel("it does not compile: " + build.message);
+  return {std::make_shared<const Module>(build.cubin), build.key.nvrtc_version,
+          fmt::format("compiled by NVRTC {}", build.key.nvrtc_version), true};
+}
+
+void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {
+  if (!options_.log_misses || !logged_.insert(text(problem)).second) return;
+  if (problem.m == 0 || problem.n == 0 || problem.k == 0) return;
+  logger()->warn("{}: {} rung{}: {}", text(problem), why.rung, compiled ? ", kernel compiled now" : "", why.reason);
+}
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,71 @@
+// What a Library holds: the device's context, the catalogue, the evidence read so far, the kernels loaded so far.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/catalogue.hpp"
+#include "runtime/choose.hpp"
+#include "runtime/gemm.hpp"
+#include "runtime/plan.hpp"
+
+namespace tilesmith::runtime {
+
+/// Puts the calling thread's current context back when it ends, unless there was none.
+class [[nodiscard]] KeepCurrentContext {
+ public:
+  KeepCurrentContext() noexcept;
+  ~KeepCurrentContext();
+  KeepCurrentContext(const KeepCurrentContext&) = delete;
+  KeepCurrentContext& operator=(const KeepCurrentContext&) = delete;
+
+ private:
+  CUctx_st* former_ = nullptr;
+};
+
+class LibraryState {
+ public:
+  /// Throws tilesmith::Error (no_device) or DeviceError.
+  LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOptions& options);
+  ~LibraryState();
+  LibraryState(const LibraryState&) = delete;
+  LibraryState& operator=(const LibraryState&) = delete;
+
+  struct Planned {
+    Plan plan;
+    Explanation why;
+  };
+  /// Throws tilesmith::Error, DeviceError, db::StoreError. Takes the lock. The context must be current.
+  Planned plan(const Problem& problem);
+
+  const Context& context() const { return *context_; }
+  const std::string& device_text() const { return device_text_; }
+
+ private:
+  struct Kernel {
+    std::shared_ptr<const Module> module;
+    std::string nvrtc_version;
+    std::string source;  ///< as in Explanation::kernel
+    bool compiled = false;
+  };
+
+  const std::vector<db::Evidence>& evidence_for(const TypePair& type, Transposes trans);
+  Kernel load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version);
+  Kernel load_afresh(const Config& config, const KernelTarget& target, const std::string& nvrtc_version) const;
+  void log_miss(const Problem& problem, const Explanation& why, bool compiled);
+
+  LibraryOptions options_;
+  std::unique_ptr<Context> context_;  // declared before the kernels: they are unloaded while it lives
+  std::string device_text_;
+  std::mutex mutex_;  // guards all below
+  std::unique_ptr<Catalogue> catalogue_;
+  std::map<std::string, std::vector<db::Evidence>> evidence_;  // by type pair and transposes
+  std::map<std::string, Kernel> kernels_;                      // by type pair, transposes and config
+  std::set<std::string> logged_;                               // problems
+};
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,55 @@
+#include "runtime/neighbour.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilesmith::runtime {
+namespace {
+
+constexpr double kAlignmentDoublings = 0.5;  // for each halving of one operand's row alignment
+constexpr double kBetaDoublings = 0.05;
+
+double log2_ratio(std::int64_t a, std::int64_t b) { return std::log2(double(a) / double(b)); }
+
+double alignment_distance(const Problem& a, const Problem& b, Scalar element, std::int64_t a_stride,
+                          std::int64_t b_stride) {
+  return std::abs(log2_ratio(row_align_bytes(a, element, a_stride), row_align_bytes(b, element, b_stride)));
+}
+
+/// Blocks of the GEMM itself; packing and reduction passes are small beside it.
+double gemm_blocks(const LaunchSequence& sequence) {
+  double most = 1;
+  for (const Launch& launch : sequence.launches) {
+    const double blocks = double(launch.grid.x) * launch.grid.y * launch.grid.z;
+    if (launch.entry == "gemm") return blocks;
+    most = std::max(most, blocks);
+  }
+  return most;
+}
+
+}  // namespace
+
+double distance(const Problem& measured, const Problem& problem) {
+  const double dm = log2_ratio(problem.m, measured.m);
+  const double dn = log2_ratio(problem.n, measured.n);
+  const double dk = log2_ratio(problem.k, measured.k);
+  const double alignment = alignment_distance(problem, measured, problem.type.operand, problem.lda, measured.lda) +
+                           alignment_distance(problem, measured, problem.type.operand, problem.ldb, measured.ldb) +
+                           alignment_distance(problem, measured, problem.type.output, problem.ldc, measured.ldc);
+  return std::sqrt(dm * dm + dn * dn + dk * dk) + kAlignmentDoublings * alignment +
+         (problem.beta == measured.beta ? 0 : kBetaDoublings);
+}
+
+double misfit(const Family& family, const Config& config, const Problem& measured, const Problem& problem,
+              int sm_count) {
+  // A wave takes a time that grows with K, whether its blocks are full or not. So time per useful operation goes with
+  // waves·K / (M·N·K); where that is more than on the measured problem, the tile fits worse.
+  const auto waves = [&](const Problem& on) {
+    return std::ceil(gemm_blocks(family.launches(config, on)) / std::max(1, sm_count));
+  };
+  const double there = waves(measured) / (double(measured.m) * double(measured.n));
+  const double here = waves(problem) / (double(problem.m) * double(problem.n));
+  return std::max(0.0, std::log2(here / there));
+}
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,40 @@
+// NVRTC, opened at run time: the functions that the compiler calls, and the CUDA headers that belong to it.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tilesmith::runtime {
+
+/// The oldest release that compiles for sm_90a and knows every option used here.
+inline constexpr int kOldestNvrtcMajor = 12;
+
+/// Declared here and not taken from <nvrtc.h>, which the wheels keep apart from the other headers. `int` stands for
+/// nvrtcResult, where 0 is success.
+struct Nvrtc {
+  using Program = struct NvrtcProgram*;
+
+  int (*version)(int* major, int* minor) = nullptr;
+  const char* (*error_text)(int result) = nullptr;
+  int (*create)(Program* program, const char* source, const char* name, int header_count, const char* const* headers,
+                const char* const* header_names) = nullptr;
+  int (*destroy)(Program* program) = nullptr;
+  int (*compile)(Program program, int option_count, const char* const* options) = nullptr;
+  int (*log_size)(Program program, std::size_t* bytes) = nullptr;
+  int (*log)(Program program, char* text) = nullptr;
+  int (*cubin_size)(Program program, std::size_t* bytes) = nullptr;
+  int (*cubin)(Program program, char* bytes) = nullptr;
+  int (*ptx_size)(Program program, std::size_t* bytes) = nullptr;
+  int (*ptx)(Program program, char* text) = nullptr;
+
+  int major = 0, minor = 0;
+  std::filesystem::path file;                          ///< the library that was opened
+  std::vector<std::filesystem::path> include_folders;  ///< of cuda_fp16.h, cuda_bf16.h, mma.h and crt/mma.h
+};
+
+/// Opened once; thread-safe. Throws std::runtime_error with nvrtc_unavailable_because() if it is not usable.
+const Nvrtc& nvrtc();
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,174 @@
+#include "runtime/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "runtime/driver.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+constexpr std::size_t kWorkspaceAlignBytes = 256;
+constexpr unsigned kMaxGridYz = 65535;
+constexpr unsigned kMaxPortableCluster = 8;
+
+unsigned volume(const Extent3& extent) { return extent.x * extent.y * extent.z; }
+
+bool is_zero(Scalar type, const Scale& scale) noexcept {
+  switch (type) {
+    case Scalar::f64:
+      return scale.f64 == 0;
+    case Scalar::s32:
+      return scale.s32 == 0;
+    default:
+      return scale.f32 == 0;
+  }
+}
+
+bool is_aligned(const void* pointer, std::size_t align_bytes) noexcept {
+  return (reinterpret_cast<std::uintptr_t>(pointer) & (align_bytes - 1)) == 0;
+}
+
+const Family& family_of(const Config& config) {
+  const Family* family = find_family(config.family());
+  if (family == nullptr) throw std::invalid_argument(fmt::format("plan: there is no family '{}'", config.family()));
+  return *family;
+}
+
+/// The kernel of one launch, checked against what the device gives it: a plan that could never run is refused here and
+/// not at its first run.
+CUfunc_st* resolve(const Driver& driver, const Module& module, const Launch& launch) {
+  CUfunc_st* function = module.function(launch.entry, launch.dynamic_smem_bytes);
+  int most_threads = 0;
+  check(driver.func_get_attribute(&most_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+        "cuFuncGetAttribute");
+  if (volume(launch.block) > unsigned(most_threads)) {
+    throw DeviceError(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+                      fmt::format("plan: '{}' wants {} threads a block; its registers allow {}", launch.entry,
+                                  volume(launch.block), most_threads));
+  }
+  if (launch.grid.y > kMaxGridYz || launch.grid.z > kMaxGridYz ||
+      launch.grid.x > unsigned(std::numeric_limits<int>::max())) {
+    throw DeviceError(CUDA_ERROR_INVALID_VALUE,
+                      fmt::format("plan: '{}' wants a grid of {}×{}×{}, expected at most 2147483647×65535×65535",
+                                  launch.entry, launch.grid.x, launch.grid.y, launch.grid.z));
+  }
+  if (volume(launch.cluster) > kMaxPortableCluster) {
+    check(driver.func_set_attribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+          "cuFuncSetAttribute");
+  }
+  return function;
+}
+
+CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, GemmArgs& args,
+                 CUstream stream) noexcept {
+  void* parameters[] = {&args};
+  const Extent3& grid = launch.grid;
+  const Extent3& block = launch.block;
+  const auto smem_bytes = unsigned(launch.dynamic_smem_bytes);
+  if (volume(launch.cluster) == 1) {
+    return driver.launch_kernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, smem_bytes, stream,
+                                parameters, nullptr);
+  }
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim.x = launch.cluster.x;
+  cluster.value.clusterDim.y = launch.cluster.y;
+  cluster.value.clusterDim.z = launch.cluster.z;
+  CUlaunchConfig config{};
+  config.gridDimX = grid.x;
+  config.gridDimY = grid.y;
+  config.gridDimZ = grid.z;
+  config.blockDimX = block.x;
+  config.blockDimY = block.y;
+  config.blockDimZ = block.z;
+  config.sharedMemBytes = smem_bytes;
+  config.hStream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  return driver.launch_kernel_ex(&config, function, parameters, nullptr);
+}
+
+/// Where a launch finds an operand: the caller's memory, or the workspace.
+template <typename Pointer>
+Pointer locate(const OperandSource& source, Pointer callers, void* workspace) noexcept {
+  return source.from_workspace ? static_cast<Pointer>(static_cast<std::byte*>(workspace) + source.offset_bytes)
+                               : callers;
+}
+
+}  // namespace
+
+Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem)
+    : problem_(problem), config_(config), module_(std::move(module)), driver_(&driver()) {
+  if (const auto error = problem_error(problem_)) throw std::invalid_argument(fmt::format("plan: {}", *error));
+  const Family& family = family_of(config_);
+  if (const auto reason = family.refusal(config_, problem_)) {
+    throw std::invalid_argument(fmt::format("plan: {} refuses {}: {}", config_.text(), text(problem_), *reason));
+  }
+  if (problem_.m == 0 || problem_.n == 0) return;  // nothing to do, as BLAS defines it
+  sequence_ = family.launches(config_, problem_);
+  functions_.reserve(sequence_.launches.size());
+  for (const Launch& launch : sequence_.launches) functions_.push_back(resolve(*driver_, *module_, launch));
+}
+
+int Plan::run(const RunArgs& args) const noexcept {
+  if (functions_.empty()) return CUDA_SUCCESS;
+  const bool reads_operands = problem_.k > 0 && !is_zero(problem_.type.scale, args.alpha);
+  const auto align_bytes = std::size_t(problem_.align_bytes);
+  if (args.c == nullptr || (reads_operands && (args.a == nullptr || args.b == nullptr))) return kNullPointer;
+  if (!is_aligned(args.c, align_bytes)) return kMisaligned;
+  if (reads_operands && !(is_aligned(args.a, align_bytes) && is_aligned(args.b, align_bytes))) return kMisaligned;
+  if (sequence_.workspace_bytes > 0 &&
+      (args.workspace == nullptr || !is_aligned(args.workspace, kWorkspaceAlignBytes))) {
+    return kMissingWorkspace;
+  }
+
+  GemmArgs kernel_args{};
+  kernel_args.workspace = sequence_.workspace_bytes > 0 ? args.workspace : nullptr;
+  kernel_args.m = int(problem_.m);
+  kernel_args.n = int(problem_.n);
+  kernel_args.k = reads_operands ? int(problem_.k) : 0;
+  kernel_args.alpha = args.alpha;
+  kernel_args.beta = args.beta;
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    const Launch& launch = sequence_.launches[i];
+    kernel_args.a = locate(launch.a, args.a, args.workspace);
+    kernel_args.b = locate(launch.b, args.b, args.workspace);
+    kernel_args.c = locate(launch.c, args.c, args.workspace);
+    kernel_args.lda = launch.a.row_stride;
+    kernel_args.ldb = launch.b.row_stride;
+    kernel_args.ldc = launch.c.row_stride;
+    const CUresult result = enqueue(*driver_, functions_[i], launch, kernel_args, args.stream);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+Scale to_scale(const TypePair& type, double value) {
+  Scale scale;
+  std::memset(&scale, 0, sizeof scale);
+  switch (type.scale) {
+    case Scalar::f64:
+      scale.f64 = value;
+      break;
+    case Scalar::s32: {
+      constexpr double kLeast = std::numeric_limits<int>::min(), kMost = std::numeric_limits<int>::max();
+      if (!(value >= kLeast && value <= kMost) || value != std::trunc(value)) {
+        throw std::invalid_argument(fmt::format("α and β of {} are 32-bit integers; {} is none", type.name, value));
+      }
+      scale.s32 = int(value);
+      break;
+    }
+    default:
+      scale.f32 = float(value);
+      break;
+  }
+  return scale;
+}
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Runs a Catch2 program (2.13 or 3) test by test as its report comes in, and writes a summary as JSON.
+
+A test that crashes the program or exceeds its time limit counts as failed, and the program is started again for the
+tests that had not run: one bad test costs itself. Called by gpu_check.sh, which see.
+"""
+import argparse
+import datetime
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+
+POLL_SECONDS = 0.2
+DETAIL_TAGS = ("Exception", "FatalErrorCondition", "Failure")
+
+
+def escaped(name):
+    """A test's name as a Catch2 test specification: what would end the name or begin a tag is escaped."""
+    return "".join("\\" + letter if letter in "\\,[]" else letter for letter in name)
+
+
+def list_tests(program):
+    """The names of all tests that are not hidden."""
+    identity = subprocess.run([program, "--libidentify"], capture_output=True, text=True, check=False).stdout
+    listing = ["--list-test-names-only"] if "version: 2" in " ".join(identity.split()) else ["--list-tests", "--verbosity", "quiet"]
+    # Catch2 2 exits with the number of tests, so the exit status says nothing.
+    lines = subprocess.run([program, *listing, "~[.]"], capture_output=True, text=True, check=False).stdout.splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+class Report:
+    """Reads Catch2's XML report while it is being written."""
+
+    def __init__(self, on_result):
+        self.on_result = on_result
+        self.parser = ElementTree.XMLPullParser(["start", "end"])
+        self.running = None
+        self.started_at = 0.0
+        self.details = []
+        self.broken = ""
+
+    def feed(self, data):
+        if self.broken or not data:
+            return
+        try:
+            self.parser.feed(data)
+            for event, element in self.parser.read_events():
+                self._handle(event, element)
+        except ElementTree.ParseError as error:
+            self.broken = str(error)
+
+    def _handle(self, event, element):
+        if event == "start":
+            if element.tag == "TestCase":
+                self.running, self.details, self.started_at = element.get("name"), [], time.monotonic()
+            return
+        if element.tag == "Expression" and element.get("success") == "false":
+            expanded = (element.findtext("Expanded") or "").strip()
+            self.details.append(f"{element.get('filename')}:{element.get('line')}: {expanded}")
+        elif element.tag in DETAIL_TAGS:
+            self.details.append(f"{element.get('filename')}:{element.get('line')}: {(element.text or '').strip()}")
+        elif element.tag == "OverallResult":
+            if element.get("success") != "true":
+                status = "failed"
+            elif int(element.get("skips") or 0) > 0:
+                status = "skipped"
+            else:
+                status = "passed"
+            self.finish(status, self.details)
+
+    def finish(self, status, details):
+        """Ends the test that is running."""
+        if self.running is not None:
+            self.on_result(self.running, status, time.monotonic() - self.started_at, details)
+            self.running = None
+
+
+def ending(returncode):
+    if returncode < 0:
+        try:
+            return f"killed by {signal.Signals(-returncode).name}"
+        except ValueError:
+            return f"killed by signal {-returncode}"
+    return f"exit status {returncode}"
+
+
+def run_once(command, on_result, limit_seconds):
+    """Runs the program once. Returns whether it ended in the middle of a test, and its exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "report.xml")
+        report = Report(on_result)
+        position = 0
+        with subprocess.Popen([*command, "--reporter", "xml", "--out", path], stdin=subprocess.DEVNULL,
+                              start_new_session=True) as process:
+            timed_out = False
+            while True:
+                returncode = process.poll()
+                if os.path.exists(path):
+                    with open(path, "rb") as file:
+                        file.seek(position)
+                        data = file.read()
+                    position += len(data)
+                    report.feed(data)
+                if returncode is not None:
+                    break
+                if report.running is not None and time.monotonic() - report.started_at > limit_seconds:
+                    timed_out = True
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+                    continue
+                time.sleep(POLL_SECONDS)
+        if timed_out:
+            report.finish("failed", [f"took more than {limit_seconds} s and was ended"])
+            return True, returncode
+        if report.running is not None or report.broken:
+            why = report.broken or ending(returncode)
+            report.finish("failed", [*report.details, f"ended the test program ({why})"])
+            return True, returncode
+        return False, returncode
+
+
+def run_all(program, under, limit_seconds):
+    """Returns one dict a test, in the order of the program."""
+    names = list_tests(program)
+    if not names:
+        return [{"name": "the test program lists its tests", "status": "failed", "seconds": 0.0,
+                 "message": f"{program} lists none"}]
+    results = {}
+
+    def on_result(name, status, seconds, details):
+        message = "; ".join(details[:5])
+        results[name] = {"name": name, "status": status, "seconds": round(seconds, 3)}
+        if message:
+            results[name]["message"] = message
+        print(f"{status:8} {seconds:8.2f} s  {name}", flush=True)
+        if status == "failed":
+            print(f"         {message}", flush=True)
+
+    while True:
+        left = [name for name in names if name not in results]
+        if not left:
+            break
+        before = len(results)
+        chosen = [] if len(left) == len(names) else [",".join(escaped(name) for name in left)]
+        cut_short, returncode = run_once([*under, program, *chosen], on_result, limit_seconds)
+        anything_failed = any(result["status"] == "failed" for result in results.values())
+        if returncode != 0 and not cut_short and not anything_failed:
+            on_result("the test program ends well", "failed", 0.0, [f"{ending(returncode)}, though no test failed"])
+        if len(results) == before:
+            for name in names:
+                if name not in results:
+                    on_result(name, "failed", 0.0, [f"never ran: the program ended first ({ending(returncode)})"])
+            break
+    return list(results.values())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--gpu", required=True, help="what gpu_info.py prints")
+    parser.add_argument("--content-hash", required=True)
+    parser.add_argument("--test-limit", type=int, required=True, help="seconds")
+    parser.add_argument("under", nargs="*", help="a command to run the program under")
+    options = parser.parse_args()
+    gpu = json.loads(options.gpu)
+
+    tests = run_all(options.program, options.under, options.test_limit)
+    count = {status: sum(test["status"] == status for test in tests) for status in ("passed", "failed", "skipped")}
+    summary = {
+        "content_hash": options.content_hash,
+        "device": gpu.get("device", ""),
+        "driver": gpu.get("driver", ""),
+        "cuda_driver": gpu.get("cuda_driver", ""),
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        **({"under": os.path.basename(options.under[0])} if options.under else {}),
+        **count,
+        "tests": tests,
+    }
+    temporary = f"{options.out}.{os.getpid()}.tmp"
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(summary, file, indent=1, ensure_ascii=False)
+        file.write("\n")
+    os.replace(temporary, options.out)
+    print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped: {options.out}")
+    return 1 if count["failed"] or not count["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

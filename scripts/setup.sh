@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# Gets a machine ready and builds Tilesmith: installs the distribution's packages that are missing (Debian, Ubuntu),
+# finds the CUDA Toolkit or takes NVRTC and headers from NVIDIA's Python wheels, configures and builds.
+# Asks nothing; does nothing that is already done. The other scripts call it.
+#
+# Usage: setup.sh [--target NAME]... [--no-build] [--help]
+#   --target NAME   build only this target (default: all)
+#   --no-build      install and configure, but do not build
+# Environment:
+#   TILESMITH_BUILD_DIR     build folder (default: build/release)
+#   TILESMITH_CMAKE_ARGS    more arguments for CMake, separated by spaces
+#   TILESMITH_NO_TOOLKIT=1  ignore an installed CUDA Toolkit and use the wheels
+#   CUDA_HOME               a CUDA Toolkit in an unusual place
+
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+WHEEL_DIR=$ROOT/build/cuda-wheels
+
+# command=package; pkg-config and the headers of the libraries are known to dpkg only.
+TOOLS=("${CXX:-g++}=g++" 'cmake=cmake' 'ninja=ninja-build' 'pkg-config=pkg-config' 'python3=python3')
+LIBRARIES=(libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev libzstd-dev libxxhash-dev catch2)
+
+is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+missing_packages() {
+  local entry
+  for entry in "${TOOLS[@]}"; do
+    have "${entry%%=*}" || echo "${entry#*=}"
+  done
+  if have dpkg-query; then
+    for entry in "${LIBRARIES[@]}"; do
+      is_installed "$entry" || echo "$entry"
+    done
+  fi
+}
+
+# install_packages PACKAGE...: with apt-get, as root or through sudo.
+install_packages() {
+  local as_root=()
+  have apt-get || fail "missing: $*; there is no apt-get here: install them with this system's package manager"
+  if [ "$(id -u)" -ne 0 ]; then
+    # sudo may ask for a password only where someone can answer.
+    if have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+      as_root=(sudo)
+    else
+      fail "missing packages; run as root: apt-get install $*"
+    fi
+  fi
+  say "installing $*"
+  local log
+  log=$(mktemp)
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
+  # One unreachable third-party source must not stop us: the packages may well come from the others.
+  "${apt[@]}" update >"$log" 2>&1 || warn "apt-get update: $(tail -n 1 "$log")"
+  if ! "${apt[@]}" install -y --no-install-recommends "$@" >>"$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    rm -f "$log"
+    fail "could not install: $*; run: apt-get update && apt-get install $*"
+  fi
+  rm -f "$log"
+}
+
+ensure_packages() {
+  local missing
+  mapfile -t missing < <(missing_packages)
+  if [ ${#missing[@]} -gt 0 ]; then install_packages "${missing[@]}"; fi
+}
+
+# Prints the include folder of a toolkit that has NVRTC too; nothing if there is none.
+find_toolkit() {
+  local include
+  include=$(cmake -P "$ROOT/cmake/CudaFolders.cmake")
+  [ -n "$include" ] || return 0
+  local lib
+  for lib in "$include"/../lib*/libnvrtc.so* "$include"/../lib/*/libnvrtc.so* "$include"/../../../lib*/libnvrtc.so*; do
+    if [ -e "$lib" ]; then
+      echo "$include"
+      return
+    fi
+  done
+  if { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -q 'libnvrtc\.so'; then echo "$include"; fi
+}
+
+# The wheels to take, by the CUDA release that the driver knows: a newer NVRTC could make cubins that it cannot load.
+# Without a GPU: 12.6, whose cubins every supported driver loads. cuBLAS (hundreds of MB) is only a peer to time against.
+wanted_wheels() {
+  local cuda=12.6 gpu=false
+  if have_gpu; then
+    gpu=true
+    cuda=$(python3 "$ROOT/scripts/gpu_info.py" | sed 's/.*"cuda_driver": "\([0-9.]*\)".*/\1/')
+  fi
+  case "${cuda%%.*}" in
+    12)
+      echo 'nvidia-cuda-nvrtc-cu12==12.6.*' 'nvidia-cuda-runtime-cu12==12.6.*' 'nvidia-cuda-nvcc-cu12==12.6.*'
+      if $gpu; then echo 'nvidia-cublas-cu12==12.6.*'; fi
+      ;;
+    [0-9] | 1[01]) fail "the GPU's driver knows CUDA $cuda; expected 12.0 or newer: update the driver" ;;
+    *)
+      echo 'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*'
+      if $gpu; then echo 'nvidia-cublas==13.0.*'; fi
+      ;;
+  esac
+}
+
+# Fills WHEEL_DIR: the wheels as they are, and over them include/ (copies) and lib/ (links), whatever their layout.
+ensure_wheels() {
+  local wanted
+  wanted=$(wanted_wheels | tr '\n' ' ') || exit 2
+  if [ "$(cat "$WHEEL_DIR/complete" 2>/dev/null)" = "$wanted" ]; then return; fi
+  python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip
+  say "no CUDA Toolkit: taking $wanted from NVIDIA's wheels"
+  local fresh=$WHEEL_DIR.new
+  rm -rf "$fresh"
+  mkdir -p "$fresh"
+  # shellcheck disable=SC2086  # a list of words
+  PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PIP_USER=0 \
+    python3 -m pip install -q --no-deps --no-compile --target "$fresh" $wanted ||
+    fail "pip could not install $wanted; install the CUDA Toolkit (12.0 or newer) instead"
+  mkdir "$fresh/include" "$fresh/lib"
+  local folder lib
+  for folder in "$fresh"/nvidia/*/include; do cp -R "$folder/." "$fresh/include/"; done
+  for lib in "$fresh"/nvidia/*/lib/*.so*; do ln -s "../${lib#"$fresh"/}" "$fresh/lib/"; done
+  echo "$wanted" >"$fresh/complete"
+  rm -rf "$WHEEL_DIR"
+  mv "$fresh" "$WHEEL_DIR"
+}
+
+main() {
+  local build=true targets=()
+  while [ $# -gt 0 ]; do
+    case "$1" in
+      --target)
+        [ $# -ge 2 ] || fail "--target: expected a name after it"
+        targets+=(--target "$2")
+        shift
+        ;;
+      --no-build) build=false ;;
+      -h | --help) print_help; exit 0 ;;
+      *) fail "unknown option $1; see --help" ;;
+    esac
+    shift
+  done
+
+  ensure_packages
+  local include wheels=""
+  include=$(find_toolkit)
+  if [ -z "$include" ]; then
+    ensure_wheels
+    wheels=$WHEEL_DIR
+    include=$WHEEL_DIR/include
+  fi
+
+  cd "$ROOT"
+  mkdir -p "$BUILD_DIR"
+  local log=$BUILD_DIR/configure.log
+  say "configuring $BUILD_DIR (CUDA headers: $include)"
+  # shellcheck disable=SC2086  # a list of words
+  if ! cmake --preset release -B "$BUILD_DIR" -DTILESMITH_CUDA_INCLUDE="$include" -DTILESMITH_WHEEL_DIR="$wheels" \
+    ${TILESMITH_CMAKE_ARGS:-} >"$log" 2>&1; then
+    cat "$log" >&2
+    fail "CMake could not configure $BUILD_DIR (above)"
+  fi
+  if $build; then
+    say "building"
+    cmake --build "$BUILD_DIR" "${targets[@]}"
+  fi
+}
+
+main "$@"

@@ -1,0 +1,186 @@
+#include <chrono>
+
+#include "db/sqlite.hpp"
+#include "db/store.hpp"
+#include "tests/catch.hpp"
+#include "tests/db/sample.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::db;
+using namespace tilesmith::db::test;
+
+TEST_CASE("best is the fastest of the entries that count, with the candidates counted") {
+  Store store = Store::in_memory();
+  store.record(right(30, sample_config(1)));
+  store.record(right(20, sample_config(2)));
+  store.record(right(25, sample_config(3)));
+  store.record(failed(Status::mismatch, "C[0,0] is 1, expected 2", sample_config(4)));
+  const std::vector<Best> bests = store.best();
+  REQUIRE(bests.size() == 1);
+  CHECK(bests[0].evidence.config == sample_config(2));
+  CHECK(bests[0].candidates == 4);
+  CHECK(bests[0].ok == 3);
+}
+
+TEST_CASE("of several entries of one candidate the latest counts, even if it is slower") {
+  Store store = Store::in_memory();
+  store.record(right(10, sample_config(1)));
+  store.record(right(15, sample_config(2)));
+  store.record(right(20, sample_config(1)));
+  CHECK(store.best().at(0).evidence.config == sample_config(2));
+  CHECK(store.best().at(0).candidates == 2);
+}
+
+TEST_CASE("a later mismatch supersedes a former time, and a later success the mismatch") {
+  Store store = Store::in_memory();
+  store.record(right(10));
+  store.record(failed(Status::mismatch, "wrong"));
+  CHECK(store.best().empty());
+  store.record(right(12));
+  REQUIRE(store.best().size() == 1);
+  CHECK(store.best()[0].evidence.outcome.timing->median_us == 12);
+}
+
+TEST_CASE("the time of measuring decides which entry is the latest, not the order of recording") {
+  Store store = Store::in_memory();
+  Evidence newer = failed(Status::device_fault, "fault");
+  newer.created_at = "2026-02-01T00:00:00.001Z";
+  Evidence older = right(10);
+  older.created_at = "2026-02-01T00:00:00Z";
+  store.record(newer);
+  store.record(older);
+  CHECK(store.best().empty());
+}
+
+TEST_CASE("an entry recorded last counts even if the machine's clock was set back") {
+  Store store = Store::in_memory();
+  Evidence future = right(10);
+  future.created_at = "2999-01-01T00:00:00.000Z";
+  store.record(future);
+  store.record(failed(Status::mismatch, "wrong"));  // its time is filled in by the store
+  CHECK(store.best().empty());
+}
+
+TEST_CASE("an entry of another template hash supersedes that of the former template") {
+  Store store = Store::in_memory();
+  store.record(right(10));
+  Evidence changed = right(11);
+  changed.producer.template_hash = "hash-2";
+  store.record(changed);
+  REQUIRE(store.best().size() == 1);
+  CHECK(store.best()[0].evidence.producer.template_hash == "hash-2");
+  CHECK(store.best()[0].candidates == 1);
+}
+
+TEST_CASE("equal medians go to the smaller config text") {
+  Store store = Store::in_memory();
+  store.record(right(10, sample_config(3)));
+  store.record(right(10, sample_config(2)));
+  store.record(right(10, sample_config(4)));
+  CHECK(store.best().at(0).evidence.config == sample_config(2));
+}
+
+TEST_CASE("devices that differ in power mode alone have bests of their own") {
+  Store store = Store::in_memory();
+  Evidence entry = right(10);
+  entry.device = other_device();
+  store.record(entry);
+  entry.device.power_mode = "MODE_15W";
+  entry.outcome.timing->median_us = 40;
+  store.record(entry);
+  CHECK(store.best().size() == 2);
+  CHECK(store.devices().size() == 2);
+}
+
+TEST_CASE("bests come ordered by type, transposes, dimensions and device") {
+  Store store = Store::in_memory();
+  for (const char* problem : {"f16f32 NT 64 64 64", "f16f32 NN 128 64 64", "bf16f32 NN 8 8 8", "f16f32 NN 64 64 1024",
+                              "f16f32 NN 64 64 64"}) {
+    store.record(right(10, sample_config(), sample_problem(problem)));
+  }
+  std::vector<std::string> order;
+  for (const Best& best : store.best()) order.push_back(text(best.evidence.problem));
+  CHECK(order == std::vector<std::string>{"bf16f32 NN 8 8 8", "f16f32 NN 64 64 64", "f16f32 NN 64 64 1024",
+                                          "f16f32 NN 128 64 64", "f16f32 NT 64 64 64"});
+}
+
+TEST_CASE("a filter by family ranks that family's configs among themselves") {
+  Store store = Store::in_memory();
+  store.record(right(10, sample_config()));
+  store.record(right(50, Config("simt", {{"tile", 8}})));
+  store.record(right(40, Config("simt", {{"tile", 16}})));
+  EvidenceFilter simt;
+  simt.family = "simt";
+  const auto bests = store.best(simt);
+  REQUIRE(bests.size() == 1);
+  CHECK(bests[0].evidence.config.at("tile") == 16);
+  CHECK(bests[0].candidates == 2);
+}
+
+TEST_CASE("plain SQL sees the view best with readable columns") {
+  Store store = Store::in_memory();
+  store.record(right(2));
+  const Store::Table table = store.query(
+      "SELECT type, trans, m, n, k, device, power_mode, family, config, median_us, tflops, spread, samples, clock_mhz, "
+      "temperature_c, power_w, driver, nvrtc, template_hash, policy, origin, run, created_at FROM best;");
+  REQUIRE(table.rows.size() == 1);
+  REQUIRE(table.columns.size() == 23);
+  CHECK(table.columns[0] == "type");
+  const std::vector<std::string>& row = table.rows[0];
+  CHECK(row[0] == "f16f32");
+  CHECK(row[1] == "NN");
+  CHECK(row[2] == "64");
+  CHECK(row[5] == "NVIDIA H200");
+  CHECK(row[8] == sample_config().text());
+  CHECK(std::stod(row[10]) == Approx(2.0 * 64 * 64 * 64 / 2 / 1e6));
+  CHECK(store.query("SELECT json_extract(params, '$.frag_m') FROM configs").rows.at(0).at(0) == "16");
+}
+
+TEST_CASE("the view best and best() agree") {
+  Store store = Store::in_memory();
+  for (int i = 0; i < 60; ++i) {
+    const Problem problem = sample_problem(i % 3 == 0 ? "f16f32 NN 64 64 64" : "f16f32 TT 64 64 64");
+    if (i % 7 == 0) store.record(failed(Status::mismatch, "wrong", sample_config(i % 11), problem));
+    else store.record(right(10 + (i * 37) % 13, sample_config(i % 11), problem));
+  }
+  const auto table = store.query("SELECT problem, config, median_us FROM best");
+  const auto bests = store.best();
+  REQUIRE(table.rows.size() == bests.size());
+  for (std::size_t i = 0; i < bests.size(); ++i) {
+    CHECK(table.rows[i][0] == text(bests[i].evidence.problem));
+    CHECK(table.rows[i][1] == bests[i].evidence.config.text());
+    CHECK(std::stod(table.rows[i][2]) == bests[i].evidence.outcome.timing->median_us);
+  }
+}
+
+TEST_CASE("ranking and reading stay fast with a hundred thousand entries") {
+  TemporaryFolder folder;
+  { Store::open(folder / "a.db").record(right(10)); }
+  {
+    const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
+    const std::string numbers = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ";
+    database.execute("BEGIN");
+    database.execute(numbers + "100) INSERT INTO problems SELECT i + 1, 'f16f32 NN ' || i || ' 8 8', 'f16f32', 'NN', i, 8, "
+                               "8, 8, 8, 8, 16, 'zero', 1, 'linear' FROM c");
+    database.execute(numbers + "500) INSERT INTO configs SELECT i + 1, 'wmma{stages=' || (i + 9) || '}', 'wmma', "
+                               "json_object('stages', i + 9) FROM c");
+    database.execute(numbers + "100000) INSERT INTO evidence SELECT i + 1, 2 + i % 100, 2 + i / 200, 1, 1, 'ok', '', "
+                               "10 + i % 997, 0, 9, 0, 0, 0, 1, '', '', '2026-01-01T00:00:00.000Z' FROM c "
+                               "WHERE i < 100000");
+    database.execute("COMMIT");
+  }
+  Store store = Store::open(folder / "a.db");
+  const auto start = std::chrono::steady_clock::now();
+  const auto bests = store.best();
+  CHECK(store.query("SELECT count(*) FROM best").rows.at(0).at(0) == "101");
+  EvidenceFilter one;
+  one.problem = sample_problem("f16f32 NN 50 8 8");
+  CHECK(store.best(one).size() == 1);
+  EvidenceFilter few;
+  few.limit = 10;
+  CHECK(store.evidence(few).size() == 10);
+  store.record(right(11));
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  CHECK(bests.size() == 101);
+  CHECK(elapsed.count() < 5.0);  // well under a second on an idle machine; a plan without its index takes minutes
+}

@@ -1,0 +1,100 @@
+// Several processes on one file, and writers killed in the middle of their work.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "tests/catch.hpp"
+#include "tests/db/sample.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::db;
+using namespace tilesmith::db::test;
+
+namespace {
+
+/// A child process that records entries of its own and tells each through a pipe once record() has returned.
+struct Writer {
+  pid_t pid = -1;
+  int acknowledgements = -1;
+};
+
+Writer start_writer(const std::filesystem::path& path, const std::string& run, int entries) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::close(ends[0]);
+    try {
+      Store store = Store::open(path);
+      for (int i = 0; i < entries; ++i) {
+        Evidence entry = right(1 + i, sample_config(i));
+        entry.run = run;
+        const std::int64_t id = store.record(entry);
+        if (::write(ends[1], &id, sizeof id) != sizeof id) ::_exit(2);
+      }
+    } catch (const std::exception& error) {
+      ::fprintf(stderr, "writer: %s\n", error.what());
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  return {pid, ends[0]};
+}
+
+/// What was acknowledged so far; blocks until the pipe is closed.
+std::set<std::int64_t> drain(Writer& writer) {
+  std::set<std::int64_t> ids;
+  std::int64_t id = 0;
+  while (::read(writer.acknowledgements, &id, sizeof id) == sizeof id) ids.insert(id);
+  ::close(writer.acknowledgements);
+  return ids;
+}
+
+int wait_for(const Writer& writer) {
+  int status = 0;
+  ::waitpid(writer.pid, &status, 0);
+  return status;
+}
+
+std::set<std::int64_t> stored_ids(const Store& store) {
+  std::set<std::int64_t> ids;
+  for (const Evidence& entry : store.evidence()) ids.insert(entry.id);
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("two processes write to one database, created by whichever comes first") {
+  TemporaryFolder folder;
+  Writer one = start_writer(folder / "a.db", "one", 60);
+  Writer two = start_writer(folder / "a.db", "two", 60);
+  CHECK(drain(one).size() == 60);
+  CHECK(drain(two).size() == 60);
+  CHECK(wait_for(one) == 0);
+  CHECK(wait_for(two) == 0);
+  const Store store = Store::open_read_only(folder / "a.db");
+  CHECK(store.evidence().size() == 120);
+  CHECK(store.integrity_error().empty());
+}
+
+TEST_CASE("every acknowledged entry survives the killing of its writer") {
+  TemporaryFolder folder;
+  std::set<std::int64_t> acknowledged;
+  for (int round = 0; round < 20; ++round) {
+    Writer writer = start_writer(folder / "a.db", "run-" + std::to_string(round), 1000000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + round * 3));  // sometimes in the middle of opening
+    ::kill(writer.pid, SIGKILL);
+    acknowledged.merge(drain(writer));
+    wait_for(writer);
+  }
+  const Store store = Store::open(folder / "a.db");
+  CHECK(store.integrity_error().empty());
+  const std::set<std::int64_t> stored = stored_ids(store);
+  for (const std::int64_t id : acknowledged) CHECK(stored.count(id) == 1);
+  CHECK_FALSE(acknowledged.empty());
+}

@@ -1,0 +1,65 @@
+#include <set>
+
+#include "db/evidence.hpp"
+#include "tests/catch.hpp"
+#include "tests/db/sample.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::db;
+using namespace tilesmith::db::test;
+
+TEST_CASE("status names parse back, and no other text does") {
+  for (const Status status : {Status::ok, Status::illegal, Status::compile_failed, Status::spilled, Status::launch_failed,
+                              Status::timed_out, Status::device_fault, Status::mismatch}) {
+    CHECK(parse_status(name(status)) == status);
+  }
+  CHECK_FALSE(parse_status("fine"));
+  CHECK_FALSE(parse_status(""));
+}
+
+TEST_CASE("a device's text differs whenever one of its fields does") {
+  std::set<std::string> texts = {text(sample_device())};
+  const auto add = [&](auto&& change) {
+    DeviceIdentity device = sample_device();
+    change(device);
+    texts.insert(text(device));
+  };
+  add([](DeviceIdentity& d) { d.name = "NVIDIA H100"; });
+  add([](DeviceIdentity& d) { d.sm = 87; });
+  add([](DeviceIdentity& d) { d.sm_count = 66; });
+  add([](DeviceIdentity& d) { d.l2_bytes = 1; });
+  add([](DeviceIdentity& d) { d.smem_per_sm_bytes = 1; });
+  add([](DeviceIdentity& d) { d.bandwidth_class_gbps = 1; });
+  add([](DeviceIdentity& d) { d.power_mode = "MAXN"; });
+  CHECK(texts.size() == 8);
+  CHECK(text(sample_device()).substr(0, 26) == "NVIDIA H200/sm_90/132SM/L2");
+}
+
+TEST_CASE("a changed template, option or policy retires an entry; a changed driver or NVRTC asks for verification") {
+  const Producer now = sample_producer();
+  CHECK(judge(now, now) == Trust::valid);
+  Producer entry = now;
+  entry.driver_version = "570";
+  CHECK(judge(entry, now) == Trust::reverify);
+  entry = now;
+  entry.nvrtc_version = "12.6";
+  CHECK(judge(entry, now) == Trust::reverify);
+  entry.template_hash = "old";
+  CHECK(judge(entry, now) == Trust::retired);
+  entry = now;
+  entry.compiler_options = "-O0";
+  CHECK(judge(entry, now) == Trust::retired);
+  entry = now;
+  entry.measuring_policy = "cold-0";
+  CHECK(judge(entry, now) == Trust::retired);
+}
+
+TEST_CASE("times are brought to three decimals, and other forms refused") {
+  CHECK(normalized_utc("2026-01-31T23:59:59Z") == "2026-01-31T23:59:59.000Z");
+  CHECK(normalized_utc("2026-01-31T23:59:59.1Z") == "2026-01-31T23:59:59.100Z");
+  CHECK(normalized_utc("2026-01-31T23:59:59.123456Z") == "2026-01-31T23:59:59.123Z");
+  for (const char* wrong : {"", "Z", "2026-01-31", "2026-01-31T23:59:59", "2026-01-31 23:59:59Z", "2026-01-31T23:59:59.Z",
+                            "2026-01-31T23:59:59+01:00", "2026-01-31T23:59:59.12x Z"}) {
+    CHECK_FALSE(normalized_utc(wrong));
+  }
+}

@@ -1,0 +1,97 @@
+#include "db/export.hpp"
+
+#include <cstdlib>
+#include <sstream>
+
+#include "tests/catch.hpp"
+#include "tests/db/sample.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::db;
+using namespace tilesmith::db::test;
+
+namespace {
+
+Store sample_store() {
+  Store store = Store::in_memory();
+  store.record(right(28, sample_config(2), sample_problem("f16f32 NN 4096 4096 4096")));
+  store.record(right(10.5, sample_config(3), sample_problem("bf16f32 TN 100 200 300 lda=112 align=8 beta=any")));
+  Evidence odd = right(3);
+  odd.device = other_device();
+  odd.device.name = "Or\"in, \\ \x01?";
+  odd.origin = "a|b\nc";
+  store.record(odd);
+  return store;
+}
+
+int run(const std::string& command) { return std::system(command.c_str()); }
+
+}  // namespace
+
+TEST_CASE("format names parse, and no other text does") {
+  CHECK(parse_export_format("json") == ExportFormat::json);
+  CHECK(parse_export_format("csv") == ExportFormat::csv);
+  CHECK(parse_export_format("markdown") == ExportFormat::markdown);
+  CHECK(parse_export_format("header") == ExportFormat::header);
+  CHECK_FALSE(parse_export_format("xml"));
+}
+
+TEST_CASE("a CSV export has a line a best, quoted where it must be") {
+  const Store store = sample_store();
+  EvidenceFilter h200;
+  h200.device = "H200";
+  std::istringstream lines(export_best(store, h200, ExportFormat::csv));
+  std::string header, first, second, rest;
+  std::getline(lines, header);
+  std::getline(lines, first);
+  std::getline(lines, second);
+  CHECK(header.substr(0, 35) == "device,power_mode,type,trans,M,N,K,");
+  CHECK(contains(first, "NVIDIA H200,,bf16f32,TN,100,200,300,112,200,200,8,any,wmma,\"wmma{frag_m=16,stages=3}\",10.5,"));
+  CHECK(contains(second, "NVIDIA H200,,f16f32,NN,4096,4096,4096,4096,4096,4096,16,zero,wmma,"));
+  CHECK_FALSE(std::getline(lines, rest));
+  const std::string all = export_best(store, {}, ExportFormat::csv);
+  CHECK(contains(all, "\"Or\"\"in, \\ \x01?\",MAXN,"));
+  CHECK(contains(all, "\"a|b\nc\""));
+}
+
+TEST_CASE("a Markdown export is a table with a line a best") {
+  const std::string table = export_best(sample_store(), {}, ExportFormat::markdown);
+  CHECK(contains(table, "| f16f32 | NN | 4096 | 4096 | 4096 | NVIDIA H200 | `wmma{frag_m=16,stages=2}` | 28.00 | 4908."));
+  CHECK(contains(table, "| 300 lda=112 align=8 beta=any |"));
+  CHECK(contains(table, "(MAXN)"));
+  CHECK(std::count(table.begin(), table.end(), '\n') == 5);
+}
+
+TEST_CASE("an exported header compiles and answers by problem and by parameter name") {
+  TemporaryFolder folder;
+  spill(folder / "best.hpp", export_best(sample_store(), {}, ExportFormat::header));
+  spill(folder / "lookup.cpp", R"(#include "best.hpp"
+#include "best.hpp"
+using namespace tilesmith_best;
+static_assert(kEntries.size() == 3);
+constexpr const Entry* square = find("f16f32", "NN", 4096, 4096, 4096);
+static_assert(square->median_us == 28 && square->samples == 21);
+static_assert(parameter(*square, "stages", 0) == 2 && parameter(*square, "frag_m", 0) == 16);
+static_assert(parameter(*square, "m", -7) == -7, "only whole names match");
+static_assert(find("f16f32", "NN", 4096, 4096, 4095) == nullptr);
+static_assert(find("f16f32", "NN", 4096, 4096, 4096, "Orin") == nullptr);
+static_assert(find("bf16f32", "TN", 100, 200, 300) == nullptr, "other row strides");
+static_assert(find("bf16f32", "TN", 100, 200, 300, "NVIDIA H200", 112, 0, 0, "any")->k == 300);
+int main() {
+  const Entry* odd = find("f16f32", "NN", 64, 64, 64, "Or\"in, \\ \001?");
+  return odd != nullptr && odd->power_mode == "MAXN" && odd->origin == "a|b\nc" ? 0 : 1;
+}
+)");
+  const std::string compiler = "c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror ";
+  REQUIRE(run(compiler + "-fsyntax-only -x c++ " + (folder / "best.hpp").string()) == 0);
+  REQUIRE(run(compiler + (folder / "lookup.cpp").string() + " -o " + (folder / "lookup").string()) == 0);
+  CHECK(run((folder / "lookup").string()) == 0);
+}
+
+TEST_CASE("a header of no bests compiles too") {
+  TemporaryFolder folder;
+  spill(folder / "lookup.cpp",
+        export_best(Store::in_memory(), {}, ExportFormat::header) +
+            "static_assert(tilesmith_best::find(\"f16f32\", \"NN\", 1, 1, 1) == nullptr);\n");
+  CHECK(run("c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + (folder / "lookup.cpp").string()) == 0);
+}

@@ -1,0 +1,224 @@
+#include "db/merge.hpp"
+
+#include "db/bundle.hpp"
+#include "db/export.hpp"
+#include "db/landscape.hpp"
+#include "tests/catch.hpp"
+#include "tests/db/sample.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::db;
+using namespace tilesmith::db::test;
+
+namespace {
+
+Store orin_store() {
+  Store store = Store::in_memory();
+  Run run;
+  run.uuid = "run-orin";
+  run.started_at = "2026-01-01T00:00:00.000Z";
+  store.begin_run(run);
+  Evidence entry = right(100);
+  entry.device = other_device();
+  entry.origin = "orin-1";
+  entry.run = "run-orin";
+  store.record(entry);
+  store.record_build(sample_build(sample_config(7), 7));
+  store.record_proof({sample_key(sample_config(7)), other_device(), "540", "battery-1", {Status::ok, "", {}}});
+  return store;
+}
+
+std::string counts(const Store& store) {
+  std::string all;
+  for (const char* table : {"devices", "problems", "configs", "evidence", "builds", "cubins", "proofs", "runs"}) {
+    all += store.query(std::string("SELECT count(*) FROM ") + table).rows[0][0] + " ";
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a merge brings in everything, with its provenance") {
+  Store into = Store::in_memory();
+  into.record(right(10));
+  const Store from = orin_store();
+  const MergeResult result = merge(into, from);
+  CHECK(result.added == 1);
+  CHECK(result.known == 0);
+  CHECK(result.builds_added == 1);
+  EvidenceFilter orin;
+  orin.device_exactly = other_device();
+  const auto entries = into.evidence(orin);
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].origin == "orin-1");
+  CHECK(entries[0].created_at == from.evidence()[0].created_at);
+  CHECK(into.runs().size() == 1);
+  CHECK(into.find_build(sample_key(sample_config(7)))->cubin == sample_cubin(7));
+  CHECK(into.find_proof(sample_key(sample_config(7)), other_device(), "540", "battery-1"));
+  CHECK(into.best().size() == 2);
+  CHECK(into.integrity_error().empty());
+}
+
+TEST_CASE("a second merge of the same database adds nothing") {
+  Store into = Store::in_memory();
+  const Store from = orin_store();
+  merge(into, from);
+  const std::string before = counts(into);
+  const MergeResult again = merge(into, from);
+  CHECK(again.added == 0);
+  CHECK(again.known == 1);
+  CHECK(again.builds_added == 0);
+  CHECK(counts(into) == before);
+}
+
+TEST_CASE("merges in either order give the same bests") {
+  Store a = Store::in_memory();
+  Store b = Store::in_memory();
+  Evidence entry = right(10);
+  entry.created_at = "2026-01-01T00:00:00.000Z";
+  a.record(entry);
+  entry = failed(Status::mismatch, "wrong");
+  entry.created_at = "2026-01-02T00:00:00.000Z";
+  b.record(entry);
+  entry = right(30, sample_config(2));
+  b.record(entry);
+  Store ab = Store::in_memory();
+  merge(ab, a);
+  merge(ab, b);
+  Store ba = Store::in_memory();
+  merge(ba, b);
+  merge(ba, a);
+  REQUIRE(ab.best().size() == 1);
+  REQUIRE(ba.best().size() == 1);
+  CHECK(ab.best()[0].evidence.config == sample_config(2));
+  CHECK(ba.best()[0].evidence.config == sample_config(2));
+}
+
+TEST_CASE("entries of one instant keep their order, so that the same one counts after a merge") {
+  Store from = Store::in_memory();
+  Evidence entry = right(10);
+  entry.created_at = "2026-01-01T00:00:00.000Z";
+  from.record(entry);
+  Evidence later = failed(Status::mismatch, "wrong");
+  later.created_at = entry.created_at;
+  from.record(later);
+  REQUIRE(from.best().empty());
+  Store into = Store::in_memory();
+  CHECK(merge(into, from).added == 2);
+  CHECK(into.best().empty());
+}
+
+TEST_CASE("a merge does not replace a build that is there") {
+  Store into = Store::in_memory();
+  into.record_build(sample_build(sample_config(), 1));
+  Store from = Store::in_memory();
+  from.record_build(sample_build(sample_config(), 2));
+  CHECK(merge(into, from).builds_added == 0);
+  CHECK(into.find_build(sample_key())->cubin == sample_cubin(1));
+}
+
+TEST_CASE("a JSON export reads back as it was written") {
+  TemporaryFolder folder;
+  Store from = Store::in_memory();
+  from.record(right(10, sample_config(1)));
+  from.record(right(20, sample_config(2)));
+  from.record(right(5, sample_config(2), sample_problem("s8s32 TT 7 8 9 ldc=12 align=4 beta=any")));
+  write_file_atomically(folder / "a.json", export_best(from, {}, ExportFormat::json));
+  Store into = Store::in_memory();
+  const MergeResult result = import_file(into, folder / "a.json");
+  CHECK(result.added == 2);
+  CHECK(import_file(into, folder / "a.json").known == 2);
+  const auto expected = from.best();
+  const auto bests = into.best();
+  REQUIRE(bests.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(bests[i].evidence.problem == expected[i].evidence.problem);
+    CHECK(bests[i].evidence.config == expected[i].evidence.config);
+    CHECK(bests[i].evidence.device == expected[i].evidence.device);
+    CHECK(bests[i].evidence.producer == expected[i].evidence.producer);
+    CHECK(bests[i].evidence.origin == expected[i].evidence.origin);
+    CHECK(bests[i].evidence.created_at == expected[i].evidence.created_at);
+    CHECK(bests[i].evidence.outcome.timing->median_us == expected[i].evidence.outcome.timing->median_us);
+    CHECK(bests[i].evidence.outcome.timing->power_w == 320.25);
+  }
+}
+
+TEST_CASE("a landscape and a bundle are imported by their content, whatever their name") {
+  TemporaryFolder folder;
+  Store from = Store::in_memory();
+  from.record(right(10, sample_config(1)));
+  from.record(failed(Status::timed_out, "no end", sample_config(2)));
+  save_landscape(from, {}, folder / "plain");
+  save_landscape(from, {}, folder / "packed.zst");
+  std::filesystem::rename(folder / "packed.zst", folder / "packed");
+  Bundle bundle;
+  bundle.device = sample_device();
+  bundle.bests = {from.best()[0].evidence};
+  bundle.builds = {sample_build()};
+  save_bundle(bundle, folder / "bundle");
+
+  Store into = Store::in_memory();
+  CHECK(import_file(into, folder / "plain").added == 2);
+  CHECK(import_file(into, folder / "packed").known == 2);
+  const MergeResult result = import_file(into, folder / "bundle");
+  CHECK(result.known == 1);
+  CHECK(result.builds_added == 1);
+  CHECK(into.find_build(sample_key()));
+}
+
+TEST_CASE("one bad entry refuses a whole import, naming the entry") {
+  TemporaryFolder folder;
+  Store from = Store::in_memory();
+  from.record(right(10));
+  from.record(right(10, sample_config(), sample_problem("f16f32 NT 64 64 64")));
+  const std::string good = export_best(from, {}, ExportFormat::json);
+  const auto refused = [&](std::string_view old_part, std::string_view new_part, const std::string& reason) {
+    std::string bad = good;
+    const std::size_t at = bad.rfind(old_part);
+    REQUIRE(at != std::string::npos);
+    bad.replace(at, old_part.size(), new_part);
+    spill(folder / "a.json", bad);
+    Store into = Store::in_memory();
+    const std::string error = store_error([&] { import_file(into, folder / "a.json"); });
+    INFO(new_part << ": " << error);
+    CHECK(contains(error, (folder / "a.json").string() + ": entry 2: "));
+    CHECK(contains(error, reason));
+    CHECK(is_one_line(error));
+    CHECK(into.evidence().empty());
+  };
+  refused("f16f32 NT 64", "f16f32 NX 64", "transposes");
+  refused("f16f32 NT 64", "f16f32 NT 99999999999", "M is 99999999999");
+  refused("wmma{frag_m=16,stages=1}", "wmma{frag_m}", "config");
+  refused("\"status\": \"ok\"", "\"status\": \"okay\"", "status");
+  refused("\"median_us\": 10.0", "\"median_us\": -10.0", "median_us");
+  refused("\"median_us\": 10.0", "\"median_us\": \"fast\"", "median_us");
+  refused("\"sm\": 90", "\"sm\": 90.5", "\"sm\"");
+  refused("\"template_hash\"", "\"template_hush\"", "template_hash");
+  refused("\"created_at\": \"20", "\"created_at\": \"soon, 20", "created_at");
+  refused("\"drift\": 1.002", "\"drift\": 0", "drift");
+}
+
+TEST_CASE("files that are no import are refused with what was expected") {
+  TemporaryFolder folder;
+  Store into = Store::in_memory();
+  const auto refused = [&](const std::string& content, const std::string& reason) {
+    spill(folder / "a", content);
+    const std::string error = store_error([&] { import_file(into, folder / "a"); });
+    INFO(error);
+    CHECK(contains(error, (folder / "a").string()));
+    CHECK(contains(error, reason));
+    CHECK(is_one_line(error));
+  };
+  refused("", "is empty");
+  refused("hello", "not JSON");
+  refused("{}", "expected a JSON export");
+  refused("[]", "expected a JSON export");
+  refused("{\"tilesmith_export\":2,\"entries\":[]}", "newer");
+  refused("{\"tilesmith_export\":1,\"entries\":7}", "entries");
+  refused("{\"tilesmith_export\":1,\"entries\":[7]}", "entry 1");
+  refused("{\"tilesmith_export\":1,\"entries\":[", "not JSON");
+  { Store::open(folder / "b.db"); }
+  CHECK(contains(store_error([&] { import_file(into, folder / "b.db"); }), "merge"));
+  CHECK(contains(store_error([&] { import_file(into, folder / "missing"); }), "missing"));
+  CHECK(counts(into) == counts(Store::in_memory()));
+}

@@ -1,0 +1,107 @@
+#include "db/migrations.hpp"
+
+#include <array>
+
+#include "db/open.hpp"
+#include "tests/catch.hpp"
+#include "tests/db/sample.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::db;
+using namespace tilesmith::db::test;
+
+namespace {
+
+Database empty_database() { return {":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "test database"}; }
+
+std::string column_names(const Database& database, const std::string& table) {
+  Statement row(database, "SELECT group_concat(name, ' ') AS names FROM pragma_table_info('" + table + "')");
+  row.step();
+  return row.text("names");
+}
+
+}  // namespace
+
+TEST_CASE("an empty database of version 0 becomes one of the current version") {
+  const Database database = empty_database();
+  CHECK(schema_version(database) == 0);
+  migrate(database);
+  CHECK(schema_version(database) == kSchemaVersion);
+  Statement id(database, "PRAGMA application_id");
+  REQUIRE(id.step());
+  CHECK(id.integer("application_id") == kApplicationId);
+  migrate(database);  // again: nothing to do
+  CHECK(schema_version(database) == kSchemaVersion);
+}
+
+TEST_CASE("an empty file becomes a database of the current version") {
+  TemporaryFolder folder;
+  spill(folder / "empty.db", "");
+  Store store = Store::open(folder / "empty.db");
+  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == std::to_string(kSchemaVersion));
+}
+
+TEST_CASE("an older database is taken through every step in order, and keeps its rows") {
+  const Database database = empty_database();
+  constexpr std::string_view kFirst = "CREATE TABLE t (a); PRAGMA user_version = 1;";
+  constexpr std::array<Migration, 2> kSteps = {Migration{2, "ALTER TABLE t ADD COLUMN b"},
+                                               Migration{3, "ALTER TABLE t ADD COLUMN c; UPDATE t SET c = a + 1"}};
+  migrate(database, {1, kFirst, {}});
+  database.execute("INSERT INTO t VALUES (41)");
+  migrate(database, {3, "never used", kSteps});
+  CHECK(schema_version(database) == 3);
+  CHECK(column_names(database, "t") == "a b c");
+  Statement row(database, "SELECT c FROM t");
+  REQUIRE(row.step());
+  CHECK(row.integer("c") == 42);
+}
+
+TEST_CASE("a migration that fails halfway leaves the database as it was") {
+  const Database database = empty_database();
+  constexpr std::array<Migration, 2> kSteps = {Migration{2, "ALTER TABLE t ADD COLUMN b"},
+                                               Migration{3, "ALTER TABLE missing ADD COLUMN c"}};
+  migrate(database, {1, "CREATE TABLE t (a); PRAGMA user_version = 1;", {}});
+  CHECK_THROWS_AS(migrate(database, {3, "never used", kSteps}), StoreError);
+  CHECK(schema_version(database) == 1);
+  CHECK(column_names(database, "t") == "a");
+}
+
+TEST_CASE("a missing step and a newer database are refused") {
+  const Database database = empty_database();
+  migrate(database, {1, "PRAGMA user_version = 1;", {}});
+  CHECK_THROWS_AS(migrate(database, {3, "never used", {}}), StoreError);
+  database.execute("PRAGMA user_version = 9");
+  const std::string error = store_error([&] { migrate(database, {3, "never used", {}}); });
+  CHECK(contains(error, "9 is newer"));
+}
+
+TEST_CASE("a transaction that is not committed is rolled back") {
+  const Database database = empty_database();
+  database.execute("CREATE TABLE t (a)");
+  {
+    const Transaction transaction(database);
+    database.execute("INSERT INTO t VALUES (1)");
+  }
+  {
+    Transaction transaction(database);
+    database.execute("INSERT INTO t VALUES (2)");
+    transaction.commit();
+  }
+  Statement row(database, "SELECT sum(a) AS total FROM t");
+  REQUIRE(row.step());
+  CHECK(row.integer("total") == 2);
+}
+
+TEST_CASE("values are bound by name and by position, and an unknown name is refused") {
+  const Database database = empty_database();
+  Statement row(database, "SELECT :text AS text, :number AS number, :real AS real, :none AS none");
+  row.bind(":text", "a'b").bind(":number", 7).bind(4, nullptr).bind(":real", 0.5);
+  REQUIRE(row.step());
+  CHECK(row.text("text") == "a'b");
+  CHECK(row.integer("number") == 7);
+  CHECK(row.real("real") == 0.5);
+  CHECK(row.is_null("none"));
+  CHECK_THROWS_AS(row.text("missing"), StoreError);
+  Statement other(database, "SELECT :a");
+  CHECK_THROWS_AS(other.bind(":b", 1), StoreError);
+}

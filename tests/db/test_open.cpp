@@ -1,0 +1,223 @@
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+
+#include "db/open.hpp"
+#include "tests/catch.hpp"
+#include "tests/db/sample.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::db;
+using namespace tilesmith::db::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Opens in both ways and expects the same refusal, the file's bytes unchanged and nothing left beside it.
+void check_refused(const TemporaryFolder& folder, const fs::path& path, const std::string& reason) {
+  const std::string before = fs::is_directory(path) ? "" : slurp(path);
+  const std::string listing = folder.listing();
+  for (const bool read_only : {false, true}) {
+    const std::string error = store_error([&] {
+      if (read_only) Store::open_read_only(path);
+      else Store::open(path);
+    });
+    INFO(error);
+    CHECK(contains(error, path.string()));
+    CHECK(contains(error, reason));
+    CHECK(is_one_line(error));
+    CHECK((fs::is_directory(path) ? "" : slurp(path)) == before);
+    CHECK(folder.listing() == listing);
+  }
+}
+
+void make_database(const fs::path& path, const std::string& sql) {
+  const Database database(path.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path.string());
+  database.execute(sql);
+}
+
+/// Runs `check` in a child process without root's privileges; returns its exit status.
+int as_ordinary_user(const std::function<bool()>& check) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(3);
+    bool passed = false;
+    try {
+      passed = check();
+    } catch (const std::exception& error) {
+      ::fprintf(stderr, "%s\n", error.what());
+    }
+    ::_exit(passed ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("a missing file is created for writing and refused for reading") {
+  TemporaryFolder folder;
+  CHECK(contains(store_error([&] { Store::open_read_only(folder / "a.db"); }), "there is no such file"));
+  CHECK(folder.listing().empty());
+  { Store::open(folder / "a.db").record(right(10)); }
+  CHECK(folder.listing() == "a.db");
+  CHECK(Store::open_read_only(folder / "a.db").evidence().size() == 1);
+  CHECK(folder.listing() == "a.db");
+}
+
+TEST_CASE("entries are there when a database is opened again") {
+  TemporaryFolder folder;
+  { Store::open(folder / "a.db").record(right(10)); }
+  Store store = Store::open(folder / "a.db");
+  store.record(right(11, sample_config(2)));
+  CHECK(store.evidence().size() == 2);
+  CHECK(store.integrity_error().empty());
+  CHECK(store.path() == folder / "a.db");
+  CHECK_FALSE(store.read_only());
+}
+
+TEST_CASE("a folder, a text file and a device are refused untouched") {
+  TemporaryFolder folder;
+  fs::create_directory(folder / "sub");
+  check_refused(folder, folder / "sub", "is a folder");
+  spill(folder / "notes.txt", "these are notes, longer than a header of one hundred bytes, so that only the magic tells "
+                              "that this is no database at all\n");
+  check_refused(folder, folder / "notes.txt", "is not an SQLite database");
+  spill(folder / "short", "SQLite");
+  check_refused(folder, folder / "short", "is not an SQLite database");
+  CHECK(contains(store_error([] { Store::open("/dev/null"); }), "is not a regular file"));
+}
+
+TEST_CASE("an empty file is refused for reading") {
+  TemporaryFolder folder;
+  spill(folder / "empty.db", "");
+  CHECK(contains(store_error([&] { Store::open_read_only(folder / "empty.db"); }), "is empty"));
+  CHECK(folder.listing() == "empty.db");
+}
+
+TEST_CASE("another program's database is refused untouched") {
+  TemporaryFolder folder;
+  make_database(folder / "foreign.db", "CREATE TABLE t (x)");
+  check_refused(folder, folder / "foreign.db", "another program");
+  make_database(folder / "tagged.db", "PRAGMA application_id = 7; PRAGMA user_version = 1; CREATE TABLE t (x)");
+  check_refused(folder, folder / "tagged.db", "another program");
+}
+
+TEST_CASE("a newer schema is refused untouched, without files beside it") {
+  TemporaryFolder folder;
+  { Store::open(folder / "a.db"); }
+  make_database(folder / "a.db", "PRAGMA user_version = 99");
+  CHECK(folder.listing() == "a.db");
+  check_refused(folder, folder / "a.db", "version 99 is newer");
+}
+
+TEST_CASE("a corrupt database is refused with its reason") {
+  TemporaryFolder folder;
+  {
+    Store store = Store::open(folder / "a.db");
+    for (int i = 0; i < 80; ++i) store.record(right(10 + i, sample_config(i)));
+  }
+  const std::string sound = slurp(folder / "a.db");
+  REQUIRE(sound.size() > 30000);
+  std::string broken = sound;
+  for (std::size_t i = 8192; i < broken.size() - 4096; ++i) broken[i] = char(i * 31);
+  spill(folder / "a.db", broken);
+  check_refused(folder, folder / "a.db", "corrupt");
+  spill(folder / "a.db", sound.substr(0, sound.size() / 2));
+  check_refused(folder, folder / "a.db", "corrupt");
+  spill(folder / "a.db", sound.substr(0, 100));
+  check_refused(folder, folder / "a.db", "");
+}
+
+TEST_CASE("a path that cannot be written is refused") {
+  for (const char* path : {"/no/such/folder/a.db", "/proc/a.db", "/proc/version/a.db"}) {
+    const std::string error = store_error([&] { Store::open(path); });
+    INFO(error);
+    CHECK(contains(error, path));
+    CHECK(is_one_line(error));
+  }
+}
+
+TEST_CASE("a creation cut short before its first table is taken up again") {
+  TemporaryFolder folder;
+  make_database(folder / "a.db", "CREATE TABLE t (x); DROP TABLE t; VACUUM");
+  CHECK(Store::open(folder / "a.db").evidence().empty());
+}
+
+TEST_CASE("a store opened for reading refuses to write") {
+  TemporaryFolder folder;
+  { Store::open(folder / "a.db").record(right(10)); }
+  const std::string before = slurp(folder / "a.db");
+  {
+    Store store = Store::open_read_only(folder / "a.db");
+    CHECK(store.read_only());
+    CHECK(contains(store_error([&] { store.record(right(11)); }), (folder / "a.db").string()));
+    CHECK(store.evidence().size() == 1);
+  }
+  CHECK(slurp(folder / "a.db") == before);
+}
+
+TEST_CASE("a reader sees what a writer commits while both have the file open") {
+  TemporaryFolder folder;
+  Store writer = Store::open(folder / "a.db");
+  writer.record(right(10));
+  Store reader = Store::open_read_only(folder / "a.db");
+  CHECK(reader.evidence().size() == 1);
+  writer.record(right(11));
+  CHECK(reader.evidence().size() == 2);
+}
+
+TEST_CASE("a database in a folder that cannot be written is read, and nothing is written beside it") {
+  TemporaryFolder folder;
+  { Store::open(folder / "a.db").record(right(10)); }
+  ::chmod((folder / "a.db").c_str(), 0444);
+  ::chmod(folder.path().c_str(), 0555);
+  CHECK(as_ordinary_user([&] { return Store::open_read_only(folder / "a.db").best().size() == 1; }) == 0);
+  CHECK(as_ordinary_user([&] {
+          return contains(store_error([&] { Store::open(folder / "a.db"); }), "is not writable");
+        }) == 0);
+  CHECK(folder.listing() == "a.db");
+}
+
+TEST_CASE("a log left beside a database that cannot be written is not passed over") {
+  TemporaryFolder folder;
+  {
+    Store store = Store::open(folder / "a.db");
+    store.record(right(10));
+    // A copy of a database in use: its entries are still in the log.
+    fs::copy_file(folder / "a.db", folder / "copy.db");
+    fs::copy_file(folder / "a.db-wal", folder / "copy.db-wal");
+  }
+  ::chmod((folder / "copy.db").c_str(), 0444);
+  ::chmod((folder / "copy.db-wal").c_str(), 0444);
+  ::chmod(folder.path().c_str(), 0555);
+  CHECK(as_ordinary_user([&] {
+          return contains(store_error([&] { Store::open_read_only(folder / "copy.db"); }), "copy.db-wal");
+        }) == 0);
+}
+
+TEST_CASE("names that SQLite would take for something else are plain files") {
+  TemporaryFolder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  { Store::open("file:a.db?mode=memory").record(right(10)); }
+  { Store::open(":memory:").record(right(10)); }
+  CHECK(Store::open_read_only(":memory:").evidence().size() == 1);
+  fs::current_path(before);
+  CHECK(folder.listing() == ":memory: file:a.db?mode=memory");
+}
+
+TEST_CASE("recording one entry takes milliseconds, its commit included") {
+  TemporaryFolder folder;
+  Store store = Store::open(folder / "a.db");
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 50; ++i) store.record(right(10 + i, sample_config(i)));
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  INFO(elapsed.count() / 50 << " ms an entry");
+  CHECK(elapsed.count() / 50 < 100);  // ~1 ms on an idle disk
+}

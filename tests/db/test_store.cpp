@@ -1,0 +1,219 @@
+#include <limits>
+
+#include "db/store.hpp"
+#include "tests/catch.hpp"
+#include "tests/db/sample.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::db;
+using namespace tilesmith::db::test;
+
+TEST_CASE("a recorded entry comes back whole") {
+  Store store = Store::in_memory();
+  Evidence entry = right(28.125, sample_config(3), sample_problem("bf16f32 TN 100 200 300 lda=112 align=8 beta=any"));
+  entry.origin = "bench-7";
+  entry.created_at = "2026-01-31T23:59:59Z";
+  const std::int64_t id = store.record(entry);
+
+  const std::vector<Evidence> all = store.evidence();
+  REQUIRE(all.size() == 1);
+  const Evidence& back = all[0];
+  CHECK(back.id == id);
+  CHECK(back.problem == entry.problem);
+  CHECK(back.config == entry.config);
+  CHECK(back.device == entry.device);
+  CHECK(back.producer == entry.producer);
+  CHECK(back.outcome.status == Status::ok);
+  CHECK(back.outcome.message.empty());
+  REQUIRE(back.outcome.timing);
+  CHECK(back.outcome.timing->median_us == 28.125);
+  CHECK(back.outcome.timing->spread == 0.01);
+  CHECK(back.outcome.timing->samples == 21);
+  CHECK(back.outcome.timing->clock_mhz == 1980);
+  CHECK(back.outcome.timing->temperature_c == 45.5);
+  CHECK(back.outcome.timing->power_w == 320.25);
+  CHECK(back.outcome.timing->drift == 1.002);
+  CHECK(back.run == "run-1");
+  CHECK(back.origin == "bench-7");
+  CHECK(back.created_at == "2026-01-31T23:59:59.000Z");
+}
+
+TEST_CASE("every status is stored and comes back with its message") {
+  Store store = Store::in_memory();
+  const Status failures[] = {Status::illegal,       Status::compile_failed, Status::spilled, Status::launch_failed,
+                             Status::timed_out,     Status::device_fault,   Status::mismatch};
+  for (const Status status : failures) store.record(failed(status, std::string("because of ") + std::string(name(status))));
+  std::vector<Evidence> all = store.evidence();
+  REQUIRE(all.size() == std::size(failures));
+  std::reverse(all.begin(), all.end());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(all[i].outcome.status == failures[i]);
+    CHECK(all[i].outcome.message == "because of " + std::string(name(failures[i])));
+    CHECK_FALSE(all[i].outcome.timing);
+  }
+}
+
+TEST_CASE("an entry that contradicts itself is not recorded") {
+  Store store = Store::in_memory();
+  Evidence untimed = right(1);
+  untimed.outcome.timing.reset();
+  CHECK_THROWS_AS(store.record(untimed), std::logic_error);
+  Evidence timed_failure = right(1);
+  timed_failure.outcome.status = Status::mismatch;
+  CHECK_THROWS_AS(store.record(timed_failure), std::logic_error);
+  for (const double wrong : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    CHECK_THROWS_AS(store.record(right(wrong)), std::logic_error);
+  }
+  Evidence no_spread = right(1);
+  no_spread.outcome.timing->spread = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_AS(store.record(no_spread), std::logic_error);
+  Evidence no_config = right(1, Config("", {}));
+  CHECK_THROWS_AS(store.record(no_config), std::logic_error);
+  Evidence bad_problem = right(1);
+  bad_problem.problem.lda = 3;
+  CHECK_THROWS_AS(store.record(bad_problem), std::logic_error);
+  Evidence bad_time = right(1);
+  bad_time.created_at = "yesterday";
+  CHECK_THROWS_AS(store.record(bad_time), std::logic_error);
+  CHECK(store.evidence().empty());
+}
+
+TEST_CASE("origin and time are filled in where they are empty") {
+  Store store = Store::in_memory();
+  const std::string before = now_utc();
+  store.record(right(1));
+  const Evidence entry = store.evidence().at(0);
+  CHECK_FALSE(entry.origin.empty());
+  CHECK(entry.created_at >= before);
+  CHECK(normalized_utc(entry.created_at) == entry.created_at);
+}
+
+TEST_CASE("each field of the filter narrows evidence and bests") {
+  Store store = Store::in_memory();
+  Evidence other = right(5, Config("simt", {{"tile", 8}}), sample_problem("s8s32 TT 7 8 9"));
+  other.device = other_device();
+  other.run = "run-2";
+  store.record(other);
+  store.record(right(10));
+  store.record(failed(Status::mismatch, "wrong", sample_config(2)));
+
+  const auto count = [&](auto&& set) {
+    EvidenceFilter filter;
+    set(filter);
+    return store.evidence(filter).size();
+  };
+  CHECK(count([](EvidenceFilter&) {}) == 3);
+  CHECK(count([](EvidenceFilter& f) { f.type = "s8s32"; }) == 1);
+  CHECK(count([](EvidenceFilter& f) { f.trans = Transposes{false, false}; }) == 2);
+  CHECK(count([](EvidenceFilter& f) { f.m = 7; }) == 1);
+  CHECK(count([](EvidenceFilter& f) { f.n = 64; }) == 2);
+  CHECK(count([](EvidenceFilter& f) { f.k = 1; }) == 0);
+  CHECK(count([](EvidenceFilter& f) { f.problem = sample_problem(); }) == 2);
+  CHECK(count([](EvidenceFilter& f) { f.family = "simt"; }) == 1);
+  CHECK(count([](EvidenceFilter& f) { f.config = sample_config(2); }) == 1);
+  CHECK(count([](EvidenceFilter& f) { f.device = "h200"; }) == 2);
+  CHECK(count([](EvidenceFilter& f) { f.device = "maxn"; }) == 1);
+  CHECK(count([](EvidenceFilter& f) { f.device_exactly = sample_device(); }) == 2);
+  CHECK(count([](EvidenceFilter& f) { f.status = Status::ok; }) == 2);
+  CHECK(count([](EvidenceFilter& f) { f.run = "run-2"; }) == 1);
+  CHECK(count([](EvidenceFilter& f) { f.limit = 2; }) == 2);
+
+  EvidenceFilter simt;
+  simt.family = "simt";
+  REQUIRE(store.best(simt).size() == 1);
+  CHECK(store.best(simt)[0].evidence.config.family() == "simt");
+}
+
+TEST_CASE("evidence comes latest first, and on request only the entry that counts") {
+  Store store = Store::in_memory();
+  store.record(right(10));
+  store.record(right(20, sample_config(2)));
+  store.record(right(30));
+  const auto all = store.evidence();
+  REQUIRE(all.size() == 3);
+  CHECK(all.front().outcome.timing->median_us == 30);
+  EvidenceFilter latest;
+  latest.latest_only = true;
+  CHECK(store.evidence(latest).size() == 2);
+}
+
+TEST_CASE("latest answers for the same template, options and policy, whatever the driver and NVRTC") {
+  Store store = Store::in_memory();
+  store.record(right(10));
+  Producer now = sample_producer();
+  const auto ask = [&] { return store.latest(sample_problem(), sample_config(), sample_device(), now); };
+  REQUIRE(ask());
+  CHECK(ask()->outcome.timing->median_us == 10);
+  now.driver_version = "999";
+  now.nvrtc_version = "14.0";
+  CHECK(ask());
+  now.template_hash = "hash-2";
+  CHECK_FALSE(ask());
+  now = sample_producer();
+  now.measuring_policy = "hot-1";
+  CHECK_FALSE(ask());
+  now = sample_producer();
+  now.compiler_options = "-O0";
+  CHECK_FALSE(ask());
+  CHECK_FALSE(store.latest(sample_problem("f16f32 NN 65 64 64"), sample_config(), sample_device(), sample_producer()));
+  CHECK_FALSE(store.latest(sample_problem(), sample_config(2), sample_device(), sample_producer()));
+  CHECK_FALSE(store.latest(sample_problem(), sample_config(), other_device(), sample_producer()));
+}
+
+TEST_CASE("latest prefers the newest entry") {
+  Store store = Store::in_memory();
+  store.record(right(10));
+  store.record(failed(Status::timed_out, "no end after 20 s"));
+  const auto latest = store.latest(sample_problem(), sample_config(), sample_device(), sample_producer());
+  REQUIRE(latest);
+  CHECK(latest->outcome.status == Status::timed_out);
+}
+
+TEST_CASE("a run is kept from its beginning to its end") {
+  Store store = Store::in_memory();
+  Run run;
+  run.uuid = new_uuid();
+  run.command = "tilesmith tune --workload quick";
+  run.workload = "quick";
+  run.strategy = "local";
+  run.seed = 0xffffffffffffffffull;
+  store.begin_run(run);
+  REQUIRE(store.runs().size() == 1);
+  CHECK(store.runs()[0].ended_at.empty());
+  CHECK(store.runs()[0].seed == 0xffffffffffffffffull);
+  CHECK_FALSE(store.runs()[0].host.empty());
+  store.end_run(run.uuid, "done");
+  CHECK(store.runs()[0].ended_how == "done");
+  CHECK_FALSE(store.runs()[0].ended_at.empty());
+  CHECK_THROWS_AS(store.end_run("unknown", "done"), std::logic_error);
+}
+
+TEST_CASE("a query may not change anything") {
+  Store store = Store::in_memory();
+  store.record(right(1));
+  for (const char* sql :
+       {"DELETE FROM evidence", "DROP TABLE evidence", "UPDATE configs SET text = 'x'", "PRAGMA user_version = 7",
+        "PRAGMA journal_mode = DELETE", "ATTACH 'x.db' AS x", "BEGIN", "VACUUM", "CREATE TABLE t (x)",
+        "SELECT 1; DELETE FROM evidence", "INSERT INTO runs DEFAULT VALUES", "EXPLAIN DELETE FROM evidence",
+        "SELECT load_extension('x')", "", ";", "-- nothing", "SELECT", "SELECT nothing FROM nowhere"}) {
+    const std::string error = store_error([&] { store.query(sql); });
+    INFO(sql << " -> " << error);
+    CHECK(error != "no error");
+    CHECK(is_one_line(error));
+    CHECK(contains(error, "--sql"));
+  }
+  CHECK(store.query("SELECT count(*) FROM evidence").rows.at(0).at(0) == "1");
+  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == "1");
+  CHECK(store.query("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 5) SELECT sum(x) FROM c")
+            .rows.at(0).at(0) == "15");
+  CHECK(store.query("PRAGMA table_info(evidence)").rows.size() == 17);
+  store.record(right(2));  // the store still writes afterwards
+}
+
+TEST_CASE("a fresh uuid is of version 4, and no two are equal") {
+  const std::string uuid = new_uuid();
+  REQUIRE(uuid.size() == 36);
+  CHECK(uuid[14] == '4');
+  CHECK(std::string("89ab").find(uuid[19]) != std::string::npos);
+  CHECK(uuid != new_uuid());
+}

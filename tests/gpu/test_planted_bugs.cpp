@@ -1,0 +1,94 @@
+// The verifier is itself proven: it catches each of these kernels, and passes the ones they were made from.
+#include <memory>
+
+#include "runtime/compiler.hpp"
+#include "tests/catch.hpp"
+#include "tests/gpu/planted_bugs.hpp"
+#include "tuner/verify/verifier.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+struct Bench {
+  runtime::Context context{0};
+  tuner::Verifier verifier{context};
+
+  KernelTarget target(const char* type, Transposes trans) const {
+    return {*find_type_pair(type), trans, context.info().limits};
+  }
+
+  std::shared_ptr<const runtime::Module> load(const std::string& source, const KernelTarget& for_target) const {
+    const runtime::SourceBuild built =
+        runtime::compile_source(source, "planted.cu", "gemm", runtime::compiler_options(for_target));
+    INFO(built.log);
+    REQUIRE(built.ok);
+    return std::make_shared<const runtime::Module>(built.cubin);
+  }
+
+  db::Outcome outcome(const planted::Bug& bug) {
+    const KernelTarget on = target(bug.type, bug.trans);
+    return verifier.battery(load(planted::planted_source(bug, on), on), planted::config_of(bug, on), on);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("every planted bug is caught by the battery") {
+  Bench bench;
+  int caught = 0;
+  for (const planted::Bug& bug : planted::all_bugs()) {
+    const db::Outcome outcome = bench.outcome(bug);
+    INFO(bug.family << ": " << bug.name << ": " << outcome.message);
+    CHECK(outcome.status == db::Status::mismatch);
+    CHECK_FALSE(outcome.message.empty());
+    CHECK(outcome.message.find("refuses") == std::string::npos);
+    CHECK_FALSE(outcome.timing.has_value());
+    caught += outcome.status == db::Status::mismatch;
+  }
+  CHECK(caught >= 12);
+}
+
+TEST_CASE("the kernels that the bugs are planted in pass the battery, spliced the same way") {
+  Bench bench;
+  for (planted::Bug bug : planted::all_bugs()) {
+    bug.edits.clear();
+    const db::Outcome outcome = bench.outcome(bug);
+    INFO(bug.family << " " << bug.type << " " << name(bug.trans) << ": " << outcome.message);
+    CHECK(outcome.status == db::Status::ok);
+  }
+}
+
+TEST_CASE("a kernel that overwrites an operand is blamed alone: the next battery is sound") {
+  Bench bench;
+  for (planted::Bug bug : planted::simt_bugs()) {
+    if (std::string(bug.name) != "an operand is overwritten") continue;
+    const db::Outcome wrong = bench.outcome(bug);
+    INFO(wrong.message);
+    CHECK(wrong.status == db::Status::mismatch);
+    CHECK(wrong.message.find("far outside C") != std::string::npos);
+    bug.edits.clear();
+    const db::Outcome right = bench.outcome(bug);
+    INFO(right.message);
+    CHECK(right.status == db::Status::ok);
+  }
+}
+
+TEST_CASE("bugs are caught on the tuned problem too") {
+  Bench bench;
+  for (const planted::Bug& bug : planted::simt_bugs()) {
+    const KernelTarget on = bench.target(bug.type, bug.trans);
+    // Square, and lda the larger stride: a kernel that mixes up layouts or strides still reads inside its operands.
+    Problem problem = packed_problem(on.type, on.trans, 277, 277, 277);
+    problem.lda += 16;
+    problem.ldb += 8;
+    problem.ldc += 8;
+    problem.beta = BetaClass::any;
+    // A kernel that reads C where β = 0 is only found by a problem whose β is 0.
+    if (std::string(bug.name) == "C is read where beta is 0") problem.beta = BetaClass::zero;
+    const runtime::Plan plan(bench.load(planted::planted_source(bug, on), on), planted::config_of(bug, on), problem);
+    const db::Outcome outcome = bench.verifier.on_problem(plan);
+    INFO(bug.name << ": " << outcome.message);
+    CHECK(outcome.status == db::Status::mismatch);
+  }
+}

@@ -1,0 +1,291 @@
+// The C++ interface on a device: each rung gives right results, directly and in a CUDA graph, and run() keeps its
+// rules.
+#include <fmt/format.h>
+
+#include "runtime/gemm.hpp"
+#include "tests/catch.hpp"
+#include "tests/gpu/device_problem.hpp"
+#include "tests/gpu/small_store.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::test;
+
+namespace {
+
+/// Two launches and a workspace: packs A, then multiplies with one thread an element. tf32f32 NN only, unrounded: exact
+/// for small integers.
+class TwoPass final : public Family {
+ public:
+  inline static bool enabled = false;  // other tests of this program look at all families
+
+  std::string_view name() const override { return "api_two_pass"; }
+  std::string_view summary() const override { return "for tests: a packing pass through the workspace"; }
+  bool supports(const KernelTarget& target) const override {
+    return enabled && target.type.name == "tf32f32" && !target.trans.a && !target.trans.b;
+  }
+  std::vector<Parameter> parameters(const KernelTarget&) const override { return {}; }
+  std::vector<Rule> rules(const KernelTarget&) const override { return {}; }
+  std::optional<std::string> refusal(const Config&, const Problem&) const override { return std::nullopt; }
+  LaunchSequence launches(const Config&, const Problem& p) const override {
+    const auto blocks = [](std::int64_t items) { return unsigned((items + 255) / 256); };
+    const std::size_t offset = 256;  // not at the start, so that an offset that is dropped shows
+    Launch pack;
+    pack.entry = "pack";
+    pack.grid.x = std::max(1u, blocks(p.m * p.k));
+    pack.block.x = 256;
+    pack.a.row_stride = p.lda;
+    pack.c = {true, offset, p.k};
+    Launch gemm;
+    gemm.grid.x = blocks(p.m * p.n);
+    gemm.block.x = 256;
+    gemm.a = {true, offset, p.k};
+    gemm.b.row_stride = p.ldb;
+    gemm.c.row_stride = p.ldc;
+    return {{pack, gemm}, offset + std::size_t(p.m * p.k) * sizeof(float)};
+  }
+  std::string source(const Config&, const KernelTarget&) const override {
+    return R"(#include "kernels/common/gemm_args.cuh"
+using tilesmith::GemmArgs;
+extern "C" __global__ void pack(GemmArgs p) {
+  const long long i = blockIdx.x * 256ll + threadIdx.x;
+  if (i >= static_cast<long long>(p.m) * p.k) return;
+  static_cast<float*>(p.c)[i] = static_cast<const float*>(p.a)[i / p.k * p.lda + i % p.k];
+}
+extern "C" __global__ void gemm(GemmArgs p) {
+  const long long i = blockIdx.x * 256ll + threadIdx.x;
+  if (i >= static_cast<long long>(p.m) * p.n) return;
+  const long long row = i / p.n, col = i % p.n;
+  float sum = 0;
+  for (int l = 0; l < p.k; ++l) {
+    sum += static_cast<const float*>(p.a)[row * p.lda + l] * static_cast<const float*>(p.b)[l * p.ldb + col];
+  }
+  float* c = static_cast<float*>(p.c) + row * p.ldc + col;
+  *c = p.alpha.f32 * sum + (p.beta.f32 == 0 ? 0 : p.beta.f32 * *c);
+}
+)";
+  }
+};
+
+class Fixture {
+ public:
+  Fixture() : context(0) {
+    if (find_family("api_two_pass") == nullptr) register_family(std::make_unique<TwoPass>());
+    TwoPass::enabled = true;
+  }
+  ~Fixture() { TwoPass::enabled = false; }
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+
+  db::Store store() const { return db::Store::open(path()); }
+  std::filesystem::path path() const { return folder / "small.db"; }
+
+  /// Runs a plan with this problem's operands and returns the largest error.
+  double error_of(const GemmPlan& plan, double alpha, double beta) {
+    DeviceProblem data(plan.problem());
+    if (beta == 0) data.poison_c();
+    context.synchronize();
+    plan.run(stream.get(), alpha, data.a(), data.b(), beta, data.c());
+    stream.synchronize();
+    return data.max_error(alpha, beta);
+  }
+
+  runtime::Context context;
+  runtime::Stream stream;
+  TempFolder folder;
+};
+
+LibraryOptions stored_only() {
+  LibraryOptions options;
+  options.allow_compile = false;
+  options.log_misses = false;
+  return options;
+}
+
+LibraryOptions quiet() {
+  LibraryOptions options;
+  options.log_misses = false;
+  return options;
+}
+
+template <typename Call>
+ErrorCode failure_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode(0);
+}
+
+}  // namespace
+
+TEST_CASE("a tuned problem, a neighbour and an untuned type all give right results", "[gpu][api]") {
+  Fixture f;
+  {
+    db::Store store = f.store();
+    tune_by_hand(store, "f16f32 NN 192 160 96", small_simt(), f.context.info());
+  }
+  const Library library = Library::open(f.path(), quiet());
+  const GemmPlan exact = library.plan(problem_of("f16f32 NN 192 160 96"));
+  CHECK(exact.explain().rung == "exact");
+  CHECK(exact.explain().config == small_simt().text());
+  CHECK(exact.explain().trust == "valid");
+  CHECK(exact.explain().kernel.find("stored cubin") == 0);
+  CHECK(f.error_of(exact, 2, 0) == 0);
+
+  const GemmPlan neighbour = library.plan(problem_of("f16f32 NN 191 157 95 beta=any"));
+  CHECK(neighbour.explain().rung == "neighbour");
+  CHECK(neighbour.explain().measured == "f16f32 NN 192 160 96");
+  CHECK(f.error_of(neighbour, -1, 3) == 0);
+
+  const GemmPlan generic = library.plan(problem_of("f64f64 TN 65 33 17"));
+  CHECK(generic.explain().rung == "generic");
+  CHECK(generic.explain().kernel.find("compiled") == 0);
+  CHECK(f.error_of(generic, 3, 0) == 0);
+}
+
+TEST_CASE("the generic rung is right for every type pair and transposes", "[gpu][api]") {
+  Fixture f;
+  const Library library = Library::without_database(quiet());
+  for (const TypePair& type : type_pairs()) {
+    for (const Transposes trans : kAllTransposes) {
+      const GemmPlan plan = library.plan(problem_of(fmt::format("{} {} 67 43 29 beta=any", type.name, name(trans))));
+      INFO(text(plan.problem()));
+      CHECK(f.error_of(plan, 1, 0) == 0);
+      CHECK(f.error_of(plan, 2, -1) == 0);
+    }
+  }
+}
+
+TEST_CASE("padded rows and unaligned pointers are served", "[gpu][api]") {
+  Fixture f;
+  const Library library = Library::without_database(quiet());
+  const GemmPlan plan = library.plan(problem_of("bf16f32 NT 33 47 65 lda=71 ldb=77 ldc=53 align=4 beta=any"));
+  CHECK(f.error_of(plan, 1, 2) == 0);
+}
+
+TEST_CASE("run is captured in a CUDA graph and replayed", "[gpu][api]") {
+  Fixture f;
+  {
+    db::Store store = f.store();
+    tune_by_hand(store, "tf32f32 NN 70 50 30", Config("api_two_pass", {}), f.context.info());
+  }
+  const Library library = Library::open(f.path(), quiet());
+  GemmPlan two_pass = library.plan(problem_of("tf32f32 NN 70 50 30"));
+  two_pass.reserve_workspace();
+  const GemmPlan generic = library.plan(problem_of("s8s32 TT 45 35 25"));
+  DeviceProblem first(two_pass.problem()), second(generic.problem());
+  f.context.synchronize();
+  const runtime::Graph graph = runtime::Graph::capture(f.stream, [&] {
+    two_pass.run(f.stream.get(), 2, first.a(), first.b(), 0, first.c());
+    generic.run(f.stream.get(), -3, second.a(), second.b(), 0, second.c());
+  });
+  for (int time = 0; time < 3; ++time) {
+    first.poison_c();
+    second.poison_c();
+    f.context.synchronize();
+    graph.launch(f.stream);
+    f.stream.synchronize();
+    CHECK(first.max_error(2, 0) == 0);
+    CHECK(second.max_error(-3, 0) == 0);
+  }
+}
+
+TEST_CASE("a workspace is given by the caller or owned by the plan, and never forgotten", "[gpu][api]") {
+  Fixture f;
+  {
+    db::Store store = f.store();
+    tune_by_hand(store, "tf32f32 NN 70 50 30", Config("api_two_pass", {}), f.context.info());
+  }
+  const Library library = Library::open(f.path(), stored_only());
+  GemmPlan plan = library.plan(problem_of("tf32f32 NN 70 50 30"));
+  CHECK(plan.explain().config == "api_two_pass{}");
+  CHECK(plan.workspace_bytes() == 256 + 70 * 30 * 4);
+  DeviceProblem data(plan.problem());
+  const auto run = [&](void* workspace) {
+    data.poison_c();
+    f.context.synchronize();
+    plan.run(f.stream.get(), 1, data.a(), data.b(), 0, data.c(), workspace);
+    f.stream.synchronize();
+    return data.max_error(1, 0);
+  };
+  CHECK(failure_of([&] { run(nullptr); }) == ErrorCode::missing_workspace);
+  runtime::DeviceBuffer workspace(plan.workspace_bytes() + 256);
+  CHECK(failure_of([&] { run(workspace.data() + 16); }) == ErrorCode::missing_workspace);
+  CHECK(run(workspace.data()) == 0);
+  plan.reserve_workspace();
+  plan.reserve_workspace();  // once is enough
+  CHECK(run(nullptr) == 0);
+  GemmPlan moved = std::move(plan);
+  data.poison_c();
+  f.context.synchronize();
+  moved.run(f.stream.get(), 1, data.a(), data.b(), 0, data.c());
+  f.stream.synchronize();
+  CHECK(data.max_error(1, 0) == 0);
+}
+
+TEST_CASE("a pointer that breaks the problem's alignment is refused without a launch", "[gpu][api]") {
+  Fixture f;
+  const Library library = Library::without_database(quiet());
+  const GemmPlan plan = library.plan(problem_of("f16f32 NN 64 64 64"));
+  DeviceProblem data(plan.problem());
+  const auto* a = static_cast<const std::byte*>(data.a());
+  data.poison_c();
+  CHECK(failure_of([&] { plan.run(f.stream.get(), 1, a + 2, data.b(), 0, data.c()); }) == ErrorCode::misaligned);
+  CHECK(failure_of([&] { plan.run(f.stream.get(), 1, nullptr, data.b(), 0, data.c()); }) == ErrorCode::bad_argument);
+  CHECK(failure_of([&] { plan.run(f.stream.get(), 1, a, data.b(), 0.5, data.c()); }) == ErrorCode::bad_argument);
+  f.stream.synchronize();
+  CHECK(std::isnan(data.max_error(1, 0)));  // still poisoned
+}
+
+TEST_CASE("with alpha of 0 or K of 0 only C is scaled, and A and B are not read", "[gpu][api]") {
+  Fixture f;
+  const Library library = Library::without_database(quiet());
+  for (const char* where : {"f16f32 NN 40 30 20 beta=any", "f64f64 TT 40 30 0 beta=any", "s8s32 NT 40 30 0 beta=any"}) {
+    INFO(where);
+    const GemmPlan plan = library.plan(problem_of(where));
+    const double alpha = plan.problem().k == 0 ? 7 : 0;
+    DeviceProblem data(plan.problem());
+    f.context.synchronize();
+    plan.run(f.stream.get(), alpha, nullptr, nullptr, 2, data.c());
+    f.stream.synchronize();
+    CHECK(data.max_error(0, 2) == 0);
+    data.poison_c();
+    f.context.synchronize();
+    plan.run(f.stream.get(), alpha, nullptr, nullptr, 0, data.c());  // NaN in C does not show
+    f.stream.synchronize();
+    CHECK(data.max_error(0, 0) == 0);
+  }
+}
+
+TEST_CASE("with M or N of 0 nothing is done", "[gpu][api]") {
+  Fixture f;
+  const Library library = Library::without_database(quiet());
+  for (const char* where : {"f16f32 NN 0 30 20", "f16f32 NN 30 0 20"}) {
+    library.plan(problem_of(where)).run(f.stream.get(), 1, nullptr, nullptr, 0, nullptr);
+    f.stream.synchronize();
+  }
+}
+
+TEST_CASE("a bundle runs without NVRTC on every rung", "[gpu][api]") {
+  Fixture f;
+  const runtime::DeviceInfo& info = f.context.info();
+  const Problem tuned = problem_of("f16f32 NN 192 160 96"), untuned = problem_of("f64f64 TN 65 33 17");
+  db::Bundle bundle;
+  bundle.device = info.identity;
+  bundle.arch = info.limits.arch;
+  bundle.made_at = db::now_utc();
+  bundle.bests = {evidence_of(tuned, small_simt(), info)};
+  bundle.builds = {build_of(tuned, small_simt(), info),
+                   build_of(untuned, generic_config(target_of(untuned, info)), info)};
+  db::save_bundle(bundle, f.folder / "small.bundle");
+  const Library library = Library::open(f.folder / "small.bundle", stored_only());
+  for (const auto& [where, rung] : {std::pair("f16f32 NN 192 160 96", "exact"),
+                                    {"f16f32 NN 100 170 90", "neighbour"},
+                                    {"f64f64 TN 65 33 17", "generic"}}) {
+    const GemmPlan plan = library.plan(problem_of(where));
+    INFO(where);
+    CHECK(plan.explain().rung == rung);
+    CHECK(f.error_of(plan, 1, 0) == 0);
+  }
+}

@@ -1,0 +1,171 @@
+#include "kernels/family.hpp"
+
+#include <set>
+
+#include "kernels/embedded.hpp"
+#include "kernels/render.hpp"
+#include "kernels/space.hpp"
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+KernelTarget target(const char* type, Transposes trans, const char* arch) {
+  return {*find_type_pair(type), trans, *limits_for_arch(arch)};
+}
+
+template <typename Visit>
+void for_each_target(const char* arch, Visit visit) {
+  for (const TypePair& type : type_pairs()) {
+    for (Transposes trans : kAllTransposes) visit(KernelTarget{type, trans, *limits_for_arch(arch)});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every family has a name of its own, a folder's hash, and words for every parameter and rule") {
+  std::set<std::string_view> names;
+  for (const auto& family : families()) {
+    CHECK(names.insert(family->name()).second);
+    CHECK(template_hash(std::string(family->name())).size() == 64);
+    CHECK_FALSE(family->summary().empty());
+    const KernelTarget any = target("f16f32", {}, "sm_87");
+    for (const Parameter& parameter : family->parameters(any)) {
+      CHECK_FALSE(parameter.meaning.empty());
+      CHECK_FALSE(parameter.values.empty());
+    }
+    for (const Rule& rule : family->rules(any)) CHECK_FALSE(rule.reason.empty());
+  }
+}
+
+TEST_CASE("the census of a space accounts for every combination") {
+  for (const char* type : {"f16f32", "tf32f32", "f64f64"}) {
+    for (const auto& family : families()) {
+      const Space space = enumerate_space(*family, target(type, {}, "sm_87"));
+      std::int64_t total = std::int64_t(space.configs.size());
+      for (const RuleCount& rule : space.removed) total += rule.removed;
+      CHECK(total == space.combinations);
+      CHECK_FALSE(space.configs.empty());
+    }
+  }
+}
+
+TEST_CASE("no config is in a space twice, and every one in it is legal") {
+  for (const auto& family : families()) {
+    const KernelTarget any = target("tf32f32", {true, false}, "sm_87");
+    const Space space = enumerate_space(*family, any);
+    std::set<std::string> texts;
+    for (std::size_t i = 0; i < space.configs.size(); ++i) {
+      CHECK(texts.insert(space.configs[i].text()).second);
+      if (i % 97 == 0) CHECK_FALSE(illegal_because(*family, space.configs[i], any));
+    }
+  }
+}
+
+TEST_CASE("the ladder and the seeds of every family are legal on every architecture's smallest and largest device") {
+  for (const char* arch : {"sm_86", "sm_87", "sm_90a"}) {
+    for_each_target(arch, [&](const KernelTarget& one) {
+      for (const auto& family : families()) {
+        for (const NamedConfig& rung : family->ladder(one)) {
+          const auto reason = illegal_because(*family, rung.config, one);
+          INFO(arch << " " << one.type.name << " " << rung.name << ": " << reason.value_or(""));
+          CHECK_FALSE(reason);
+        }
+        for (const Config& seed : family->seeds(one)) CHECK_FALSE(illegal_because(*family, seed, one));
+      }
+    });
+  }
+}
+
+TEST_CASE("the known ladder has its six rungs for every type pair") {
+  for_each_target("sm_87", [](const KernelTarget& one) { CHECK(find_family("wmma")->ladder(one).size() == 6); });
+}
+
+TEST_CASE("the generic config is legal everywhere and refuses no problem, however it is aligned") {
+  for (const char* arch : {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"}) {
+    for_each_target(arch, [](const KernelTarget& one) {
+      const Config config = generic_config(one);
+      const Family* family = find_family(config.family());
+      REQUIRE(family != nullptr);
+      CHECK_FALSE(illegal_because(*family, config, one));
+      for (std::int64_t size : {1, 2, 17, 1000, 30011}) {
+        Problem problem = packed_problem(one.type, one.trans, size, size + 1, size + 2);
+        problem.lda += 3;
+        problem.align_bytes = int(std::max(size_bytes(one.type.operand), size_bytes(one.type.output)));
+        CHECK_FALSE(family->refusal(config, problem));
+      }
+    });
+  }
+}
+
+TEST_CASE("a config with a value outside the space, a missing parameter or a broken rule is illegal, and says why") {
+  const Family* wmma = find_family("wmma");
+  const KernelTarget one = target("f16f32", {}, "sm_87");
+  Config config = wmma->ladder(one).back().config;
+  config.set("frags_m", 5);
+  CHECK(illegal_because(*wmma, config, one)->find("frags_m = 5") != std::string::npos);
+  config = wmma->ladder(one).back().config;
+  config.set("frag_m", 32);
+  CHECK(illegal_because(*wmma, config, one)->find("wmma shape") != std::string::npos);
+  CHECK(illegal_because(*wmma, Config("wmma", {{"frag_m", 16}}), one));
+}
+
+TEST_CASE("shared memory decides by device: what an H200 allows an sm_86 may not") {
+  const Family* wmma = find_family("wmma");
+  std::size_t more_on_hopper = 0;
+  const Space hopper = enumerate_space(*wmma, target("f64f64", {}, "sm_90a"));
+  const KernelTarget small = target("f64f64", {}, "sm_86");
+  for (const Config& config : hopper.configs) more_on_hopper += illegal_because(*wmma, config, small).has_value();
+  CHECK(more_on_hopper > 0);
+}
+
+TEST_CASE("wide copies are refused where rows are not aligned for them, narrow ones are not") {
+  const Family* wmma = find_family("wmma");
+  const KernelTarget one = target("f16f32", {}, "sm_87");
+  Config config = wmma->ladder(one).back().config;
+  config.set("store_direct", 0);
+  const Problem odd = packed_problem(one.type, one.trans, 1023, 1025, 1027);
+  CHECK(wmma->refusal(config, odd));
+  config.set("copy_bytes", 2);
+  CHECK_FALSE(wmma->refusal(config, odd));
+  config.set("store_direct", 1);
+  CHECK(wmma->refusal(config, odd));
+}
+
+TEST_CASE("the grid covers C: tiles times tile size reach every row and column") {
+  const KernelTarget one = target("f16f32", {}, "sm_87");
+  const Config config = find_family("wmma")->ladder(one).back().config;  // 128x128
+  const auto blocks = [&](std::int64_t m, std::int64_t n) {
+    return find_family("wmma")->launches(config, packed_problem(one.type, one.trans, m, n, 64)).launches.at(0).grid.x;
+  };
+  CHECK(blocks(1, 1) == 1);
+  CHECK(blocks(128, 128) == 1);
+  CHECK(blocks(129, 128) == 2);
+  CHECK(blocks(1000, 257) == 8 * 3);
+}
+
+TEST_CASE("sources name every tunable and include only embedded files and the toolkit's headers") {
+  CHECK(constant_name("frag_m") == "kFragM");
+  CHECK(constant_name("block_k") == "kBlockK");
+  std::set<std::string_view> known;
+  for (const EmbeddedFile& file : embedded_headers()) known.insert(file.name);
+  const std::set<std::string_view> toolkit{"cuda_fp16.h", "cuda_bf16.h", "mma.h"};
+  for (const EmbeddedFile& file : embedded_headers()) {
+    std::string_view rest = file.text;
+    for (std::size_t at; (at = rest.find("#include ")) != std::string_view::npos;) {
+      rest.remove_prefix(at + 10);
+      const std::string_view included = rest.substr(0, rest.find_first_of("\">"));
+      INFO(file.name << " includes " << included);
+      CHECK((known.count(included) == 1 || toolkit.count(included) == 1));
+    }
+  }
+  const KernelTarget one = target("bf16f32", {false, true}, "sm_87");
+  const Config config = find_family("wmma")->ladder(one).back().config;
+  const std::string source = find_family("wmma")->source(config, one);
+  for (const Config::Value& value : config.values()) {
+    CHECK(source.find("constexpr int " + constant_name(value.first) + " = " + std::to_string(value.second) + ";") !=
+          std::string::npos);
+  }
+  CHECK(source.find("kTransB = true") != std::string::npos);
+}

@@ -1,0 +1,103 @@
+#include "kernels/problem.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+Problem problem(const char* type, Transposes trans, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return packed_problem(*find_type_pair(type), trans, m, n, k);
+}
+
+}  // namespace
+
+TEST_CASE("a type pair is found by its canonical name and by no other") {
+  REQUIRE(find_type_pair("bf16f32") != nullptr);
+  CHECK(find_type_pair("bf16f32")->operand == Scalar::bf16);
+  CHECK(find_type_pair("bf16f32")->output == Scalar::f32);
+  CHECK(find_type_pair("BF16F32") == nullptr);
+  CHECK(find_type_pair("") == nullptr);
+}
+
+TEST_CASE("the scale type of integer pairs is s32, of f64 is f64, of all others f32") {
+  for (const TypePair& type : type_pairs()) {
+    if (is_integer(type.output)) CHECK(type.scale == Scalar::s32);
+    else if (type.output == Scalar::f64) CHECK(type.scale == Scalar::f64);
+    else CHECK(type.scale == Scalar::f32);
+  }
+}
+
+TEST_CASE("a packed problem's row strides are the columns of the matrices as stored") {
+  const Problem nn = problem("f16f32", {false, false}, 3, 5, 7);
+  CHECK(nn.lda == 7);
+  CHECK(nn.ldb == 5);
+  const Problem tt = problem("f16f32", {true, true}, 3, 5, 7);
+  CHECK(tt.lda == 3);
+  CHECK(tt.ldb == 7);
+  CHECK(tt.ldc == 5);
+}
+
+TEST_CASE("the canonical text reads back to the same problem, whatever its fields") {
+  std::vector<Problem> problems{problem("f16f32", {false, false}, 64, 65, 66), problem("s8s32", {true, false}, 1, 1, 1),
+                                problem("f64f64", {false, true}, 1000, 3, 0)};
+  Problem padded = problem("bf16f32", {true, true}, 17, 19, 23);
+  padded.lda += 5;
+  padded.ldb += 1;
+  padded.ldc += 2;
+  padded.align_bytes = 4;
+  padded.beta = BetaClass::any;
+  problems.push_back(padded);
+  for (const Problem& original : problems) {
+    std::string error;
+    const auto read = parse_problem(text(original), error);
+    REQUIRE(read);
+    CHECK(*read == original);
+    CHECK(text(*read) == text(original));
+  }
+}
+
+TEST_CASE("a text that is no problem is refused with words that say what was expected") {
+  const char* bad[] = {"",
+                       "f16f32",
+                       "f16f32 NN 64 64",
+                       "f99f32 NN 64 64 64",
+                       "f16f32 XX 64 64 64",
+                       "f16f32 NN -1 64 64",
+                       "f16f32 NN 64 sixty 64",
+                       "f16f32 NN 64 64 99999999999",
+                       "f16f32 NN 64 64 99999999999999999999999",
+                       "f16f32 NN 64 64 64 lda=63",
+                       "f16f32 NN 64 64 64 align=3",
+                       "f16f32 NN 64 64 64 align=1",
+                       "f16f32 NN 64 64 64 beta=maybe",
+                       "f16f32 NN 64 64 64 colour=red",
+                       "f16f32 NN 64 64 64 batch=2"};
+  for (const char* given : bad) {
+    std::string error;
+    INFO(given);
+    CHECK_FALSE(parse_problem(given, error));
+    CHECK(error.find("expected") != std::string::npos);
+    CHECK(error.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("rows are as aligned as their stride and the base pointer allow") {
+  Problem p = problem("f16f32", {false, false}, 8, 8, 555);
+  CHECK(row_align_bytes(p, Scalar::f16, p.lda) == 2);
+  p.lda = 560;
+  CHECK(row_align_bytes(p, Scalar::f16, p.lda) == 16);
+  p.align_bytes = 4;
+  CHECK(row_align_bytes(p, Scalar::f16, p.lda) == 4);
+}
+
+TEST_CASE("storage ends at the last element, not at the end of its padded row") {
+  Problem p = problem("f64f64", {false, false}, 3, 5, 7);
+  p.lda = 10;
+  CHECK(p.a_bytes() == (2 * 10 + 7) * 8);
+}
+
+TEST_CASE("effective operations are M*K + (2K-1)*M*N + 2*M*N") {
+  const Problem p = problem("f16f32", {false, false}, 2, 3, 4);
+  CHECK(p.effective_ops() == 2 * 4 + 7 * 6 + 12);
+}

@@ -1,0 +1,175 @@
+// A driver table of plain functions that note what they are asked: the host side of the runtime, tested without a device.
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/launch.hpp"
+#include "runtime/driver.hpp"
+
+namespace tilesmith::runtime::fake {
+
+struct LaunchRecord {
+  CUfunction function = nullptr;
+  Extent3 grid, block, cluster;
+  unsigned smem_bytes = 0;
+  CUstream stream = nullptr;
+  GemmArgs args{};
+};
+
+struct State {
+  std::vector<std::string> calls;  ///< those that tests look at, in order
+  std::vector<LaunchRecord> launches;
+  std::map<int, int> attributes;  ///< of the device
+  std::map<int, int> func_attributes{{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024}};
+  std::map<std::string, CUresult> failures;  ///< by the name in the table
+  int devices = 1;
+  std::string missing_kernel;
+};
+
+inline State& state() {
+  static State the_state;
+  return the_state;
+}
+
+/// Notes the call; its result is success unless the test planned otherwise.
+inline CUresult note(const std::string& call) {
+  state().calls.push_back(call);
+  const auto failure = state().failures.find(call);
+  return failure != state().failures.end() ? failure->second : CUDA_SUCCESS;
+}
+
+inline std::size_t count(const std::string& call) {
+  std::size_t found = 0;
+  for (const std::string& one : state().calls) found += one == call ? 1 : 0;
+  return found;
+}
+
+template <typename Handle>
+CUresult make(const char* call, Handle* handle) {
+  const CUresult result = note(call);
+  if (result == CUDA_SUCCESS) *handle = reinterpret_cast<Handle>(0x1000);
+  return result;
+}
+
+inline CUresult launch(const LaunchRecord& record, void** parameters, const char* call) {
+  state().launches.push_back(record);
+  std::memcpy(&state().launches.back().args, parameters[0], sizeof(GemmArgs));
+  return note(call);
+}
+
+// clang-format off: one line a function
+inline Driver table() {
+  Driver t;
+  t.driver_get_version = [](int* v) {
+    *v = 12020;
+    return CUDA_SUCCESS;
+  };
+  t.get_error_name = [](CUresult, const char** text) {
+    *text = "CUDA_ERROR_PLANNED";
+    return CUDA_SUCCESS;
+  };
+  t.get_error_string = [](CUresult, const char** text) {
+    *text = "as the test wants";
+    return CUDA_SUCCESS;
+  };
+  t.device_get_count = [](int* n) {
+    *n = state().devices;
+    return note("device_get_count");
+  };
+  t.device_get = [](CUdevice* d, int ordinal) {
+    *d = ordinal;
+    return CUDA_SUCCESS;
+  };
+  t.device_get_name = [](char* text, int bytes, CUdevice) {
+    std::strncpy(text, "NVIDIA Fake", std::size_t(bytes));
+    return CUDA_SUCCESS;
+  };
+  t.device_total_mem = [](std::size_t* bytes, CUdevice) {
+    *bytes = std::size_t{1} << 37;
+    return CUDA_SUCCESS;
+  };
+  t.device_get_attribute = [](int* value, CUdevice_attribute what, CUdevice) {
+    *value = state().attributes[int(what)];
+    return CUDA_SUCCESS;
+  };
+  t.device_get_pci_bus_id = [](char* text, int, CUdevice) {
+    text[0] = '\0';
+    return CUDA_SUCCESS;
+  };
+  t.primary_ctx_retain = [](CUcontext* c, CUdevice) { return make("primary_ctx_retain", c); };
+  t.primary_ctx_release = [](CUdevice) { return note("primary_ctx_release"); };
+  t.ctx_set_current = [](CUcontext) { return note("ctx_set_current"); };
+  t.ctx_synchronize = [] { return note("ctx_synchronize"); };
+  t.mem_alloc = [](CUdeviceptr* p, std::size_t) {
+    *p = 0x100000;
+    return note("mem_alloc");
+  };
+  t.mem_free = [](CUdeviceptr) { return note("mem_free"); };
+  t.memcpy_to_device = [](CUdeviceptr, const void*, std::size_t) { return note("memcpy_to_device"); };
+  t.memcpy_to_host = [](void*, CUdeviceptr, std::size_t) { return note("memcpy_to_host"); };
+  t.memset_u8 = [](CUdeviceptr, unsigned char, std::size_t) { return note("memset_u8"); };
+  t.stream_create = [](CUstream* s, unsigned) { return make("stream_create", s); };
+  t.stream_destroy = [](CUstream) { return note("stream_destroy"); };
+  t.stream_synchronize = [](CUstream) { return note("stream_synchronize"); };
+  t.stream_begin_capture = [](CUstream, CUstreamCaptureMode) { return note("stream_begin_capture"); };
+  t.stream_end_capture = [](CUstream, CUgraph* g) { return make("stream_end_capture", g); };
+  t.event_create = [](CUevent* e, unsigned) { return make("event_create", e); };
+  t.event_destroy = [](CUevent) { return note("event_destroy"); };
+  t.event_record = [](CUevent, CUstream) { return note("event_record"); };
+  t.event_synchronize = [](CUevent) { return note("event_synchronize"); };
+  t.event_elapsed_ms = [](float* ms, CUevent, CUevent) {
+    *ms = 0.5F;
+    return note("event_elapsed_ms");
+  };
+  t.graph_instantiate = [](CUgraphExec* e, CUgraph, unsigned long long) { return make("graph_instantiate", e); };
+  t.graph_launch = [](CUgraphExec, CUstream) { return note("graph_launch"); };
+  t.graph_destroy = [](CUgraph) { return note("graph_destroy"); };
+  t.graph_exec_destroy = [](CUgraphExec) { return note("graph_exec_destroy"); };
+  t.module_load = [](CUmodule* m, const void*, unsigned, CUjit_option*, void**) { return make("module_load", m); };
+  t.module_unload = [](CUmodule) { return note("module_unload"); };
+  t.module_get_function = [](CUfunction* f, CUmodule, const char* name) {
+    if (name == state().missing_kernel) return CUDA_ERROR_NOT_FOUND;
+    return make("module_get_function", f);
+  };
+  t.func_get_attribute = [](int* value, CUfunction_attribute what, CUfunction) {
+    *value = state().func_attributes[int(what)];
+    return CUDA_SUCCESS;
+  };
+  t.func_set_attribute = [](CUfunction, CUfunction_attribute what, int value) {
+    const CUresult result = note("func_set_attribute " + std::to_string(int(what)));
+    if (result == CUDA_SUCCESS) state().func_attributes[int(what)] = value;
+    return result;
+  };
+  t.launch_kernel = [](CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                       unsigned smem_bytes, CUstream s, void** parameters, void**) {
+    return launch({f, {gx, gy, gz}, {bx, by, bz}, {}, smem_bytes, s, {}}, parameters, "launch_kernel");
+  };
+  t.launch_kernel_ex = [](const CUlaunchConfig* c, CUfunction f, void** parameters, void**) {
+    const auto& cluster = c->attrs[0].value.clusterDim;
+    return launch({f,
+                   {c->gridDimX, c->gridDimY, c->gridDimZ},
+                   {c->blockDimX, c->blockDimY, c->blockDimZ},
+                   {cluster.x, cluster.y, cluster.z},
+                   c->sharedMemBytes,
+                   c->hStream,
+                   {}},
+                  parameters, "launch_kernel_ex");
+  };
+  return t;
+}
+// clang-format on
+
+/// In force as long as it lives; starts from a fresh state.
+class [[nodiscard]] FakeDriver {
+ public:
+  FakeDriver() : table_(table()), scoped_(table_) { state() = State(); }
+
+ private:
+  Driver table_;
+  ScopedDriver scoped_;
+};
+
+}  // namespace tilesmith::runtime::fake

@@ -1,0 +1,277 @@
+// The C++ interface, without a device.
+#include <cmath>
+#include <fstream>
+#include <optional>
+
+#include "db/bundle.hpp"
+#include "tests/catch.hpp"
+#include "tests/runtime/library_fixture.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+namespace fake = runtime::fake;
+using runtime::fake::address;
+using runtime::fake::current_context;
+using runtime::fake::stored_only;
+using runtime::fake::writable;
+using Fixture = runtime::fake::LibraryFixture;
+
+template <typename Call>
+std::pair<ErrorCode, std::string> failure_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {ErrorCode(0), "nothing was thrown"};
+}
+
+}  // namespace
+
+TEST_CASE("a tuned problem runs its stored kernel, without NVRTC", "[api]") {
+  const Fixture fixture;
+  const Library library = Library::open(fixture.small_database(), stored_only());
+  CHECK(library.device() == db::text(fixture.info.identity));
+  const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
+  CHECK(plan.explain().rung == "exact");
+  CHECK(plan.explain().config == Fixture::simt(32).text());
+  CHECK(plan.explain().measured == "f16f32 NN 512 512 512");
+  CHECK(plan.explain().median_us == 9.5);
+  CHECK(plan.explain().trust == "valid");
+  CHECK(plan.explain().kernel == "stored cubin (NVRTC 12.6)");
+  CHECK(Fixture::logged().str().empty());
+}
+
+TEST_CASE("a neighbouring problem says so, and is logged once", "[api]") {
+  const Fixture fixture;
+  const Library library = Library::open(fixture.small_database(), stored_only());
+  for (int time = 0; time < 2; ++time) {
+    const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 500 520 512 beta=any"));
+    CHECK(plan.explain().rung == "neighbour");
+    CHECK(plan.explain().measured == "f16f32 NN 512 512 512");
+  }
+  const std::string lines = Fixture::logged().str();
+  CHECK(lines.find("f16f32 NN 500 520 512 beta=any: neighbour rung") != std::string::npos);
+  CHECK(std::count(lines.begin(), lines.end(), '\n') == 1);
+  CHECK(fake::count("module_load") == 1);  // both plans share the loaded kernel
+}
+
+TEST_CASE("run launches, and does nothing else", "[api]") {
+  const Fixture fixture;
+  const Library library = Library::open(fixture.small_database(), stored_only());
+  const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512 beta=any"));
+  fake::state().calls.clear();
+  plan.run(reinterpret_cast<CUstream_st*>(0x77), 2, address(0x1000), address(0x2000), 0.5, writable(0x3000));
+  CHECK(fake::state().calls == std::vector<std::string>{"launch_kernel"});
+  REQUIRE(fake::state().launches.size() == 1);
+  const auto& launch = fake::state().launches[0];
+  CHECK(launch.stream == reinterpret_cast<CUstream_st*>(0x77));
+  CHECK(launch.args.a == address(0x1000));
+  CHECK(launch.args.c == writable(0x3000));
+  CHECK(launch.args.alpha.f32 == 2.0f);
+  CHECK(launch.args.beta.f32 == 0.5f);
+  CHECK(launch.args.k == 512);
+}
+
+TEST_CASE("run refuses what does not fit, before anything is launched", "[api]") {
+  const Fixture fixture;
+  const Library library = Library::open(fixture.small_database(), stored_only());
+  const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
+  const auto run = [&](double beta, std::uintptr_t a, std::uintptr_t c) {
+    return failure_of([&] { plan.run(nullptr, 1, address(a), address(0x2000), beta, writable(c)); });
+  };
+  CHECK(run(1, 0x1000, 0x3000).first == ErrorCode::bad_argument);
+  CHECK(run(std::nan(""), 0x1000, 0x3000).first == ErrorCode::bad_argument);
+  CHECK(run(0, 0, 0x3000).first == ErrorCode::bad_argument);
+  CHECK(run(0, 0x1000, 0).first == ErrorCode::bad_argument);
+  CHECK(run(0, 0x1008, 0x3000).first == ErrorCode::misaligned);
+  CHECK(run(0, 0x1000, 0x3002).second.find("16 bytes") != std::string::npos);
+  CHECK(fake::state().launches.empty());
+  fake::state().failures["launch_kernel"] = CUDA_ERROR_INVALID_VALUE;
+  CHECK(run(0, 0x1000, 0x3000).first == ErrorCode::device_failed);
+}
+
+TEST_CASE("nothing is launched for M or N of 0, and only scaling for K of 0", "[api]") {
+  const Fixture fixture;
+  {
+    db::Store store = db::Store::open(fixture.path("generic.db"));
+    const KernelTarget target = fixture.target(fixture.problem("f64f64 NN 1 1 1"));
+    store.record_build(fixture.build("f64f64 NN 1 1 1", generic_config(target)));
+  }
+  const Library library = Library::open(fixture.path("generic.db"), stored_only());
+  for (const char* empty : {"f64f64 NN 0 5 5", "f64f64 NN 5 0 5"}) {
+    const GemmPlan plan = library.plan(fixture.problem(empty));
+    CHECK(plan.explain().rung == "generic");
+    plan.run(nullptr, 1, nullptr, nullptr, 0, nullptr);
+    CHECK(fake::state().launches.empty());
+  }
+  const GemmPlan plan = library.plan(fixture.problem("f64f64 NN 5 5 0 beta=any"));
+  plan.run(nullptr, 1, nullptr, nullptr, 2, writable(0x1000));
+  REQUIRE(fake::state().launches.size() == 1);
+  CHECK(fake::state().launches[0].args.k == 0);
+  CHECK(Fixture::logged().str().empty());
+}
+
+TEST_CASE("integer scales must be integers", "[api]") {
+  const Fixture fixture;
+  {
+    db::Store store = db::Store::open(fixture.path("generic.db"));
+    const KernelTarget target = fixture.target(fixture.problem("s8s32 NN 1 1 1"));
+    store.record_build(fixture.build("s8s32 NN 1 1 1", generic_config(target)));
+  }
+  const Library library = Library::open(fixture.path("generic.db"), stored_only());
+  const GemmPlan plan = library.plan(fixture.problem("s8s32 NN 16 16 16 beta=any"));
+  const auto run = [&](double alpha) {
+    return failure_of([&] { plan.run(nullptr, alpha, address(0x1000), address(0x2000), 1, writable(0x3000)); }).first;
+  };
+  CHECK(run(1.5) == ErrorCode::bad_argument);
+  CHECK(run(3e9) == ErrorCode::bad_argument);
+  CHECK(run(-3) == ErrorCode(0));
+  CHECK(fake::state().launches.at(0).args.alpha.s32 == -3);
+}
+
+TEST_CASE("a config whose kernel is neither stored nor compilable gives way to the next", "[api]") {
+  const Fixture fixture;
+  {
+    db::Store store = db::Store::open(fixture.path("two.db"));
+    store.record(fixture.evidence("f16f32 NN 512 512 512", Fixture::simt(64), 5));  // no build
+    store.record(fixture.evidence("f16f32 NN 512 512 512", Fixture::simt(32), 9));
+    store.record_build(fixture.build("f16f32 NN 512 512 512", Fixture::simt(32)));
+  }
+  const Library library = Library::open(fixture.path("two.db"), stored_only());
+  const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
+  CHECK(plan.explain().config == Fixture::simt(32).text());
+  CHECK(plan.explain().rung == "exact");
+  CHECK(plan.explain().reason.find(Fixture::simt(64).text() + " was passed over") != std::string::npos);
+
+  const auto [code, what] = failure_of([&] { library.plan(fixture.problem("f16f32 TN 512 512 512")); });
+  CHECK(code == ErrorCode::no_kernel);
+  CHECK(what.find("no cubin is stored") != std::string::npos);
+  CHECK(what.find('\n') == std::string::npos);
+}
+
+TEST_CASE("a kernel that the device refuses gives way to the next", "[api]") {
+  const Fixture fixture;
+  const std::filesystem::path path = fixture.small_database();
+  {
+    db::Store store = db::Store::open(path);
+    store.record_build(fixture.build("f16f32 NN 512 512 512",
+                                     generic_config(fixture.target(fixture.problem("f16f32 NN 512 512 512")))));
+  }
+  const Library library = Library::open(path, stored_only());
+  fake::state().func_attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 32;  // simt(32) wants 64
+  CHECK(failure_of([&] { library.plan(fixture.problem("f16f32 NN 512 512 512")); }).first == ErrorCode::device_failed);
+  fake::state().func_attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
+  CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().rung == "exact");
+}
+
+TEST_CASE("evidence of another driver is used and said to be re-verified", "[api]") {
+  const Fixture fixture;
+  {
+    db::Store store = db::Store::open(fixture.path("old.db"));
+    db::Evidence entry = fixture.evidence("f16f32 NN 512 512 512", Fixture::simt(32), 9);
+    entry.producer.driver_version = "an older one";
+    store.record(entry);
+    store.record_build(fixture.build("f16f32 NN 512 512 512", Fixture::simt(32)));
+  }
+  const Library library = Library::open(fixture.path("old.db"), stored_only());
+  const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
+  CHECK(plan.explain().rung == "exact");
+  CHECK(plan.explain().trust == "reverify");
+}
+
+TEST_CASE("a bundle serves its problems and the generic rung without NVRTC", "[api]") {
+  const Fixture fixture;
+  db::Bundle bundle;
+  bundle.device = fixture.info.identity;
+  bundle.arch = fixture.info.limits.arch;
+  bundle.made_at = "2026-01-01T00:00:00.000Z";
+  bundle.bests = {fixture.evidence("f16f32 NN 512 512 512", Fixture::simt(32), 9)};
+  bundle.builds = {
+      fixture.build("f16f32 NN 512 512 512", Fixture::simt(32)),
+      fixture.build("f64f64 TT 1 1 1", generic_config(fixture.target(fixture.problem("f64f64 TT 1 1 1"))))};
+  db::save_bundle(bundle, fixture.path("small.bundle"));
+  const Library library = Library::open(fixture.path("small.bundle"), stored_only());
+  CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().rung == "exact");
+  CHECK(library.plan(fixture.problem("f16f32 NN 512 768 512")).explain().rung == "neighbour");
+  CHECK(library.plan(fixture.problem("f64f64 TT 7 7 7")).explain().rung == "generic");
+}
+
+TEST_CASE("the thread's current context is left as it was", "[api]") {
+  const Fixture fixture;
+  const std::filesystem::path path = fixture.small_database();
+  const auto applications = reinterpret_cast<CUcontext>(std::uintptr_t{0x9000});
+  current_context = applications;
+  {
+    const Library library = Library::open(path, stored_only());
+    CHECK(current_context == applications);
+    const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
+    CHECK(current_context == applications);
+  }
+  CHECK(current_context == applications);
+  current_context = nullptr;
+  const Library library = Library::open(path, stored_only());
+  CHECK(current_context != nullptr);  // there was none: the primary one
+}
+
+TEST_CASE("a plan outlives its library, and everything is released in the end", "[api]") {
+  const Fixture fixture;
+  {
+    std::optional<Library> library(Library::open(fixture.small_database(), stored_only()));
+    const GemmPlan plan = library->plan(fixture.problem("f16f32 NN 512 512 512"));
+    library.reset();
+    CHECK(fake::count("module_unload") == 0);
+    plan.run(nullptr, 1, address(0x1000), address(0x2000), 0, writable(0x3000));
+    CHECK(fake::state().launches.size() == 1);
+  }
+  CHECK(fake::count("module_unload") == 1);
+  CHECK(fake::count("primary_ctx_release") == fake::count("primary_ctx_retain"));
+}
+
+TEST_CASE("a plan can be moved and its library too", "[api]") {
+  const Fixture fixture;
+  Library first = Library::open(fixture.small_database(), stored_only());
+  const Library second = std::move(first);
+  CHECK(failure_of([&] { first.plan(fixture.problem("f16f32 NN 512 512 512")); }).first == ErrorCode::bad_argument);
+  GemmPlan plan = second.plan(fixture.problem("f16f32 NN 512 512 512"));
+  const GemmPlan moved = std::move(plan);
+  CHECK(moved.workspace_bytes() == 0);
+  CHECK(moved.problem().m == 512);
+}
+
+TEST_CASE("a problem that is not well formed is refused by name", "[api]") {
+  const Fixture fixture;
+  const Library library = Library::open(fixture.small_database(), stored_only());
+  Problem wrong = fixture.problem("f16f32 NN 512 512 512");
+  wrong.lda = 100;
+  const auto [code, what] = failure_of([&] { library.plan(wrong); });
+  CHECK(code == ErrorCode::bad_argument);
+  CHECK(what.find("lda is 100") != std::string::npos);
+}
+
+TEST_CASE("a missing, foreign or empty file is refused before any device is asked for", "[api]") {
+  const Fixture fixture;
+  std::ofstream(fixture.path("text.db"))
+      << "this is not a database, and long enough to be told apart from an empty one\n";
+  std::ofstream(fixture.path("empty.db"));
+  fake::state().devices = 0;
+  for (const char* file : {"missing.db", "text.db", "empty.db", "."}) {
+    const auto [code, what] = failure_of([&] { Library::open(fixture.path(file)); });
+    INFO(file << ": " << what);
+    CHECK(code == ErrorCode::bad_database);
+    CHECK(what.find(fixture.path(file).string()) != std::string::npos);
+    CHECK(what.find('\n') == std::string::npos);
+  }
+  CHECK(failure_of([&] { Library::without_database(); }).first == ErrorCode::no_device);
+}
+
+TEST_CASE("an unknown or unsupported device is refused", "[api]") {
+  const Fixture fixture;
+  LibraryOptions options;
+  options.device = 3;
+  CHECK(failure_of([&] { Library::without_database(options); }).first == ErrorCode::no_device);
+  fake::state().attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 7;
+  CHECK(failure_of([&] { Library::without_database(); }).first == ErrorCode::no_device);
+}

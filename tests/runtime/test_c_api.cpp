@@ -1,0 +1,121 @@
+// The C interface, without a device.
+#include <limits>
+
+#include "runtime/tilesmith.h"
+#include "tests/catch.hpp"
+#include "tests/runtime/library_fixture.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+namespace fake = runtime::fake;
+using runtime::fake::address;
+using runtime::fake::stored_only;
+using runtime::fake::writable;
+using Fixture = runtime::fake::LibraryFixture;
+
+}  // namespace
+
+TEST_CASE("the C interface plans, explains and runs", "[api]") {
+  const Fixture fixture;
+  tilesmith_library* library = nullptr;
+  REQUIRE(tilesmith_open(fixture.small_database().c_str(), 0, &library) == TILESMITH_OK);
+  tilesmith_problem problem;
+  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 512, 512, 512) == TILESMITH_OK);
+  problem.beta_is_zero = 1;
+  tilesmith_plan* plan = nullptr;
+  REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
+  tilesmith_close(library);
+  std::uint64_t bytes = 1;
+  CHECK(tilesmith_plan_workspace_bytes(plan, &bytes) == TILESMITH_OK);
+  CHECK(bytes == 0);
+  CHECK(tilesmith_plan_reserve_workspace(plan) == TILESMITH_OK);
+  tilesmith_explanation why;
+  REQUIRE(tilesmith_plan_explain(plan, &why) == TILESMITH_OK);
+  CHECK(std::string(why.rung) == "exact");
+  CHECK(std::string(why.config) == Fixture::simt(32).text());
+  CHECK(why.median_us == 9.5);
+  const float alpha = 2, one = 1, zero = 0;
+  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x1000), address(0x2000), &zero, writable(0x3000), nullptr) ==
+        TILESMITH_OK);
+  CHECK(fake::state().launches.at(0).args.alpha.f32 == 2.0f);
+  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x1000), address(0x2000), &one, writable(0x3000), nullptr) ==
+        TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("beta") != std::string::npos);
+  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x1001), address(0x2000), &zero, writable(0x3000), nullptr) ==
+        TILESMITH_MISALIGNED);
+  tilesmith_plan_destroy(plan);
+}
+
+TEST_CASE("the C interface reads scales in the type pair's scale type", "[api]") {
+  const Fixture fixture;
+  {
+    db::Store store = db::Store::open(fixture.path("generic.db"));
+    for (const char* where : {"s8s32 NN 1 1 1", "f64f64 NN 1 1 1"}) {
+      store.record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+    }
+  }
+  tilesmith_library* library = nullptr;
+  REQUIRE(tilesmith_open(fixture.path("generic.db").c_str(), 0, &library) == TILESMITH_OK);
+  const auto launch = [&](const char* type, const void* alpha, const void* beta) {
+    tilesmith_problem problem;
+    tilesmith_plan* plan = nullptr;
+    REQUIRE(tilesmith_problem_init(&problem, type, "NN", 16, 16, 16) == TILESMITH_OK);
+    REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
+    REQUIRE(tilesmith_plan_run(plan, nullptr, alpha, address(0x1000), address(0x2000), beta, writable(0x3000),
+                               nullptr) == TILESMITH_OK);
+    tilesmith_plan_destroy(plan);
+    return fake::state().launches.back().args;
+  };
+  const std::int32_t minus_seven = -7, most = std::numeric_limits<std::int32_t>::max();
+  CHECK(launch("s8s32", &minus_seven, &most).alpha.s32 == -7);
+  CHECK(fake::state().launches.back().args.beta.s32 == most);
+  const double third = 1.0 / 3, zero = 0;
+  CHECK(launch("f64f64", &third, &zero).alpha.f64 == third);
+  tilesmith_close(library);
+}
+
+TEST_CASE("the C interface refuses null and nonsense with a status and one line", "[api]") {
+  const Fixture fixture;
+  const auto line = [] { return std::string(tilesmith_last_error()); };
+  tilesmith_library* library = nullptr;
+  tilesmith_plan* plan = nullptr;
+  tilesmith_problem problem;
+  CHECK(tilesmith_open("x", 0, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_open(fixture.path("missing.db").c_str(), 0, &library) == TILESMITH_BAD_DATABASE);
+  CHECK(library == nullptr);
+  CHECK(line().find("missing.db") != std::string::npos);
+  CHECK(tilesmith_problem_init(nullptr, "f16f32", "NN", 1, 1, 1) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_problem_init(&problem, nullptr, "NN", 1, 1, 1) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_problem_init(&problem, "f17f32", "NN", 1, 1, 1) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("expected one of f16f32") != std::string::npos);
+  CHECK(tilesmith_problem_init(&problem, "f16f32", "XY", 1, 1, 1) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_problem_init(&problem, "f16f32", "NN", -1, 1, 1) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("M is -1") != std::string::npos);
+  CHECK(tilesmith_problem_init(&problem, "f16f32", "NN", 1, 1, std::int64_t{1} << 40) == TILESMITH_BAD_ARGUMENT);
+
+  REQUIRE(tilesmith_open(fixture.small_database().c_str(), 0, &library) == TILESMITH_OK);
+  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 512, 512, 512) == TILESMITH_OK);
+  CHECK(tilesmith_plan_create(nullptr, &problem, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_plan_create(library, nullptr, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_plan_create(library, &problem, nullptr) == TILESMITH_BAD_ARGUMENT);
+  tilesmith_problem from_the_future = problem;
+  from_the_future.reserved[2] = 1;
+  CHECK(tilesmith_plan_create(library, &from_the_future, &plan) == TILESMITH_BAD_ARGUMENT);
+  REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
+  const float one = 1;
+  CHECK(tilesmith_plan_run(nullptr, nullptr, &one, nullptr, nullptr, &one, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_plan_run(plan, nullptr, nullptr, nullptr, nullptr, &one, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line() == "tilesmith_plan_run: alpha is null");
+  CHECK(tilesmith_plan_run(plan, nullptr, &one, nullptr, nullptr, &one, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_plan_workspace_bytes(plan, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_plan_explain(nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+  tilesmith_plan_destroy(plan);
+  tilesmith_plan_destroy(nullptr);
+  tilesmith_close(library);
+  tilesmith_close(nullptr);
+  CHECK(std::string(tilesmith_version()) == version());
+  CHECK(std::string(tilesmith_status_name(TILESMITH_NO_DEVICE)) == "no device");
+  CHECK(std::string(tilesmith_status_name(tilesmith_status(77))) == "unknown status");
+}

@@ -1,0 +1,58 @@
+// Every kernel template compiles for the Orin and the H200, and agrees with its host file on what the launch must ask for.
+#include <fmt/format.h>
+
+#include "kernels/space.hpp"
+#include "runtime/compiler.hpp"
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+/// A few configs from all over the space: a prime stride, so that every parameter varies.
+std::vector<Config> spread_sample(const Family& family, const KernelTarget& target, std::size_t count) {
+  const Space space = enumerate_space(family, target);
+  std::vector<Config> sample;
+  for (std::size_t i = 0; i < count && !space.configs.empty(); ++i) {
+    sample.push_back(space.configs[(i * 7919 + 101) % space.configs.size()]);
+  }
+  return sample;
+}
+
+/// Statements that fail to compile unless the template's constants are what the host computed for the launch.
+std::string launch_assertions(const Family& family, const Config& config, const KernelTarget& target) {
+  // One tile more in each direction than a block computes would need 4 blocks; the grid says how large a tile is.
+  const Launch launch = family.launches(config, packed_problem(target.type, target.trans, 256, 256, 64)).launches.at(0);
+  std::string text = fmt::format("static_assert(tilesmith::kThreads == {}, \"threads\");\n", launch.block.x);
+  text += fmt::format(
+      "static_assert(((256 - 1) / tilesmith::kBlockM + 1) * ((256 - 1) / tilesmith::kBlockN + 1) == {}, \"grid\");\n",
+      launch.grid.x);
+  if (launch.dynamic_smem_bytes > 0) {
+    text += fmt::format("static_assert(tilesmith::kSharedBytes == {}, \"shared memory\");\n", launch.dynamic_smem_bytes);
+  }
+  return text;
+}
+
+void compile_sample(const char* arch, std::size_t count) {
+  REQUIRE(runtime::nvrtc_unavailable_because() == "");
+  for (const TypePair& type : type_pairs()) {
+    for (Transposes trans : kAllTransposes) {
+      const KernelTarget target{type, trans, *limits_for_arch(arch)};
+      for (const auto& family : families()) {
+        const bool added_by_a_test = template_hash(family->name()).rfind("unhashed-", 0) == 0;
+        if (added_by_a_test || !family->supports(target)) continue;
+        for (const Config& config : spread_sample(*family, target, count)) {
+          const std::string source = family->source(config, target) + launch_assertions(*family, config, target);
+          const auto build = runtime::compile_source(source, "candidate.cu", "gemm", runtime::compiler_options(target));
+          INFO(type.name << " " << name(trans) << " " << config.text() << "\n" << build.log);
+          CHECK(build.ok);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a sample of every family compiles for the Orin and launches as its template expects") { compile_sample("sm_87", 2); }
+TEST_CASE("a sample of every family compiles for the H200 and launches as its template expects") { compile_sample("sm_90a", 1); }

@@ -1,0 +1,107 @@
+// What the process tests start: compile workers with the drill family, a measuring process without a device whose
+// behaviour follows from the drill's kind, and children that misbehave on the socket.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "tests/gpu/drill_family.hpp"
+#include "tuner/device_evaluator.hpp"
+#include "tuner/process.hpp"
+#include "tuner/protocol.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+constexpr const char* kNoSuchDevice = "7";
+
+int echo() {
+  return serve([](const Message& message) { return message; });
+}
+
+/// Waits for a request, so that the supervisor has seen it alive.
+void await_request() {
+  Connection supervisor(kWorkerSocket);
+  supervisor.receive();
+}
+
+int corrupt() {
+  const unsigned char frame[8] = {0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0};
+  return ::write(kWorkerSocket, frame, sizeof(frame)) == sizeof(frame) ? 0 : 1;
+}
+
+int no_json() {
+  const unsigned char frame[12] = {4, 0, 0, 0, 0, 0, 0, 0, '{', '{', '{', '{'};
+  return ::write(kWorkerSocket, frame, sizeof(frame)) == sizeof(frame) ? 0 : 1;
+}
+
+[[noreturn]] void never_end() {
+  for (;;) ::sleep(1);
+}
+
+db::Outcome timed(double median_us) {
+  db::Timing timing;
+  timing.median_us = median_us;
+  timing.samples = 15;
+  return {db::Status::ok, "", timing};
+}
+
+MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Job& job) {
+  const auto enter = [&](Phase phase) { supervisor.send(to_message(PhaseNote{phase, false})); };
+  const int kind = job.config.at("kind");
+  if (!job.battery_passed) {
+    enter(Phase::battery);
+    if (kind == test::kDrillHang) never_end();
+    if (kind == test::kDrillTooBig) std::abort();
+    if (kind == test::kDrillWrong) return {{db::Status::mismatch, "battery: C[0,0] is wrong", {}}, false, false, Phase::battery};
+    if (kind == test::kDrillFault) {
+      return {{db::Status::device_fault, "battery: illegal address", {}}, false, true, Phase::battery};
+    }
+  }
+  enter(Phase::timing);
+  // The time says whether the battery was repeated, and what the incumbent was.
+  return {timed(100 + (job.battery_passed ? 0 : 1) + job.incumbent_us / 1000), true, false, Phase::timing};
+}
+
+int measure_without_device() {
+  Connection supervisor(kWorkerSocket);
+  supervisor.send({{{"ready", true}, {"sentinel_us", 40.0}}, {}});
+  while (const auto message = supervisor.receive()) {
+    if (const auto job = evaluate_request(*message)) {
+      const MeasureSession::Result result = measured(supervisor, *job);
+      supervisor.send(to_message(result));
+      if (result.context_lost) return 3;
+    } else if (const auto request = play_off_request(*message)) {
+      PlayOffAnswer answer;
+      for (const MeasureSession::Job& finalist : request->finalists) {
+        if (finalist.config.at("kind") == test::kDrillFault) std::abort();
+        answer.outcomes.push_back(timed(double(finalist.cubin.size())));
+      }
+      supervisor.send(to_message(answer));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (mode == "echo") return echo();
+  if (mode == "exit3") return await_request(), 3;
+  if (mode == "crash") await_request(), std::abort();
+  if (mode == "hang") never_end();
+  if (mode == "corrupt") return corrupt();
+  if (mode == "no_json") return no_json();
+  const test::DrillEnabled drill;
+  if (mode == "worker" && argc > 4 && std::string_view(argv[2]) == "measure") {
+    if (std::string_view(argv[4]) == kNoSuchDevice) {
+      Connection(kWorkerSocket).send({{{"fatal", "there is no device 7"}}, {}});
+      return 3;
+    }
+    return measure_without_device();
+  }
+  return worker_main(argc, argv);
+}

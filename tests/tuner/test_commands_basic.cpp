@@ -1,0 +1,94 @@
+// The command line as a whole: help, versions, lists.
+#include "tests/catch.hpp"
+#include "tests/tuner/run_binary.hpp"
+
+using namespace tilesmith::tests;
+
+TEST_CASE("every command explains itself and ends with status 0") {
+  const TempFolder folder;
+  const Finished all = run(folder, {"--help"});
+  CHECK(all.status == 0);
+  CHECK(all.err.empty());
+  for (const char* command : {"tune", "compile", "query", "explain", "export", "import", "merge", "devices", "space",
+                              "workloads", "strategies", "version"}) {
+    INFO(command);
+    CHECK(contains(all.out, command));
+    const Finished one = run(folder, {command, "--help"});
+    CHECK(one.status == 0);
+    CHECK(contains(one.out, command));
+    CHECK(one.err.empty());
+  }
+}
+
+TEST_CASE("the help of tune names units, defaults and examples") {
+  const TempFolder folder;
+  const std::string help = run(folder, {"tune", "--help"}).out;
+  for (const char* part : {"--budget", "2h30m", "--strategy", "local", "--replay", "--dry-run", "Examples:", "TILESMITH_DB"}) {
+    INFO(part);
+    CHECK(contains(help, part));
+  }
+}
+
+TEST_CASE("an unknown command or none is one line that lists the commands") {
+  const TempFolder folder;
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"tnue"}, std::vector<std::string>{}}) {
+    const Finished result = run(folder, arguments);
+    CHECK(result.status == 2);
+    CHECK(result.out.empty());
+    CHECK(lines_of(result.err) == 1);
+    CHECK(contains(result.err, "tune, compile"));
+  }
+}
+
+TEST_CASE("an unknown option is one line that points at the help") {
+  const TempFolder folder;
+  const Finished result = run(folder, {"query", "--colour"});
+  CHECK(result.status == 2);
+  CHECK(lines_of(result.err) == 1);
+  CHECK(contains(result.err, "--colour"));
+  CHECK(contains(result.err, "tilesmith query --help"));
+}
+
+TEST_CASE("versions are told without a GPU") {
+  const TempFolder folder;
+  CHECK(contains(run(folder, {"--version"}).out, "tilesmith "));
+  const Finished result = run(folder, {"version"});
+  CHECK(result.status == 0);
+  for (const char* part : {"tilesmith ", "NVRTC: ", "driver: ", "family simt: template "}) CHECK(contains(result.out, part));
+}
+
+TEST_CASE("strategies and workloads are listed, and a workload prints what --workload reads") {
+  const TempFolder folder;
+  CHECK(contains(run(folder, {"strategies"}).out, "exhaustive"));
+  CHECK(contains(run(folder, {"workloads"}).out, "quick"));
+  const Finished quick = run(folder, {"workloads", "quick"});
+  REQUIRE(quick.status == 0);
+  write_file(folder / "quick.txt", quick.out);
+  const Finished dry = run(folder, {"tune", "--workload", "quick.txt", "--dry-run", "--arch", "sm_90a"});
+  CHECK(dry.status == 0);
+  CHECK(contains(dry.out, " problems, "));
+}
+
+TEST_CASE("devices says why there is none and succeeds") {
+  const TempFolder folder;
+  const Finished result = run(folder, {"devices"});
+  CHECK(result.status == 0);
+  CHECK(contains(result.out, "no GPU here: "));
+  CHECK(contains(run(folder, {"devices", "--format", "json"}).out, "\"present\": []"));
+}
+
+TEST_CASE("space shows parameters, rules with their reasons, and the same count that --list prints") {
+  const TempFolder folder;
+  const std::vector<std::string> which{"space", "--family", "wmma", "--type", "f16f32", "--arch", "sm_87"};
+  const Finished shown = run(folder, which);
+  REQUIRE(shown.status == 0);
+  CHECK(contains(shown.out, "combinations"));
+  CHECK(contains(shown.out, "because"));
+  std::vector<std::string> list = which;
+  list.emplace_back("--list");
+  const Finished listed = run(folder, list);
+  REQUIRE(listed.status == 0);
+  std::string count = std::to_string(lines_of(listed.out));
+  for (int at = int(count.size()) - 3; at > 0; at -= 3) count.insert(std::size_t(at), 1, ',');
+  CHECK(contains(shown.out, count + " legal configs"));
+}

@@ -1,0 +1,119 @@
+// What can be had out of a database, and into it.
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.hpp"
+#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/run_binary.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tests;
+
+TEST_CASE("query prints the bests, filtered, as table, json or csv") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  const Finished all = run(folder, {"query", "--db", "tuned.db"});
+  REQUIRE(all.status == 0);
+  CHECK(lines_of(all.out) == 3);
+  CHECK(contains(all.out, "NVIDIA H200"));
+  CHECK(contains(all.out, "7/8"));  // one of eight was wrong
+
+  const Finished one = run(folder, {"query", "--db", "tuned.db", "--type", "s8s32", "--format", "json"});
+  const auto json = nlohmann::json::parse(one.out);
+  REQUIRE(json.size() == 1);
+  CHECK(json[0]["trans"] == "NT");
+  CHECK(json[0]["median_us"] == 10.0);
+  CHECK(json[0]["origin"] == "made-host");
+
+  const Finished csv = run(folder, {"query", "--db", "tuned.db", "--shape", "256", "--format", "csv"});
+  CHECK(lines_of(csv.out) == 2);
+  CHECK(csv.out.rfind("type,trans,m,n,k,", 0) == 0);
+  CHECK(contains(run(folder, {"query", "--db", "tuned.db", "--shape", "7"}).out, "no entry matches"));
+}
+
+TEST_CASE("query shows all evidence with its statuses, and free SQL") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  CHECK(lines_of(run(folder, {"query", "--db", "tuned.db", "--all"}).out) == 17);
+  CHECK(lines_of(run(folder, {"query", "--db", "tuned.db", "--all", "--limit", "5"}).out) == 6);
+  const Finished wrong = run(folder, {"query", "--db", "tuned.db", "--status", "mismatch"});
+  CHECK(lines_of(wrong.out) == 3);
+  CHECK(contains(wrong.out, "expected 9"));
+  const Finished sql = run(folder, {"query", "--db", "tuned.db", "--sql", "SELECT 6 * 7 AS answer", "--format", "csv"});
+  CHECK(sql.out == "answer\n42\n");
+}
+
+TEST_CASE("explain names the rung, the config, the evidence and the runners-up") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  const Finished exact = run(folder, {"explain", "f16f32", "NN", "256", "256", "256", "--db", "tuned.db"});
+  INFO(exact.err);
+  REQUIRE(exact.status == 0);
+  for (const char* part : {"exact", "simt{", "10.00 us", "NVRTC 13.0", "580.65", "cold-", "made-host",
+                           "5c0d6f6e-0000-4000-8000-000000000001", "runner-up", "valid"}) {
+    INFO(part);
+    CHECK(contains(exact.out, part));
+  }
+  CHECK(run(folder, {"explain", "f16f32 NN 256 256 256", "--db", "tuned.db"}).out == exact.out);
+  CHECK(contains(run(folder, {"explain", "f16f32 NN 256 256 272", "--db", "tuned.db"}).out, "neighbour"));
+  CHECK(contains(run(folder, {"explain", "f64f64 NN 64 64 64", "--db", "tuned.db"}).out, "generic"));
+  const auto json = nlohmann::json::parse(
+      run(folder, {"explain", "f16f32 NN 256 256 256", "--format", "json", "--db", "tuned.db"}).out);
+  CHECK(json["rung"] == "exact");
+  CHECK(json["evidence"]["median_us"] == 10.0);
+  CHECK(json["runners_up"].size() == 5);
+}
+
+TEST_CASE("explain answers for an architecture that the database knows no device of") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  const Finished result = run(folder, {"explain", "f16f32 NN 256 256 256", "--arch", "sm_87", "--db", "tuned.db"});
+  CHECK(result.status == 0);
+  CHECK(contains(result.out, "generic"));
+}
+
+TEST_CASE("export writes text to stdout or whole to a file") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  for (const char* format : {"json", "csv", "markdown", "header"}) {
+    INFO(format);
+    const Finished result = run(folder, {"export", "--format", format, "--db", "tuned.db"});
+    CHECK(result.status == 0);
+    CHECK(contains(result.out, "f16f32"));
+    const Finished filed = run(folder, {"export", "--format", format, "--db", "tuned.db", "-o", "exported"});
+    CHECK(filed.status == 0);
+    CHECK(filed.out.empty());
+    CHECK(contains(read_file(folder / "exported"), "f16f32"));
+  }
+}
+
+TEST_CASE("what one machine exports another imports, provenance kept, once") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  REQUIRE(run(folder, {"export", "--format", "json", "-o", "bests.json", "--db", "tuned.db"}).status == 0);
+  REQUIRE(run(folder, {"export", "--format", "landscape", "-o", "all.jsonl.zst", "--db", "tuned.db"}).status == 0);
+  const Finished bests = run(folder, {"import", "bests.json", "--db", "other.db"});
+  INFO(bests.err);
+  REQUIRE(bests.status == 0);
+  CHECK(contains(bests.out, "2 entries added"));
+  CHECK(contains(run(folder, {"import", "bests.json", "--db", "other.db"}).out, "0 entries added, 2 known already"));
+  CHECK(run(folder, {"import", "all.jsonl.zst", "--db", "third.db"}).status == 0);
+  CHECK(lines_of(run(folder, {"query", "--all", "--db", "third.db"}).out) == 17);
+  CHECK(contains(run(folder, {"query", "--format", "json", "--db", "other.db"}).out, "made-host"));
+}
+
+TEST_CASE("merge adds what another database has, once") {
+  const TempFolder folder;
+  make_database(folder / "a.db");
+  CHECK(contains(run(folder, {"merge", "a.db", "--db", "all.db"}).out, "16 entries added"));
+  CHECK(contains(run(folder, {"merge", "a.db", "--db", "all.db"}).out, "0 entries added, 16 known already"));
+}
+
+TEST_CASE("devices lists those that the database knows") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  CHECK(contains(run(folder, {"devices", "--db", "tuned.db"}).out, "NVIDIA H200"));
+  const auto json = nlohmann::json::parse(run(folder, {"devices", "--format", "json", "--db", "tuned.db"}).out);
+  REQUIRE(json["known"].size() == 1);
+  CHECK(json["known"][0]["sm_count"] == 132);
+  CHECK(json["known"][0]["bests"] == 2);
+}

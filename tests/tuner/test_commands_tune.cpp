@@ -1,0 +1,112 @@
+// tilesmith tune against a recorded landscape: the same loop as on a device.
+#include "tests/catch.hpp"
+#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/run_binary.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tests;
+
+namespace {
+
+std::vector<std::string> replay(std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments{"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--strategy",
+                                     "exhaustive", "--family", "simt"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+void prepare(const TempFolder& folder) {
+  make_landscape(folder / "recording.jsonl");
+  write_file(folder / "workload.txt", made_workload());
+}
+
+}  // namespace
+
+TEST_CASE("a replay ends with a table of bests on stdout and its log on stderr") {
+  const TempFolder folder;
+  prepare(folder);
+  const Finished result = run(folder, replay());
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  CHECK(contains(result.out, "NVIDIA H200"));
+  CHECK(contains(result.out, "TFLOP/s|TOPS"));
+  CHECK(contains(result.out, "exact"));
+  CHECK(contains(result.out, "10.00"));  // the fastest that was recorded
+  CHECK_FALSE(contains(result.out, "tuning"));
+  CHECK(contains(result.err, "(replayed)"));
+  CHECK(contains(result.err, "[1/2] f16f32 NN 256 256 256: best 10.00 us"));
+  CHECK(contains(result.err, "ended: done"));
+  CHECK_FALSE(contains(result.err, "\x1b"));  // no terminal: no control sequences
+  CHECK_FALSE(std::filesystem::exists(folder / ".local"));  // without --db a replay keeps nothing
+}
+
+TEST_CASE("a second run with the same database repeats nothing") {
+  const TempFolder folder;
+  prepare(folder);
+  REQUIRE(run(folder, replay({"--db", "tuned.db"})).status == 0);
+  const Finished again = run(folder, replay({"--db", "tuned.db"}));
+  REQUIRE(again.status == 0);
+  CHECK(contains(again.err, "ended: done; 0 candidates tried, 16 known before"));
+  CHECK(contains(again.out, "10.00"));
+}
+
+TEST_CASE("--log writes a file, --record a landscape that can be replayed again") {
+  const TempFolder folder;
+  prepare(folder);
+  const Finished first = run(folder, replay({"--log", "tune.log", "--record", "again.jsonl.zst"}));
+  INFO(first.err);
+  REQUIRE(first.status == 0);
+  CHECK(contains(read_file(folder / "tune.log"), "mismatch"));  // the file has every outcome
+  CHECK_FALSE(contains(first.err, "battery:"));                 // the console only with --verbose
+  const Finished second =
+      run(folder, {"tune", "--workload", "workload.txt", "--replay", "again.jsonl.zst", "--strategy", "exhaustive"});
+  REQUIRE(second.status == 0);
+  CHECK(second.out == first.out);
+}
+
+TEST_CASE("a dry run counts configs and writes nothing") {
+  const TempFolder folder;
+  prepare(folder);
+  const Finished result = run(folder, {"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--dry-run",
+                                       "--db", "tuned.db"});
+  REQUIRE(result.status == 0);
+  CHECK(contains(result.out, "f16f32 NN 256 256 256"));
+  CHECK(contains(result.out, "wmma"));
+  CHECK(contains(result.out, "2 problems, "));
+  CHECK_FALSE(std::filesystem::exists(folder / "tuned.db"));
+}
+
+TEST_CASE("problems are chosen by type, transposes and shape, and a workload is filtered by them") {
+  const TempFolder folder;
+  prepare(folder);
+  const std::vector<std::string> dry{"tune", "--dry-run", "--arch", "sm_87", "--family", "simt"};
+  const auto listed = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), dry.begin(), dry.end());
+    return run(folder, options).out;
+  };
+  const std::string crossed = listed({"--type", "f16f32,s8s32", "--trans", "NN", "--trans", "TT", "--shape", "64", "--shape", "8x16x24"});
+  CHECK(contains(crossed, "8 problems"));
+  CHECK(contains(crossed, "s8s32 TT 8 16 24"));
+  CHECK(contains(listed({"--type", "all", "--trans", "all", "--shape", "64"}), "28 problems"));
+  const std::string filtered = listed({"--workload", "workload.txt", "--type", "s8s32"});
+  CHECK(contains(filtered, "1 problem,"));
+  CHECK(contains(filtered, "s8s32 NT 128 256 512"));
+  CHECK_FALSE(contains(filtered, "f16f32"));
+}
+
+TEST_CASE("--max-candidates and --budget end a run early and cleanly") {
+  const TempFolder folder;
+  prepare(folder);
+  const Finished few = run(folder, replay({"--max-candidates", "3"}));
+  CHECK(few.status == 0);
+  CHECK(contains(few.err, "6 candidates tried"));
+}
+
+TEST_CASE("the database is where --db, else TILESMITH_DB, else XDG_DATA_HOME says") {
+  const TempFolder folder;
+  make_database(folder / "by-variable.db");
+  CHECK(contains(run(folder, {"query"}, {{"TILESMITH_DB", folder / "by-variable.db"}}).out, "f16f32"));
+  std::filesystem::create_directories(folder.path() / "data" / "tilesmith");
+  make_database(folder / "data/tilesmith/tuned.db");
+  CHECK(contains(run(folder, {"query"}, {{"XDG_DATA_HOME", folder / "data"}}).out, "f16f32"));
+}

@@ -1,0 +1,165 @@
+// The supervisor with real compile workers and a measuring process that plays a device: each way in which a candidate can
+// fail is an outcome, is remembered, and the run goes on.
+#include <chrono>
+#include <map>
+
+#include "db/store.hpp"
+#include "runtime/compiler.hpp"
+#include "tests/catch.hpp"
+#include "tests/gpu/drill_family.hpp"
+#include "tuner/device_evaluator.hpp"
+#include "tuner/measure/timing_policy.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+DeviceEvaluatorOptions options_for(int device = 0) {
+  DeviceEvaluatorOptions options;
+  options.device = device;
+  options.compile_jobs = 2;
+  options.time_limit = std::chrono::milliseconds(700);
+  options.compile_limit = std::chrono::seconds(20);
+  options.worker_executable = TILESMITH_TUNER_CHILD;
+  return options;
+}
+
+runtime::DeviceInfo fictional_device() {
+  runtime::DeviceInfo device;
+  device.identity.name = "Fictional";
+  device.identity.sm = 87;
+  device.identity.sm_count = 16;
+  device.identity.l2_bytes = 4 << 20;
+  device.limits = *limits_for_arch("sm_87");
+  device.driver_version = "1.0";
+  return device;
+}
+
+Problem drill_problem(std::int64_t m = 32) { return packed_problem(*find_type_pair("f64f64"), {}, m, 32, 32); }
+
+db::Outcome evaluate(Evaluator& evaluator, test::DrillKind kind, const Problem& problem = drill_problem()) {
+  evaluator.submit({problem, test::drill_config(kind)}, 0);
+  const Evaluated evaluated = evaluator.next();
+  CHECK(evaluated.candidate.config == test::drill_config(kind));
+  CHECK(evaluator.in_flight() == 0);
+  return evaluated.outcome;
+}
+
+}  // namespace
+
+TEST_CASE("every failing candidate has its status, and the run goes on") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  const std::map<test::DrillKind, db::Status> expected{
+      {test::kDrillCompileError, db::Status::compile_failed}, {test::kDrillTooBig, db::Status::device_fault},
+      {test::kDrillFault, db::Status::device_fault},          {test::kDrillHang, db::Status::timed_out},
+      {test::kDrillWrong, db::Status::mismatch},              {test::kDrillOk, db::Status::ok},
+      {test::kDrillOkToo, db::Status::ok}};
+  for (const auto& [kind, status] : expected) evaluator->submit({drill_problem(), test::drill_config(kind)}, 0);
+  CHECK(evaluator->in_flight() == expected.size());
+  std::map<std::string, db::Outcome> outcomes;
+  while (evaluator->in_flight() > 0) {
+    const Evaluated evaluated = evaluator->next();
+    outcomes[evaluated.candidate.config.text()] = evaluated.outcome;
+  }
+  for (const auto& [kind, status] : expected) {
+    const db::Outcome& outcome = outcomes.at(test::drill_config(kind).text());
+    INFO(test::drill_config(kind).text() << ": " << outcome.message);
+    CHECK(db::name(outcome.status) == db::name(status));
+    CHECK(outcome.timing.has_value() == (status == db::Status::ok));
+  }
+  CHECK(outcomes.at(test::drill_config(test::kDrillHang).text()).message == "battery: did not end within 0.7 s");
+  CHECK(outcomes.at(test::drill_config(test::kDrillTooBig).text()).message ==
+        "battery: the measuring process ended: killed by signal 6 (Aborted)");
+}
+
+TEST_CASE("what the battery found is remembered for other problems and for later runs") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  {
+    const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+    CHECK(evaluate(*evaluator, test::kDrillOk).timing->median_us == Approx(101));  // with its battery
+    CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(64)).timing->median_us == Approx(100));
+    CHECK(evaluate(*evaluator, test::kDrillHang).status == db::Status::timed_out);
+  }
+  DeviceEvaluatorOptions patient = options_for();
+  patient.time_limit = std::chrono::seconds(60);
+  const auto evaluator = make_device_evaluator(store, patient, fictional_device());
+  CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(96)).timing->median_us == Approx(100));
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(evaluate(*evaluator, test::kDrillHang, drill_problem(96)).status == db::Status::timed_out);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));  // it would hang for 60
+}
+
+TEST_CASE("a candidate is compared with the best that is known when its turn comes") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  CHECK(evaluate(*evaluator, test::kDrillOk).timing->median_us == Approx(101));
+  CHECK(evaluate(*evaluator, test::kDrillOkToo).timing->median_us == Approx(101.101));  // the incumbent over 1000 added
+}
+
+TEST_CASE("configs that need no compiler to be refused are illegal at once") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  const auto status_of = [&](const Problem& problem, const Config& config) {
+    evaluator->submit({problem, config}, 0);
+    return evaluator->next().outcome.status;
+  };
+  CHECK(status_of(drill_problem(), Config("nothing", {})) == db::Status::illegal);
+  CHECK(status_of(drill_problem(), Config("drill", {{"kind", 99}})) == db::Status::illegal);
+  CHECK(status_of(packed_problem(*find_type_pair("f16f32"), {}, 8, 8, 8), test::drill_config(test::kDrillOk)) == db::Status::illegal);
+  CHECK(status_of(drill_problem(0), test::drill_config(test::kDrillOk)) == db::Status::illegal);
+  CHECK_THROWS_AS(evaluator->next(), std::logic_error);
+}
+
+TEST_CASE("finalists are played off together, and one by one if one of them ends the process") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  const std::vector<Config> right{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillOkToo)};
+  const std::vector<db::Outcome> together = evaluator->play_off(drill_problem(), right);
+  REQUIRE(together.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    // The child's answer is the size of the kernel that reached it.
+    const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+    const auto build = store.find_build(runtime::kernel_key(right[i], target));
+    REQUIRE(build);
+    CHECK(together[i].timing->median_us == double(build->cubin.size()));
+  }
+  const std::vector<Config> mixed{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillFault),
+                                  test::drill_config(test::kDrillCompileError)};
+  const std::vector<db::Outcome> outcomes = evaluator->play_off(drill_problem(), mixed);
+  CHECK(outcomes.at(0).status == db::Status::ok);
+  CHECK(outcomes.at(1).status == db::Status::device_fault);
+  CHECK(outcomes.at(2).status == db::Status::compile_failed);
+  CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
+}
+
+TEST_CASE("a measuring process that does not start ends the run with its reason") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(7), fictional_device());
+  evaluator->submit({drill_problem(), test::drill_config(test::kDrillOk)}, 0);
+  try {
+    evaluator->next();
+    FAIL("next() should have thrown");
+  } catch (const std::runtime_error& error) {
+    CHECK(std::string(error.what()) == "the measuring process did not start, tried 3 times: there is no device 7");
+  }
+}
+
+TEST_CASE("the producer holds everything that evidence rests on") {
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  const db::Producer producer = evaluator->producer("simt");
+  CHECK(producer.template_hash == template_hash("simt"));
+  CHECK(producer.compiler_options.find("sm_87") != std::string::npos);
+  CHECK(producer.nvrtc_version == runtime::nvrtc_version());
+  CHECK(producer.driver_version == "1.0");
+  CHECK(producer.measuring_policy == kMeasuringPolicy);
+  CHECK(evaluator->device().name == "Fictional");
+}

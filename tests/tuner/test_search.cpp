@@ -1,0 +1,252 @@
+#include <algorithm>
+#include <set>
+
+#include "tests/catch.hpp"
+#include "tests/tuner/test_tune_toy.hpp"
+#include "tuner/search/rng.hpp"
+#include "tuner/search/strategy.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+Space toy_space() {
+  DeviceLimits limits;
+  limits.arch = toy::kArch;
+  return enumerate_space(toy::ToyFamily{}, {*find_type_pair("f16f32"), {}, limits});
+}
+
+/// A second family, so that spaces are concatenated.
+Space line_space() {
+  Space space;
+  space.family = "line";
+  space.parameters = {{"x", {10, 20, 40}, ""}};
+  for (const int x : {10, 20, 40}) space.configs.push_back(Config("line", {{"x", x}}));
+  return space;
+}
+
+int differing(const Config& a, const Config& b) {
+  int count = 0;
+  for (const auto& [name, value] : a.values()) count += b.at(name) != value;
+  return count;
+}
+
+/// A rugged landscape of 5 parameters, 8 values each: a bowl with ridges, a third of it failing.
+Space rugged_space() {
+  Space space;
+  space.family = "rugged";
+  std::vector<int> values{0, 1, 2, 3, 4, 5, 6, 7};
+  for (const char* name : {"a", "b", "c", "d", "e"}) space.parameters.push_back({name, values, ""});
+  for (int code = 0; code < 8 * 8 * 8 * 8 * 8; ++code) {
+    Config config(
+        "rugged",
+        {{"a", code >> 12}, {"b", code >> 9 & 7}, {"c", code >> 6 & 7}, {"d", code >> 3 & 7}, {"e", code & 7}});
+    if ((config.at("a") + config.at("c")) % 5 != 4) space.configs.push_back(std::move(config));
+  }
+  return space;
+}
+
+Score rugged_score(const Config& config) {
+  double cost = 20;
+  int i = 0;
+  unsigned hash = 17;
+  for (const auto& [name, value] : config.values()) {
+    const double off = value - (2 + i % 3);
+    cost += off * off * (1 + 0.3 * i++);
+    hash = hash * 31 + unsigned(value);
+  }
+  if (hash % 3 == 0) return std::nullopt;
+  return cost * (1 + 0.1 * double(hash % 7));
+}
+
+double best_after(std::string_view strategy_name, const SearchSpace& space, std::uint64_t seed, int evaluations,
+                  std::size_t width) {
+  const auto strategy = make_strategy(strategy_name, space, seed);
+  double best = 1e9;
+  for (int done = 0; done < evaluations;) {
+    for (const std::size_t index : strategy->ask(width)) {
+      const Score score = rugged_score(space.config(index));
+      if (score) best = std::min(best, *score);
+      strategy->observe(index, score);
+      ++done;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("a search space finds every config by value, whatever the order of its parameters") {
+  const SearchSpace space({toy_space(), line_space()});
+  REQUIRE(space.size() == toy_space().configs.size() + 3);
+  for (std::size_t i = 0; i < space.size(); ++i) REQUIRE(space.index_of(space.config(i)) == i);
+  CHECK(space.index_of(Config("toy", {{"z", 2}, {"x", 5}, {"y", 3}})) ==
+        space.index_of(toy::ToyFamily::config(5, 3, 2)));
+  CHECK_FALSE(space.index_of(toy::ToyFamily::config(8, 8, 1)));  // breaks the rule
+  CHECK_FALSE(space.index_of(toy::ToyFamily::config(9, 1, 1)));  // no such value
+  CHECK_FALSE(space.index_of(Config("toy", {{"x", 1}})));
+  CHECK_FALSE(space.index_of(Config("none", {{"x", 10}})));
+}
+
+TEST_CASE("neighbours are legal, of the same family, differ in one parameter, and single steps come first") {
+  const SearchSpace space({toy_space(), line_space()});
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    const auto around = space.neighbourhood(i);
+    const auto all = space.neighbours(i);
+    REQUIRE(all.size() == around.adjacent.size() + around.farther.size());
+    REQUIRE(std::equal(around.adjacent.begin(), around.adjacent.end(), all.begin()));
+    REQUIRE(std::set<std::size_t>(all.begin(), all.end()).size() == all.size());
+    for (const std::size_t n : all) {
+      REQUIRE(n < space.size());
+      REQUIRE(space.config(n).family() == space.config(i).family());
+      REQUIRE(differing(space.config(n), space.config(i)) == 1);
+    }
+    // Being neighbours is mutual.
+    for (const std::size_t n : around.adjacent) {
+      const auto back = space.neighbourhood(n).adjacent;
+      REQUIRE(std::count(back.begin(), back.end(), i) == 1);
+    }
+  }
+  const auto corner = space.neighbourhood(*space.index_of(toy::ToyFamily::config(6, 8, 1)));
+  CHECK(corner.adjacent.size() == 3);  // x = 5, y = 7, z = 2; x = 7 would break the rule
+  CHECK(corner.farther.size() == 4 + 6 + 2);
+}
+
+TEST_CASE("a config outside its own space is refused") {
+  Space space = line_space();
+  space.configs.push_back(Config("line", {{"x", 11}}));
+  CHECK_THROWS_AS(SearchSpace({space}), std::invalid_argument);
+}
+
+TEST_CASE("changing several parameters at once gives the legal config or none") {
+  const SearchSpace space({line_space(), toy_space()});
+  const std::size_t from = *space.index_of(toy::ToyFamily::config(1, 1, 1));
+  const SearchSpace::Change legal[] = {{0, 4}, {2, 3}};
+  CHECK(space.changed(from, legal) == space.index_of(toy::ToyFamily::config(5, 1, 8)));
+  const SearchSpace::Change illegal[] = {{0, 7}, {1, 7}};
+  CHECK_FALSE(space.changed(from, illegal));
+  const SearchSpace::Change beyond[] = {{3, 0}};
+  CHECK_FALSE(space.changed(from, beyond));
+}
+
+TEST_CASE("every strategy proposes each config of the space exactly once, whatever the batch, then is done") {
+  const SearchSpace space({toy_space(), line_space()});
+  for (const StrategyInfo& info : strategies()) {
+    for (const std::size_t width : {1, 7}) {
+      const auto strategy = make_strategy(info.name, space, 3);
+      REQUIRE(strategy->name() == info.name);
+      std::set<std::size_t> seen;
+      std::vector<std::size_t> late;  // results come back one batch later
+      while (!strategy->done()) {
+        const auto batch = strategy->ask(width);
+        REQUIRE(batch.size() <= width);
+        REQUIRE((!batch.empty() || !late.empty()));
+        for (const std::size_t index : late)
+          strategy->observe(index, index % 3 == 0 ? Score{} : Score(1.0 + double(index % 50)));
+        for (const std::size_t index : batch) REQUIRE(seen.insert(index).second);
+        late = batch;
+      }
+      CHECK(seen.size() == space.size());
+      CHECK(strategy->ask(5).empty());
+    }
+  }
+}
+
+TEST_CASE("seeds come first, in order, without repetitions or strangers") {
+  const SearchSpace space({toy_space()});
+  for (const StrategyInfo& info : strategies()) {
+    const auto strategy = make_strategy(info.name, space, 1, {9, 4, 9, 100000, 30});
+    strategy->observe(4, 5.0);  // known from elsewhere
+    const auto first = strategy->ask(2);
+    CHECK(first == std::vector<std::size_t>{9, 30});
+    CHECK(strategy->ask(1).size() == 1);
+  }
+}
+
+TEST_CASE("what was observed from elsewhere is never proposed") {
+  const SearchSpace space({toy_space()});
+  for (const StrategyInfo& info : strategies()) {
+    const auto strategy = make_strategy(info.name, space, 1);
+    for (std::size_t i = 0; i < space.size(); i += 2) strategy->observe(i, i % 4 == 0 ? Score{} : Score(double(i) + 1));
+    while (!strategy->done()) {
+      for (const std::size_t index : strategy->ask(5)) {
+        REQUIRE(index % 2 == 1);
+        strategy->observe(index, std::nullopt);
+      }
+    }
+  }
+}
+
+TEST_CASE("equal seeds give equal searches, other seeds others") {
+  const SearchSpace space({toy_space()});
+  const auto sequence = [&](std::string_view name, std::uint64_t seed) {
+    const auto strategy = make_strategy(name, space, seed);
+    std::vector<std::size_t> all;
+    for (int i = 0; i < 40; ++i) {
+      for (const std::size_t index : strategy->ask(2)) {
+        all.push_back(index);
+        strategy->observe(index, 1.0 + double(index * 7 % 31));
+      }
+    }
+    return all;
+  };
+  for (const char* name : {"local", "random"}) {
+    CHECK(sequence(name, 5) == sequence(name, 5));
+    CHECK(sequence(name, 5) != sequence(name, 6));
+  }
+}
+
+TEST_CASE("scores that are no positive number count as failed") {
+  const SearchSpace space({toy_space()});
+  const auto strategy = make_strategy("local", space, 1);
+  for (std::size_t i = 0; i < 10; ++i) strategy->observe(i, i % 2 == 0 ? Score(std::nan("")) : Score(-1.0));
+  CHECK(strategy->ask(3).size() == 3);
+}
+
+TEST_CASE("after its first sample local proposes neighbours of the best, single steps first") {
+  const SearchSpace space({toy_space()});
+  const auto strategy = make_strategy("local", space, 1);
+  const std::size_t best = *space.index_of(toy::ToyFamily::config(4, 4, 2));
+  for (std::size_t i = 0, n = 0; n < 9; ++i, ++n) strategy->observe(i, 100.0);
+  strategy->observe(best, 1.0);
+  const auto around = space.neighbourhood(best);
+  const auto asked = strategy->ask(around.adjacent.size());
+  CHECK(std::is_permutation(asked.begin(), asked.end(), around.adjacent.begin(), around.adjacent.end()));
+  for (const std::size_t index : strategy->ask(3)) CHECK(differing(space.config(index), space.config(best)) == 1);
+}
+
+TEST_CASE("local beats random on a rugged landscape, on average over seeds, alone and in batches") {
+  const SearchSpace space({rugged_space()});
+  for (const std::size_t width : {1, 8}) {
+    double local = 0, random = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      local += best_after("local", space, seed, 300, width);
+      random += best_after("random", space, seed, 300, width);
+    }
+    INFO("width " << width << ": local " << local / 20 << ", random " << random / 20);
+    CHECK(local < 0.93 * random);
+  }
+}
+
+TEST_CASE("an unknown strategy gives none, and an empty space is done at once") {
+  const SearchSpace empty(std::vector<Space>{});
+  CHECK(make_strategy("gradient", empty, 1) == nullptr);
+  for (const StrategyInfo& info : strategies()) {
+    const auto strategy = make_strategy(info.name, empty, 1, {0});
+    CHECK(strategy->done());
+    CHECK(strategy->ask(4).empty());
+  }
+}
+
+TEST_CASE("seeded draws are the same everywhere and reach every value below the bound") {
+  Rng rng(1);
+  std::vector<int> counts(6, 0);
+  for (int i = 0; i < 6000; ++i) ++counts[rng.below(6)];
+  for (const int count : counts) CHECK((count > 850 && count < 1150));
+  CHECK(Rng(7).below(1) == 0);
+  // The engine's values are fixed by the C++ standard: the 10000th of the default seed is this.
+  std::mt19937_64 engine;
+  engine.discard(9999);
+  CHECK(engine() == 9981545732273789042ull);
+}

@@ -1,0 +1,412 @@
+#include "tuner/tune.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/space.hpp"
+#include "tests/catch.hpp"
+#include "tests/tuner/test_tune_toy.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+using toy::ToyEvaluator;
+using toy::ToyFamily;
+
+namespace {
+
+const std::atomic<bool> kNeverStop{false};
+const Config kOptimum = ToyFamily::config(5, 3, 2);
+
+std::size_t legal_configs() {
+  DeviceLimits limits;
+  limits.arch = toy::kArch;
+  return enumerate_space(ToyFamily{}, {*find_type_pair("f16f32"), {}, limits}).configs.size();
+}
+
+Problem square(std::int64_t size) { return packed_problem(*find_type_pair("f16f32"), {}, size, size, size); }
+
+Workload squares(std::initializer_list<std::int64_t> sizes) {
+  Workload workload{"test", {}};
+  for (const std::int64_t size : sizes) workload.problems.push_back({square(size), 1});
+  return workload;
+}
+
+TuneOptions options_for(ToyEvaluator& evaluator) {
+  TuneOptions options;
+  options.families = {"toy"};
+  options.clock_seconds = [&evaluator] { return evaluator.clock; };
+  return options;
+}
+
+TuneResult quiet_tune(const Workload& workload, const TuneOptions& options, ToyEvaluator& evaluator, db::Store& store) {
+  return tune(workload, options, evaluator, store, {}, kNeverStop);
+}
+
+db::EvidenceFilter of_problem(const Problem& problem) {
+  db::EvidenceFilter filter;
+  filter.problem = problem;
+  return filter;
+}
+
+}  // namespace
+
+TEST_CASE("exhaustive tuning tries every legal config once, and the best is the optimum") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(result.ended_how == "done");
+  CHECK(result.evaluated == std::int64_t(legal_configs()));
+  CHECK(result.failed == 0);
+  CHECK(evaluator.evaluations.size() == legal_configs());
+  CHECK(evaluator.total() == legal_configs());
+  CHECK(evaluator.most_in_flight == evaluator.wide);
+  const auto best = store.best();
+  REQUIRE(best.size() == 1);
+  CHECK(best[0].evidence.config == kOptimum);
+  const auto runs = store.runs();
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].uuid == result.run);
+  CHECK(runs[0].ended_how == "done");
+  CHECK(runs[0].workload == "test");
+}
+
+TEST_CASE("what the problem refuses or the evaluator does not know is not tried") {
+  ToyEvaluator evaluator;
+  evaluator.unknown.insert(ToyFamily::config(4, 4, 2).text());
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  quiet_tune(squares({63}), options, evaluator, store);
+  CHECK(evaluator.total() == legal_configs() * 3 / 4 - 1);
+  for (const Config& config : evaluator.order) {
+    CHECK(config.at("z") != 8);
+    CHECK_FALSE(config == ToyFamily::config(4, 4, 2));
+  }
+}
+
+TEST_CASE("every status is recorded as it came, and none of them ends the run") {
+  ToyEvaluator evaluator;
+  using db::Status;
+  const Status failures[] = {Status::illegal,   Status::compile_failed, Status::spilled, Status::launch_failed,
+                             Status::timed_out, Status::device_fault,   Status::mismatch};
+  int x = 1;
+  for (const Status status : failures) {
+    evaluator.plants[ToyFamily::config(x++, 1, 1).text()] = {status, "planted " + std::string(name(status)),
+                                                             std::nullopt};
+  }
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  std::int64_t last_failed = 0;
+  const TuneResult result = tune(
+      squares({64}), options, evaluator, store, [&](const Progress& progress) { last_failed = progress.failed; },
+      kNeverStop);
+  CHECK(result.ended_how == "done");
+  CHECK(result.failed == 7);
+  CHECK(last_failed == 7);
+  for (const Status status : failures) {
+    db::EvidenceFilter filter;
+    filter.status = status;
+    const auto entries = store.evidence(filter);
+    REQUIRE(entries.size() == 1);
+    CHECK(entries[0].outcome.message == "planted " + std::string(name(status)));
+    CHECK(entries[0].run == result.run);
+  }
+}
+
+TEST_CASE("a second run repeats nothing, failures included, and finds the same best") {
+  ToyEvaluator evaluator;
+  evaluator.plants[ToyFamily::config(1, 1, 1).text()] = {db::Status::mismatch, "planted", std::nullopt};
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 60;
+  const TuneResult first = quiet_tune(squares({64, 128}), options, evaluator, store);
+  CHECK(first.evaluated == 120);
+  const std::size_t before = evaluator.total();
+  const std::size_t play_offs = evaluator.played_off.size();
+  const std::size_t entries = store.evidence().size();
+  std::int64_t reused = 0;
+  const TuneResult second = tune(
+      squares({64, 128}), options, evaluator, store,
+      [&](const Progress& p) {
+        reused = p.reused;
+        CHECK(p.left == 0);
+      },
+      kNeverStop);
+  CHECK(second.ended_how == "done");
+  CHECK(second.evaluated == 0);
+  CHECK(second.reused == 120);
+  CHECK(reused == 60);
+  CHECK(evaluator.total() == before);
+  CHECK(evaluator.played_off.size() == play_offs);  // already played off: not again
+  CHECK(store.evidence().size() == entries);
+  options.max_candidates = 80;
+  CHECK(quiet_tune(squares({64}), options, evaluator, store).evaluated == 20);
+  for (const auto& [key, count] : evaluator.evaluations) CHECK(count == 1);
+}
+
+TEST_CASE("a run that was killed midway resumes where it stopped") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 50;
+  int outcomes = 0;
+  const auto killer = [&](const Progress& progress) {
+    if (progress.last && ++outcomes == 20) throw std::runtime_error("killed");
+  };
+  CHECK_THROWS_WITH(tune(squares({64}), options, evaluator, store, killer, kNeverStop), "killed");
+  CHECK(store.evidence().size() == 20);  // the one that was being reported too
+  CHECK(store.runs().at(0).ended_how == "failed: killed");
+
+  ToyEvaluator fresh;
+  options.clock_seconds = [&fresh] { return fresh.clock; };
+  const TuneResult resumed = quiet_tune(squares({64}), options, fresh, store);
+  CHECK(resumed.reused == 20);
+  CHECK(resumed.evaluated == 30);
+  for (const auto& [key, count] : fresh.evaluations) {
+    CHECK(count == 1);
+    CHECK(evaluator.evaluations.count(key) == 0);
+  }
+}
+
+TEST_CASE("outcomes are in the store before progress hears of them") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 10;
+  int heard = 0;
+  const auto check = [&](const Progress& progress) {
+    if (!progress.last) return;
+    ++heard;
+    CHECK(store.evidence().size() == std::size_t(heard));
+    CHECK(progress.done == heard);
+    CHECK(progress.left == 10 - heard);
+    CHECK(progress.problem == square(64));
+    CHECK(progress.best_us > 0);
+    CHECK_FALSE(progress.best_config.empty());
+  };
+  tune(squares({64}), options, evaluator, store, check, kNeverStop);
+  CHECK(heard == 10);
+}
+
+TEST_CASE("a changed template, other options or another policy retire evidence: it is tried again") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 10;
+  quiet_tune(squares({64}), options, evaluator, store);
+  evaluator.producer_.template_hash = "hash-2";
+  const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(result.reused == 0);
+  CHECK(result.evaluated == 10);
+}
+
+TEST_CASE("evidence of another driver is tried again, the fastest first") {
+  ToyEvaluator evaluator;
+  evaluator.wide = 1;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 40;
+  options.finalists = 0;
+  quiet_tune(squares({64}), options, evaluator, store);
+  const Config best = store.best().at(0).evidence.config;
+  evaluator.producer_.driver_version = "590";
+  evaluator.order.clear();
+  const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(result.reused == 0);
+  CHECK(result.evaluated == 40);
+  CHECK(evaluator.order.front() == best);
+}
+
+TEST_CASE("evidence of another device is not reused, but its best is a seed") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  quiet_tune(squares({64}), options, evaluator, store);
+  ToyEvaluator other;
+  other.wide = 1;
+  other.identity_.power_mode = "30W";
+  options = options_for(other);
+  options.max_candidates = 5;
+  const TuneResult result = quiet_tune(squares({64}), options, other, store);
+  CHECK(result.reused == 0);
+  CHECK(other.order.front() == kOptimum);
+}
+
+TEST_CASE("the best of the nearest shape comes first, then the families' seeds, then the ladder from the top") {
+  ToyEvaluator evaluator;
+  evaluator.wide = 1;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 1;
+  options.finalists = 0;
+  const auto plant_best = [&](std::int64_t size, const Config& config) {
+    db::Evidence evidence;
+    evidence.problem = square(size);
+    evidence.config = config;
+    evidence.device = evaluator.device();
+    evidence.producer = evaluator.producer("toy");
+    evidence.outcome = toy::ok(5);
+    store.record(evidence);
+  };
+  plant_best(4096, ToyFamily::config(7, 2, 4));
+  plant_best(128, ToyFamily::config(6, 2, 4));
+  options.max_candidates = 6;
+  quiet_tune(squares({64}), options, evaluator, store);
+  REQUIRE(evaluator.order.size() == 6);
+  CHECK(evaluator.order[0] == ToyFamily::config(6, 2, 4));
+  CHECK(evaluator.order[1] == ToyFamily::config(7, 2, 4));
+  CHECK(evaluator.order[2] == ToyFamily::config(4, 4, 2));  // the seed 8, 8, 8 breaks a rule
+  CHECK(evaluator.order[3] == ToyFamily::config(2, 2, 1));
+  CHECK(evaluator.order[4] == ToyFamily::config(1, 1, 1));
+  CHECK(evaluator.incumbents.front() == 0);
+  CHECK(evaluator.incumbents.back() > 0);
+}
+
+TEST_CASE("the budget is honoured and shared by weight") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.budget = std::chrono::seconds(120);
+  options.finalists = 0;
+  Workload workload = squares({64, 128});
+  workload.problems[1].weight = 3;
+  const double began = evaluator.clock;
+  double longest_left = 0;
+  const TuneResult result = tune(
+      workload, options, evaluator, store,
+      [&](const Progress& p) { longest_left = std::max(longest_left, p.seconds_left); }, kNeverStop);
+  CHECK(result.ended_how == "budget");
+  CHECK(evaluator.clock - began <= 120);
+  CHECK(longest_left <= 120);
+  const auto first = store.evidence(of_problem(square(64))).size();
+  const auto second = store.evidence(of_problem(square(128))).size();
+  CHECK((first >= 26 && first <= 30));
+  CHECK((second >= 84 && second <= 90));
+  CHECK(store.runs().at(0).ended_how == "budget");
+}
+
+TEST_CASE("time that one problem leaves over flows on to the next") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  quiet_tune(squares({64}), options, evaluator, store);
+  options.budget = std::chrono::seconds(100);
+  options.finalists = 0;
+  quiet_tune(squares({64, 128}), options, evaluator, store);
+  CHECK(store.evidence(of_problem(square(128))).size() > 90);
+}
+
+TEST_CASE("a budget too small for its problems gives the first ones a candidate each and skips the rest") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.budget = std::chrono::duration<double>(3.5);
+  options.finalists = 0;
+  evaluator.wide = 1;
+  const TuneResult result = quiet_tune(squares({16, 32, 64, 128, 256, 512}), options, evaluator, store);
+  CHECK(result.ended_how == "budget");
+  CHECK(result.evaluated <= 4);
+  CHECK(store.evidence(of_problem(square(16))).size() >= 1);
+  CHECK(store.evidence(of_problem(square(512))).empty());
+}
+
+TEST_CASE("the stop flag ends the run cleanly with what was found") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const TuneOptions options = options_for(evaluator);
+  std::atomic<bool> stop{false};
+  const TuneResult result = tune(
+      squares({64, 128}), options, evaluator, store, [&](const Progress& p) { stop = p.done >= 15; }, stop);
+  CHECK(result.ended_how == "interrupted");
+  CHECK(result.evaluated == 15);
+  CHECK(evaluator.played_off.empty());
+  CHECK(store.evidence().size() == 15);
+  CHECK(store.runs().at(0).ended_how == "interrupted");
+  CHECK(store.best().size() == 1);
+
+  // What was left in flight is recorded when the same evaluator goes on, and nothing is lost or doubled.
+  TuneOptions more = options;
+  more.max_candidates = 30;
+  quiet_tune(squares({64}), more, evaluator, store);
+  for (const auto& [key, count] : evaluator.evaluations) CHECK(count == 1);
+}
+
+TEST_CASE("the best are played off, and the play-off's times are the ones that count") {
+  ToyEvaluator evaluator;
+  evaluator.play_off_factor = 0.5;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  options.finalists = 3;
+  quiet_tune(squares({64}), options, evaluator, store);
+  REQUIRE(evaluator.played_off.size() == 1);
+  CHECK(evaluator.played_off[0].size() == 3);
+  CHECK(evaluator.played_off[0][0] == kOptimum);
+  CHECK(store.best().at(0).evidence.outcome.timing->median_us == Approx(5));
+  CHECK(store.evidence().size() == legal_configs() + 3);
+}
+
+TEST_CASE("a candidate whose single time beats the played-off ones must be played off before it can win") {
+  ToyEvaluator evaluator;
+  evaluator.play_off_factor = 2;  // every single time was a lucky one
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  options.finalists = 2;
+  quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(evaluator.played_off.size() == 3);  // and it ends
+  options.finalists = 40;
+  ToyEvaluator wide;
+  wide.play_off_factor = 1.05;
+  options.clock_seconds = [&wide] { return wide.clock; };
+  db::Store other = db::Store::in_memory();
+  quiet_tune(squares({64}), options, wide, other);
+  CHECK(other.best().at(0).evidence.outcome.timing->median_us == Approx(10.5));
+}
+
+TEST_CASE("a play-off in which nothing passes is not held against the finalists") {
+  ToyEvaluator evaluator;
+  evaluator.play_off_fails = true;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(result.ended_how == "done");
+  CHECK(result.failed == 0);
+  CHECK(store.best().at(0).evidence.config == kOptimum);
+}
+
+TEST_CASE("a run that was killed before its play-off holds it when resumed") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 20;
+  const auto killer = [](const Progress& progress) {
+    if (progress.done == 20) throw std::runtime_error("killed");
+  };
+  CHECK_THROWS(tune(squares({64}), options, evaluator, store, killer, kNeverStop));
+  CHECK(evaluator.played_off.empty());
+  const TuneResult resumed = quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(resumed.evaluated == 0);
+  CHECK(evaluator.played_off.size() == 1);
+}
+
+TEST_CASE("unknown strategies and families and ill-formed problems are refused before anything is written") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "gradient";
+  CHECK_THROWS_WITH(quiet_tune(squares({64}), options, evaluator, store),
+                    "unknown strategy 'gradient': expected one of local, random, exhaustive");
+  options.strategy = "local";
+  options.families = {"nosuch"};
+  CHECK_THROWS_AS(quiet_tune(squares({64}), options, evaluator, store), std::invalid_argument);
+  options.families = {"toy"};
+  CHECK_THROWS_AS(quiet_tune(squares({0}), options, evaluator, store), std::invalid_argument);
+  CHECK(store.runs().empty());
+}

@@ -1,0 +1,131 @@
+// A family without kernels and an evaluator without a device: cost is a formula, so that the tune loop and the
+// strategies can be tested for what they do.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/family.hpp"
+#include "tuner/evaluator.hpp"
+
+namespace tilesmith::tuner::toy {
+
+inline constexpr const char* kArch = "toy_arch";
+
+/// 8 × 8 × 4 configs less those with x·y > 48. Supports only its own architecture, so that nobody else meets it.
+class ToyFamily final : public Family {
+ public:
+  std::string_view name() const override { return "toy"; }
+  std::string_view summary() const override { return "no kernels"; }
+  bool supports(const KernelTarget& target) const override { return target.limits.arch == kArch; }
+  std::vector<Parameter> parameters(const KernelTarget&) const override {
+    return {{"x", {1, 2, 3, 4, 5, 6, 7, 8}, "x"}, {"y", {1, 2, 3, 4, 5, 6, 7, 8}, "y"}, {"z", {1, 2, 4, 8}, "z"}};
+  }
+  std::vector<Rule> rules(const KernelTarget&) const override {
+    return {{"area", "too large", [](const Config& c) { return c.at("x") * c.at("y") <= 48; }}};
+  }
+  std::optional<std::string> refusal(const Config& config, const Problem& problem) const override {
+    if (problem.m % 2 != 0 && config.at("z") == 8) return "z = 8 wants even M";
+    return std::nullopt;
+  }
+  LaunchSequence launches(const Config&, const Problem&) const override { return {}; }
+  std::string source(const Config&, const KernelTarget&) const override { return ""; }
+  std::vector<NamedConfig> ladder(const KernelTarget&) const override {
+    return {{"slow rung", config(1, 1, 1)}, {"fast rung", config(2, 2, 1)}};
+  }
+  std::vector<Config> seeds(const KernelTarget&) const override { return {config(4, 4, 2), config(8, 8, 8)}; }
+
+  static Config config(int x, int y, int z) { return Config("toy", {{"x", x}, {"y", y}, {"z", z}}); }
+};
+
+inline void register_toy_family() {
+  if (find_family("toy") == nullptr) register_family(std::make_unique<ToyFamily>());
+}
+
+inline db::Outcome ok(double median_us) {
+  db::Timing timing;
+  timing.median_us = median_us;
+  timing.spread = 0.01;
+  timing.samples = 7;
+  return {db::Status::ok, "", timing};
+}
+
+class ToyEvaluator final : public Evaluator {
+ public:
+  ToyEvaluator() {
+    register_toy_family();
+    identity_.name = "Toy";
+    identity_.sm = 87;
+    identity_.sm_count = 1;
+    producer_ = {"hash-1", "-O", "13.0", "580", "toy-1"};
+    limits_.arch = kArch;
+  }
+  const db::DeviceIdentity& device() const override { return identity_; }
+  db::Producer producer(const std::string&) const override { return producer_; }
+  const DeviceLimits& limits() const override { return limits_; }
+
+  void submit(const Candidate& candidate, double incumbent_us) override {
+    queue_.push_back(candidate);
+    incumbents.push_back(incumbent_us);
+    most_in_flight = std::max(most_in_flight, queue_.size());
+  }
+  std::size_t in_flight() const override { return queue_.size(); }
+  std::size_t width() const override { return wide; }
+  Evaluated next() override {  // the last submitted first: order of outcomes is nobody's to rely on
+    Candidate candidate = queue_.back();
+    queue_.pop_back();
+    clock += seconds_each;
+    ++evaluations[text(candidate.problem) + candidate.config.text()];
+    order.push_back(candidate.config);
+    db::Outcome outcome = outcome_of(candidate.config);
+    return {std::move(candidate), std::move(outcome)};
+  }
+  std::vector<db::Outcome> play_off(const Problem&, std::span<const Config> finalists) override {
+    clock += seconds_each * double(finalists.size());
+    played_off.emplace_back(finalists.begin(), finalists.end());
+    std::vector<db::Outcome> outcomes;
+    if (play_off_fails) return {finalists.size(), {db::Status::timed_out, "play-off took too long", std::nullopt}};
+    for (const Config& config : finalists)
+      outcomes.push_back(ok(outcome_of(config).timing->median_us * play_off_factor));
+    return outcomes;
+  }
+  bool knows(const Problem&, const Config& config) const override { return unknown.count(config.text()) == 0; }
+
+  /// Smallest, 10 µs, at x = 5, y = 3, z = 2.
+  db::Outcome outcome_of(const Config& config) const {
+    const auto planted = plants.find(config.text());
+    if (planted != plants.end()) return planted->second;
+    const double x = config.at("x") - 5, y = config.at("y") - 3, z = std::log2(config.at("z")) - 1;
+    return ok(10 + x * x + y * y + 3 * z * z + 0.5 * x * y);
+  }
+  std::size_t total() const {
+    std::size_t sum = 0;
+    for (const auto& [key, count] : evaluations) sum += std::size_t(count);
+    return sum;
+  }
+
+  db::DeviceIdentity identity_;
+  db::Producer producer_;
+  DeviceLimits limits_;
+  std::size_t wide = 4;
+  double seconds_each = 1, clock = 1000;
+  double play_off_factor = 1;
+  bool play_off_fails = false;
+  std::map<std::string, db::Outcome> plants;  // by config text
+  std::set<std::string> unknown;              // config texts
+  std::map<std::string, int> evaluations;     // by problem and config text
+  std::vector<Config> order;
+  std::vector<std::vector<Config>> played_off;
+  std::vector<double> incumbents;
+  std::size_t most_in_flight = 0;
+
+ private:
+  std::vector<Candidate> queue_;
+};
+
+}  // namespace tilesmith::tuner::toy

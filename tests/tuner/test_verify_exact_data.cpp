@@ -1,0 +1,186 @@
+#include <cmath>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tuner/verify/exact_data.hpp"
+#include "tuner/verify/host_reference.hpp"
+#include "tuner/verify/number_formats.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+constexpr std::int64_t kDepths[] = {1, 2, 17, 200, 511, 512, 513, 1000, 4096, 16384, 65536};
+
+double as_multiplied(Scalar element, double value) {
+  std::byte stored[8];
+  encode(element, value, stored);
+  return decode_operand(element, stored);
+}
+
+/// Whether the format holds the value without rounding.
+bool representable(Scalar element, double value) {
+  std::byte stored[8];
+  encode(element, value, stored);
+  return decode(element, stored) == value;
+}
+
+const TypePair& pair(const char* name) { return *find_type_pair(name); }
+
+}  // namespace
+
+TEST_CASE("in exact data no partial sum, in any order, leaves what accumulator and output hold exactly") {
+  for (const TypePair& type : type_pairs()) {
+    if (is_integer(type.operand)) continue;  // wraps
+    const ExactLimits limits = exact_limits(type);
+    for (std::int64_t k : kDepths) {
+      const StageRules rules = stage_rules(type, Stage::exact, 64, 32, k, 9);
+      for (std::int64_t row : {0, 1, 63}) {
+        double magnitude = 0;
+        for (std::int64_t i = 0; i < k; ++i) {
+          const double a = rule_value(rules.a, row, i, k), b = rule_value(rules.b, row % 32, i, k);
+          REQUIRE(as_multiplied(type.operand, a) == a);
+          REQUIRE(as_multiplied(type.operand, b) == b);
+          magnitude += std::abs(a * b);
+        }
+        INFO(type.name << " K " << k << " row " << row);
+        CHECK(magnitude > 0);
+        CHECK(magnitude <= limits.sum_limit);
+      }
+    }
+    for (const Scales& scales : exact_scales(type)) {
+      // The extremes of sum and c, and their neighbours one step of the grid away.
+      for (double sum : {limits.sum_limit, limits.sum_limit - 1, -limits.sum_limit, 1.0, 3.0}) {
+        for (double c : {double(limits.c_range), -double(limits.c_range), 1.0, -3.0}) {
+          INFO(type.name << " α=" << scales.alpha << " β=" << scales.beta << " sum " << sum << " c " << c);
+          CHECK(representable(type.accumulator, sum));
+          CHECK(representable(type.output, scaled(type, scales, sum, c)));
+          CHECK(representable(type.scale, scales.alpha * sum));
+          CHECK(representable(type.scale, scales.beta * c));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the integers that tf32 must round stay exact after rounding, and truncation changes half of them") {
+  const TypePair& type = pair("tf32f32");
+  for (std::int64_t k : {1, 64, 521, 1024}) {
+    REQUIRE(stage_applies(type, Stage::wide_a, k));
+    const StageRules rules = stage_rules(type, Stage::wide_a, 8, 8, k, 4);
+    double sum = 0;
+    int truncated_differently = 0;
+    for (std::int64_t i = 0; i < k; ++i) {
+      const double a = rule_value(rules.a, 3, i, k), b = rule_value(rules.b, 3, i, k);
+      const double rounded = as_multiplied(Scalar::tf32, a);
+      CHECK(rounded != a);
+      CHECK(std::abs(rounded - a) == 1);  // never a tie
+      CHECK(std::fmod(rounded, 4) == 0);
+      truncated_differently += std::trunc(a / 4) * 4 != rounded;
+      sum += std::abs(rounded * b);
+    }
+    if (k >= 64) CHECK(truncated_differently > k / 4);
+    CHECK(sum <= 8388608);  // multiples of 4, so 2^21 steps
+  }
+  CHECK_FALSE(stage_applies(type, Stage::wide_a, 4096));
+  CHECK_FALSE(stage_applies(pair("f16f32"), Stage::wide_a, 16));
+  CHECK_FALSE(stage_applies(pair("s8s32"), Stage::real, 16));
+}
+
+TEST_CASE("dense exact operands hold no zero, so that a product left out always shows") {
+  for (const char* name : {"f16f32", "f16f16", "bf16f32", "tf32f32", "f64f64"}) {
+    const StageRules rules = stage_rules(pair(name), Stage::exact, 50, 40, 300, 2);
+    for (std::int64_t i = 0; i < 50; ++i) {
+      for (std::int64_t k = 0; k < 300; ++k) {
+        REQUIRE(rule_value(rules.a, i, k, 300) != 0);
+        REQUIRE(rule_value(rules.b, i, k, 300) != 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("sparse exact operands have one nonzero in every group, and over the rows reach every k") {
+  const TypePair& type = pair("f16f16");
+  const std::int64_t k = 4099;
+  const StageRules rules = stage_rules(type, Stage::exact, 512, 16, k, 3);
+  REQUIRE(rules.a.group > 1);
+  CHECK(rules.b.group == 1);
+  std::set<std::int64_t> reached;
+  for (std::int64_t row = 0; row < 512; ++row) {
+    std::map<std::int64_t, int> in_group;
+    for (std::int64_t i = 0; i < k; ++i) {
+      if (rule_value(rules.a, row, i, k) == 0) continue;
+      ++in_group[i / rules.a.group];
+      reached.insert(i);
+    }
+    CHECK(std::int64_t(in_group.size()) == (k + rules.a.group - 1) / rules.a.group);
+    for (const auto& [group, count] : in_group) CHECK(count == 1);
+  }
+  CHECK(std::int64_t(reached.size()) == k);
+  CHECK(rule_value(rules.a, 0, k - 1, k) != 0);
+  CHECK(rule_value(rules.a, 0, 0, k) != 0);
+  // Where C is wide rather than tall, B is the sparse one.
+  CHECK(stage_rules(type, Stage::exact, 1, 512, k, 3).a.group == 1);
+  CHECK(stage_rules(type, Stage::exact, 1, 512, k, 3).b.group > 1);
+}
+
+TEST_CASE("8-bit operands use their whole range") {
+  for (const auto& [name, least, most] : {std::tuple{"s8s32", -128.0, 127.0}, std::tuple{"u8s32", 0.0, 255.0}}) {
+    const StageRules rules = stage_rules(pair(name), Stage::exact, 64, 64, 64, 1);
+    std::set<double> seen;
+    for (std::int64_t i = 0; i < 64; ++i) {
+      for (std::int64_t k = 0; k < 64; ++k) seen.insert(rule_value(rules.a, i, k, 64));
+    }
+    CHECK(*seen.begin() == least);
+    CHECK(*seen.rbegin() == most);
+    CHECK(seen.size() > 250);
+  }
+}
+
+TEST_CASE("the scales hold 0, 1 and other values of both α and β, in every combination") {
+  for (const TypePair& type : type_pairs()) {
+    std::set<std::pair<int, int>> classes;
+    const auto class_of = [](double value) { return value == 0 ? 0 : value == 1 ? 1 : 2; };
+    for (const Scales& scales : exact_scales(type)) classes.insert({class_of(scales.alpha), class_of(scales.beta)});
+    CHECK(classes.size() == 9);
+    CHECK(exact_scales(type)[0].alpha == 1);
+    CHECK(exact_scales(type)[0].beta == 0);
+  }
+}
+
+TEST_CASE("the host's reference agrees with sums written out by hand") {
+  const OpMatrix a{2, 3, {1, 2, 3, 4, 5, 6}}, b{3, 2, {7, 8, 9, 10, 11, 12}};
+  CHECK(multiply(a, b) == std::vector<double>{58, 64, 139, 154});
+  const TypePair& f32 = pair("f16f32");
+  CHECK(scaled(f32, {2, -1}, 58, 10) == 106);
+  CHECK(scaled(f32, {1, 0}, 58, std::nan("")) == 58);  // β = 0 does not look at c
+  CHECK(scaled(f32, {0, 3}, std::nan(""), 2) == 6);    // α = 0 does not look at the sum
+  const TypePair& s32 = pair("s8s32");
+  CHECK(scaled(s32, {1, 0}, 4294967296.0 + 5, 0) == 5);
+  CHECK(scaled(s32, {2, 1}, 1073741824.0, 0) == -2147483648.0);
+  CHECK(scaled(s32, {-5, 7}, 3, -4) == -43);
+  CHECK(wrapped_s32(3000000000.0) == -1294967296);
+}
+
+TEST_CASE("the definition of an element follows transposes and leading dimensions") {
+  // op(A) = [[1, 2, 3], [4, 5, 6]], op(B) = [[7, 8], [9, 10], [11, 12]]
+  const std::vector<std::vector<float>> as = {{1, 2, 3, -1, 4, 5, 6, -1}, {1, 4, -1, 2, 5, -1, 3, 6, -1}};
+  const std::vector<std::vector<float>> bs = {{7, 8, -1, 9, 10, -1, 11, 12, -1}, {7, 9, 11, -1, 8, 10, 12, -1}};
+  const double want[2][2] = {{58, 64}, {139, 154}};
+  for (Transposes trans : kAllTransposes) {
+    Problem problem = packed_problem(pair("tf32f32"), trans, 2, 2, 3);
+    problem.lda += 1;
+    problem.ldb += 1;
+    const auto* a = reinterpret_cast<const std::byte*>(as[trans.a].data());
+    const auto* b = reinterpret_cast<const std::byte*>(bs[trans.b].data());
+    for (int i = 0; i < 2; ++i) {
+      for (int j = 0; j < 2; ++j) {
+        INFO(name(trans) << " " << i << " " << j);
+        CHECK(dot(problem, a, b, i, j) == want[i][j]);
+      }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+#include <cstring>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tuner/verify/exact_data.hpp"
+#include "tuner/verify/freivalds.hpp"
+#include "tuner/verify/host_reference.hpp"
+#include "tuner/verify/number_formats.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+/// A small problem as stored, and its sums by definition.
+struct Case {
+  Problem problem;
+  std::vector<std::byte> a, b;
+  std::vector<double> sums;
+
+  Case(const char* type, Transposes trans, Stage stage)
+      : problem(packed_problem(*find_type_pair(type), trans, 23, 19, 37)) {
+    problem.lda += 3;
+    problem.ldb += 1;
+    const StageRules rules = stage_rules(problem.type, stage, 23, 19, 37, 8);
+    a = stored(rules.a, problem.a_rows(), problem.a_cols(), problem.lda, trans.a);
+    b = stored(rules.b, problem.b_rows(), problem.b_cols(), problem.ldb, !trans.b);
+    for (int i = 0; i < 23; ++i) {
+      for (int j = 0; j < 19; ++j) sums.push_back(dot(problem, a.data(), b.data(), i, j));
+    }
+  }
+
+  std::vector<std::byte> stored(const ValueRule& rule, std::int64_t rows, std::int64_t cols, std::int64_t stride,
+                                bool k_is_row) const {
+    const std::size_t bytes = size_bytes(problem.type.operand);
+    std::vector<std::byte> result(std::size_t(rows * stride) * bytes, std::byte{0xff});
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = 0; c < cols; ++c) {
+        encode(problem.type.operand, k_is_row ? rule_value(rule, c, r, 37) : rule_value(rule, r, c, 37),
+               result.data() + std::size_t(r * stride + c) * bytes);
+      }
+    }
+    return result;
+  }
+
+  /// The check over rows of C, operands fed in stripes of five rows.
+  template <typename Word>
+  std::optional<std::string> fault(const std::vector<double>& given, bool modulo_2_32,
+                                   std::vector<std::int64_t> rows) const {
+    Freivalds<Word> check(problem, rows, 77);
+    const auto feed = [&](const std::vector<std::byte>& matrix, std::int64_t count, std::int64_t cols,
+                          std::int64_t stride, auto add) {
+      const std::size_t row_bytes = std::size_t(stride) * size_bytes(problem.type.operand);
+      for (std::int64_t first = 0; first < count; first += 5) {
+        add(RowStripe{problem.type.operand, first, std::min<std::int64_t>(5, count - first), cols, stride,
+                      matrix.data() + std::size_t(first) * row_bytes});
+      }
+    };
+    feed(b, problem.b_rows(), problem.b_cols(), problem.ldb, [&](const RowStripe& stripe) { check.add_b(stripe); });
+    feed(a, problem.a_rows(), problem.a_cols(), problem.lda, [&](const RowStripe& stripe) { check.add_a(stripe); });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::vector<Word> row;
+      for (int j = 0; j < 19; ++j) {
+        const double value = given[std::size_t(rows[i] * 19 + j)];
+        if constexpr (std::is_same_v<Word, double>)
+          row.push_back(value);
+        else
+          row.push_back(std::uint64_t(std::int64_t(value)));
+      }
+      check.add_sums(std::int64_t(i), row.data());
+    }
+    return check.fault(modulo_2_32);
+  }
+
+  std::vector<std::int64_t> all_rows() const {
+    std::vector<std::int64_t> rows;
+    for (std::int64_t i = 0; i < 23; ++i) rows.push_back(i);
+    return rows;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Freivalds' check passes right sums of every type pair and transposes") {
+  for (const TypePair& type : type_pairs()) {
+    for (Transposes trans : kAllTransposes) {
+      INFO(type.name << " " << name(trans));
+      const Case exact(type.name.data(), trans, Stage::exact);
+      CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.operand), exact.all_rows()));
+      CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.operand), {0, 7, 22}));
+      if (is_integer(type.operand)) continue;
+      const Case real(type.name.data(), trans, Stage::real);
+      CHECK_FALSE(real.fault<double>(real.sums, false, real.all_rows()));
+    }
+  }
+}
+
+TEST_CASE("Freivalds' check sees every single wrong element") {
+  const Case exact("bf16f32", {true, false}, Stage::exact);
+  const Case bytes("u8s32", {false, true}, Stage::exact);
+  const Case real("f64f64", {true, true}, Stage::real);
+  for (std::size_t at = 0; at < exact.sums.size(); ++at) {
+    std::vector<double> wrong = exact.sums;
+    wrong[at] += 1;
+    REQUIRE(exact.fault<std::uint64_t>(wrong, false, exact.all_rows()));
+    wrong = bytes.sums;
+    wrong[at] -= 2147483648.0;
+    REQUIRE(bytes.fault<std::uint64_t>(wrong, true, bytes.all_rows()));
+    wrong = real.sums;
+    wrong[at] += 1e-5;
+    REQUIRE(real.fault<double>(wrong, false, real.all_rows()));
+    wrong[at] = std::nan("");
+    REQUIRE(real.fault<double>(wrong, false, real.all_rows()));
+  }
+}
+
+TEST_CASE("Freivalds' check takes sums modulo 2^32 where the output wraps") {
+  const Case bytes("s8s32", {}, Stage::exact);
+  std::vector<double> wrapped = bytes.sums;
+  wrapped[40] += 4294967296.0;
+  CHECK_FALSE(bytes.fault<std::uint64_t>(wrapped, true, bytes.all_rows()));
+  CHECK(bytes.fault<std::uint64_t>(wrapped, false, bytes.all_rows()));
+}

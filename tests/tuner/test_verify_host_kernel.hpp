@@ -1,0 +1,144 @@
+// A GEMM kernel played on the host, over the battery's own memory image: right, or with one of the usual bugs.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/verify/battery_image.hpp"
+#include "tuner/verify/host_reference.hpp"
+#include "tuner/verify/number_formats.hpp"
+
+namespace tilesmith::tuner {
+
+enum class HostBug {
+  none,
+  drops_last_k,
+  drops_k_tail,  ///< what K leaves beyond a multiple of 16
+  ignores_alpha,
+  ignores_beta,
+  reads_c_at_beta_0,  ///< by multiplying it with 0
+  ignores_trans,      ///< of A
+  swaps_leading_dims,
+  reads_past_k,  ///< one element beyond a row or column of K
+  skips_last_row,
+  writes_past_row,
+  writes_before_c,
+  leaves_nan,
+  truncates_tf32,
+  second_run_differs,
+  reads_at_alpha_0,
+};
+
+/// Adds one product as the accumulator would, rounding at every step.
+inline double accumulated(Scalar accumulator, double sum, double product) {
+  switch (accumulator) {
+    case Scalar::f16:
+      return from_f16(to_f16(float(sum + product)));
+    case Scalar::f32:
+      return float(sum + product);
+    default:
+      return sum + product;  // f64; s32 wraps at the end
+  }
+}
+
+class HostKernel {
+ public:
+  HostKernel(const BatteryImage& image, HostBug bug) : image_(image), bug_(bug) {}
+
+  /// Runs one case on an image of C.
+  void run(std::size_t index, std::vector<std::byte>& c, bool second) const {
+    const BatteryCase& of = image_.cases[index];
+    const Problem& p = of.problem;
+    std::byte* c_at = c.data() + image_.c_bytes_at(index);
+    const std::int64_t rows = bug_ == HostBug::skips_last_row ? p.m - 1 : p.m;
+    const bool reads_operands = of.scales.alpha != 0 || bug_ == HostBug::reads_at_alpha_0;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        const double sum = reads_operands ? sum_of(index, i, j) : 0;
+        write(of, c_at, i, j, sum);
+      }
+    }
+    if (bug_ == HostBug::leaves_nan) encode(image_.type.output, std::numeric_limits<double>::quiet_NaN(), c_at);
+    if (bug_ == HostBug::writes_past_row)
+      encode(image_.type.output, 0, c_at + std::size_t((p.m - 1) * p.ldc + p.n) * c_bytes());
+    if (bug_ == HostBug::writes_before_c) encode(image_.type.output, 0, c_at - c_bytes());
+    if (bug_ == HostBug::second_run_differs && second && of.stage == Stage::real) {
+      store_bits(image_.type.output, load_bits(image_.type.output, c_at) ^ 1, c_at);
+    }
+  }
+
+ private:
+  std::size_t c_bytes() const { return size_bytes(image_.type.output); }
+
+  double operand(const std::byte* at) const {
+    if (bug_ == HostBug::truncates_tf32) {
+      std::byte stored[4];
+      store_bits(Scalar::f32, load_bits(Scalar::f32, at) & 0xffffe000u, stored);
+      return decode(Scalar::f32, stored);
+    }
+    return decode_operand(image_.type.operand, at);
+  }
+
+  double sum_of(std::size_t index, std::int64_t i, std::int64_t j) const {
+    const Problem& p = image_.cases[index].problem;
+    const std::size_t bytes = size_bytes(p.type.operand);
+    const std::byte* a = image_.operands.data() + image_.a_bytes_at[index];
+    const std::byte* b = image_.operands.data() + image_.b_bytes_at[index];
+    const bool trans_a = bug_ == HostBug::ignores_trans ? !p.trans.a : p.trans.a;
+    const bool swapped = bug_ == HostBug::swaps_leading_dims;
+    const std::int64_t lda = swapped ? p.ldb : p.lda, ldb = swapped ? p.lda : p.ldb;
+    std::int64_t depth = p.k;
+    if (bug_ == HostBug::drops_last_k) depth -= 1;
+    if (bug_ == HostBug::drops_k_tail) depth -= depth % 16;
+    if (bug_ == HostBug::reads_past_k) depth += 1;
+    double sum = 0;
+    for (std::int64_t k = 0; k < depth; ++k) {
+      const std::int64_t in_a = trans_a ? k * lda + i : i * lda + k;
+      const std::int64_t in_b = p.trans.b ? j * ldb + k : k * ldb + j;
+      sum = accumulated(p.type.accumulator, sum,
+                        operand(a + std::size_t(in_a) * bytes) * operand(b + std::size_t(in_b) * bytes));
+    }
+    return sum;
+  }
+
+  void write(const BatteryCase& of, std::byte* c_at, std::int64_t i, std::int64_t j, double sum) const {
+    std::byte* at = c_at + std::size_t(i * of.problem.ldc + j) * c_bytes();
+    Scales scales = of.scales;
+    if (bug_ == HostBug::ignores_alpha) scales.alpha = 1;
+    if (bug_ == HostBug::ignores_beta) scales.beta = 0;
+    const double c = decode(image_.type.output, at);
+    double result = scaled(image_.type, scales, sum, c);
+    if (bug_ == HostBug::reads_c_at_beta_0) result += scales.beta * c;
+    if (bug_ == HostBug::reads_c_at_beta_0 && scales.beta != 0) result -= scales.beta * c;
+    if (bug_ == HostBug::reads_at_alpha_0 && scales.alpha == 0) result += scales.alpha * sum;
+    encode(image_.type.output, result, at);
+  }
+
+  const BatteryImage& image_;
+  HostBug bug_;
+};
+
+/// Plays the battery case by case and says what it finds first.
+/// (The largest shape is left out: it is as slow as all others together.)
+inline std::optional<std::string> host_battery(const BatteryImage& image, HostBug bug, bool deterministic = true) {
+  std::vector<std::byte> run_1 = image.c_image, run_2 = image.c_image;
+  const HostKernel kernel(image, bug);
+  for (std::size_t i = 0; i < image.cases.size(); ++i) {
+    const Problem& p = image.cases[i].problem;
+    if (p.m * p.n * p.k > 5000000) continue;
+    kernel.run(i, run_1, false);
+    kernel.run(i, run_2, true);
+    const auto fault = compare_case(image, i, run_1, run_2, deterministic);
+    if (!fault) continue;
+    const std::size_t bytes = size_bytes(image.type.output);
+    const std::size_t at = std::size_t(image.rows[i].zone_slot + fault->slot) * bytes;
+    return describe_fault(image, i, *fault, load_bits(image.type.output, run_1.data() + at),
+                          load_bits(image.type.output, run_2.data() + at));
+  }
+  return std::nullopt;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,152 @@
+#include "tuner/bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/compiler.hpp"
+#include "runtime/plan.hpp"
+#include "tuner/measure/cublaslt_peer.hpp"
+#include "tuner/measure/operand_sets.hpp"
+#include "tuner/measure/stopwatch.hpp"
+#include "tuner/verify/verifier.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+// Of the peer's algorithms, so many of the fastest go on to the interleaved run.
+constexpr std::size_t kPeerFinalists = 4;
+
+/// A verified plan with the workspace it runs in.
+struct Runnable {
+  std::unique_ptr<runtime::Plan> plan;
+  runtime::DeviceBuffer workspace;
+};
+
+}  // namespace
+
+struct BenchSession::Impl {
+  runtime::Context context;
+  const db::Store* store;
+  Verifier verifier;
+  Stopwatch stopwatch;
+  std::unique_ptr<CublasLtPeer> peer;
+
+  Impl(int device, const db::Store* used_store, const std::string& peer_name)
+      : context(device), store(used_store), verifier(context), stopwatch(context) {
+    if (peer_name == "cublaslt") peer = std::make_unique<CublasLtPeer>(context);
+  }
+
+  KernelTarget target(const Problem& problem) const { return {problem.type, problem.trans, context.info().limits}; }
+
+  db::Producer producer(const std::string& family, const KernelTarget& kernel_target) const {
+    return {template_hash(family), runtime::compiler_options_text(kernel_target), runtime::nvrtc_version(),
+            context.info().driver_version, kMeasuringPolicy};
+  }
+
+  db::KernelBuild build(const Config& config, const KernelTarget& kernel_target) const {
+    if (store != nullptr) {
+      if (auto stored = store->find_build(runtime::kernel_key(config, kernel_target))) return std::move(*stored);
+    }
+    return runtime::compile(config, kernel_target);
+  }
+
+  /// Compiles, loads and verifies. `runnable` is set only when the outcome is ok.
+  db::Outcome prepare(const Config& config, const Problem& problem, Runnable& runnable) {
+    const KernelTarget kernel_target = target(problem);
+    const Family* family = find_family(config.family());
+    if (family == nullptr) return {db::Status::illegal, fmt::format("no family '{}'", config.family()), {}};
+    if (auto reason = illegal_because(*family, config, kernel_target)) return {db::Status::illegal, *reason, {}};
+    if (auto reason = family->refusal(config, problem)) return {db::Status::illegal, *reason, {}};
+    const db::KernelBuild built = build(config, kernel_target);
+    if (built.cubin.empty()) return {built.status, built.message, {}};
+    const auto module = std::make_shared<const runtime::Module>(built.cubin);
+    auto plan = std::make_unique<runtime::Plan>(module, config, problem);
+    if (auto outcome = verifier.battery(module, config, kernel_target); outcome.status != db::Status::ok) return outcome;
+    if (auto outcome = verifier.on_problem(*plan); outcome.status != db::Status::ok) return outcome;
+    if (plan->workspace_bytes() > 0) runnable.workspace = runtime::DeviceBuffer(plan->workspace_bytes());
+    runnable.plan = std::move(plan);
+    return {db::Status::ok, "", {}};
+  }
+
+  /// The peer's first choice and its fastest others, by a first timing of each.
+  std::vector<Contender> peer_finalists(const OperandSets& operands, BenchReport& report) {
+    if (!peer) return {};
+    std::vector<Contender> offered = peer->contenders(operands);
+    report.peer_algorithms = int(offered.size());
+    std::vector<std::pair<double, std::size_t>> order;
+    double fastest_us = 0;
+    for (std::size_t i = 0; i < offered.size(); ++i) {
+      const double us = stopwatch.time(offered[i], operands.count(), fastest_us).median_us;
+      if (fastest_us == 0 || us < fastest_us) fastest_us = us;
+      order.emplace_back(us, i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<Contender> finalists;
+    if (!offered.empty()) finalists.push_back(offered.front());
+    for (const auto& [us, i] : order) {
+      if (i != 0 && finalists.size() < kPeerFinalists + 1) finalists.push_back(offered[i]);
+    }
+    return finalists;
+  }
+};
+
+BenchSession::BenchSession(int device, const db::Store* store, const std::string& peer)
+    : impl_(std::make_unique<Impl>(device, store, peer)) {}
+BenchSession::~BenchSession() = default;
+
+const runtime::DeviceInfo& BenchSession::device() const { return impl_->context.info(); }
+std::string BenchSession::peer_version() const { return impl_->peer ? impl_->peer->version() : ""; }
+
+runtime::Choice BenchSession::choice(const Problem& problem) const {
+  const KernelTarget target = impl_->target(problem);
+  std::vector<db::Evidence> entries;
+  if (impl_->store != nullptr) {
+    db::EvidenceFilter filter;
+    filter.type = std::string(problem.type.name);
+    filter.trans = problem.trans;
+    filter.device_exactly = impl_->context.info().identity;
+    for (db::Best& best : impl_->store->best(filter)) entries.push_back(std::move(best.evidence));
+  }
+  return runtime::choose(entries, problem, target,
+                         [&](const std::string& family) { return impl_->producer(family, target); });
+}
+
+BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchContender>& ours) {
+  BenchReport report;
+  report.problem = problem;
+  const OperandSets operands(impl_->context, problem);
+
+  std::vector<Runnable> runnables(ours.size());
+  std::vector<Contender> contenders;
+  std::vector<std::size_t> place(ours.size());  // of each runnable among the contenders
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    report.ours.push_back({ours[i], impl_->prepare(ours[i].config, problem, runnables[i])});
+    if (!runnables[i].plan) continue;
+    place[i] = contenders.size();
+    contenders.push_back(Stopwatch::contender(*runnables[i].plan, operands, runnables[i].workspace.data()));
+  }
+  const std::size_t first_peer = contenders.size();
+  for (Contender& finalist : impl_->peer_finalists(operands, report)) contenders.push_back(std::move(finalist));
+  if (contenders.empty()) return report;
+
+  const std::vector<db::Timing> timings = impl_->stopwatch.play_off(contenders, operands.count());
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    if (runnables[i].plan) report.ours[i].outcome.timing = timings[place[i]];
+  }
+  for (std::size_t i = first_peer; i < timings.size(); ++i) {
+    if (i == first_peer) report.peer_first = timings[i];
+    if (!report.peer_best || timings[i].median_us < report.peer_best->median_us) report.peer_best = timings[i];
+  }
+  return report;
+}
+
+std::vector<BenchContender> ladder_contenders(const KernelTarget& target) {
+  std::vector<BenchContender> rungs;
+  for (const auto& family : families()) {
+    for (const NamedConfig& rung : family->ladder(target)) rungs.push_back({rung.name, rung.config});
+  }
+  return rungs;
+}
+
+}  // namespace tilesmith::tuner

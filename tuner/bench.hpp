@@ -1,0 +1,58 @@
+// Times chosen configs of a problem, and a peer's algorithms, interleaved in one run by the tuner's rules. Nothing is timed
+// before it is verified.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "runtime/choose.hpp"
+#include "runtime/device.hpp"
+
+namespace tilesmith::tuner {
+
+struct BenchContender {
+  std::string label;   ///< "tuned (exact)", a rung of the ladder, "config"
+  Config config;
+};
+
+struct BenchResult {
+  BenchContender contender;
+  db::Outcome outcome;   ///< timing of the interleaved run, present when ok
+};
+
+struct BenchReport {
+  Problem problem;
+  std::vector<BenchResult> ours;          ///< in the order given
+  int peer_algorithms = 0;                ///< how many the peer offered; 0: it refuses the problem, or was not asked
+  std::optional<db::Timing> peer_first;   ///< the peer's own first choice
+  std::optional<db::Timing> peer_best;    ///< the fastest of all that it offered
+};
+
+class BenchSession {
+ public:
+  /// `store`: stored cubins are used, others are compiled; may be null. `peer`: "" or "cublaslt".
+  /// Throws runtime::DeviceError without a device, std::runtime_error if the peer is not there.
+  BenchSession(int device, const db::Store* store, const std::string& peer);
+  ~BenchSession();
+
+  const runtime::DeviceInfo& device() const;
+  std::string peer_version() const;   ///< empty without a peer
+
+  /// What the runtime library would run for this problem.
+  runtime::Choice choice(const Problem& problem) const;
+
+  BenchReport run(const Problem& problem, const std::vector<BenchContender>& ours);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The rungs of the known ladder of every family that has one for this target, slowest first.
+std::vector<BenchContender> ladder_contenders(const KernelTarget& target);
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,218 @@
+// tilesmith bench: times what would run, beside the known ladder and a peer.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <set>
+
+#include "tuner/bench.hpp"
+#include "tuner/commands/command.hpp"
+#include "tuner/commands/figures.hpp"
+#include "tuner/commands/logging.hpp"
+#include "tuner/commands/options.hpp"
+#include "tuner/commands/signals.hpp"
+#include "tuner/commands/table.hpp"
+#include "tuner/commands/target.hpp"
+#include "tuner/peaks.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr const char* kCsvHeader = "type,trans,M,N,K,label,family,config,us,spread,peer_us,peer_first_us,peer_algorithms,ratio";
+
+struct BenchCommandOptions {
+  ProblemOptions problems;
+  std::string db, peer, out;
+  std::vector<std::string> configs;
+  bool ladder = false;
+  int device = 0;
+  LogOptions log;
+};
+
+std::vector<BenchContender> parse_configs(const std::vector<std::string>& texts) {
+  std::vector<BenchContender> contenders;
+  for (const std::string& text : texts) {
+    const auto config = Config::parse(text);
+    if (!config) throw UsageError(fmt::format("--config '{}': expected FAMILY{{parameter=value,...}}", text));
+    contenders.push_back({"config", *config});
+  }
+  return contenders;
+}
+
+/// The CSV file of --out: rows are appended as they come, and problems that it already holds are not run again.
+class CsvFile {
+ public:
+  explicit CsvFile(const std::string& path) : path_(path) {
+    if (path_.empty()) return;
+    std::ifstream existing(path_);
+    std::string line;
+    if (std::getline(existing, line)) {
+      if (line != kCsvHeader) {
+        throw UsageError(fmt::format("--out '{}': expected a new file, or one that bench wrote (first line '{}')", path_,
+                                     kCsvHeader));
+      }
+      while (std::getline(existing, line)) done_.insert(problem_columns(line));
+    } else {
+      require_writable(path_, "--out");
+    }
+    const bool fresh = done_.empty() && line != kCsvHeader;
+    file_.open(path_, std::ios::app);
+    if (!file_) throw UsageError(fmt::format("--out '{}': cannot be opened for writing", path_));
+    if (fresh) file_ << kCsvHeader << '\n' << std::flush;
+  }
+
+  bool has(const Problem& problem) const { return done_.count(key(problem)) != 0; }
+
+  void add(const BenchReport& report) {
+    if (path_.empty()) return;
+    const double peer_us = report.peer_best ? report.peer_best->median_us : 0;
+    const double first_us = report.peer_first ? report.peer_first->median_us : 0;
+    const auto number = [](double value) { return value > 0 ? fmt::format("{:.3f}", value) : std::string(); };
+    for (const BenchResult& result : report.ours) {
+      const double us = result.outcome.timing ? result.outcome.timing->median_us : 0;
+      file_ << fmt::format("{},\"{}\",{},\"{}\",{},{},{},{},{},{}\n", key(report.problem), result.contender.label,
+                           result.contender.config.family(), result.contender.config.text(), number(us),
+                           us > 0 ? fmt::format("{:.4f}", result.outcome.timing->spread) : "", number(peer_us),
+                           number(first_us), report.peer_algorithms, us > 0 ? number(peer_us / us) : "");
+    }
+    file_ << std::flush;
+  }
+
+ private:
+  static std::string key(const Problem& p) {
+    return fmt::format("{},{},{},{},{}", p.type.name, name(p.trans), p.m, p.n, p.k);
+  }
+  static std::string problem_columns(const std::string& line) {
+    std::size_t end = 0;
+    for (int i = 0; i < 5 && end != std::string::npos; ++i) end = line.find(',', end + (i > 0 ? 1 : 0));
+    return line.substr(0, end);
+  }
+
+  std::string path_;
+  std::set<std::string> done_;
+  std::ofstream file_;
+};
+
+std::string ratio_text(const BenchReport& report, double us) {
+  if (!report.peer_best || us <= 0) return "-";
+  return fmt::format("{:.3f}", report.peer_best->median_us / us);
+}
+
+void add_rows(TextTable& table, const BenchReport& report, const runtime::DeviceInfo& device) {
+  const Problem& problem = report.problem;
+  const auto peak = peak_tflops(device, problem.type);
+  const auto cells = [&](const std::string& label, const db::Timing& timing, const std::string& ratio,
+                         const std::string& config) {
+    const double rate = tflops(problem, timing.median_us);
+    return std::vector<std::string>{text(problem), label, format_us(timing.median_us),
+                                    fmt::format("{:.1f}%", 100 * timing.spread), format_tflops(rate),
+                                    format_tflops(problem.effective_ops() / timing.median_us * 1e-6),
+                                    peak ? format_percent(rate / *peak) : "-", ratio, config};
+  };
+  for (const BenchResult& result : report.ours) {
+    if (result.outcome.timing) {
+      table.add(cells(result.contender.label, *result.outcome.timing,
+                      ratio_text(report, result.outcome.timing->median_us), result.contender.config.text()));
+    } else {
+      table.add({text(problem), result.contender.label, std::string(db::name(result.outcome.status)), "", "", "", "", "",
+                 result.outcome.message});
+    }
+  }
+  if (report.peer_best) {
+    table.add(cells("cuBLASLt, first choice", *report.peer_first, ratio_text(report, report.peer_first->median_us), ""));
+    table.add(cells(fmt::format("cuBLASLt, best of {}", report.peer_algorithms), *report.peer_best, "1.000", ""));
+  }
+}
+
+int run_bench(const BenchCommandOptions& options) {
+  apply_log_options(options.log);
+  const Workload workload = select_problems(options.problems);
+  const std::vector<BenchContender> extra = parse_configs(options.configs);
+  if (!options.peer.empty() && options.peer != "cublaslt") {
+    throw UsageError(fmt::format("--peer '{}': expected cublaslt", options.peer));
+  }
+  require_device(options.device, "bench times kernels, and so needs one");
+  const std::filesystem::path path = database_path(options.db);
+  std::unique_ptr<db::Store> store;
+  if (!options.db.empty() || std::filesystem::exists(path)) {
+    store = std::make_unique<db::Store>(db::Store::open_read_only(path));
+  } else {
+    spdlog::info("no database at {}: problems run on the generic rung", path.string());
+  }
+  CsvFile csv(options.out);
+  BenchSession session(options.device, store.get(), options.peer);
+  StopOnSignal signals;
+
+  TextTable table({{"problem"},
+                   {"what"},
+                   {"us", TextTable::Align::right},
+                   {"spread", TextTable::Align::right},
+                   {"TFLOP/s", TextTable::Align::right},
+                   {"TeOPS", TextTable::Align::right},
+                   {"of peak", TextTable::Align::right},
+                   {"x peer", TextTable::Align::right},
+                   {"config"}});
+  std::size_t count = 0;
+  bool all_ok = true;
+  for (const WeightedProblem& entry : workload.problems) {
+    if (signals.stop()) break;
+    const Problem& problem = entry.problem;
+    ++count;
+    if (csv.has(problem)) {
+      spdlog::info("{}/{} {}: already in {}", count, workload.problems.size(), text(problem), options.out);
+      continue;
+    }
+    std::vector<BenchContender> ours;
+    if (options.ladder) ours = ladder_contenders({problem.type, problem.trans, session.device().limits});
+    ours.insert(ours.end(), extra.begin(), extra.end());
+    if (extra.empty() || options.ladder) {
+      const runtime::Choice choice = session.choice(problem);
+      ours.push_back({fmt::format("tuned ({})", name(choice.rung)), choice.config});
+    }
+    const BenchReport report = session.run(problem, ours);
+    csv.add(report);
+    add_rows(table, report, session.device());
+    const BenchResult& last = report.ours.back();
+    all_ok = all_ok && std::all_of(report.ours.begin(), report.ours.end(), [](const BenchResult& result) {
+               return result.outcome.status == db::Status::ok || result.outcome.status == db::Status::illegal;
+             });
+    spdlog::info("{}/{} {}: {} us{}", count, workload.problems.size(), text(problem),
+                 last.outcome.timing ? format_us(last.outcome.timing->median_us) : std::string(name(last.outcome.status)),
+                 report.peer_best ? fmt::format(", cuBLASLt {} us", format_us(report.peer_best->median_us)) : "");
+  }
+  std::fputs(table.text().c_str(), stdout);
+  if (!options.peer.empty()) fmt::print("cuBLASLt {}\n", session.peer_version());
+  if (signals.exit_status() != 0) return signals.exit_status();
+  return all_ok ? kExitOk : kExitInternal;
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& program) {
+  auto options = std::make_shared<BenchCommandOptions>();
+  CLI::App* app = program.add_subcommand("bench", "Time what would run for chosen problems, beside the ladder and a peer");
+  add_problem_options(*app, options->problems);
+  add_database_option(*app, options->db);
+  app->add_flag("--ladder", options->ladder, "Also time the known ladder of hand-made configs, slowest first");
+  app->add_option("--config", options->configs, "Time this config (canonical text; repeatable) instead of the tuned one")
+      ->type_name("TEXT");
+  app->add_option("--peer", options->peer, "Also time the best of all this library's algorithms, interleaved: cublaslt")
+      ->type_name("NAME");
+  app->add_option("--out", options->out, "Append each result to this CSV file; problems already in it are not run again")
+      ->type_name("FILE");
+  app->add_option("--device", options->device, "Ordinal of the GPU")->capture_default_str();
+  add_log_options(*app, options->log);
+  app->footer(
+      "Everything is verified before it is timed. Times are medians in microseconds of cold operands and random data,\n"
+      "all contenders of a problem interleaved in one run. TeOPS: M*K + (2K-1)*M*N + 2*M*N operations.\n"
+      "\"x peer\" is the peer's best time over ours: above 1 is faster than the peer.\n\n"
+      "Examples:\n"
+      "  tilesmith bench --ladder --peer cublaslt --type f16f32 --shape 4096\n"
+      "  tilesmith bench --workload squares --peer cublaslt --out squares.csv");
+  return {app, [options] { return run_bench(*options); }};
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,55 @@
+// The subcommands of `tilesmith`: one file each in this folder. A file has one function `add_NAME`, declared here, that
+// adds its options to the program and returns what to run once they are parsed; commands.cpp lists them all.
+//
+// Conventions every command keeps:
+//   - options are stored as text or numbers while parsing and checked in `run`, before anything is opened for writing;
+//   - results go to stdout (a table, or what --format asks for), everything else goes to stderr through spdlog;
+//   - errors are thrown: UsageError for what the user gave, and those of the libraries; main.cpp turns each into one line
+//     on stderr and an exit status (kExitUsage for bad input or a missing device, kExitInternal for the rest).
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tilesmith::tuner {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitInternal = 1;
+inline constexpr int kExitUsage = 2;
+
+/// One line that names the option, file or line and what was expected. Ends the program with kExitUsage.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Returns the exit status. Holds its options alive.
+using Run = std::function<int()>;
+
+struct Command {
+  CLI::App* app = nullptr;
+  Run run;
+};
+
+Command add_tune(CLI::App& program);
+Command add_compile(CLI::App& program);
+Command add_bench(CLI::App& program);
+Command add_query(CLI::App& program);
+Command add_explain(CLI::App& program);
+Command add_export(CLI::App& program);
+Command add_import(CLI::App& program);
+Command add_merge(CLI::App& program);
+Command add_devices(CLI::App& program);
+Command add_space(CLI::App& program);
+Command add_strategies(CLI::App& program);
+Command add_workloads(CLI::App& program);
+Command add_version(CLI::App& program);
+
+/// Adds every command, in the order in which `tilesmith --help` lists them.
+std::vector<Command> add_commands(CLI::App& program);
+
+}  // namespace tilesmith::tuner

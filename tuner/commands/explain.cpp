@@ -1,0 +1,164 @@
+// tilesmith explain: what the runtime library would run for a problem, and on what evidence.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+#include "runtime/choose.hpp"
+#include "tuner/commands/command.hpp"
+#include "tuner/commands/figures.hpp"
+#include "tuner/commands/options.hpp"
+#include "tuner/commands/output.hpp"
+#include "tuner/commands/records.hpp"
+#include "tuner/commands/table.hpp"
+#include "tuner/commands/target.hpp"
+#include "tuner/commands/terminal.hpp"
+#include "tuner/peaks.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+struct ExplainOptions {
+  std::vector<std::string> words;
+  std::string device, arch, format = "table", db;
+};
+
+Problem problem_of(const std::vector<std::string>& words) {
+  std::string error;
+  const auto problem = parse_problem(fmt::format("{}", fmt::join(words, " ")), error);
+  if (!problem) throw UsageError(fmt::format("PROBLEM: {}", error));
+  return *problem;
+}
+
+/// Without evidence of any device, --arch still has an answer: the generic rung.
+TargetDevice answering_device(const ExplainOptions& options, const db::Store& store) {
+  if (options.arch.empty()) return device_to_answer_for(store, options.device);
+  const DeviceLimits limits = require_arch(options.arch);
+  std::vector<db::DeviceIdentity> matching;
+  for (const db::DeviceIdentity& device : store.devices()) {
+    if (device.sm == limits.sm) matching.push_back(device);
+  }
+  if (matching.size() > 1 || !options.device.empty()) return require_stored_device(store, options.device);
+  TargetDevice device;
+  device.limits = limits;
+  device.identity.sm = limits.sm;
+  if (!matching.empty()) device.identity = matching.front();
+  return device;
+}
+
+void add_line(std::string& out, std::string_view label, const std::string& value) {
+  if (!value.empty()) out += fmt::format("{:<12}{}\n", label, value);
+}
+
+std::string conditions(const db::Timing& timing) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (timing.clock_mhz > 0) add(fmt::format("{:.0f} MHz", timing.clock_mhz));
+  if (timing.temperature_c > 0) add(fmt::format("{:.0f} °C", timing.temperature_c));
+  if (timing.power_w > 0) add(fmt::format("{:.0f} W", timing.power_w));
+  if (timing.drift != 1) add(fmt::format("drift {:.3f} divided out", timing.drift));
+  return text;
+}
+
+std::string evidence_lines(const db::Evidence& entry, db::Trust trust, double clock_mhz) {
+  std::string out;
+  const db::Timing timing = entry.outcome.timing.value_or(db::Timing{});
+  const double rate = tflops(entry.problem, timing.median_us);
+  const auto peak = peak_tflops(entry.device, entry.problem.type, clock_mhz);
+  add_line(out, "measured", fmt::format("{}: {} us, {} {}{}, spread ±{:.1f}%, {} samples", text(entry.problem),
+                                        format_us(timing.median_us), format_tflops(rate), rate_unit(entry.problem.type),
+                                        peak ? fmt::format(" ({} of peak)", format_percent(rate / *peak)) : "",
+                                        100 * timing.spread, timing.samples));
+  add_line(out, "conditions", conditions(timing));
+  add_line(out, "trust", std::string(db::name(trust)));
+  add_line(out, "on device", db::text(entry.device));
+  add_line(out, "template", entry.producer.template_hash);
+  add_line(out, "compiled by", fmt::format("NVRTC {} {}", entry.producer.nvrtc_version, entry.producer.compiler_options));
+  add_line(out, "driver", entry.producer.driver_version);
+  add_line(out, "policy", entry.producer.measuring_policy);
+  add_line(out, "recorded", fmt::format("{} at {}, run {}", entry.created_at, entry.origin, entry.run));
+  return out;
+}
+
+std::string as_text(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice, std::size_t width) {
+  std::string out;
+  add_line(out, "problem", text(problem));
+  add_line(out, "device", device.identity.name.empty() ? device.limits.arch + " (no device of it is known)"
+                                                       : db::text(device.identity));
+  add_line(out, "rung", std::string(runtime::name(choice.rung)));
+  add_line(out, "config", choice.config.text());
+  add_line(out, "because", choice.reason);
+  if (choice.evidence) out += evidence_lines(*choice.evidence, choice.trust, device.clock_mhz);
+  if (choice.runners_up.empty()) return out;
+  TextTable table({{"runner-up", TextTable::Align::right}, {"rung"}, {"µs", TextTable::Align::right}, {"note"}, {"config"}});
+  for (std::size_t i = 0; i < choice.runners_up.size(); ++i) {
+    const auto& next = choice.runners_up[i];
+    table.add({std::to_string(i + 1), std::string(runtime::name(next.rung)), format_us(next.median_us), next.note,
+               next.config.text()});
+  }
+  return out + "\n" + table.text(width);
+}
+
+std::string as_json(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice) {
+  nlohmann::ordered_json json;
+  json["problem"] = text(problem);
+  json["device"] = device.identity.name.empty() ? device.limits.arch : db::text(device.identity);
+  json["rung"] = runtime::name(choice.rung);
+  json["config"] = choice.config.text();
+  json["reason"] = choice.reason;
+  json["trust"] = choice.evidence ? nlohmann::ordered_json(db::name(choice.trust)) : nlohmann::ordered_json(nullptr);
+  json["evidence"] = choice.evidence ? record(*choice.evidence) : nlohmann::ordered_json(nullptr);
+  json["runners_up"] = nlohmann::ordered_json::array();
+  for (const auto& next : choice.runners_up) {
+    json["runners_up"].push_back({{"config", next.config.text()},
+                                  {"rung", runtime::name(next.rung)},
+                                  {"median_us", next.median_us},
+                                  {"note", next.note}});
+  }
+  return json.dump(1) + "\n";
+}
+
+int run_explain(const ExplainOptions& options) {
+  const TextFormat format = parse_text_format(options.format);
+  if (format == TextFormat::csv) throw UsageError("--format 'csv': expected table or json");
+  const Problem problem = problem_of(options.words);
+  const db::Store store = db::Store::open_read_only(database_path(options.db));
+  const TargetDevice device = answering_device(options, store);
+  const KernelTarget target{problem.type, problem.trans, device.limits};
+
+  db::EvidenceFilter filter;
+  filter.type = std::string(problem.type.name);
+  filter.trans = problem.trans;
+  std::vector<db::Evidence> entries = store.evidence(filter);
+  std::erase_if(entries, [&](const db::Evidence& entry) { return entry.device.sm != device.identity.sm; });
+  const auto now = [&](const std::string& family) { return producer_now(entries, family, device, target); };
+  const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
+  const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);
+  write_result(format == TextFormat::json ? as_json(problem, device, choice)
+                                          : as_text(problem, device, choice, stdout_width()));
+  return kExitOk;
+}
+
+}  // namespace
+
+Command add_explain(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("explain", "What would run for a problem, from which rung, on what evidence");
+  const auto options = std::make_shared<ExplainOptions>();
+  app->add_option("PROBLEM", options->words,
+                  "type transposes M N K (elements), as one word or several; also lda= ldb= ldc= align= beta=any")
+      ->type_name("")->required();
+  app->add_option("--device", options->device, "Answer for the device of the database whose text contains this")->type_name("TEXT");
+  app->add_option("--arch", options->arch, "Answer for this architecture, where the database knows no device of it")->type_name("ARCH");
+  app->add_option("--format", options->format, "table or json")->type_name("FORMAT")->capture_default_str();
+  add_database_option(*app, options->db);
+  app->footer(
+      "Rungs, in order: `exact` (evidence for this very problem), `neighbour` (the best config of a similar measured problem),\n"
+      "`generic` (a plain kernel that runs everything). Without --device the answer is for the GPU here, else for the only\n"
+      "device of the database.\n"
+      "\nExamples:\n"
+      "  tilesmith explain f16f32 NN 1024 1024 1024\n"
+      "  tilesmith explain 's8s32 NT 1000 4096 4096 lda=4112' --device Orin --db orin.db");
+  return {app, [options] { return run_explain(*options); }};
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,91 @@
+// tilesmith import and merge: evidence of other files and machines, provenance kept.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "db/merge.hpp"
+#include "tuner/commands/command.hpp"
+#include "tuner/commands/options.hpp"
+#include "tuner/commands/output.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+struct ImportOptions {
+  std::vector<std::string> files;
+  std::string db;
+};
+
+struct Source {
+  std::string file;
+  db::Store store;
+};
+
+/// Every source is read and checked before the database is opened: a bad one leaves nothing behind.
+int merge_all(const std::vector<Source>& sources, const std::string& db_given) {
+  db::Store into = db::Store::open(database_path_for_writing(db_given));
+  std::string report;
+  for (const Source& source : sources) {
+    const db::MergeResult result = db::merge(into, source.store);
+    report += fmt::format("{}: {} entries added, {} known already, {} kernels added\n", source.file, result.added, result.known,
+                          result.builds_added);
+  }
+  write_result(report + fmt::format("into {}\n", into.path().string()));
+  return kExitOk;
+}
+
+int run_import(const ImportOptions& options) {
+  std::vector<Source> sources;
+  for (const std::string& file : options.files) {
+    Source source{file, db::Store::in_memory()};
+    db::import_file(source.store, file);
+    sources.push_back(std::move(source));
+  }
+  return merge_all(sources, options.db);
+}
+
+int run_merge(const ImportOptions& options) {
+  std::vector<Source> sources;
+  const std::filesystem::path into = database_path(options.db);
+  for (const std::string& file : options.files) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(file, into, ignored)) {
+      throw UsageError(fmt::format("{}: is the database itself; expected another one to merge into it", file));
+    }
+    sources.push_back({file, db::Store::open_read_only(file)});
+    const std::string unsound = sources.back().store.integrity_error();
+    if (!unsound.empty()) throw UsageError(fmt::format("{}: corrupt ({}); expected a sound database", file, unsound));
+  }
+  return merge_all(sources, options.db);
+}
+
+}  // namespace
+
+Command add_import(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("import", "Add JSON exports, landscapes or bundles to a database");
+  const auto options = std::make_shared<ImportOptions>();
+  app->add_option("FILE", options->files, "Files, told apart by their content")->type_name("")->required();
+  add_database_option(*app, options->db);
+  app->footer(
+      "Provenance (where, when, by which driver and compiler) is kept; entries that are known already are not added again.\n"
+      "If one file cannot be read, nothing is imported.\n"
+      "\nExample:\n"
+      "  tilesmith import db/recorded/h200_quick.jsonl.zst --db tuned.db");
+  return {app, [options] { return run_import(*options); }};
+}
+
+Command add_merge(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("merge", "Add the evidence and kernels of other databases to a database");
+  const auto options = std::make_shared<ImportOptions>();
+  app->add_option("DB", options->files, "Databases to read; they are not changed")->type_name("")->required();
+  add_database_option(*app, options->db);
+  app->footer(
+      "Nothing is overwritten; entries that are known already are not added again.\n"
+      "\nExample:\n"
+      "  tilesmith merge orin-1.db orin-2.db --db all.db");
+  return {app, [options] { return run_merge(*options); }};
+}
+
+}  // namespace tilesmith::tuner

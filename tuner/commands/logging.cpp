@@ -1,0 +1,69 @@
+#include "tuner/commands/logging.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <mutex>
+
+#include "tuner/commands/command.hpp"
+#include "tuner/commands/options.hpp"
+#include "tuner/commands/terminal.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+class ScreenSink : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t formatted;
+    formatter_->format(message, formatted);
+    std::string_view line(formatted.data(), formatted.size());
+    while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
+    Screen::instance().print_line(line);
+  }
+  void flush_() override {}
+};
+
+std::shared_ptr<spdlog::sinks::sink> make_console(spdlog::level::level_enum level) {
+  auto console = std::make_shared<ScreenSink>();
+  console->set_level(level);
+  console->set_pattern(level == spdlog::level::warn ? "tilesmith: %l: %v" : "%H:%M:%S %L %v");
+  return console;
+}
+
+}  // namespace
+
+void add_log_options(CLI::App& app, LogOptions& options) {
+  app.add_option("--log", options.file, "Also log to this file (appended to; debug level)")->type_name("FILE")->group("Output");
+  app.add_flag("--verbose,-v", options.verbose, "Log every outcome and decision")->group("Output");
+}
+
+void start_console_log() {
+  auto logger = std::make_shared<spdlog::logger>("tilesmith", make_console(spdlog::level::warn));
+  logger->set_level(spdlog::level::debug);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+void apply_log_options(const LogOptions& options) {
+  std::vector<spdlog::sink_ptr> sinks{make_console(options.verbose ? spdlog::level::debug : spdlog::level::info)};
+  if (!options.file.empty()) {
+    require_writable(options.file, "--log");
+    try {
+      auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
+      file->set_level(spdlog::level::debug);
+      file->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+      sinks.push_back(std::move(file));
+    } catch (const spdlog::spdlog_ex& error) {
+      throw UsageError(fmt::format("--log '{}': {}; expected a file that can be written", options.file, error.what()));
+    }
+  }
+  auto logger = std::make_shared<spdlog::logger>("tilesmith", sinks.begin(), sinks.end());
+  logger->set_level(spdlog::level::debug);
+  logger->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+}  // namespace tilesmith::tuner

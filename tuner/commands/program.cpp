@@ -1,0 +1,120 @@
+#include "tuner/commands/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <new>
+
+#include "db/store.hpp"
+#include "runtime/device.hpp"
+#include "runtime/gemm.hpp"
+#include "tuner/commands/command.hpp"
+#include "tuner/commands/command_line.hpp"
+#include "tuner/commands/help.hpp"
+#include "tuner/commands/logging.hpp"
+#include "tuner/commands/terminal.hpp"
+#include "tuner/workload.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+/// One line, whatever the message was made of.
+void complain(const std::string& context, std::string message) {
+  while (!message.empty() && (message.back() == '\n' || message.back() == ' ')) message.pop_back();
+  for (std::size_t at = message.find('\n'); at != std::string::npos; at = message.find('\n', at)) message.replace(at, 1, "; ");
+  Screen::instance().clear_status();
+  Screen::instance().print_line(fmt::format("{}: {}", context, message));
+}
+
+std::string names_of(const std::vector<Command>& commands) {
+  std::string names;
+  for (const Command& command : commands) names += (names.empty() ? "" : ", ") + command.app->get_name();
+  return names;
+}
+
+/// CLI11's own message for an unknown command names no place; this one does. Empty: nothing to complain of.
+std::string unknown_command(int argc, const char* const* argv, const std::vector<Command>& commands) {
+  if (argc < 2) return fmt::format("no command given: expected one of {}", names_of(commands));
+  const std::string first = argv[1];
+  if (first.empty() || first.front() == '-') return "";
+  const auto is_first = [&](const Command& command) { return command.app->get_name() == first; };
+  if (std::any_of(commands.begin(), commands.end(), is_first)) return "";
+  return fmt::format("unknown command '{}': expected one of {}", first, names_of(commands));
+}
+
+std::string context_of(const CLI::App& program) {
+  const auto used = program.get_subcommands();
+  return used.empty() ? "tilesmith" : "tilesmith " + used.front()->get_name();
+}
+
+int report_parse_error(const CLI::App& program, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version: to stdout
+  const std::string context = context_of(program);
+  complain(context, fmt::format("{} (see `{} --help`)", error.what(), context));
+  return kExitUsage;
+}
+
+/// Every kind of error that the libraries throw, in one place.
+int run_guarded(const Command& command) {
+  const std::string context = "tilesmith " + command.app->get_name();
+  try {
+    return command.run();
+  } catch (const UsageError& error) {
+    complain(context, error.what());
+    return kExitUsage;
+  } catch (const WorkloadError& error) {
+    complain(context, error.what());
+    return kExitUsage;
+  } catch (const db::StoreError& error) {
+    complain(context, error.what());
+    return kExitUsage;
+  } catch (const runtime::DeviceError& error) {
+    complain(context, error.what());
+    return kExitUsage;
+  } catch (const Error& error) {  // the runtime library's: what it was given, or the machine, unless it says otherwise
+    complain(context, error.what());
+    return error.code() == ErrorCode::internal ? kExitInternal : kExitUsage;
+  } catch (const std::bad_alloc&) {
+    complain(context, "out of memory");
+    return kExitInternal;
+  } catch (const std::exception& error) {
+    complain(context, fmt::format("internal error: {}", error.what()));
+    return kExitInternal;
+  }
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+  try {
+    set_command_line(argc, argv);
+    start_console_log();
+    CLI::App program{"Finds, proves and keeps the fastest GEMM kernel for a GPU", "tilesmith"};
+    program.formatter(std::make_shared<HelpFormatter>());
+    program.set_version_flag("--version", std::string("tilesmith ") + version());
+    program.require_subcommand(1);
+    program.footer("`tilesmith COMMAND --help` explains a command. Exit status: 0 done, 1 internal error, 2 bad input or no GPU.");
+    const std::vector<Command> commands = add_commands(program);
+    const std::string unknown = unknown_command(argc, argv, commands);
+    if (!unknown.empty()) {
+      complain("tilesmith", unknown + " (see `tilesmith --help`)");
+      return kExitUsage;
+    }
+    try {
+      program.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      return report_parse_error(program, error);
+    }
+    for (const Command& command : commands) {
+      if (command.app->parsed()) return run_guarded(command);
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tilesmith: internal error: %s\n", error.what());
+  }
+  return kExitInternal;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,167 @@
+#include "tuner/commands/records.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "tuner/commands/figures.hpp"
+#include "tuner/commands/table.hpp"
+#include "tuner/commands/target.hpp"
+#include "tuner/peaks.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+using Align = TextTable::Align;
+using Json = nlohmann::ordered_json;
+
+Json positive(double value) { return value > 0 ? Json(value) : Json(nullptr); }
+
+std::string csv_cell(const Json& value) {
+  if (value.is_null()) return "";
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  quoted += '"';
+  return quoted;
+}
+
+double median_us(const db::Evidence& entry) { return entry.outcome.timing ? entry.outcome.timing->median_us : 0; }
+
+std::string percent_of_peak(const db::Evidence& entry) {
+  const auto peak = peak_tflops(entry.device, entry.problem.type);
+  return peak ? format_percent(tflops(entry.problem, median_us(entry)) / *peak) : "-";
+}
+
+std::string spread_text(const db::Evidence& entry) {
+  return entry.outcome.timing ? fmt::format("±{:.1f}%", 100 * entry.outcome.timing->spread) : "-";
+}
+
+std::vector<TextTable::Column> problem_columns(const std::string& rate_title) {
+  return {{"type"},          {"op"},         {"M", Align::right},          {"N", Align::right}, {"K", Align::right},
+          {"µs", Align::right}, {rate_title, Align::right}, {"peak", Align::right}, {"spread", Align::right}};
+}
+
+std::vector<std::string> problem_cells(const db::Evidence& entry) {
+  const Problem& p = entry.problem;
+  return {std::string(p.type.name), std::string(name(p.trans)), std::to_string(p.m), std::to_string(p.n),
+          std::to_string(p.k), format_us(median_us(entry)), format_tflops(tflops(p, median_us(entry))),
+          percent_of_peak(entry), spread_text(entry)};
+}
+
+std::string config_cell(const db::Evidence& entry) { return entry.config.text() + problem_extras(entry.problem); }
+
+std::string rate_title(const std::set<std::string>& units) {
+  std::string title;
+  for (const std::string& unit : units) title += (title.empty() ? "" : "|") + unit;
+  return title.empty() ? "TFLOP/s" : title;
+}
+
+}  // namespace
+
+nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates, std::int64_t ok) {
+  const Problem& p = entry.problem;
+  Json json;
+  json["type"] = p.type.name;
+  json["trans"] = name(p.trans);
+  json["m"] = p.m;
+  json["n"] = p.n;
+  json["k"] = p.k;
+  json["lda"] = p.lda;
+  json["ldb"] = p.ldb;
+  json["ldc"] = p.ldc;
+  json["align_bytes"] = p.align_bytes;
+  json["beta"] = name(p.beta);
+  json["device"] = db::text(entry.device);
+  json["family"] = entry.config.family();
+  json["config"] = entry.config.text();
+  json["status"] = db::name(entry.outcome.status);
+  json["message"] = entry.outcome.message.empty() ? Json(nullptr) : Json(entry.outcome.message);
+  const db::Timing timing = entry.outcome.timing.value_or(db::Timing{});
+  json["median_us"] = positive(timing.median_us);
+  json["tflops"] = positive(tflops(p, timing.median_us));
+  const auto peak = peak_tflops(entry.device, p.type);
+  json["peak_fraction"] = peak ? positive(tflops(p, timing.median_us) / *peak) : Json(nullptr);
+  json["spread"] = entry.outcome.timing ? Json(timing.spread) : Json(nullptr);
+  json["samples"] = entry.outcome.timing ? Json(timing.samples) : Json(nullptr);
+  json["clock_mhz"] = positive(timing.clock_mhz);
+  json["temperature_c"] = positive(timing.temperature_c);
+  json["power_w"] = positive(timing.power_w);
+  json["drift"] = entry.outcome.timing ? Json(timing.drift) : Json(nullptr);
+  json["candidates"] = candidates > 0 ? Json(candidates) : Json(nullptr);
+  json["candidates_ok"] = candidates > 0 ? Json(ok) : Json(nullptr);
+  json["template_hash"] = entry.producer.template_hash;
+  json["compiler_options"] = entry.producer.compiler_options;
+  json["nvrtc_version"] = entry.producer.nvrtc_version;
+  json["driver_version"] = entry.producer.driver_version;
+  json["measuring_policy"] = entry.producer.measuring_policy;
+  json["run"] = entry.run;
+  json["origin"] = entry.origin;
+  json["created_at"] = entry.created_at;
+  return json;
+}
+
+std::vector<std::string> record_columns() {
+  db::Evidence empty;
+  empty.problem.type = type_pairs().front();
+  std::vector<std::string> columns;
+  const Json sample = record(empty);
+  for (const auto& [key, value] : sample.items()) columns.push_back(key);
+  return columns;
+}
+
+std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std::string>& columns) {
+  const auto line = [&](const auto& cell_of) {
+    std::vector<std::string> cells;
+    for (const std::string& column : columns) cells.push_back(csv_cell(cell_of(column)));
+    return fmt::format("{}\n", fmt::join(cells, ","));
+  };
+  std::string result = line([](const std::string& column) { return Json(column); });
+  for (const auto& one : records) result += line([&](const std::string& column) { return one.value(column, Json()); });
+  return result;
+}
+
+std::string problem_extras(const Problem& problem) {
+  const std::string whole = text(problem);
+  const std::string packed = text(packed_problem(problem.type, problem.trans, problem.m, problem.n, problem.k));
+  return whole.substr(packed.size());
+}
+
+std::string best_table(const std::vector<db::Best>& bests, std::size_t width) {
+  std::set<std::string> units;
+  for (const db::Best& best : bests) units.insert(rate_unit(best.evidence.problem.type));
+  std::vector<TextTable::Column> columns = problem_columns(rate_title(units));
+  columns.push_back({"right/tried", Align::right});
+  columns.push_back({"device"});
+  columns.push_back({"config"});
+  TextTable table(columns);
+  for (const db::Best& best : bests) {
+    std::vector<std::string> cells = problem_cells(best.evidence);
+    cells.push_back(fmt::format("{}/{}", best.ok, best.candidates));
+    cells.push_back(short_name(best.evidence.device));
+    cells.push_back(config_cell(best.evidence));
+    table.add(std::move(cells));
+  }
+  return table.text(width);
+}
+
+std::string evidence_table(const std::vector<db::Evidence>& entries, std::size_t width) {
+  std::set<std::string> units;
+  for (const db::Evidence& entry : entries) units.insert(rate_unit(entry.problem.type));
+  std::vector<TextTable::Column> columns = problem_columns(rate_title(units));
+  for (const char* title : {"status", "recorded", "device", "config", "message"}) columns.push_back({title});
+  TextTable table(columns);
+  for (const db::Evidence& entry : entries) {
+    std::vector<std::string> cells = problem_cells(entry);
+    cells.emplace_back(db::name(entry.outcome.status));
+    cells.push_back(entry.created_at.substr(0, 19));
+    cells.push_back(short_name(entry.device));
+    cells.push_back(config_cell(entry));
+    cells.push_back(entry.outcome.message);
+    table.add(std::move(cells));
+  }
+  return table.text(width);
+}
+
+}  // namespace tilesmith::tuner

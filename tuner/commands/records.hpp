@@ -1,0 +1,29 @@
+// Evidence as rows: for people (a table) and for programs (JSON, CSV), from one list of fields.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+
+namespace tilesmith::tuner {
+
+/// Every field of an entry, by name. Fields without a value are null. `candidates` and `ok` are 0 where they do not apply.
+nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates = 0, std::int64_t ok = 0);
+
+/// An array of flat objects as CSV: a header line, then one line an object; RFC 4180 quoting.
+std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std::string>& columns);
+/// The columns of record(), for files without a row.
+std::vector<std::string> record_columns();
+
+/// "1024 1024 1024", plus what differs from a packed problem: " lda=1040 beta=any".
+std::string problem_extras(const Problem& problem);
+
+/// Best configs, one a line: type, transposes, M, N, K, µs, rate, percent of peak, spread, right of tried, device, config.
+std::string best_table(const std::vector<db::Best>& bests, std::size_t width);
+/// All evidence, one a line, with status, time of recording and message.
+std::string evidence_table(const std::vector<db::Evidence>& entries, std::size_t width);
+
+}  // namespace tilesmith::tuner

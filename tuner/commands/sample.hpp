@@ -1,0 +1,16 @@
+// A small sample of a space that covers it evenly: what `compile` prepares when not all configs are asked for.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/space.hpp"
+
+namespace tilesmith::tuner {
+
+/// At most `most` configs of the space, without repetition: `first` (as far as they are legal members), then configs chosen
+/// so that every value of every parameter occurs about equally often. The same arguments give the same sample on every
+/// machine.
+std::vector<Config> spread_sample(const Space& space, const std::vector<Config>& first, std::size_t most, std::uint64_t seed);
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,22 @@
+// Ctrl-C and its kin: the first asks for a clean end, the second ends at once.
+#pragma once
+
+#include <atomic>
+
+namespace tilesmith::tuner {
+
+/// From its construction to its end, SIGINT, SIGTERM and SIGHUP set stop(). A second signal ends the process at once with
+/// status 128 + signal. A signal that was ignored before (nohup) stays ignored. One at a time.
+class [[nodiscard]] StopOnSignal {
+ public:
+  StopOnSignal();
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+  const std::atomic<bool>& stop() const;
+  /// 128 + the signal that came, or 0.
+  int exit_status() const;
+};
+
+}  // namespace tilesmith::tuner

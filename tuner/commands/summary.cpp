@@ -1,0 +1,69 @@
+#include "tuner/commands/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "runtime/choose.hpp"
+#include "tuner/commands/figures.hpp"
+#include "tuner/commands/records.hpp"
+#include "tuner/commands/table.hpp"
+#include "tuner/commands/target.hpp"
+#include "tuner/peaks.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice& choice, std::optional<double> peak) {
+  std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)), std::to_string(problem.m),
+                                 std::to_string(problem.n), std::to_string(problem.k)};
+  const bool measured = choice.rung == runtime::Rung::exact && choice.evidence && choice.evidence->outcome.timing;
+  if (measured) {
+    const db::Timing& timing = *choice.evidence->outcome.timing;
+    const double rate = tflops(problem, timing.median_us);
+    cells.push_back(format_us(timing.median_us));
+    cells.push_back(format_tflops(rate));
+    cells.push_back(peak ? format_percent(rate / *peak) : "-");
+    cells.push_back(fmt::format("±{:.1f}%", 100 * timing.spread));
+  } else {
+    cells.insert(cells.end(), 4, "-");
+  }
+  cells.emplace_back(runtime::name(choice.rung));
+  cells.push_back(choice.config.text() + problem_extras(problem));
+  return cells;
+}
+
+}  // namespace
+
+std::string summary_of_bests(const Workload& workload, const db::Store& store, const Evaluator& evaluator, double clock_mhz,
+                             std::size_t width) {
+  std::set<std::string> units;
+  for (const WeightedProblem& one : workload.problems) units.insert(rate_unit(one.problem.type));
+  using Align = TextTable::Align;
+  TextTable table({{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}, {"µs", Align::right},
+                   {fmt::format("{}", fmt::join(units, "|")), Align::right}, {"peak", Align::right},
+                   {"spread", Align::right}, {"rung"}, {"config"}});
+  const auto now = [&](const std::string& family) { return evaluator.producer(family); };
+  std::map<std::string, std::vector<db::Evidence>> entries;  // by type pair and transposes, read once each
+  const db::DeviceIdentity device = evaluator.device();
+  for (const WeightedProblem& one : workload.problems) {
+    const Problem& problem = one.problem;
+    const std::string key = fmt::format("{} {}", problem.type.name, name(problem.trans));
+    if (!entries.contains(key)) {
+      db::EvidenceFilter filter;
+      filter.type = std::string(problem.type.name);
+      filter.trans = problem.trans;
+      filter.device_exactly = device;
+      entries[key] = store.evidence(filter);
+    }
+    const KernelTarget target{problem.type, problem.trans, evaluator.limits()};
+    const runtime::Choice choice = runtime::choose(entries[key], problem, target, now, &device);
+    table.add(cells_of(problem, choice, peak_tflops(device, problem.type, clock_mhz)));
+  }
+  const bool cut = width > 0 && table.width() > width;
+  return fmt::format("\n{}\n\n{}{}", short_name(device), table.text(width),
+                     cut ? "(cut to the terminal's width; through a pipe or with `tilesmith query --format csv` lines are whole)\n" : "");
+}
+
+}  // namespace tilesmith::tuner

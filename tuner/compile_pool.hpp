@@ -1,0 +1,74 @@
+// Compiles kernels in parallel worker processes. Single-threaded: its owner polls descriptors() until deadline() and
+// then calls collect().
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/evidence.hpp"
+#include "kernels/family.hpp"
+#include "tuner/process.hpp"
+
+namespace tilesmith::tuner {
+
+/// How many compile workers suit this machine: one a core that this process may use, less `reserved_cores`, and no more
+/// than its free memory allows (about 1 GiB each) or than one device can keep up with.
+int default_compile_jobs(int reserved_cores);
+
+/// Waits until one of the descriptors has something to read or the deadline has passed.
+void wait_for_input(const std::vector<int>& descriptors,
+                    std::optional<std::chrono::steady_clock::time_point> deadline);
+
+class CompilePool {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Starts workers as they are needed. `executable`: as for WorkerProcess.
+  CompilePool(int workers, std::chrono::duration<double> limit, std::string executable = {});
+  ~CompilePool();
+
+  struct Job {
+    std::size_t ticket = 0;  ///< the owner's; comes back with the build
+    db::KernelKey key;
+  };
+  struct Done {
+    std::size_t ticket = 0;
+    db::KernelBuild build;
+    bool keep = true;  ///< false: the failure is the machine's, not the kernel's (killed from outside); do not store it
+  };
+
+  void submit(Job job);
+  /// Queued and running.
+  std::size_t pending() const;
+
+  std::vector<int> descriptors() const;
+  std::optional<Clock::time_point> deadline() const;
+  /// What has been finished by now; starts what is queued. A compiler that crashes is tried once more in a fresh process;
+  /// one that crashes again, or passes its time limit, makes the build compile_failed with its ending in words.
+  /// Throws std::system_error if a worker cannot be started, std::runtime_error if it has no usable compiler.
+  std::vector<Done> collect();
+
+ private:
+  struct Worker;
+  struct Queued {
+    Job job;
+    int attempts = 0;
+  };
+  void start_queued();
+  /// Takes what the worker has to say; returns its job's result if that is settled.
+  std::optional<Done> take_answer(Worker& worker);
+  std::optional<Done> after_ending(Worker& worker, const std::string& ending);
+
+  int most_workers_;
+  std::chrono::duration<double> limit_;
+  std::string executable_;
+  std::deque<Queued> queue_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,218 @@
+#include "tuner/device_evaluator.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/compiler.hpp"
+#include "tuner/device_evaluator_class.hpp"
+#include "tuner/protocol.hpp"
+#include "tuner/verify/verifier.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr int kReservedCores = 1;
+constexpr int kMostAttempts = 2;  // of a candidate whose measuring process was killed from outside
+
+db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
+
+/// Within one evaluator a kernel is told apart by these: architecture, options and compiler are the same for all.
+std::string kernel_text(const db::KernelKey& key) {
+  return fmt::format("{} {} {}", key.config.text(), key.type.name, name(key.trans));
+}
+
+}  // namespace
+
+DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device)
+    : store_(store),
+      device_(device),
+      compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs : default_compile_jobs(kReservedCores)),
+      pool_(compile_jobs_, options.compile_limit, options.worker_executable),
+      measuring_process_(options.device, options.time_limit, options.worker_executable) {}
+
+db::Producer DeviceEvaluator::producer(const std::string& family) const {
+  db::Producer producer;
+  producer.template_hash = template_hash(family);
+  producer.compiler_options = runtime::compiler_options_text({type_pairs().front(), {}, device_.limits});
+  producer.nvrtc_version = runtime::nvrtc_version();
+  producer.driver_version = device_.driver_version;
+  producer.measuring_policy = kMeasuringPolicy;
+  return producer;
+}
+
+/// The outcome of a candidate that need not be compiled to be told; else its kernel's key.
+std::optional<db::Outcome> DeviceEvaluator::refused(const Candidate& candidate, db::KernelKey& key) const {
+  const Problem& problem = candidate.problem;
+  const KernelTarget target{problem.type, problem.trans, device_.limits};
+  const Family* family = find_family(candidate.config.family());
+  if (family == nullptr) {
+    return failure(db::Status::illegal, fmt::format("this build has no family '{}'", candidate.config.family()));
+  }
+  if (auto error = problem_error(problem)) return failure(db::Status::illegal, *error);
+  if (problem.m == 0 || problem.n == 0) return failure(db::Status::illegal, "there is nothing to do: M or N is 0");
+  if (auto reason = illegal_because(*family, candidate.config, target)) return failure(db::Status::illegal, *reason);
+  if (auto reason = family->refusal(candidate.config, problem)) return failure(db::Status::illegal, *reason);
+  key = runtime::kernel_key(candidate.config, target);
+  return std::nullopt;
+}
+
+void DeviceEvaluator::submit(const Candidate& candidate, double incumbent_us) {
+  Item item{candidate, incumbent_us, {}, {}, false, 0};
+  if (auto outcome = refused(candidate, item.key)) {
+    finish(item, *outcome);
+  } else if (const auto build = store_.find_build(item.key)) {
+    take_build(std::move(item), *build);
+  } else {
+    compile(std::move(item));
+  }
+  step(false);
+}
+
+void DeviceEvaluator::compile(Item item) {
+  ++compiling_count_;
+  const auto [entry, is_new] = ticket_of_kernel_.try_emplace(kernel_text(item.key), next_ticket_);
+  if (is_new) {
+    pool_.submit({next_ticket_, item.key});
+    ++next_ticket_;
+  }
+  compiling_[entry->second].push_back(std::move(item));
+}
+
+void DeviceEvaluator::on_built(const CompilePool::Done& done) {
+  if (done.keep) store_.record_build(done.build);
+  if (const auto wanted = wanted_.find(done.ticket); wanted != wanted_.end()) {
+    wanted->second = done.build;
+    return;
+  }
+  auto waiting = compiling_.extract(done.ticket);
+  if (waiting.empty()) return;
+  ticket_of_kernel_.erase(kernel_text(done.build.key));
+  compiling_count_ -= waiting.mapped().size();
+  for (Item& item : waiting.mapped()) take_build(std::move(item), done.build);
+}
+
+void DeviceEvaluator::take_build(Item item, const db::KernelBuild& build) {
+  if (build.status != db::Status::ok) {
+    finish(item, failure(build.status, build.message));
+    return;
+  }
+  item.cubin = build.cubin;
+  ready_.push_back(std::move(item));
+}
+
+void DeviceEvaluator::finish(const Item& item, db::Outcome outcome) {
+  if (outcome.timing) {
+    double& best_us = best_us_.try_emplace(text(item.candidate.problem), outcome.timing->median_us).first->second;
+    best_us = std::min(best_us, outcome.timing->median_us);
+  }
+  done_.push_back({item.candidate, std::move(outcome)});
+}
+
+/// The outcome if the kernel is known to be wrong; also notes that it is known to be right.
+std::optional<db::Outcome> DeviceEvaluator::known_proof(Item& item) {
+  const auto proof = store_.find_proof(item.key, device_.identity, device_.driver_version, kBatteryVersion);
+  if (proof && proof->status != db::Status::ok) return proof;
+  item.battery_passed = proof.has_value();
+  return std::nullopt;
+}
+
+void DeviceEvaluator::dispatch() {
+  while (!held_ && !measuring_ && measuring_process_.idle() && !ready_.empty()) {
+    Item item = std::move(ready_.front());
+    ready_.pop_front();
+    if (auto outcome = known_proof(item)) {
+      finish(item, *outcome);
+      continue;
+    }
+    // The best may have improved since the candidate was submitted.
+    double incumbent_us = item.incumbent_us;
+    if (const auto best = best_us_.find(text(item.candidate.problem)); best != best_us_.end()) {
+      incumbent_us = incumbent_us > 0 ? std::min(incumbent_us, best->second) : best->second;
+    }
+    const Message request = to_message(MeasureSession::Job{item.candidate.problem, item.candidate.config, item.cubin,
+                                                           item.battery_passed, incumbent_us});
+    if (measuring_process_.request(request)) {
+      ++item.attempts;
+      measuring_ = std::move(item);
+    } else {
+      ready_.push_front(std::move(item));
+    }
+  }
+}
+
+void DeviceEvaluator::record_proof(const Item& item, const db::Outcome& outcome) {
+  store_.record_proof({item.key, device_.identity, device_.driver_version, kBatteryVersion, outcome});
+}
+
+/// The outcome that an answer means for the candidate; keeps what it proves of the kernel.
+db::Outcome DeviceEvaluator::conclude(const Item& item, const MeasureProcess::Answer& answer) {
+  MeasureSession::Result result;
+  if (answer.message) {
+    const auto parsed = evaluate_answer(*answer.message);
+    if (!parsed) return failure(db::Status::device_fault, "the measuring process answered nonsense");
+    result = *parsed;
+  } else {
+    result.outcome = answer.failure;
+    result.phase = answer.phase;
+    result.battery_passed = answer.phase == Phase::verification || answer.phase == Phase::timing;
+  }
+  if (item.battery_passed) return result.outcome;
+  const db::Status status = result.outcome.status;
+  const bool condemned = result.phase == Phase::battery && !answer.killed_from_outside &&
+                         (status == db::Status::mismatch || status == db::Status::device_fault || status == db::Status::timed_out);
+  if (result.battery_passed) record_proof(item, failure(db::Status::ok, ""));
+  else if (condemned) record_proof(item, result.outcome);
+  return result.outcome;
+}
+
+void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
+  Item item = *std::exchange(measuring_, std::nullopt);
+  if (answer.killed_from_outside && item.attempts < kMostAttempts) {
+    spdlog::warn("{}: the measuring process was killed from outside; tried again", item.candidate.config.text());
+    ready_.push_front(std::move(item));
+    return;
+  }
+  finish(item, conclude(item, answer));
+}
+
+void DeviceEvaluator::step(bool wait) {
+  dispatch();
+  if (wait) {
+    std::vector<int> descriptors = pool_.descriptors();
+    if (measuring_process_.descriptor() >= 0) descriptors.push_back(measuring_process_.descriptor());
+    auto deadline = pool_.deadline();
+    if (const auto other = measuring_process_.deadline(); other && (!deadline || *other < *deadline)) deadline = other;
+    wait_for_input(descriptors, deadline);
+  }
+  for (const CompilePool::Done& done : pool_.collect()) on_built(done);
+  // What is asked in a play-off is answered to the play-off itself.
+  if (measuring_ || !measuring_process_.busy()) {
+    if (const auto answer = measuring_process_.collect()) on_answer(*answer);
+  }
+  dispatch();
+}
+
+Evaluated DeviceEvaluator::next() {
+  if (in_flight() == 0) throw std::logic_error("next() with nothing in flight");
+  step(false);
+  while (done_.empty()) step(true);
+  Evaluated result = std::move(done_.front());
+  done_.pop_front();
+  return result;
+}
+
+std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options) {
+  return make_device_evaluator(store, options, runtime::device_info(options.device));
+}
+
+std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options,
+                                                 const runtime::DeviceInfo& device) {
+  if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty()) throw std::runtime_error(reason);
+  return std::make_unique<DeviceEvaluator>(store, options, device);
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,81 @@
+// The evaluator on a device, as a class of its own so that the path of a candidate and the play-off are a file each.
+// Internal: make_device_evaluator() makes one.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tuner/compile_pool.hpp"
+#include "tuner/device_evaluator.hpp"
+#include "tuner/measure_process.hpp"
+
+namespace tilesmith::tuner {
+
+/// A candidate on its way, with its kernel once that is there.
+struct Item {
+  Candidate candidate;
+  double incumbent_us = 0;
+  db::KernelKey key;
+  std::vector<std::byte> cubin;
+  bool battery_passed = false;
+  int attempts = 0;
+};
+
+/// One step at a time in one thread: candidate → compiling → ready → measuring → done.
+class DeviceEvaluator final : public Evaluator {
+ public:
+  DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device);
+
+  const db::DeviceIdentity& device() const override { return device_.identity; }
+  const DeviceLimits& limits() const override { return device_.limits; }
+  db::Producer producer(const std::string& family) const override;
+  void submit(const Candidate& candidate, double incumbent_us) override;
+  std::size_t in_flight() const override { return compiling_count_ + ready_.size() + (measuring_ ? 1 : 0) + done_.size(); }
+  // Twice the compile workers keeps them busy; the rest is a stock for the device.
+  std::size_t width() const override { return std::size_t(2 * compile_jobs_ + 4); }
+  Evaluated next() override;
+  std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) override;
+
+ private:
+  void step(bool wait);
+  void dispatch();
+  void compile(Item item);
+  void on_built(const CompilePool::Done& done);
+  void take_build(Item item, const db::KernelBuild& build);
+  void on_answer(const MeasureProcess::Answer& answer);
+  void finish(const Item& item, db::Outcome outcome);
+  std::optional<db::Outcome> refused(const Candidate& candidate, db::KernelKey& key) const;
+  std::optional<db::Outcome> known_proof(Item& item);
+  db::Outcome conclude(const Item& item, const MeasureProcess::Answer& answer);
+  void record_proof(const Item& item, const db::Outcome& outcome);
+
+  // Of a play-off, in device_play_off.cpp.
+  struct Finalist;
+  std::vector<Finalist> prepare(const Problem& problem, std::span<const Config> configs, std::vector<db::Outcome>& outcomes);
+  std::optional<db::KernelBuild> build_now(const db::KernelKey& key);
+  bool play_together(const Problem& problem, const std::vector<Finalist>& finalists, std::vector<db::Outcome>& outcomes);
+  MeasureProcess::Answer exchange(const Message& request);
+
+  db::Store& store_;
+  runtime::DeviceInfo device_;
+  int compile_jobs_;
+  CompilePool pool_;
+  MeasureProcess measuring_process_;
+
+  std::size_t next_ticket_ = 1;
+  std::map<std::size_t, std::vector<Item>> compiling_;            // by ticket: all that wait for one kernel
+  std::unordered_map<std::string, std::size_t> ticket_of_kernel_;
+  std::map<std::size_t, std::optional<db::KernelBuild>> wanted_;  // by ticket: kernels that a play-off waits for
+  std::size_t compiling_count_ = 0;
+  std::deque<Item> ready_;
+  std::optional<Item> measuring_;
+  std::deque<Evaluated> done_;
+  bool held_ = false;                                             // a play-off has the device for itself
+  std::unordered_map<std::string, double> best_us_;               // by problem
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,11 @@
+// The program `tilesmith`: its commands are in tuner/commands/, one file each.
+#include <string_view>
+
+#include "tuner/commands/program.hpp"
+#include "tuner/device_evaluator.hpp"
+
+int main(int argc, char** argv) {
+  // Worker processes are this same program. They are told apart before anything else, so that they start fast.
+  if (argc > 1 && std::string_view(argv[1]) == "worker") return tilesmith::tuner::worker_main(argc - 1, argv + 1);
+  return tilesmith::tuner::run_program(argc, argv);
+}

@@ -1,0 +1,260 @@
+#include "tuner/measure/cublaslt_peer.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+
+#include "runtime/shared_library.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+// The part of cuBLASLt's binary interface that is used here, as its documentation fixes it: the same from CUDA 11 to 13.
+// Declared by hand so that building needs no cuBLAS headers.
+using Handle = void*;
+using Descriptor = void*;
+enum DataType : int { kF32 = 0, kF64 = 1, kF16 = 2, kS8 = 3, kU8 = 8, kS32 = 10, kBf16 = 14 };
+enum ComputeType : int { kCompute16F = 64, kCompute32F = 68, kCompute64F = 70, kCompute32I = 72, kComputeTf32 = 77 };
+constexpr int kDescTransA = 3, kDescTransB = 4;
+constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceAlignment[] = {5, 6, 7, 8};  // A, B, C, D
+constexpr int kTransposeNo = 0, kTransposeYes = 1;
+
+struct Algorithm {
+  std::uint64_t data[8];
+};
+struct HeuristicResult {
+  Algorithm algorithm;
+  std::size_t workspace_bytes;
+  int state;
+  float waves;
+  int reserved[4];
+};
+
+struct Functions {
+  int (*create)(Handle*);
+  int (*destroy)(Handle);
+  std::size_t (*version)();
+  int (*desc_create)(Descriptor*, int compute, int scale);
+  int (*desc_destroy)(Descriptor);
+  int (*desc_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
+  int (*layout_create)(Descriptor*, int type, std::uint64_t rows, std::uint64_t cols, std::int64_t ld);
+  int (*layout_destroy)(Descriptor);
+  int (*preference_create)(Descriptor*);
+  int (*preference_destroy)(Descriptor);
+  int (*preference_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
+  int (*heuristics)(Handle, Descriptor matmul, Descriptor a, Descriptor b, Descriptor c, Descriptor d,
+                    Descriptor preference, int wanted, HeuristicResult*, int* found);
+  int (*matmul)(Handle, Descriptor matmul, const void* alpha, const void* a, Descriptor la, const void* b, Descriptor lb,
+                const void* beta, const void* c, Descriptor lc, void* d, Descriptor ld, const Algorithm*,
+                void* workspace, std::size_t workspace_bytes, CUstream_st*);
+};
+
+constexpr int kMostAlgorithms = 128;
+
+template <typename Function>
+void bind(const runtime::SharedLibrary& library, const char* symbol, Function& function) {
+  function = reinterpret_cast<Function>(library.symbol(symbol));
+  if (function == nullptr) throw std::runtime_error(fmt::format("libcublasLt has no function '{}'", symbol));
+}
+
+runtime::SharedLibrary open_library() {
+  std::string tried;
+  const char* const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
+#ifdef TILESMITH_WHEEL_DIR
+                               TILESMITH_WHEEL_DIR "/nvidia/cu13/lib/libcublasLt.so.13",
+                               TILESMITH_WHEEL_DIR "/nvidia/cublas/lib/libcublasLt.so.12",
+#endif
+                               "/usr/local/cuda/lib64/libcublasLt.so"};
+  for (const char* name : names) {
+    std::string error;
+    if (auto library = runtime::SharedLibrary::open(name, error)) return library;
+    tried += fmt::format("{}{}", tried.empty() ? "" : ", ", name);
+  }
+  throw std::runtime_error(fmt::format("cuBLASLt is not here: tried {}", tried));
+}
+
+int data_type(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::f16: return kF16;
+    case Scalar::bf16: return kBf16;
+    case Scalar::tf32:
+    case Scalar::f32: return kF32;
+    case Scalar::f64: return kF64;
+    case Scalar::s8: return kS8;
+    case Scalar::u8: return kU8;
+    case Scalar::s32: return kS32;
+  }
+  return -1;
+}
+
+struct Arithmetic {
+  int compute;
+  int scale;
+};
+
+Arithmetic arithmetic_of(const TypePair& type) {
+  if (type.operand == Scalar::tf32) return {kComputeTf32, kF32};
+  switch (type.accumulator) {
+    case Scalar::f16: return {kCompute16F, kF16};
+    case Scalar::f64: return {kCompute64F, kF64};
+    case Scalar::s32: return {kCompute32I, kS32};
+    default: return {kCompute32F, kF32};
+  }
+}
+
+/// α = 1 and β = 0 in the peer's scale type.
+struct Factors {
+  alignas(8) std::array<unsigned char, 8> one{}, zero{};
+};
+
+Factors factors_of(int scale_type) {
+  Factors factors;
+  const auto set_one = [&](auto value) {
+    static_assert(sizeof(value) <= 8);
+    __builtin_memcpy(factors.one.data(), &value, sizeof(value));
+  };
+  switch (scale_type) {
+    case kF16: set_one(std::uint16_t{0x3C00}); break;
+    case kF64: set_one(1.0); break;
+    case kS32: set_one(std::int32_t{1}); break;
+    default: set_one(1.0F); break;
+  }
+  return factors;
+}
+
+/// A descriptor with the function that ends it.
+struct Owned {
+  Descriptor get = nullptr;
+  int (*end)(Descriptor) = nullptr;
+  Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (get != nullptr) end(get);
+  }
+};
+
+}  // namespace
+
+struct CublasLtPeer::Impl {
+  runtime::SharedLibrary library;
+  Functions call{};
+  Handle handle = nullptr;
+  runtime::DeviceBuffer workspace{kWorkspaceBytes};
+
+  Impl() : library(open_library()) {
+    bind(library, "cublasLtCreate", call.create);
+    bind(library, "cublasLtDestroy", call.destroy);
+    bind(library, "cublasLtGetVersion", call.version);
+    bind(library, "cublasLtMatmulDescCreate", call.desc_create);
+    bind(library, "cublasLtMatmulDescDestroy", call.desc_destroy);
+    bind(library, "cublasLtMatmulDescSetAttribute", call.desc_set);
+    bind(library, "cublasLtMatrixLayoutCreate", call.layout_create);
+    bind(library, "cublasLtMatrixLayoutDestroy", call.layout_destroy);
+    bind(library, "cublasLtMatmulPreferenceCreate", call.preference_create);
+    bind(library, "cublasLtMatmulPreferenceDestroy", call.preference_destroy);
+    bind(library, "cublasLtMatmulPreferenceSetAttribute", call.preference_set);
+    bind(library, "cublasLtMatmulAlgoGetHeuristic", call.heuristics);
+    bind(library, "cublasLtMatmul", call.matmul);
+    if (const int status = call.create(&handle); status != 0) {
+      throw std::runtime_error(fmt::format("cublasLtCreate failed with status {}", status));
+    }
+  }
+  ~Impl() {
+    if (handle != nullptr) call.destroy(handle);
+    library.keep_open();  // it has threads and static state of its own
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+};
+
+namespace {
+
+/// One problem in the peer's terms. Our row-major C = op(A)·op(B) is its column-major Cᵀ = op(B)ᵀ·op(A)ᵀ: the operands
+/// change places, each stored row-major matrix is a column-major one of swapped extents, and the transposes stay.
+struct Matmul {
+  const Functions& call;
+  Owned operation, layout_b, layout_a, layout_c;
+  Factors factors;
+
+  Matmul(const Functions& functions, const Problem& problem) : call(functions) {
+    const Arithmetic arithmetic = arithmetic_of(problem.type);
+    factors = factors_of(arithmetic.scale);
+    check(call.desc_create(&operation.get, arithmetic.compute, arithmetic.scale), "cublasLtMatmulDescCreate");
+    operation.end = call.desc_destroy;
+    const int trans_b = problem.trans.b ? kTransposeYes : kTransposeNo;
+    const int trans_a = problem.trans.a ? kTransposeYes : kTransposeNo;
+    check(call.desc_set(operation.get, kDescTransA, &trans_b, sizeof trans_b), "cublasLtMatmulDescSetAttribute");
+    check(call.desc_set(operation.get, kDescTransB, &trans_a, sizeof trans_a), "cublasLtMatmulDescSetAttribute");
+    make_layout(layout_b, problem.type.operand, problem.b_rows(), problem.b_cols(), problem.ldb);
+    make_layout(layout_a, problem.type.operand, problem.a_rows(), problem.a_cols(), problem.lda);
+    make_layout(layout_c, problem.type.output, problem.m, problem.n, problem.ldc);
+  }
+
+  static void check(int status, const char* name) {
+    if (status != 0) throw std::runtime_error(fmt::format("{} failed with status {}", name, status));
+  }
+
+  void make_layout(Owned& layout, Scalar element, std::int64_t rows, std::int64_t cols, std::int64_t row_stride) {
+    check(call.layout_create(&layout.get, data_type(element), std::uint64_t(cols), std::uint64_t(rows), row_stride),
+          "cublasLtMatrixLayoutCreate");
+    layout.end = call.layout_destroy;
+  }
+
+  std::vector<HeuristicResult> algorithms(Handle handle, const Problem& problem) {
+    Owned preference;
+    check(call.preference_create(&preference.get), "cublasLtMatmulPreferenceCreate");
+    preference.end = call.preference_destroy;
+    const std::size_t bytes = CublasLtPeer::kWorkspaceBytes;
+    check(call.preference_set(preference.get, kPreferenceWorkspaceBytes, &bytes, sizeof bytes),
+          "cublasLtMatmulPreferenceSetAttribute");
+    const auto alignment = std::uint32_t(problem.align_bytes);
+    for (int attribute : kPreferenceAlignment) {
+      check(call.preference_set(preference.get, attribute, &alignment, sizeof alignment),
+            "cublasLtMatmulPreferenceSetAttribute");
+    }
+    std::vector<HeuristicResult> results(kMostAlgorithms);
+    int found = 0;
+    const int status = call.heuristics(handle, operation.get, layout_b.get, layout_a.get, layout_c.get, layout_c.get,
+                                       preference.get, kMostAlgorithms, results.data(), &found);
+    if (status != 0) found = 0;  // it refuses the problem
+    results.resize(std::size_t(found));
+    std::erase_if(results, [](const HeuristicResult& result) { return result.state != 0; });
+    return results;
+  }
+};
+
+}  // namespace
+
+CublasLtPeer::CublasLtPeer(const runtime::Context& context) {
+  context.make_current();
+  impl_ = std::make_unique<Impl>();
+}
+
+CublasLtPeer::~CublasLtPeer() = default;
+
+std::string CublasLtPeer::version() const {
+  const std::size_t number = impl_->call.version();
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
+
+std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
+  const auto matmul = std::make_shared<Matmul>(impl_->call, operands.problem());
+  std::vector<Contender> result;
+  for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, operands.problem())) {
+    const auto enqueue = [matmul, offered, &operands, impl = impl_.get()](int set, const runtime::Stream& stream) {
+      const int status = impl->call.matmul(
+          impl->handle, matmul->operation.get, matmul->factors.one.data(), operands.b(set), matmul->layout_b.get,
+          operands.a(set), matmul->layout_a.get, matmul->factors.zero.data(), operands.c(set), matmul->layout_c.get,
+          operands.c(set), matmul->layout_c.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes,
+          stream.get());
+      if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
+    };
+    result.push_back({fmt::format("cublaslt#{}", result.size()), enqueue});
+  }
+  return result;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,38 @@
+// cuBLASLt as a peer: all the algorithms that it offers for a problem, to be timed by our rules. libcublasLt is opened at
+// run time if the machine has it. Never a reference for correctness.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/device.hpp"
+#include "tuner/measure/operand_sets.hpp"
+#include "tuner/measure/stopwatch.hpp"
+
+namespace tilesmith::tuner {
+
+class CublasLtPeer {
+ public:
+  /// Workspace offered to the peer.
+  static constexpr std::size_t kWorkspaceBytes = std::size_t{256} << 20;
+
+  /// Throws std::runtime_error (one line: where it was looked for) if libcublasLt is not there or does not start. The
+  /// context must be current and outlive it.
+  explicit CublasLtPeer(const runtime::Context& context);
+  ~CublasLtPeer();
+
+  /// "13.1.0"
+  std::string version() const;
+
+  /// One contender an algorithm, the peer's own first choice first; empty if it refuses the problem. α = 1, β = 0.
+  /// `operands` and this object must outlive them.
+  std::vector<Contender> contenders(const OperandSets& operands);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,86 @@
+#include "tuner/measure/operand_sets.hpp"
+
+#include <algorithm>
+
+#include "tuner/measure/random_fill.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kSlotBytes = 256;
+constexpr std::size_t kMemoryShare = 4;  // at most a quarter of the device's memory
+
+/// One matrix in all its copies, each in a slot of its own.
+struct Slab {
+  runtime::DeviceBuffer memory;
+  std::size_t slot_bytes = 0;
+  std::size_t offset_bytes = 0;
+
+  std::byte* at(int set) const { return memory.data() + std::size_t(set) * slot_bytes + offset_bytes; }
+};
+
+/// How far a base pointer lies past a slot's start, for exactly the alignment that the problem promises.
+std::size_t misalignment(const Problem& problem, Scalar element) {
+  const std::size_t align = std::max(std::size_t(problem.align_bytes), size_bytes(element));
+  return align >= std::size_t(kDefaultAlignBytes) ? 0 : align;
+}
+
+std::size_t slot_bytes(std::int64_t matrix_bytes) {
+  const std::size_t bytes = std::size_t(matrix_bytes) + kDefaultAlignBytes;
+  return (bytes + kSlotBytes - 1) / kSlotBytes * kSlotBytes;
+}
+
+Slab make_slab(const Problem& problem, Scalar element, std::int64_t matrix_bytes, int sets) {
+  Slab slab;
+  slab.slot_bytes = slot_bytes(matrix_bytes);
+  slab.offset_bytes = misalignment(problem, element);
+  slab.memory = runtime::DeviceBuffer(slab.slot_bytes * std::size_t(sets));
+  return slab;
+}
+
+}  // namespace
+
+int operand_set_count(std::size_t set_bytes, std::size_t l2_bytes, std::size_t memory_budget_bytes) {
+  set_bytes = std::max<std::size_t>(set_bytes, 1);
+  const std::size_t cold = 2 * l2_bytes / set_bytes + 1;
+  const std::size_t wanted = std::clamp<std::size_t>(cold, 2, kMaxOperandSets);
+  return int(std::max<std::size_t>(1, std::min(wanted, memory_budget_bytes / set_bytes)));
+}
+
+struct OperandSets::Impl {
+  Problem problem;
+  int count = 0;
+  Slab a, b, c;
+};
+
+OperandSets::OperandSets(const runtime::Context& context, const Problem& problem, std::uint64_t seed)
+    : impl_(std::make_unique<Impl>()) {
+  const std::size_t set_bytes =
+      slot_bytes(problem.a_bytes()) + slot_bytes(problem.b_bytes()) + slot_bytes(problem.c_bytes());
+  const runtime::DeviceInfo& device = context.info();
+  impl_->problem = problem;
+  impl_->count = operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);
+  impl_->a = make_slab(problem, problem.type.operand, problem.a_bytes(), impl_->count);
+  impl_->b = make_slab(problem, problem.type.operand, problem.b_bytes(), impl_->count);
+  impl_->c = make_slab(problem, problem.type.output, problem.c_bytes(), impl_->count);
+
+  RandomFill random(context);
+  const runtime::Stream stream;
+  // Filled from the first element's address on, so that elements and random values line up.
+  random.fill(impl_->a.memory, impl_->a.offset_bytes, problem.type.operand, seed * 3 + 0, stream);
+  random.fill(impl_->b.memory, impl_->b.offset_bytes, problem.type.operand, seed * 3 + 1, stream);
+  random.fill(impl_->c.memory, impl_->c.offset_bytes, problem.type.output, seed * 3 + 2, stream);
+  stream.synchronize();
+}
+
+OperandSets::~OperandSets() = default;
+OperandSets::OperandSets(OperandSets&&) noexcept = default;
+OperandSets& OperandSets::operator=(OperandSets&&) noexcept = default;
+
+int OperandSets::count() const { return impl_->count; }
+const void* OperandSets::a(int set) const { return impl_->a.at(set); }
+const void* OperandSets::b(int set) const { return impl_->b.at(set); }
+void* OperandSets::c(int set) const { return impl_->c.at(set); }
+const Problem& OperandSets::problem() const { return impl_->problem; }
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,40 @@
+// The operands that a problem is timed on: random, and enough copies of them that results come from memory, not the L2.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/problem.hpp"
+#include "runtime/device.hpp"
+
+namespace tilesmith::tuner {
+
+/// No more sets than this. A rotation through this many may be smaller than twice the L2 (operands of less than some
+/// hundred KiB): the stopwatch then scrubs the L2 before each sample.
+inline constexpr int kMaxOperandSets = 256;
+
+/// How many sets to make: the fewest, at least two, that are together larger than twice the L2; fewer if they would not
+/// fit `memory_budget_bytes` (then at least one). All sizes in bytes.
+int operand_set_count(std::size_t set_bytes, std::size_t l2_bytes, std::size_t memory_budget_bytes);
+
+/// Operand sets for one problem: A, B and C in as many copies as make the rotation larger than twice the L2.
+/// C holds random data too: finite, so that it may be read where β ≠ 0. Base pointers are aligned to the problem's
+/// align_bytes and not by more, so that what is timed is what the caller will get.
+class OperandSets {
+ public:
+  OperandSets(const runtime::Context& context, const Problem& problem, std::uint64_t seed = 1);
+  ~OperandSets();
+  OperandSets(OperandSets&&) noexcept;
+  OperandSets& operator=(OperandSets&&) noexcept;
+  int count() const;
+  const void* a(int set) const;
+  const void* b(int set) const;
+  void* c(int set) const;
+  const Problem& problem() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilesmith::tuner

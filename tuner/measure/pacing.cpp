@@ -1,0 +1,95 @@
+#include "tuner/measure/pacing.hpp"
+
+#include <algorithm>
+
+#include "tuner/measure/helper_kernels.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr unsigned long long kLeadInNs = 40000;
+constexpr int kReferenceSteps = 4096;
+constexpr std::size_t kFewestScrubBytes = std::size_t{8} << 20;
+
+// lead_in: the nanosecond timer says when to stop; the cycle count ends it if that timer should stand still.
+// scrub: the condition never holds for a zeroed buffer, but the compiler cannot know.
+// reference_work: four independent chains a thread, 16 warps a multiprocessor: enough to fill the FMA pipes. With
+// a = 0.5 every chain settles at 2·b, so no value grows, and `seed` comes from the host so that nothing folds.
+constexpr const char* kSource = R"(
+extern "C" __global__ void lead_in(unsigned long long wait_ns) {
+  const long long first_cycle = clock64();
+  unsigned long long start, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (now - start < wait_ns && clock64() - first_cycle < 400000);
+}
+
+extern "C" __global__ void scrub(const uint4* from, unsigned long long count, unsigned* sink) {
+  unsigned seen = 0;
+  const unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
+  for (unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+    const uint4 word = from[i];
+    seen |= word.x | word.y | word.z | word.w;
+  }
+  if (seen != 0) *sink = seen;
+}
+
+extern "C" __global__ void __launch_bounds__(256) reference_work(float seed, int steps, unsigned* sink) {
+  const float a = 0.5f * seed;
+  const float b = seed + (float)threadIdx.x;
+  float x0 = b, x1 = b + 1.0f, x2 = b + 2.0f, x3 = b + 3.0f;
+  for (int i = 0; i < steps; ++i) {
+    x0 = x0 * a + b;
+    x1 = x1 * a + b;
+    x2 = x2 * a + b;
+    x3 = x3 * a + b;
+  }
+  if (x0 + x1 + x2 + x3 < 0.0f) *sink = 1;
+}
+)";
+
+}  // namespace
+
+const char* Pacing::source() { return kSource; }
+
+Pacing::Pacing(const runtime::Context& context)
+    : context_(context),
+      module_(load_helper(context, kSource, "reference_work")),
+      lead_in_(module_.function("lead_in", 0)),
+      scrub_kernel_(module_.function("scrub", 0)),
+      reference_work_(module_.function("reference_work", 0)),
+      sink_(256) {}
+
+void Pacing::lead_in(const runtime::Stream& stream) {
+  unsigned long long wait_ns = kLeadInNs;
+  void* parameters[] = {&wait_ns};
+  const unsigned one[3] = {1, 1, 1};
+  runtime::launch(lead_in_, one, one, 0, stream, parameters);
+}
+
+void Pacing::scrub(const runtime::Stream& stream) {
+  if (scrub_.size() == 0) {
+    scrub_ = runtime::DeviceBuffer(std::max(2 * std::size_t(context_.info().identity.l2_bytes), kFewestScrubBytes));
+    scrub_.fill(0);
+  }
+  const std::byte* from = scrub_.data();
+  unsigned long long count = scrub_.size() / 16;
+  std::byte* sink = sink_.data();
+  void* parameters[] = {&from, &count, &sink};
+  const unsigned grid[3] = {unsigned(context_.info().identity.sm_count) * 8, 1, 1};
+  const unsigned block[3] = {256, 1, 1};
+  runtime::launch(scrub_kernel_, grid, block, 0, stream, parameters);
+}
+
+void Pacing::reference_work(const runtime::Stream& stream) {
+  float seed = 1.0f;
+  int steps = kReferenceSteps;
+  std::byte* sink = sink_.data();
+  void* parameters[] = {&seed, &steps, &sink};
+  const unsigned grid[3] = {unsigned(context_.info().identity.sm_count) * 2, 1, 1};
+  const unsigned block[3] = {256, 1, 1};
+  runtime::launch(reference_work_, grid, block, 0, stream, parameters);
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,33 @@
+// Small kernels around the timed ones: a lead-in that keeps the device busy while the host enqueues, a scrub that
+// evicts the L2, and the fixed reference work whose time tells how fast the device runs at the moment.
+#pragma once
+
+#include "runtime/device.hpp"
+
+namespace tilesmith::tuner {
+
+class Pacing {
+ public:
+  explicit Pacing(const runtime::Context& context);
+
+  /// About 40 µs in which one thread waits. What is enqueued meanwhile starts without the host's latency between the
+  /// event before it and its first launch.
+  void lead_in(const runtime::Stream& stream);
+  /// Reads twice the L2, so that nothing read or written before is still in it.
+  void scrub(const runtime::Stream& stream);
+  /// Multiply-adds in registers on every multiprocessor, some tens of µs: bound by the SM clock and by nothing else.
+  void reference_work(const runtime::Stream& stream);
+
+  static const char* source();
+
+ private:
+  const runtime::Context& context_;
+  runtime::Module module_;
+  CUfunc_st* lead_in_;
+  CUfunc_st* scrub_kernel_;
+  CUfunc_st* reference_work_;
+  runtime::DeviceBuffer sink_;   ///< never written; keeps the compiler from dropping the work
+  runtime::DeviceBuffer scrub_;  ///< made at first use
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,89 @@
+#include "tuner/measure/random_fill.hpp"
+
+#include <fmt/format.h>
+
+#include "tuner/measure/helper_kernels.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+// A counter-based generator: element i depends on (seed, i) only, so that the grid's size does not matter. The mixing
+// function is the finalizer of Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014).
+constexpr const char* kCommon = R"(
+typedef unsigned long long Bits;
+
+__device__ Bits random_bits(Bits seed, Bits index) {
+  Bits z = seed + (index + 1) * 0x9e3779b97f4a7c15ull;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+// Uniform in (-1, 1), 24 and 53 random bits.
+__device__ float unit_float(Bits bits) { return (float)(int)((bits >> 40) * 2 + 1 - (1 << 24)) * (1.0f / (1 << 24)); }
+__device__ double unit_double(Bits bits) {
+  return (double)((long long)((bits >> 11) * 2 + 1) - (1ll << 53)) * (1.0 / (double)(1ll << 53));
+}
+)";
+
+constexpr const char* kKernel = R"(
+extern "C" __global__ void random_fill(Element* to, Bits count, Bits seed) {
+  const Bits step = (Bits)gridDim.x * blockDim.x;
+  for (Bits i = (Bits)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) to[i] = element(random_bits(seed, i));
+}
+)";
+
+/// The element's storage type and how random bits become one.
+const char* element_of(Scalar type) {
+  switch (type) {
+    case Scalar::f16:
+      return R"(typedef unsigned short Element;
+__device__ Element element(Bits bits) {
+  unsigned short half;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(unit_float(bits)));
+  return half;
+})";
+    case Scalar::bf16:  // the upper half of a float, rounded to nearest even (no NaN occurs here)
+      return R"(typedef unsigned short Element;
+__device__ Element element(Bits bits) {
+  const unsigned word = __float_as_uint(unit_float(bits));
+  return (unsigned short)((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
+})";
+    case Scalar::tf32:  // operands are plain floats in memory: rounding is the kernel's work
+    case Scalar::f32: return "typedef float Element;\n__device__ Element element(Bits bits) { return unit_float(bits); }";
+    case Scalar::f64: return "typedef double Element;\n__device__ Element element(Bits bits) { return unit_double(bits); }";
+    case Scalar::s8:
+    case Scalar::u8:
+      return "typedef unsigned char Element;\n__device__ Element element(Bits bits) { return (Element)(bits >> 56); }";
+    case Scalar::s32:
+      return "typedef unsigned Element;\n__device__ Element element(Bits bits) { return (Element)(bits >> 32); }";
+  }
+  return "";
+}
+
+}  // namespace
+
+RandomFill::RandomFill(const runtime::Context& context) : context_(context) {}
+
+std::string RandomFill::source(Scalar type) { return fmt::format("{}{}{}", kCommon, element_of(type), kKernel); }
+
+const runtime::Module& RandomFill::module(Scalar type) {
+  const int key = int(type);
+  if (const auto found = modules_.find(key); found != modules_.end()) return found->second;
+  return modules_.emplace(key, load_helper(context_, source(type), "random_fill")).first->second;
+}
+
+void RandomFill::fill(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed,
+                      const runtime::Stream& stream) {
+  unsigned long long count = (buffer.size() - offset_bytes) / size_bytes(type);
+  if (count == 0) return;
+  CUfunc_st* kernel = module(type).function("random_fill", 0);
+  const unsigned grid[3] = {unsigned(context_.info().identity.sm_count) * 8, 1, 1};
+  const unsigned block[3] = {256, 1, 1};
+  std::byte* to = buffer.data() + offset_bytes;
+  unsigned long long seed_value = seed;
+  void* parameters[] = {&to, &count, &seed_value};
+  runtime::launch(kernel, grid, block, 0, stream, parameters);
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,33 @@
+// Fills device memory with random data of full entropy: zeros, ones and repeated values draw less power and so run
+// faster than real data does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "kernels/type_pair.hpp"
+#include "runtime/device.hpp"
+
+namespace tilesmith::tuner {
+
+class RandomFill {
+ public:
+  explicit RandomFill(const runtime::Context& context);
+
+  /// Enqueues the filling of the buffer from an offset (a multiple of the element's size) to its end: floating types
+  /// uniform in [-1, 1], integers over their whole range. The same seed gives the same bytes.
+  void fill(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed,
+            const runtime::Stream& stream);
+
+  /// The kernel's source, entry `random_fill`.
+  static std::string source(Scalar type);
+
+ private:
+  const runtime::Module& module(Scalar type);
+
+  const runtime::Context& context_;
+  std::unordered_map<int, runtime::Module> modules_;
+};
+
+}  // namespace tilesmith::tuner

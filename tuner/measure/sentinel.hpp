@@ -1,0 +1,35 @@
+// The sentinel: a fixed reference kernel timed in between, so that drift of the device's speed is seen.
+//
+// What it sees: the SM clock, whatever moved it (heat, power mode, governor), and another program on the device. What it
+// does not see: the memory clock; and the clock that a heavy kernel pulls down while it runs under a power limit, if the
+// clock recovers before the sentinel runs (it is kept light on purpose: about 0.4 ms a candidate, nearly no power). A time
+// bound by memory bandwidth does not follow the SM clock, so dividing by a drift of a few percent can be off by as much.
+#pragma once
+
+#include "runtime/device.hpp"
+#include "tuner/measure/pacing.hpp"
+
+namespace tilesmith::tuner {
+
+class Sentinel {
+ public:
+  /// Lets the clocks settle (at most 0.3 s of reference work), then takes the starting time; `start_us` > 0 takes that
+  /// instead: the start of the tuning run, when this process is a replacement.
+  Sentinel(Pacing& pacing, const runtime::Stream& stream, double start_us);
+
+  double start_us() const { return start_us_; }
+  /// Time of the reference work now over its time at the start.
+  double drift() { return time_us() / start_us_; }
+  /// Keeps the device busy with reference work for about that long: wakes clocks that fell while it was idle.
+  void warm_up(double milliseconds);
+
+ private:
+  double time_us();
+
+  Pacing& pacing_;
+  const runtime::Stream& stream_;
+  runtime::Event before_, after_;
+  double start_us_ = 0;
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,41 @@
+// The statistics of timing samples: pure, no device, no clock.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tuner/measure/timing_policy.hpp"
+
+namespace tilesmith::tuner {
+
+/// The value below which that fraction (0..1) of the samples lies, linear between neighbours. Samples must not be empty.
+double quantile(std::span<const double> samples, double fraction);
+double median(std::span<const double> samples);
+/// Half the interquartile range over the median.
+double relative_spread(std::span<const double> samples);
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+/// 95% confidence interval of the median from order statistics: no assumption on the distribution (H. A. David, "Order
+/// Statistics", section 7.1: the number of samples below the median is binomial). With fewer than 6 samples no interval
+/// of theirs reaches 95%; it is then their whole range.
+Interval median_interval(std::span<const double> samples);
+/// Half the interval over the median.
+double relative_half_width(std::span<const double> samples);
+
+enum class Sampling { go_on, enough, give_up };
+
+/// Whether to take another sample. `measured_us`: device time spent on the samples so far. `incumbent_us` 0: none.
+/// A candidate more than give_up_factor slower than the incumbent after three samples (twice the factor: after one) is
+/// given up: most of a tuner's time would else go to candidates that cannot win.
+Sampling judge_samples(std::span<const double> samples_us, double measured_us, const TimingPolicy& policy,
+                       double incumbent_us);
+
+/// Whether the fastest of several contenders is settled: the interval of its median ends below where the interval of
+/// the second begins. With fewer than two contenders there is nothing to settle: true.
+bool winner_is_settled(std::span<const std::vector<double>> samples_us);
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,184 @@
+#include "tuner/measure/stopwatch.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <numeric>
+#include <random>
+#include <thread>
+#include <tuple>
+
+#include "tuner/measure/pacing.hpp"
+#include "tuner/measure/sampler.hpp"
+#include "tuner/measure/sentinel.hpp"
+#include "tuner/measure/statistics.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kDriftNoise = 0.01;       // the sentinel's own repeatability: smaller drift is not divided out
+constexpr double kDriftDisturbed = 0.10;   // larger: not heat but another program or a changed mode; measured again
+constexpr int kRepeats = 2;                // of a measurement that was disturbed
+constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::seconds kTolerance{10};  // no more repeats for so long after they did not help
+constexpr std::size_t kPlayOffLeastRounds = 15;
+constexpr std::size_t kPlayOffMostRounds = 60;
+constexpr double kPlayOffUs = 500e3;            // no new round after this ...
+constexpr double kPlayOffMostUs = 3000e3;       // ... and not even the least number of rounds after this
+
+db::Timing to_timing(std::span<const double> samples_us, double drift, const runtime::Telemetry& telemetry) {
+  db::Timing timing;
+  timing.drift = drift;
+  timing.median_us = median(samples_us) / (std::abs(drift - 1) > kDriftNoise ? drift : 1.0);
+  timing.spread = relative_spread(samples_us);
+  timing.samples = int(samples_us.size());
+  timing.clock_mhz = telemetry.clock_mhz;
+  timing.temperature_c = telemetry.temperature_c;
+  timing.power_w = telemetry.power_w;
+  return timing;
+}
+
+}  // namespace
+
+struct Stopwatch::Impl {
+  Impl(const runtime::Context& in_context, const TimingPolicy& in_policy)
+      : context(in_context), policy(in_policy), pacing(in_context), sentinel(pacing, stream, in_policy.sentinel_start_us) {}
+
+  const runtime::Context& context;
+  TimingPolicy policy;
+  runtime::Stream stream;
+  Pacing pacing;
+  Sentinel sentinel;
+  Clock::time_point tolerant_until{};  ///< disturbed measurements count until then: repeats did not help
+  Clock::time_point slow_until{};      ///< the clocks stay low however busy the device is kept
+
+  /// Drift before a measurement; wakes clocks that fell while the device was idle.
+  double settled_drift() {
+    double drift = sentinel.drift();
+    if (Clock::now() < slow_until) return drift;
+    for (int i = 0; i < 3 && drift > 1 + 3 * kDriftNoise; ++i) {
+      sentinel.warm_up(15);
+      drift = sentinel.drift();
+    }
+    if (drift > 1 + 3 * kDriftNoise) slow_until = Clock::now() + kTolerance;
+    return drift;
+  }
+
+  /// What a measurement was disturbed by; empty if it counts.
+  std::string disturbance(const runtime::Telemetry& telemetry, double drift) {
+    if (Clock::now() < tolerant_until) return {};
+    if (telemetry.throttled) return "throttled: " + telemetry.throttle_reason;
+    if (!(std::abs(drift - 1) <= kDriftDisturbed)) return fmt::format("the sentinel drifted to {:.2f}", drift);
+    return {};
+  }
+
+  /// Repeats a measurement while it is disturbed. `measure` returns what it measured, and sets drift and telemetry.
+  template <typename Measure>
+  auto undisturbed(const std::string& what, Measure&& measure) {
+    for (int repeat = 0;; ++repeat) {
+      const double drift_before = settled_drift();
+      auto samples = measure();
+      const runtime::Telemetry telemetry = runtime::read_telemetry(context.info().ordinal);
+      const double drift = 0.5 * (drift_before + sentinel.drift());
+      const std::string reason = disturbance(telemetry, drift);
+      if (reason.empty() || repeat == kRepeats) {
+        if (!reason.empty()) {
+          spdlog::warn("{}: measured {} times and still {}; taken as it is", what, repeat + 1, reason);
+          tolerant_until = Clock::now() + kTolerance;
+        }
+        return std::tuple(std::move(samples), drift, telemetry);
+      }
+      spdlog::debug("{}: {}; measured again", what, reason);
+      std::this_thread::sleep_for(kPause);
+      sentinel.warm_up(10);
+    }
+  }
+
+  std::vector<double> sample_until_enough(Sampler& sampler, double incumbent_us) {
+    std::vector<double> samples_us;
+    double measured_us = 0;
+    while (judge_samples(samples_us, measured_us, policy, incumbent_us) == Sampling::go_on) {
+      const Sampler::Sample sample = sampler.take();
+      samples_us.push_back(sample.us);
+      measured_us += sample.measured_us;
+    }
+    return samples_us;
+  }
+
+  std::vector<std::vector<double>> play_rounds(std::deque<Sampler>& samplers) {
+    std::vector<std::vector<double>> samples_us(samplers.size());
+    std::vector<std::size_t> order(samplers.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::mt19937_64 shuffler(samplers.size());
+    const auto start = Clock::now();
+    for (std::size_t round = 0; round < kPlayOffMostRounds; ++round) {
+      const double spent_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+      if (round > 0 && spent_us > kPlayOffMostUs) break;
+      if (round >= kPlayOffLeastRounds && (spent_us > kPlayOffUs || winner_is_settled(samples_us))) break;
+      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[shuffler() % i]);
+      for (std::size_t contender : order) samples_us[contender].push_back(samplers[contender].take().us);
+    }
+    return samples_us;
+  }
+};
+
+Stopwatch::Stopwatch(const runtime::Context& context, TimingPolicy policy)
+    : impl_(std::make_unique<Impl>(context, policy)) {}
+
+Stopwatch::~Stopwatch() = default;
+
+double Stopwatch::sentinel_start_us() const { return impl_->sentinel.start_us(); }
+
+Contender Stopwatch::contender(const runtime::Plan& plan, const OperandSets& operands, void* workspace) {
+  const TypePair& type = plan.problem().type;
+  const bool reads_c = plan.problem().beta == BetaClass::any;
+  const Scale alpha = runtime::to_scale(type, 1);
+  // 0.5: repeated runs on the same C stay bounded. Integers wrap, so 1 does for them.
+  const Scale beta = runtime::to_scale(type, !reads_c ? 0 : is_integer(type.scale) ? 1 : 0.5);
+  return {plan.config().text(), [&plan, &operands, workspace, alpha, beta](int set, const runtime::Stream& stream) {
+            runtime::RunArgs args;
+            args.a = operands.a(set);
+            args.b = operands.b(set);
+            args.c = operands.c(set);
+            args.alpha = alpha;
+            args.beta = beta;
+            args.workspace = workspace;
+            args.stream = stream.get();
+            const int code = plan.run(args);
+            if (code != 0) {
+              throw runtime::DeviceError(code, fmt::format("launching {}: driver error {}", plan.config().text(), code));
+            }
+          }};
+}
+
+db::Timing Stopwatch::time(const Contender& contender, int operand_sets, double incumbent_us) {
+  Sampler sampler(contender, operand_sets, impl_->pacing, impl_->stream);
+  sampler.prepare(is_short(sampler.launch_us()));
+  const auto [samples_us, drift, telemetry] = impl_->undisturbed(
+      contender.name, [&] { return impl_->sample_until_enough(sampler, incumbent_us); });
+  return to_timing(samples_us, drift, telemetry);
+}
+
+std::vector<db::Timing> Stopwatch::play_off(std::span<const Contender> contenders, int operand_sets) {
+  if (contenders.empty()) return {};
+  std::deque<Sampler> samplers;
+  double fastest_us = 0;
+  for (const Contender& contender : contenders) {
+    const Sampler& added = samplers.emplace_back(contender, operand_sets, impl_->pacing, impl_->stream);
+    fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
+  }
+  for (Sampler& sampler : samplers) sampler.prepare(is_short(fastest_us));
+  const auto [samples_us, drift, telemetry] =
+      impl_->undisturbed("play-off", [&] { return impl_->play_rounds(samplers); });
+  std::vector<db::Timing> timings;
+  for (const std::vector<double>& samples : samples_us) timings.push_back(to_timing(samples, drift, telemetry));
+  return timings;
+}
+
+}  // namespace tilesmith::tuner

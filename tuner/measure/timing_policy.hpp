@@ -1,0 +1,19 @@
+// By which rule times are taken.
+#pragma once
+
+namespace tilesmith::tuner {
+
+/// Changes whenever the meaning of a stored time changes.
+inline constexpr const char* kMeasuringPolicy = "cold-1";
+
+struct TimingPolicy {
+  double target_relative_ci = 0.01;  ///< stop when half the 95% confidence interval of the median is within this
+  double min_total_us = 2000;        ///< measure at least this long ...
+  double max_total_us = 60000;       ///< ... and at most this long, a candidate
+  int min_samples = 7;
+  int max_samples = 200;
+  double give_up_factor = 2.0;       ///< stop early when the first samples are this much slower than `incumbent_us`
+  double sentinel_start_us = 0;      ///< what drift is relative to; 0: the sentinel's time when the stopwatch is made
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,21 @@
+// A device's peak rate for a type pair: what "percent of peak" is a percent of.
+#pragma once
+
+#include <optional>
+
+#include "db/evidence.hpp"
+#include "runtime/device.hpp"
+
+namespace tilesmith::tuner {
+
+/// Dense peak in TFLOP/s (integers: TOPS) of the multiply units that the type pair can use, or nullopt if it is not known.
+/// The clock is the one the device is rated at, where its name is known (the figure of its data sheet, scaled to its live
+/// SM count), else `clock_mhz`, its maximum SM clock (0: unknown).
+std::optional<double> peak_tflops(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz = 0);
+std::optional<double> peak_tflops(const runtime::DeviceInfo& device, const TypePair& type);
+
+/// Operations (a multiply and an add are two) that one SM of this compute capability finishes a clock, dense; 0: unknown.
+/// `full_rate` is false for GeForce devices, whose f32 accumulation runs at half rate.
+int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate = true);
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "tuner/search/strategy.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+std::optional<std::size_t> position(const std::vector<int>& values, int value) {
+  const auto at = std::find(values.begin(), values.end(), value);
+  if (at == values.end()) return std::nullopt;
+  return std::size_t(at - values.begin());
+}
+
+/// The value of the parameter that is expected at this position; looked for elsewhere only if it is not there.
+std::optional<int> value_of(const Config& config, std::size_t at, const std::string& parameter) {
+  const auto& values = config.values();
+  if (at < values.size() && values[at].first == parameter) return values[at].second;
+  if (!config.has(parameter)) return std::nullopt;
+  return config.at(parameter);
+}
+
+}  // namespace
+
+SearchSpace::SearchSpace(std::vector<Space> spaces) {
+  for (Space& space : spaces) {
+    Block block;
+    block.family = space.family;
+    block.parameters = std::move(space.parameters);
+    block.strides.resize(block.parameters.size());
+    std::uint64_t combinations = 1;
+    for (std::size_t i = block.parameters.size(); i-- > 0;) {
+      block.strides[i] = combinations;
+      const std::uint64_t radix = std::max<std::size_t>(1, block.parameters[i].values.size());
+      if (combinations > std::numeric_limits<std::uint64_t>::max() / radix) {
+        throw std::invalid_argument(fmt::format("space of {}: more than 2^64 combinations", block.family));
+      }
+      combinations *= radix;
+    }
+    block.begin = configs_.size();
+    for (Config& config : space.configs) {
+      const auto code = code_of(block, config);
+      if (!code) throw std::invalid_argument(fmt::format("{} is not in the space of {}", config.text(), block.family));
+      block.sorted.emplace_back(*code, configs_.size());
+      codes_.push_back(*code);
+      configs_.push_back(std::move(config));
+    }
+    block.end = configs_.size();
+    std::sort(block.sorted.begin(), block.sorted.end());
+    blocks_.push_back(std::move(block));
+  }
+}
+
+std::optional<std::uint64_t> SearchSpace::code_of(const Block& block, const Config& config) {
+  if (config.family() != block.family || config.values().size() != block.parameters.size()) return std::nullopt;
+  std::uint64_t code = 0;
+  for (std::size_t i = 0; i < block.parameters.size(); ++i) {
+    const auto value = value_of(config, i, block.parameters[i].name);
+    if (!value) return std::nullopt;
+    const auto at = position(block.parameters[i].values, *value);
+    if (!at) return std::nullopt;
+    code += *at * block.strides[i];
+  }
+  return code;
+}
+
+std::optional<std::size_t> SearchSpace::find(const Block& block, std::uint64_t code) {
+  const auto at =
+      std::lower_bound(block.sorted.begin(), block.sorted.end(), std::pair<std::uint64_t, std::size_t>(code, 0));
+  if (at == block.sorted.end() || at->first != code) return std::nullopt;
+  return at->second;
+}
+
+std::size_t SearchSpace::digit(const Block& block, std::uint64_t code, std::size_t parameter) {
+  return std::size_t(code / block.strides[parameter] % block.parameters[parameter].values.size());
+}
+
+const SearchSpace::Block& SearchSpace::block_of(std::size_t index) const {
+  for (const Block& block : blocks_) {
+    if (index < block.end) return block;
+  }
+  throw std::out_of_range(fmt::format("config {} of a space of {}", index, size()));
+}
+
+std::optional<std::size_t> SearchSpace::index_of(const Config& config) const {
+  for (const Block& block : blocks_) {
+    if (const auto code = code_of(block, config)) {
+      if (const auto index = find(block, *code)) return index;
+    }
+  }
+  return std::nullopt;
+}
+
+SearchSpace::Neighbourhood SearchSpace::neighbourhood(std::size_t index) const {
+  const Block& block = block_of(index);
+  const std::uint64_t code = codes_[index];
+  Neighbourhood result;
+  for (std::size_t parameter = 0; parameter < block.parameters.size(); ++parameter) {
+    const std::uint64_t stride = block.strides[parameter];
+    const std::size_t here = digit(block, code, parameter);
+    const std::uint64_t base = code - here * stride;
+    for (std::size_t there = 0; there < block.parameters[parameter].values.size(); ++there) {
+      if (there == here) continue;
+      const auto neighbour = find(block, base + there * stride);
+      if (!neighbour) continue;
+      const bool one_step = there + 1 == here || here + 1 == there;
+      (one_step ? result.adjacent : result.farther).push_back(*neighbour);
+    }
+  }
+  return result;
+}
+
+std::vector<std::size_t> SearchSpace::neighbours(std::size_t index) const {
+  Neighbourhood around = neighbourhood(index);
+  std::vector<std::size_t> result = std::move(around.adjacent);
+  result.insert(result.end(), around.farther.begin(), around.farther.end());
+  return result;
+}
+
+std::vector<std::size_t> SearchSpace::radices(std::size_t index) const {
+  std::vector<std::size_t> result;
+  for (const Parameter& parameter : block_of(index).parameters) result.push_back(parameter.values.size());
+  return result;
+}
+
+std::optional<std::size_t> SearchSpace::changed(std::size_t index, std::span<const Change> changes) const {
+  const Block& block = block_of(index);
+  std::uint64_t code = codes_[index];
+  for (const auto& [parameter, value] : changes) {
+    if (parameter >= block.parameters.size() || value >= block.parameters[parameter].values.size()) return std::nullopt;
+    code = code - digit(block, code, parameter) * block.strides[parameter] + value * block.strides[parameter];
+  }
+  return find(block, code);
+}
+
+}  // namespace tilesmith::tuner

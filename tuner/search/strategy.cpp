@@ -1,0 +1,92 @@
+#include "tuner/search/strategy.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "tuner/search/strategy_base.hpp"
+
+namespace tilesmith::tuner {
+
+// One file a strategy.
+std::unique_ptr<Strategy> make_local(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_random(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_exhaustive(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+
+namespace {
+
+struct Row {
+  StrategyInfo info;
+  std::unique_ptr<Strategy> (*make)(const SearchSpace&, std::uint64_t, std::vector<std::size_t>);
+};
+
+constexpr Row kTable[] = {
+    {{"local", "seeds, then descent from the best by single steps, with kicks and restarts out of local optima"},
+     make_local},
+    {{"random", "seeds, then every config in shuffled order"}, make_random},
+    {{"exhaustive", "seeds, then every config in the order of the space"}, make_exhaustive},
+};
+
+}  // namespace
+
+std::vector<StrategyInfo> strategies() {
+  std::vector<StrategyInfo> result;
+  for (const Row& row : kTable) result.push_back(row.info);
+  return result;
+}
+
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space, std::uint64_t seed,
+                                        std::vector<std::size_t> seeds) {
+  for (const Row& row : kTable) {
+    if (row.info.name == name) return row.make(space, seed, std::move(seeds));
+  }
+  return nullptr;
+}
+
+StrategyBase::StrategyBase(const SearchSpace& space, std::uint64_t seed, std::vector<std::size_t> seeds)
+    : space_(space), rng_(seed), seeds_(std::move(seeds)), visited_(space.size(), false), unvisited_(space.size()) {}
+
+std::vector<std::size_t> StrategyBase::ask(std::size_t most) {
+  std::vector<std::size_t> proposals;
+  while (proposals.size() < most && unvisited_ > 0) {
+    std::optional<std::size_t> next = next_seed();
+    if (!next) next = propose();
+    if (!next) break;
+    visit(*next);
+    proposals.push_back(*next);
+  }
+  return proposals;
+}
+
+void StrategyBase::observe(std::size_t index, Score time_us) {
+  if (index >= visited_.size()) return;
+  visit(index);
+  if (time_us && !(std::isfinite(*time_us) && *time_us > 0)) time_us.reset();
+  learn(index, time_us);
+}
+
+void StrategyBase::visit(std::size_t index) {
+  if (visited_[index]) return;
+  visited_[index] = true;
+  --unvisited_;
+}
+
+std::optional<std::size_t> StrategyBase::next_seed() {
+  while (next_seed_ < seeds_.size()) {
+    const std::size_t seed = seeds_[next_seed_++];
+    if (seed < visited_.size() && !visited_[seed]) return seed;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> StrategyBase::random_unvisited() {
+  if (shuffled_.empty()) {
+    shuffled_.resize(space_.size());
+    std::iota(shuffled_.begin(), shuffled_.end(), std::size_t{0});
+    rng_.shuffle(shuffled_);
+  }
+  while (next_shuffled_ < shuffled_.size() && visited_[shuffled_[next_shuffled_]]) ++next_shuffled_;
+  if (next_shuffled_ == shuffled_.size()) return std::nullopt;
+  return shuffled_[next_shuffled_];
+}
+
+}  // namespace tilesmith::tuner

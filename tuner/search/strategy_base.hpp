@@ -1,0 +1,47 @@
+// What all strategies share: seeds come first, and nothing is proposed twice or after it was observed.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "tuner/search/rng.hpp"
+#include "tuner/search/strategy.hpp"
+
+namespace tilesmith::tuner {
+
+class StrategyBase : public Strategy {
+ public:
+  StrategyBase(const SearchSpace& space, std::uint64_t seed, std::vector<std::size_t> seeds);
+  std::vector<std::size_t> ask(std::size_t most) final;
+  void observe(std::size_t index, Score time_us) final;
+  bool done() const final { return unvisited_ == 0; }
+
+ protected:
+  /// The next proposal once the seeds are used up: a config not visited yet, or nothing (observe first).
+  virtual std::optional<std::size_t> propose() = 0;
+  /// Called for every observation; the score is a positive number if there is one.
+  virtual void learn(std::size_t /*index*/, Score /*time_us*/) {}
+
+  const SearchSpace& space() const { return space_; }
+  Rng& rng() { return rng_; }
+  /// Proposed or observed.
+  bool visited(std::size_t index) const { return visited_[index]; }
+  /// Of those not visited, the next in a shuffled order; nothing if there is none.
+  std::optional<std::size_t> random_unvisited();
+
+ private:
+  void visit(std::size_t index);
+  std::optional<std::size_t> next_seed();
+
+  const SearchSpace& space_;
+  Rng rng_;
+  std::vector<std::size_t> seeds_;
+  std::size_t next_seed_ = 0;
+  std::vector<bool> visited_;
+  std::size_t unvisited_;
+  std::vector<std::size_t> shuffled_;  // made when first needed
+  std::size_t next_shuffled_ = 0;
+};
+
+}  // namespace tilesmith::tuner

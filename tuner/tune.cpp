@@ -1,0 +1,136 @@
+#include "tuner/tune.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "tuner/replay_evaluator.hpp"
+#include "tuner/tune_problem.hpp"
+#include "tuner/tune_start.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+void check(const Workload& workload, const TuneOptions& options) {
+  std::string known;
+  bool strategy_known = false;
+  for (const StrategyInfo& info : strategies()) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
+    strategy_known = strategy_known || info.name == options.strategy;
+  }
+  if (!strategy_known) {
+    throw std::invalid_argument(fmt::format("unknown strategy '{}': expected one of {}", options.strategy, known));
+  }
+  for (const WeightedProblem& weighted : workload.problems) {
+    const Problem& problem = weighted.problem;
+    if (const auto wrong = problem_error(problem)) throw std::invalid_argument(*wrong);
+    if (problem.m < 1 || problem.n < 1 || problem.k < 1) {
+      throw std::invalid_argument(fmt::format("{}: expected M, N and K of at least 1", text(problem)));
+    }
+    if (!(weighted.weight > 0)) {
+      throw std::invalid_argument(
+          fmt::format("{}: weight is {}, expected a number above 0", text(problem), weighted.weight));
+    }
+  }
+}
+
+db::Run run_record(const std::string& uuid, const Workload& workload, const TuneOptions& options) {
+  db::Run run;
+  run.uuid = uuid;
+  run.command = options.command;
+  run.workload = options.workload_name.empty() ? workload.name : options.workload_name;
+  run.strategy = options.strategy;
+  run.seed = options.seed;
+  run.host = host_name();
+  run.started_at = db::now_utc();
+  return run;
+}
+
+/// What an interrupted run left in flight on this evaluator: true outcomes, kept, and so not tried again.
+void take_leftovers(TuneRun& run, StartingPoints& starting_points) {
+  while (run.evaluator.in_flight() > 0 && !run.stop) {
+    const Evaluated evaluated = run.evaluator.next();
+    record_outcome(run, starting_points, evaluated.candidate, evaluated.outcome);
+    ++run.result.evaluated;
+    if (evaluated.outcome.status != db::Status::ok) ++run.result.failed;
+  }
+}
+
+/// Tunes problem after problem; returns how the run ended.
+std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
+  take_leftovers(run, starting_points);
+  double weight_left = 0;
+  for (const WeightedProblem& weighted : workload.problems) weight_left += weighted.weight;
+  bool cut_short = false;
+  for (std::size_t i = 0; i < workload.problems.size(); ++i) {
+    if (run.stop) return "interrupted";
+    const WeightedProblem& weighted = workload.problems[i];
+    const double now = run.clock_seconds();
+    if (now >= run.ends) return "budget";
+    const bool last = i + 1 == workload.problems.size();
+    const double share = last ? 1 : weighted.weight / weight_left;
+    const double deadline = now + (run.ends - now) * share;  // infinity if there is no budget
+    weight_left -= weighted.weight;
+    switch (ProblemTuning(run, starting_points, i, weighted.problem, deadline).run()) {
+      case ProblemEnding::done:
+        break;
+      case ProblemEnding::out_of_time:
+        cut_short = true;
+        break;
+      case ProblemEnding::interrupted:
+        return "interrupted";
+    }
+  }
+  return cut_short ? "budget" : "done";
+}
+
+/// Marks the run as failed. The error that ended it is on its way to the caller and must not be replaced by another.
+void end_as_failed(db::Store& store, const std::string& uuid, const std::string& why) noexcept {
+  try {
+    store.end_run(uuid, "failed: " + why);
+  } catch (const std::exception& error) {
+    spdlog::warn("the run's end was not recorded: {}", error.what());
+  }
+}
+
+}  // namespace
+
+TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator& evaluator, db::Store& store,
+                const std::function<void(const Progress&)>& on_progress, const std::atomic<bool>& stop) {
+  check(workload, options);
+  StartingPoints starting_points(options.families, evaluator, store);
+
+  TuneRun run{options, evaluator, store, on_progress, stop};
+  run.clock_seconds = options.clock_seconds ? options.clock_seconds : steady_seconds;
+  run.started = run.clock_seconds();
+  if (options.budget.count() > 0) run.ends = run.started + options.budget.count();
+  run.problem_count = workload.problems.size();
+  if (const auto* elsewhere = dynamic_cast<const RecordedElsewhere*>(&evaluator)) run.origin = elsewhere->origin();
+  run.result.run = db::new_uuid();
+
+  store.begin_run(run_record(run.result.run, workload, options));
+  try {
+    run.result.ended_how = tune_all(run, starting_points, workload);
+    store.end_run(run.result.run, run.result.ended_how);
+  } catch (const std::exception& error) {
+    end_as_failed(store, run.result.run, error.what());
+    throw;
+  } catch (...) {
+    end_as_failed(store, run.result.run, "unknown error");
+    throw;
+  }
+  return run.result;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,231 @@
+#include "tuner/tune_problem.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr double kSmoothing = 0.2;  // weight of the newest in a running mean
+constexpr int kPlayOffRounds = 3;   // a lucky single time may draw new finalists in; it must end
+
+double smoothed(double mean, double newest) {
+  return mean > 0 ? (1 - kSmoothing) * mean + kSmoothing * newest : newest;
+}
+
+Score score_of(const db::Outcome& outcome) {
+  if (outcome.status != db::Status::ok || !outcome.timing) return std::nullopt;
+  const double median_us = outcome.timing->median_us;
+  if (!(std::isfinite(median_us) && median_us > 0)) return std::nullopt;
+  return median_us;
+}
+
+}  // namespace
+
+void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candidate& candidate,
+                    const db::Outcome& outcome) {
+  db::Evidence evidence;
+  evidence.problem = candidate.problem;
+  evidence.config = candidate.config;
+  evidence.device = run.evaluator.device();
+  evidence.producer = starting_points.producer(candidate.config.family());
+  evidence.outcome = outcome;
+  evidence.run = run.result.run;
+  evidence.origin = run.origin;
+  run.store.record(evidence);
+}
+
+ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, std::size_t problem_index,
+                             const Problem& problem, double deadline)
+    : run_(run),
+      starting_points_(starting_points),
+      problem_(problem),
+      deadline_(deadline),
+      play_off_reserve_(run.play_off_seconds),
+      start_(starting_points.of(problem)),
+      // Every problem has its own sequence: a problem added before it must not change how it is searched.
+      strategy_(make_strategy(run.options.strategy, start_.space, run.options.seed, start_.seeds)),
+      time_us_(start_.space.size()),
+      in_flight_(start_.space.size(), 0),
+      played_off_(start_.space.size(), 0) {
+  progress_.problem_index = problem_index;
+  progress_.problem_count = run.problem_count;
+  progress_.problem = problem;
+  const auto size = std::int64_t(start_.space.size());
+  const std::int64_t most = run.options.max_candidates;
+  progress_.left = most > 0 ? std::min(most, size) : size;
+}
+
+ProblemEnding ProblemTuning::run() {
+  if (start_.space.size() == 0) spdlog::warn("{}: no config of the chosen families can run it", text(problem_));
+  reuse_known();
+  report(std::nullopt);
+  const ProblemEnding ending = search();
+  if (ending != ProblemEnding::interrupted) play_off();
+  return ending;
+}
+
+void ProblemTuning::reuse_known() {
+  for (const StartingPoint::Known& known : start_.known) {
+    const Score score = score_of(known.outcome);
+    note(known.index, score);
+    played_off_[known.index] = known.repeated;
+    strategy_->observe(known.index, score);
+    ++progress_.done;
+    ++progress_.reused;
+    if (!score) ++progress_.failed;
+  }
+  progress_.left = std::max<std::int64_t>(0, progress_.left - progress_.reused);
+  run_.result.reused += progress_.reused;
+}
+
+ProblemEnding ProblemTuning::search() {
+  last_outcome_at_ = run_.clock_seconds();
+  for (;;) {
+    if (run_.stop) return ProblemEnding::interrupted;
+    submit_more();
+    if (pending_ == 0) return out_of_time_ ? ProblemEnding::out_of_time : ProblemEnding::done;
+    take(run_.evaluator.next());
+  }
+}
+
+void ProblemTuning::submit_more() {
+  while (!strategy_->done()) {
+    const std::size_t most = how_many_more();
+    if (most == 0) return;
+    const std::vector<std::size_t> proposals = strategy_->ask(most);
+    if (proposals.empty()) return;
+    for (const std::size_t index : proposals) {
+      in_flight_[index] = 1;
+      ++pending_;
+      ++submitted_;
+      run_.evaluator.submit({problem_, start_.space.config(index)}, progress_.best_us);
+    }
+  }
+}
+
+/// How many candidates to submit now: as many as the evaluator likes to have in flight, the limit allows, and the time
+/// left is expected to suffice for.
+std::size_t ProblemTuning::how_many_more() {
+  const std::size_t width = std::max<std::size_t>(1, run_.evaluator.width());
+  const std::size_t in_flight = run_.evaluator.in_flight();
+  if (in_flight >= width) return 0;
+  const std::int64_t under_limit = progress_.left - pending_;
+  if (under_limit <= 0) return 0;
+  std::size_t most = std::min(width - in_flight, std::size_t(under_limit));
+  if (std::isinf(deadline_)) return most;
+
+  const double now = run_.clock_seconds();
+  const double left = deadline_ - play_off_reserve_ - now;
+  double affordable = double(most);
+  if (left <= 0)
+    affordable = 0;
+  else if (run_.candidate_seconds > 0)
+    affordable = std::floor(left / run_.candidate_seconds) - double(pending_);
+  // A share too small for anything still gets one candidate while the budget lasts: a problem is better tried than not.
+  if (affordable < 1 && submitted_ == 0 && progress_.done == 0 && now < run_.ends) affordable = 1;
+  if (affordable < 1) {
+    out_of_time_ = true;
+    return 0;
+  }
+  return std::min(most, std::size_t(affordable));
+}
+
+void ProblemTuning::take(const Evaluated& evaluated) {
+  const double now = run_.clock_seconds();
+  run_.candidate_seconds = smoothed(run_.candidate_seconds, now - last_outcome_at_);
+  last_outcome_at_ = now;
+
+  const auto index = start_.space.index_of(evaluated.candidate.config);
+  if (!(evaluated.candidate.problem == problem_) || !index || !in_flight_[*index]) {
+    throw std::logic_error(fmt::format("the evaluator answered {} for {}, which was not submitted",
+                                       evaluated.candidate.config.text(), text(evaluated.candidate.problem)));
+  }
+  in_flight_[*index] = 0;
+  --pending_;
+  record_outcome(run_, starting_points_, evaluated.candidate, evaluated.outcome);
+  ++run_.result.evaluated;
+  if (evaluated.outcome.status != db::Status::ok) ++run_.result.failed;
+
+  const Score score = score_of(evaluated.outcome);
+  note(*index, score);
+  strategy_->observe(*index, score);
+  ++progress_.done;
+  if (!score) ++progress_.failed;
+  progress_.left = std::max<std::int64_t>(0, progress_.left - 1);
+  report(evaluated);
+}
+
+void ProblemTuning::note(std::size_t index, Score time_us) {
+  time_us_[index] = time_us;
+  if (!time_us || (progress_.best_us > 0 && *time_us >= progress_.best_us)) return;
+  progress_.best_us = *time_us;
+  progress_.best_config = start_.space.config(index).text();
+}
+
+/// Indices of the fastest, in the order of the view `best`.
+std::vector<std::size_t> ProblemTuning::fastest(std::size_t most) const {
+  std::vector<std::size_t> timed;
+  for (std::size_t i = 0; i < time_us_.size(); ++i) {
+    if (time_us_[i]) timed.push_back(i);
+  }
+  most = std::min(most, timed.size());
+  std::partial_sort(timed.begin(), timed.begin() + std::ptrdiff_t(most), timed.end(),
+                    [&](std::size_t a, std::size_t b) {
+                      if (*time_us_[a] != *time_us_[b]) return *time_us_[a] < *time_us_[b];
+                      return start_.space.config(a).text() < start_.space.config(b).text();
+                    });
+  timed.resize(most);
+  return timed;
+}
+
+void ProblemTuning::play_off() {
+  if (run_.options.finalists < 2) return;
+  const double began = run_.clock_seconds();
+  // With new candidates about, former play-offs do not count: only times taken together can be told apart.
+  if (submitted_ > 0) std::fill(played_off_.begin(), played_off_.end(), char{0});
+  for (int round = 0; round < kPlayOffRounds && !run_.stop; ++round) {
+    const std::vector<std::size_t> finalists = fastest(std::size_t(run_.options.finalists));
+    if (finalists.size() < 2 || played_off_[finalists.front()]) break;
+    if (!play_off_round(finalists)) break;
+    run_.play_off_seconds = smoothed(run_.play_off_seconds, run_.clock_seconds() - began);
+    const std::size_t best = fastest(1).front();  // played-off times may be larger than the single ones before
+    progress_.best_us = *time_us_[best];
+    progress_.best_config = start_.space.config(best).text();
+    report(std::nullopt);
+  }
+}
+
+/// False if the play-off as such failed: nothing is then recorded, since that no finalist passed, where each did
+/// before, says more of the play-off than of the finalists.
+bool ProblemTuning::play_off_round(const std::vector<std::size_t>& finalists) {
+  std::vector<Config> configs;
+  for (const std::size_t index : finalists) configs.push_back(start_.space.config(index));
+  const std::vector<db::Outcome> outcomes = run_.evaluator.play_off(problem_, configs);
+  const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return score_of(o).has_value(); });
+  if (outcomes.size() != finalists.size() || !any) {
+    spdlog::warn("{}: the play-off failed ({}); single timings stand", text(problem_),
+                 outcomes.empty() ? "no outcome" : outcomes.front().message);
+    return false;
+  }
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    record_outcome(run_, starting_points_, {problem_, configs[i]}, outcomes[i]);
+    time_us_[finalists[i]] = score_of(outcomes[i]);
+    played_off_[finalists[i]] = 1;
+  }
+  return true;
+}
+
+void ProblemTuning::report(std::optional<Evaluated> last) {
+  const double now = run_.clock_seconds();
+  progress_.seconds_elapsed = now - run_.started;
+  progress_.seconds_left = std::isinf(run_.ends) ? 0 : std::max(0.0, run_.ends - now);
+  progress_.last = std::move(last);
+  if (run_.on_progress) run_.on_progress(progress_);
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,77 @@
+// The search of one problem: ask, submit, record, observe, until its space, its share or its time is used up; then the
+// play-off of the best.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/search/strategy.hpp"
+#include "tuner/tune.hpp"
+#include "tuner/tune_start.hpp"
+
+namespace tilesmith::tuner {
+
+/// What the problems of one run share.
+struct TuneRun {
+  const TuneOptions& options;
+  Evaluator& evaluator;
+  db::Store& store;
+  const std::function<void(const Progress&)>& on_progress;
+  const std::atomic<bool>& stop;
+  std::function<double()> clock_seconds;
+  double started = 0;                                     // on that clock
+  double ends = std::numeric_limits<double>::infinity();  // when the budget is used up
+  std::size_t problem_count = 0;
+  std::string origin;            // of the evidence; empty: this machine
+  double candidate_seconds = 0;  // between two outcomes, as of late; 0: unknown
+  double play_off_seconds = 0;   // of one problem, as of late
+  TuneResult result;
+};
+
+/// Commits one outcome as evidence of this run.
+void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candidate& candidate,
+                    const db::Outcome& outcome);
+
+enum class ProblemEnding { done, out_of_time, interrupted };
+
+class ProblemTuning {
+ public:
+  /// `deadline`: on the run's clock; infinity if there is none.
+  ProblemTuning(TuneRun& run, StartingPoints& starting_points, std::size_t problem_index, const Problem& problem,
+                double deadline);
+  ProblemEnding run();
+
+ private:
+  void reuse_known();
+  ProblemEnding search();
+  void submit_more();
+  std::size_t how_many_more();
+  void take(const Evaluated& evaluated);
+  void note(std::size_t index, Score time_us);
+  void play_off();
+  bool play_off_round(const std::vector<std::size_t>& finalists);
+  std::vector<std::size_t> fastest(std::size_t most) const;
+  void report(std::optional<Evaluated> last);
+
+  TuneRun& run_;
+  StartingPoints& starting_points_;
+  const Problem problem_;
+  const double deadline_;
+  const double play_off_reserve_;
+  StartingPoint start_;
+  std::unique_ptr<Strategy> strategy_;
+  std::vector<Score> time_us_;    // by index
+  std::vector<char> in_flight_;   // by index
+  std::vector<char> played_off_;  // by index
+  std::int64_t submitted_ = 0, pending_ = 0;
+  bool out_of_time_ = false;
+  double last_outcome_at_ = 0;
+  Progress progress_;
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,159 @@
+#include "tuner/tune_start.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kBestsOfOtherShapes = 8;  // from this device and others together
+
+/// How far apart two shapes are: the sum of the dimensions' ratios, in octaves.
+double distance(const Problem& a, const Problem& b) {
+  const auto octaves = [](std::int64_t x, std::int64_t y) { return std::abs(std::log2(double(x) / double(y))); };
+  return octaves(a.m, b.m) + octaves(a.n, b.n) + octaves(a.k, b.k);
+}
+
+/// Fastest first, those that failed last.
+bool faster(const db::Outcome& a, const db::Outcome& b) {
+  if (a.timing.has_value() != b.timing.has_value()) return a.timing.has_value();
+  return a.timing && a.timing->median_us < b.timing->median_us;
+}
+
+}  // namespace
+
+StartingPoints::StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store)
+    : evaluator_(evaluator), store_(store) {
+  for (const auto& family : tilesmith::families()) {
+    if (families.empty()) families_.push_back(family.get());
+  }
+  for (const std::string& name : families) {
+    const Family* family = find_family(name);
+    if (family == nullptr) {
+      std::string known;
+      for (const auto& each : tilesmith::families())
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", each->name());
+      throw std::invalid_argument(fmt::format("unknown family '{}': expected one of {}", name, known));
+    }
+    if (std::find(families_.begin(), families_.end(), family) == families_.end()) families_.push_back(family);
+  }
+}
+
+const db::Producer& StartingPoints::producer(const std::string& family) {
+  const auto known = producers_.find(family);
+  if (known != producers_.end()) return known->second;
+  return producers_.emplace(family, evaluator_.producer(family)).first->second;
+}
+
+const std::vector<Space>& StartingPoints::spaces_of(const Problem& problem) {
+  const std::pair<TypePair, Transposes> key{problem.type, problem.trans};
+  if (spaces_key_ != key) {
+    spaces_.clear();
+    for (const Family* family : families_) {
+      spaces_.push_back(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
+    }
+    spaces_key_ = key;
+  }
+  return spaces_;
+}
+
+StartingPoint StartingPoints::of(const Problem& problem) {
+  std::vector<Space> allowed;
+  for (const Space& space : spaces_of(problem)) {
+    const Family* family = find_family(space.family);
+    Space kept{space.family, space.parameters, {}, space.combinations, {}};
+    for (const Config& config : space.configs) {
+      if (!family->refusal(config, problem) && evaluator_.knows(problem, config)) kept.configs.push_back(config);
+    }
+    allowed.push_back(std::move(kept));
+  }
+  StartingPoint start{SearchSpace(std::move(allowed)), {}, {}};
+  add_evidence(start, problem);
+  add_bests_of_other_shapes(start, problem);
+  add_family_seeds(start, problem);
+  return start;
+}
+
+void StartingPoints::add_evidence(StartingPoint& start, const Problem& problem) {
+  db::EvidenceFilter filter;
+  filter.problem = problem;
+  filter.device_exactly = evaluator_.device();
+  std::map<std::size_t, StartingPoint::Known> valid;  // the latest of each candidate
+  std::map<std::size_t, db::Outcome> to_reverify;
+  for (const db::Evidence& entry : store_.evidence(filter)) {
+    const auto index = start.space.index_of(entry.config);
+    if (!index) continue;
+    switch (db::judge(entry.producer, producer(entry.config.family()))) {
+      case db::Trust::valid: {
+        const auto [known, is_new] = valid.try_emplace(*index, StartingPoint::Known{*index, entry.outcome, false});
+        if (!is_new) known->second.repeated = true;
+        break;
+      }
+      case db::Trust::reverify:
+        to_reverify.try_emplace(*index, entry.outcome);
+        break;
+      case db::Trust::retired:
+        break;
+    }
+  }
+  for (auto& [index, known] : valid) start.known.push_back(std::move(known));
+
+  std::vector<std::pair<std::size_t, db::Outcome>> again;
+  for (const auto& [index, outcome] : to_reverify) {
+    // What failed under another driver is no seed: the strategy comes to it in its own time.
+    if (valid.count(index) == 0 && outcome.status == db::Status::ok) again.emplace_back(index, outcome);
+  }
+  std::sort(again.begin(), again.end(), [](const auto& a, const auto& b) { return faster(a.second, b.second); });
+  for (const auto& [index, outcome] : again) start.seeds.push_back(index);
+}
+
+void StartingPoints::add_bests_of_other_shapes(StartingPoint& start, const Problem& problem) const {
+  struct Neighbour {
+    bool other_device;
+    double octaves;
+    std::size_t index;
+  };
+  db::EvidenceFilter filter;
+  filter.type = std::string(problem.type.name);
+  filter.trans = problem.trans;
+  std::vector<Neighbour> neighbours;
+  for (const db::Best& best : store_.best(filter)) {
+    const Problem& other = best.evidence.problem;
+    if (other.m < 1 || other.n < 1 || other.k < 1) continue;
+    const bool other_device = !(best.evidence.device == evaluator_.device());
+    if (!other_device && other == problem) continue;  // judged as evidence above
+    const auto index = start.space.index_of(best.evidence.config);
+    if (index) neighbours.push_back({other_device, distance(problem, other), *index});
+  }
+  // This device's first: the nearest shape there says more than the same shape elsewhere.
+  std::stable_sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
+    return a.other_device != b.other_device ? !a.other_device : a.octaves < b.octaves;
+  });
+  std::vector<std::size_t> added;
+  for (const Neighbour& neighbour : neighbours) {
+    if (added.size() == kBestsOfOtherShapes) break;
+    if (std::find(added.begin(), added.end(), neighbour.index) == added.end()) added.push_back(neighbour.index);
+  }
+  start.seeds.insert(start.seeds.end(), added.begin(), added.end());
+}
+
+void StartingPoints::add_family_seeds(StartingPoint& start, const Problem& problem) const {
+  const KernelTarget target{problem.type, problem.trans, evaluator_.limits()};
+  const auto add = [&](const Config& config) {
+    if (const auto index = start.space.index_of(config)) start.seeds.push_back(*index);
+  };
+  for (const Family* family : families_) {
+    if (!family->supports(target)) continue;
+    for (const Config& config : family->seeds(target)) add(config);
+  }
+  for (const Family* family : families_) {
+    if (!family->supports(target)) continue;
+    const std::vector<NamedConfig> ladder = family->ladder(target);  // slowest first; here the fastest comes first
+    for (std::size_t i = ladder.size(); i-- > 0;) add(ladder[i].config);
+  }
+}
+
+}  // namespace tilesmith::tuner

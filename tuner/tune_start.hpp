@@ -1,0 +1,50 @@
+// What the search of one problem starts from: its space, what is already known of it, and what is worth trying first.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "tuner/evaluator.hpp"
+#include "tuner/search/strategy.hpp"
+
+namespace tilesmith::tuner {
+
+struct StartingPoint {
+  /// An outcome of the store that needs no repeating.
+  struct Known {
+    std::size_t index = 0;
+    db::Outcome outcome;
+    bool repeated = false;  ///< measured more than once: it was in a play-off
+  };
+  SearchSpace space;
+  std::vector<Known> known;
+  std::vector<std::size_t> seeds;  ///< best guess first; may hold known ones
+};
+
+class StartingPoints {
+ public:
+  /// `families` empty: all. Throws std::invalid_argument if one is unknown.
+  StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store);
+  StartingPoint of(const Problem& problem);
+
+  const db::Producer& producer(const std::string& family);
+
+ private:
+  const std::vector<Space>& spaces_of(const Problem& problem);
+  void add_evidence(StartingPoint& start, const Problem& problem);
+  void add_bests_of_other_shapes(StartingPoint& start, const Problem& problem) const;
+  void add_family_seeds(StartingPoint& start, const Problem& problem) const;
+
+  std::vector<const Family*> families_;
+  Evaluator& evaluator_;
+  const db::Store& store_;
+  std::map<std::string, db::Producer> producers_;
+  // Only the last type pair and transposes: a space is large, and workloads keep like problems together.
+  std::optional<std::pair<TypePair, Transposes>> spaces_key_;
+  std::vector<Space> spaces_;
+};
+
+}  // namespace tilesmith::tuner

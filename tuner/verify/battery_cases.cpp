@@ -1,0 +1,136 @@
+#include "tuner/verify/battery_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tilesmith::tuner {
+namespace {
+
+/// How leading dimensions are chosen: `unit` bytes that every row starts at a multiple of.
+enum class Rows { packed, padded_16, padded_8, padded_4, odd };
+
+struct Shape {
+  int m, n, k;
+  Rows rows = Rows::padded_16;
+  int align_bytes = 16;  ///< 0: one element
+  bool extra = false;    ///< real-valued and tf32 rounding stages too
+};
+
+constexpr Shape kShapes[] = {
+    {1, 1, 1},
+    {2, 3, 2},
+    {7, 8, 15},
+    {8, 15, 16},
+    {13, 17, 31},
+    {16, 16, 16},
+    {17, 13, 33, Rows::padded_16, 16, true},
+    {31, 33, 17},
+    {33, 31, 65},
+    {16, 64, 64},
+    {63, 65, 64},
+    {64, 63, 129},
+    {65, 64, 33, Rows::padded_16, 16, true},
+    {64, 64, 32},
+    {1, 97, 200, Rows::padded_16, 16, true},
+    {97, 1, 129},
+    {1, 257, 65},
+    {127, 129, 64},
+    {128, 127, 65, Rows::padded_16, 16, true},
+    {129, 128, 31},
+    {128, 128, 128},
+    {127, 255, 15},
+    {255, 257, 33},
+    {257, 255, 2},
+    {256, 256, 64},
+    {300, 261, 197, Rows::padded_16, 16, true},
+    {517, 130, 40},
+    {70, 1029, 24},
+    {40, 50, 521, Rows::padded_16, 16, true},
+    {48, 36, 0},
+    {13, 17, 31, Rows::packed, 0},
+    {17, 13, 33, Rows::odd, 0},
+    {63, 65, 64, Rows::odd, 0, true},
+    {65, 63, 65, Rows::packed, 16},
+    {127, 129, 33, Rows::odd, 16},
+    {129, 127, 129, Rows::packed, 0},
+    {64, 64, 64, Rows::padded_8, 8},
+    {97, 101, 103, Rows::padded_4, 4, true},
+    {128, 128, 64, Rows::packed, 16},
+    {255, 131, 65, Rows::odd, 0},
+    {300, 261, 197, Rows::odd, 0},
+    {64, 128, 32, Rows::packed, 0},
+    {1, 31, 200, Rows::odd, 0},
+    {31, 1, 65, Rows::odd, 0},
+};
+
+std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) {
+  const auto bytes = std::int64_t(size_bytes(element));
+  const auto elements_in = [&](std::int64_t unit) { return std::max<std::int64_t>(1, unit / bytes); };
+  const std::int64_t in_16 = elements_in(16);
+  const std::int64_t whole = (std::max<std::int64_t>(columns, 1) + in_16 - 1) / in_16 * in_16;
+  switch (rows) {
+    case Rows::packed:
+      return std::max<std::int64_t>(columns, 1);
+    case Rows::padded_16:
+      return whole + in_16;
+    case Rows::padded_8:
+      return whole + elements_in(8);
+    case Rows::padded_4:
+      return whole + elements_in(4);
+    case Rows::odd:
+      return (columns + 1) | 1;
+  }
+  return columns;
+}
+
+Problem make_problem(const TypePair& type, Transposes trans, const Shape& shape) {
+  Problem problem = packed_problem(type, trans, shape.m, shape.n, shape.k);
+  problem.lda = leading_dimension(shape.rows, problem.a_cols(), type.operand);
+  problem.ldb = leading_dimension(shape.rows, problem.b_cols(), type.operand);
+  problem.ldc = leading_dimension(shape.rows, problem.n, type.output);
+  const int element = int(std::min(size_bytes(type.operand), size_bytes(type.output)));
+  problem.align_bytes = std::max(shape.align_bytes, element);
+  return problem;
+}
+
+BatteryCase make_case(Problem problem, const Scales& scales, Stage stage, bool declare_zero) {
+  // β = 0 comes both declared (the caller promised it) and as a value met at run time.
+  problem.beta = scales.beta == 0 && declare_zero ? BetaClass::zero : BetaClass::any;
+  return {std::move(problem), scales, stage};
+}
+
+}  // namespace
+
+std::vector<BatteryCase> battery_cases(const TypePair& type, Transposes trans) {
+  std::vector<BatteryCase> cases;
+  const std::span<const Scales> exact = exact_scales(type);
+  const std::span<const Scales> real = real_scales();
+  std::size_t index = 0;
+  for (const Shape& shape : kShapes) {
+    const Problem problem = make_problem(type, trans, shape);
+    // A shape that the further stages use is also the one whose exact run must not be a trivial α = 0.
+    Scales scales = exact[index % exact.size()];
+    if (shape.extra && scales.alpha == 0) scales = exact[1];
+    cases.push_back(make_case(problem, scales, Stage::exact, index % 2 == 0));
+    if (shape.extra) {
+      for (Stage stage : {Stage::wide_a, Stage::wide_b, Stage::real}) {
+        if (!stage_applies(type, stage, shape.k)) continue;
+        const Scales& chosen = stage == Stage::real ? real[index % real.size()] : exact[index % 4];
+        cases.push_back(make_case(problem, chosen, stage, index % 2 == 0));
+      }
+    }
+    ++index;
+  }
+  return cases;
+}
+
+std::string text(const Problem& problem, const Scales& scales, Stage stage) {
+  return fmt::format("{} α={:g} β={:g} {}", tilesmith::text(problem), scales.alpha, scales.beta, name(stage));
+}
+
+std::string text(const BatteryCase& battery_case) {
+  return text(battery_case.problem, battery_case.scales, battery_case.stage);
+}
+
+}  // namespace tilesmith::tuner

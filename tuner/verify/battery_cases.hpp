@@ -1,0 +1,28 @@
+// The battery's list of small awkward problems.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/problem.hpp"
+#include "tuner/verify/exact_data.hpp"
+
+namespace tilesmith::tuner {
+
+struct BatteryCase {
+  Problem problem;
+  Scales scales;
+  Stage stage = Stage::exact;
+};
+
+/// Every case for a type pair and transposes, in the order in which they are run. Shapes are 1, primes, and one off 16,
+/// 32, 64, 128 and 256 in each of M, N and K, and a few of many tiles. Most have rows and bases aligned to 16 bytes
+/// (leading dimensions padded up), so that kernels which only take aligned operands meet awkward shapes too; the rest
+/// have packed, odd, 4- and 8-byte leading dimensions, and bases that are aligned to one element only.
+std::vector<BatteryCase> battery_cases(const TypePair& type, Transposes trans);
+
+/// "f16f32 NN 17 13 31 lda=40 ... α=2 β=0 exact"
+std::string text(const BatteryCase& battery_case);
+std::string text(const Problem& problem, const Scales& scales, Stage stage);
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,151 @@
+#include "tuner/verify/battery_image.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tuner/verify/host_reference.hpp"
+#include "tuner/verify/number_formats.hpp"
+#include "tuner/verify/tolerance.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+using namespace verify;
+
+// Wide enough that a whole extra row of most cases falls into the guard.
+constexpr std::size_t kGuardBytes = 2048;
+constexpr std::uint64_t kUnwrittenPattern = 0x7fabcdef;  // what integer C holds where β = 0
+
+/// A and B as stored, and as the reference multiplies them.
+struct Operand {
+  bool transposed;
+  std::int64_t row_stride;
+  OpMatrix as_multiplied;
+};
+
+void append_operand(BatteryImage& image, const BatteryCase& of, const ValueRule& rule, bool is_a, Operand& operand,
+                    std::vector<std::size_t>& offsets) {
+  const Scalar element = image.type.operand;
+  const std::size_t bytes = size_bytes(element);
+  const std::int64_t stored = is_a ? of.problem.a_bytes() : of.problem.b_bytes();
+  const Zone zone = make_zone(stored, element, of.problem.align_bytes);
+  const std::size_t start = image.operands.size();
+  image.operands.resize(start + zone.bytes);
+  for (std::size_t slot = 0; slot < zone.bytes / bytes; ++slot) {
+    store_bits(element, poison_bits(element, canary_bits(slot)), image.operands.data() + start + slot * bytes);
+  }
+  offsets.push_back(start + zone.first_byte);
+  std::byte* first = image.operands.data() + start + zone.first_byte;
+  // A: op's row is the vector, its column is k. B: op's column is the vector, its row is k.
+  const bool poisoned = of.scales.alpha == 0 && !is_integer(element);
+  OpMatrix& op = operand.as_multiplied;
+  op.values.resize(std::size_t(op.rows * op.cols));
+  for (std::int64_t i = 0; i < op.rows; ++i) {
+    for (std::int64_t j = 0; j < op.cols; ++j) {
+      const std::int64_t vector = is_a ? i : j, k = is_a ? j : i;
+      const std::int64_t at = operand.transposed ? j * operand.row_stride + i : i * operand.row_stride + j;
+      std::byte* element_at = first + std::size_t(at) * bytes;
+      if (!poisoned) encode(element, rule_value(rule, vector, k, of.problem.k), element_at);
+      op.values[std::size_t(i * op.cols + j)] = poisoned ? 0 : decode_operand(element, element_at);
+    }
+  }
+}
+
+void append_c(BatteryImage& image, const BatteryCase& of, const ValueRule& rule, const std::vector<double>& sums) {
+  const Scalar element = image.type.output;
+  const std::size_t bytes = size_bytes(element);
+  const Problem& problem = of.problem;
+  const Zone zone = make_zone(problem.c_bytes(), element, problem.align_bytes);
+  const std::size_t start = image.c_image.size();
+  const Tolerance allowed = tolerance(image.type, of.stage, problem.k, of.scales);
+  const CaseRow row{start / bytes, zone.bytes / bytes,    zone.first_byte / bytes, problem.m,       problem.n,
+                    problem.ldc,   image.expected.size(), allowed.absolute,        allowed.relative};
+  image.c_image.resize(start + zone.bytes);
+  image.expected.resize(image.expected.size() + std::size_t(problem.m * problem.n));
+  for (std::uint64_t slot = 0; slot < row.slots; ++slot) {
+    std::byte* at = image.c_image.data() + start + slot * bytes;
+    const std::int64_t index = element_index(row, slot);
+    if (index < 0) {
+      store_bits(element, canary_bits(slot), at);
+      continue;
+    }
+    encode(element, rule_value(rule, index / problem.n, index % problem.n, problem.n), at);
+    image.expected[row.expected + std::size_t(index)] =
+        scaled(image.type, of.scales, sums[std::size_t(index)], decode(element, at));
+    if (of.scales.beta == 0) store_bits(element, poison_bits(element, kUnwrittenPattern), at);
+  }
+  image.rows.push_back(row);
+}
+
+}  // namespace
+
+Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes) {
+  Zone zone;
+  zone.first_byte = kGuardBytes + std::max(std::size_t(align_bytes), size_bytes(element));
+  zone.bytes = (zone.first_byte + std::size_t(matrix_bytes) + kGuardBytes + 255) / 256 * 256;
+  return zone;
+}
+
+std::size_t BatteryImage::c_bytes_at(std::size_t index) const {
+  return std::size_t(rows[index].zone_slot + rows[index].first_slot) * size_bytes(type.output);
+}
+
+BatteryImage make_battery_image(const TypePair& type, Transposes trans) {
+  BatteryImage image;
+  image.type = type;
+  image.cases = battery_cases(type, trans);
+  std::uint64_t seed = 1;
+  for (const BatteryCase& of : image.cases) {
+    const Problem& p = of.problem;
+    const StageRules rules = stage_rules(type, of.stage, p.m, p.n, p.k, seed++);
+    Operand a{trans.a, p.lda, {p.m, p.k, {}}};
+    Operand b{trans.b, p.ldb, {p.k, p.n, {}}};
+    append_operand(image, of, rules.a, true, a, image.a_bytes_at);
+    append_operand(image, of, rules.b, false, b, image.b_bytes_at);
+    append_c(image, of, rules.c, multiply(a.as_multiplied, b.as_multiplied));
+  }
+  return image;
+}
+
+std::optional<SlotFault> compare_case(const BatteryImage& image, std::size_t index, std::span<const std::byte> run_1,
+                                      std::span<const std::byte> run_2, bool same_bits) {
+  const CaseRow& row = image.rows[index];
+  const Scalar element = image.type.output;
+  const std::size_t bytes = size_bytes(element);
+  for (std::uint64_t slot = 0; slot < row.slots; ++slot) {
+    const std::size_t at = std::size_t(row.zone_slot + slot) * bytes;
+    const std::int64_t inside = element_index(row, slot);
+    const double want = inside < 0 ? 0 : image.expected[row.expected + std::size_t(inside)];
+    const int fault = slot_fault(row, inside >= 0, want, load_bits(element, image.c_image.data() + at),
+                                 load_bits(element, run_1.data() + at), load_bits(element, run_2.data() + at),
+                                 decode(element, run_1.data() + at), decode(element, run_2.data() + at), same_bits);
+    if (fault != kFaultNone) return SlotFault{Fault(fault), slot};
+  }
+  return std::nullopt;
+}
+
+std::string describe_fault(const BatteryImage& image, std::size_t index, const SlotFault& fault, std::uint64_t bits_1,
+                           std::uint64_t bits_2) {
+  const CaseRow& row = image.rows[index];
+  const auto value = [&](std::uint64_t bits) {
+    std::byte stored[8];
+    store_bits(image.type.output, bits, stored);
+    return fmt::format("{:.9g}", decode(image.type.output, stored));
+  };
+  const std::string what = "battery: " + text(image.cases[index]);
+  const std::int64_t at = std::int64_t(fault.slot) - std::int64_t(row.first_slot);
+  if (fault.fault == kFaultOutside) {
+    if (at < 0) return fmt::format("{}: wrote {} elements before C", what, -at);
+    return fmt::format("{}: wrote outside C, at [{},{}]", what, at / row.ldc, at % row.ldc);
+  }
+  const std::string where = fmt::format("C[{},{}]", at / row.ldc, at % row.ldc);
+  if (fault.fault == kFaultSecondRun) {
+    return fmt::format("{}: {} is {}, a second run gave {}", what, where, value(bits_1), value(bits_2));
+  }
+  const double want = image.expected[row.expected + std::size_t(element_index(row, fault.slot))];
+  return fmt::format("{}: {} is {}, expected {:.9g}{}", what, where, value(bits_1), want,
+                     row.absolute > 0 ? fmt::format(" ± {:.2g}", row.absolute) : std::string());
+}
+
+}  // namespace tilesmith::tuner

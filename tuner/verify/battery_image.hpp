@@ -1,0 +1,59 @@
+// The battery's cases as they lie in device memory: made once on the host, uploaded, used for every kernel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tuner/verify/battery_cases.hpp"
+
+namespace tilesmith::tuner {
+
+using verify::CaseRow;
+
+/// Where a matrix lies between its guards.
+//
+//   | guard | base offset | row 0 ... padding | row 1 ... padding | ... | guard |
+//
+// The zone starts 256-byte aligned; the matrix starts exactly `align_bytes` further than that allows, so that a kernel
+// which needs more alignment than the problem promises is found out.
+struct Zone {
+  std::size_t first_byte = 0;  ///< of element (0, 0), from the zone's start
+  std::size_t bytes = 0;       ///< of the whole zone, a multiple of 256
+};
+Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes);
+
+struct BatteryImage {
+  TypePair type;
+  std::vector<BatteryCase> cases;
+  std::vector<CaseRow> rows;            ///< one a case; counted in elements of the output type
+  std::vector<std::size_t> a_bytes_at;  ///< of element (0, 0) within `operands`, one a case
+  std::vector<std::size_t> b_bytes_at;
+  std::vector<std::byte> operands;  ///< A and B of all cases; guards and row padding are NaN (integers: garbage)
+  std::vector<double> expected;     ///< C of all cases, [m, n] packed
+  std::vector<std::byte> c_image;   ///< C as every run finds it: canaries outside; inside, poison where β = 0
+
+  /// Byte offset of C's element (0, 0) of a case within `c_image`.
+  std::size_t c_bytes_at(std::size_t index) const;
+};
+
+BatteryImage make_battery_image(const TypePair& type, Transposes trans);
+
+/// The first thing wrong with a case, as the device's compare kernel finds it.
+struct SlotFault {
+  verify::Fault fault = verify::kFaultNone;
+  std::uint64_t slot = 0;  ///< within the case's zone
+};
+
+/// Compares two runs' images of C of one case: the host's twin of the compare kernel, for tests.
+std::optional<SlotFault> compare_case(const BatteryImage& image, std::size_t index, std::span<const std::byte> run_1,
+                                      std::span<const std::byte> run_2, bool same_bits);
+
+/// One line: "battery: f16f32 NN 17 13 31 α=2 β=0 exact: C[3,5] is 7, expected 9". The bits are those of the slot.
+std::string describe_fault(const BatteryImage& image, std::size_t index, const SlotFault& fault, std::uint64_t bits_1,
+                           std::uint64_t bits_2);
+
+}  // namespace tilesmith::tuner

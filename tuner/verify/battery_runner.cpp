@@ -1,0 +1,152 @@
+#include "tuner/verify/battery_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tuner/verify/launch_outcome.hpp"
+#include "tuner/verify/number_formats.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t rounded_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+template <typename T>
+std::span<const std::byte> bytes_of(const std::vector<T>& values) {
+  return std::as_bytes(std::span<const T>(values));
+}
+
+template <typename T>
+T download(const runtime::DeviceBuffer& buffer, std::size_t offset) {
+  T value;
+  buffer.download(std::as_writable_bytes(std::span<T, 1>(&value, 1)), offset);
+  return value;
+}
+
+}  // namespace
+
+BatteryRunner::BatteryRunner(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels,
+                             const TypePair& type, Transposes trans)
+    : context_(context), kernels_(std::move(kernels)), image_(make_battery_image(type, trans)) {
+  const std::size_t sizes[kParts] = {image_.rows.size() * sizeof(CaseRow),
+                                     image_.operands.size(),
+                                     image_.expected.size() * sizeof(double),
+                                     image_.c_image.size(),
+                                     image_.c_image.size(),
+                                     image_.c_image.size(),
+                                     image_.cases.size(),
+                                     2 * sizeof(Report),
+                                     sizeof(std::uint64_t)};
+  std::size_t end = 0;
+  for (int part = 0; part < kParts; ++part) {
+    offsets_[std::size_t(part)] = end;
+    end += rounded_up(sizes[part]);
+    if (part == kImage) read_only_bytes_ = end;
+  }
+  for (const CaseRow& row : image_.rows) most_slots_ = std::max<std::uint64_t>(most_slots_, row.slots);
+  arena_ = runtime::DeviceBuffer(end);
+  upload();
+  runtime::Stream stream;
+  checksum_ = sum_of_read_only(stream);
+}
+
+void BatteryRunner::upload() {
+  arena_.fill(0);
+  context_.synchronize();
+  arena_.upload(bytes_of(image_.rows), offsets_[kRows]);
+  arena_.upload(image_.operands, offsets_[kOperands]);
+  arena_.upload(bytes_of(image_.expected), offsets_[kExpected]);
+  arena_.upload(image_.c_image, offsets_[kImage]);
+  context_.synchronize();  // our streams do not wait for the null stream's copies
+}
+
+std::uint64_t BatteryRunner::sum_of_read_only(const runtime::Stream& stream) {
+  // fill_words leaves all ones: the sum starts at −1 every time.
+  kernels_->launch(stream, "fill_words", 1, at(kSum), std::uint64_t{1});
+  add_checksum(*kernels_, stream, arena_.data(), read_only_bytes_, at(kSum));
+  stream.synchronize();
+  return download<std::uint64_t>(arena_, offsets_[kSum]);
+}
+
+db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& module, const Family& family,
+                               const Config& config, GuardedWorkspace& workspace, const runtime::Stream& stream) {
+  const std::uint64_t words = image_.c_image.size() / 8;
+  std::vector<std::byte> active(image_.cases.size());
+  std::vector<std::unique_ptr<runtime::Plan>> plans(image_.cases.size());
+  bool any = false;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (family.refusal(config, image_.cases[i].problem)) continue;
+    try {
+      plans[i] = std::make_unique<runtime::Plan>(module, config, image_.cases[i].problem);
+    } catch (const runtime::DeviceError& error) {
+      if (error.context_lost()) throw;
+      return {db::Status::launch_failed, fmt::format("battery: {}: {}", text(image_.cases[i]), error.what()), {}};
+    }
+    active[i] = std::byte{1};
+    any = true;
+  }
+  if (!any) return {db::Status::mismatch, "battery: config refuses all problems", {}};
+
+  arena_.upload(active, offsets_[kFlags]);
+  context_.synchronize();
+  kernels_->launch(stream, "reset_reports", 1, at(kReports), int{2});
+  for (Part run : {kRun1, kRun2}) {
+    kernels_->launch(stream, "copy_words", words, at(kImage), at(run), words);
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      if (!plans[i]) continue;
+      const Scales& scales = image_.cases[i].scales;
+      runtime::RunArgs args;
+      args.a = at(kOperands) + image_.a_bytes_at[i];
+      args.b = at(kOperands) + image_.b_bytes_at[i];
+      args.c = at(run) + image_.c_bytes_at(i);
+      args.alpha = runtime::to_scale(image_.type, scales.alpha);
+      args.beta = runtime::to_scale(image_.type, scales.beta);
+      args.workspace = workspace.prepare(*kernels_, stream, plans[i]->workspace_bytes());
+      args.stream = stream.get();
+      if (auto failed = launch_outcome(plans[i]->run(args), "battery: " + text(image_.cases[i]))) {
+        stream.synchronize();
+        return *failed;
+      }
+      workspace.check(*kernels_, stream, i, at(kReports) + sizeof(Report));
+    }
+  }
+  const unsigned chunks = unsigned(std::clamp<std::uint64_t>((most_slots_ + 255) / 256, 1, 64));
+  kernels_->launch_grid(stream, "compare_cases", {chunks, unsigned(plans.size()), 1}, {256, 1, 1}, at(kRows),
+                        at(kFlags), at(kExpected), at(kImage), at(kRun1), at(kRun2), int(family.deterministic(config)),
+                        at(kReports));
+  const std::uint64_t sum = sum_of_read_only(stream);
+  const auto reports = download<std::array<Report, 2>>(arena_, offsets_[kReports]);
+  db::Outcome outcome = judge(reports[0], reports[1]);
+  if (sum != checksum_) {
+    upload();
+    // What the comparison found may be its own damage: only the stray write is certain.
+    outcome = {db::Status::mismatch, "battery: wrote far outside C, into other operands", {}};
+  }
+  return outcome;
+}
+
+db::Outcome BatteryRunner::judge(const Report& on_c, const Report& on_workspace) const {
+  if (on_c.count != 0) {
+    const std::size_t index = on_c.first_case();
+    const SlotFault fault{on_c.first_fault(), on_c.first_slot()};
+    const std::size_t bytes = size_bytes(image_.type.output);
+    const std::size_t from = std::size_t(image_.rows[index].zone_slot + fault.slot) * bytes;
+    std::uint64_t bits[2];
+    for (int run = 0; run < 2; ++run) {
+      std::byte stored[8] = {};
+      arena_.download({stored, bytes}, offsets_[run == 0 ? kRun1 : kRun2] + from);
+      bits[run] = load_bits(image_.type.output, stored);
+    }
+    return {db::Status::mismatch, describe_fault(image_, index, fault, bits[0], bits[1]), {}};
+  }
+  if (on_workspace.count != 0) {
+    return {db::Status::mismatch,
+            fmt::format("battery: {}: wrote outside its workspace", text(image_.cases[on_workspace.first_case()])),
+            {}};
+  }
+  return {db::Status::ok, "", {}};
+}
+
+}  // namespace tilesmith::tuner

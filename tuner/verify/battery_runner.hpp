@@ -1,0 +1,46 @@
+// Runs the battery on the device: all cases launched back to back, twice, then compared by one kernel.
+//
+//   arena:  case rows | operands of all cases | expected | image of C   │ C of run 1 | C of run 2 | flags, reports, sum
+//           ── checksummed: a kernel that writes far outside C is ──────┘
+//              caught, and the arena is made anew
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "db/evidence.hpp"
+#include "runtime/device.hpp"
+#include "runtime/plan.hpp"
+#include "tuner/verify/battery_image.hpp"
+#include "tuner/verify/reference_kernels.hpp"
+#include "tuner/verify/workspace.hpp"
+
+namespace tilesmith::tuner {
+
+/// The cases of one type pair and transposes, resident on the device. About 30 to 60 MB.
+class BatteryRunner {
+ public:
+  BatteryRunner(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels, const TypePair& type,
+                Transposes trans);
+
+  db::Outcome run(const std::shared_ptr<const runtime::Module>& module, const Family& family, const Config& config,
+                  GuardedWorkspace& workspace, const runtime::Stream& stream);
+
+ private:
+  enum Part { kRows, kOperands, kExpected, kImage, kRun1, kRun2, kFlags, kReports, kSum, kParts };
+  std::byte* at(Part part) const { return arena_.data() + offsets_[part]; }
+  void upload();
+  std::uint64_t sum_of_read_only(const runtime::Stream& stream);
+  db::Outcome judge(const Report& on_c, const Report& on_workspace) const;
+
+  const runtime::Context& context_;
+  std::shared_ptr<const ReferenceKernels> kernels_;
+  BatteryImage image_;
+  std::uint64_t most_slots_ = 0;  ///< of any case
+  std::array<std::size_t, kParts> offsets_{};
+  std::size_t read_only_bytes_ = 0;
+  runtime::DeviceBuffer arena_;
+  std::uint64_t checksum_ = 0;
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,106 @@
+#include "tuner/verify/exact_data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tilesmith::tuner {
+namespace {
+
+using namespace verify;
+
+// "Other" values are powers of two or small integers, so that scaling is exact. α·(odd sum) with α = −0.5 leaves
+// halves: exact_limits() keeps one bit for them. The order spreads the combinations over consecutive battery problems.
+constexpr Scales kFloatScales[] = {{1, 0}, {2, -1},   {1, 1}, {-0.5, 3}, {0, 0}, {-0.5, 0},
+                                   {0, 3}, {-1, 0.5}, {0, 1}, {2, 1},    {1, -1}};
+// 1000003·sum leaves the range of s32: α·sum + β·c must wrap too.
+constexpr Scales kIntegerScales[] = {{1, 0},  {3, -2},       {1, 1}, {-5, 7}, {0, 0}, {3, 0},
+                                     {0, -3}, {1000003, -1}, {0, 1}, {3, 1},  {1, -1}};
+constexpr Scales kRealScales[] = {{1, 0}, {1.25, -0.75}};
+
+// 4·(1024 .. 2046) + {1, 3}, rounded to a multiple of 4.
+constexpr double kWideMagnitude = 4.0 * 2047;
+constexpr double kWideSumLimit = 8388608;  // 2^23, in multiples of 4: 2^21 steps, three bits to spare for α and β
+
+ValueRule rule(int kind, int range, std::int64_t group, std::uint64_t seed) {
+  return ValueRule{kind, range, group, seed};
+}
+
+int whole(double value, int largest) { return int(std::clamp(std::floor(value), 1.0, double(largest))); }
+
+}  // namespace
+
+std::string_view name(Stage stage) {
+  switch (stage) {
+    case Stage::exact:
+      return "exact";
+    case Stage::wide_a:
+      return "exact, A rounded to tf32";
+    case Stage::wide_b:
+      return "exact, B rounded to tf32";
+    case Stage::real:
+      return "real";
+  }
+  return "?";
+}
+
+std::span<const Scales> exact_scales(const TypePair& type) {
+  if (is_integer(type.operand)) return kIntegerScales;
+  return kFloatScales;
+}
+
+std::span<const Scales> real_scales() { return kRealScales; }
+
+ExactLimits exact_limits(const TypePair& type) {
+  if (is_integer(type.operand)) return {std::numeric_limits<double>::infinity(), 4294967296.0, 255, 0};
+  // bf16 holds integers to 256, f16 and tf32 to 2048.
+  const int operand_range = type.operand == Scalar::f64 ? 1 << 20 : 120;
+  const auto narrowest = [&](Scalar scalar) { return type.accumulator == scalar || type.output == scalar; };
+  if (narrowest(Scalar::bf16)) return {32, 256, operand_range, 4};
+  if (narrowest(Scalar::f16)) return {512, 2048, operand_range, 16};
+  if (narrowest(Scalar::f32)) return {2097152, 16777216, operand_range, 1000};
+  return {1125899906842624.0, 9007199254740992.0, operand_range, 1 << 20};  // f64: 2^50 of 2^53
+}
+
+bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
+  switch (stage) {
+    case Stage::exact:
+      return true;
+    case Stage::wide_a:
+    case Stage::wide_b:
+      return type.operand == Scalar::tf32 && kWideMagnitude * double(k) <= kWideSumLimit;
+    case Stage::real:
+      return !is_integer(type.operand);
+  }
+  return false;
+}
+
+StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k,
+                       std::uint64_t seed) {
+  const std::uint64_t seed_a = mixed(seed, 1, 0), seed_b = mixed(seed, 2, 0), seed_c = mixed(seed, 3, 0);
+  if (stage == Stage::real) {
+    const int kind = type.operand == Scalar::f64 ? kRuleUniform53 : kRuleUniform24;
+    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kind, 1, 1, seed_c)};
+  }
+  if (is_integer(type.operand)) {
+    const int kind = type.operand == Scalar::s8 ? kRuleS8 : kRuleU8;
+    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleS32, 1, 1, seed_c)};
+  }
+  const ExactLimits limits = exact_limits(type);
+  const ValueRule c = rule(kRuleIntegers, limits.c_range, 1, seed_c);
+  const double depth = double(std::max<std::int64_t>(k, 1));
+  if (stage != Stage::exact) {
+    const ValueRule wide = rule(kRuleWide, 1, 1, seed_a);
+    const ValueRule narrow = rule(kRuleIntegers, whole(kWideSumLimit / kWideMagnitude / depth, 8), 1, seed_b);
+    return stage == Stage::wide_a ? StageRules{wide, narrow, c} : StageRules{narrow, wide, c};
+  }
+  const auto group = std::int64_t(std::ceil(depth / limits.sum_limit));
+  const double products = std::ceil(depth / double(group));
+  const int range_b = whole(std::sqrt(limits.sum_limit / products), limits.operand_range);
+  const int range_a = whole(limits.sum_limit / (products * range_b), limits.operand_range);
+  const bool sparse_a = m >= n;
+  return {rule(kRuleIntegers, range_a, sparse_a ? group : 1, seed_a),
+          rule(kRuleIntegers, range_b, sparse_a ? 1 : group, seed_b), c};
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,60 @@
+// Which numbers the operands of a check are made of.
+//
+// Exact stages: integers so small that every partial sum, in any order, and α·sum + β·c are exactly representable in
+// the accumulator and in the output. A right kernel then equals the reference bit for bit, whatever its order of
+// summation, and a wrong one has no rounding to hide behind.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernels/type_pair.hpp"
+#include "tuner/verify/shared_rules.hpp"
+
+namespace tilesmith::tuner {
+
+using verify::ValueRule;
+
+enum class Stage {
+  exact,   ///< small integers
+  wide_a,  ///< tf32 only: integers that tf32 must round in A, small ones in B
+  wide_b,  ///< the other way round
+  real,    ///< uniform [-1, 1]; float types only
+};
+std::string_view name(Stage stage);
+
+/// α and β in the pair's scale type.
+struct Scales {
+  double alpha = 1;
+  double beta = 0;
+};
+
+/// The pairs of α and β that exact data stays exact under: {0, 1, other}², α = 1 and β = 0 first.
+std::span<const Scales> exact_scales(const TypePair& type);
+/// Those of the real-valued stage.
+std::span<const Scales> real_scales();
+
+/// What keeps sums exact. Integer pairs wrap modulo 2^32 and need no limit: sum_limit is infinite.
+struct ExactLimits {
+  double sum_limit;      ///< Σ|a|·|b| over any K stays at or under this
+  double largest_exact;  ///< integers up to this are exact in accumulator and output
+  int operand_range;     ///< largest operand magnitude used
+  int c_range;           ///< largest magnitude in C
+};
+ExactLimits exact_limits(const TypePair& type);
+
+/// The rules that fill A, B and C. For K beyond what dense operands allow, one operand is sparse: one nonzero in each
+/// group of consecutive k, at another place in every row of A (or column of B, whichever has more), so that over the
+/// matrix every k is hit; every other row hits k = 0 and k = K − 1.
+struct StageRules {
+  ValueRule a, b, c;
+};
+/// Precondition: stage_applies().
+StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k,
+                       std::uint64_t seed);
+
+/// Whether the stage exists for the type pair and fits this depth.
+bool stage_applies(const TypePair& type, Stage stage, std::int64_t k);
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,48 @@
+#include "tuner/verify/host_reference.hpp"
+
+#include "tuner/verify/number_formats.hpp"
+
+namespace tilesmith::tuner {
+
+std::vector<double> multiply(const OpMatrix& a, const OpMatrix& b) {
+  std::vector<double> c(std::size_t(a.rows * b.cols), 0.0);
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    double* row = c.data() + i * b.cols;
+    for (std::int64_t k = 0; k < a.cols; ++k) {
+      const double factor = a.at(i, k);
+      const double* other = b.values.data() + k * b.cols;
+      for (std::int64_t j = 0; j < b.cols; ++j) row[j] += factor * other[j];
+    }
+  }
+  return c;
+}
+
+std::int32_t wrapped_s32(double value) { return std::int32_t(std::uint32_t(std::int64_t(value))); }
+
+double scaled(const TypePair& type, const Scales& scales, double acc, double c) {
+  if (type.output == Scalar::s32) {
+    const auto alpha = std::uint32_t(std::int32_t(scales.alpha)), beta = std::uint32_t(std::int32_t(scales.beta));
+    std::uint32_t sum = 0;
+    if (alpha != 0) sum += alpha * std::uint32_t(wrapped_s32(acc));
+    if (beta != 0) sum += beta * std::uint32_t(wrapped_s32(c));
+    return std::int32_t(sum);
+  }
+  double sum = 0;
+  if (scales.alpha != 0) sum += scales.alpha * acc;
+  if (scales.beta != 0) sum += scales.beta * c;
+  return sum;
+}
+
+double dot(const Problem& problem, const std::byte* a, const std::byte* b, std::int64_t i, std::int64_t j) {
+  const auto bytes = std::int64_t(size_bytes(problem.type.operand));
+  double sum = 0;
+  for (std::int64_t k = 0; k < problem.k; ++k) {
+    const std::int64_t in_a = problem.trans.a ? k * problem.lda + i : i * problem.lda + k;
+    const std::int64_t in_b = problem.trans.b ? j * problem.ldb + k : k * problem.ldb + j;
+    sum +=
+        decode_operand(problem.type.operand, a + in_a * bytes) * decode_operand(problem.type.operand, b + in_b * bytes);
+  }
+  return sum;
+}
+
+}  // namespace tilesmith::tuner

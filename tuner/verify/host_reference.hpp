@@ -1,0 +1,32 @@
+// The plain reference on the host: small problems, f64 arithmetic, no tiles.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/problem.hpp"
+#include "tuner/verify/exact_data.hpp"
+
+namespace tilesmith::tuner {
+
+/// A matrix as op() sees it, [rows, cols] packed: what the multiplier reads, tf32 already rounded.
+struct OpMatrix {
+  std::int64_t rows = 0, cols = 0;
+  std::vector<double> values;
+  double at(std::int64_t i, std::int64_t j) const { return values[std::size_t(i * cols + j)]; }
+};
+
+/// op(A)·op(B), [m, n]. Exact for integer data: all sums stay under 2^53.
+std::vector<double> multiply(const OpMatrix& a, const OpMatrix& b);
+
+/// α·acc + β·c in the pair's scale arithmetic: s32 wraps modulo 2^32, floats in f64 without rounding. β = 0 does not
+/// look at c, α = 0 does not look at acc.
+double scaled(const TypePair& type, const Scales& scales, double acc, double c);
+
+/// The integer modulo 2^32 as s32 holds it.
+std::int32_t wrapped_s32(double value);
+
+/// One element of C by definition, from stored operands at `a` and `b` (element (0, 0)).
+double dot(const Problem& problem, const std::byte* a, const std::byte* b, std::int64_t i, std::int64_t j);
+
+}  // namespace tilesmith::tuner

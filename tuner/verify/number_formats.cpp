@@ -1,0 +1,183 @@
+#include "tuner/verify/number_formats.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "tuner/verify/shared_rules.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+template <typename T>
+T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+template <typename T>
+void store(T value, std::byte* at) {
+  std::memcpy(at, &value, sizeof value);
+}
+
+template <typename Read>
+void decode_each(const std::byte* from, std::size_t count, std::size_t bytes, double* to, Read read) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = read(from + i * bytes);
+}
+
+}  // namespace
+
+std::uint16_t to_f16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = std::uint16_t((bits >> 16) & 0x8000u);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return std::uint16_t(sign | 0x7fffu);
+  if (magnitude >= 0x477ff000u) return std::uint16_t(sign | 0x7c00u);  // 65520 and up round to infinity
+  if (magnitude < 0x38800000u) {                                       // below 2^-14: a subnormal, in units of 2^-24
+    const float units = std::bit_cast<float>(magnitude) * 16777216.0f;
+    return std::uint16_t(sign | std::uint16_t(std::nearbyint(units)));
+  }
+  const std::uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
+  return std::uint16_t(sign | std::uint16_t((rounded - 0x38000000u) >> 13));
+}
+
+float from_f16(std::uint16_t bits) {
+  const std::uint32_t sign = std::uint32_t(bits & 0x8000u) << 16;
+  const std::uint32_t exponent = (bits >> 10) & 0x1fu;
+  const std::uint32_t fraction = bits & 0x3ffu;
+  if (exponent == 0) {
+    const float value = float(fraction) / 16777216.0f;
+    return sign != 0 ? -value : value;
+  }
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
+  return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (fraction << 13));
+}
+
+std::uint16_t to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;
+  return std::uint16_t((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
+
+float round_to_tf32(float value) {
+  return std::bit_cast<float>(verify::tf32_rounded_bits(std::bit_cast<std::uint32_t>(value)));
+}
+
+void encode(Scalar element, double value, std::byte* at) {
+  switch (element) {
+    case Scalar::f16:
+      return store(to_f16(float(value)), at);
+    case Scalar::bf16:
+      return store(to_bf16(float(value)), at);
+    case Scalar::tf32:
+    case Scalar::f32:
+      return store(float(value), at);
+    case Scalar::f64:
+      return store(value, at);
+    case Scalar::s8:
+      return store(std::int8_t(value), at);
+    case Scalar::u8:
+      return store(std::uint8_t(value), at);
+    case Scalar::s32:
+      return store(std::int32_t(value), at);
+  }
+}
+
+double decode(Scalar element, const std::byte* at) {
+  switch (element) {
+    case Scalar::f16:
+      return from_f16(load<std::uint16_t>(at));
+    case Scalar::bf16:
+      return from_bf16(load<std::uint16_t>(at));
+    case Scalar::tf32:
+    case Scalar::f32:
+      return load<float>(at);
+    case Scalar::f64:
+      return load<double>(at);
+    case Scalar::s8:
+      return load<std::int8_t>(at);
+    case Scalar::u8:
+      return load<std::uint8_t>(at);
+    case Scalar::s32:
+      return load<std::int32_t>(at);
+  }
+  return std::nan("");
+}
+
+double decode_operand(Scalar element, const std::byte* at) {
+  if (element == Scalar::tf32) return round_to_tf32(load<float>(at));
+  return decode(element, at);
+}
+
+void decode_operands(Scalar element, const std::byte* from, std::size_t count, double* to) {
+  // The switch stands outside the loop: whole matrices pass through here.
+  switch (element) {
+    case Scalar::f16:
+      return decode_each(from, count, 2, to, [](auto* at) { return from_f16(load<std::uint16_t>(at)); });
+    case Scalar::bf16:
+      return decode_each(from, count, 2, to, [](auto* at) { return from_bf16(load<std::uint16_t>(at)); });
+    case Scalar::tf32:
+      return decode_each(from, count, 4, to, [](auto* at) { return round_to_tf32(load<float>(at)); });
+    case Scalar::f32:
+      return decode_each(from, count, 4, to, [](auto* at) { return load<float>(at); });
+    case Scalar::f64:
+      return decode_each(from, count, 8, to, [](auto* at) { return load<double>(at); });
+    case Scalar::s8:
+      return decode_each(from, count, 1, to, [](auto* at) { return load<std::int8_t>(at); });
+    case Scalar::u8:
+      return decode_each(from, count, 1, to, [](auto* at) { return load<std::uint8_t>(at); });
+    case Scalar::s32:
+      return decode_each(from, count, 4, to, [](auto* at) { return load<std::int32_t>(at); });
+  }
+}
+
+std::uint64_t poison_bits(Scalar element, std::uint64_t garbage) {
+  switch (element) {
+    case Scalar::f16:
+      return 0x7fffu;
+    case Scalar::bf16:
+      return 0x7fffu;
+    case Scalar::tf32:
+    case Scalar::f32:
+      return 0x7fffffffu;
+    case Scalar::f64:
+      return 0x7fffffffffffffffu;
+    case Scalar::s8:
+    case Scalar::u8:
+      return garbage & 0xffu;
+    case Scalar::s32:
+      return garbage & 0xffffffffu;
+  }
+  return garbage;
+}
+
+void store_bits(Scalar element, std::uint64_t bits, std::byte* at) {
+  switch (size_bytes(element)) {
+    case 1:
+      return store(std::uint8_t(bits), at);
+    case 2:
+      return store(std::uint16_t(bits), at);
+    case 4:
+      return store(std::uint32_t(bits), at);
+    default:
+      return store(bits, at);
+  }
+}
+
+std::uint64_t load_bits(Scalar element, const std::byte* at) {
+  switch (size_bytes(element)) {
+    case 1:
+      return load<std::uint8_t>(at);
+    case 2:
+      return load<std::uint16_t>(at);
+    case 4:
+      return load<std::uint32_t>(at);
+    default:
+      return load<std::uint64_t>(at);
+  }
+}
+
+}  // namespace tilesmith::tuner

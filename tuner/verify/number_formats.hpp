@@ -1,0 +1,32 @@
+// Element formats on the host, bit by bit: the verifier's own conversions, so that it needs no CUDA header and shares
+// no code with the kernels it judges.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/type_pair.hpp"
+
+namespace tilesmith::tuner {
+
+std::uint16_t to_f16(float value);  ///< round to nearest, ties to even
+float from_f16(std::uint16_t bits);
+std::uint16_t to_bf16(float value);  ///< round to nearest, ties to even
+float from_bf16(std::uint16_t bits);
+float round_to_tf32(float value);  ///< round to nearest, ties away from zero, as cvt.rna.tf32.f32 does
+
+/// Writes `value` in the element's format (tf32: as f32, unrounded). The integer formats take integers in their range.
+void encode(Scalar element, double value, std::byte* at);
+/// Reads what is stored.
+double decode(Scalar element, const std::byte* at);
+/// Reads an operand as the multiplier sees it: tf32 is rounded on the way in.
+double decode_operand(Scalar element, const std::byte* at);
+/// The same for `count` consecutive elements.
+void decode_operands(Scalar element, const std::byte* from, std::size_t count, double* to);
+
+/// The element's bits that poison a result: a quiet NaN in the float formats, `garbage` (truncated) in the others.
+std::uint64_t poison_bits(Scalar element, std::uint64_t garbage);
+void store_bits(Scalar element, std::uint64_t bits, std::byte* at);
+std::uint64_t load_bits(Scalar element, const std::byte* at);
+
+}  // namespace tilesmith::tuner

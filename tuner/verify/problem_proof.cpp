@@ -1,0 +1,150 @@
+// The proof of the device reference: what candidates are compared with is not believed before the host has checked it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "tuner/verify/freivalds.hpp"
+#include "tuner/verify/number_formats.hpp"
+#include "tuner/verify/problem_state.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kStripeBytes = std::size_t{64} << 20;
+constexpr std::size_t kSamples = 6;  // rows of A and columns of B whose products are computed by definition
+
+/// Calls use(stripe) for a stored matrix, stripe by stripe from the top.
+template <typename Use>
+void for_each_stripe(const runtime::DeviceBuffer& zone, std::size_t first_byte, Scalar element, std::int64_t rows,
+                     std::int64_t cols, std::int64_t row_stride, Use use) {
+  if (rows == 0 || cols == 0) return;
+  const std::size_t row_bytes = std::size_t(row_stride) * size_bytes(element);
+  const std::int64_t rows_a_stripe = std::max<std::int64_t>(1, std::int64_t(kStripeBytes / row_bytes));
+  std::vector<std::byte> host;
+  for (std::int64_t first = 0; first < rows; first += rows_a_stripe) {
+    const std::int64_t count = std::min(rows_a_stripe, rows - first);
+    // Up to the last element of the last row: the padding behind it may lie outside the zone.
+    host.resize(std::size_t(count - 1) * row_bytes + std::size_t(cols) * size_bytes(element));
+    zone.download(host, first_byte + std::size_t(first) * row_bytes);
+    use(RowStripe{element, first, count, cols, row_stride, host.data()});
+  }
+}
+
+/// Some vectors of an operand (rows of op(A), columns of op(B)), [sample, k], picked out while it streams by.
+struct Panel {
+  std::vector<std::int64_t> vectors;
+  std::vector<std::vector<double>> values;
+
+  Panel(std::int64_t count, std::int64_t k, std::uint64_t seed) {
+    for (std::uint64_t i = 0; i < kSamples; ++i) {
+      vectors.push_back(i == 0   ? 0
+                        : i == 1 ? count - 1
+                                 : std::int64_t(verify::mixed(seed, i, 3) % std::uint64_t(count)));
+    }
+    values.assign(vectors.size(), std::vector<double>(std::size_t(k)));
+  }
+
+  void pick(const RowStripe& stripe, bool vector_is_row) {
+    const std::size_t bytes = size_bytes(stripe.element);
+    const auto at = [&](std::int64_t row, std::int64_t col) {
+      return stripe.data + std::size_t((row - stripe.first_row) * stripe.row_stride + col) * bytes;
+    };
+    for (std::size_t s = 0; s < vectors.size(); ++s) {
+      const std::int64_t v = vectors[s];
+      if (vector_is_row) {
+        if (v < stripe.first_row || v >= stripe.first_row + stripe.rows) continue;
+        decode_operands(stripe.element, at(v, 0), values[s].size(), values[s].data());
+      } else {
+        for (std::int64_t r = stripe.first_row; r < stripe.first_row + stripe.rows; ++r) {
+          values[s][std::size_t(r)] = decode_operand(stripe.element, at(r, v));
+        }
+      }
+    }
+  }
+};
+
+/// The sums as `Word`s, row by row.
+template <typename Word>
+void add_all_sums(Freivalds<Word>& check, const Problem& problem, const ProblemStage& stage) {
+  const bool f64 = stage.sums_are_f64(problem.type);
+  std::vector<Word> row(std::size_t(problem.n));
+  // 32-bit sums are read as s32: exact data has signed sums, and s32 pairs are compared modulo 2^32 anyway.
+  for_each_stripe(stage.sums, 0, f64 ? Scalar::f64 : Scalar::s32, stage.row_count, problem.n, problem.n,
+                  [&](const RowStripe& stripe) {
+                    std::vector<double> values(row.size());
+                    for (std::int64_t r = 0; r < stripe.rows; ++r) {
+                      const std::size_t row_bytes = row.size() * size_bytes(stripe.element);
+                      decode_operands(stripe.element, stripe.data + std::size_t(r) * row_bytes, row.size(),
+                                      values.data());
+                      for (std::size_t j = 0; j < row.size(); ++j) {
+                        if constexpr (std::is_same_v<Word, double>)
+                          row[j] = values[j];
+                        else
+                          row[j] = std::uint64_t(std::int64_t(values[j]));
+                      }
+                      check.add_sums(stripe.first_row + r, row.data());
+                    }
+                  });
+}
+
+std::optional<std::string> sampled_fault(const Problem& problem, const ProblemStage& stage, const Panel& a,
+                                         const Panel& b, const std::vector<std::int64_t>& rows) {
+  const bool f64 = stage.sums_are_f64(problem.type);
+  const bool real = stage.stage == Stage::real;
+  const double depth = double(std::max<std::int64_t>(problem.k, 1));
+  const double bound = real ? std::ldexp(1, -51) * (std::sqrt(depth) + 8) * std::sqrt(depth) : 0;
+  for (std::size_t s = 0; s < a.vectors.size(); ++s) {
+    const std::int64_t index = a.vectors[s];  // of the reference's rows
+    for (std::size_t t = 0; t < b.vectors.size(); ++t) {
+      double want = 0;
+      for (std::size_t k = 0; k < std::size_t(problem.k); ++k) want += a.values[s][k] * b.values[t][k];
+      if (is_integer(problem.type.operand)) want = double(std::int32_t(std::uint32_t(std::int64_t(want))));
+      std::byte stored[8] = {};
+      const std::size_t bytes = f64 ? 8 : 4;
+      stage.sums.download({stored, bytes}, std::size_t(index * problem.n + b.vectors[t]) * bytes);
+      const double got = decode(f64 ? Scalar::f64 : Scalar::s32, stored);
+      if (!verify::element_wrong(got, want, bound, 0)) continue;
+      return fmt::format("row {}, column {} is {}, by definition {}", rows[std::size_t(index)], b.vectors[t], got,
+                         want);
+    }
+  }
+  return std::nullopt;
+}
+
+template <typename Word>
+std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, const Zone& a_zone, const Zone& b_zone) {
+  std::vector<std::int64_t> rows = stage.sampled;
+  if (rows.empty()) {
+    for (std::int64_t i = 0; i < p.m; ++i) rows.push_back(i);
+  }
+  Freivalds<Word> check(p, rows, 0x9d1);
+  Panel samples_b(p.n, p.k, 21);
+  Panel samples_a(stage.row_count, p.k, 22);
+  const std::vector<std::int64_t> reference_rows = samples_a.vectors;
+  for (std::int64_t& v : samples_a.vectors) v = rows[std::size_t(v)];  // rows of A while it streams by
+  const Scalar element = p.type.operand;
+  for_each_stripe(stage.b, b_zone.first_byte, element, p.b_rows(), p.b_cols(), p.ldb, [&](const RowStripe& stripe) {
+    check.add_b(stripe);
+    samples_b.pick(stripe, p.trans.b);
+  });
+  for_each_stripe(stage.a, a_zone.first_byte, element, p.a_rows(), p.a_cols(), p.lda, [&](const RowStripe& stripe) {
+    check.add_a(stripe);
+    samples_a.pick(stripe, !p.trans.a);
+  });
+  samples_a.vectors = reference_rows;
+  add_all_sums(check, p, stage);
+  if (auto fault = check.fault(is_integer(element))) return fault;
+  return sampled_fault(p, stage, samples_a, samples_b, rows);
+}
+
+}  // namespace
+
+std::optional<std::string> reference_fault(const Problem& problem, const ProblemStage& stage, const Zone& a_zone,
+                                           const Zone& b_zone) {
+  if (stage.stage == Stage::real) return prove<double>(problem, stage, a_zone, b_zone);
+  return prove<std::uint64_t>(problem, stage, a_zone, b_zone);
+}
+
+}  // namespace tilesmith::tuner

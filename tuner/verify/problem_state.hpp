@@ -1,0 +1,73 @@
+// Operands and reference of one tuned problem on the device, proven on the host; made once, used for every candidate.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/problem.hpp"
+#include "runtime/device.hpp"
+#include "tuner/verify/battery_image.hpp"
+#include "tuner/verify/exact_data.hpp"
+#include "tuner/verify/reference_kernels.hpp"
+
+namespace tilesmith::tuner {
+
+/// One stage: operands between guards, and op(A)·op(B) for all rows of C or, where that would take too long in f64, for
+/// a sample of rows (first, last and random ones).
+struct ProblemStage {
+  Stage stage = Stage::exact;
+  Scales scales;
+  StageRules rules;
+  runtime::DeviceBuffer a, b;         ///< zones
+  runtime::DeviceBuffer sums;         ///< [rows, n]: 32-bit sums modulo 2^32, or f64
+  std::vector<std::int64_t> sampled;  ///< ascending; empty: every row
+  runtime::DeviceBuffer sampled_device;
+  std::int64_t row_count = 0;
+  CaseRow c_row{};             ///< C's zone, with this stage's tolerance
+  std::uint64_t checksum = 0;  ///< over a, b and sums
+
+  bool sums_are_f64(const TypePair& type) const { return stage == Stage::real || type.operand == Scalar::f64; }
+};
+
+class ProblemState {
+ public:
+  /// Throws runtime::DeviceError if the device has not the memory; std::runtime_error if the reference is not proven.
+  ProblemState(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels, const Problem& problem,
+               const runtime::Stream& stream);
+
+  const Problem& problem() const { return problem_; }
+  std::vector<ProblemStage>& stages() { return stages_; }
+  const Zone& a_zone() const { return a_zone_; }
+  const Zone& b_zone() const { return b_zone_; }
+  const Zone& c_zone() const { return c_zone_; }
+  runtime::DeviceBuffer& c() { return c_; }
+
+  /// Enqueues the sum over what candidates must not change; `sum` is a device address of 8 bytes.
+  void enqueue_checksum(const ProblemStage& stage, const runtime::Stream& stream, std::byte* sum) const;
+
+ private:
+  void make_stage(ProblemStage& stage, const runtime::Stream& stream);
+  void fill_operands(const ProblemStage& stage, const runtime::Stream& stream) const;
+  void compute_sums(const ProblemStage& stage, const runtime::Stream& stream) const;
+
+  const runtime::Context& context_;
+  std::shared_ptr<const ReferenceKernels> kernels_;
+  Problem problem_;
+  Zone a_zone_, b_zone_, c_zone_;
+  runtime::DeviceBuffer c_;
+  std::vector<ProblemStage> stages_;
+};
+
+/// Rows of C that the real-valued reference covers: all (empty) up to 2^36 multiplications, else as many as that
+/// allows, at least 64.
+std::vector<std::int64_t> sampled_rows(std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed);
+
+/// Proves a stage's sums on the host: Freivalds over the whole matrices, and single elements by definition. Empty, or
+/// what is wrong with the reference.
+std::optional<std::string> reference_fault(const Problem& problem, const ProblemStage& stage, const Zone& a_zone,
+                                           const Zone& b_zone);
+
+}  // namespace tilesmith::tuner

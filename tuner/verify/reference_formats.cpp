@@ -1,0 +1,120 @@
+// Element formats in the source text of the verifier's device kernels: own conversions, no toolkit header.
+#include <fmt/format.h>
+
+#include "tuner/verify/reference_kernels.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+// What differs between the element formats: how operand and output are stored, and how their values are read.
+constexpr const char* kFormats = R"device(
+#define TILESMITH_VERIFY_FN __device__ inline
+
+typedef unsigned long long u64;
+typedef long long i64;
+typedef unsigned int u32;
+
+__device__ inline double f16_value(unsigned short bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+__device__ inline unsigned short f16_bits(double value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"((float)value));
+  return bits;
+}
+__device__ inline double bf16_value(unsigned short bits) { return __uint_as_float((u32)bits << 16); }
+__device__ inline unsigned short bf16_bits(double value) {
+  const u32 bits = __float_as_uint((float)value);
+  return (unsigned short)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+)device";
+
+constexpr const char* kF16 = R"device(
+struct {0} {{
+  typedef unsigned short Stored;
+  static __device__ double value(Stored s) {{ return f16_value(s); }}
+  static __device__ Stored stored(double v) {{ return f16_bits(v); }}
+  static __device__ u64 bits(Stored s) {{ return s; }}
+  static __device__ Stored poison(u64) {{ return 0x7fffu; }}
+  static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
+}};
+)device";
+
+constexpr const char* kBf16 = R"device(
+struct {0} {{
+  typedef unsigned short Stored;
+  static __device__ double value(Stored s) {{ return bf16_value(s); }}
+  static __device__ Stored stored(double v) {{ return bf16_bits(v); }}
+  static __device__ u64 bits(Stored s) {{ return s; }}
+  static __device__ Stored poison(u64) {{ return 0x7fffu; }}
+  static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
+}};
+)device";
+
+// f32 and tf32 are kept as 32 bits, so that no canary is changed by passing through a float register.
+constexpr const char* kF32 = R"device(
+struct {0} {{
+  typedef u32 Stored;
+  static __device__ double value(Stored s) {{ return __uint_as_float({1}(s)); }}
+  static __device__ Stored stored(double v) {{ return __float_as_uint((float)v); }}
+  static __device__ u64 bits(Stored s) {{ return s; }}
+  static __device__ Stored poison(u64) {{ return 0x7fffffffu; }}
+  static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
+}};
+)device";
+
+constexpr const char* kF64 = R"device(
+struct {0} {{
+  typedef u64 Stored;
+  static __device__ double value(Stored s) {{ return __longlong_as_double((i64)s); }}
+  static __device__ Stored stored(double v) {{ return (u64)__double_as_longlong(v); }}
+  static __device__ u64 bits(Stored s) {{ return s; }}
+  static __device__ Stored poison(u64) {{ return 0x7fffffffffffffffull; }}
+  static __device__ Stored canary(u64 h) {{ return h; }}
+}};
+)device";
+
+// Integer formats have no NaN: garbage stands in.
+constexpr const char* kInteger = R"device(
+struct {0} {{
+  typedef {1} Stored;
+  static __device__ double value(Stored s) {{ return (double)s; }}
+  static __device__ Stored stored(double v) {{ return (Stored)(int)v; }}
+  static __device__ u64 bits(Stored s) {{ return ({2})s; }}
+  static __device__ Stored poison(u64 h) {{ return (Stored)({2})h; }}
+  static __device__ Stored canary(u64 h) {{ return (Stored)({2})h; }}
+}};
+)device";
+
+std::string format_struct(Scalar scalar, const char* as) {
+  switch (scalar) {
+    case Scalar::f16:
+      return fmt::format(fmt::runtime(kF16), as);
+    case Scalar::bf16:
+      return fmt::format(fmt::runtime(kBf16), as);
+    case Scalar::tf32:
+      return fmt::format(fmt::runtime(kF32), as, "tf32_rounded_bits");
+    case Scalar::f32:
+      return fmt::format(fmt::runtime(kF32), as, "");
+    case Scalar::f64:
+      return fmt::format(fmt::runtime(kF64), as);
+    case Scalar::s8:
+      return fmt::format(fmt::runtime(kInteger), as, "signed char", "unsigned char");
+    case Scalar::u8:
+      return fmt::format(fmt::runtime(kInteger), as, "unsigned char", "unsigned char");
+    case Scalar::s32:
+      return fmt::format(fmt::runtime(kInteger), as, "int", "u32");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string reference_formats(const TypePair& type) {
+  return kFormats + std::string(verify::kSharedRulesText) + format_struct(type.operand, "Operand") +
+         format_struct(type.output, "Output");
+}
+
+}  // namespace tilesmith::tuner

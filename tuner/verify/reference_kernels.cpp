@@ -1,0 +1,63 @@
+#include "tuner/verify/reference_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "runtime/compiler.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+runtime::Module build(const TypePair& type, const runtime::DeviceInfo& device) {
+  const std::string name = fmt::format("verify_{}.cu", type.name);
+  const KernelTarget target{type, {}, device.limits};
+  const runtime::SourceBuild built =
+      runtime::compile_source(reference_source(type), name, "compare_cases", runtime::compiler_options(target));
+  if (!built.ok) {
+    throw std::runtime_error(
+        fmt::format("the verifier's reference kernels for {} do not compile: {}", type.name, built.log));
+  }
+  return runtime::Module(built.cubin);
+}
+
+}  // namespace
+
+std::vector<std::string> reference_entries() {
+  return {"reset_reports", "copy_words",   "fill_words",   "check_filled",   "checksum",
+          "compare_cases", "fill_operand", "fill_c",       "multiply_exact", "multiply_real",
+          "compare_exact", "compare_real", "check_outside"};
+}
+
+ReferenceKernels::ReferenceKernels(const TypePair& type, const runtime::DeviceInfo& device)
+    : module_(build(type, device)), largest_grid_(unsigned(std::max(1, device.identity.sm_count)) * 16) {
+  for (const std::string& entry : reference_entries()) functions_.emplace_back(entry, module_.function(entry, 0));
+}
+
+std::size_t ReferenceKernels::exact_sum_bytes(const TypePair& type) { return type.operand == Scalar::f64 ? 8 : 4; }
+
+CUfunc_st* ReferenceKernels::function(std::string_view entry) const {
+  for (const auto& [name, handle] : functions_) {
+    if (name == entry) return handle;
+  }
+  throw std::logic_error(fmt::format("the verifier has no kernel named {}", entry));
+}
+
+void ReferenceKernels::launch_linear(const runtime::Stream& stream, std::string_view entry, std::uint64_t threads,
+                                     void** parameters) const {
+  const std::uint64_t blocks = (threads + kThreads - 1) / kThreads;
+  const unsigned grid[3] = {unsigned(std::clamp<std::uint64_t>(blocks, 1, largest_grid_)), 1, 1};
+  const unsigned block[3] = {kThreads, 1, 1};
+  runtime::launch(function(entry), grid, block, 0, stream, parameters);
+}
+
+void add_checksum(const ReferenceKernels& kernels, const runtime::Stream& stream, const std::byte* data,
+                  std::size_t bytes, std::byte* sum) {
+  const std::uint64_t words = bytes / 8;
+  kernels.launch(stream, "checksum", words, data, words, sum);
+}
+
+}  // namespace tilesmith::tuner

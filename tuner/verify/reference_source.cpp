@@ -1,0 +1,250 @@
+// Source text of the verifier's device kernels. It shares no line with the templates it judges: no toolkit header, no
+// tensor cores, no tile but the plainest. Compiled once per type pair.
+#include "tuner/verify/reference_kernels.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr const char* kKernels = R"device(
+typedef Operand::Stored OperandBits;
+typedef Output::Stored OutputBits;
+
+__device__ inline u64 thread_index() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ inline u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
+
+// What a check found: how many faults, and the first in the order of (case, slot), as case << 48 | slot << 4 | fault.
+struct Report {
+  u64 first;
+  u64 count;
+};
+
+struct Findings {
+  u64 first = ~0ull;
+  u64 count = 0;
+  __device__ void add(u64 case_index, u64 slot, int fault) {
+    const u64 key = case_index << 48 | slot << 4 | (u64)fault;
+    if (key < first) first = key;
+    ++count;
+  }
+  __device__ void hand_in(Report* report) const {
+    if (count == 0) return;
+    atomicAdd(&report->count, count);
+    atomicMin(&report->first, first);
+  }
+};
+
+extern "C" __global__ void reset_reports(Report* reports, int count) {
+  if (threadIdx.x < count) {
+    reports[threadIdx.x].first = ~0ull;
+    reports[threadIdx.x].count = 0;
+  }
+}
+
+extern "C" __global__ void copy_words(const u64* from, u64* to, u64 words) {
+  for (u64 i = thread_index(); i < words; i += thread_count()) to[i] = from[i];
+}
+
+extern "C" __global__ void fill_words(u64* to, u64 words) {
+  for (u64 i = thread_index(); i < words; i += thread_count()) to[i] = ~0ull;
+}
+
+// Bytes [begin, end) of a filled region must still be 0xff.
+extern "C" __global__ void check_filled(const unsigned char* region, u64 begin, u64 end, u64 case_index,
+                                        Report* report) {
+  Findings findings;
+  for (u64 i = begin + thread_index(); i < end; i += thread_count()) {
+    if (region[i] != 0xff) findings.add(case_index, i, kFaultOutside);
+  }
+  findings.hand_in(report);
+}
+
+// Sum of mixed words: any changed word changes it.
+extern "C" __global__ void checksum(const u64* words, u64 count, u64* sum) {
+  u64 own = 0;
+  for (u64 i = thread_index(); i < count; i += thread_count()) own += mixed(words[i], i, 7);
+  if (own != 0) atomicAdd(sum, own);
+}
+
+// The battery: blockIdx.y is the case.
+extern "C" __global__ void compare_cases(const CaseRow* rows, const unsigned char* active, const double* expected,
+                                         const OutputBits* image, const OutputBits* run_1, const OutputBits* run_2,
+                                         int same_bits, Report* report) {
+  if (!active[blockIdx.y]) return;
+  const CaseRow row = rows[blockIdx.y];
+  Findings findings;
+  for (u64 slot = thread_index(); slot < row.slots; slot += thread_count()) {
+    const u64 at = row.zone_slot + slot;
+    const i64 inside = element_index(row, slot);
+    const double want = inside < 0 ? 0.0 : expected[row.expected + inside];
+    const int fault = slot_fault(row, inside >= 0, want, Output::bits(image[at]), Output::bits(run_1[at]),
+                                 Output::bits(run_2[at]), Output::value(run_1[at]), Output::value(run_2[at]),
+                                 same_bits != 0);
+    if (fault != kFaultNone) findings.add(blockIdx.y, slot, fault);
+  }
+  findings.hand_in(report);
+}
+
+// A whole operand zone: values inside the matrix, poison in the guards and between the rows.
+extern "C" __global__ void fill_operand(OperandBits* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride,
+                                        int k_is_row, i64 depth, ValueRule rule) {
+  for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
+    OperandBits bits = Operand::poison(canary_bits(slot));
+    const i64 at = (i64)(slot - first);
+    if (slot >= first && at / row_stride < rows && at % row_stride < cols) {
+      const i64 row = at / row_stride, col = at % row_stride;
+      bits = Operand::stored(k_is_row ? rule_value(rule, col, row, depth) : rule_value(rule, row, col, depth));
+    }
+    zone[slot] = bits;
+  }
+}
+
+extern "C" __global__ void fill_c(OutputBits* zone, CaseRow row, int poisoned, ValueRule rule) {
+  for (u64 slot = thread_index(); slot < row.slots; slot += thread_count()) {
+    const i64 inside = element_index(row, slot);
+    if (inside < 0) zone[slot] = Output::canary(canary_bits(slot));
+    else if (poisoned) zone[slot] = Output::poison(0x7fabcdefull);
+    else zone[slot] = Output::stored(rule_value(rule, inside / row.n, inside % row.n, row.n));
+  }
+}
+
+// sums[i, j] = Σ_k op(A)[row_i, k]·op(B)[k, j] for `count` rows: rows[i], or first_row + i where there is no list.
+// 32×32 elements a block, 4 a thread, through shared memory only so that every layout reads whole lines.
+template <typename Sum>
+static __device__ void multiply(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb, int trans_b,
+                                const i64* rows, i64 first_row, i64 count, i64 n, i64 k, Sum* sums) {
+  __shared__ Sum panel_a[32][33];  // [row, k]
+  __shared__ Sum panel_b[32][33];  // [k, column]
+  const int x = threadIdx.x, y = threadIdx.y;
+  const i64 row0 = (i64)blockIdx.y * 32, col0 = (i64)blockIdx.x * 32;
+  Sum own[4] = {0, 0, 0, 0};
+  for (i64 k0 = 0; k0 < k; k0 += 32) {
+    for (int step = y; step < 32; step += 8) {
+      const int ar = trans_a ? x : step, ak = trans_a ? step : x;
+      const i64 i = row0 + ar;
+      Sum va = 0;
+      if (i < count && k0 + ak < k) {
+        const i64 row = rows != nullptr ? rows[i] : first_row + i;
+        va = (Sum)to_sum(Operand::value(a[trans_a ? (k0 + ak) * lda + row : row * lda + k0 + ak]), (Sum*)nullptr);
+      }
+      panel_a[ar][ak] = va;
+      const int bk = trans_b ? x : step, bj = trans_b ? step : x;
+      const i64 j = col0 + bj;
+      Sum vb = 0;
+      if (j < n && k0 + bk < k) {
+        vb = to_sum(Operand::value(b[trans_b ? j * ldb + k0 + bk : (k0 + bk) * ldb + j]), (Sum*)nullptr);
+      }
+      panel_b[bk][bj] = vb;
+    }
+    __syncthreads();
+    for (int kk = 0; kk < 32; ++kk) {
+      const Sum vb = panel_b[kk][x];
+      for (int r = 0; r < 4; ++r) own[r] += panel_a[y + 8 * r][kk] * vb;
+    }
+    __syncthreads();
+  }
+  for (int r = 0; r < 4; ++r) {
+    const i64 i = row0 + y + 8 * r, j = col0 + x;
+    if (i < count && j < n) sums[i * n + j] = own[r];
+  }
+}
+
+extern "C" __global__ void multiply_exact(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb,
+                                          int trans_b, const i64* rows, i64 first_row, i64 count, i64 n, i64 k,
+                                          ExactSum* sums) {
+  multiply<ExactSum>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sums);
+}
+
+extern "C" __global__ void multiply_real(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb,
+                                         int trans_b, const i64* rows, i64 first_row, i64 count, i64 n, i64 k,
+                                         double* sums) {
+  multiply<double>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sums);
+}
+
+// Elements of C against the reference's rows. `zone`, `row` and `rule` as for fill_c.
+template <typename Sum>
+static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRule rule, const Sum* sums,
+                                    const i64* rows, i64 count, double alpha, double beta, u64 case_index,
+                                    Report* report) {
+  Findings findings;
+  const u64 elements = (u64)count * (u64)row.n;
+  for (u64 t = thread_index(); t < elements; t += thread_count()) {
+    const i64 i = rows != nullptr ? rows[t / row.n] : (i64)(t / row.n);
+    const i64 j = t % row.n;
+    const u64 slot = row.first_slot + (u64)(i * row.ldc + j);
+    const double c = beta == 0.0 ? 0.0 : Output::value(Output::stored(rule_value(rule, i, j, row.n)));
+    const double want = scaled_sum(alpha, sums[t], beta, c);
+    if (element_wrong(Output::value(zone[slot]), want, row.absolute, row.relative)) {
+      findings.add(case_index, slot, kFaultWrong);
+    }
+  }
+  findings.hand_in(report);
+}
+
+extern "C" __global__ void compare_exact(const OutputBits* zone, CaseRow row, ValueRule rule, const ExactSum* sums,
+                                         const i64* rows, i64 count, double alpha, double beta, u64 case_index,
+                                         Report* report) {
+  compare_rows<ExactSum>(zone, row, rule, sums, rows, count, alpha, beta, case_index, report);
+}
+
+extern "C" __global__ void compare_real(const OutputBits* zone, CaseRow row, ValueRule rule, const double* sums,
+                                        const i64* rows, i64 count, double alpha, double beta, u64 case_index,
+                                        Report* report) {
+  compare_rows<double>(zone, row, rule, sums, rows, count, alpha, beta, case_index, report);
+}
+
+// Slots outside the matrix: the guard before, the padding of every row, the guard behind.
+extern "C" __global__ void check_outside(const OutputBits* zone, CaseRow row, u64 case_index, Report* report) {
+  Findings findings;
+  const u64 padding = (u64)(row.ldc - row.n);
+  const u64 between = padding * (u64)(row.m - 1);
+  const u64 span = (u64)((row.m - 1) * row.ldc + row.n);
+  const u64 total = row.slots - span + between;
+  for (u64 t = thread_index(); t < total; t += thread_count()) {
+    u64 slot = t;
+    if (t >= row.first_slot) {
+      const u64 after = t - row.first_slot;
+      if (after < between) slot = row.first_slot + after / padding * (u64)row.ldc + (u64)row.n + after % padding;
+      else slot = row.first_slot + span + (after - between);
+    }
+    if (Output::bits(zone[slot]) != Output::bits(Output::canary(canary_bits(slot)))) {
+      findings.add(case_index, slot, kFaultOutside);
+    }
+  }
+  findings.hand_in(report);
+}
+)device";
+
+// Sums of exact data fit 32 bits (or wrap modulo 2^32, as s32 does); f64's need a double.
+constexpr const char* kSums32 = R"device(
+typedef u32 ExactSum;
+__device__ inline u32 to_sum(double value, u32*) { return (u32)(int)value; }
+__device__ inline double to_sum(double value, double*) { return value; }
+)device";
+constexpr const char* kSums64 = R"device(
+typedef double ExactSum;
+__device__ inline double to_sum(double value, double*) { return value; }
+)device";
+constexpr const char* kScaledWrapping = R"device(
+__device__ inline double scaled_sum(double alpha, u32 sum, double beta, double c) {
+  return (int)((u32)(int)alpha * sum + (u32)(int)beta * (u32)(int)c);
+}
+__device__ inline double scaled_sum(double alpha, double sum, double beta, double c) { return alpha * sum + beta * c; }
+)device";
+constexpr const char* kScaledFloat = R"device(
+__device__ inline double scaled_sum(double alpha, u32 sum, double beta, double c) {
+  return alpha * (double)(int)sum + beta * c;
+}
+__device__ inline double scaled_sum(double alpha, double sum, double beta, double c) { return alpha * sum + beta * c; }
+)device";
+
+}  // namespace
+
+std::string reference_source(const TypePair& type) {
+  std::string source = reference_formats(type);
+  source += type.operand == Scalar::f64 ? kSums64 : kSums32;
+  source += type.output == Scalar::s32 ? kScaledWrapping : kScaledFloat;
+  source += kKernels;
+  return source;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,120 @@
+// The few rules that host and device must agree on to the bit: which value stands where in an operand, and what counts
+// as wrong. They are written once, in the subset of C++ that both compilers know; the macro compiles them here and
+// keeps their text for the verifier's own device kernels. (No preprocessor line inside: the text is one line.)
+#pragma once
+
+#if defined(TILESMITH_VERIFY_FN) || defined(TILESMITH_SHARED_RULES)
+#error "TILESMITH_VERIFY_FN and TILESMITH_SHARED_RULES belong to this header"
+#endif
+#define TILESMITH_VERIFY_FN inline
+#define TILESMITH_SHARED_RULES(...) \
+  __VA_ARGS__                       \
+  inline constexpr const char* kSharedRulesText = #__VA_ARGS__;
+
+// ValueRule      what an operand holds. `kind` is one of kRule...; `range`: the largest magnitude of kRuleIntegers;
+//                `group`: 1, or one nonzero in every `group` consecutive k (see exact_data.hpp).
+// rule_value     the value at (vector, k): vector is a row of op(A) or a column of op(B); depth is K. For C: (row,
+//                column) with group 1.
+//   kRuleIntegers  ±1 .. ±range, never 0: leaving one product out always changes the sum
+//   kRuleS8, U8    the whole range, the extremes more often than chance
+//   kRuleWide      13-bit integers that tf32 cannot hold: half of them round up, so truncation shows; no ties
+//   kRuleUniform24 odd multiples of 2^-23 in [-1, 1): exact in f32, and rounding to tf32 meets no tie that matters
+//   kRuleUniform53 multiples of 2^-52 in [-1, 1)
+//   kRuleS32       all 32 bits
+// canary_bits    what stands in a slot outside C; differs from slot to slot, so that copying canaries about shows too.
+// element_wrong  |got − want| > absolute + relative·|want|, written so that NaN is wrong.
+// CaseRow        one battery case's zone of C: slots are elements; element (0, 0) is slot first_slot of the zone.
+// element_index  row·n + column, or -1 for a slot outside the matrix.
+// slot_fault     0, or what is wrong with a slot after two runs (kFault...).
+namespace tilesmith::tuner::verify {
+
+TILESMITH_SHARED_RULES(
+enum RuleKind { kRuleIntegers, kRuleS8, kRuleU8, kRuleWide, kRuleUniform24, kRuleUniform53, kRuleS32 };
+enum Fault { kFaultNone, kFaultWrong, kFaultOutside, kFaultSecondRun };
+
+struct ValueRule {
+  int kind;
+  int range;
+  long long group;
+  unsigned long long seed;
+};
+
+struct CaseRow {
+  unsigned long long zone_slot;
+  unsigned long long slots;
+  unsigned long long first_slot;
+  long long m;
+  long long n;
+  long long ldc;
+  unsigned long long expected;
+  double absolute;
+  double relative;
+};
+
+TILESMITH_VERIFY_FN unsigned long long mixed(unsigned long long seed, unsigned long long x, unsigned long long y) {
+  unsigned long long z = seed + x * 0x9e3779b97f4a7c15ull + y * 0xd1342543de82ef95ull;
+  z = (z ^ (z >> 32)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 29)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+TILESMITH_VERIFY_FN long long nonzero_position(const ValueRule& rule, long long vector, long long k, long long depth) {
+  const long long start = k / rule.group * rule.group;
+  const long long length = depth - start < rule.group ? depth - start : rule.group;
+  if (vector % 2 == 0 && start == 0) return 0;
+  if (vector % 2 == 0 && start + length == depth) return depth - 1;
+  const unsigned long long h = mixed(rule.seed ^ 0x5851f42d4c957f2dull, vector, start);
+  return start + static_cast<long long>(h % static_cast<unsigned long long>(length));
+}
+
+TILESMITH_VERIFY_FN double rule_value(const ValueRule& rule, long long vector, long long k, long long depth) {
+  if (rule.group > 1 && nonzero_position(rule, vector, k, depth) != k) return 0.0;
+  const unsigned long long h = mixed(rule.seed, vector, k);
+  const double sign = (h & 1ull) != 0 ? -1.0 : 1.0;
+  const unsigned long long high = h >> 24;
+  if (rule.kind == kRuleIntegers) return sign * (1.0 + static_cast<double>(high % static_cast<unsigned>(rule.range)));
+  const double byte = static_cast<double>(high % 256);
+  const bool extreme = (h & 14ull) == 0;
+  if (rule.kind == kRuleS8) return !extreme ? byte - 128.0 : sign < 0 ? -128.0 : 127.0;
+  if (rule.kind == kRuleU8) return !extreme ? byte : sign < 0 ? 0.0 : 255.0;
+  const double rest = (h & 2ull) != 0 ? 3.0 : 1.0;
+  if (rule.kind == kRuleWide) return sign * (4.0 * (1024.0 + static_cast<double>(high % 1023)) + rest);
+  if (rule.kind == kRuleUniform24) return static_cast<double>((h >> 40) | 1ull) / 8388608.0 - 1.0;
+  if (rule.kind == kRuleUniform53) return static_cast<double>(h >> 11) / 4503599627370496.0 - 1.0;
+  return static_cast<double>(static_cast<int>(static_cast<unsigned>(h >> 32)));
+}
+
+TILESMITH_VERIFY_FN unsigned long long canary_bits(unsigned long long slot) { return mixed(0xc0a17ull, slot, 1); }
+
+TILESMITH_VERIFY_FN unsigned tf32_rounded_bits(unsigned bits) {
+  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
+}
+
+TILESMITH_VERIFY_FN bool element_wrong(double got, double want, double absolute, double relative) {
+  const double difference = got < want ? want - got : got - want;
+  const double magnitude = want < 0 ? -want : want;
+  return !(difference <= absolute + relative * magnitude);
+}
+
+TILESMITH_VERIFY_FN long long element_index(const CaseRow& row, unsigned long long slot) {
+  if (slot < row.first_slot) return -1;
+  const long long at = static_cast<long long>(slot - row.first_slot);
+  const long long i = at / row.ldc;
+  const long long j = at % row.ldc;
+  return i < row.m && j < row.n ? i * row.n + j : -1;
+}
+
+TILESMITH_VERIFY_FN int slot_fault(const CaseRow& row, bool inside, double want, unsigned long long canary,
+                                   unsigned long long bits_1, unsigned long long bits_2, double value_1, double value_2,
+                                   bool same_bits) {
+  if (!inside) return bits_1 != canary || bits_2 != canary ? kFaultOutside : kFaultNone;
+  if (element_wrong(value_1, want, row.absolute, row.relative)) return kFaultWrong;
+  if (same_bits && bits_1 != bits_2) return kFaultSecondRun;
+  return element_wrong(value_2, want, row.absolute, row.relative) ? kFaultSecondRun : kFaultNone;
+}
+)
+
+}  // namespace tilesmith::tuner::verify
+
+#undef TILESMITH_SHARED_RULES
+#undef TILESMITH_VERIFY_FN

@@ -1,0 +1,76 @@
+// Bounds for real-valued data.
+//
+// Operands uniform in [-1, 1] give products of variance 1/9, so a dot product of depth K is near normal with standard
+// deviation √K/3; over the 10^8 elements of a large C its partial sums stay within about 6.5 of those: |s| ≤ 2.2·√K.
+// The classical worst case K·u·Σ|a||b| is useless here: for an f16 accumulator K·u passes 1 at K = 2048. The bounds
+// below follow how the hardware adds instead, and leave a margin of about ten over the errors one expects of it.
+//
+//   f32 accumulator  A tensor core adds 4 or more products at a time to the running sum and truncates, so its errors
+//                    have one sign and grow linearly: at most K/4 steps of one to two units, 2^-23·|s| each, with |s|
+//                    about √K along the path of even an extreme element. Bound: 2^-22·(K/4 + 16)·√K. FMA chains that
+//                    round to nearest stay far below it. At K = 4096 it is 0.016, where one product left out is worth
+//                    0.33 (rms).
+//   f16 accumulator  Rounded to nearest up to once a product, so errors are a random walk: each step is uniform within
+//                    half a unit of 2^-10·|s_j|, and with |s_j| following √j/3 their sum has a standard deviation of
+//                    2^-10·K/15; an extreme path with an extreme walk (4.3 deviations each, 10^-8 together) reaches
+//                    2^-10·0.8·K. Bound: 2^-10·(√K + 4)·√K. At K = 200, 0.25: one product left out still shows in a
+//                    tile; at K = 4096, 4.3: what is missing must be 16 products or so. The exact stage sees each one.
+//   f64 accumulator  The same walk with 2^-52, for the kernel and once more for the reference: 2^-51·(√K + 8)·√K.
+//
+// To that come the rounding of α·acc and of β·c (|c| ≤ 1) in the scale type, which is covered by the constants, and the
+// rounding of the output: one unit (twice the half unit of rounding to nearest) relative to the result.
+#include "tuner/verify/tolerance.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tuner/verify/verifier.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+/// One unit in the last place of 1.
+double unit(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::f16:
+    case Scalar::tf32:
+      return std::ldexp(1, -10);
+    case Scalar::bf16:
+      return std::ldexp(1, -7);
+    case Scalar::f32:
+      return std::ldexp(1, -23);
+    case Scalar::f64:
+      return std::ldexp(1, -52);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+double real_bound(const TypePair& type, std::int64_t k) {
+  const double depth = double(std::max<std::int64_t>(k, 1));
+  const double eps = unit(type.accumulator);
+  switch (type.accumulator) {
+    case Scalar::f16:
+      return eps * (std::sqrt(depth) + 4);
+    case Scalar::f32:
+      return 2 * eps * (depth / 4 + 16);
+    case Scalar::f64:
+      return 2 * eps * (std::sqrt(depth) + 8);
+    default:
+      return 0;  // integers are exact
+  }
+}
+
+Tolerance real_tolerance(const TypePair& type, std::int64_t k, const Scales& scales) {
+  const double scale = std::sqrt(double(std::max<std::int64_t>(k, 1)));
+  return {std::abs(scales.alpha) * real_bound(type, k) * scale + 2 * unit(type.scale) * std::abs(scales.beta),
+          unit(type.output)};
+}
+
+Tolerance tolerance(const TypePair& type, Stage stage, std::int64_t k, const Scales& scales) {
+  return stage == Stage::real ? real_tolerance(type, k, scales) : Tolerance{};
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,21 @@
+// How far a right kernel may be from the f64 reference on real-valued data.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/type_pair.hpp"
+#include "tuner/verify/exact_data.hpp"
+
+namespace tilesmith::tuner {
+
+/// |C − reference| ≤ absolute + relative·|reference|; both 0 where results must be exact.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+};
+
+/// For operands and C uniform in [-1, 1]. Built on real_bound(); the derivation is in the .cpp.
+Tolerance real_tolerance(const TypePair& type, std::int64_t k, const Scales& scales);
+Tolerance tolerance(const TypePair& type, Stage stage, std::int64_t k, const Scales& scales);
+
+}  // namespace tilesmith::tuner

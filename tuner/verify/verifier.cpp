@@ -1,0 +1,188 @@
+#include "tuner/verify/verifier.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <list>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "tuner/verify/battery_runner.hpp"
+#include "tuner/verify/host_reference.hpp"
+#include "tuner/verify/launch_outcome.hpp"
+#include "tuner/verify/number_formats.hpp"
+#include "tuner/verify/problem_state.hpp"
+#include "tuner/verify/reference_kernels.hpp"
+#include "tuner/verify/workspace.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+// Type pairs and transposes come in runs; four of them stay on the device, about 200 MB.
+constexpr std::size_t kResidentBatteries = 4;
+
+/// One a stage, as they lie on the device; zero before every candidate.
+struct StageReport {
+  Report on_c, on_workspace;
+  std::uint64_t checksum = 0, unused = 0;
+};
+
+}  // namespace
+
+struct Verifier::Impl {
+  explicit Impl(const runtime::Context& of) : context(of), reports(2 * sizeof(StageReport)) {}
+
+  const runtime::Context& context;
+  runtime::Stream stream;
+  std::map<std::string, std::shared_ptr<const ReferenceKernels>, std::less<>> kernels;  // by type pair
+  struct Battery {
+    TypePair type;
+    Transposes trans;
+    std::unique_ptr<BatteryRunner> runner;
+  };
+  std::list<Battery> batteries;  // most recently used first
+  std::unique_ptr<ProblemState> state;
+  GuardedWorkspace workspace;
+  runtime::DeviceBuffer reports;  // two StageReports
+
+  std::shared_ptr<const ReferenceKernels> kernels_of(const TypePair& type) {
+    auto& entry = kernels[std::string(type.name)];
+    if (!entry) entry = std::make_shared<const ReferenceKernels>(type, context.info());
+    return entry;
+  }
+
+  BatteryRunner& battery_of(const TypePair& type, Transposes trans) {
+    const auto found = std::find_if(batteries.begin(), batteries.end(),
+                                    [&](const Battery& b) { return b.type == type && b.trans == trans; });
+    if (found != batteries.end()) {
+      batteries.splice(batteries.begin(), batteries, found);
+    } else {
+      if (batteries.size() >= kResidentBatteries) batteries.pop_back();
+      auto runner = std::make_unique<BatteryRunner>(context, kernels_of(type), type, trans);
+      batteries.push_front({type, trans, std::move(runner)});
+    }
+    return *batteries.front().runner;
+  }
+
+  ProblemState& state_of(const Problem& problem) {
+    if (!state || !(state->problem() == problem)) {
+      state.reset();  // its memory first
+      state = std::make_unique<ProblemState>(context, kernels_of(problem.type), problem, stream);
+    }
+    return *state;
+  }
+
+  std::optional<db::Outcome> run_stage(const runtime::Plan& plan, ProblemState& of, ProblemStage& stage,
+                                       const ReferenceKernels& with, std::byte* report);
+  db::Outcome judge(ProblemState& of, const std::vector<StageReport>& found);
+  static std::string describe(const Problem& p, const ProblemStage& stage, const Report& report);
+};
+
+std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, ProblemState& of, ProblemStage& stage,
+                                                     const ReferenceKernels& with, std::byte* report) {
+  const Problem& problem = of.problem();
+  with.launch(stream, "reset_reports", 1, report, int{2});
+  std::byte* const checksum = report + offsetof(StageReport, checksum);
+  with.launch(stream, "fill_c", stage.c_row.slots, of.c().data(), stage.c_row, int(stage.scales.beta == 0),
+              stage.rules.c);
+  runtime::RunArgs args;
+  args.a = stage.a.data() + of.a_zone().first_byte;
+  args.b = stage.b.data() + of.b_zone().first_byte;
+  args.c = of.c().data() + of.c_zone().first_byte;
+  args.alpha = runtime::to_scale(problem.type, stage.scales.alpha);
+  args.beta = runtime::to_scale(problem.type, stage.scales.beta);
+  args.workspace = workspace.prepare(with, stream, plan.workspace_bytes());
+  args.stream = stream.get();
+  if (auto failed = launch_outcome(plan.run(args), "problem: " + text(problem, stage.scales, stage.stage)))
+    return failed;
+  workspace.check(with, stream, 0, report + offsetof(StageReport, on_workspace));
+  std::byte* const rows = stage.sampled.empty() ? nullptr : stage.sampled_device.data();
+  const bool real = stage.stage == Stage::real;
+  with.launch(stream, real ? "compare_real" : "compare_exact",
+              std::uint64_t(stage.row_count) * std::uint64_t(problem.n), of.c().data(), stage.c_row, stage.rules.c,
+              stage.sums.data(), rows, stage.row_count, stage.scales.alpha, stage.scales.beta, std::uint64_t{0},
+              report);
+  with.launch(stream, "check_outside", of.c_zone().bytes / 64, of.c().data(), stage.c_row, std::uint64_t{0}, report);
+  of.enqueue_checksum(stage, stream, checksum);
+  return std::nullopt;
+}
+
+std::string Verifier::Impl::describe(const Problem& p, const ProblemStage& stage, const Report& report) {
+  const std::int64_t at = std::int64_t(report.first_slot()) - std::int64_t(stage.c_row.first_slot);
+  const std::string what = "problem: " + text(p, stage.scales, stage.stage);
+  if (report.first_fault() == verify::kFaultOutside) {
+    if (at < 0) return fmt::format("{}: wrote {} elements before C", what, -at);
+    return fmt::format("{}: wrote outside C, at [{},{}]", what, at / p.ldc, at % p.ldc);
+  }
+  const std::int64_t i = at / p.ldc, j = at % p.ldc;
+  const auto row = stage.sampled.empty()
+                       ? i
+                       : std::lower_bound(stage.sampled.begin(), stage.sampled.end(), i) - stage.sampled.begin();
+  const bool f64 = stage.sums_are_f64(p.type);
+  std::byte stored[8] = {};
+  const std::size_t sum_bytes = f64 ? 8 : 4;
+  stage.sums.download({stored, sum_bytes}, std::size_t(row * p.n + j) * sum_bytes);
+  const double sum = decode(f64 ? Scalar::f64 : Scalar::s32, stored);
+  encode(p.type.output, verify::rule_value(stage.rules.c, i, j, p.n), stored);
+  const double want = scaled(p.type, stage.scales, sum, decode(p.type.output, stored));
+  return fmt::format("{}: C[{},{}] is wrong, expected {:.9g}{}; {} of {} compared elements are wrong", what, i, j, want,
+                     stage.c_row.absolute > 0 ? fmt::format(" ± {:.2g}", stage.c_row.absolute) : std::string(),
+                     report.count, stage.row_count * p.n);
+}
+
+db::Outcome Verifier::Impl::judge(ProblemState& of, const std::vector<StageReport>& found) {
+  for (std::size_t s = 0; s < found.size(); ++s) {
+    ProblemStage& stage = of.stages()[s];
+    if (found[s].checksum != stage.checksum) {
+      // The operands or the reference are spoilt: the next candidate gets new ones.
+      const std::string what = "problem: " + text(of.problem(), stage.scales, stage.stage);
+      state.reset();
+      return {db::Status::mismatch, what + ": wrote far outside C, into other operands", {}};
+    }
+  }
+  for (std::size_t s = 0; s < found.size(); ++s) {
+    ProblemStage& stage = of.stages()[s];
+    if (found[s].on_c.count != 0) return {db::Status::mismatch, describe(of.problem(), stage, found[s].on_c), {}};
+    if (found[s].on_workspace.count != 0) {
+      return {db::Status::mismatch,
+              "problem: " + text(of.problem(), stage.scales, stage.stage) + ": wrote outside its workspace",
+              {}};
+    }
+  }
+  return {db::Status::ok, "", {}};
+}
+
+Verifier::Verifier(const runtime::Context& context) : impl_(std::make_unique<Impl>(context)) {}
+Verifier::~Verifier() = default;
+
+db::Outcome Verifier::battery(const std::shared_ptr<const runtime::Module>& module, const Config& config,
+                              const KernelTarget& target) {
+  const Family* family = find_family(config.family());
+  if (family == nullptr) return {db::Status::illegal, fmt::format("unknown family '{}'", config.family()), {}};
+  return impl_->battery_of(target.type, target.trans).run(module, *family, config, impl_->workspace, impl_->stream);
+}
+
+db::Outcome Verifier::on_problem(const runtime::Plan& plan) {
+  const Problem& problem = plan.problem();
+  if (problem.m == 0 || problem.n == 0) return {db::Status::ok, "", {}};
+  ProblemState& state = impl_->state_of(problem);
+  const auto kernels = impl_->kernels_of(problem.type);
+  const std::size_t count = state.stages().size();
+  impl_->reports.fill(0);
+  impl_->context.synchronize();
+  for (std::size_t s = 0; s < count; ++s) {
+    std::byte* const report = impl_->reports.data() + s * sizeof(StageReport);
+    if (auto failed = impl_->run_stage(plan, state, state.stages()[s], *kernels, report)) {
+      impl_->stream.synchronize();
+      return *failed;
+    }
+  }
+  impl_->stream.synchronize();
+  std::vector<StageReport> found(count);
+  impl_->reports.download(std::as_writable_bytes(std::span<StageReport>(found)));
+  return impl_->judge(state, found);
+}
+
+}  // namespace tilesmith::tuner

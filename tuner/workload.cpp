@@ -1,0 +1,160 @@
+#include "tuner/workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <unordered_map>
+
+#include "tuner/workload_files.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kLongestWord = 64;         // bytes; the longest legal one is far shorter
+constexpr std::size_t kLargestFile = 16u << 20;  // bytes; a workload of that size was not meant as one
+constexpr double kLargestWeight = 1e12;
+constexpr const char* kExpectedLine = "expected 'type trans M N K [weight]', e.g. 'f16f32 NN 1024 1024 1024 2'";
+
+/// A word as an error may show it: no control or foreign bytes, and short.
+std::string shown(std::string_view word) {
+  std::string result;
+  for (const char c : word.substr(0, kLongestWord)) result += c >= ' ' && c <= '~' ? c : '?';
+  return word.size() > kLongestWord ? result + "..." : result;
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  constexpr std::string_view blank = " \t\r";
+  std::vector<std::string_view> result;
+  for (std::size_t start = line.find_first_not_of(blank); start != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(blank, start), line.size());
+    result.push_back(line.substr(start, end - start));
+    start = line.find_first_not_of(blank, end);
+  }
+  return result;
+}
+
+bool plain(std::string_view word) {
+  return word.size() <= kLongestWord &&
+         std::all_of(word.begin(), word.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+std::optional<double> parse_weight(std::string_view word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  if (!(value > 0 && value <= kLargestWeight)) return std::nullopt;
+  return value;
+}
+
+/// One line without its comment, not blank. Throws std::string: what was wrong and what was expected.
+WeightedProblem parse_line(const std::vector<std::string_view>& words) {
+  for (const std::string_view word : words) {
+    if (!plain(word)) throw fmt::format("'{}': {}", shown(word), kExpectedLine);
+  }
+  if (words.size() < 5) throw fmt::format("'{}': {}", shown(fmt::format("{}", fmt::join(words, " "))), kExpectedLine);
+
+  WeightedProblem result;
+  std::string problem_text;
+  bool weighted = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i < 5 || words[i].find('=') != std::string_view::npos) {
+      problem_text += fmt::format("{}{}", problem_text.empty() ? "" : " ", words[i]);
+      continue;
+    }
+    const auto weight = parse_weight(words[i]);
+    if (!weight)
+      throw fmt::format("weight is '{}': expected a number above 0 and at most {:g}", words[i], kLargestWeight);
+    if (weighted) throw fmt::format("a second weight '{}': {}", words[i], kExpectedLine);
+    result.weight = *weight;
+    weighted = true;
+  }
+
+  std::string error;
+  const std::optional<Problem> problem = parse_problem(problem_text, error);
+  if (!problem) throw error;
+  const std::pair<char, std::int64_t> dimensions[] = {{'M', problem->m}, {'N', problem->n}, {'K', problem->k}};
+  for (const auto& [dimension, value] : dimensions) {
+    if (value < 1) throw fmt::format("{} is {}: expected 1 to {}", dimension, value, kMaxDimension);
+  }
+  result.problem = *problem;
+  return result;
+}
+
+std::string names_of_built_in() {
+  std::string names;
+  for (const WorkloadFile& file : workload_files())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", file.workload.name);
+  return names;
+}
+
+}  // namespace
+
+Workload parse_workload(std::string_view text, const std::string& origin) {
+  Workload workload{origin, {}};
+  std::unordered_map<std::string, std::size_t> seen;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) text.remove_prefix(kByteOrderMark.size());
+  std::size_t line_number = 0;
+  while (!text.empty()) {
+    ++line_number;
+    const std::size_t newline = text.find('\n');
+    const std::string_view line = text.substr(0, newline);
+    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+    const std::vector<std::string_view> words = words_of(line.substr(0, line.find('#')));
+    if (words.empty()) continue;
+    try {
+      WeightedProblem read = parse_line(words);
+      const auto [known, is_new] = seen.emplace(tilesmith::text(read.problem), workload.problems.size());
+      if (is_new)
+        workload.problems.push_back(std::move(read));
+      else
+        workload.problems[known->second].weight += read.weight;
+    } catch (const std::string& wrong) {
+      throw WorkloadError(fmt::format("{}:{}: {}", origin, line_number, wrong));
+    }
+  }
+  if (workload.problems.empty()) {
+    throw WorkloadError(
+        fmt::format("{}:{}: no problem in it, {}", origin, std::max<std::size_t>(1, line_number), kExpectedLine));
+  }
+  return workload;
+}
+
+Workload load_workload(const std::filesystem::path& path) {
+  std::error_code ignored;
+  std::ifstream file(path, std::ios::binary);
+  if (std::filesystem::is_directory(path, ignored) || !file) {
+    throw WorkloadError(fmt::format("{}: cannot be read, expected a workload file or one of the built-in workloads {}",
+                                    path.string(), names_of_built_in()));
+  }
+  std::string text;
+  char chunk[65536];
+  while (file.read(chunk, sizeof chunk), file.gcount() > 0) {
+    text.append(chunk, std::size_t(file.gcount()));
+    if (text.size() > kLargestFile) {
+      throw WorkloadError(
+          fmt::format("{}: larger than {} bytes, expected a workload file", path.string(), kLargestFile));
+    }
+  }
+  Workload workload = parse_workload(text, path.string());
+  workload.name = path.stem().string();
+  return workload;
+}
+
+std::vector<BuiltInWorkload> built_in_workloads() {
+  std::vector<BuiltInWorkload> result;
+  for (const WorkloadFile& file : workload_files()) result.push_back(file.workload);
+  return result;
+}
+
+Workload built_in_workload(std::string_view name) {
+  for (const WorkloadFile& file : workload_files()) {
+    if (file.workload.name == name) return parse_workload(file.text, std::string(name));
+  }
+  throw WorkloadError(fmt::format("unknown workload '{}': expected one of {}", shown(name), names_of_built_in()));
+}
+
+}  // namespace tilesmith::tuner
