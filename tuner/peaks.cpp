@@ -31,11 +31,12 @@ struct RatedClock {
   double f64_mhz;
 };
 constexpr std::array kRatedClocks{
-    RatedClock{"H200", "", 1830, 1980},      RatedClock{"GH200", "", 1830, 1980},
-    RatedClock{"H100 80GB HBM3", "", 1830, 1980}, RatedClock{"H100 PCIe", "", 1620, 1755},
-    RatedClock{"A100", "", 1410, 1410},      RatedClock{"Orin", "MAXN", 1300.5, 1300.5},
-    RatedClock{"Orin", "50W", 816, 816},     RatedClock{"Orin", "30W", 612, 612},
-    RatedClock{"Orin", "15W", 408, 408},
+    // The first match counts.
+    RatedClock{"H200 NVL", "", 1545, 1785},       RatedClock{"H100 NVL", "", 1545, 1785},
+    RatedClock{"H200", "", 1830, 1980},           RatedClock{"H100 80GB HBM3", "", 1830, 1980},
+    RatedClock{"H100 PCIe", "", 1620, 1755},      RatedClock{"A100", "", 1410, 1410},
+    RatedClock{"Orin", "MAXN", 1300.5, 1300.5},   RatedClock{"Orin", "50W", 816, 816},
+    RatedClock{"Orin", "30W", 612, 612},          RatedClock{"Orin", "15W", 408, 408},
 };
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }

@@ -112,20 +112,26 @@ class TileCopy {
     cols_left_ = cols - col0 - col;
   }
 
-  // Copies the tile of the current step and goes on to the next.
+  // True if every step that ends before the matrix' end of K splits into chunks that lie inside or outside as a whole,
+  // for all threads of a block whose tile starts at (row0, col0).
+  static __device__ __forceinline__ bool splits_whole(int col0, int cols) {
+    return !KIsRow || col0 + Cols <= cols || cols % kElements == 0;
+  }
+
+  // Copies the tile of the current step and goes on to the next. Whole: the caller knows that the step ends inside K and
+  // that splits_whole() holds; what is left then is one comparison a chunk.
+  template <bool Whole>
   __device__ __forceinline__ void step(Element* tile) {
     Element* shared = tile + shared_offset_;
-    const bool whole = cols_left_ - (kColumnPasses - 1) * kColumnsPerPass >= kElements;
 #pragma unroll
     for (int i = 0; i < kRowPasses; ++i) {
       if (kSpareThreads && row_ + i * kRowsPerPass >= Rows) break;
       const Element* from = source_ + i * pass_stride_;
       Element* to = shared + i * kRowsPerPass * SharedStride;
       const bool row_inside = i * kRowsPerPass < rows_left_;
-      if (whole) {
-        copy_whole(to, from, row_inside);
-      } else {
-        copy_part(to, from, row_inside);
+#pragma unroll
+      for (int j = 0; j < kColumnPasses; ++j) {
+        copy_chunk<Whole>(to + j * kColumnsPerPass, from + j * kColumnsPerPass, row_inside, j);
       }
     }
     source_ += step_stride_;
@@ -133,26 +139,25 @@ class TileCopy {
   }
 
  private:
-  __device__ __forceinline__ void copy_whole(Element* to, const Element* from, bool row_inside) const {
-#pragma unroll
-    for (int j = 0; j < kColumnPasses; ++j) {
+  template <bool Whole>
+  __device__ __forceinline__ void copy_chunk(Element* to, const Element* from, bool row_inside, int column_pass) const {
+    const int columns = cols_left_ - column_pass * kColumnsPerPass;
+    if constexpr (Whole) {
+      // Of a step inside K only M or N, where they lie along the rows, can leave a chunk outside.
+      const bool inside = KIsRow ? row_inside && columns > 0 : row_inside;
       if constexpr (Async) {
-        async_copy_whole<CopyBytes>(to + j * kColumnsPerPass, from + j * kColumnsPerPass, row_inside);
+        async_copy_whole<CopyBytes>(to, from, inside);
       } else {
-        plain_copy_whole<CopyBytes>(to + j * kColumnsPerPass, from + j * kColumnsPerPass, row_inside);
+        plain_copy_whole<CopyBytes>(to, from, inside);
       }
-    }
-  }
-
-  __device__ __forceinline__ void copy_part(Element* to, const Element* from, bool row_inside) const {
-    for (int j = 0; j < kColumnPasses; ++j) {
-      const int inside = row_inside ? max(0, min(cols_left_ - j * kColumnsPerPass, kElements)) : 0;
+    } else {
+      const int inside = row_inside ? max(0, min(columns, kElements)) : 0;
       // Where nothing is read the address must still be one: the matrix' own first element.
-      const Element* source = inside > 0 ? from + j * kColumnsPerPass : matrix_;
+      const Element* source = inside > 0 ? from : matrix_;
       if constexpr (Async) {
-        async_copy_part<CopyBytes>(to + j * kColumnsPerPass, source, inside * int(sizeof(Element)));
+        async_copy_part<CopyBytes>(to, source, inside * int(sizeof(Element)));
       } else {
-        plain_copy_part<CopyBytes>(to + j * kColumnsPerPass, source, inside * int(sizeof(Element)));
+        plain_copy_part<CopyBytes>(to, source, inside * int(sizeof(Element)));
       }
     }
   }

@@ -76,12 +76,14 @@ struct WarpTile {
     }
   }
 
+  __device__ __forceinline__ void multiply_row(int i, FragmentA& a, FragmentB (&b)[kFragsN]) {
+#pragma unroll
+    for (int j = 0; j < kFragsN; ++j) wmma::mma_sync(acc[i][j], a, b[j], acc[i][j]);
+  }
+
   __device__ __forceinline__ void multiply(FragmentA (&a)[kFragsM], FragmentB (&b)[kFragsN]) {
 #pragma unroll
-    for (int i = 0; i < kFragsM; ++i) {
-#pragma unroll
-      for (int j = 0; j < kFragsN; ++j) wmma::mma_sync(acc[i][j], a[i], b[j], acc[i][j]);
-    }
+    for (int i = 0; i < kFragsM; ++i) multiply_row(i, a[i], b);
   }
 };
 

@@ -41,7 +41,8 @@ struct Geometry {
 
     accumulator_registers = frag_m * frag_n * frags_m * frags_n * accumulator / 4 / kWarpThreads;
     // Fragments of A and B hold their elements twice in some layouts; counted once, as a lower bound.
-    operand_registers = (frag_m * frags_m + frag_n * frags_n) * frag_k * operand / 4 / kWarpThreads;
+    operand_registers = config.at("frag_buffers") * (frag_m * frags_m + frag_n * frags_n) * frag_k * operand / 4 /
+                        kWarpThreads;
   }
 };
 
@@ -103,6 +104,7 @@ class Wmma final : public Family {
         {"block_k", k_steps(type), "K-step: elements of K staged, or loaded, at a time"},
         {"stages", {0, 1, 2, 3, 4}, "0: operands straight from global memory; 1: staged in shared memory; 2 to 4: "
                                     "that many buffers, filled ahead by cp.async"},
+        {"frag_buffers", {1, 2}, "slabs of fragments in registers: 2 loads the next while one is multiplied"},
         {"pad_bytes", {0, 16}, "padding of a row in shared memory, against bank conflicts"},
         {"copy_bytes", copy_widths(type), "width of a copy from global to shared memory"},
         {"group_m", {1, 8}, "tile rows walked together, so that running blocks share operands in the L2"},
@@ -158,6 +160,13 @@ std::vector<Rule> Wmma::rules(const KernelTarget& target) const {
          return staged(c) || (c.at("pad_bytes") == 0 && c.at("copy_bytes") == 16 && c.at("block_k") == min_k_step &&
                               c.at("min_blocks") == 1);
        }},
+      {"padding", "rows of shared memory are powers of two long: without padding a fragment's rows start in the same banks",
+       [staged](const Config& c) { return !staged(c) || c.at("pad_bytes") > 0; }},
+      {"fragment buffers", "loading ahead needs an asynchronous pipeline to run into, and an even number of slabs a K-step",
+       [type, trans](const Config& c) {
+         if (c.at("frag_buffers") == 1) return true;
+         return c.at("stages") >= 2 && (c.at("block_k") / Geometry(c, type, trans).frag_k) % 2 == 0;
+       }},
       {"registers of a thread", "accumulators and operand fragments beyond about 220 registers spill",
        [type, trans](const Config& c) {
          const Geometry g(c, type, trans);
@@ -187,13 +196,14 @@ std::vector<Rule> Wmma::rules(const KernelTarget& target) const {
       {"narrow copies", "cp.async moves 4, 8 or 16 bytes; narrower copies are plain loads, which gain nothing from more "
                         "than two stages",
        [](const Config& c) { return c.at("copy_bytes") >= 4 || c.at("stages") <= 2; }},
-      {"enough copies", "a K-step that gives most threads nothing to copy wastes them",
+      {"copies of a thread", "a K-step that gives most threads nothing to copy wastes them; more than 32 copies a thread spill",
        [type, trans, staged](const Config& c) {
          if (!staged(c)) return true;
          const Geometry g(c, type, trans);
          const std::int64_t bytes =
              std::int64_t(g.block_m + g.block_n) * c.at("block_k") * std::int64_t(size_bytes(type.operand));
-         return bytes / c.at("copy_bytes") >= g.warps * kWarpThreads;
+         const std::int64_t copies = bytes / c.at("copy_bytes"), threads = g.warps * kWarpThreads;
+         return copies >= threads && copies <= 32 * threads;
        }},
   };
 }
@@ -220,7 +230,7 @@ std::optional<std::string> Wmma::refusal(const Config& config, const Problem& pr
 
 /// Values in the order of the parameters.
 Config make_config(int frag_m, int frag_n, int warps_m, int warps_n, int frags_m, int frags_n, int block_k, int stages,
-                   int pad_bytes, int group_m, int store_direct, int min_blocks = 1) {
+                   int pad_bytes, int group_m, int store_direct, int min_blocks = 1, int frag_buffers = 1) {
   return Config("wmma", {{"frag_m", frag_m},
                          {"frag_n", frag_n},
                          {"warps_m", warps_m},
@@ -229,6 +239,7 @@ Config make_config(int frag_m, int frag_n, int warps_m, int warps_n, int frags_m
                          {"frags_n", frags_n},
                          {"block_k", block_k},
                          {"stages", stages},
+                         {"frag_buffers", frag_buffers},
                          {"pad_bytes", pad_bytes},
                          {"copy_bytes", 16},
                          {"group_m", group_m},
@@ -263,13 +274,16 @@ std::vector<Config> Wmma::seeds(const KernelTarget& target) const {
   const int bytes = int(size_bytes(target.type.operand));
   const int scale = frag == 8 ? 2 : 1;
   std::vector<Config> guesses;
+  // {warps_m, warps_n, frags_m, frags_n, min_blocks}: 128x128, 128x256, 256x128, 64x64
+  const int tiles[][5] = {{2, 2, 4, 4, 2}, {2, 4, 4, 4, 1}, {4, 2, 4, 4, 1}, {2, 2, 2, 2, 2}};
   for (int k_bytes : {64, 128}) {
-    const int k = k_bytes / bytes;
     for (int stages : {3, 4, 2}) {
-      guesses.push_back(make_config(frag, frag, 2, 4, 4 * scale, 4 * scale, k, stages, 16, 8, 0));  // 128x256
-      guesses.push_back(make_config(frag, frag, 4, 2, 4 * scale, 4 * scale, k, stages, 16, 8, 0));  // 256x128
-      guesses.push_back(make_config(frag, frag, 2, 2, 4 * scale, 4 * scale, k, stages, 16, 8, 0));  // 128x128
-      guesses.push_back(make_config(frag, frag, 2, 2, 2 * scale, 2 * scale, k, stages, 16, 8, 0));  // 64x64
+      for (const auto& t : tiles) {
+        for (int frag_buffers : {2, 1}) {
+          guesses.push_back(make_config(frag, frag, t[0], t[1], t[2] * scale, t[3] * scale, k_bytes / bytes, stages, 16, 8, 0,
+                                        t[4], frag_buffers));
+        }
+      }
     }
   }
   // The same with narrower copies, for problems whose rows are not aligned to 16 bytes.

@@ -1,4 +1,7 @@
 // tilesmith tune against a recorded landscape: the same loop as on a device.
+#include <chrono>
+#include <thread>
+
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
@@ -50,7 +53,7 @@ TEST_CASE("a second run with the same database repeats nothing") {
   CHECK(contains(again.out, "10.00"));
 }
 
-TEST_CASE("--log writes a file, --record a landscape that can be replayed again") {
+TEST_CASE("with --log a file is written, with --record a landscape that can be replayed again") {
   const TempFolder folder;
   prepare(folder);
   const Finished first = run(folder, replay({"--log", "tune.log", "--record", "again.jsonl.zst"}));
@@ -94,12 +97,39 @@ TEST_CASE("problems are chosen by type, transposes and shape, and a workload is 
   CHECK_FALSE(contains(filtered, "f16f32"));
 }
 
-TEST_CASE("--max-candidates and --budget end a run early and cleanly") {
+TEST_CASE("the option --max-candidates ends each problem early") {
   const TempFolder folder;
   prepare(folder);
   const Finished few = run(folder, replay({"--max-candidates", "3"}));
   CHECK(few.status == 0);
   CHECK(contains(few.err, "6 candidates tried"));
+}
+
+TEST_CASE("Ctrl-C ends a run with what was found, and the next run goes on where it stopped") {
+  const TempFolder folder;
+  prepare(folder);
+  std::vector<Problem> problems;
+  for (int k = 64; k <= 512; k += 64) problems.push_back(packed_problem(*find_type_pair("f16f32"), {}, 64, 64, k));
+  db::Store recording = db::Store::in_memory();
+  std::string workload;
+  for (const db::Evidence& entry : made_evidence(problems, 400)) recording.record(entry);
+  for (const Problem& problem : problems) workload += text(problem) + '\n';
+  db::save_landscape(recording, {}, folder / "recording.jsonl");
+  write_file(folder / "workload.txt", workload);
+
+  Started started(folder, replay({"--db", "tuned.db", "--verbose"}));
+  for (int i = 0; i < 600 && !contains(started.err_so_far(), " us ±"); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  started.signal(SIGINT);
+  const Finished result = started.wait();
+  CHECK(result.status == 130);
+  CHECK(contains(result.err, "ended: interrupted"));
+  CHECK(contains(result.out, "exact"));
+  const Finished again = run(folder, replay({"--db", "tuned.db", "--budget", "2s"}));
+  CHECK(again.status == 0);
+  CHECK(contains(again.err, "[1/8]"));
+  CHECK_FALSE(contains(again.err, " candidates tried, 0 known before"));
 }
 
 TEST_CASE("the database is where --db, else TILESMITH_DB, else XDG_DATA_HOME says") {
