@@ -33,7 +33,8 @@ if have_gpu; then
   "${ctest[@]}" -L gpu "$@" || status=$?
   say "all other tests"
   "${ctest[@]}" -LE gpu -j "$(nproc)" "$@"
-  [ "$status" -eq 0 ] || fail "GPU tests failed (above)"
+  [ "$status" -eq 0 ] || warn "GPU tests failed (above)"
+  exit "$status"
 else
   say "tests (no GPU here: those with the label gpu are skipped)"
   "${ctest[@]}" -j "$(nproc)" "$@"

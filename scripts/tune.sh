@@ -13,7 +13,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 WHOLE_SECONDS=540       # for set-up, build and tuning together
-MOST_TUNE_SECONDS=240
+MOST_TUNE_SECONDS=180
 LEAST_TUNE_SECONDS=120  # even if the build was slow: less finds nothing
 COMPILE_SECONDS=180     # two cores need about 80 for the part below
 COMPILE_CONFIGS=24      # for each family, type pair and transposes: named and seed configs, then an even sample

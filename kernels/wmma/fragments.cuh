@@ -88,11 +88,48 @@ struct WarpTile {
 };
 
 // load_matrix_sync from shared memory. The compiler finds the address space by itself for the types that ldmatrix
-// serves; for tf32 and f64 it emits generic loads, several times slower, unless the instruction names it.
+// serves; for bf16, tf32 and f64 it emits generic loads, several times slower, unless the instruction names it.
 template <typename Fragment>
 __device__ __forceinline__ void load_from_shared(Fragment& fragment, const Operand* pointer, int stride) {
   wmma::load_matrix_sync(fragment, pointer, unsigned(stride));
 }
+
+// Fragments of bf16 are 2, 4 or 8 registers of two elements each.
+#define TILESMITH_WORDS_2(instruction)                                                                              \
+  asm volatile(instruction " {%0, %1}, [%2], %3;"                                                                   \
+               : "=r"(x[0]), "=r"(x[1])                                                                             \
+               : "r"(shared_address(pointer)), "r"(stride)                                                          \
+               : "memory")
+#define TILESMITH_WORDS_4(instruction)                                                                              \
+  asm volatile(instruction " {%0, %1, %2, %3}, [%4], %5;"                                                           \
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])                                                     \
+               : "r"(shared_address(pointer)), "r"(stride)                                                          \
+               : "memory")
+#define TILESMITH_WORDS_8(instruction)                                                                              \
+  asm volatile(instruction " {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"                                           \
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]), "=r"(x[4]), "=r"(x[5]), "=r"(x[6]), "=r"(x[7])     \
+               : "r"(shared_address(pointer)), "r"(stride)                                                          \
+               : "memory")
+#define TILESMITH_LOAD_BF16(Use, letter, Major, major, M, N, shape, WORDS)                                          \
+  __device__ __forceinline__ void load_from_shared(                                                                 \
+      wmma::fragment<wmma::Use, M, N, 16, __nv_bfloat16, wmma::Major>& fragment, const __nv_bfloat16* pointer,      \
+      int stride) {                                                                                                 \
+    unsigned* x = reinterpret_cast<unsigned*>(fragment.x);                                                          \
+    WORDS("wmma.load." letter ".sync.aligned." major "." shape ".shared.bf16");                                     \
+  }
+#define TILESMITH_LOADS_BF16(M, N, shape, WORDS_A, WORDS_B)                         \
+  TILESMITH_LOAD_BF16(matrix_a, "a", row_major, "row", M, N, shape, WORDS_A)        \
+  TILESMITH_LOAD_BF16(matrix_a, "a", col_major, "col", M, N, shape, WORDS_A)        \
+  TILESMITH_LOAD_BF16(matrix_b, "b", row_major, "row", M, N, shape, WORDS_B)        \
+  TILESMITH_LOAD_BF16(matrix_b, "b", col_major, "col", M, N, shape, WORDS_B)
+TILESMITH_LOADS_BF16(16, 16, "m16n16k16", TILESMITH_WORDS_4, TILESMITH_WORDS_4)
+TILESMITH_LOADS_BF16(32, 8, "m32n8k16", TILESMITH_WORDS_8, TILESMITH_WORDS_2)
+TILESMITH_LOADS_BF16(8, 32, "m8n32k16", TILESMITH_WORDS_2, TILESMITH_WORDS_8)
+#undef TILESMITH_LOADS_BF16
+#undef TILESMITH_LOAD_BF16
+#undef TILESMITH_WORDS_8
+#undef TILESMITH_WORDS_4
+#undef TILESMITH_WORDS_2
 
 #define TILESMITH_LOAD_TF32(Use, letter, Major, major)                                                              \
   __device__ __forceinline__ void load_from_shared(                                                                 \
