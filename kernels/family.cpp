@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/embedded.hpp"
+#include "kernels/mma/mma.hpp"
 #include "kernels/simt/simt.hpp"
 #include "kernels/wmma/wmma.hpp"
 
@@ -17,6 +18,7 @@ std::vector<std::unique_ptr<Family>>& registry() {
     std::vector<std::unique_ptr<Family>> made;
     made.push_back(make_simt());
     made.push_back(make_wmma());
+    made.push_back(make_mma());
     return made;
   }();
   return all;

@@ -28,6 +28,7 @@ struct Launch {
   Extent3 block;
   Extent3 cluster;                 ///< 1×1×1: launched without a cluster
   std::size_t dynamic_smem_bytes = 0;
+  int resident_blocks_per_sm = 0;  ///< above 0, a persistent grid: grid.x is cut to this many blocks for each live SM
   OperandSource a, b, c;
 };
 

@@ -53,6 +53,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   out += fmt::format("using Output = {};\n", device_type(type.output));
   out += fmt::format("using ScaleType = {};\n", device_type(type.scale));
   out += fmt::format("constexpr bool kOperandIsTf32 = {};\n", type.operand == Scalar::tf32);
+  out += fmt::format("constexpr bool kOperandIsBf16 = {};\n", type.operand == Scalar::bf16);
   out += fmt::format("constexpr bool kTransA = {};\n", target.trans.a);
   out += fmt::format("constexpr bool kTransB = {};\n", target.trans.b);
   out += fmt::format("constexpr int kSm = {};\n", target.limits.sm);

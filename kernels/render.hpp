@@ -9,7 +9,7 @@ namespace tilesmith {
 
 /// The prefix, then `#include "<template_path>"`. The prefix holds, all in namespace tilesmith:
 ///   using Operand/Accumulator/Output/ScaleType = ...;   (device types; tf32 operands are `float`)
-///   constexpr bool kOperandIsTf32, kTransA, kTransB;
+///   constexpr bool kOperandIsTf32, kOperandIsBf16, kTransA, kTransB;
 ///   constexpr int kSm = 87;
 ///   constexpr int kFragM = 16;  // one for each parameter: frag_m → kFragM
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path);

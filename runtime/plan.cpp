@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -65,6 +66,16 @@ CUfunc_st* resolve(const Driver& driver, const Module& module, const Launch& lau
   return function;
 }
 
+/// A persistent grid has as many blocks as are resident at a time on the device of the current context.
+void cut_to_resident_blocks(const Driver& driver, Launch& launch) {
+  if (launch.resident_blocks_per_sm == 0) return;
+  CUdevice device = 0;
+  int sm_count = 0;
+  check(driver.ctx_get_device(&device), "cuCtxGetDevice");
+  check(driver.device_get_attribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), "cuDeviceGetAttribute");
+  launch.grid.x = std::min(launch.grid.x, unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm));
+}
+
 CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, GemmArgs& args,
                  CUstream stream) noexcept {
   void* parameters[] = {&args};
@@ -113,6 +124,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   if (problem_.m == 0 || problem_.n == 0) return;  // nothing to do, as BLAS defines it
   sequence_ = family.launches(config_, problem_);
   functions_.reserve(sequence_.launches.size());
+  for (Launch& launch : sequence_.launches) cut_to_resident_blocks(*driver_, launch);
   for (const Launch& launch : sequence_.launches) functions_.push_back(resolve(*driver_, *module_, launch));
 }
 

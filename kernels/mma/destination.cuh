@@ -1,0 +1,86 @@
+// Where a work item's sums go: into C with α and β, as a slice's partial sums into the workspace, or added to C atomically.
+#pragma once
+
+#include "kernels/common/scale.cuh"
+#include "kernels/mma/work.cuh"
+
+namespace tilesmith {
+
+template <bool Partial> struct StoredOf { using type = Output; };
+template <> struct StoredOf<true> { using type = Accumulator; };
+using Stored = StoredOf<kPartials>::type;
+
+// Row stride of a slice's partial sums, elements: rows start at 16-byte steps. The slices lie one after the other.
+__host__ __device__ constexpr long long partial_stride(long long n) { return (n + 7) / 8 * 8; }
+
+template <int Count>
+struct alignas(Count * sizeof(Stored) < 16 ? Count * sizeof(Stored) : 16) StoredVector {
+  Stored x[Count];
+};
+
+class Destination {
+ public:
+  __device__ __forceinline__ Destination(const GemmArgs& args, int slice)
+      : m_(args.m), n_(args.n), alpha_(scale_as<ScaleType>(args.alpha)), beta_(scale_as<ScaleType>(args.beta)) {
+    if constexpr (kPartials) {
+      stride_ = partial_stride(args.n);
+      rows_ = static_cast<Stored*>(args.workspace) + slice * (args.m * stride_);
+    } else {
+      stride_ = args.ldc;
+      rows_ = static_cast<Stored*>(args.c);
+    }
+    // Uniform over the launch: how far every row's start is aligned.
+    align_ = unsigned(reinterpret_cast<unsigned long long>(rows_) | (stride_ * sizeof(Stored)));
+  }
+
+  // Stores the sums of C[m][n .. n + Count); those outside C are left out.
+  template <int Count>
+  __device__ __forceinline__ void store(int m, int n, const Accumulator (&sums)[Count]) const {
+    if (m >= m_ || n >= n_) return;
+    Stored* to = rows_ + m * stride_ + n;
+    if constexpr (kAtomicAdds) {
+#pragma unroll
+      for (int e = 0; e < Count; ++e) {
+        if (n + e < n_) atomicAdd(to + e, linear<Output>(alpha_, sums[e]));
+      }
+    } else {
+      using Vector = StoredVector<Count>;
+      constexpr unsigned kBytes = alignof(Vector);
+      if (align_ % kBytes == 0 && n + Count <= n_) {
+        Vector out;
+        if (kPartials || beta_ == ScaleType(0)) {
+#pragma unroll
+          for (int e = 0; e < Count; ++e) out.x[e] = finished(sums[e]);
+        } else {
+          const Vector old = *reinterpret_cast<const Vector*>(to);
+#pragma unroll
+          for (int e = 0; e < Count; ++e) out.x[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e]);
+        }
+        *reinterpret_cast<Vector*>(to) = out;
+      } else {
+#pragma unroll
+        for (int e = 0; e < Count; ++e) {
+          if (n + e >= n_) break;
+          to[e] = kPartials || beta_ == ScaleType(0) ? finished(sums[e]) : linear<Stored>(alpha_, sums[e], beta_, to[e]);
+        }
+      }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ Stored finished(Accumulator sum) const {
+    if constexpr (kPartials) {
+      return sum;
+    } else {
+      return linear<Stored>(alpha_, sum);
+    }
+  }
+
+  Stored* rows_;
+  long long stride_;
+  int m_, n_;
+  unsigned align_;
+  ScaleType alpha_, beta_;
+};
+
+}  // namespace tilesmith

@@ -1,0 +1,35 @@
+// What the template of family `mma` derives from its constants, derived from the config: names as in the template.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/config.hpp"
+#include "kernels/problem.hpp"
+
+namespace tilesmith::mma {
+
+/// Values of the parameter `reduction`, as in work.cuh.
+enum Reduction { through_workspace = 0, atomic = 1, within_cluster = 2 };
+
+/// Bits of the parameter `pack`.
+enum Pack { pack_a = 1, pack_b = 2 };
+
+struct Geometry {
+  int block_m, block_n, block_k;   // elements
+  int warps_m, warps_n, threads;
+  int slab_k;                      ///< elements of K that a fragment load fetches
+  int slabs;                       ///< of a warp in a K-step
+  int accumulator_registers;       ///< a thread
+  int fragment_registers;          ///< a thread, all buffers
+  std::int64_t stage_bytes;
+  std::int64_t smem_bytes;         ///< dynamic shared memory of a block
+
+  Geometry(const Config& config, const TypePair& type);
+
+  std::int64_t tiles(const Problem& problem) const;
+};
+
+/// Elements of K that one instruction's fragments hold: 32 bytes, or 8 or 16 f64.
+int slab_k(const TypePair& type, int inst_k);
+
+}  // namespace tilesmith::mma

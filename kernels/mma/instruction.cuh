@@ -1,0 +1,128 @@
+// The tensor-core instructions of the family `mma`, one face for all types.
+//
+// One product takes 16 rows of the left operand and 8 of the right one (rows along M and along N), and kSlabK elements of K:
+//
+//   16-bit  m16n8k16    tf32  m16n8k8    8-bit  m16n8k32    f64  m16n8k8 or m16n8k16 (sm_90), or m8n8k4 four at a time
+//
+// A thread's words lie alike in all of them (g = lane / 4, t = lane % 4). For all but f64 a slab is 32 bytes of K and a word
+// 4 bytes of it; for f64 a word is one element:
+//
+//   word (r, q)   row g + 8r,  K: bytes [16q + 4t, 16q + 4t + 4), or f64 element 4q + t
+//   sums          c0, c1: row g, columns 2t, 2t+1       c2, c3: row g+8, the same columns
+//
+// Both operands are held as Rows16: the words of 16 rows, which are one left operand or two right ones. An instruction wants
+// its words in consecutive registers: all of a left operand, q by q; those of a right one for each r.
+#pragma once
+
+namespace tilesmith {
+
+template <typename T> struct WordOf { using type = unsigned; };
+template <> struct WordOf<double> { using type = double; };
+using Word = WordOf<Operand>::type;
+
+constexpr bool kIsF64 = sizeof(Operand) == 8;
+constexpr int kSlabK = kIsF64 ? (kInstK < 8 ? 8 : kInstK) : 32 / int(sizeof(Operand));
+constexpr int kQuarters = kIsF64 ? kSlabK / 4 : 2;  // words along K: q = 0 .. kQuarters - 1
+
+enum class Side { left, right };
+
+__host__ __device__ constexpr int word_index(Side side, int r, int q) { return side == Side::left ? 2 * q + r : kQuarters * r + q; }
+
+struct Rows16 {
+  Word w[2 * kQuarters];
+};
+
+template <typename T, typename U> struct SameType { static constexpr bool value = false; };
+template <typename T> struct SameType<T, T> { static constexpr bool value = true; };
+
+// Two sums of 16 bits share a register; all others have one (f64: two).
+constexpr bool kPackedSums = sizeof(Accumulator) == 2;
+template <bool Packed> struct SumsOf { Accumulator c[4]; };
+template <> struct SumsOf<true> { unsigned c[2]; };
+using Sums = SumsOf<kPackedSums>;
+
+__device__ __forceinline__ void clear(Sums& sums) {
+#pragma unroll
+  for (auto& c : sums.c) c = 0;
+}
+
+#define TILESMITH_MMA_32(shape, types, constraint)                                                              \
+  asm("mma.sync.aligned." shape ".row.col." types                                                      \
+               " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                               \
+               : constraint(sums.c[0]), constraint(sums.c[1]), constraint(sums.c[2]), constraint(sums.c[3])     \
+               : "r"(left.w[0]), "r"(left.w[1]), "r"(left.w[2]), "r"(left.w[3]), "r"(b0), "r"(b1))
+
+// sums += left · right, `right` being the columns [8·second, 8·second + 8) of its 16.
+// (Templates, so that the branches of other types are not compiled.)
+template <typename Op, typename S, typename R>
+__device__ __forceinline__ void multiply_words(S& sums, const R& left, const R& right, int second) {
+  const unsigned b0 = right.w[2 * second], b1 = right.w[2 * second + 1];
+  if constexpr (kPackedSums) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
+                 : "+r"(sums.c[0]), "+r"(sums.c[1])
+                 : "r"(left.w[0]), "r"(left.w[1]), "r"(left.w[2]), "r"(left.w[3]), "r"(b0), "r"(b1));
+  } else if constexpr (kOperandIsTf32) {
+    TILESMITH_MMA_32("m16n8k8", "f32.tf32.tf32.f32", "+f");
+  } else if constexpr (sizeof(Op) == 2) {
+    if constexpr (kOperandIsBf16) {
+      TILESMITH_MMA_32("m16n8k16", "f32.bf16.bf16.f32", "+f");
+    } else {
+      TILESMITH_MMA_32("m16n8k16", "f32.f16.f16.f32", "+f");
+    }
+  } else if constexpr (SameType<Op, signed char>::value) {
+    TILESMITH_MMA_32("m16n8k32", "s32.s8.s8.s32", "+r");
+  } else {
+    TILESMITH_MMA_32("m16n8k32", "s32.u8.u8.s32", "+r");
+  }
+}
+
+#undef TILESMITH_MMA_32
+
+template <typename S, typename R>
+__device__ __forceinline__ void multiply_doubles(S& sums, const R& left, const R& right, int second) {
+  const Word* b = right.w + kQuarters * second;
+  if constexpr (kInstK == 16) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
+        "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
+        : "+d"(sums.c[0]), "+d"(sums.c[1]), "+d"(sums.c[2]), "+d"(sums.c[3])
+        : "d"(left.w[0]), "d"(left.w[1]), "d"(left.w[2]), "d"(left.w[3]), "d"(left.w[4]), "d"(left.w[5]), "d"(left.w[6]),
+          "d"(left.w[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+  } else if constexpr (kInstK == 8) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+d"(sums.c[0]), "+d"(sums.c[1]), "+d"(sums.c[2]), "+d"(sums.c[3])
+        : "d"(left.w[0]), "d"(left.w[1]), "d"(left.w[2]), "d"(left.w[3]), "d"(b[0]), "d"(b[1]));
+  } else {
+#pragma unroll
+    for (int q = 0; q < 2; ++q) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+d"(sums.c[2 * r]), "+d"(sums.c[2 * r + 1])
+            : "d"(left.w[2 * q + r]), "d"(b[q]));
+      }
+    }
+  }
+}
+
+template <typename S, typename R>
+__device__ __forceinline__ void multiply(S& sums, const R& left, const R& right, int second) {
+  if constexpr (kIsF64) {
+    multiply_doubles(sums, left, right, second);
+  } else {
+    multiply_words<Operand>(sums, left, right, second);
+  }
+}
+
+// f32 → tf32, to nearest; infinities and NaN stay what they are.
+__device__ __forceinline__ unsigned rounded_to_tf32(unsigned bits) {
+#if __CUDA_ARCH__ >= 900
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(__uint_as_float(bits)));  // one instruction, ties to even
+  return bits;
+#else
+  // Half a unit of the last kept bit is added (ties away from zero); the multiplier drops the rest.
+  const bool finite = fabsf(__uint_as_float(bits)) < __uint_as_float(0x7f800000u);
+  return finite ? bits + 0x1000u : bits;
+#endif
+}
+
+}  // namespace tilesmith

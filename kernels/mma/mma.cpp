@@ -1,0 +1,130 @@
+#include "kernels/mma/mma.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/common/packed_rows.cuh"
+#include "kernels/mma/geometry.hpp"
+#include "kernels/mma/rules.hpp"
+#include "kernels/mma/seeds.hpp"
+#include "kernels/render.hpp"
+
+namespace tilesmith {
+namespace {
+
+using mma::Geometry;
+
+constexpr unsigned kPassThreads = 256;  // of a block in every pass but the GEMM: reduce.cuh, pack.cuh
+
+unsigned blocks_for(std::int64_t items) { return unsigned((items + kPassThreads - 1) / kPassThreads); }
+
+std::int64_t align_up(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// As partial_stride() in destination.cuh.
+std::int64_t partial_stride(std::int64_t n) { return (n + 7) / 8 * 8; }
+
+class Mma final : public Family {
+ public:
+  std::string_view name() const override { return "mma"; }
+  std::string_view summary() const override {
+    return "tensor cores through PTX mma.sync: swizzled multistage pipelines, split K, packing, persistent grids";
+  }
+
+  bool supports(const KernelTarget& target) const override { return mma::supports(target); }
+  std::vector<Parameter> parameters(const KernelTarget& target) const override { return mma::parameters(target); }
+  std::vector<Rule> rules(const KernelTarget& target) const override { return mma::rules(target); }
+  std::vector<Config> seeds(const KernelTarget& target) const override { return mma::seeds(target); }
+
+  std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;
+  LaunchSequence launches(const Config& config, const Problem& problem) const override;
+
+  std::string source(const Config& config, const KernelTarget& target) const override {
+    return render_source(config, target, "kernels/mma/mma.cu");
+  }
+
+  bool deterministic(const Config& config) const override {
+    return config.at("split_k") == 1 || config.at("reduction") != mma::atomic;
+  }
+};
+
+std::optional<std::string> Mma::refusal(const Config& config, const Problem& problem) const {
+  const int copy = config.at("copy_bytes"), pack = config.at("pack");
+  const int align[] = {row_align_bytes(problem, problem.type.operand, problem.lda),
+                       row_align_bytes(problem, problem.type.operand, problem.ldb)};
+  for (int operand = 0; operand < 2; ++operand) {
+    const char matrix = operand == 0 ? 'A' : 'B';
+    if ((pack >> operand & 1) != 0) {
+      if (align[operand] >= 16) return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", matrix);
+    } else if (align[operand] < copy) {
+      return fmt::format("rows of {} are aligned to {} bytes; copies take {} bytes", matrix, align[operand], copy);
+    }
+  }
+  if (pack == 0 && copy < std::min(align[0], align[1])) {
+    return fmt::format("rows are aligned to {} bytes: copies of {} are the same kernel with more instructions",
+                       std::min(align[0], align[1]), copy);
+  }
+  const Geometry geometry(config, problem.type);
+  const std::int64_t tiles = (problem.m / geometry.block_m + 1) * (problem.n / geometry.block_n + 1);
+  if (tiles * config.at("split_k") > std::numeric_limits<int>::max()) return "more tiles of C than a grid has blocks";
+  const std::int64_t steps = (problem.k + geometry.block_k - 1) / geometry.block_k;
+  if (config.at("split_k") > 1 && steps < config.at("split_k")) {
+    return fmt::format("{} K-steps cannot be split into {} slices", steps, config.at("split_k"));
+  }
+  return std::nullopt;
+}
+
+LaunchSequence Mma::launches(const Config& config, const Problem& problem) const {
+  const Geometry geometry(config, problem.type);
+  const int split_k = config.at("split_k"), reduction = config.at("reduction"), pack = config.at("pack");
+  const int element = int(size_bytes(problem.type.operand));
+  LaunchSequence sequence;
+
+  Launch gemm;
+  gemm.grid.x = unsigned(geometry.tiles(problem) * split_k);
+  gemm.block.x = unsigned(geometry.threads);
+  gemm.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
+  if (config.at("persistent") == 1) gemm.resident_blocks_per_sm = config.at("min_blocks");
+  if (split_k > 1 && reduction == mma::within_cluster) gemm.cluster.x = unsigned(split_k);
+  gemm.a.row_stride = problem.lda;
+  gemm.b.row_stride = problem.ldb;
+  gemm.c.row_stride = problem.ldc;
+  const Launch callers = gemm;
+
+  const auto pass = [&](std::string entry, std::int64_t items) {
+    Launch launch = callers;
+    launch.entry = std::move(entry);
+    launch.grid = {blocks_for(items), 1, 1};
+    launch.block = {kPassThreads, 1, 1};
+    launch.cluster = {};
+    launch.dynamic_smem_bytes = 0;
+    launch.resident_blocks_per_sm = 0;
+    return launch;
+  };
+
+  if (pack != 0) {
+    std::int64_t bytes = 0;
+    const auto place = [&](OperandSource& source, std::int64_t rows, std::int64_t cols) {
+      source = {true, std::size_t(bytes), packed_row_stride(cols, element)};
+      bytes += packed_bytes(rows, cols, element);
+    };
+    if ((pack & mma::pack_a) != 0) place(gemm.a, problem.a_rows(), problem.a_cols());
+    if ((pack & mma::pack_b) != 0) place(gemm.b, problem.b_rows(), problem.b_cols());
+    sequence.workspace_bytes = std::size_t(align_up(bytes));
+    sequence.launches.push_back(pass("pack", bytes / 16));
+  }
+  if (split_k > 1 && reduction == mma::atomic) sequence.launches.push_back(pass("scale_c", problem.m * problem.n));
+  sequence.launches.push_back(gemm);
+  if (split_k > 1 && reduction == mma::through_workspace) {
+    sequence.workspace_bytes = std::size_t(split_k * problem.m * partial_stride(problem.n)) * size_bytes(problem.type.accumulator);
+    sequence.launches.push_back(pass("sum_slices", problem.m * ((problem.n + 3) / 4)));
+  }
+  return sequence;
+}
+
+}  // namespace
+
+std::unique_ptr<Family> make_mma() { return std::make_unique<Mma>(); }
+
+}  // namespace tilesmith

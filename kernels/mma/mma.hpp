@@ -1,0 +1,12 @@
+// Family `mma`: PTX mma.sync, ldmatrix and cp.async; the picture is in mma.cu.
+#pragma once
+
+#include <memory>
+
+#include "kernels/family.hpp"
+
+namespace tilesmith {
+
+std::unique_ptr<Family> make_mma();
+
+}  // namespace tilesmith

@@ -1,0 +1,200 @@
+#include "kernels/mma/rules.hpp"
+
+#include <algorithm>
+
+#include "kernels/mma/geometry.hpp"
+
+namespace tilesmith::mma {
+namespace {
+
+constexpr int kWarpThreads = 32;
+constexpr int kMaxPortableCluster = 8;
+
+std::vector<int> scaled(std::initializer_list<int> bytes, const TypePair& type) {
+  std::vector<int> elements;
+  for (int value : bytes) elements.push_back(value / int(size_bytes(type.operand)));
+  return elements;
+}
+
+std::vector<int> instruction_ks(const KernelTarget& target) {
+  if (target.type.operand != Scalar::f64) return {slab_k(target.type, 0)};
+  // m8n8k4 is there from sm_80 on, m16n8k8 and m16n8k16 from sm_90 on.
+  return target.limits.sm >= 90 ? std::vector{4, 8, 16} : std::vector{4};
+}
+
+std::vector<int> copy_widths(const TypePair& type) {
+  switch (size_bytes(type.operand)) {
+    case 1: return {16, 8, 4, 1};
+    case 2: return {16, 8, 4, 2};
+    case 4: return {16, 8, 4};
+    default: return {16, 8};
+  }
+}
+
+bool summed_in_shared(const Config& c) {
+  return c.at("slice_k") > 1 || (c.at("split_k") > 1 && c.at("reduction") == within_cluster);
+}
+
+}  // namespace
+
+bool supports(const KernelTarget& target) {
+  if (target.limits.sm < 80) return false;
+  switch (target.type.operand) {
+    case Scalar::f16:
+    case Scalar::bf16:
+    case Scalar::tf32:
+    case Scalar::s8:
+    case Scalar::u8:
+    case Scalar::f64: return true;
+    default: return false;
+  }
+}
+
+std::vector<Parameter> parameters(const KernelTarget& target) {
+  const TypePair& type = target.type;
+  std::vector<int> reductions{through_workspace, atomic};
+  if (target.limits.sm >= 90) reductions.push_back(within_cluster);
+  return {
+      {"inst_k", instruction_ks(target), "elements of K of one mma instruction"},
+      {"block_m", {16, 32, 64, 96, 128, 160, 192, 256}, "rows of C a block computes"},
+      {"block_n", {16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
+      {"warp_m", {16, 32, 64, 96, 128}, "rows of C a warp computes"},
+      {"warp_n", {16, 32, 64, 96, 128}, "columns of C a warp computes"},
+      {"block_k", scaled({64, 128, 256}, type), "K-step: elements of K in a stage"},
+      {"stages", {2, 3, 4, 5, 6, 8}, "buffers in shared memory, filled ahead by cp.async"},
+      {"slice_k", {1, 2}, "sliced K: warps that share a tile, each taking every so-manieth slab of a K-step"},
+      {"frag_buffers", {1, 2}, "slabs of fragments in registers: 2 loads the next while one is multiplied"},
+      {"min_blocks", {1, 2, 3, 4}, "blocks an SM must have room for: the compiler keeps to that share of the registers"},
+      {"group_m", {1, 4, 8}, "tile rows walked together, so that running blocks share operands in the L2"},
+      {"persistent", {0, 1}, "1: as many blocks as fit the device, each doing tile after tile, the next one's copies under way "
+                             "during the epilogue; 0: a block a tile"},
+      {"store_staged", {0, 1}, "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers"},
+      {"split_k", {1, 2, 4, 8, 16}, "slices of K computed by different blocks and added afterwards"},
+      {"reduction", reductions, "how slices are added: 0 through the workspace and a second launch; 1 atomically (not "
+                                "deterministic in floating point); 2 among the blocks of a cluster (sm_90)"},
+      {"copy_bytes", copy_widths(type), "width of a copy from global to shared memory"},
+      {"pack", {0, pack_a, pack_b, pack_a | pack_b}, "operands copied into aligned scratch first: 1 A, 2 B, 3 both"},
+  };
+}
+
+std::vector<Rule> rules(const KernelTarget& target) {
+  const TypePair type = target.type;
+  const Transposes trans = target.trans;
+  const DeviceLimits limits = target.limits;
+  const int element = int(size_bytes(type.operand));
+  return {
+      {"warp in block", "a block's tile must split into whole tiles of warps",
+       [](const Config& c) { return c.at("block_m") % c.at("warp_m") == 0 && c.at("block_n") % c.at("warp_n") == 0; }},
+      {"block tile", "tiles of more than 256x192 leave no registers for the sums of all warps",
+       [](const Config& c) { return c.at("block_m") * c.at("block_n") <= 256 * 192; }},
+      {"warps", "1 to 8 warps a block: more cannot hold tiles large enough to pay for their fragment loads",
+       [](const Config& c) {
+         const int warps = c.at("block_m") / c.at("warp_m") * (c.at("block_n") / c.at("warp_n"));
+         return warps >= 1 && warps <= 8;
+       }},
+      {"warp tile", "a warp's tile of 16x16 in a large block, or four times longer than wide, loads more than it multiplies",
+       [](const Config& c) {
+         const int m = c.at("warp_m"), n = c.at("warp_n");
+         if (c.at("block_m") == 16 || c.at("block_n") == 16) return m * n <= 16 * 128;
+         return m * n >= 16 * 32 && std::max(m, n) <= 4 * std::min(m, n);
+       }},
+      {"registers of a thread", "sums and fragments beyond about 225 registers spill",
+       [type](const Config& c) {
+         const Geometry g(c, type);
+         return g.accumulator_registers + g.fragment_registers <= 225;
+       }},
+      {"sliced K", "warps of 64x64 and more share a tile to no gain; a step must give each whole slabs",
+       [type](const Config& c) {
+         if (c.at("slice_k") == 1) return true;
+         const Geometry g(c, type);
+         return c.at("warp_m") * c.at("warp_n") <= 64 * 64 && g.slabs >= 1 && g.threads <= 256;
+       }},
+      {"slabs", "a K-step holds at least one slab for every warp",
+       [type](const Config& c) { return Geometry(c, type).slabs >= 1; }},
+      {"fragment buffers", "two buffers change places a whole number of times a K-step",
+       [type](const Config& c) { return c.at("frag_buffers") == 1 || Geometry(c, type).slabs % 2 == 0; }},
+      {"registers of an SM", "the resident blocks' sums and fragments must fit the register file beside addresses",
+       [type, limits](const Config& c) {
+         const Geometry g(c, type);
+         const int estimate = g.accumulator_registers + g.fragment_registers + 24;
+         return estimate * g.threads * c.at("min_blocks") <= limits.registers_per_sm;
+       }},
+      {"threads of an SM", "the resident blocks' threads must fit an SM",
+       [type, limits](const Config& c) { return Geometry(c, type).threads * c.at("min_blocks") <= limits.threads_per_sm; }},
+      {"room for more blocks", "holding the compiler to a share of the registers is for blocks of few registers: three and "
+                               "four resident blocks only up to 128 threads",
+       [type](const Config& c) { return c.at("min_blocks") <= 2 || Geometry(c, type).threads <= 128; }},
+      {"reduction", "without split K there is nothing to add",
+       [](const Config& c) { return c.at("split_k") > 1 || c.at("reduction") == through_workspace; }},
+      {"atomic adds", "there are atomic adds of 32 and 64 bits",
+       [type](const Config& c) {
+         return c.at("split_k") == 1 || c.at("reduction") != atomic || size_bytes(type.output) >= 4;
+       }},
+      {"cluster", "a portable cluster has at most 8 blocks",
+       [](const Config& c) {
+         return c.at("split_k") <= kMaxPortableCluster || c.at("reduction") != within_cluster;
+       }},
+      {"split K", "slices are for problems of few tiles: persistent grids and bands of tiles are not",
+       [](const Config& c) { return c.at("split_k") == 1 || (c.at("persistent") == 0 && c.at("group_m") == 1); }},
+      {"store of sums", "sums that meet in shared memory are stored from there; the other ways are not used",
+       [](const Config& c) { return !summed_in_shared(c) || (c.at("store_staged") == 0 && c.at("persistent") == 0); }},
+      {"staged store", "a row of a warp's tile must split into 16-byte stores",
+       [type](const Config& c) {
+         return c.at("store_staged") == 0 || c.at("warp_n") * int(size_bytes(type.output)) % 16 == 0;
+       }},
+      {"persistent tiles", "small tiles are for small problems, which one wave of blocks does",
+       [](const Config& c) { return c.at("persistent") == 0 || c.at("block_m") * c.at("block_n") >= 64 * 128; }},
+      {"bands of tiles", "tiles of 16 rows or columns are for problems as narrow: one band",
+       [](const Config& c) { return c.at("group_m") == 1 || std::min(c.at("block_m"), c.at("block_n")) >= 64; }},
+      {"shared memory", "the stages and what the epilogue needs must fit the shared memory of a block, and of an SM for all "
+                        "resident blocks (1 KiB of each is the system's)",
+       [type, limits](const Config& c) {
+         const std::int64_t bytes = Geometry(c, type).smem_bytes;
+         return bytes <= limits.smem_per_block_bytes && (bytes + 1024) * c.at("min_blocks") <= limits.smem_per_sm_bytes;
+       }},
+      {"stages in flight", "fewer than 8 KiB in flight a block cannot cover the memory's latency, except in tiny tiles",
+       [type](const Config& c) {
+         const std::int64_t bytes = (c.at("stages") - 1) * Geometry(c, type).stage_bytes;
+         return bytes >= 8 * 1024;
+       }},
+      {"rows of a stage", "a row that lies along M or N must be 32 bytes at least: two chunks to exchange",
+       [trans, element](const Config& c) {
+         const bool a = !trans.a || c.at("block_m") * element >= 32;
+         const bool b = trans.b || c.at("block_n") * element >= 32;
+         return a && b;
+       }},
+      {"packing", "packed operands are copied in 16-byte chunks, and lie where split K's partial sums would",
+       [](const Config& c) {
+         if (c.at("pack") == 0) return true;
+         return c.at("copy_bytes") == 16 && (c.at("split_k") == 1 || c.at("reduction") == within_cluster);
+       }},
+      {"narrow copies", "more copies a thread: narrower than 16 bytes only where 32 a thread and step are enough, with one way "
+                        "to store and to walk the tiles; narrower than 4 are plain loads, which gain nothing from deep pipelines",
+       [type](const Config& c) {
+         const int copy = c.at("copy_bytes");
+         if (copy == 16) return true;
+         const Geometry g(c, type);
+         if (g.stage_bytes / copy > 32 * g.threads) return false;
+         if (c.at("persistent") == 1 || c.at("group_m") > 1 || c.at("store_staged") == 1) return false;
+         return copy >= 4 ? c.at("stages") <= 4 : c.at("stages") <= 2;
+       }},
+      {"copies of a thread", "a K-step that gives most threads nothing to copy wastes them; more than 32 copies a thread spill",
+       [type](const Config& c) {
+         const Geometry g(c, type);
+         const std::int64_t copies = g.stage_bytes / c.at("copy_bytes");
+         return copies * 2 >= g.threads && copies <= 32 * g.threads;
+       }},
+      {"threads of a row", "the block's threads must cover whole groups of exchanged chunks of a row",
+       [type, trans, element](const Config& c) {
+         const Geometry g(c, type);
+         const auto fits = [&](int row_elements) {
+           const int chunks = row_elements * element / c.at("copy_bytes");
+           const int share = chunks & -chunks;
+           return share <= g.threads || g.threads * c.at("copy_bytes") % 128 == 0;
+         };
+         return fits(trans.a ? c.at("block_m") : c.at("block_k")) && fits(trans.b ? c.at("block_k") : c.at("block_n"));
+       }},
+  };
+}
+
+}  // namespace tilesmith::mma

@@ -1,0 +1,14 @@
+// The space of family `mma`: its parameters, and the rules that prune it.
+#pragma once
+
+#include <vector>
+
+#include "kernels/family.hpp"
+
+namespace tilesmith::mma {
+
+bool supports(const KernelTarget& target);
+std::vector<Parameter> parameters(const KernelTarget& target);
+std::vector<Rule> rules(const KernelTarget& target);
+
+}  // namespace tilesmith::mma

@@ -1,0 +1,72 @@
+// How a stage of the family `mma` lies in shared memory.
+//
+// Each operand's tile keeps the orientation that it has in global memory: rows of K elements ("K-major": A as N, B as T), or
+// rows of M or N elements ("MN-major"). Rows are not padded; the 16-byte chunks of a row are exchanged (chunk XOR a number
+// that depends on the row) so that whatever a warp reads at a time lies in different banks:
+//
+//   one row of 128 bytes    0 1 2 3 4 5 6 7       what is read at a time:
+//   the next                1 0 3 2 5 4 7 6         16-bit, and all K-major but f64: 8 rows × 1 chunk (ldmatrix)
+//   the next                2 3 0 1 6 7 4 5         8-bit MN-major: the same, of rows 0 1 4 5 8 9 12 13 or the other eight
+//   ...                                             f64, and tf32 MN-major: 4 rows × 2 chunks, an element a thread
+#pragma once
+
+#include "kernels/common/tile_copy.cuh"
+
+namespace tilesmith {
+
+constexpr int kChunkBytes = 16;
+constexpr int kChunkElements = kChunkBytes / int(sizeof(Operand));
+
+template <int Rows, int Cols, bool KMajor>
+struct SwizzledTile {
+  static constexpr int kRows = Rows;
+  static constexpr int kCols = Cols;
+  static constexpr int kStride = Cols;
+  static constexpr int kRowBytes = Cols * int(sizeof(Operand));
+  static constexpr bool kByteRows = !KMajor && sizeof(Operand) == 1;      // rows of bytes that ldmatrix transposes in pairs
+  static constexpr bool kWordRows = sizeof(Operand) == 8 || (!KMajor && sizeof(Operand) == 4);  // read an element a thread
+  static constexpr int kPeriod = kByteRows ? 16 : 8;
+  static_assert(kRowBytes % 32 == 0, "a row must hold whole pairs of chunks");
+
+  // Of K row r, where it is stored: the rows that one ldmatrix reads (0 1 4 5 8 9 12 13) come to lie side by side.
+  static __device__ __forceinline__ int stored_row(int row) {
+    if constexpr (kByteRows) {
+      return (row & ~15) | (row & 2) << 2 | (row & 12) >> 1 | (row & 1);
+    } else {
+      return row;
+    }
+  }
+
+  // What chunk numbers of a stored row are exchanged by; always below the largest power of two that divides a row's chunks.
+  static __device__ __forceinline__ int exchange(int row) {
+    constexpr int kLine = kRowBytes % 128 == 0 ? 8 : kRowBytes % 64 == 0 ? 4 : 2;  // chunks that share a line of banks
+    constexpr int kRowsOfLine = 8 / kLine;
+    if constexpr (kWordRows) {
+      return row / kRowsOfLine % (kLine / 2) * 2;
+    } else {
+      return row / kRowsOfLine % kLine;
+    }
+  }
+
+  // In elements; `chunk` counts along the row.
+  static __device__ __forceinline__ int chunk_offset(int stored, int chunk) {
+    return stored * Cols + (chunk ^ exchange(stored)) * kChunkElements;
+  }
+
+  static __device__ __forceinline__ int offset(int row, int col) {
+    return chunk_offset(stored_row(row), col / kChunkElements) + col % kChunkElements;
+  }
+};
+
+// "left" is op(A), whose rows run along M; "right" is op(B) transposed, whose rows run along N.
+constexpr bool kLeftKMajor = !kTransA;
+constexpr bool kRightKMajor = kTransB;
+using LeftTile = SwizzledTile<kLeftKMajor ? kBlockM : kBlockK, kLeftKMajor ? kBlockK : kBlockM, kLeftKMajor>;
+using RightTile = SwizzledTile<kRightKMajor ? kBlockN : kBlockK, kRightKMajor ? kBlockK : kBlockN, kRightKMajor>;
+
+constexpr int kLeftElements = kBlockM * kBlockK;
+constexpr int kStageElements = (kBlockM + kBlockN) * kBlockK;
+constexpr int kStageBytes = kStageElements * int(sizeof(Operand));
+static_assert(kLeftElements * sizeof(Operand) % 128 == 0, "both tiles of a stage must start at a line of banks");
+
+}  // namespace tilesmith

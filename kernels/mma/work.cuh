@@ -1,0 +1,52 @@
+// What a block of the family `mma` computes: one tile of C and one slice of K after the other.
+//
+// Work items are numbered slice by slice, tile by tile within a slice; where a cluster adds the slices of a tile, tile by
+// tile, slice by slice. Of split_k slices each is a whole number of K-steps; the last may be shorter, or empty. A persistent grid has as many blocks as fit the device at a time, and block b does
+// items b, b + gridDim.x, ...; otherwise there is a block for each item.
+#pragma once
+
+#include "kernels/common/gemm_args.cuh"
+#include "kernels/common/raster.cuh"
+
+namespace tilesmith {
+
+// How the slices of K are added: their sums through the workspace and a pass after the GEMM; atomically; or among the
+// blocks of a cluster, in shared memory.
+enum Reduction { kThroughWorkspace = 0, kAtomic = 1, kWithinCluster = 2 };
+
+constexpr bool kPartials = kSplitK > 1 && kReduction == kThroughWorkspace;
+constexpr bool kAtomicAdds = kSplitK > 1 && kReduction == kAtomic;
+constexpr bool kClusterSums = kSplitK > 1 && kReduction == kWithinCluster;
+
+struct Work {
+  int m0, n0;     // the tile's first row and column of C
+  int k0, k_end;  // the slice of K
+  int slice;
+
+  __device__ __forceinline__ int steps() const { return (k_end - k0 + kBlockK - 1) / kBlockK; }
+};
+
+class WorkList {
+ public:
+  __device__ __forceinline__ explicit WorkList(const GemmArgs& args)
+      : tiles_m_((args.m - 1) / kBlockM + 1), tiles_n_((args.n - 1) / kBlockN + 1), k_(args.k) {
+    const int steps = (args.k + kBlockK - 1) / kBlockK;
+    slice_k_ = (steps + kSplitK - 1) / kSplitK * kBlockK;
+  }
+
+  __device__ __forceinline__ unsigned count() const { return unsigned(tiles_m_) * unsigned(tiles_n_) * kSplitK; }
+
+  __device__ __forceinline__ Work at(unsigned item) const {
+    const unsigned tiles = unsigned(tiles_m_) * unsigned(tiles_n_);
+    const unsigned slice = kSplitK == 1 ? 0 : kClusterSums ? item % kSplitK : item / tiles;
+    const unsigned number = kSplitK == 1 ? item : kClusterSums ? item / kSplitK : item - slice * tiles;
+    const TileIndex tile = tile_of_block<kGroupM>(number, tiles_m_, tiles_n_);
+    const int k0 = min(k_, int(slice) * slice_k_);
+    return {tile.m * kBlockM, tile.n * kBlockN, k0, min(k_, k0 + slice_k_), int(slice)};
+  }
+
+ private:
+  int tiles_m_, tiles_n_, k_, slice_k_;
+};
+
+}  // namespace tilesmith
