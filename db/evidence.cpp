@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <utility>
 
@@ -19,7 +21,15 @@ constexpr std::pair<Status, std::string_view> kStatusNames[] = {
     {Status::mismatch, "mismatch"},
 };
 
+constexpr std::string_view kAs = " as ";  // between a device's name and the architecture whose code it ran
+constexpr std::string_view kSaysAs = "as sm_";
+
 bool finite_and_not_negative(double value) { return std::isfinite(value) && value >= 0; }
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  return text;
+}
 
 }  // namespace
 
@@ -48,6 +58,26 @@ std::string text(const DeviceIdentity& device) {
                                    device.l2_bytes, device.smem_per_sm_bytes, device.bandwidth_class_gbps);
   if (!device.power_mode.empty()) result += "/" + device.power_mode;
   return result;
+}
+
+DeviceIdentity identity_as(DeviceIdentity device, const DeviceLimits& limits) {
+  device.name.append(kAs).append(limits.arch);
+  device.sm = limits.sm;
+  device.smem_per_sm_bytes = limits.smem_per_sm_bytes;
+  return device;
+}
+
+std::string ran_as(const DeviceIdentity& device) {
+  const std::size_t at = device.name.rfind(kAs);
+  if (at == std::string::npos) return {};
+  std::string arch = device.name.substr(at + kAs.size());
+  return limits_for_arch(arch) ? arch : std::string();
+}
+
+bool is_meant_by(const DeviceIdentity& device, std::string_view part) {
+  const std::string wanted = lower(std::string(part));
+  if (!ran_as(device).empty() && wanted.find(kSaysAs) == std::string::npos) return false;
+  return lower(text(device)).find(wanted) != std::string::npos;
 }
 
 std::optional<std::string> timing_error(const Timing& timing) {

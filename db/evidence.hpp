@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/config.hpp"
+#include "kernels/device_limits.hpp"
 #include "kernels/problem.hpp"
 
 namespace tilesmith::db {
@@ -43,6 +44,15 @@ struct DeviceIdentity {
 };
 /// Canonical text, used as key: "NVIDIA H200/sm_90/132SM/..."
 std::string text(const DeviceIdentity& device);
+
+/// This device while it runs code of another architecture (`--as`): a device of its own, "NVIDIA H200 as sm_87", with that
+/// architecture's capability. What is measured so is proof of the code, and of no device a time worth comparing.
+DeviceIdentity identity_as(DeviceIdentity device, const DeviceLimits& limits);
+/// Which architecture's code such a device ran: "sm_87"; empty for a device that ran its own.
+std::string ran_as(const DeviceIdentity& device);
+/// Whether `part` is contained in the device's text, whatever the case. A device that ran as another is meant only by a part
+/// that says so ("H200 as sm_87", "as sm_"): "H200" and "sm_87" mean the devices that are.
+bool is_meant_by(const DeviceIdentity& device, std::string_view part);
 
 /// What made the kernel and the measurement.
 struct Producer {
@@ -105,7 +115,7 @@ struct KernelKey {
   Config config;
   TypePair type;
   Transposes trans;
-  std::string arch;  ///< "sm_87"
+  std::string arch;  ///< "sm_87"; "compute_87" of PTX
   std::string template_hash;
   std::string compiler_options;
   std::string nvrtc_version;
@@ -118,7 +128,7 @@ struct KernelBuild {
   int registers = 0;
   int spill_bytes = 0;
   int static_smem_bytes = 0;
-  std::vector<std::byte> cubin;            ///< empty unless ok or spilled
+  std::vector<std::byte> cubin;            ///< PTX text where the arch is virtual; empty unless ok or spilled
 };
 
 }  // namespace tilesmith::db

@@ -250,7 +250,11 @@ Condition condition(const EvidenceFilter& filter) {
   if (filter.problem) add("problem.text = :problem", ":problem", text(*filter.problem));
   if (filter.family) add("config.family = :family", ":family", *filter.family);
   if (filter.config) add("config.text = :config", ":config", filter.config->text());
-  if (filter.device) add("instr(lower(device.key), lower(:device)) > 0", ":device", *filter.device);
+  if (filter.device) {  // is_meant_by(), in SQL
+    add("instr(lower(device.key), lower(:device)) > 0 AND "
+        "(instr(device.name, ' as sm_') = 0 OR instr(lower(:device), 'as sm_') > 0)",
+        ":device", *filter.device);
+  }
   if (filter.device_exactly) add("device.key = :device_key", ":device_key", text(*filter.device_exactly));
   if (filter.status) add("entry.status = :status", ":status", std::string(name(*filter.status)));
   if (filter.run) add("entry.run = :run", ":run", *filter.run);

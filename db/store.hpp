@@ -26,7 +26,7 @@ struct EvidenceFilter {
   std::optional<Problem> problem;        ///< exactly this problem
   std::optional<std::string> family;
   std::optional<Config> config;
-  std::optional<std::string> device;     ///< substring of the device's text(), case-insensitive
+  std::optional<std::string> device;     ///< devices that is_meant_by() holds for
   std::optional<DeviceIdentity> device_exactly;
   std::optional<Status> status;
   std::optional<std::string> run;

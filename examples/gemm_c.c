@@ -79,8 +79,8 @@ static double max_error(const struct run* run, int alpha, int beta, const struct
       for (int64_t j = 0; j < p->n; ++j) sums[j] += a * b_row[j];
     }
     for (int64_t j = 0; j < p->n; ++j) {
-      const double expected = alpha * sums[j] + (beta == 0 ? 0 : beta * host_get(c0, i, j));
-      const double difference = fabs(host_get(&run->c, i, j) - expected);
+      const double exact = alpha * sums[j] + (beta == 0 ? 0 : beta * host_get(c0, i, j));
+      const double difference = fabs(host_get(&run->c, i, j) - host_rounded(run->c.type, exact));
       if (!(difference <= worst)) worst = difference; /* NaN is worst */
     }
   }

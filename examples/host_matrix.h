@@ -1,5 +1,5 @@
 /* A matrix on the host in one of the element types, filled with small integers: every product and partial sum is then
- * exact in every type, and a right result equals a plain loop's bit for bit. */
+ * exact in every type, and a right result equals a plain loop's, rounded to C's type, bit for bit. */
 #ifndef EXAMPLE_HOST_MATRIX_H
 #define EXAMPLE_HOST_MATRIX_H
 
@@ -36,6 +36,7 @@ static enum host_type host_output_type(const char* pair) {
   const size_t length = strlen(pair);
   if (length > 3 && strcmp(pair + length - 3, "s32") == 0) return HOST_S32;
   if (length > 3 && strcmp(pair + length - 3, "f64") == 0) return HOST_F64;
+  if (length > 4 && strcmp(pair + length - 4, "bf16") == 0) return HOST_BF16;
   if (length > 3 && strcmp(pair + length - 3, "f16") == 0) return HOST_F16;
   return HOST_F32;
 }
@@ -117,6 +118,17 @@ static void host_set(struct host_matrix* matrix, int64_t at, int value) {
     case HOST_U8: ((uint8_t*)matrix->data)[at] = (uint8_t)value; break;
     case HOST_S32: ((int32_t*)matrix->data)[at] = value; break;
   }
+}
+
+/* What an element holds of a right result: beyond 256 bf16 lacks some integers, and rounds to nearest, ties to even. */
+static double host_rounded(enum host_type type, double value) {
+  float real = (float)value;
+  uint32_t bits;
+  if (type != HOST_BF16) return value;
+  memcpy(&bits, &real, sizeof bits);
+  bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000u;
+  memcpy(&real, &bits, sizeof real);
+  return real;
 }
 
 /* -1, 0 or 1, a third each (0 or 1 where there is no sign): sums of thousands of products stay far below 2048, where

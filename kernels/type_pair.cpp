@@ -8,7 +8,9 @@ namespace {
 constexpr std::array kTypePairs{
     TypePair{"f16f32", Scalar::f16, Scalar::f32, Scalar::f32, Scalar::f32},
     TypePair{"f16f16", Scalar::f16, Scalar::f16, Scalar::f16, Scalar::f32},
+    TypePair{"f16f32f16", Scalar::f16, Scalar::f32, Scalar::f16, Scalar::f32},
     TypePair{"bf16f32", Scalar::bf16, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"bf16f32bf16", Scalar::bf16, Scalar::f32, Scalar::bf16, Scalar::f32},
     TypePair{"tf32f32", Scalar::tf32, Scalar::f32, Scalar::f32, Scalar::f32},
     TypePair{"s8s32", Scalar::s8, Scalar::s32, Scalar::s32, Scalar::s32},
     TypePair{"u8s32", Scalar::u8, Scalar::s32, Scalar::s32, Scalar::s32},

@@ -17,8 +17,8 @@ std::string nvrtc_unavailable_because();
 /// "13.0", "12.6". Throws std::runtime_error with the line above if NVRTC is not usable.
 std::string nvrtc_version();
 
-/// The options a target is compiled with, canonical (they are part of the cache key): "--gpu-architecture=sm_87 ...".
-/// Holds no path; include folders are added by compile().
+/// The options a target is compiled with, canonical (they are part of the cache key): "--gpu-architecture=sm_87 ...",
+/// "compute_87" for a virtual target. Holds no path; include folders are added by compile().
 std::vector<std::string> compiler_options(const KernelTarget& target);
 std::string compiler_options_text(const KernelTarget& target);
 
@@ -29,6 +29,8 @@ db::KernelKey kernel_key(const Config& config, const KernelTarget& target);
 /// spills comes back as `spilled` with its cubin; one whose arrays need a stack frame is `ok`, and the message says so.
 /// A config that breaks a rule, or whose family is unknown, comes back as `illegal` with the reason, uncompiled.
 /// `registers` and `static_smem_bytes` are of the kernel `gemm`; `spill_bytes` of all kernels of the module.
+/// For a virtual target the cubin is PTX and these are 0, since registers are given out later, by the driver. So none of it
+/// is `spilled`: what the driver makes of it for another device says nothing of the architecture it is written for.
 /// Thread-safe. Throws std::runtime_error if NVRTC is not usable.
 db::KernelBuild compile(const Config& config, const KernelTarget& target);
 

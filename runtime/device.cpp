@@ -9,6 +9,7 @@
 #include "runtime/device_jetson.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/nvml.hpp"
+#include "runtime/virtual_arch.hpp"
 
 namespace tilesmith::runtime {
 namespace {
@@ -125,7 +126,7 @@ std::vector<DeviceInfo> list_devices() {
   return devices;
 }
 
-DeviceInfo device_info(int ordinal) {
+DeviceInfo device_info(int ordinal, std::string_view as) {
   const Driver& table = driver();
   const int count = device_count(table);
   if (ordinal < 0 || ordinal >= count) {
@@ -138,10 +139,10 @@ DeviceInfo device_info(int ordinal) {
     throw DeviceError(CUDA_ERROR_INVALID_DEVICE, fmt::format("device {}: {} is sm_{}, expected one of {}", ordinal,
                                                              info.identity.name, info.identity.sm, supported_archs()));
   }
-  return info;
+  return as.empty() ? info : device_as(std::move(info), as);
 }
 
-Context::Context(int ordinal) : info_(device_info(ordinal)) {
+Context::Context(int ordinal, std::string_view as) : info_(device_info(ordinal, as)) {
   const Driver& table = driver();
   CUdevice device = 0;
   check(table.device_get(&device, ordinal), "cuDeviceGet");

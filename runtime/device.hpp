@@ -12,6 +12,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/evidence.hpp"
@@ -55,13 +56,14 @@ struct DeviceInfo {
 /// All devices, in the driver's order; makes no context. Empty (never throws) where there is no driver. A device of an
 /// architecture that Tilesmith does not support is listed with an empty `limits.arch`.
 std::vector<DeviceInfo> list_devices();
-/// One device by ordinal; makes no context. Throws DeviceError naming the ordinal and how many there are, or the
-/// architecture if it is not supported.
-DeviceInfo device_info(int ordinal);
+/// One device by ordinal; makes no context. `as`: an architecture whose code it is to run (device_as() in virtual_arch.hpp);
+/// empty: its own. Throws DeviceError naming the ordinal and how many there are, or the architecture if it is not supported.
+DeviceInfo device_info(int ordinal, std::string_view as = {});
 
 class Context {
  public:
-  explicit Context(int ordinal);  ///< retains the primary context and makes it current
+  /// Retains the primary context and makes it current. `as`: as for device_info().
+  explicit Context(int ordinal, std::string_view as = {});
   ~Context();                     ///< releases it; it stays current where it was made so
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

@@ -35,18 +35,20 @@ std::unique_ptr<Context> open_context(int ordinal) {
 
 /// The producer that this runtime is, for a family. A stored cubin is preferred to compiling, so NVRTC is taken to be
 /// the one of the newest entry, until it is known which kernel is loaded. Times of two measuring policies are not
-/// comparable: the newest entry's policy counts, and older ones are passed over.
+/// comparable: the newest entry's policy counts, and older ones are passed over. Entries of other options (another
+/// architecture's code, run here) are no word on either.
 db::Producer producer_now(const std::vector<db::Evidence>& entries, const std::string& family,
                           const KernelTarget& target, const std::string& driver_version) {
+  const std::string options = compiler_options_text(target);
   const db::Evidence* newest = nullptr;
   for (const db::Evidence& entry : entries) {
-    if (entry.config.family() != family) continue;
+    if (entry.config.family() != family || entry.producer.compiler_options != options) continue;
     if (newest == nullptr || entry.created_at > newest->created_at) newest = &entry;
   }
   db::Producer producer;
   if (newest != nullptr) producer = newest->producer;
   producer.template_hash = template_hash(family);
-  producer.compiler_options = compiler_options_text(target);
+  producer.compiler_options = options;
   producer.driver_version = driver_version;
   return producer;
 }

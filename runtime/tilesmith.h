@@ -50,7 +50,8 @@ typedef enum tilesmith_status {
 
 /* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. */
 typedef struct tilesmith_problem {
-  const char* type;       /* "f16f32", "f16f16", "bf16f32", "tf32f32", "s8s32", "u8s32", "f64f64" */
+  const char* type;       /* operand and output, or operand, accumulator and output: "f16f32", "f16f16", "f16f32f16",
+                             "bf16f32", "bf16f32bf16", "tf32f32", "s8s32", "u8s32", "f64f64" */
   const char* transposes; /* "NN", "NT", "TN", "TT": A stored m x k (N) or k x m (T), B stored k x n (N) or n x k (T) */
   int64_t m, n, k;        /* elements, 0 to 2^28 */
   int64_t lda, ldb, ldc;  /* row strides, elements; 0: rows are packed */
@@ -109,8 +110,8 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
 
 /* Enqueues C <- alpha*op(A)*op(B) + beta*C on the stream (null: the default stream) and nothing else; can be captured
  * in a CUDA graph. a, b, c: device memory; a and b are not read if alpha or K is 0, c is not read if beta is 0.
- * alpha, beta: host memory, in the type pair's scale type: float for f16f32, f16f16, bf16f32, tf32f32; double for
- * f64f64; int32_t for s8s32, u8s32. Read before the call returns.
+ * alpha, beta: host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all
+ * others. Read before the call returns.
  * workspace: null if none is needed or the plan owns one. */
 tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const void* alpha,
                                     const void* a, const void* b, const void* beta, void* c, void* workspace);

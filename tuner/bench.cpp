@@ -32,8 +32,8 @@ struct BenchSession::Impl {
   Stopwatch stopwatch;
   std::unique_ptr<CublasLtPeer> peer;
 
-  Impl(int device, const db::Store* used_store, const std::string& peer_name)
-      : context(device), store(used_store), verifier(context), stopwatch(context) {
+  Impl(int device, std::string_view as, const db::Store* used_store, const std::string& peer_name)
+      : context(device, as), store(used_store), verifier(context), stopwatch(context) {
     if (peer_name == "cublaslt") peer = std::make_unique<CublasLtPeer>(context);
   }
 
@@ -91,8 +91,8 @@ struct BenchSession::Impl {
   }
 };
 
-BenchSession::BenchSession(int device, const db::Store* store, const std::string& peer)
-    : impl_(std::make_unique<Impl>(device, store, peer)) {}
+BenchSession::BenchSession(int device, std::string_view as, const db::Store* store, const std::string& peer)
+    : impl_(std::make_unique<Impl>(device, as, store, peer)) {}
 BenchSession::~BenchSession() = default;
 
 const runtime::DeviceInfo& BenchSession::device() const { return impl_->context.info(); }

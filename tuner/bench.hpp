@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/store.hpp"
@@ -34,9 +35,10 @@ struct BenchReport {
 
 class BenchSession {
  public:
-  /// `store`: stored cubins are used, others are compiled; may be null. `peer`: "" or "cublaslt".
+  /// `as`: the architecture whose code the device runs; empty: its own. `store`: stored cubins are used, others are compiled;
+  /// may be null. `peer`: "" or "cublaslt", which always runs its own code.
   /// Throws runtime::DeviceError without a device, std::runtime_error if the peer is not there.
-  BenchSession(int device, const db::Store* store, const std::string& peer);
+  BenchSession(int device, std::string_view as, const db::Store* store, const std::string& peer);
   ~BenchSession();
 
   const runtime::DeviceInfo& device() const;

@@ -32,7 +32,7 @@ DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions&
       device_(device),
       compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs : default_compile_jobs(kReservedCores)),
       pool_(compile_jobs_, options.compile_limit, options.worker_executable),
-      measuring_process_(options.device, options.time_limit, options.worker_executable) {}
+      measuring_process_(options.device, options.as, options.time_limit, options.worker_executable) {}
 
 db::Producer DeviceEvaluator::producer(const std::string& family) const {
   db::Producer producer;
@@ -206,7 +206,7 @@ Evaluated DeviceEvaluator::next() {
 }
 
 std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options) {
-  return make_device_evaluator(store, options, runtime::device_info(options.device));
+  return make_device_evaluator(store, options, runtime::device_info(options.device, options.as));
 }
 
 std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options,

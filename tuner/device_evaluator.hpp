@@ -18,6 +18,7 @@ namespace tilesmith::tuner {
 
 struct DeviceEvaluatorOptions {
   int device = 0;
+  std::string as;                                      ///< the architecture whose code it runs; empty: its own
   int compile_jobs = 0;                                ///< 0: one a core, one left for measuring, as memory allows
   std::chrono::duration<double> time_limit{20};        ///< of one phase (battery, verification, timing) of a candidate
   std::chrono::duration<double> compile_limit{60};     ///< of one compilation
@@ -30,7 +31,8 @@ struct DeviceEvaluatorOptions {
 /// next() and play_off() throw std::runtime_error when the environment is broken: the measuring process fails to start
 /// three times in a row, or a worker says that it cannot work at all.
 std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options);
-/// The same for a device that is already known; does not ask the driver. Tests bring their own device and workers.
+/// The same for a device that is already known, as what it is to run as; does not ask the driver. Tests bring their own
+/// device and workers.
 std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options,
                                                  const runtime::DeviceInfo& device);
 
@@ -46,8 +48,8 @@ std::size_t compile_all(db::Store& store, std::span<const CompileJob> jobs, int 
                         const std::function<void(const db::KernelBuild&, bool reused)>& on_done,
                         const std::atomic<bool>& stop, const std::string& worker_executable = {});
 
-/// The child process's main: `tilesmith worker compile` / `tilesmith worker measure --device N`. Takes the program's own
-/// arguments.
+/// The child process's main: `tilesmith worker compile` / `tilesmith worker measure --device N [--as ARCH]`. Takes the
+/// program's own arguments.
 int worker_main(int argc, const char* const* argv);
 
 }  // namespace tilesmith::tuner

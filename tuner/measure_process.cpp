@@ -26,13 +26,17 @@ MeasureProcess::Clock::time_point from_now(double seconds) {
 
 }  // namespace
 
-MeasureProcess::MeasureProcess(int device, std::chrono::duration<double> time_limit, std::string executable)
-    : device_(device), time_limit_(time_limit), executable_(std::move(executable)) {
+MeasureProcess::MeasureProcess(int device, std::string as, std::chrono::duration<double> time_limit, std::string executable)
+    : device_(device), as_(std::move(as)), time_limit_(time_limit), executable_(std::move(executable)) {
   start();
 }
 
 void MeasureProcess::start() {
   std::vector<std::string> arguments{"worker", "measure", "--device", std::to_string(device_)};
+  if (!as_.empty()) {
+    arguments.push_back("--as");
+    arguments.push_back(as_);
+  }
   if (sentinel_us_ > 0) {
     arguments.push_back("--sentinel-us");
     arguments.push_back(fmt::format("{}", sentinel_us_));

@@ -18,8 +18,9 @@ class MeasureProcess {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Starts the process at once; it is ready some seconds later. `time_limit`: of one phase of one candidate.
-  MeasureProcess(int device, std::chrono::duration<double> time_limit, std::string executable = {});
+  /// Starts the process at once; it is ready some seconds later. `as`: the architecture whose code the device runs; empty:
+  /// its own. `time_limit`: of one phase of one candidate.
+  MeasureProcess(int device, std::string as, std::chrono::duration<double> time_limit, std::string executable = {});
 
   bool idle() const { return state_ == State::idle; }
   bool busy() const { return state_ == State::busy; }
@@ -52,6 +53,7 @@ class MeasureProcess {
   std::optional<Answer> await_answer();
 
   int device_;
+  std::string as_;
   std::chrono::duration<double> time_limit_;
   std::string executable_;
   std::unique_ptr<WorkerProcess> process_;

@@ -71,6 +71,7 @@ int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
 }
 
 std::optional<double> peak_tflops(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
+  if (!db::ran_as(device).empty()) return std::nullopt;  // one architecture's code on the units of another
   const bool full_rate = !contains(device.name, "GeForce");
   const double mhz = clock_for(device, type.operand, clock_mhz);
   const double tflops = double(ops_per_clock_per_sm(device.sm, type, full_rate)) * device.sm_count * mhz * 1e-6;

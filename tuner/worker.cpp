@@ -1,4 +1,4 @@
-// The child processes' side: what `tilesmith worker compile` and `tilesmith worker measure --device N` do.
+// The child processes' side: what `tilesmith worker compile` and `tilesmith worker measure --device N [--as ARCH]` do.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -11,6 +11,7 @@
 
 #include "runtime/compiler.hpp"
 #include "runtime/device.hpp"
+#include "runtime/virtual_arch.hpp"
 #include "tuner/device_evaluator.hpp"
 #include "tuner/measure_session.hpp"
 #include "tuner/process.hpp"
@@ -26,7 +27,7 @@ constexpr int kNiceness = 5;  // compilers give way to the supervisor and the me
 Message compile_answer(const Message& message) {
   db::KernelBuild build;
   const std::optional<CompileRequest> request = compile_request(message);
-  const std::optional<DeviceLimits> limits = request ? limits_for_arch(request->arch) : std::nullopt;
+  const std::optional<DeviceLimits> limits = request ? runtime::limits_for_target(request->arch) : std::nullopt;
   if (!request) {
     build.message = "the compile request is malformed";
   } else if (!limits) {
@@ -68,10 +69,10 @@ void measure_loop(MeasureSession& session, Connection& supervisor) {
   }
 }
 
-int measure_main(int device, double sentinel_us) {
+int measure_main(int device, std::string_view as, double sentinel_us) {
   Connection supervisor(kWorkerSocket);
   try {
-    const runtime::Context context(device);
+    const runtime::Context context(device, as);
     TimingPolicy policy;
     policy.sentinel_start_us = sentinel_us;
     MeasureSession session(context, policy);
@@ -92,7 +93,8 @@ bool parse_number(std::string_view text, Number& value) {
 }
 
 int bad_usage(const std::string& what) {
-  std::fprintf(stderr, "worker: %s; expected 'worker compile' or 'worker measure --device N [--sentinel-us T]'\n", what.c_str());
+  std::fprintf(stderr, "worker: %s; expected 'worker compile' or 'worker measure --device N [--as ARCH] [--sentinel-us T]'\n",
+               what.c_str());
   return kBadUsage;
 }
 
@@ -106,17 +108,22 @@ int worker_main(int argc, const char* const* argv) {
   }
   const std::string_view kind = at < argc ? argv[at] : "";
   int device = 0;
+  std::string_view as;
   double sentinel_us = 0;
   for (int i = at + 1; i < argc; i += 2) {
     const std::string_view option = argv[i];
     const std::string_view value = i + 1 < argc ? argv[i + 1] : "";
     if (option == "--device" && parse_number(value, device) && device >= 0) continue;
+    if (option == "--as" && limits_for_arch(value)) {
+      as = value;
+      continue;
+    }
     if (option == "--sentinel-us" && parse_number(value, sentinel_us) && sentinel_us >= 0) continue;
     return bad_usage(fmt::format("'{} {}' is no option", option, value));
   }
   spdlog::set_level(spdlog::level::warn);
   if (kind == "compile") return compile_main();
-  if (kind == "measure") return measure_main(device, sentinel_us);
+  if (kind == "measure") return measure_main(device, as, sentinel_us);
   return bad_usage(fmt::format("'{}' is no kind of worker", kind));
 }
 

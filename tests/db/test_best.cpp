@@ -184,3 +184,38 @@ TEST_CASE("ranking and reading stay fast with a hundred thousand entries") {
   CHECK(bests.size() == 101);
   CHECK(elapsed.count() < 5.0);  // well under a second on an idle machine; a plan without its index takes minutes
 }
+
+TEST_CASE("a device that ran another architecture's code has bests of its own, and is meant only by its full name") {
+  Store store = Store::in_memory();
+  Evidence entry = right(10);
+  store.record(entry);
+  entry.device = identity_as(sample_device(), *limits_for_arch("sm_87"));
+  entry.producer.compiler_options = "--gpu-architecture=compute_87";
+  entry.outcome.timing->median_us = 1;
+  store.record(entry);
+  entry.device = other_device();
+  store.record(entry);
+
+  const auto names_for = [&](const std::string& part) {
+    EvidenceFilter filter;
+    filter.device = part;
+    std::string names;
+    for (const Best& best : store.best(filter)) names += best.evidence.device.name + ";";
+    std::string meant;
+    for (const DeviceIdentity& device : store.devices()) meant += is_meant_by(device, part) ? device.name + ";" : "";
+    CHECK(names.size() == meant.size());
+    return names;
+  };
+  CHECK(store.best().size() == 3);
+  CHECK(names_for("H200") == "NVIDIA H200;");
+  CHECK(names_for("nvidia h200") == "NVIDIA H200;");
+  CHECK(names_for("sm_87") == "Orin;");
+  CHECK(names_for("h200 AS sm_87") == "NVIDIA H200 as sm_87;");
+  CHECK(names_for("as sm_") == "NVIDIA H200 as sm_87;");
+
+  EvidenceFilter exactly;
+  exactly.device_exactly = sample_device();
+  REQUIRE(store.best(exactly).size() == 1);
+  CHECK(store.best(exactly).at(0).evidence.outcome.timing->median_us == 10);
+  CHECK_FALSE(store.latest(right(1).problem, sample_config(), sample_device(), entry.producer));
+}

@@ -46,7 +46,7 @@ TEST_CASE("an installed C program is right on every rung, inside a CUDA graph to
       run(quoted(example("gemm_c")) + " " + quoted(folder / "small.db") +
           " f16f32,NN,256,256,256,exact f16f32,NN,250,264,250,neighbour s8s32,TN,320,200,500,exact"
           " bf16f32,NT,129,65,257,generic f64f64,TT,65,33,129,generic u8s32,NN,100,90,80,generic "
-          "f16f16,TN,64,72,80,generic");
+          "f16f16,TN,64,72,80,generic f16f32f16,NN,70,66,90,generic bf16f32bf16,TT,65,40,4096,generic");
   INFO(said);
   CHECK(status == 0);
   CHECK(said.find("FAIL") == std::string::npos);

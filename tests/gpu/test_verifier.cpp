@@ -35,7 +35,7 @@ TEST_CASE("the device fills operands as the host's rules say, for every type pai
   const runtime::Stream stream;
   for (const TypePair& type : type_pairs()) {
     const ReferenceKernels kernels(type, context.info());
-    for (Stage stage : {Stage::exact, Stage::wide_a, Stage::real}) {
+    for (Stage stage : {Stage::exact, Stage::wide_a, Stage::wide_c, Stage::real}) {
       if (!stage_applies(type, stage, 21)) continue;
       const StageRules rules = stage_rules(type, stage, 37, 11, 21, 5);
       const std::size_t bytes = size_bytes(type.operand);

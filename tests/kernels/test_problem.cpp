@@ -16,6 +16,12 @@ TEST_CASE("a type pair is found by its canonical name and by no other") {
   REQUIRE(find_type_pair("bf16f32") != nullptr);
   CHECK(find_type_pair("bf16f32")->operand == Scalar::bf16);
   CHECK(find_type_pair("bf16f32")->output == Scalar::f32);
+  REQUIRE(find_type_pair("bf16f32bf16") != nullptr);
+  CHECK(find_type_pair("bf16f32bf16")->accumulator == Scalar::f32);
+  CHECK(find_type_pair("bf16f32bf16")->output == Scalar::bf16);
+  CHECK(find_type_pair("f16f32f16")->accumulator == Scalar::f32);
+  CHECK(find_type_pair("f16f32f16")->output == Scalar::f16);
+  CHECK(find_type_pair("f16f16")->accumulator == Scalar::f16);
   CHECK(find_type_pair("BF16F32") == nullptr);
   CHECK(find_type_pair("") == nullptr);
 }
@@ -25,6 +31,15 @@ TEST_CASE("the scale type of integer pairs is s32, of f64 is f64, of all others 
     if (is_integer(type.output)) CHECK(type.scale == Scalar::s32);
     else if (type.output == Scalar::f64) CHECK(type.scale == Scalar::f64);
     else CHECK(type.scale == Scalar::f32);
+  }
+}
+
+TEST_CASE("a type pair's name is operand and output, with the accumulator between where it is another type") {
+  for (const TypePair& type : type_pairs()) {
+    std::string expected(name(type.operand));
+    if (type.accumulator != type.output) expected += name(type.accumulator);
+    expected += name(type.output);
+    CHECK(type.name == expected);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "db/bundle.hpp"
+#include "runtime/virtual_arch.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 
@@ -274,4 +275,41 @@ TEST_CASE("an unknown or unsupported device is refused", "[api]") {
   CHECK(failure_of([&] { Library::without_database(options); }).first == ErrorCode::no_device);
   fake::state().attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 7;
   CHECK(failure_of([&] { Library::without_database(); }).first == ErrorCode::no_device);
+}
+
+TEST_CASE("evidence of another architecture's code is used on no rung, and says nothing of NVRTC or policy", "[api]") {
+  const Fixture fixture;
+  const std::filesystem::path path = fixture.small_database();
+  const auto add = [&](const char* where, const db::DeviceIdentity& device, const std::string& arch) {
+    db::Store store = db::Store::open(path);
+    db::Evidence entry = fixture.evidence(where, Fixture::simt(64), 0.5);  // far faster than what is
+    entry.device = device;
+    const KernelTarget target{entry.problem.type, entry.problem.trans, *runtime::virtual_limits(arch)};
+    entry.producer.compiler_options = runtime::compiler_options_text(target);
+    entry.producer.nvrtc_version = "99.0";
+    entry.producer.measuring_policy = "another-policy";
+    entry.created_at = "2026-06-01T00:00:00.000Z";
+    store.record(entry);
+    db::KernelBuild build = fixture.build(where, Fixture::simt(64));
+    build.key.arch = target.limits.arch;
+    build.key.compiler_options = entry.producer.compiler_options;
+    store.record_build(build);
+  };
+  const std::string arch = GENERATE(as<std::string>(), "sm_87", "sm_90", "sm_90a");
+  const db::DeviceIdentity as_another = db::identity_as(fixture.info.identity, *limits_for_arch(arch));
+  add("f16f32 NN 512 512 512", as_another, arch);
+  add("f16f32 NN 600 600 600", as_another, arch);
+  // Even under this very device's name the options tell it apart.
+  add("f16f32 NN 640 640 640", fixture.info.identity, arch);
+
+  const Library library = Library::open(path, stored_only());
+  const GemmPlan exact = library.plan(fixture.problem("f16f32 NN 512 512 512"));
+  CHECK(exact.explain().rung == "exact");
+  CHECK(exact.explain().median_us == 9.5);
+  CHECK(exact.explain().trust == "valid");
+  for (const char* near : {"f16f32 NN 600 600 600", "f16f32 NN 640 640 640"}) {
+    const GemmPlan neighbour = library.plan(fixture.problem(near));
+    CHECK(neighbour.explain().rung == "neighbour");
+    CHECK(neighbour.explain().measured == "f16f32 NN 512 512 512");
+  }
 }

@@ -79,6 +79,23 @@ TEST_CASE("without a device and without a replay, tune says what can be done") {
   check_tune_refused({"--shape", "256"}, {"no GPU here: ", "--replay FILE", "tilesmith compile --arch sm_87"});
 }
 
+TEST_CASE("the option --as is refused where it means nothing, before a device is asked for") {
+  check_tune_refused({"--shape", "256", "--as", "sm_42"}, {"--as", "sm_42", "sm_87"});
+  check_tune_refused({"--shape", "256", "--as", "compute_87"}, {"--as", "compute_87", "sm_87"});
+  check_tune_refused(with_replay({"--shape", "256", "--as", "sm_87"}), {"--as", "--replay"});
+  check_tune_refused({"--shape", "256", "--dry-run", "--arch", "sm_87", "--as", "sm_87"}, {"--as", "--arch"});
+  check_tune_refused({"--shape", "256", "--as"}, {"--as"});
+  check_tune_refused({"--shape", "256", "--as", "sm_87"}, {"no GPU here: "});
+  const TempFolder folder;
+  check_refused(run(folder, {"bench", "--shape", "256", "--as", "sm_42"}), {"--as", "sm_42", "sm_87"});
+  check_refused(run(folder, {"bench", "--shape", "256", "--as", "sm_87"}), {"no GPU here: "});
+  check_refused(run(folder, {"verify", "--shape", "256", "--as", "orin"}), {"--as", "orin", "sm_87"});
+  check_refused(run(folder, {"verify", "--shape", "256", "--as", "sm_87"}), {"no GPU here: ", "tilesmith compile"});
+  check_refused(run(folder, {"verify", "--shape", "256", "--family", "cutlass"}), {"--family", "cutlass", "wmma"});
+  check_refused(run(folder, {"verify", "--shape", "256", "--all", "--max-configs", "3"}), {"--max-configs"});
+  check_refused(run(folder, {"worker", "measure", "--as", "sm_42"}), {"--as sm_42", "[--as ARCH]"});
+}
+
 TEST_CASE("an unwritable log, record or database path is refused") {
   check_tune_refused(with_replay({"--shape", "256", "--log", "no/such/folder/tune.log"}), {"--log", "no/such/folder"});
   check_tune_refused(with_replay({"--shape", "256", "--record", "no/such/folder/r.jsonl"}), {"--record", "no/such/folder"});

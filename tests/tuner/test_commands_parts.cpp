@@ -86,8 +86,11 @@ TEST_CASE("peaks agree with the data sheets") {
   CHECK(near(peak(device("Orin", 87, 8, "MODE_30W"), "f16f32"), 10.03, 2e-3));
   CHECK(near(peak(device("NVIDIA A100-SXM4-80GB", 80, 108), "bf16f32"), 311.9, 2e-3));
   CHECK(near(peak(device("NVIDIA GeForce RTX 3090", 86, 82), "f16f32", 1695), 71.2, 2e-3));
+  CHECK(near(peak(device("NVIDIA GeForce RTX 3090", 86, 82), "bf16f32bf16", 1695), 71.2, 2e-3));  // as it accumulates
+  CHECK(near(peak(device("NVIDIA GeForce RTX 3090", 86, 82), "f16f16", 1695), 142.3, 2e-3));
   CHECK(near(peak(device("NVIDIA RTX A6000", 86, 84), "f16f32", 1800), 154.8, 2e-3));
   CHECK_FALSE(peak_tflops(device("unheard of", 90, 100), *find_type_pair("f16f32")));
+  CHECK_FALSE(peak_tflops(device("NVIDIA H200 as sm_87", 87, 132), *find_type_pair("f16f32")));
 }
 
 TEST_CASE("a spread sample is deterministic, takes what comes first, repeats nothing and covers every value") {

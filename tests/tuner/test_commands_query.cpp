@@ -1,6 +1,7 @@
 // What can be had out of a database, and into it.
 #include <nlohmann/json.hpp>
 
+#include "runtime/virtual_arch.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
@@ -116,4 +117,46 @@ TEST_CASE("devices lists those that the database knows") {
   REQUIRE(json["known"].size() == 1);
   CHECK(json["known"][0]["sm_count"] == 132);
   CHECK(json["known"][0]["bests"] == 2);
+}
+
+TEST_CASE("evidence of another architecture's code is shown under its own name and answers for no device") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  const Finished before = run(folder, {"explain", "f16f32 NN 256 256 256", "--db", "tuned.db"});
+  {
+    db::Store store = db::Store::open(folder / "tuned.db");
+    for (db::Evidence entry : made_evidence(made_problems(), 3)) {
+      const KernelTarget target{entry.problem.type, entry.problem.trans, *runtime::virtual_limits("sm_87")};
+      entry.device = db::identity_as(made_device(), *limits_for_arch("sm_87"));
+      entry.producer = made_producer("simt", target);
+      entry.producer.nvrtc_version = "99.0";
+      entry.created_at = "2026-06-01T00:00:00.000Z";
+      if (entry.outcome.timing) entry.outcome.timing->median_us = 1;
+      store.record(entry);
+    }
+  }
+  // What answers for the only real device of the database has not changed.
+  CHECK(run(folder, {"explain", "f16f32 NN 256 256 256", "--db", "tuned.db"}).out == before.out);
+  CHECK(run(folder, {"explain", "f16f32 NN 256 256 256", "--device", "NVIDIA H200", "--db", "tuned.db"}).out == before.out);
+  CHECK(contains(run(folder, {"explain", "f16f32 NN 256 256 256", "--arch", "sm_87", "--db", "tuned.db"}).out, "generic"));
+
+  const Finished all = run(folder, {"query", "--db", "tuned.db"});
+  CHECK(lines_of(all.out) == 5);
+  CHECK(contains(all.out, "NVIDIA H200 as sm_87"));
+  const Finished real = run(folder, {"query", "--db", "tuned.db", "--device", "h200"});
+  CHECK(lines_of(real.out) == 3);
+  CHECK_FALSE(contains(real.out, "as sm_87"));
+  const Finished as = run(folder, {"query", "--db", "tuned.db", "--device", "H200 as sm_87", "--format", "json"});
+  const auto json = nlohmann::json::parse(as.out);
+  REQUIRE(json.size() == 2);
+  CHECK(json[0]["median_us"] == 1.0);
+
+  const Finished asked = run(folder, {"explain", "f16f32 NN 256 256 256", "--device", "as sm_87", "--db", "tuned.db"});
+  CHECK(contains(asked.out, "exact"));
+  CHECK(contains(asked.out, "compute_87"));
+  const Finished bundle =
+      run(folder, {"export", "--format", "bundle", "--device", "as sm_87", "-o", "as.tsb", "--db", "tuned.db"});
+  CHECK(bundle.status == 2);
+  CHECK(contains(bundle.err, "ran the code of sm_87"));
+  CHECK_FALSE(std::filesystem::exists(folder / "as.tsb"));
 }

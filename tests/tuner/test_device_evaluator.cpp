@@ -5,6 +5,7 @@
 
 #include "db/store.hpp"
 #include "runtime/compiler.hpp"
+#include "runtime/virtual_arch.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tuner/device_evaluator.hpp"
@@ -162,4 +163,33 @@ TEST_CASE("the producer holds everything that evidence rests on") {
   CHECK(producer.driver_version == "1.0");
   CHECK(producer.measuring_policy == kMeasuringPolicy);
   CHECK(evaluator->device().name == "Fictional");
+}
+
+TEST_CASE("a device that runs as another architecture compiles PTX, and its kernels and proofs are its own") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  runtime::DeviceInfo hopper = fictional_device();
+  hopper.limits = *limits_for_arch("sm_90a");
+  hopper.identity.sm = 90;
+  DeviceEvaluatorOptions options = options_for();
+  options.as = "sm_87";
+  const auto as = make_device_evaluator(store, options, runtime::device_as(hopper, options.as));
+  CHECK(as->device().name == "Fictional as sm_87");
+  CHECK(as->limits().smem_per_block_bytes == 163 * 1024);
+  CHECK(as->producer("simt").compiler_options.find("compute_87") != std::string::npos);
+  CHECK(evaluate(*as, test::kDrillOk).timing->median_us == Approx(101));  // with its battery
+  CHECK(evaluate(*as, test::kDrillWrong).status == db::Status::mismatch);
+  CHECK(evaluate(*as, test::kDrillOk, drill_problem(64)).timing->median_us == Approx(100));
+
+  const KernelTarget target{drill_problem().type, {}, as->limits()};
+  const auto build = store.find_build(runtime::kernel_key(test::drill_config(test::kDrillOk), target));
+  REQUIRE(build);
+  CHECK(std::string_view(reinterpret_cast<const char*>(build->cubin.data()), build->cubin.size()).find(".target sm_87") !=
+        std::string_view::npos);
+  for (const runtime::DeviceInfo& real : {hopper, fictional_device()}) {
+    const KernelTarget own{drill_problem().type, {}, real.limits};
+    CHECK_FALSE(store.find_build(runtime::kernel_key(test::drill_config(test::kDrillOk), own)));
+    const auto itself = make_device_evaluator(store, options_for(), real);
+    CHECK(evaluate(*itself, test::kDrillOk, drill_problem(96)).timing->median_us == Approx(101));  // its battery is not spared
+  }
 }

@@ -47,7 +47,7 @@ TEST_CASE("the battery's problems are well formed, for every type pair and trans
 }
 
 TEST_CASE("the battery has every dimension it claims, also with rows that only aligned kernels take") {
-  for (const char* type : {"f16f32", "s8s32", "f64f64"}) {
+  for (const char* type : {"f16f32", "bf16f32bf16", "s8s32", "f64f64"}) {
     std::set<std::int64_t> ms, ns, ks;
     std::set<std::pair<int, int>> scales;
     int unaligned = 0, declared_zero = 0, met_zero = 0;
@@ -97,6 +97,7 @@ TEST_CASE("a base pointer is aligned as the problem promises and no further") {
 TEST_CASE("a right kernel that rounds at every step passes, on exact and on real data") {
   for (const auto& [type, trans] :
        {std::pair{"f16f16", Transposes{true, false}}, std::pair{"bf16f32", Transposes{false, true}},
+        std::pair{"f16f32f16", Transposes{false, true}}, std::pair{"bf16f32bf16", Transposes{true, false}},
         std::pair{"tf32f32", Transposes{false, false}}, std::pair{"u8s32", Transposes{true, true}}}) {
     const auto fault = host_battery(image_of(type, trans), HostBug::none);
     INFO(type << ": " << fault.value_or(""));
@@ -129,11 +130,29 @@ TEST_CASE("the usual kernel bugs are found, and the message names case, element 
       {HostBug::reads_at_alpha_0, "tf32f32", "is nan"},
       {HostBug::skips_last_row, "f16f16", "is nan"},
       {HostBug::drops_last_k, "f16f16", "expected"},
+      {HostBug::sums_in_output, "f16f32f16", "C rounded"},
+      {HostBug::sums_in_output, "bf16f32bf16", "C rounded"},
+      {HostBug::rounds_before_beta, "f16f32f16", "C rounded"},
+      {HostBug::rounds_before_beta, "bf16f32bf16", "C rounded"},
+      {HostBug::truncates_c, "f16f32f16", "C rounded"},
+      {HostBug::truncates_c, "bf16f32bf16", "C rounded"},
+      {HostBug::rounds_ties_away, "f16f32f16", "C rounded"},
+      {HostBug::rounds_ties_away, "bf16f32bf16", "C rounded"},
+      {HostBug::drops_last_k, "f16f32f16", "expected"},
+      {HostBug::drops_last_k, "bf16f32bf16", "expected"},
+      {HostBug::reads_c_at_beta_0, "f16f32f16", "is nan"},
+      {HostBug::reads_c_at_beta_0, "bf16f32bf16", "is nan"},
+      {HostBug::leaves_nan, "bf16f32bf16", "is nan"},
+      {HostBug::writes_past_row, "f16f32f16", "outside C"},
+      {HostBug::second_run_differs, "bf16f32bf16", "a second run gave"},
   };
   for (const Planted& p : planted) {
-    const Transposes trans = std::string(p.type) == "u8s32"    ? Transposes{true, true}
-                             : std::string(p.type) == "f16f16" ? Transposes{true, false}
-                                                               : Transposes{};
+    // The transposes of the right kernels above, whose images are there.
+    const std::string type = p.type;
+    const Transposes trans = type == "u8s32"                             ? Transposes{true, true}
+                             : type == "f16f16" || type == "bf16f32bf16" ? Transposes{true, false}
+                             : type == "f16f32f16"                       ? Transposes{false, true}
+                                                                         : Transposes{};
     const auto fault = host_battery(image_of(p.type, trans), p.bug);
     INFO(p.type << " bug " << int(p.bug) << ": " << fault.value_or("nothing found"));
     REQUIRE(fault);

@@ -90,41 +90,137 @@ TEST_CASE("the integers that tf32 must round stay exact after rounding, and trun
   CHECK_FALSE(stage_applies(pair("s8s32"), Stage::real, 16));
 }
 
+TEST_CASE("exact data of an output narrower than its accumulator is exact in it for large K too, and not trivial") {
+  for (const char* name : {"f16f32f16", "bf16f32bf16"}) {
+    const TypePair& type = pair(name);
+    for (std::int64_t k : {33, 521, 4096, 16384}) {
+      const StageRules rules = stage_rules(type, Stage::exact, 64, 64, k, 5);
+      std::set<double> sums;
+      double c_used = 0;
+      for (std::int64_t element = 0; element < 64; ++element) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < k; ++i) {
+          sum += rule_value(rules.a, element, i, k) * rule_value(rules.b, 63 - element, i, k);
+          REQUIRE(representable(type.output, sum));
+        }
+        const double c = rule_value(rules.c, element, element, 64);
+        for (const Scales& scales : exact_scales(type)) {
+          REQUIRE(representable(type.output, scaled(type, scales, sum, c)));
+          CHECK(expected_value(type, Stage::exact, scales, sum, c) == scaled(type, scales, sum, c));
+        }
+        sums.insert(sum);
+        c_used = std::max(c_used, std::abs(c));
+      }
+      INFO(name << " K " << k);
+      CHECK(sums.size() > 10);
+      CHECK(c_used > 4);
+    }
+  }
+}
+
+TEST_CASE("in the stage whose results the output rounds, sums are exact in the accumulator and results stay finite") {
+  for (const char* name : {"f16f32f16", "bf16f32bf16"}) {
+    const TypePair& type = pair(name);
+    const ExactLimits limits = wide_c_limits(type);
+    for (std::int64_t k : {1, 33, 200, 521, 4096, 65536}) {
+      if (!stage_applies(type, Stage::wide_c, k)) continue;
+      const StageRules rules = stage_rules(type, Stage::wide_c, 64, 64, k, 9);
+      INFO(name << " K " << k);
+      CHECK(rules.a.group == 1);  // dense
+      CHECK(rules.b.group == 1);
+      double magnitude = 0;
+      for (std::int64_t i = 0; i < k; ++i) {
+        const double a = rule_value(rules.a, 5, i, k), b = rule_value(rules.b, 7, i, k);
+        REQUIRE(as_multiplied(type.operand, a) == a);
+        REQUIRE(as_multiplied(type.operand, b) == b);
+        REQUIRE(a * b != 0);
+        magnitude += std::abs(a * b);
+      }
+      CHECK(magnitude <= limits.sum_limit);
+    }
+    for (const Scales& scales : exact_scales(type)) {
+      for (double sum : {limits.sum_limit, limits.sum_limit - 1, -limits.sum_limit, 1.0, 3.0}) {
+        for (double c : {double(limits.c_range), -double(limits.c_range), 1.0, -3.0}) {
+          INFO(name << " α=" << scales.alpha << " β=" << scales.beta << " sum " << sum << " c " << c);
+          CHECK(representable(type.accumulator, sum));
+          CHECK(representable(type.output, c));
+          CHECK(representable(type.scale, scales.alpha * sum));
+          CHECK(representable(type.scale, scaled(type, scales, sum, c)));
+          CHECK(std::isfinite(expected_value(type, Stage::wide_c, scales, sum, c)));
+        }
+      }
+    }
+  }
+  CHECK(stage_applies(pair("bf16f32bf16"), Stage::wide_c, 65536));
+  CHECK(stage_applies(pair("f16f32f16"), Stage::wide_c, 200));
+  CHECK_FALSE(stage_applies(pair("f16f32f16"), Stage::wide_c, 521));  // an f16 would overflow or hold nearly all
+  for (const char* name : {"f16f32", "f16f16", "bf16f32", "tf32f32", "s8s32", "f64f64"})
+    CHECK_FALSE(stage_applies(pair(name), Stage::wide_c, 16));
+}
+
+TEST_CASE("enough results of that stage are rounded for truncation to show, and most still tell a product left out") {
+  for (const auto& [name, k] : {std::pair{"f16f32f16", 33}, std::pair{"f16f32f16", 200}, std::pair{"bf16f32bf16", 33},
+                                std::pair{"bf16f32bf16", 4096}}) {
+    const TypePair& type = pair(name);
+    const StageRules rules = stage_rules(type, Stage::wide_c, 64, 64, k, 3);
+    int rounded = 0, up = 0, dropped = 0;
+    for (std::int64_t element = 0; element < 1600; ++element) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < k; ++i)
+        sum += rule_value(rules.a, element / 40, i, k) * rule_value(rules.b, element % 40, i, k);
+      const double expected = expected_value(type, Stage::wide_c, {1, 0}, sum, 0);
+      rounded += expected != sum;
+      up += std::abs(expected) > std::abs(sum);
+      const double last = rule_value(rules.a, element / 40, k - 1, k) * rule_value(rules.b, element % 40, k - 1, k);
+      dropped += expected_value(type, Stage::wide_c, {1, 0}, sum - last, 0) != expected;
+    }
+    INFO(name << " K " << k << ": of 1600 results " << rounded << " are rounded, " << up << " of them up, and "
+              << dropped << " change without the last product");
+    CHECK(dropped > 1200);
+    CHECK(rounded >= 2);
+    CHECK(up >= 1);
+  }
+}
+
 TEST_CASE("dense exact operands hold no zero, so that a product left out always shows") {
-  for (const char* name : {"f16f32", "f16f16", "bf16f32", "tf32f32", "f64f64"}) {
-    const StageRules rules = stage_rules(pair(name), Stage::exact, 50, 40, 300, 2);
+  for (const auto& [name, depth] :
+       {std::pair{"f16f32", 300}, std::pair{"f16f16", 300}, std::pair{"f16f32f16", 300}, std::pair{"bf16f32", 300},
+        std::pair{"bf16f32bf16", 120}, std::pair{"tf32f32", 300}, std::pair{"f64f64", 300}}) {
+    const StageRules rules = stage_rules(pair(name), Stage::exact, 50, 40, depth, 2);
     for (std::int64_t i = 0; i < 50; ++i) {
-      for (std::int64_t k = 0; k < 300; ++k) {
-        REQUIRE(rule_value(rules.a, i, k, 300) != 0);
-        REQUIRE(rule_value(rules.b, i, k, 300) != 0);
+      for (std::int64_t k = 0; k < depth; ++k) {
+        REQUIRE(rule_value(rules.a, i, k, depth) != 0);
+        REQUIRE(rule_value(rules.b, i, k, depth) != 0);
       }
     }
   }
 }
 
 TEST_CASE("sparse exact operands have one nonzero in every group, and over the rows reach every k") {
-  const TypePair& type = pair("f16f16");
   const std::int64_t k = 4099;
-  const StageRules rules = stage_rules(type, Stage::exact, 512, 16, k, 3);
-  REQUIRE(rules.a.group > 1);
-  CHECK(rules.b.group == 1);
-  std::set<std::int64_t> reached;
-  for (std::int64_t row = 0; row < 512; ++row) {
-    std::map<std::int64_t, int> in_group;
-    for (std::int64_t i = 0; i < k; ++i) {
-      if (rule_value(rules.a, row, i, k) == 0) continue;
-      ++in_group[i / rules.a.group];
-      reached.insert(i);
+  for (const char* name : {"f16f16", "bf16f32bf16"}) {
+    const TypePair& type = pair(name);
+    const StageRules rules = stage_rules(type, Stage::exact, 512, 16, k, 3);
+    REQUIRE(rules.a.group > 1);
+    CHECK(rules.b.group == 1);
+    std::set<std::int64_t> reached;
+    for (std::int64_t row = 0; row < 512; ++row) {
+      std::map<std::int64_t, int> in_group;
+      for (std::int64_t i = 0; i < k; ++i) {
+        if (rule_value(rules.a, row, i, k) == 0) continue;
+        ++in_group[i / rules.a.group];
+        reached.insert(i);
+      }
+      CHECK(std::int64_t(in_group.size()) == (k + rules.a.group - 1) / rules.a.group);
+      for (const auto& [group, count] : in_group) CHECK(count == 1);
     }
-    CHECK(std::int64_t(in_group.size()) == (k + rules.a.group - 1) / rules.a.group);
-    for (const auto& [group, count] : in_group) CHECK(count == 1);
+    CHECK(std::int64_t(reached.size()) == k);
+    CHECK(rule_value(rules.a, 0, k - 1, k) != 0);
+    CHECK(rule_value(rules.a, 0, 0, k) != 0);
+    // Where C is wide rather than tall, B is the sparse one.
+    CHECK(stage_rules(type, Stage::exact, 1, 512, k, 3).a.group == 1);
+    CHECK(stage_rules(type, Stage::exact, 1, 512, k, 3).b.group > 1);
   }
-  CHECK(std::int64_t(reached.size()) == k);
-  CHECK(rule_value(rules.a, 0, k - 1, k) != 0);
-  CHECK(rule_value(rules.a, 0, 0, k) != 0);
-  // Where C is wide rather than tall, B is the sparse one.
-  CHECK(stage_rules(type, Stage::exact, 1, 512, k, 3).a.group == 1);
-  CHECK(stage_rules(type, Stage::exact, 1, 512, k, 3).b.group > 1);
 }
 
 TEST_CASE("8-bit operands use their whole range") {

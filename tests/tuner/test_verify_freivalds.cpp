@@ -89,6 +89,10 @@ TEST_CASE("Freivalds' check passes right sums of every type pair and transposes"
       CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.operand), exact.all_rows()));
       CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.operand), {0, 7, 22}));
       if (is_integer(type.operand)) continue;
+      if (stage_applies(type, Stage::wide_c, 37)) {
+        const Case wide(type.name.data(), trans, Stage::wide_c);
+        CHECK_FALSE(wide.fault<std::uint64_t>(wide.sums, false, wide.all_rows()));
+      }
       const Case real(type.name.data(), trans, Stage::real);
       CHECK_FALSE(real.fault<double>(real.sums, false, real.all_rows()));
     }
@@ -98,11 +102,15 @@ TEST_CASE("Freivalds' check passes right sums of every type pair and transposes"
 TEST_CASE("Freivalds' check sees every single wrong element") {
   const Case exact("bf16f32", {true, false}, Stage::exact);
   const Case bytes("u8s32", {false, true}, Stage::exact);
+  const Case wide("bf16f32bf16", {}, Stage::wide_c);
   const Case real("f64f64", {true, true}, Stage::real);
   for (std::size_t at = 0; at < exact.sums.size(); ++at) {
     std::vector<double> wrong = exact.sums;
     wrong[at] += 1;
     REQUIRE(exact.fault<std::uint64_t>(wrong, false, exact.all_rows()));
+    wrong = wide.sums;
+    wrong[at] -= 1;
+    REQUIRE(wide.fault<std::uint64_t>(wrong, false, wide.all_rows()));
     wrong = bytes.sums;
     wrong[at] -= 2147483648.0;
     REQUIRE(bytes.fault<std::uint64_t>(wrong, true, bytes.all_rows()));

@@ -1,6 +1,7 @@
 // A GEMM kernel played on the host, over the battery's own memory image: right, or with one of the usual bugs.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -28,15 +29,46 @@ enum class HostBug {
   writes_before_c,
   leaves_nan,
   truncates_tf32,
+  sums_in_output,      ///< accumulates in the output's format
+  rounds_before_beta,  ///< rounds the sum to the output's format, and then the result
+  truncates_c,
+  rounds_ties_away,  ///< of C
   second_run_differs,
   reads_at_alpha_0,
 };
+
+/// The value as a float format holds it, rounded to nearest, ties to even.
+inline double rounded(Scalar element, double value) {
+  std::byte stored[8];
+  encode(element, value, stored);
+  return decode(element, stored);
+}
+
+/// The value of that sign and lesser or equal magnitude in a 16-bit format, whose bits grow with the magnitude.
+inline double truncated(Scalar element, double value) {
+  std::byte stored[8];
+  encode(element, value, stored);
+  if (std::abs(decode(element, stored)) > std::abs(value)) store_bits(element, load_bits(element, stored) - 1, stored);
+  return decode(element, stored);
+}
+
+/// To nearest, ties away from zero.
+inline double rounded_away(Scalar element, double value) {
+  std::byte above[8];
+  const double below = truncated(element, value);
+  encode(element, below, above);
+  store_bits(element, load_bits(element, above) + 1, above);
+  const double next = decode(element, above);
+  return std::abs(value - below) < std::abs(next - value) ? below : next;
+}
 
 /// Adds one product as the accumulator would, rounding at every step.
 inline double accumulated(Scalar accumulator, double sum, double product) {
   switch (accumulator) {
     case Scalar::f16:
       return from_f16(to_f16(float(sum + product)));
+    case Scalar::bf16:
+      return from_bf16(to_bf16(float(sum + product)));
     case Scalar::f32:
       return float(sum + product);
     default:
@@ -94,11 +126,12 @@ class HostKernel {
     if (bug_ == HostBug::drops_last_k) depth -= 1;
     if (bug_ == HostBug::drops_k_tail) depth -= depth % 16;
     if (bug_ == HostBug::reads_past_k) depth += 1;
+    const Scalar accumulator = bug_ == HostBug::sums_in_output ? p.type.output : p.type.accumulator;
     double sum = 0;
     for (std::int64_t k = 0; k < depth; ++k) {
       const std::int64_t in_a = trans_a ? k * lda + i : i * lda + k;
       const std::int64_t in_b = p.trans.b ? j * ldb + k : k * ldb + j;
-      sum = accumulated(p.type.accumulator, sum,
+      sum = accumulated(accumulator, sum,
                         operand(a + std::size_t(in_a) * bytes) * operand(b + std::size_t(in_b) * bytes));
     }
     return sum;
@@ -109,11 +142,14 @@ class HostKernel {
     Scales scales = of.scales;
     if (bug_ == HostBug::ignores_alpha) scales.alpha = 1;
     if (bug_ == HostBug::ignores_beta) scales.beta = 0;
+    if (bug_ == HostBug::rounds_before_beta) sum = rounded(image_.type.output, sum);
     const double c = decode(image_.type.output, at);
     double result = scaled(image_.type, scales, sum, c);
     if (bug_ == HostBug::reads_c_at_beta_0) result += scales.beta * c;
     if (bug_ == HostBug::reads_c_at_beta_0 && scales.beta != 0) result -= scales.beta * c;
     if (bug_ == HostBug::reads_at_alpha_0 && scales.alpha == 0) result += scales.alpha * sum;
+    if (bug_ == HostBug::truncates_c) result = truncated(image_.type.output, result);
+    if (bug_ == HostBug::rounds_ties_away) result = rounded_away(image_.type.output, result);
     encode(image_.type.output, result, at);
   }
 

@@ -126,7 +126,7 @@ TEST_CASE("the built-in workloads are there, each with a summary, and parse") {
   }
   for (const char* name : {"quick", "squares", "llama3-8b", "orin-perception", "acceptance"})
     CHECK(names.count(name) == 1);
-  CHECK(built_in_workload("acceptance").problems.size() == 7 * 4 * 6);
+  CHECK(built_in_workload("acceptance").problems.size() == 9 * 4 * 6);
   CHECK(built_in_workload("quick").problems.size() <= 8);
 }
 

@@ -29,6 +29,7 @@ struct BenchCommandOptions {
   std::vector<std::string> configs;
   bool ladder = false;
   int device = 0;
+  std::string as;
   LogOptions log;
 };
 
@@ -134,7 +135,8 @@ int run_bench(const BenchCommandOptions& options) {
   if (!options.peer.empty() && options.peer != "cublaslt") {
     throw UsageError(fmt::format("--peer '{}': expected cublaslt", options.peer));
   }
-  require_device(options.device, "bench times kernels, and so needs one");
+  if (!options.as.empty()) require_arch(options.as, "--as");
+  require_device_as(require_device(options.device, "bench times kernels, and so needs one"), options.as);
   const std::filesystem::path path = database_path(options.db);
   std::unique_ptr<db::Store> store;
   if (!options.db.empty() || std::filesystem::exists(path)) {
@@ -143,7 +145,7 @@ int run_bench(const BenchCommandOptions& options) {
     spdlog::info("no database at {}: problems run on the generic rung", path.string());
   }
   CsvFile csv(options.out);
-  BenchSession session(options.device, store.get(), options.peer);
+  BenchSession session(options.device, options.as, store.get(), options.peer);
   StopOnSignal signals;
 
   TextTable table({{"problem"},
@@ -204,6 +206,7 @@ Command add_bench(CLI::App& program) {
   app->add_option("--out", options->out, "Append each result to this CSV file; problems already in it are not run again")
       ->type_name("FILE");
   app->add_option("--device", options->device, "Ordinal of the GPU")->capture_default_str();
+  add_as_option(*app, options->as);
   add_log_options(*app, options->log);
   app->footer(
       "Everything is verified before it is timed. Times are medians in microseconds of cold operands and random data,\n"

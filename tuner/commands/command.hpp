@@ -37,6 +37,7 @@ struct Command {
 
 Command add_tune(CLI::App& program);
 Command add_compile(CLI::App& program);
+Command add_verify(CLI::App& program);
 Command add_bench(CLI::App& program);
 Command add_query(CLI::App& program);
 Command add_explain(CLI::App& program);

@@ -66,16 +66,6 @@ std::vector<KernelTarget> targets_of(const CompileCommandOptions& options, const
   return targets;
 }
 
-/// The named rungs, the seeds and the generic config come first, then an even sample of the space.
-std::vector<Config> first_choices(const Family& family, const KernelTarget& target) {
-  std::vector<Config> first;
-  const Config generic = generic_config(target);
-  if (generic.family() == family.name()) first.push_back(generic);
-  for (const Config& seed : family.seeds(target)) first.push_back(seed);
-  for (const NamedConfig& rung : family.ladder(target)) first.push_back(rung.config);
-  return first;
-}
-
 std::vector<CompileJob> jobs_of(const CompileCommandOptions& options, const Workload& workload,
                                 std::map<GroupKey, GroupCounts>& groups) {
   const std::vector<std::string> names = parse_families(options.families);

@@ -133,7 +133,8 @@ Command add_devices(CLI::App& program) {
   app->add_option("--format", options->format, "table or json")->type_name("FORMAT")->capture_default_str();
   add_database_option(*app, options->db);
   app->footer(
-      "Any part of a device's text, as printed in the last column, serves as --device of query, explain and export.\n"
+      "Any part of a device's text, as printed in the last column, serves as --device of query, explain and export. A device\n"
+      "that ran another architecture's code (tune --as sm_87) is meant only by a part that says so: 'H200 as sm_87'.\n"
       "\nExample:\n"
       "  tilesmith devices --format json");
   return {app, [options] { return run_devices(*options); }};

@@ -36,7 +36,7 @@ TargetDevice answering_device(const ExplainOptions& options, const db::Store& st
   const DeviceLimits limits = require_arch(options.arch);
   std::vector<db::DeviceIdentity> matching;
   for (const db::DeviceIdentity& device : store.devices()) {
-    if (device.sm == limits.sm) matching.push_back(device);
+    if (device.sm == limits.sm && db::ran_as(device).empty()) matching.push_back(device);
   }
   if (matching.size() > 1 || !options.device.empty()) return require_stored_device(store, options.device);
   TargetDevice device;

@@ -44,6 +44,11 @@ db::EvidenceFilter filter_of(const ExportOptions& options) {
 
 void export_bundle(const db::Store& store, const ExportOptions& options) {
   const TargetDevice device = require_stored_device(store, options.device);
+  if (const std::string arch = db::ran_as(device.identity); !arch.empty()) {
+    throw UsageError(fmt::format("--device '{}': ran the code of {} to prove it, which no runtime loads; expected a device that "
+                                 "ran its own",
+                                 options.device, arch));
+  }
   BundleReport report;
   const db::Bundle bundle = make_bundle(store, device, filter_of(options), report, [](std::size_t done, std::size_t total) {
     Screen::instance().set_status({fmt::format("gathering kernels: {}/{}", done, total)});

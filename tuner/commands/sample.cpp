@@ -31,6 +31,15 @@ class Coverage {
 
 }  // namespace
 
+std::vector<Config> first_choices(const Family& family, const KernelTarget& target) {
+  std::vector<Config> first;
+  const Config generic = generic_config(target);
+  if (generic.family() == family.name()) first.push_back(generic);
+  for (const Config& seed : family.seeds(target)) first.push_back(seed);
+  for (const NamedConfig& rung : family.ladder(target)) first.push_back(rung.config);
+  return first;
+}
+
 std::vector<Config> spread_sample(const Space& space, const std::vector<Config>& first, std::size_t most, std::uint64_t seed) {
   if (space.configs.size() <= most) return space.configs;
   std::vector<Config> sample;

@@ -1,4 +1,5 @@
-// A small sample of a space that covers it evenly: what `compile` prepares when not all configs are asked for.
+// A small sample of a space that covers it evenly: what `compile` and `verify` take when not all configs are asked
+// for.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,9 @@
 #include "kernels/space.hpp"
 
 namespace tilesmith::tuner {
+
+/// What a sample begins with: the generic config, the seeds, the named rungs; each only if the family has it.
+std::vector<Config> first_choices(const Family& family, const KernelTarget& target);
 
 /// At most `most` configs of the space, without repetition: `first` (as far as they are legal members), then configs chosen
 /// so that every value of every parameter occurs about equally often. The same arguments give the same sample on every

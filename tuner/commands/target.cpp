@@ -3,18 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <utility>
 
 #include "runtime/compiler.hpp"
+#include "runtime/virtual_arch.hpp"
 #include "tuner/commands/command.hpp"
 
 namespace tilesmith::tuner {
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  return text;
-}
 
 std::string list_of(const std::vector<db::DeviceIdentity>& devices) {
   std::string result;
@@ -35,10 +31,27 @@ TargetDevice present(const runtime::DeviceInfo& info) {
 
 }  // namespace
 
-DeviceLimits require_arch(std::string_view arch) {
+DeviceLimits require_arch(std::string_view arch, std::string_view option) {
   const auto limits = limits_for_arch(arch);
-  if (!limits) throw UsageError(fmt::format("--arch '{}': unknown architecture; expected one of {}", arch, supported_archs()));
+  if (!limits) {
+    throw UsageError(fmt::format("{} '{}': unknown architecture; expected one of {}", option, arch, supported_archs()));
+  }
   return *limits;
+}
+
+CLI::Option* add_as_option(CLI::App& app, std::string& as) {
+  return app
+      .add_option("--as", as,
+                  "Run the code of this architecture, no newer than the GPU: compiled for its virtual architecture, under its "
+                  "limits. Proves code for a device that is not here; the times say nothing of it, and its evidence is kept "
+                  "apart from the GPU's own")
+      ->type_name("ARCH");
+}
+
+runtime::DeviceInfo require_device_as(runtime::DeviceInfo device, std::string_view as) {
+  if (as.empty()) return device;
+  if (const auto reason = runtime::as_refusal(device, as)) throw UsageError(fmt::format("--as '{}': {}", as, *reason));
+  return runtime::device_as(std::move(device), as);
 }
 
 runtime::DeviceInfo require_device(int ordinal, std::string_view advice) {
@@ -56,7 +69,7 @@ TargetDevice require_stored_device(const db::Store& store, const std::string& pa
   const std::vector<db::DeviceIdentity> all = store.devices();
   std::vector<db::DeviceIdentity> matching;
   for (const db::DeviceIdentity& device : all) {
-    if (lower(db::text(device)).find(lower(part)) != std::string::npos) matching.push_back(device);
+    if (db::is_meant_by(device, part)) matching.push_back(device);
   }
   if (matching.size() == 1) return stored(matching.front());
   if (all.empty()) throw UsageError(fmt::format("{}: holds evidence of no device yet", store.path().string()));
@@ -83,20 +96,22 @@ TargetDevice device_to_answer_for(const db::Store& store, const std::string& par
 
 db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
                           const KernelTarget& target) {
+  const std::string options = runtime::compiler_options_text(target);
   const db::Evidence* newest = nullptr;
   for (const db::Evidence& entry : entries) {
-    if (entry.config.family() != family) continue;
+    if (entry.config.family() != family || entry.producer.compiler_options != options) continue;
     if (newest == nullptr || entry.created_at > newest->created_at) newest = &entry;
   }
   db::Producer now;
   if (newest != nullptr) now = newest->producer;
   now.template_hash = template_hash(family);
-  now.compiler_options = runtime::compiler_options_text(target);
+  now.compiler_options = options;
   if (device.present) now.driver_version = device.driver_version;
   return now;
 }
 
 DeviceLimits limits_of(const db::DeviceIdentity& device) {
+  if (const auto limits = runtime::virtual_limits(db::ran_as(device))) return *limits;
   const auto limits = limits_for_compute_capability(device.sm / 10, device.sm % 10);
   if (!limits) {
     throw UsageError(fmt::format("{}: sm_{} is not supported; expected one of {}", device.name, device.sm, supported_archs()));

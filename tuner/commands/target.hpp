@@ -1,6 +1,8 @@
 // Which device or architecture a command works for.
 #pragma once
 
+#include <CLI/CLI.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,15 +22,21 @@ struct TargetDevice {
   bool present = false;
 };
 
-/// Throws UsageError naming --arch and what is supported.
-DeviceLimits require_arch(std::string_view arch);
+/// Throws UsageError naming the option and what is supported.
+DeviceLimits require_arch(std::string_view arch, std::string_view option = "--arch");
 
 /// The device of that ordinal. Throws UsageError: one line that says why there is none and `advice`, or which ordinals
 /// there are.
 runtime::DeviceInfo require_device(int ordinal, std::string_view advice);
 
-/// A device of the store whose text contains `part` (case-insensitive; empty: any). Throws UsageError unless exactly one
-/// matches, listing those there are.
+/// The option --as of the commands that run kernels. Its text is checked by require_arch(.., "--as").
+CLI::Option* add_as_option(CLI::App& app, std::string& as);
+
+/// The same device as one that runs the code of `as` (empty: its own). Throws UsageError naming --as if it cannot.
+runtime::DeviceInfo require_device_as(runtime::DeviceInfo device, std::string_view as);
+
+/// The device of the store that `part` means (db::is_meant_by; empty: any that ran its own code). Throws UsageError unless
+/// exactly one matches, listing those there are.
 TargetDevice require_stored_device(const db::Store& store, const std::string& part);
 
 /// The device that `explain` and its like answer for: one of the store that --device names, else the GPU here (if the
@@ -41,7 +49,8 @@ TargetDevice device_to_answer_for(const db::Store& store, const std::string& par
 db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
                           const KernelTarget& target);
 
-/// "sm_87" → the arch of this identity ("sm_90a" for sm 90). Throws UsageError if it is not supported.
+/// The limits of what was compiled for this device: sm_90a for sm 90, the virtual architecture for one that ran as another.
+/// Throws UsageError if it is not supported.
 DeviceLimits limits_of(const db::DeviceIdentity& device);
 
 /// "NVIDIA H200", "Orin (MAXN, 16 SMs)": short, for tables.

@@ -39,6 +39,7 @@ struct TuneCommandOptions {
   std::uint64_t seed = 1;
   int finalists = 5;
   int device = 0;
+  std::string as;
   std::string db;
   int compile_jobs = 0;
   std::string time_limit = "20s";
@@ -68,6 +69,11 @@ void check_strategy(const std::string& given) {
 
 void choose_target(const TuneCommandOptions& options, Prepared& prepared) {
   if (!options.arch.empty() && !options.dry_run) throw UsageError("--arch: expected only together with --dry-run");
+  if (!options.as.empty()) {
+    require_arch(options.as, "--as");
+    if (!options.replay.empty()) throw UsageError("--as: expected only without --replay, which runs no kernel");
+    if (!options.arch.empty()) throw UsageError("--as: expected only without --arch");
+  }
   if (!options.replay.empty()) {
     prepared.landscape = db::load_landscape(options.replay);
     const auto limits = limits_for_arch(prepared.landscape->arch);
@@ -79,7 +85,8 @@ void choose_target(const TuneCommandOptions& options, Prepared& prepared) {
   } else if (!options.arch.empty()) {
     prepared.limits = require_arch(options.arch);
   } else {
-    prepared.device = require_device(options.device, options.dry_run ? "use --arch ARCH to count for one" : kNoDeviceAdvice);
+    const auto advice = options.dry_run ? "use --arch ARCH to count for one" : kNoDeviceAdvice;
+    prepared.device = require_device_as(require_device(options.device, advice), options.as);
     prepared.limits = prepared.device->limits;
   }
 }
@@ -174,6 +181,7 @@ std::unique_ptr<Evaluator> make_evaluator(const TuneCommandOptions& options, Pre
   if (prepared.landscape) return make_replay_evaluator(std::move(*prepared.landscape));
   DeviceEvaluatorOptions device;
   device.device = options.device;
+  device.as = options.as;
   device.compile_jobs = options.compile_jobs;
   device.time_limit = prepared.time_limit;
   return make_device_evaluator(store, device);
@@ -240,6 +248,7 @@ Command add_tune(CLI::App& program) {
       ->type_name("N")->capture_default_str()->check(CLI::Range(1, 64).description(""))->group("Search");
   app->add_option("--device", options->device, "Ordinal of the GPU (see `tilesmith devices`)")
       ->type_name("N")->capture_default_str()->check(CLI::Range(0, 1024).description(""))->group("Device");
+  add_as_option(*app, options->as)->group("Device");
   app->add_option("--compile-jobs", options->compile_jobs, "Compiling processes; 0: one a core, one core left for measuring")
       ->type_name("N")->capture_default_str()->check(CLI::Range(0, 1024).description(""))->group("Device");
   app->add_option("--time-limit", options->time_limit, "Longest a candidate may take on the device, verification included")
@@ -262,6 +271,7 @@ Command add_tune(CLI::App& program) {
       "\nExamples:\n"
       "  tilesmith tune --shape 4096 --type f16f32,bf16f32 --trans all --budget 10m\n"
       "  tilesmith tune --workload llama3-8b --budget 8h --log tune.log\n"
+      "  tilesmith tune --as sm_87 --workload orin-perception --max-candidates 20 --db proof.db\n"
       "  tilesmith tune --workload quick --replay db/recorded/h200_quick.jsonl.zst --strategy exhaustive");
   return {app, [options] { return run_tune(*options); }};
 }

@@ -14,7 +14,7 @@ struct Shape {
   int m, n, k;
   Rows rows = Rows::padded_16;
   int align_bytes = 16;  ///< 0: one element
-  bool extra = false;    ///< real-valued and tf32 rounding stages too
+  bool extra = false;    ///< real-valued and rounding stages too
 };
 
 constexpr Shape kShapes[] = {
@@ -114,7 +114,7 @@ std::vector<BatteryCase> battery_cases(const TypePair& type, Transposes trans) {
     if (shape.extra && scales.alpha == 0) scales = exact[1];
     cases.push_back(make_case(problem, scales, Stage::exact, index % 2 == 0));
     if (shape.extra) {
-      for (Stage stage : {Stage::wide_a, Stage::wide_b, Stage::real}) {
+      for (Stage stage : {Stage::wide_a, Stage::wide_b, Stage::wide_c, Stage::real}) {
         if (!stage_applies(type, stage, shape.k)) continue;
         const Scales& chosen = stage == Stage::real ? real[index % real.size()] : exact[index % 4];
         cases.push_back(make_case(problem, chosen, stage, index % 2 == 0));

@@ -72,7 +72,7 @@ void append_c(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
     }
     encode(element, rule_value(rule, index / problem.n, index % problem.n, problem.n), at);
     image.expected[row.expected + std::size_t(index)] =
-        scaled(image.type, of.scales, sums[std::size_t(index)], decode(element, at));
+        expected_value(image.type, of.stage, of.scales, sums[std::size_t(index)], decode(element, at));
     if (of.scales.beta == 0) store_bits(element, poison_bits(element, kUnwrittenPattern), at);
   }
   image.rows.push_back(row);

@@ -38,6 +38,8 @@ std::string_view name(Stage stage) {
       return "exact, A rounded to tf32";
     case Stage::wide_b:
       return "exact, B rounded to tf32";
+    case Stage::wide_c:
+      return "exact, C rounded";
     case Stage::real:
       return "real";
   }
@@ -56,11 +58,20 @@ ExactLimits exact_limits(const TypePair& type) {
   // bf16 holds integers to 256, f16 and tf32 to 2048.
   const int operand_range = type.operand == Scalar::f64 ? 1 << 20 : 120;
   const auto narrowest = [&](Scalar scalar) { return type.accumulator == scalar || type.output == scalar; };
-  if (narrowest(Scalar::bf16)) return {32, 256, operand_range, 4};
+  // bf16 has no bit to spare: |2·sum| + |c| ≤ 248, and where results come in halves |sum| + |c|/2 ≤ 124.
+  if (narrowest(Scalar::bf16)) return {120, 256, operand_range, 8};
   if (narrowest(Scalar::f16)) return {512, 2048, operand_range, 16};
   if (narrowest(Scalar::f32)) return {2097152, 16777216, operand_range, 1000};
   return {1125899906842624.0, 9007199254740992.0, operand_range, 1 << 20};  // f64: 2^50 of 2^53
 }
+
+ExactLimits wide_c_limits(const TypePair& type) {
+  // An f16 must not overflow either: |2·sum| + |c| ≤ 65000.
+  if (type.output == Scalar::f16) return {32000, 2048, 120, 1000};
+  return {2097152, 256, 120, 250};
+}
+
+bool rounds_output(const TypePair& type) { return size_bytes(type.output) < size_bytes(type.accumulator); }
 
 bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
   switch (stage) {
@@ -69,6 +80,13 @@ bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
     case Stage::wide_a:
     case Stage::wide_b:
       return type.operand == Scalar::tf32 && kWideMagnitude * double(k) <= kWideSumLimit;
+    case Stage::wide_c: {
+      if (!rounds_output(type)) return false;
+      // A sum's standard deviation is about sum_limit / (3·√k). Up to here one result in a few hundred or more lies
+      // beyond what the output holds; deeper, too few would be rounded to prove anything.
+      const ExactLimits limits = wide_c_limits(type);
+      return limits.largest_exact * std::sqrt(double(k)) <= limits.sum_limit;
+    }
     case Stage::real:
       return !is_integer(type.operand);
   }
@@ -86,10 +104,10 @@ StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::i
     const int kind = type.operand == Scalar::s8 ? kRuleS8 : kRuleU8;
     return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleS32, 1, 1, seed_c)};
   }
-  const ExactLimits limits = exact_limits(type);
+  const ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);
   const ValueRule c = rule(kRuleIntegers, limits.c_range, 1, seed_c);
   const double depth = double(std::max<std::int64_t>(k, 1));
-  if (stage != Stage::exact) {
+  if (stage == Stage::wide_a || stage == Stage::wide_b) {
     const ValueRule wide = rule(kRuleWide, 1, 1, seed_a);
     const ValueRule narrow = rule(kRuleIntegers, whole(kWideSumLimit / kWideMagnitude / depth, 8), 1, seed_b);
     return stage == Stage::wide_a ? StageRules{wide, narrow, c} : StageRules{narrow, wide, c};

@@ -3,6 +3,11 @@
 // Exact stages: integers so small that every partial sum, in any order, and α·sum + β·c are exactly representable in
 // the accumulator and in the output. A right kernel then equals the reference bit for bit, whatever its order of
 // summation, and a wrong one has no rounding to hide behind.
+//
+// Where the output is narrower than the accumulator, a further stage has sums that only the accumulator holds: they are
+// exact still, and the one rounding left, of the result to the output (to nearest, ties to even), is known bit for bit
+// too. It shows sums kept in the output's format and results truncated or rounded twice, on operands that are dense at
+// any depth it is used at.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +25,7 @@ enum class Stage {
   exact,   ///< small integers
   wide_a,  ///< tf32 only: integers that tf32 must round in A, small ones in B
   wide_b,  ///< the other way round
+  wide_c,  ///< output narrower than its accumulator only: integers whose results the output must round
   real,    ///< uniform [-1, 1]; float types only
 };
 std::string_view name(Stage stage);
@@ -43,6 +49,12 @@ struct ExactLimits {
   int c_range;           ///< largest magnitude in C
 };
 ExactLimits exact_limits(const TypePair& type);
+/// The same for Stage::wide_c: `sum_limit` is the accumulator's, `largest_exact` the output's.
+/// Precondition: rounds_output().
+ExactLimits wide_c_limits(const TypePair& type);
+
+/// Whether results are rounded from a wider accumulator to a narrower output.
+bool rounds_output(const TypePair& type);
 
 /// The rules that fill A, B and C. For K beyond what dense operands allow, one operand is sparse: one nonzero in each
 /// group of consecutive k, at another place in every row of A (or column of B, whichever has more), so that over the

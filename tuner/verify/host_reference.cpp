@@ -33,6 +33,14 @@ double scaled(const TypePair& type, const Scales& scales, double acc, double c) 
   return sum;
 }
 
+double expected_value(const TypePair& type, Stage stage, const Scales& scales, double acc, double c) {
+  const double value = scaled(type, scales, acc, c);
+  if (stage == Stage::real) return value;
+  std::byte stored[8];
+  encode(type.output, value, stored);
+  return decode(type.output, stored);
+}
+
 double dot(const Problem& problem, const std::byte* a, const std::byte* b, std::int64_t i, std::int64_t j) {
   const auto bytes = std::int64_t(size_bytes(problem.type.operand));
   double sum = 0;

@@ -41,11 +41,11 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
       c_zone_(make_zone(problem.c_bytes(), problem.type.output, problem.align_bytes)),
       c_(c_zone_.bytes) {
   const bool any_beta = problem.beta == BetaClass::any;
-  for (Stage stage : {Stage::exact, Stage::real}) {
+  for (Stage stage : kProblemStages) {
     if (!stage_applies(problem.type, stage, problem.k)) continue;
     ProblemStage made;
     made.stage = stage;
-    if (any_beta) made.scales = stage == Stage::exact ? exact_scales(problem.type)[1] : real_scales()[1];
+    if (any_beta) made.scales = stage == Stage::real ? real_scales()[1] : exact_scales(problem.type)[1];
     stages_.push_back(std::move(made));
     make_stage(stages_.back(), stream);
   }

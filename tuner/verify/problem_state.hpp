@@ -15,6 +15,9 @@
 
 namespace tilesmith::tuner {
 
+/// The stages of a tuned problem, as far as its type pair and depth have them.
+inline constexpr Stage kProblemStages[] = {Stage::exact, Stage::wide_c, Stage::real};
+
 /// One stage: operands between guards, and op(A)·op(B) for all rows of C or, where that would take too long in f64, for
 /// a sample of rows (first, last and random ones).
 struct ProblemStage {

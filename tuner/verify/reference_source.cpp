@@ -160,8 +160,9 @@ extern "C" __global__ void multiply_real(const OperandBits* a, i64 lda, int tran
   multiply<double>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sums);
 }
 
-// Elements of C against the reference's rows. `zone`, `row` and `rule` as for fill_c.
-template <typename Sum>
+// Elements of C against the reference's rows. `zone`, `row` and `rule` as for fill_c. Of exact sums C must hold the result
+// rounded to the output's format (to nearest, ties to even), which changes only what is not exact in it.
+template <bool Exact, typename Sum>
 static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRule rule, const Sum* sums,
                                     const i64* rows, i64 count, double alpha, double beta, u64 case_index,
                                     Report* report) {
@@ -172,7 +173,8 @@ static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRu
     const i64 j = t % row.n;
     const u64 slot = row.first_slot + (u64)(i * row.ldc + j);
     const double c = beta == 0.0 ? 0.0 : Output::value(Output::stored(rule_value(rule, i, j, row.n)));
-    const double want = scaled_sum(alpha, sums[t], beta, c);
+    double want = scaled_sum(alpha, sums[t], beta, c);
+    if (Exact) want = Output::value(Output::stored(want));
     if (element_wrong(Output::value(zone[slot]), want, row.absolute, row.relative)) {
       findings.add(case_index, slot, kFaultWrong);
     }
@@ -183,13 +185,13 @@ static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRu
 extern "C" __global__ void compare_exact(const OutputBits* zone, CaseRow row, ValueRule rule, const ExactSum* sums,
                                          const i64* rows, i64 count, double alpha, double beta, u64 case_index,
                                          Report* report) {
-  compare_rows<ExactSum>(zone, row, rule, sums, rows, count, alpha, beta, case_index, report);
+  compare_rows<true, ExactSum>(zone, row, rule, sums, rows, count, alpha, beta, case_index, report);
 }
 
 extern "C" __global__ void compare_real(const OutputBits* zone, CaseRow row, ValueRule rule, const double* sums,
                                         const i64* rows, i64 count, double alpha, double beta, u64 case_index,
                                         Report* report) {
-  compare_rows<double>(zone, row, rule, sums, rows, count, alpha, beta, case_index, report);
+  compare_rows<false, double>(zone, row, rule, sums, rows, count, alpha, beta, case_index, report);
 }
 
 // Slots outside the matrix: the guard before, the padding of every row, the guard behind.

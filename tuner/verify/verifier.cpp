@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <list>
 #include <map>
 #include <optional>
@@ -32,7 +33,7 @@ struct StageReport {
 }  // namespace
 
 struct Verifier::Impl {
-  explicit Impl(const runtime::Context& of) : context(of), reports(2 * sizeof(StageReport)) {}
+  explicit Impl(const runtime::Context& of) : context(of), reports(std::size(kProblemStages) * sizeof(StageReport)) {}
 
   const runtime::Context& context;
   runtime::Stream stream;
@@ -45,7 +46,7 @@ struct Verifier::Impl {
   std::list<Battery> batteries;  // most recently used first
   std::unique_ptr<ProblemState> state;
   GuardedWorkspace workspace;
-  runtime::DeviceBuffer reports;  // two StageReports
+  runtime::DeviceBuffer reports;  // a StageReport for each stage
 
   std::shared_ptr<const ReferenceKernels> kernels_of(const TypePair& type) {
     auto& entry = kernels[std::string(type.name)];
@@ -126,7 +127,7 @@ std::string Verifier::Impl::describe(const Problem& p, const ProblemStage& stage
   stage.sums.download({stored, sum_bytes}, std::size_t(row * p.n + j) * sum_bytes);
   const double sum = decode(f64 ? Scalar::f64 : Scalar::s32, stored);
   encode(p.type.output, verify::rule_value(stage.rules.c, i, j, p.n), stored);
-  const double want = scaled(p.type, stage.scales, sum, decode(p.type.output, stored));
+  const double want = expected_value(p.type, stage.stage, stage.scales, sum, decode(p.type.output, stored));
   return fmt::format("{}: C[{},{}] is wrong, expected {:.9g}{}; {} of {} compared elements are wrong", what, i, j, want,
                      stage.c_row.absolute > 0 ? fmt::format(" ± {:.2g}", stage.c_row.absolute) : std::string(),
                      report.count, stage.row_count * p.n);

@@ -1,7 +1,8 @@
 // Proves a compiled kernel right before any of its times is believed.
 //
 // Two stages, both on exact data (small integers, every partial sum representable: results must equal the reference bit
-// for bit) and on real-valued data (uniform [-1, 1] against an f64 reference, within real_bound()):
+// for bit, also where the output must round them) and on real-valued data (uniform [-1, 1] against an f64 reference,
+// within real_bound()):
 //   battery      once per compiled kernel: small awkward problems (1, primes, tile ± 1), padded leading dimensions,
 //                α, β in {0, 1, other}, C poisoned with NaN where β = 0, guard bytes around C, at the ends of A and B
 //                and of the workspace, and a second run that must give the same bits.
@@ -24,7 +25,8 @@ namespace tilesmith::tuner {
 inline constexpr const char* kBatteryVersion = "battery-1";
 
 /// On operands uniform in [-1, 1], α = 1, β = 0: |C − reference| ≤ real_bound(pair, k)·√k, and one unit of the output's
-/// format. Stated per accumulator and derived in tolerance.cpp; 0 for integers, which are exact.
+/// format (half a unit where the accumulator is wider). Stated per accumulator and derived in tolerance.cpp; 0 for
+/// integers, which are exact.
 double real_bound(const TypePair& type, std::int64_t k);
 
 class Verifier {
