@@ -36,6 +36,8 @@ struct Rule {
   std::string name;
   std::string reason;
   std::function<bool(const Config&)> holds;
+  /// The parameters that `holds` reads, so that a large space is pruned before it is spread out; empty: it may read all.
+  std::vector<std::string> reads = {};
 };
 
 /// A config with a name and a place in the known ladder of hand-made kernels.

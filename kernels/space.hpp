@@ -9,7 +9,8 @@
 
 namespace tilesmith {
 
-/// How many configs a rule removed, counted in the order of the rules (a config is counted at the first it breaks).
+/// How many combinations a rule removed. Each counts once: at the rule it breaks that reads the fewest of the first
+/// parameters, and of several such at the first.
 struct RuleCount {
   std::string rule;
   std::string reason;

@@ -32,7 +32,7 @@ template <int Bytes>
 __device__ __forceinline__ void async_copy_whole(void* shared, const void* global, bool inside) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "cp.async moves 4, 8 or 16 bytes");
   if constexpr (Bytes == 16) {
-    asm volatile("{ .reg .pred outside; setp.eq.u32 outside, %2, 0; cp.async.cg.shared.global.L2::128B [%0], [%1], 16, outside; }"
+    asm volatile("{ .reg .pred outside; setp.eq.u32 outside, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, outside; }"
                  ::"r"(shared_address(shared)), "l"(global), "r"(unsigned(inside))
                  : "memory");
   } else {
@@ -46,7 +46,7 @@ __device__ __forceinline__ void async_copy_whole(void* shared, const void* globa
 template <int Bytes>
 __device__ __forceinline__ void async_copy_part(void* shared, const void* global, int valid_bytes) {
   if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global),
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global),
                  "r"(valid_bytes)
                  : "memory");
   } else {
@@ -81,39 +81,22 @@ __device__ __forceinline__ void plain_copy_part(Element* shared, const Element* 
   }
 }
 
-// How a tile of [Rows, Cols] elements lies in shared memory: rows one after the other, padded to Stride elements. A layout
-// says where an element is, and after how many rows it repeats: offset(row + kPeriod, col) = offset(row, col) + kPeriod rows.
-template <int Rows, int Cols, int Stride>
-struct PaddedTile {
-  static constexpr int kRows = Rows;
-  static constexpr int kCols = Cols;
-  static constexpr int kStride = Stride;
-  static constexpr int kPeriod = 1;
-  static __device__ __forceinline__ int offset(int row, int col) { return row * Stride + col; }
-};
-
-__host__ __device__ constexpr int largest_power_of_two_dividing(int value) { return value & -value; }
-
-// One thread's share of the steps of a tile that walks along K: down its rows if KIsRow, else along them.
-template <typename Element, typename Tile, int CopyBytes, int Threads, bool Async, bool KIsRow>
+// One thread's share of the steps of a Rows × Cols tile that walks along K: down the rows if KIsRow, else along them.
+// In shared memory the tile's rows are SharedStride elements apart.
+template <typename Element, int Rows, int Cols, int SharedStride, int CopyBytes, int Threads, bool Async, bool KIsRow>
 class TileCopy {
-  static constexpr int Rows = Tile::kRows;
-  static constexpr int Cols = Tile::kCols;
   static constexpr int kElements = CopyBytes / int(sizeof(Element));
   static_assert(kElements >= 1, "a chunk must hold at least one element");
   static_assert(Cols % kElements == 0, "a tile row must split into whole chunks");
   static constexpr int kChunksPerRow = Cols / kElements;
-  static constexpr int kEvenShare = largest_power_of_two_dividing(kChunksPerRow);
-  static constexpr int kThreadsPerRow = Threads < kEvenShare ? Threads : kEvenShare;
+  static constexpr int kThreadsPerRow = Threads < kChunksPerRow ? Threads : kChunksPerRow;
   static_assert(Threads % kThreadsPerRow == 0, "the block's threads must split into whole rows");
+  static_assert(kChunksPerRow % kThreadsPerRow == 0, "a tile row must split into whole passes of the block");
   static constexpr int kColumnPasses = kChunksPerRow / kThreadsPerRow;
   static constexpr int kColumnsPerPass = kThreadsPerRow * kElements;
   static constexpr int kRowsPerPass = Threads / kThreadsPerRow;
   static constexpr int kRowPasses = (Rows + kRowsPerPass - 1) / kRowsPerPass;
   static constexpr bool kSpareThreads = Rows % kRowsPerPass != 0;
-  // Passes after which the layout repeats: so many offsets are kept, the others are constants away.
-  static constexpr int kOffsets = Tile::kPeriod <= kRowsPerPass ? 1 : Tile::kPeriod / kRowsPerPass;
-  static_assert(kOffsets * kRowsPerPass % Tile::kPeriod == 0, "the layout must repeat after whole passes");
 
  public:
   // The matrix is [rows, cols] with row stride ld; the first step's tile starts at (row0, col0).
@@ -124,8 +107,7 @@ class TileCopy {
     source_ = matrix + (row0 + row_) * ld + (col0 + col);
     pass_stride_ = kRowsPerPass * ld;
     step_stride_ = KIsRow ? Rows * ld : Cols;
-#pragma unroll
-    for (int i = 0; i < kOffsets; ++i) shared_offsets_[i] = Tile::offset(row_ + i * kRowsPerPass, col);
+    shared_offset_ = row_ * SharedStride + col;
     rows_left_ = rows - row0 - row_;
     cols_left_ = cols - col0 - col;
   }
@@ -140,11 +122,12 @@ class TileCopy {
   // that splits_whole() holds; what is left then is one comparison a chunk.
   template <bool Whole>
   __device__ __forceinline__ void step(Element* tile) {
+    Element* shared = tile + shared_offset_;
 #pragma unroll
     for (int i = 0; i < kRowPasses; ++i) {
       if (kSpareThreads && row_ + i * kRowsPerPass >= Rows) break;
       const Element* from = source_ + i * pass_stride_;
-      Element* to = tile + shared_offsets_[i % kOffsets] + i / kOffsets * (kOffsets * kRowsPerPass * Tile::kStride);
+      Element* to = shared + i * kRowsPerPass * SharedStride;
       const bool row_inside = i * kRowsPerPass < rows_left_;
 #pragma unroll
       for (int j = 0; j < kColumnPasses; ++j) {
@@ -183,7 +166,7 @@ class TileCopy {
   const Element* source_;    // this thread's first chunk of the current step
   long long pass_stride_;    // elements from one row pass to the next
   long long step_stride_;    // elements from one step to the next
-  int shared_offsets_[kOffsets];  // of this thread's first chunks in the tile
+  int shared_offset_;        // of this thread's first chunk in the tile
   int row_;                  // of this thread's first chunk in the tile
   int rows_left_;            // rows of the matrix from this thread's first chunk on
   int cols_left_;            // columns of the matrix from this thread's first chunk on

@@ -27,6 +27,9 @@ constexpr int kStoredVector = 16 / int(sizeof(Stored));
 constexpr int kScratchBytes = kStoreStaged && !kSummed ? kWarpsOfSlice * kScratchElements * int(sizeof(Accumulator)) : 0;
 constexpr int kSummedBytes = kSummed ? kSliceK * kSummedElements * int(sizeof(Accumulator)) : 0;
 constexpr int kRingBytes = kStages * kStageBytes;
+constexpr int kOverlaidBytes = kSummedBytes > kScratchBytes ? kSummedBytes : kScratchBytes;
+constexpr int kSharedBytes =
+    kPersistent ? kRingBytes + kScratchBytes : kRingBytes > kOverlaidBytes ? kRingBytes : kOverlaidBytes;
 
 // The sums of one row and 16 columns that a thread holds, and where they lie.
 struct Quad {

@@ -61,8 +61,8 @@ struct WarpTile {
 
 // The block's copies of both operands, one K-step after the other.
 struct StepCopy {
-  TileCopy<Operand, LeftTile, kCopyBytes, kThreads, kAsync, !kLeftKMajor> left;
-  TileCopy<Operand, RightTile, kCopyBytes, kThreads, kAsync, !kRightKMajor> right;
+  StepCopyOf<Operand, LeftTile, kCopyBytes, kThreads, kAsync, !kLeftKMajor> left;
+  StepCopyOf<Operand, RightTile, kCopyBytes, kThreads, kAsync, !kRightKMajor> right;
 
   __device__ __forceinline__ StepCopy(const GemmArgs& args, const Work& work)
       : left(static_cast<const Operand*>(args.a), args.lda, kLeftKMajor ? work.m0 : work.k0,

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/common/packed_rows.cuh"
+#include "kernels/mma/packed_rows.cuh"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
 #include "kernels/mma/seeds.hpp"

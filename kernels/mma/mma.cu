@@ -12,7 +12,7 @@
 //        └──────┴──────┘
 //
 // main_loop.cuh has the pipeline's picture, work.cuh says which tiles a block computes.
-#include "kernels/common/pack.cuh"
+#include "kernels/mma/pack.cuh"
 #include "kernels/mma/epilogue.cuh"
 #include "kernels/mma/reduce.cuh"
 

@@ -31,6 +31,15 @@ std::vector<int> copy_widths(const TypePair& type) {
   }
 }
 
+using Names = std::vector<std::string>;
+
+const Names kTile{"block_m", "block_n", "warp_m", "warp_n"};
+
+Names with(Names names, const Names& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
 bool summed_in_shared(const Config& c) {
   return c.at("slice_k") > 1 || (c.at("split_k") > 1 && c.at("reduction") == within_cluster);
 }
@@ -58,14 +67,14 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"inst_k", instruction_ks(target), "elements of K of one mma instruction"},
       {"block_m", {16, 32, 64, 96, 128, 160, 192, 256}, "rows of C a block computes"},
       {"block_n", {16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
-      {"warp_m", {16, 32, 64, 96, 128}, "rows of C a warp computes"},
-      {"warp_n", {16, 32, 64, 96, 128}, "columns of C a warp computes"},
-      {"block_k", scaled({64, 128, 256}, type), "K-step: elements of K in a stage"},
-      {"stages", {2, 3, 4, 5, 6, 8}, "buffers in shared memory, filled ahead by cp.async"},
+      {"warp_m", {16, 32, 64, 128}, "rows of C a warp computes"},
+      {"warp_n", {16, 32, 64, 128}, "columns of C a warp computes"},
+      {"block_k", scaled({64, 128}, type), "K-step: elements of K in a stage"},
+      {"stages", {2, 3, 4, 6, 8}, "buffers in shared memory, filled ahead by cp.async"},
       {"slice_k", {1, 2}, "sliced K: warps that share a tile, each taking every so-manieth slab of a K-step"},
       {"frag_buffers", {1, 2}, "slabs of fragments in registers: 2 loads the next while one is multiplied"},
-      {"min_blocks", {1, 2, 3, 4}, "blocks an SM must have room for: the compiler keeps to that share of the registers"},
-      {"group_m", {1, 4, 8}, "tile rows walked together, so that running blocks share operands in the L2"},
+      {"min_blocks", {1, 2}, "blocks an SM must have room for: the compiler keeps to that share of the registers"},
+      {"group_m", {1, 8}, "tile rows walked together, so that running blocks share operands in the L2"},
       {"persistent", {0, 1}, "1: as many blocks as fit the device, each doing tile after tile, the next one's copies under way "
                              "during the epilogue; 0: a block a tile"},
       {"store_staged", {0, 1}, "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers"},
@@ -84,68 +93,86 @@ std::vector<Rule> rules(const KernelTarget& target) {
   const int element = int(size_bytes(type.operand));
   return {
       {"warp in block", "a block's tile must split into whole tiles of warps",
-       [](const Config& c) { return c.at("block_m") % c.at("warp_m") == 0 && c.at("block_n") % c.at("warp_n") == 0; }},
+       [](const Config& c) { return c.at("block_m") % c.at("warp_m") == 0 && c.at("block_n") % c.at("warp_n") == 0; },
+       kTile},
       {"block tile", "tiles of more than 256x192 leave no registers for the sums of all warps",
-       [](const Config& c) { return c.at("block_m") * c.at("block_n") <= 256 * 192; }},
-      {"warps", "1 to 8 warps a block: more cannot hold tiles large enough to pay for their fragment loads",
+       [](const Config& c) { return c.at("block_m") * c.at("block_n") <= 256 * 192; },
+       {"block_m", "block_n"}},
+      {"warps", "up to 16 warps a block: more cannot hold tiles large enough to pay for their fragment loads",
        [](const Config& c) {
          const int warps = c.at("block_m") / c.at("warp_m") * (c.at("block_n") / c.at("warp_n"));
-         return warps >= 1 && warps <= 8;
-       }},
+         return warps >= 1 && warps <= 16;
+       },
+       kTile},
       {"warp tile", "a warp's tile of 16x16 in a large block, or four times longer than wide, loads more than it multiplies",
        [](const Config& c) {
          const int m = c.at("warp_m"), n = c.at("warp_n");
          if (c.at("block_m") == 16 || c.at("block_n") == 16) return m * n <= 16 * 128;
-         return m * n >= 16 * 32 && std::max(m, n) <= 4 * std::min(m, n);
-       }},
+         return m * n >= 16 * 32 && std::max(m, n) <= 4 * std::min(m, n) &&
+                std::max(c.at("block_m"), c.at("block_n")) <= 4 * std::min(c.at("block_m"), c.at("block_n"));
+       },
+       kTile},
       {"registers of a thread", "sums and fragments beyond about 225 registers spill",
        [type](const Config& c) {
          const Geometry g(c, type);
          return g.accumulator_registers + g.fragment_registers <= 225;
-       }},
-      {"sliced K", "warps of 64x64 and more share a tile to no gain; a step must give each whole slabs",
+       },
+       {"inst_k", "warp_m", "warp_n", "frag_buffers"}},
+      {"sliced K", "it is for few warps with small tiles, of up to 8; split K serves the same end among blocks, and the two do not "
+                   "meet; a step must give each warp whole slabs",
        [type](const Config& c) {
          if (c.at("slice_k") == 1) return true;
          const Geometry g(c, type);
-         return c.at("warp_m") * c.at("warp_n") <= 64 * 64 && g.slabs >= 1 && g.threads <= 256;
-       }},
+         return c.at("warp_m") * c.at("warp_n") <= 64 * 64 && g.slabs >= 1 && g.threads <= 256 && c.at("split_k") == 1 &&
+                c.at("copy_bytes") == 16 && c.at("pack") == 0;
+       },
+       with(kTile, {"inst_k", "block_k", "slice_k", "split_k", "copy_bytes", "pack"})},
       {"slabs", "a K-step holds at least one slab for every warp",
-       [type](const Config& c) { return Geometry(c, type).slabs >= 1; }},
+       [type](const Config& c) { return Geometry(c, type).slabs >= 1; },
+       {"inst_k", "block_k", "slice_k"}},
       {"fragment buffers", "two buffers change places a whole number of times a K-step",
-       [type](const Config& c) { return c.at("frag_buffers") == 1 || Geometry(c, type).slabs % 2 == 0; }},
+       [type](const Config& c) { return c.at("frag_buffers") == 1 || Geometry(c, type).slabs % 2 == 0; },
+       {"inst_k", "block_k", "slice_k", "frag_buffers"}},
       {"registers of an SM", "the resident blocks' sums and fragments must fit the register file beside addresses",
        [type, limits](const Config& c) {
          const Geometry g(c, type);
          const int estimate = g.accumulator_registers + g.fragment_registers + 24;
          return estimate * g.threads * c.at("min_blocks") <= limits.registers_per_sm;
-       }},
+       },
+       with(kTile, {"inst_k", "slice_k", "frag_buffers", "min_blocks"})},
       {"threads of an SM", "the resident blocks' threads must fit an SM",
-       [type, limits](const Config& c) { return Geometry(c, type).threads * c.at("min_blocks") <= limits.threads_per_sm; }},
-      {"room for more blocks", "holding the compiler to a share of the registers is for blocks of few registers: three and "
-                               "four resident blocks only up to 128 threads",
-       [type](const Config& c) { return c.at("min_blocks") <= 2 || Geometry(c, type).threads <= 128; }},
+       [type, limits](const Config& c) { return Geometry(c, type).threads * c.at("min_blocks") <= limits.threads_per_sm; },
+       with(kTile, {"slice_k", "min_blocks"})},
       {"reduction", "without split K there is nothing to add",
-       [](const Config& c) { return c.at("split_k") > 1 || c.at("reduction") == through_workspace; }},
+       [](const Config& c) { return c.at("split_k") > 1 || c.at("reduction") == through_workspace; },
+       {"split_k", "reduction"}},
       {"atomic adds", "there are atomic adds of 32 and 64 bits",
        [type](const Config& c) {
          return c.at("split_k") == 1 || c.at("reduction") != atomic || size_bytes(type.output) >= 4;
-       }},
+       },
+       {"split_k", "reduction"}},
       {"cluster", "a portable cluster has at most 8 blocks",
        [](const Config& c) {
          return c.at("split_k") <= kMaxPortableCluster || c.at("reduction") != within_cluster;
-       }},
+       },
+       {"split_k", "reduction"}},
       {"split K", "slices are for problems of few tiles: persistent grids and bands of tiles are not",
-       [](const Config& c) { return c.at("split_k") == 1 || (c.at("persistent") == 0 && c.at("group_m") == 1); }},
+       [](const Config& c) { return c.at("split_k") == 1 || (c.at("persistent") == 0 && c.at("group_m") == 1); },
+       {"split_k", "persistent", "group_m"}},
       {"store of sums", "sums that meet in shared memory are stored from there; the other ways are not used",
-       [](const Config& c) { return !summed_in_shared(c) || (c.at("store_staged") == 0 && c.at("persistent") == 0); }},
+       [](const Config& c) { return !summed_in_shared(c) || (c.at("store_staged") == 0 && c.at("persistent") == 0); },
+       {"slice_k", "split_k", "reduction", "store_staged", "persistent"}},
       {"staged store", "a row of a warp's tile must split into 16-byte stores",
        [type](const Config& c) {
          return c.at("store_staged") == 0 || c.at("warp_n") * int(size_bytes(type.output)) % 16 == 0;
-       }},
+       },
+       {"warp_n", "store_staged"}},
       {"persistent tiles", "small tiles are for small problems, which one wave of blocks does",
-       [](const Config& c) { return c.at("persistent") == 0 || c.at("block_m") * c.at("block_n") >= 64 * 128; }},
+       [](const Config& c) { return c.at("persistent") == 0 || c.at("block_m") * c.at("block_n") >= 64 * 128; },
+       {"block_m", "block_n", "persistent"}},
       {"bands of tiles", "tiles of 16 rows or columns are for problems as narrow: one band",
-       [](const Config& c) { return c.at("group_m") == 1 || std::min(c.at("block_m"), c.at("block_n")) >= 64; }},
+       [](const Config& c) { return c.at("group_m") == 1 || std::min(c.at("block_m"), c.at("block_n")) >= 64; },
+       {"block_m", "block_n", "group_m"}},
       {"shared memory", "the stages and what the epilogue needs must fit the shared memory of a block, and of an SM for all "
                         "resident blocks (1 KiB of each is the system's)",
        [type, limits](const Config& c) {
@@ -156,34 +183,41 @@ std::vector<Rule> rules(const KernelTarget& target) {
        [type](const Config& c) {
          const std::int64_t bytes = (c.at("stages") - 1) * Geometry(c, type).stage_bytes;
          return bytes >= 8 * 1024;
-       }},
+       },
+       {"block_m", "block_n", "block_k", "stages"}},
       {"rows of a stage", "a row that lies along M or N must be 32 bytes at least: two chunks to exchange",
        [trans, element](const Config& c) {
          const bool a = !trans.a || c.at("block_m") * element >= 32;
          const bool b = trans.b || c.at("block_n") * element >= 32;
          return a && b;
-       }},
-      {"packing", "packed operands are copied in 16-byte chunks, and lie where split K's partial sums would",
+       },
+       {"block_m", "block_n"}},
+      {"packing", "packed operands are copied in 16-byte chunks, and lie where split K's partial sums would; a pass before the GEMM "
+                  "hides what persistent grids and single buffers are tried for",
        [](const Config& c) {
          if (c.at("pack") == 0) return true;
+         if (c.at("persistent") == 1 || c.at("frag_buffers") == 1) return false;
          return c.at("copy_bytes") == 16 && (c.at("split_k") == 1 || c.at("reduction") == within_cluster);
-       }},
+       },
+       {"pack", "copy_bytes", "split_k", "reduction", "persistent", "frag_buffers"}},
       {"narrow copies", "more copies a thread: narrower than 16 bytes only where 32 a thread and step are enough, with one way "
-                        "to store and to walk the tiles; narrower than 4 are plain loads, which gain nothing from deep pipelines",
+                        "to store and to walk the tiles, unsplit; narrower than 4 are plain loads, which gain nothing from deep pipelines",
        [type](const Config& c) {
          const int copy = c.at("copy_bytes");
          if (copy == 16) return true;
          const Geometry g(c, type);
          if (g.stage_bytes / copy > 32 * g.threads) return false;
-         if (c.at("persistent") == 1 || c.at("group_m") > 1 || c.at("store_staged") == 1) return false;
+         if (c.at("persistent") == 1 || c.at("group_m") > 1 || c.at("store_staged") == 1 || c.at("split_k") > 1) return false;
          return copy >= 4 ? c.at("stages") <= 4 : c.at("stages") <= 2;
-       }},
+       },
+       with(kTile, {"block_k", "stages", "slice_k", "group_m", "persistent", "store_staged", "split_k", "copy_bytes"})},
       {"copies of a thread", "a K-step that gives most threads nothing to copy wastes them; more than 32 copies a thread spill",
        [type](const Config& c) {
          const Geometry g(c, type);
          const std::int64_t copies = g.stage_bytes / c.at("copy_bytes");
          return copies * 2 >= g.threads && copies <= 32 * g.threads;
-       }},
+       },
+       with(kTile, {"block_k", "slice_k", "copy_bytes"})},
       {"threads of a row", "the block's threads must cover whole groups of exchanged chunks of a row",
        [type, trans, element](const Config& c) {
          const Geometry g(c, type);
@@ -193,7 +227,8 @@ std::vector<Rule> rules(const KernelTarget& target) {
            return share <= g.threads || g.threads * c.at("copy_bytes") % 128 == 0;
          };
          return fits(trans.a ? c.at("block_m") : c.at("block_k")) && fits(trans.b ? c.at("block_k") : c.at("block_n"));
-       }},
+       },
+       with(kTile, {"block_k", "slice_k", "copy_bytes"})},
   };
 }
 

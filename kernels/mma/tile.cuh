@@ -10,7 +10,7 @@
 //   ...                                             f64, and tf32 MN-major: 4 rows × 2 chunks, an element a thread
 #pragma once
 
-#include "kernels/common/tile_copy.cuh"
+#include "kernels/mma/tile_copy.cuh"
 
 namespace tilesmith {
 

@@ -1,5 +1,6 @@
 #include "kernels/family.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "kernels/embedded.hpp"
@@ -48,6 +49,49 @@ TEST_CASE("the census of a space accounts for every combination") {
       CHECK(total == space.combinations);
       CHECK_FALSE(space.configs.empty());
     }
+  }
+}
+
+TEST_CASE("a rule reads no parameter but those that it declares") {
+  for (const char* type : {"f16f32", "s8s32", "f64f64"}) {
+    for (const auto& family : families()) {
+      const KernelTarget one = target(type, {}, "sm_90a");
+      const Space space = enumerate_space(*family, one);
+      for (const Rule& rule : family->rules(one)) {
+        if (rule.reads.empty()) continue;
+        // Of configs from all over the space, what the rule declares is kept; everything else turns to nonsense.
+        for (std::size_t i = 0; i < 200; ++i) {
+          const Config& legal = space.configs[(i * 7919 + 5) % space.configs.size()];
+          Config disturbed = legal;
+          for (const Parameter& parameter : space.parameters) {
+            const bool declared = std::find(rule.reads.begin(), rule.reads.end(), parameter.name) != rule.reads.end();
+            if (!declared) disturbed.set(parameter.name, parameter.values[i % parameter.values.size()]);
+          }
+          INFO(family->name() << ": " << rule.name << ": " << disturbed.text());
+          CHECK(rule.holds(disturbed));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("pruning ahead leaves what asking every combination leaves") {
+  const Family& mma = *find_family("mma");
+  const KernelTarget one = target("f64f64", {}, "sm_87");
+  const std::vector<Rule> rules = mma.rules(one);
+  const Space space = enumerate_space(mma, one);
+  std::set<std::string> legal;
+  for (const Config& config : space.configs) legal.insert(config.text());
+  for (std::size_t i = 0; i < 400000; ++i) {
+    std::vector<Config::Value> values;
+    std::size_t digits = i * 2654435761u;
+    for (const Parameter& parameter : space.parameters) {
+      values.emplace_back(parameter.name, parameter.values[digits % parameter.values.size()]);
+      digits /= parameter.values.size();
+    }
+    const Config config("mma", values);
+    const bool holds = std::all_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.holds(config); });
+    if (holds != (legal.count(config.text()) > 0)) FAIL_CHECK(config.text());
   }
 }
 

@@ -22,11 +22,16 @@ std::vector<Config> spread_sample(const Family& family, const KernelTarget& targ
 /// Statements that fail to compile unless the template's constants are what the host computed for the launch.
 std::string launch_assertions(const Family& family, const Config& config, const KernelTarget& target) {
   // One tile more in each direction than a block computes would need 4 blocks; the grid says how large a tile is.
-  const Launch launch = family.launches(config, packed_problem(target.type, target.trans, 256, 256, 64)).launches.at(0);
+  const LaunchSequence sequence = family.launches(config, packed_problem(target.type, target.trans, 256, 256, 64));
+  Launch launch;  // the GEMM; passes before and after it have a shape of their own
+  for (const Launch& one : sequence.launches) {
+    if (one.entry == "gemm") launch = one;
+  }
+  const unsigned slices = config.has("split_k") ? unsigned(config.at("split_k")) : 1;
   std::string text = fmt::format("static_assert(tilesmith::kThreads == {}, \"threads\");\n", launch.block.x);
   text += fmt::format(
       "static_assert(((256 - 1) / tilesmith::kBlockM + 1) * ((256 - 1) / tilesmith::kBlockN + 1) == {}, \"grid\");\n",
-      launch.grid.x);
+      launch.grid.x / slices);
   if (launch.dynamic_smem_bytes > 0) {
     text += fmt::format("static_assert(tilesmith::kSharedBytes == {}, \"shared memory\");\n", launch.dynamic_smem_bytes);
   }

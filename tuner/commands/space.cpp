@@ -32,7 +32,7 @@ std::string as_text(const Family& family, const KernelTarget& target, const Spac
   out += fmt::format("\n{} combinations\n", format_count(space.combinations));
   TextTable rules({{"removed", Align::right}, {"rule"}, {"because"}});
   for (const RuleCount& rule : space.removed) rules.add({format_count(rule.removed), rule.rule, rule.reason});
-  if (!rules.empty()) out += "\n" + rules.text(width) + "(a combination counts at the first rule that it breaks)\n";
+  if (!rules.empty()) out += "\n" + rules.text(width) + "(a combination counts at the first rule that removes it)\n";
   return out + fmt::format("\n{} legal configs (--list prints them)\n", format_count((long long)(space.configs.size())));
 }
 

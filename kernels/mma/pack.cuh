@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/common/gemm_args.cuh"
-#include "kernels/common/packed_rows.cuh"
+#include "kernels/mma/packed_rows.cuh"
 
 namespace tilesmith {
 

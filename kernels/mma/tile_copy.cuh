@@ -1,0 +1,109 @@
+// Copies the K-steps of a row-major matrix from global to shared memory, zero-filling whatever lies outside the matrix: as
+// common/tile_copy.cuh, for tiles whose layout is a type of its own (tile.cuh) and whose rows need not be a power of two long.
+//
+// A layout says where an element is, and after how many rows it repeats: offset(row + kPeriod, col) = offset(row, col) +
+// kPeriod rows of kStride elements.
+#pragma once
+
+#include "kernels/common/tile_copy.cuh"
+
+namespace tilesmith {
+
+__host__ __device__ constexpr int largest_power_of_two_dividing(int value) { return value & -value; }
+
+// One thread's share of the steps of a tile that walks along K: down its rows if KIsRow, else along them.
+template <typename Element, typename Tile, int CopyBytes, int Threads, bool Async, bool KIsRow>
+class StepCopyOf {
+  static constexpr int Rows = Tile::kRows;
+  static constexpr int Cols = Tile::kCols;
+  static constexpr int kElements = CopyBytes / int(sizeof(Element));
+  static_assert(kElements >= 1, "a chunk must hold at least one element");
+  static_assert(Cols % kElements == 0, "a tile row must split into whole chunks");
+  static constexpr int kChunksPerRow = Cols / kElements;
+  static constexpr int kEvenShare = largest_power_of_two_dividing(kChunksPerRow);
+  static constexpr int kThreadsPerRow = Threads < kEvenShare ? Threads : kEvenShare;
+  static_assert(Threads % kThreadsPerRow == 0, "the block's threads must split into whole rows");
+  static constexpr int kColumnPasses = kChunksPerRow / kThreadsPerRow;
+  static constexpr int kColumnsPerPass = kThreadsPerRow * kElements;
+  static constexpr int kRowsPerPass = Threads / kThreadsPerRow;
+  static constexpr int kRowPasses = (Rows + kRowsPerPass - 1) / kRowsPerPass;
+  static constexpr bool kSpareThreads = Rows % kRowsPerPass != 0;
+  // Passes after which the layout repeats: so many offsets are kept, the others are constants away.
+  static constexpr int kOffsets = Tile::kPeriod <= kRowsPerPass ? 1 : Tile::kPeriod / kRowsPerPass;
+  static_assert(kOffsets * kRowsPerPass % Tile::kPeriod == 0, "the layout must repeat after whole passes");
+
+ public:
+  // The matrix is [rows, cols] with row stride ld; the first step's tile starts at (row0, col0).
+  __device__ __forceinline__ StepCopyOf(const Element* matrix, long long ld, int row0, int col0, int rows, int cols)
+      : matrix_(matrix) {
+    row_ = int(threadIdx.x) / kThreadsPerRow;
+    const int col = int(threadIdx.x) % kThreadsPerRow * kElements;
+    source_ = matrix + (row0 + row_) * ld + (col0 + col);
+    pass_stride_ = kRowsPerPass * ld;
+    step_stride_ = KIsRow ? Rows * ld : Cols;
+#pragma unroll
+    for (int i = 0; i < kOffsets; ++i) shared_offsets_[i] = Tile::offset(row_ + i * kRowsPerPass, col);
+    rows_left_ = rows - row0 - row_;
+    cols_left_ = cols - col0 - col;
+  }
+
+  // True if every step that ends before the matrix' end of K splits into chunks that lie inside or outside as a whole,
+  // for all threads of a block whose tile starts at (row0, col0).
+  static __device__ __forceinline__ bool splits_whole(int col0, int cols) {
+    return !KIsRow || col0 + Cols <= cols || cols % kElements == 0;
+  }
+
+  // Copies the tile of the current step and goes on to the next. Whole: the caller knows that the step ends inside K and
+  // that splits_whole() holds; what is left then is one comparison a chunk.
+  template <bool Whole>
+  __device__ __forceinline__ void step(Element* tile) {
+#pragma unroll
+    for (int i = 0; i < kRowPasses; ++i) {
+      if (kSpareThreads && row_ + i * kRowsPerPass >= Rows) break;
+      const Element* from = source_ + i * pass_stride_;
+      Element* to = tile + shared_offsets_[i % kOffsets] + i / kOffsets * (kOffsets * kRowsPerPass * Tile::kStride);
+      const bool row_inside = i * kRowsPerPass < rows_left_;
+#pragma unroll
+      for (int j = 0; j < kColumnPasses; ++j) {
+        copy_chunk<Whole>(to + j * kColumnsPerPass, from + j * kColumnsPerPass, row_inside, j);
+      }
+    }
+    source_ += step_stride_;
+    (KIsRow ? rows_left_ : cols_left_) -= KIsRow ? Rows : Cols;
+  }
+
+ private:
+  template <bool Whole>
+  __device__ __forceinline__ void copy_chunk(Element* to, const Element* from, bool row_inside, int column_pass) const {
+    const int columns = cols_left_ - column_pass * kColumnsPerPass;
+    if constexpr (Whole) {
+      // Of a step inside K only M or N, where they lie along the rows, can leave a chunk outside.
+      const bool inside = KIsRow ? row_inside && columns > 0 : row_inside;
+      if constexpr (Async) {
+        async_copy_whole<CopyBytes>(to, from, inside);
+      } else {
+        plain_copy_whole<CopyBytes>(to, from, inside);
+      }
+    } else {
+      const int inside = row_inside ? max(0, min(columns, kElements)) : 0;
+      // Where nothing is read the address must still be one: the matrix' own first element.
+      const Element* source = inside > 0 ? from : matrix_;
+      if constexpr (Async) {
+        async_copy_part<CopyBytes>(to, source, inside * int(sizeof(Element)));
+      } else {
+        plain_copy_part<CopyBytes>(to, source, inside * int(sizeof(Element)));
+      }
+    }
+  }
+
+  const Element* matrix_;
+  const Element* source_;    // this thread's first chunk of the current step
+  long long pass_stride_;    // elements from one row pass to the next
+  long long step_stride_;    // elements from one step to the next
+  int shared_offsets_[kOffsets];  // of this thread's first chunks in the tile
+  int row_;                  // of this thread's first chunk in the tile
+  int rows_left_;            // rows of the matrix from this thread's first chunk on
+  int cols_left_;            // columns of the matrix from this thread's first chunk on
+};
+
+}  // namespace tilesmith
