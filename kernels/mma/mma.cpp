@@ -68,10 +68,6 @@ std::optional<std::string> Mma::refusal(const Config& config, const Problem& pro
   const Geometry geometry(config, problem.type);
   const std::int64_t tiles = (problem.m / geometry.block_m + 1) * (problem.n / geometry.block_n + 1);
   if (tiles * config.at("split_k") > std::numeric_limits<int>::max()) return "more tiles of C than a grid has blocks";
-  const std::int64_t steps = (problem.k + geometry.block_k - 1) / geometry.block_k;
-  if (config.at("split_k") > 1 && steps < config.at("split_k")) {
-    return fmt::format("{} K-steps cannot be split into {} slices", steps, config.at("split_k"));
-  }
   return std::nullopt;
 }
 
