@@ -22,7 +22,7 @@ std::int64_t find_or_insert(const Database& database, std::string_view select, s
 
 std::string params_json(const Config& config) {
   nlohmann::ordered_json params = nlohmann::ordered_json::object();
-  for (const Config::Value& value : config.values()) params[value.first] = value.second;
+  for (const Config::Value& value : config.values()) params[value.first.text()] = value.second;
   return params.dump();
 }
 

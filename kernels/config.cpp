@@ -4,9 +4,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 namespace tilesmith {
+
+const std::string* ParameterName::kept(std::string_view text) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> names;  // a node stays where it is
+  const std::scoped_lock lock(mutex);
+  const auto known = names.find(text);
+  return &*(known != names.end() ? known : names.emplace(text).first);
+}
 
 int Config::at(std::string_view parameter) const {
   for (const Value& value : values_) {
@@ -33,7 +43,7 @@ std::string Config::text() const {
   std::string result = family_ + "{";
   for (const Value& value : values_) {
     if (result.back() != '{') result += ',';
-    result += fmt::format("{}={}", value.first, value.second);
+    result += fmt::format("{}={}", value.first.text(), value.second);
   }
   return result + "}";
 }

@@ -1,6 +1,8 @@
 // A config: a family and a value for each of its named parameters.
 #pragma once
 
+#include <compare>
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,9 +11,30 @@
 
 namespace tilesmith {
 
+/// The name of a parameter, kept once for the whole program: a space holds some hundred thousand configs, and all of a
+/// family's have the same names. Cheap to copy; thread-safe.
+class ParameterName {
+ public:
+  template <std::convertible_to<std::string_view> Text>
+  ParameterName(const Text& text) : text_(kept(text)) {}
+
+  const std::string& text() const { return *text_; }
+
+  friend bool operator==(ParameterName a, ParameterName b) { return a.text_ == b.text_; }
+  friend auto operator<=>(ParameterName a, ParameterName b) { return *a.text_ <=> *b.text_; }
+  template <std::convertible_to<std::string_view> Text>
+  friend bool operator==(ParameterName a, const Text& b) {
+    return *a.text_ == std::string_view(b);
+  }
+
+ private:
+  static const std::string* kept(std::string_view text);
+  const std::string* text_;
+};
+
 class Config {
  public:
-  using Value = std::pair<std::string, int>;
+  using Value = std::pair<ParameterName, int>;
 
   Config() = default;
   Config(std::string family, std::vector<Value> values) : family_(std::move(family)), values_(std::move(values)) {}

@@ -58,7 +58,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   out += fmt::format("constexpr bool kTransB = {};\n", target.trans.b);
   out += fmt::format("constexpr int kSm = {};\n", target.limits.sm);
   for (const Config::Value& value : config.values()) {
-    out += fmt::format("constexpr int {} = {};\n", constant_name(value.first), value.second);
+    out += fmt::format("constexpr int {} = {};\n", constant_name(value.first.text()), value.second);
   }
   out += "}  // namespace tilesmith\n";
   out += fmt::format("#include \"{}\"\n", template_path);

@@ -29,7 +29,8 @@ class StepCopyOf {
   static constexpr int kRowPasses = (Rows + kRowsPerPass - 1) / kRowsPerPass;
   static constexpr bool kSpareThreads = Rows % kRowsPerPass != 0;
   // Passes after which the layout repeats: so many offsets are kept, the others are constants away.
-  static constexpr int kOffsets = Tile::kPeriod <= kRowsPerPass ? 1 : Tile::kPeriod / kRowsPerPass;
+  static constexpr int kEvenRows = largest_power_of_two_dividing(kRowsPerPass);
+  static constexpr int kOffsets = kEvenRows < Tile::kPeriod ? Tile::kPeriod / kEvenRows : 1;
   static_assert(kOffsets * kRowsPerPass % Tile::kPeriod == 0, "the layout must repeat after whole passes");
 
  public:

@@ -214,7 +214,7 @@ TEST_CASE("sources name every tunable and include only embedded files and the to
   const Config config = find_family("wmma")->ladder(one).back().config;
   const std::string source = find_family("wmma")->source(config, one);
   for (const Config::Value& value : config.values()) {
-    CHECK(source.find("constexpr int " + constant_name(value.first) + " = " + std::to_string(value.second) + ";") !=
+    CHECK(source.find("constexpr int " + constant_name(value.first.text()) + " = " + std::to_string(value.second) + ";") !=
           std::string::npos);
   }
   CHECK(source.find("kTransB = true") != std::string::npos);

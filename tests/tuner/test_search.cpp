@@ -28,7 +28,7 @@ Space line_space() {
 
 int differing(const Config& a, const Config& b) {
   int count = 0;
-  for (const auto& [name, value] : a.values()) count += b.at(name) != value;
+  for (const auto& [name, value] : a.values()) count += b.at(name.text()) != value;
   return count;
 }
 
