@@ -14,12 +14,13 @@ struct Row {
   int smem_per_sm_kib;
   int threads_per_sm;
   int blocks_per_sm;
+  int sm_count;  // A100, RTX 3090, AGX Orin, RTX 4090, H100 and H200
 };
 
 // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 constexpr std::array kRows{
-    Row{"sm_80", 80, 163, 164, 2048, 32}, Row{"sm_86", 86, 99, 100, 1536, 16}, Row{"sm_87", 87, 163, 164, 1536, 16},
-    Row{"sm_89", 89, 99, 100, 1536, 24},  Row{"sm_90", 90, 227, 228, 2048, 32}, Row{"sm_90a", 90, 227, 228, 2048, 32},
+    Row{"sm_80", 80, 163, 164, 2048, 32, 108}, Row{"sm_86", 86, 99, 100, 1536, 16, 82}, Row{"sm_87", 87, 163, 164, 1536, 16, 16},
+    Row{"sm_89", 89, 99, 100, 1536, 24, 128},  Row{"sm_90", 90, 227, 228, 2048, 32, 132}, Row{"sm_90a", 90, 227, 228, 2048, 32, 132},
 };
 
 DeviceLimits limits_of(const Row& row) {
@@ -30,6 +31,7 @@ DeviceLimits limits_of(const Row& row) {
   limits.smem_per_sm_bytes = row.smem_per_sm_kib * kKib;
   limits.threads_per_sm = row.threads_per_sm;
   limits.blocks_per_sm = row.blocks_per_sm;
+  limits.sm_count = row.sm_count;
   return limits;
 }
 

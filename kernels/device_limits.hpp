@@ -17,6 +17,7 @@ struct DeviceLimits {
   int threads_per_block = 1024;
   int threads_per_sm = 2048;
   int blocks_per_sm = 32;
+  int sm_count = 0;               ///< of the device at hand; by architecture name, of its best-known device
 };
 
 /// Limits by architecture name ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"), or nullopt.

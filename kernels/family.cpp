@@ -65,6 +65,8 @@ std::optional<std::string> illegal_because(const Family& family, const Config& c
   return std::nullopt;
 }
 
+Problem ordinary_problem(const KernelTarget& target) { return packed_problem(target.type, target.trans, 1024, 1024, 1024); }
+
 Config generic_config(const KernelTarget& target) { return simt_generic_config(target); }
 
 }  // namespace tilesmith

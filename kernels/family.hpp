@@ -62,6 +62,10 @@ class Family {
   /// Empty if the compiled config may run on the problem; else why not, in words (alignment, dimensions, ...).
   virtual std::optional<std::string> refusal(const Config& config, const Problem& problem) const = 0;
 
+  /// Why the tuner need not try a config that may run on the problem: another of the family does the same with less. Its
+  /// results are right all the same.
+  virtual std::optional<std::string> dominated(const Config&, const Problem&) const { return std::nullopt; }
+
   /// The launches that solve the problem. Precondition: the config is legal and refusal() is empty; m, n ≥ 1.
   virtual LaunchSequence launches(const Config& config, const Problem& problem) const = 0;
 
@@ -75,12 +79,15 @@ class Family {
   /// The rungs of the known ladder that belong to this family, slowest first.
   virtual std::vector<NamedConfig> ladder(const KernelTarget&) const { return {}; }
 
-  /// Configs worth trying first, best guess first; may be empty.
-  virtual std::vector<Config> seeds(const KernelTarget&) const { return {}; }
+  /// Configs worth trying first for the problem, best guess first; may be empty, and may hold some that refuse it.
+  virtual std::vector<Config> seeds(const KernelTarget&, const Problem&) const { return {}; }
 };
 
 /// All families of this build, in the order in which they are documented.
 std::span<const std::unique_ptr<Family>> families();
+
+/// A problem of the target of ordinary size and alignment, for choices that are made without one: 1024³.
+Problem ordinary_problem(const KernelTarget& target);
 
 /// The family of that name, or nullptr.
 const Family* find_family(std::string_view name);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,20 @@ struct OperandSource {
   std::int64_t row_stride = 0;  // elements
 };
 
-/// One kernel launch. `entry` is an extern "C" kernel of the config's module that takes one GemmArgs by value.
+/// An operand as the tensor memory accelerator (TMA, sm_90) sees it: the boxes of [rows, cols] elements that one copy moves.
+/// A row of a box has 32, 64 or 128 bytes and is swizzled in shared memory by as many.
+struct TensorBox {
+  int rows = 0;
+  int cols = 0;
+};
+
+/// The boxes of both operands.
+struct TensorBoxes {
+  TensorBox a, b;
+};
+
+/// One kernel launch. `entry` is an extern "C" kernel of the config's module that takes one GemmArgs by value, or with
+/// `boxes` one TensorGemmArgs.
 struct Launch {
   std::string entry = "gemm";
   Extent3 grid;
@@ -30,6 +44,7 @@ struct Launch {
   std::size_t dynamic_smem_bytes = 0;
   int resident_blocks_per_sm = 0;  ///< above 0, a persistent grid: grid.x is cut to this many blocks for each live SM
   OperandSource a, b, c;
+  std::optional<TensorBoxes> boxes;
 };
 
 struct LaunchSequence {

@@ -59,6 +59,7 @@ DeviceLimits device_limits(const Attributes& attributes) {
   take(limits.threads_per_block, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   take(limits.threads_per_sm, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   take(limits.blocks_per_sm, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  take(limits.sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   return limits;
 }
 

@@ -66,7 +66,12 @@ inline constexpr int kOldestDriverVersion = 12000;
     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,     \
      unsigned block_z, unsigned smem_bytes, CUstream stream, void** parameters, void** extra))                       \
   X(launch_kernel_ex, "cuLaunchKernelEx", 12000,                                                                     \
-    (const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra))
+    (const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra))                            \
+  X(tensor_map_encode_tiled, "cuTensorMapEncodeTiled", 12000,                                                        \
+    (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* sizes,           \
+     const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes, const cuuint32_t* element_steps,                   \
+     CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,                 \
+     CUtensorMapFloatOOBfill fill))
 // clang-format on
 
 struct Driver {

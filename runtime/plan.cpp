@@ -9,6 +9,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "kernels/mma/tensor_args.cuh"
 #include "runtime/driver.hpp"
 
 namespace tilesmith::runtime {
@@ -73,12 +74,34 @@ void cut_to_resident_blocks(const Driver& driver, Launch& launch) {
   int sm_count = 0;
   check(driver.ctx_get_device(&device), "cuCtxGetDevice");
   check(driver.device_get_attribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), "cuDeviceGetAttribute");
-  launch.grid.x = std::min(launch.grid.x, unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm));
+  const unsigned resident = unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm);
+  const unsigned cluster = volume(launch.cluster);
+  launch.grid.x = std::min(launch.grid.x, std::max(cluster, resident / cluster * cluster));
 }
 
-CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, GemmArgs& args,
-                 CUstream stream) noexcept {
-  void* parameters[] = {&args};
+/// The map of an operand [rows, cols] of row stride `row_stride` that is copied in boxes.
+CUresult encode(const Driver& driver, TensorMap& map, const void* operand, std::int64_t rows, std::int64_t cols,
+                std::int64_t row_stride, const TensorBox& box, std::size_t element_bytes) noexcept {
+  static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
+  const auto row_bytes = cuuint64_t(row_stride) * element_bytes;
+  const cuuint64_t sizes[] = {cuuint64_t(cols), cuuint64_t(rows)};
+  const cuuint32_t box_sizes[] = {cuuint32_t(box.cols), cuuint32_t(box.rows)};
+  const cuuint32_t steps[] = {1, 1};
+  const std::size_t box_row_bytes = std::size_t(box.cols) * element_bytes;
+  // The bits are moved as they are: only the width of an element counts.
+  const CUtensorMapDataType type = element_bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                   : element_bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+                                                        : CU_TENSOR_MAP_DATA_TYPE_UINT32;
+  const CUtensorMapSwizzle swizzle = box_row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                     : box_row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                           : CU_TENSOR_MAP_SWIZZLE_32B;
+  return driver.tensor_map_encode_tiled(reinterpret_cast<CUtensorMap*>(&map), type, 2, const_cast<void*>(operand), sizes,
+                                        &row_bytes, box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, void* args, CUstream stream) noexcept {
+  void* parameters[] = {args};
   const Extent3& grid = launch.grid;
   const Extent3& block = launch.block;
   const auto smem_bytes = unsigned(launch.dynamic_smem_bytes);
@@ -155,10 +178,26 @@ int Plan::run(const RunArgs& args) const noexcept {
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;
     kernel_args.ldc = launch.c.row_stride;
-    const CUresult result = enqueue(*driver_, functions_[i], launch, kernel_args, args.stream);
+    const int result = launch.boxes ? run_with_maps(i, kernel_args, args.stream)
+                                    : enqueue(*driver_, functions_[i], launch, &kernel_args, args.stream);
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
+}
+
+int Plan::run_with_maps(std::size_t index, const GemmArgs& gemm, CUstream_st* stream) const noexcept {
+  const Launch& launch = sequence_.launches[index];
+  TensorGemmArgs args{};
+  args.gemm = gemm;
+  if (gemm.k > 0) {
+    const std::size_t element_bytes = size_bytes(problem_.type.operand);
+    CUresult result = encode(*driver_, args.a, gemm.a, problem_.a_rows(), problem_.a_cols(), gemm.lda, launch.boxes->a,
+                             element_bytes);
+    if (result != CUDA_SUCCESS) return result;
+    result = encode(*driver_, args.b, gemm.b, problem_.b_rows(), problem_.b_cols(), gemm.ldb, launch.boxes->b, element_bytes);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return enqueue(*driver_, functions_[index], launch, &args, stream);
 }
 
 Scale to_scale(const TypePair& type, double value) {

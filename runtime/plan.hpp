@@ -36,6 +36,8 @@ class Plan {
 
   /// Enqueues the launches and nothing else: no allocation, no lock, no file, no compile; capturable in a CUDA graph.
   /// Returns the driver's error code (0 = success), or one of the negative codes below without launching.
+  /// Configs that copy by the tensor memory accelerator take two tensor maps as kernel parameters; they are written here at
+  /// every run, on the host, so that pointers may change from run to run.
   /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. M = 0 or N = 0: nothing is launched.
   int run(const RunArgs& args) const noexcept;
 
@@ -44,6 +46,8 @@ class Plan {
   static constexpr int kNullPointer = -3;       ///< A, B or C is null where it would be read or written
 
  private:
+  int run_with_maps(std::size_t index, const GemmArgs& gemm, CUstream_st* stream) const noexcept;
+
   Problem problem_;
   Config config_;
   LaunchSequence sequence_;

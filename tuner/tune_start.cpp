@@ -66,7 +66,7 @@ StartingPoint StartingPoints::of(const Problem& problem) {
     const Family* family = find_family(space.family);
     Space kept{space.family, space.parameters, {}, space.combinations, {}};
     for (const Config& config : space.configs) {
-      if (!family->refusal(config, problem) && evaluator_.knows(problem, config)) kept.configs.push_back(config);
+      if (!family->refusal(config, problem) && !family->dominated(config, problem) && evaluator_.knows(problem, config)) kept.configs.push_back(config);
     }
     allowed.push_back(std::move(kept));
   }
@@ -147,7 +147,7 @@ void StartingPoints::add_family_seeds(StartingPoint& start, const Problem& probl
   };
   for (const Family* family : families_) {
     if (!family->supports(target)) continue;
-    for (const Config& config : family->seeds(target)) add(config);
+    for (const Config& config : family->seeds(target, problem)) add(config);
   }
   for (const Family* family : families_) {
     if (!family->supports(target)) continue;

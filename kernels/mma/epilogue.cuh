@@ -23,13 +23,15 @@ constexpr int kSummedStride = kBlockN + kSumsPad;
 constexpr int kSummedElements = kBlockM * kSummedStride;  // of a share of the slabs
 constexpr int kStoredVector = 16 / int(sizeof(Stored));
 
-// What the launch must ask for; the host computes the same from the config (geometry.cpp).
+// What the launch must ask for: the ring; what the epilogue needs, in the ring's place where no copy is under way then; the
+// ring's barriers, at which blocks of the cluster may arrive up to the end. The host computes the same (geometry.cpp).
 constexpr int kScratchBytes = kStoreStaged && !kSummed ? kWarpsOfSlice * kScratchElements * int(sizeof(Accumulator)) : 0;
 constexpr int kSummedBytes = kSummed ? kSliceK * kSummedElements * int(sizeof(Accumulator)) : 0;
-constexpr int kRingBytes = kStages * kStageBytes;
 constexpr int kOverlaidBytes = kSummedBytes > kScratchBytes ? kSummedBytes : kScratchBytes;
-constexpr int kSharedBytes =
+constexpr int kScratchAt = kPersistent ? kRingBytes : 0;
+constexpr int kBarriersAt =
     kPersistent ? kRingBytes + kScratchBytes : kRingBytes > kOverlaidBytes ? kRingBytes : kOverlaidBytes;
+constexpr int kSharedBytes = kBarriersAt + kBarrierBytes;
 
 // The sums of one row and 16 columns that a thread holds, and where they lie.
 struct Quad {
@@ -134,7 +136,7 @@ __device__ __forceinline__ unsigned cluster_rank() {
 // All threads of the block, or of all blocks of the cluster.
 __device__ __forceinline__ void wait_for_all() {
   if constexpr (kClusterSums) {
-    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+    cluster_barrier();
   } else {
     __syncthreads();
   }

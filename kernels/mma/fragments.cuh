@@ -40,7 +40,7 @@ __device__ __forceinline__ void load_one(double& value, unsigned address) {
 template <Side kSide, typename Tile, bool KMajor, int Count>
 class FragmentLoader {
   static constexpr int kElement = int(sizeof(Operand));
-  static constexpr int kRowBytes = Tile::kRowBytes;
+  static constexpr int kStrideBytes = Tile::kStrideBytes;
   static constexpr bool kOneByOne = Tile::kWordRows;
   // Chunks that 16 rows of C span along a row of an MN-major tile. After 8 chunks the exchange repeats: so many offsets
   // are kept, the others are constants away.
@@ -81,16 +81,16 @@ class FragmentLoader {
       load_one_by_one(to, tile, i, slab);
       round(to);
     } else if constexpr (KMajor) {
-      load_matrices<false>(to.w, ((tile + offsets_[0]) ^ unsigned(slab * 32)) + unsigned(i * 16 * kRowBytes));
+      load_matrices<false>(to.w, ((tile + offsets_[0]) ^ unsigned(slab * 32)) + unsigned(i * 16 * kStrideBytes));
       round(to);
     } else {
-      load_mn_major(to, tile + offset_of(i) + unsigned(slab * kSlabK * kRowBytes));
+      load_mn_major(to, tile + offset_of(i) + unsigned(slab * kSlabK * kStrideBytes));
     }
   }
 
  private:
   __device__ __forceinline__ unsigned offset_of(int i) const {
-    return offsets_[i % kOffsets] + unsigned(i / kOffsets * (kOffsets * kChunksOf16 * kChunkBytes));
+    return offsets_[i % kOffsets] + unsigned(i / kOffsets * Tile::kLineBytes);
   }
 
   template <typename Rows>
@@ -116,10 +116,10 @@ class FragmentLoader {
       for (int r = 0; r < 2; ++r) {
         unsigned address;
         if constexpr (KMajor) {
-          address = ((tile + offsets_[0]) ^ unsigned((slab * kQuarters + q) * 32)) + unsigned((i * 16 + 8 * r) * kRowBytes);
+          address = ((tile + offsets_[0]) ^ unsigned((slab * kQuarters + q) * 32)) + unsigned((i * 16 + 8 * r) * kStrideBytes);
         } else {
           // 8 elements further is one bit of the address, above those that tell the pair's chunks apart.
-          address = ((tile + offset_of(i)) ^ unsigned(r * 8 * kElement)) + unsigned((slab * kSlabK + 4 * q) * kRowBytes);
+          address = ((tile + offset_of(i)) ^ unsigned(r * 8 * kElement)) + unsigned((slab * kSlabK + 4 * q) * kStrideBytes);
         }
         load_one(to.w[word_index(kSide, r, q)], address);
       }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "kernels/mma/fragments.cuh"
+#include "kernels/mma/tensor_copy.cuh"
 #include "kernels/mma/work.cuh"
 
 namespace tilesmith {
@@ -83,12 +84,26 @@ struct StepCopy {
   }
 };
 
-// The stream's writing end: which step of which work item is copied next, and where to.
-class Writer {
+// What a kernel is launched with.
+template <bool Tma> struct KernelArgsOf { using type = GemmArgs; };
+template <> struct KernelArgsOf<true> { using type = TensorGemmArgs; };
+using KernelArgs = KernelArgsOf<kTma != 0>::type;
+__device__ __forceinline__ const GemmArgs& gemm_args(const GemmArgs& args) { return args; }
+__device__ __forceinline__ const GemmArgs& gemm_args(const TensorGemmArgs& args) { return args.gemm; }
+
+// The stream's writing end: which step of which work item is copied next, and where to. All threads copy.
+class ThreadsWriter {
  public:
-  __device__ __forceinline__ Writer(const GemmArgs& args, const WorkList& list, Operand* shared)
+  static constexpr int kAhead = kStages - 1;  // steps between a step's copy and its use
+
+  __device__ __forceinline__ ThreadsWriter(const GemmArgs& args, const WorkList& list, Operand* shared, const void*)
       : copy_(args, list.at(blockIdx.x)), begin_(shared), stage_(shared), item_(blockIdx.x) {
     steps_left_ = list.at(item_).steps();
+  }
+
+  // How many steps of an item, from the first on, can be copied as whole ones.
+  static __device__ __forceinline__ int whole_steps(const GemmArgs& args, const Work& work) {
+    return StepCopy::whole_steps(args, work);
   }
 
   // Starts the copy of the stream's next step, if there is one; the group is committed also when it is empty, because the
@@ -108,6 +123,14 @@ class Writer {
     finish();
   }
   __device__ __forceinline__ void whole_steps_done(int steps) { steps_left_ -= steps; }
+
+  // Waits until the oldest step in flight has landed, as far as this thread copied it.
+  __device__ __forceinline__ void wait_for_step() const {
+    if constexpr (kAsync) async_wait<kStages - 2>();
+  }
+  __device__ __forceinline__ void wait_for_all_steps() const {
+    if constexpr (kAsync) async_wait<0>();
+  }
 
  private:
   __device__ __forceinline__ void next_item(const GemmArgs& args, const WorkList& list) {
@@ -129,6 +152,45 @@ class Writer {
   unsigned item_;
   int steps_left_;
 };
+
+// The same by the tensor memory accelerator: one thread starts the copies, and the hardware sees to the edges.
+class TensorWriter {
+ public:
+  static constexpr int kAhead = TensorRing::kAhead;
+
+  __device__ __forceinline__ TensorWriter(const TensorGemmArgs& args, const WorkList& list, Operand* shared, const void* barriers)
+      : ring_(args, shared, barriers), work_(list.at(blockIdx.x)), k_(work_.k0), item_(blockIdx.x) {}
+
+  static __device__ __forceinline__ int whole_steps(const TensorGemmArgs&, const Work&) { return 0; }
+  __device__ __forceinline__ void whole_step() {}
+  __device__ __forceinline__ void whole_steps_done(int) {}
+
+  __device__ __forceinline__ void any_step(const TensorGemmArgs&, const WorkList& list) {
+    if (calls_++ >= kAhead + 1) ring_.release();  // of the calls before, kAhead came before the first step was read
+    while (kPersistent && k_ >= work_.k_end && item_ + gridDim.x < list.count()) {
+      item_ += gridDim.x;
+      work_ = list.at(item_);
+      k_ = work_.k0;
+    }
+    if (k_ >= work_.k_end) return;
+    ring_.fill(work_, k_);
+    k_ += kBlockK;
+  }
+
+  __device__ __forceinline__ void wait_for_step() { ring_.wait_for_step(); }
+  __device__ __forceinline__ void wait_for_all_steps() const {}  // every step that was copied has been waited for
+
+ private:
+  TensorRing ring_;
+  Work work_;
+  int k_;
+  unsigned item_;
+  int calls_ = 0;
+};
+
+template <bool Tma> struct WriterOf { using type = ThreadsWriter; };
+template <> struct WriterOf<true> { using type = TensorWriter; };
+using Writer = WriterOf<kTma != 0>::type;
 
 // The stream's reading end: a warp's fragments, step by step.
 class Reader {
@@ -167,18 +229,13 @@ struct Slab {
   }
 };
 
-// Waits until the oldest step in flight has landed for every warp; the stage read before it may be written from here on.
-__device__ __forceinline__ void wait_for_step() {
-  if constexpr (kAsync) async_wait<kStages - 2>();
-  __syncthreads();
-}
-
 class MainLoop {
  public:
-  __device__ __forceinline__ MainLoop(const GemmArgs& args, const WorkList& list, const WarpPlace& warp, Operand* shared)
-      : args_(args), list_(list), writer_(args, list, shared), reader_(shared, warp) {
+  __device__ __forceinline__ MainLoop(const KernelArgs& args, const WorkList& list, const WarpPlace& warp, Operand* shared,
+                                      const void* barriers)
+      : args_(args), list_(list), writer_(args, list, shared, barriers), reader_(shared, warp) {
 #pragma unroll
-    for (int stage = 0; stage < kStages - 1; ++stage) writer_.any_step(args_, list_);
+    for (int step = 0; step < Writer::kAhead; ++step) writer_.any_step(args_, list_);
     if constexpr (kFragBuffers == 2) {
       wait_for_step();
       slabs_[0].load(reader_, 0);
@@ -188,7 +245,7 @@ class MainLoop {
   __device__ __forceinline__ void accumulate(WarpTile& tile, const Work& work) {
     // In the first part every copy that is started is one of a whole step of this same item.
     const int steps = work.steps();
-    const int part = max(0, StepCopy::whole_steps(args_, work) - (kStages - 1));
+    const int part = max(0, Writer::whole_steps(args_, work) - Writer::kAhead);
     for (int step = 0; step < part; ++step) one_step<true>(tile);
     writer_.whole_steps_done(part);
     for (int step = part; step < steps; ++step) one_step<false>(tile);
@@ -196,11 +253,17 @@ class MainLoop {
 
   // Before the stages' memory is used for anything else.
   __device__ __forceinline__ void drain() {
-    if constexpr (kAsync) async_wait<0>();
+    writer_.wait_for_all_steps();
     __syncthreads();
   }
 
  private:
+  // Waits until the oldest step in flight has landed for every warp; the stage read before it may be written from here on.
+  __device__ __forceinline__ void wait_for_step() {
+    writer_.wait_for_step();
+    __syncthreads();
+  }
+
   template <bool Whole>
   __device__ __forceinline__ void copy_ahead() {
     if constexpr (Whole) {
@@ -259,7 +322,7 @@ class MainLoop {
     }
   }
 
-  const GemmArgs& args_;
+  const KernelArgs& args_;
   const WorkList& list_;
   Writer writer_;
   Reader reader_;

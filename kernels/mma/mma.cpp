@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "kernels/mma/packed_rows.cuh"
@@ -22,6 +23,24 @@ unsigned blocks_for(std::int64_t items) { return unsigned((items + kPassThreads 
 
 std::int64_t align_up(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
+/// The tiles of tensor_copy.cuh, as the boxes in which one block of a cluster copies its share.
+TensorBoxes tensor_boxes(const Geometry& g, const Problem& problem) {
+  const int widest = 128 / int(size_bytes(problem.type.operand));  // elements of a row of a box
+  const auto box = [&](int tile_rows, int tile_cols, int blocks) {
+    return TensorBox{tile_rows / blocks, std::min(tile_cols, widest)};
+  };
+  TensorBoxes boxes;
+  boxes.a = problem.trans.a ? box(g.block_k, g.block_m, g.cluster_n) : box(g.block_m, g.block_k, g.cluster_n);
+  boxes.b = problem.trans.b ? box(g.block_n, g.block_k, g.cluster_m) : box(g.block_k, g.block_n, g.cluster_m);
+  return boxes;
+}
+
+/// How far the rows of A and of B are aligned, bytes.
+std::array<int, 2> operand_aligns(const Problem& problem) {
+  return {row_align_bytes(problem, problem.type.operand, problem.lda),
+          row_align_bytes(problem, problem.type.operand, problem.ldb)};
+}
+
 /// As partial_stride() in destination.cuh.
 std::int64_t partial_stride(std::int64_t n) { return (n + 7) / 8 * 8; }
 
@@ -35,9 +54,12 @@ class Mma final : public Family {
   bool supports(const KernelTarget& target) const override { return mma::supports(target); }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return mma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return mma::rules(target); }
-  std::vector<Config> seeds(const KernelTarget& target) const override { return mma::seeds(target); }
+  std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
+    return mma::seeds(target, problem);
+  }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;
+  std::optional<std::string> dominated(const Config& config, const Problem& problem) const override;
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
@@ -51,23 +73,29 @@ class Mma final : public Family {
 
 std::optional<std::string> Mma::refusal(const Config& config, const Problem& problem) const {
   const int copy = config.at("copy_bytes"), pack = config.at("pack");
-  const int align[] = {row_align_bytes(problem, problem.type.operand, problem.lda),
-                       row_align_bytes(problem, problem.type.operand, problem.ldb)};
+  const std::array align = operand_aligns(problem);
   for (int operand = 0; operand < 2; ++operand) {
-    const char matrix = operand == 0 ? 'A' : 'B';
-    if ((pack >> operand & 1) != 0) {
-      if (align[operand] >= 16) return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", matrix);
-    } else if (align[operand] < copy) {
-      return fmt::format("rows of {} are aligned to {} bytes; copies take {} bytes", matrix, align[operand], copy);
+    if ((pack >> operand & 1) == 0 && align[operand] < copy) {
+      return fmt::format("rows of {} are aligned to {} bytes; copies take {} bytes", "AB"[operand], align[operand], copy);
     }
   }
-  if (pack == 0 && copy < std::min(align[0], align[1])) {
+  const Geometry geometry(config, problem.type);
+  if (geometry.tiles(problem) * config.at("split_k") > std::numeric_limits<int>::max()) return "more tiles of C than a grid has blocks";
+  return std::nullopt;
+}
+
+std::optional<std::string> Mma::dominated(const Config& config, const Problem& problem) const {
+  const int copy = config.at("copy_bytes"), pack = config.at("pack");
+  const std::array align = operand_aligns(problem);
+  for (int operand = 0; operand < 2; ++operand) {
+    if ((pack >> operand & 1) != 0 && align[operand] >= 16) {
+      return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
+    }
+  }
+  if (pack == 0 && copy < std::min({align[0], align[1], 16})) {
     return fmt::format("rows are aligned to {} bytes: copies of {} are the same kernel with more instructions",
                        std::min(align[0], align[1]), copy);
   }
-  const Geometry geometry(config, problem.type);
-  const std::int64_t tiles = (problem.m / geometry.block_m + 1) * (problem.n / geometry.block_n + 1);
-  if (tiles * config.at("split_k") > std::numeric_limits<int>::max()) return "more tiles of C than a grid has blocks";
   return std::nullopt;
 }
 
@@ -83,6 +111,7 @@ LaunchSequence Mma::launches(const Config& config, const Problem& problem) const
   gemm.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
   if (config.at("persistent") == 1) gemm.resident_blocks_per_sm = config.at("min_blocks");
   if (split_k > 1 && reduction == mma::within_cluster) gemm.cluster.x = unsigned(split_k);
+  if (geometry.cluster_m * geometry.cluster_n > 1) gemm.cluster.x = unsigned(geometry.cluster_m * geometry.cluster_n);
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
   gemm.c.row_stride = problem.ldc;
@@ -98,6 +127,7 @@ LaunchSequence Mma::launches(const Config& config, const Problem& problem) const
     launch.resident_blocks_per_sm = 0;
     return launch;
   };
+  if (config.at("tma") == 1) gemm.boxes = tensor_boxes(geometry, problem);
 
   if (pack != 0) {
     std::int64_t bytes = 0;

@@ -1,4 +1,4 @@
-// Family `mma`: C ← α·op(A)·op(B) + β·C with PTX mma.sync, ldmatrix and cp.async.
+// Family `mma`: C ← α·op(A)·op(B) + β·C with PTX mma.sync, ldmatrix and cp.async (or, on sm_90, the tensor memory accelerator).
 //
 //   global ──cp.async──▶ shared: kStages × (A tile, B tile)  ──ldmatrix──▶ registers ──mma.sync──▶ sums ──▶ C
 //            (tile_copy)          swizzled (tile.cuh)        (fragments)   (instruction)    (epilogue, destination)
@@ -17,14 +17,15 @@
 #include "kernels/mma/reduce.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
-gemm(const __grid_constant__ tilesmith::GemmArgs args) {
+gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {
   using namespace tilesmith;
   extern __shared__ __align__(1024) unsigned char shared[];
 
+  const GemmArgs& args = gemm_args(kernel_args);
   const WorkList list(args);
   const WarpPlace warp;
   WarpTile tile;
-  MainLoop loop(args, list, warp, reinterpret_cast<Operand*>(shared));
+  MainLoop loop(kernel_args, list, warp, reinterpret_cast<Operand*>(shared), shared + kBarriersAt);
   for (unsigned item = blockIdx.x; item < list.count(); item += gridDim.x) {
     const Work work = list.at(item);
     tile.clear();
@@ -36,13 +37,14 @@ gemm(const __grid_constant__ tilesmith::GemmArgs args) {
       store_summed(tile, to, warp, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared));
     } else if constexpr (kStoreStaged) {
       if constexpr (!kPersistent) loop.drain();
-      Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + (kPersistent ? kRingBytes : 0));
+      Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kScratchAt);
       store_staged(tile, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
     } else {
       store_direct(tile, to, m0, n0);
     }
     if constexpr (!kPersistent) break;
   }
+  if constexpr (kClusterTiles > 1) cluster_barrier();  // a block's barriers must outlive the arrivals of the others
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) scale_c(const __grid_constant__ tilesmith::GemmArgs args) {

@@ -1,69 +1,143 @@
 #include "kernels/mma/seeds.hpp"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "kernels/mma/estimate.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
 
 namespace tilesmith::mma {
 namespace {
 
-/// A guess: tile of the block, tile of a warp, bytes of a K-step, and what differs from one tile a block, stored directly.
-struct Guess {
-  int block_m, block_n, warp_m, warp_n, k_bytes, stages;
-  int frag_buffers = 2, min_blocks = 1, persistent = 0, store_staged = 0, split_k = 1;
+constexpr std::size_t kMost = 32;
+constexpr int kMostOfTile = 3;
+
+struct Tile {
+  int block_m, block_n, warp_m, warp_n;
 };
 
-// Large problems first, then ones of few tiles, then narrow ones.
-constexpr Guess kGuesses[] = {
-    {128, 256, 64, 64, 128, 4, 2, 1, 0, 1},    {128, 256, 64, 64, 128, 3, 2, 1, 1, 1},
-    {256, 128, 64, 64, 128, 4, 2, 1, 0, 1},    {128, 128, 64, 64, 128, 3, 2, 2},
-    {64, 128, 32, 32, 128, 4, 2, 1},           {128, 128, 64, 32, 128, 4, 2, 1, 0, 0, 2},
-    {128, 64, 64, 32, 128, 4, 2, 2},           {64, 64, 32, 32, 128, 4, 2, 2},
-    {64, 64, 32, 32, 128, 6, 2, 2, 0, 0, 4},   {16, 64, 16, 16, 128, 6, 2, 2, 0, 0, 4},
-    {16, 64, 16, 32, 128, 4, 2, 1, 0, 0, 8},   {64, 16, 32, 16, 128, 6, 2, 2, 0, 0, 4},
+constexpr Tile kTiles[] = {
+    {256, 128, 64, 64}, {128, 256, 64, 64}, {192, 128, 64, 64}, {128, 192, 64, 64}, {128, 128, 64, 64}, {128, 128, 64, 32},
+    {128, 128, 32, 32}, {160, 128, 32, 64}, {96, 128, 32, 64},  {128, 96, 64, 32},  {256, 64, 64, 32},  {64, 256, 32, 64},
+    {128, 64, 64, 32},  {64, 128, 32, 64},  {128, 64, 32, 32},  {64, 128, 32, 32},  {96, 64, 32, 32},   {64, 64, 32, 32},
+    {64, 32, 32, 16},   {32, 64, 16, 32},   {32, 32, 16, 16},   {32, 128, 32, 32},  {16, 64, 16, 16},   {16, 128, 16, 32},
+    {16, 32, 16, 16},   {64, 16, 16, 16},   {128, 16, 32, 16},  {32, 16, 16, 16},
 };
 
-Config make_config(const Guess& g, const KernelTarget& target, int copy_bytes, int pack) {
-  const int element = int(size_bytes(target.type.operand));
-  const bool narrow = g.block_m == 16 || g.block_n == 16;
-  const int inst_k = target.type.operand == Scalar::f64 ? (target.limits.sm >= 90 ? 8 : 4) : slab_k(target.type, 0);
-  const int reduction = g.split_k > 1 && target.limits.sm >= 90 ? within_cluster : through_workspace;
-  return Config("mma", {{"inst_k", inst_k},
-                        {"block_m", g.block_m},
-                        {"block_n", g.block_n},
-                        {"warp_m", g.warp_m},
-                        {"warp_n", g.warp_n},
-                        {"block_k", g.k_bytes / element},
-                        {"stages", g.stages},
+/// How the blocks of a cluster share copies; 0: none of that, and no accelerator.
+constexpr std::pair<int, int> kClusters[] = {{0, 0}, {1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}};
+
+/// Ways to bring in operands whose rows are so aligned: packed where needed, or in copies as narrow.
+std::vector<std::pair<int, int>> ways_in(const Problem& problem) {
+  const int a = row_align_bytes(problem, problem.type.operand, problem.lda);
+  const int b = row_align_bytes(problem, problem.type.operand, problem.ldb);
+  const int pack = (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
+  std::vector<std::pair<int, int>> ways{{16, pack}};
+  if (pack != 0) ways.emplace_back(std::min(a, b), 0);
+  return ways;
+}
+
+/// What is left to choose of a tile: everything else follows.
+struct Choice {
+  Tile tile;
+  int inst_k, k_bytes, frag_buffers, min_blocks, split_k, reduction, cluster_m, cluster_n, copy_bytes, pack;
+};
+
+/// With as many stages as fit, up to what hides the memory's latency.
+Config make_config(const Choice& choice, const KernelTarget& target, const Problem& problem) {
+  const auto& [tile, inst_k, k_bytes, frag_buffers, min_blocks, split_k, reduction, cluster_m, cluster_n, copy_bytes, pack] =
+      choice;
+  const bool tma = cluster_m > 0;
+  const bool plain = copy_bytes < 16 || split_k > 1;
+  const bool large = tile.block_m * tile.block_n >= 128 * 128;
+  Config config("mma", {{"inst_k", inst_k},
+                        {"block_m", tile.block_m},
+                        {"block_n", tile.block_n},
+                        {"warp_m", tile.warp_m},
+                        {"warp_n", tile.warp_n},
+                        {"block_k", k_bytes / int(size_bytes(target.type.operand))},
+                        {"stages", 2},
                         {"slice_k", 1},
-                        {"frag_buffers", g.frag_buffers},
-                        {"min_blocks", g.min_blocks},
-                        {"group_m", narrow || g.split_k > 1 || copy_bytes < 16 ? 1 : 8},
-                        {"persistent", g.persistent},
-                        {"store_staged", copy_bytes < 16 ? 0 : g.store_staged},
-                        {"split_k", g.split_k},
+                        {"frag_buffers", frag_buffers},
+                        {"min_blocks", min_blocks},
+                        {"group_m", plain || std::min(tile.block_m, tile.block_n) < 64 ? 1 : 8},
+                        {"persistent", 0},
+                        {"store_staged", large && !plain ? 1 : 0},
+                        {"split_k", split_k},
                         {"reduction", reduction},
                         {"copy_bytes", copy_bytes},
+                        {"tma", tma ? 1 : 0},
+                        {"cluster_m", std::max(1, cluster_m)},
+                        {"cluster_n", std::max(1, cluster_n)},
                         {"pack", pack}});
+  const std::int64_t steps = (problem.k * std::int64_t(size_bytes(target.type.operand)) + k_bytes - 1) / k_bytes / split_k + 1;
+  for (const int stages : {3, 4, 6}) {
+    Config deeper = config;
+    deeper.set("stages", stages);
+    const std::int64_t bytes = Geometry(deeper, target.type).smem_bytes;
+    const bool fits = bytes <= target.limits.smem_per_block_bytes &&
+                      (bytes + 1024) * min_blocks <= target.limits.smem_per_sm_bytes;
+    if (!fits || stages > steps + 2 || (stages > 4 && large) || (copy_bytes < 16 && stages > (copy_bytes < 4 ? 2 : 4))) break;
+    config = deeper;
+  }
+  return config;
+}
+
+std::vector<int> instruction_choices(const KernelTarget& target) {
+  if (target.type.operand != Scalar::f64) return {slab_k(target.type, 0)};
+  return target.limits.sm >= 90 ? std::vector{8, 16} : std::vector{4};
+}
+
+/// All choices for one tile.
+std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem) {
+  const bool hopper = target.limits.sm >= 90;
+  std::vector<Choice> found;
+  for (const int inst_k : instruction_choices(target)) {
+    for (const int k_bytes : {128, 64}) {
+      for (const auto& [cluster_m, cluster_n] : kClusters) {
+        if (cluster_m > 0 && (!hopper || k_bytes < 128)) continue;
+        for (const auto& [copy_bytes, pack] : ways_in(problem)) {
+          for (const int min_blocks : {1, 2}) {
+            for (const int split_k : {1, 2, 4, 8, 16}) {
+              const int reduction = hopper && split_k > 1 && split_k <= 8 ? int(within_cluster) : int(through_workspace);
+              found.push_back({tile, inst_k, k_bytes, 2, min_blocks, split_k, reduction, cluster_m, cluster_n, copy_bytes, pack});
+            }
+          }
+        }
+      }
+    }
+  }
+  return found;
 }
 
 }  // namespace
 
-std::vector<Config> seeds(const KernelTarget& target) {
-  if (!supports(target)) return {};
+std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
+  if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1) return {};
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) {
-    for (const Rule& rule : all) {
-      if (!rule.holds(config)) return false;
-    }
-    return true;
+    return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });
   };
-  std::vector<Config> found;
-  // Rows that need packing have configs of their own; the problem's alignment decides which may run at all.
-  for (const int pack : {0, pack_a | pack_b, int(pack_a), int(pack_b)}) {
-    for (const Guess& guess : kGuesses) {
-      const Config config = make_config(guess, target, 16, pack);
-      if (legal(config)) found.push_back(config);
+  std::vector<std::pair<double, Config>> ranked;
+  for (const Tile& tile : kTiles) {
+    // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
+    if ((tile.block_m > 16 && tile.block_m >= 2 * problem.m) || (tile.block_n > 16 && tile.block_n >= 2 * problem.n)) continue;
+    std::vector<std::pair<double, Config>> of_tile;
+    for (const Choice& choice : choices(tile, target, problem)) {
+      const Config config = make_config(choice, target, problem);
+      if (legal(config)) of_tile.emplace_back(estimate_cycles(config, target, problem), config);
     }
+    const auto faster = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::stable_sort(of_tile.begin(), of_tile.end(), faster);
+    if (of_tile.size() > kMostOfTile) of_tile.erase(of_tile.begin() + kMostOfTile, of_tile.end());
+    ranked.insert(ranked.end(), of_tile.begin(), of_tile.end());
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Config> found;
+  for (const auto& [cycles, config] : ranked) {
+    if (found.size() < kMost) found.push_back(config);
   }
   return found;
 }

@@ -1,4 +1,4 @@
-// Configs of family `mma` worth trying first.
+// Configs of the family `mma` that are worth trying first.
 #pragma once
 
 #include <vector>
@@ -7,6 +7,7 @@
 
 namespace tilesmith::mma {
 
-std::vector<Config> seeds(const KernelTarget& target);
+/// Some thirty configs for the problem, the shortest estimate first, no more than a few of one tile.
+std::vector<Config> seeds(const KernelTarget& target, const Problem& problem);
 
 }  // namespace tilesmith::mma

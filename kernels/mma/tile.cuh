@@ -8,6 +8,9 @@
 //   the next                1 0 3 2 5 4 7 6         16-bit, and all K-major but f64: 8 rows × 1 chunk (ldmatrix)
 //   the next                2 3 0 1 6 7 4 5         8-bit MN-major: the same, of rows 0 1 4 5 8 9 12 13 or the other eight
 //   ...                                             f64, and tf32 MN-major: 4 rows × 2 chunks, an element a thread
+//
+// For 16-bit operands, and K-major ones but f64, this is what the tensor memory accelerator does by itself, but that its rows
+// have at most 128 bytes: then a longer row is cut into panels, which lie one behind the other.
 #pragma once
 
 #include "kernels/mma/tile_copy.cuh"
@@ -21,12 +24,17 @@ template <int Rows, int Cols, bool KMajor>
 struct SwizzledTile {
   static constexpr int kRows = Rows;
   static constexpr int kCols = Cols;
-  static constexpr int kStride = Cols;
   static constexpr int kRowBytes = Cols * int(sizeof(Operand));
+  static constexpr int kPanels = kTma && kRowBytes > 128 ? kRowBytes / 128 : 1;
+  static constexpr int kStride = Cols / kPanels;  // elements from row to row
+  static constexpr int kStrideBytes = kRowBytes / kPanels;
+  static constexpr int kPanelBytes = Rows * kStrideBytes;
+  static constexpr int kLineBytes = kPanels > 1 ? kPanelBytes : 128;  // from a chunk to the eighth after it
   static constexpr bool kByteRows = !KMajor && sizeof(Operand) == 1;      // rows of bytes that ldmatrix transposes in pairs
   static constexpr bool kWordRows = sizeof(Operand) == 8 || (!KMajor && sizeof(Operand) == 4);  // read an element a thread
   static constexpr int kPeriod = kByteRows ? 16 : 8;
   static_assert(kRowBytes % 32 == 0, "a row must hold whole pairs of chunks");
+  static_assert(kPanels == 1 || kRowBytes % 128 == 0, "a row must split into whole panels");
 
   // Of K row r, where it is stored: the rows that one ldmatrix reads (0 1 4 5 8 9 12 13) come to lie side by side.
   static __device__ __forceinline__ int stored_row(int row) {
@@ -50,7 +58,11 @@ struct SwizzledTile {
 
   // In elements; `chunk` counts along the row.
   static __device__ __forceinline__ int chunk_offset(int stored, int chunk) {
-    return stored * Cols + (chunk ^ exchange(stored)) * kChunkElements;
+    if constexpr (kPanels > 1) {
+      return chunk / 8 * (Rows * kStride) + stored * kStride + (chunk % 8 ^ exchange(stored)) * kChunkElements;
+    } else {
+      return stored * kStride + (chunk ^ exchange(stored)) * kChunkElements;
+    }
   }
 
   static __device__ __forceinline__ int offset(int row, int col) {

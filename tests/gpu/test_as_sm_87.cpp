@@ -37,7 +37,7 @@ std::string name_of(const tuner::CompileJob& job) {
 }
 
 Group make_group(const Family& family, const KernelTarget& target) {
-  std::vector<Config> first = family.seeds(target);
+  std::vector<Config> first = family.seeds(target, ordinary_problem(target));
   if (first.size() > kConfigs / 2) first.resize(kConfigs / 2);
   Group group;
   for (const Config& config : tuner::spread_sample(enumerate_space(family, target), first, kConfigs, 1)) {

@@ -18,7 +18,7 @@ constexpr std::size_t kSeeds = 4;
 std::vector<Config> sample(const Family& family, const KernelTarget& target) {
   std::vector<Config> configs;
   for (const NamedConfig& rung : family.ladder(target)) configs.push_back(rung.config);
-  const std::vector<Config> seeds = family.seeds(target);
+  const std::vector<Config> seeds = family.seeds(target, ordinary_problem(target));
   for (std::size_t i = 0; i < seeds.size() && i < kSeeds; ++i) configs.push_back(seeds[i]);
   const Space space = enumerate_space(family, target);
   for (std::size_t i = 0; i < kSpread; ++i) configs.push_back(space.configs[(i * 7919 + 13) % space.configs.size()]);

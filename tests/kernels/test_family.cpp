@@ -116,7 +116,7 @@ TEST_CASE("the ladder and the seeds of every family are legal on every architect
           INFO(arch << " " << one.type.name << " " << rung.name << ": " << reason.value_or(""));
           CHECK_FALSE(reason);
         }
-        for (const Config& seed : family->seeds(one)) CHECK_FALSE(illegal_because(*family, seed, one));
+        for (const Config& seed : family->seeds(one, ordinary_problem(one))) CHECK_FALSE(illegal_because(*family, seed, one));
       }
     });
   }
@@ -128,7 +128,7 @@ TEST_CASE("the known ladder has its six rungs for every type pair whose fragment
     const bool same = one.type.accumulator == one.type.output;
     CHECK(find_family("wmma")->supports(one) == same);
     CHECK(find_family("wmma")->ladder(one).size() == (same ? 6u : 0u));
-    CHECK(find_family("wmma")->seeds(one).empty() == !same);
+    CHECK(find_family("wmma")->seeds(one, ordinary_problem(one)).empty() == !same);
   });
 }
 

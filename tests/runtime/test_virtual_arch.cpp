@@ -128,7 +128,7 @@ TEST_CASE("every family compiles to PTX for a virtual architecture, under a key 
   CHECK(compiler_options_text(as).find("--gpu-architecture=compute_87") != std::string::npos);
   for (const auto& family : families()) {
     if (!family->supports(as)) continue;
-    const std::vector<Config> seeds = family->seeds(as);
+    const std::vector<Config> seeds = family->seeds(as, ordinary_problem(as));
     const Config config = seeds.empty() ? enumerate_space(*family, as).configs.front() : seeds.front();
     const db::KernelBuild build = compile(config, as);
     CAPTURE(config.text(), build.message);

@@ -38,7 +38,7 @@ class ToyFamily final : public Family {
   std::vector<NamedConfig> ladder(const KernelTarget&) const override {
     return {{"slow rung", config(1, 1, 1)}, {"fast rung", config(2, 2, 1)}};
   }
-  std::vector<Config> seeds(const KernelTarget&) const override { return {config(4, 4, 2), config(8, 8, 8)}; }
+  std::vector<Config> seeds(const KernelTarget&, const Problem&) const override { return {config(4, 4, 2), config(8, 8, 8)}; }
 
   static Config config(int x, int y, int z) { return Config("toy", {{"x", x}, {"y", y}, {"z", z}}); }
 };

@@ -35,7 +35,7 @@ std::vector<Config> first_choices(const Family& family, const KernelTarget& targ
   std::vector<Config> first;
   const Config generic = generic_config(target);
   if (generic.family() == family.name()) first.push_back(generic);
-  for (const Config& seed : family.seeds(target)) first.push_back(seed);
+  for (const Config& seed : family.seeds(target, ordinary_problem(target))) first.push_back(seed);
   for (const NamedConfig& rung : family.ladder(target)) first.push_back(rung.config);
   return first;
 }

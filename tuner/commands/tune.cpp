@@ -134,7 +134,9 @@ std::vector<long long> count_configs(const Family& family, const Prepared& prepa
       const Problem& problem = problems[i].problem;
       if (!(problem.type == target.type && problem.trans == target.trans)) continue;
       counts[i] = std::count_if(space.configs.begin(), space.configs.end(),
-                                [&](const Config& config) { return !family.refusal(config, problem); });
+                                [&](const Config& config) {
+        return !family.refusal(config, problem) && !family.dominated(config, problem);
+      });
     }
   }
   return counts;

@@ -1,0 +1,19 @@
+// The argument of a kernel whose operands come by the tensor memory accelerator (TMA): GemmArgs behind two tensor maps. Host
+// and device read this same file; a map is the driver's CUtensorMap.
+#pragma once
+
+#include "kernels/common/gemm_args.cuh"
+
+namespace tilesmith {
+
+struct alignas(128) TensorMap {
+  unsigned char opaque[128];
+};
+
+struct TensorGemmArgs {
+  TensorMap a;  // [a_rows, a_cols] in boxes, unset where k = 0
+  TensorMap b;
+  GemmArgs gemm;
+};
+
+}  // namespace tilesmith
