@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/embedded.hpp"
+#include "kernels/gemv/gemv.hpp"
 #include "kernels/mma/mma.hpp"
 #include "kernels/simt/simt.hpp"
 #include "kernels/wmma/wmma.hpp"
@@ -19,6 +20,7 @@ std::vector<std::unique_ptr<Family>>& registry() {
     made.push_back(make_simt());
     made.push_back(make_wmma());
     made.push_back(make_mma());
+    made.push_back(make_gemv());
     return made;
   }();
   return all;

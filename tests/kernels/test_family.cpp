@@ -219,3 +219,45 @@ TEST_CASE("sources name every tunable and include only embedded files and the to
   }
   CHECK(source.find("kTransB = true") != std::string::npos);
 }
+
+TEST_CASE("gemv takes problems of one row or one column, and unshifted only rows that are aligned to 16 bytes") {
+  const Family& gemv = *find_family("gemv");
+  const KernelTarget one = target("f16f32", {}, "sm_90a");
+  Config config("gemv", {{"matrix", 1}, {"shifted", 0}, {"threads", 256}, {"lanes", 8}, {"rows", 1}, {"unroll", 8}, {"split_k", 8},
+                         {"cluster", 1}, {"prefetch_bytes", 0}});
+  REQUIRE_FALSE(illegal_because(gemv, config, one));
+  const Problem row = packed_problem(one.type, one.trans, 1, 4096, 4096), column = packed_problem(one.type, one.trans, 4096, 1, 4096);
+  const Problem odd = packed_problem(one.type, one.trans, 1, 4095, 4096);
+  CHECK_FALSE(gemv.refusal(config, row));
+  CHECK(gemv.refusal(config, column)->find("M must be 1") != std::string::npos);
+  CHECK(gemv.refusal(config, odd)->find("aligned to 2 bytes") != std::string::npos);
+  config.set("shifted", 1);
+  CHECK_FALSE(gemv.refusal(config, odd));
+  config.set("matrix", 0);
+  CHECK(gemv.refusal(config, row)->find("N must be 1") != std::string::npos);
+  CHECK_FALSE(gemv.refusal(config, column));
+}
+
+TEST_CASE("gemv launches whole clusters, a second launch only where slices meet in the workspace, and every shift's rows") {
+  const Family& gemv = *find_family("gemv");
+  const KernelTarget one = target("f16f32", {false, true}, "sm_90a");
+  Config config("gemv", {{"matrix", 1}, {"shifted", 1}, {"threads", 256}, {"lanes", 32}, {"rows", 2}, {"unroll", 4}, {"split_k", 4},
+                         {"cluster", 1}, {"prefetch_bytes", 0}});
+  const LaunchSequence together = gemv.launches(config, packed_problem(one.type, one.trans, 1, 4096, 4096));
+  REQUIRE(together.launches.size() == 1);
+  CHECK(together.workspace_bytes == 0);
+  CHECK(together.launches[0].cluster.x == 4);
+  CHECK(together.launches[0].grid.x == 4096 / 16 * 4);
+
+  // Rows of 4097 elements start at 8 different shifts; a tile has 16 rows of one of them.
+  const LaunchSequence shifted = gemv.launches(config, packed_problem(one.type, one.trans, 1, 130, 4097));
+  CHECK(shifted.launches[0].grid.x == 8 * 2 * 4);
+
+  config.set("cluster", 0);
+  const LaunchSequence apart = gemv.launches(config, packed_problem(one.type, one.trans, 1, 4096, 4096));
+  REQUIRE(apart.launches.size() == 2);
+  CHECK(apart.launches[0].cluster.x == 1);
+  CHECK(apart.launches[1].entry == "sum_slices");
+  CHECK(apart.launches[1].grid.x == 16);
+  CHECK(apart.workspace_bytes == 4 * 4096 * sizeof(float));
+}

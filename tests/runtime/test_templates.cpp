@@ -19,10 +19,21 @@ std::vector<Config> spread_sample(const Family& family, const KernelTarget& targ
   return sample;
 }
 
+/// A problem that the config takes: of a single row or column where it takes no other; else a square one, whose alignment may
+/// be refused, but changes no launch's shape.
+Problem problem_for(const Family& family, const Config& config, const KernelTarget& target) {
+  const auto problem = [&](std::int64_t m, std::int64_t n) { return packed_problem(target.type, target.trans, m, n, 64); };
+  for (const Problem& one : {problem(256, 256), problem(1, 256), problem(256, 1)}) {
+    if (!family.refusal(config, one)) return one;
+  }
+  return problem(256, 256);
+}
+
 /// Statements that fail to compile unless the template's constants are what the host computed for the launch.
 std::string launch_assertions(const Family& family, const Config& config, const KernelTarget& target) {
-  // One tile more in each direction than a block computes would need 4 blocks; the grid says how large a tile is.
-  const LaunchSequence sequence = family.launches(config, packed_problem(target.type, target.trans, 256, 256, 64));
+  // The grid says how large a tile is.
+  const Problem problem = problem_for(family, config, target);
+  const LaunchSequence sequence = family.launches(config, problem);
   Launch launch;  // the GEMM; passes before and after it have a shape of their own
   for (const Launch& one : sequence.launches) {
     if (one.entry == "gemm") launch = one;
@@ -32,9 +43,9 @@ std::string launch_assertions(const Family& family, const Config& config, const 
   const int cluster_n = config.has("cluster_n") ? config.at("cluster_n") : 1;
   std::string text = fmt::format("static_assert(tilesmith::kThreads == {}, \"threads\");\n", launch.block.x);
   text += fmt::format(
-      "static_assert(((256 - 1) / (tilesmith::kBlockM * {0}) + 1) * ((256 - 1) / (tilesmith::kBlockN * {1}) + 1) * {0} * {1}"
+      "static_assert((({3} - 1) / (tilesmith::kBlockM * {0}) + 1) * (({4} - 1) / (tilesmith::kBlockN * {1}) + 1) * {0} * {1}"
       " == {2}, \"grid\");\n",
-      cluster_m, cluster_n, launch.grid.x / slices);
+      cluster_m, cluster_n, launch.grid.x / slices, problem.m, problem.n);
   if (launch.dynamic_smem_bytes > 0) {
     text += fmt::format("static_assert(tilesmith::kSharedBytes == {}, \"shared memory\");\n", launch.dynamic_smem_bytes);
   }
