@@ -58,6 +58,15 @@ struct WarpTile {
       multiply(sums[i][j], left, right[j / 2], j % 2);
     }
   }
+
+  // 16 columns at a time: where fragments are loaded as they are used, fewer registers hold them.
+  __device__ __forceinline__ void multiply_column(int j, const Rows16 (&left)[kLeftCount], const Rows16& right) {
+#pragma unroll
+    for (int step = 0; step < 2 * kLeftCount; ++step) {
+      const int i = j % 2 == 0 ? step / 2 : kLeftCount - 1 - step / 2, half = step % 2;
+      multiply(sums[i][2 * j + half], left[i], right, half);
+    }
+  }
 };
 
 // The block's copies of both operands, one K-step after the other.
@@ -124,10 +133,13 @@ class ThreadsWriter {
   }
   __device__ __forceinline__ void whole_steps_done(int steps) { steps_left_ -= steps; }
 
-  // Waits until the oldest step in flight has landed, as far as this thread copied it.
+  // Waits until the oldest step in flight has landed; the stage read before it may be written from here on.
   __device__ __forceinline__ void wait_for_step() const {
     if constexpr (kAsync) async_wait<kStages - 2>();
+    __syncthreads();
   }
+  // The warp reads no more of the step waited for last.
+  __device__ __forceinline__ void step_read() const {}
   __device__ __forceinline__ void wait_for_all_steps() const {
     if constexpr (kAsync) async_wait<0>();
   }
@@ -159,14 +171,13 @@ class TensorWriter {
   static constexpr int kAhead = TensorRing::kAhead;
 
   __device__ __forceinline__ TensorWriter(const TensorGemmArgs& args, const WorkList& list, Operand* shared, const void* barriers)
-      : ring_(args, shared, barriers), work_(list.at(blockIdx.x)), k_(work_.k0), item_(blockIdx.x) {}
+      : ring_(args, shared, barriers, kThreads / 32), work_(list.at(blockIdx.x)), k_(work_.k0), item_(blockIdx.x) {}
 
   static __device__ __forceinline__ int whole_steps(const TensorGemmArgs&, const Work&) { return 0; }
   __device__ __forceinline__ void whole_step() {}
   __device__ __forceinline__ void whole_steps_done(int) {}
 
   __device__ __forceinline__ void any_step(const TensorGemmArgs&, const WorkList& list) {
-    if (calls_++ >= kAhead + 1) ring_.release();  // of the calls before, kAhead came before the first step was read
     while (kPersistent && k_ >= work_.k_end && item_ + gridDim.x < list.count()) {
       item_ += gridDim.x;
       work_ = list.at(item_);
@@ -178,6 +189,7 @@ class TensorWriter {
   }
 
   __device__ __forceinline__ void wait_for_step() { ring_.wait_for_step(); }
+  __device__ __forceinline__ void step_read() { ring_.release(); }
   __device__ __forceinline__ void wait_for_all_steps() const {}  // every step that was copied has been waited for
 
  private:
@@ -185,7 +197,6 @@ class TensorWriter {
   Work work_;
   int k_;
   unsigned item_;
-  int calls_ = 0;
 };
 
 template <bool Tma> struct WriterOf { using type = ThreadsWriter; };
@@ -237,7 +248,7 @@ class MainLoop {
 #pragma unroll
     for (int step = 0; step < Writer::kAhead; ++step) writer_.any_step(args_, list_);
     if constexpr (kFragBuffers == 2) {
-      wait_for_step();
+      writer_.wait_for_step();
       slabs_[0].load(reader_, 0);
     }
   }
@@ -258,12 +269,6 @@ class MainLoop {
   }
 
  private:
-  // Waits until the oldest step in flight has landed for every warp; the stage read before it may be written from here on.
-  __device__ __forceinline__ void wait_for_step() {
-    writer_.wait_for_step();
-    __syncthreads();
-  }
-
   template <bool Whole>
   __device__ __forceinline__ void copy_ahead() {
     if constexpr (Whole) {
@@ -285,13 +290,19 @@ class MainLoop {
   // The copy is started between the first loads and their use, so that its address arithmetic hides their latency.
   template <bool Whole>
   __device__ __forceinline__ void load_then_multiply(WarpTile& tile) {
-    wait_for_step();
+    writer_.wait_for_step();
+    Slab& now = slabs_[0];
 #pragma unroll
     for (int slab = 0; slab < kSlabs; ++slab) {
-      slabs_[0].load(reader_, slab);
-      if (slab == 0) copy_ahead<Whole>();
 #pragma unroll
-      for (int i = 0; i < kLeftCount; ++i) tile.multiply_row(i, slabs_[0].left[i], slabs_[0].right);
+      for (int i = 0; i < kLeftCount; ++i) reader_.load_left(now.left[i], i, slab);
+#pragma unroll
+      for (int j = 0; j < kRightCount; ++j) {
+        reader_.load_right(now.right[j], j, slab);
+        if (slab == 0 && j == 0) copy_ahead<Whole>();
+        if (slab == kSlabs - 1 && j == kRightCount - 1) writer_.step_read();
+        tile.multiply_column(j, now.left, now.right[j]);
+      }
     }
     reader_.next_stage();
   }
@@ -306,7 +317,8 @@ class MainLoop {
       Slab& next = slabs_[(slab + 1) % 2];
       const int next_slab = (slab + 1) % kSlabs;
       if (next_slab == 0) {
-        wait_for_step();
+        writer_.step_read();
+        writer_.wait_for_step();
         reader_.next_stage();
       }
 #pragma unroll

@@ -71,7 +71,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"block_m", {16, 32, 64, 96, 128, 160, 192, 256}, "rows of C a block computes"},
       {"block_n", {16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
       {"warp_m", {16, 32, 64, 128}, "rows of C a warp computes"},
-      {"warp_n", {16, 32, 64, 128}, "columns of C a warp computes"},
+      {"warp_n", {16, 32, 64, 96, 128}, "columns of C a warp computes"},
       {"block_k", scaled({64, 128}, type), "K-step: elements of K in a stage"},
       {"stages", {2, 3, 4, 6, 8}, "buffers in shared memory, filled ahead by cp.async"},
       {"slice_k", {1, 2}, "sliced K: warps that share a tile, each taking every so-manieth slab of a K-step"},
@@ -81,7 +81,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"persistent", {0, 1}, "1: as many blocks as fit the device, each doing tile after tile, the next one's copies under way "
                              "during the epilogue; 0: a block a tile"},
       {"store_staged", {0, 1}, "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers"},
-      {"split_k", {1, 2, 4, 8, 16}, "slices of K computed by different blocks and added afterwards"},
+      {"split_k", {1, 2, 4, 8, 16, 32}, "slices of K computed by different blocks and added afterwards"},
       {"reduction", reductions, "how slices are added: 0 through the workspace and a second launch; 1 atomically (not "
                                 "deterministic in floating point); 2 among the blocks of a cluster (sm_90)"},
       {"copy_bytes", copy_widths(type), "width of a copy from global to shared memory"},
@@ -113,15 +113,16 @@ std::vector<Rule> rules(const KernelTarget& target) {
       {"warp tile", "a warp's tile of 16x16 in a large block, or four times longer than wide, loads more than it multiplies",
        [](const Config& c) {
          const int m = c.at("warp_m"), n = c.at("warp_n");
+         if (n == 96 && (m != 64 || c.at("block_m") * c.at("block_n") < 256 * 192)) return false;
          if (c.at("block_m") == 16 || c.at("block_n") == 16) return m * n <= 16 * 128;
          return m * n >= 16 * 32 && std::max(m, n) <= 4 * std::min(m, n) &&
                 std::max(c.at("block_m"), c.at("block_n")) <= 4 * std::min(c.at("block_m"), c.at("block_n"));
        },
        kTile},
-      {"registers of a thread", "sums and fragments beyond about 225 registers spill",
+      {"registers of a thread", "sums and fragments beyond about 232 registers spill",
        [type](const Config& c) {
          const Geometry g(c, type);
-         return g.accumulator_registers + g.fragment_registers <= 225;
+         return g.accumulator_registers + g.fragment_registers <= 232;
        },
        {"inst_k", "warp_m", "warp_n", "frag_buffers"}},
       {"sliced K", "it is for few warps with small tiles, of up to 8; split K serves the same end among blocks, and the two do not "
@@ -230,6 +231,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        [trans, element, type](const Config& c) {
          if (c.at("tma") == 0) return true;
          if (element == 8 || c.at("slice_k") > 1 || c.at("copy_bytes") < 16 || c.at("block_k") * element != 128) return false;
+         if (c.at("stages") < 3) return false;  // one read, one being freed, one in flight
          if (c.at("block_m") * c.at("block_n") < 64 * 64 || c.at("frag_buffers") == 1) return false;
          const auto fits = [&](bool k_major, int width) {
            const int row_bytes = width * element;
@@ -237,17 +239,17 @@ std::vector<Rule> rules(const KernelTarget& target) {
          };
          return fits(!trans.a, c.at("block_m")) && fits(trans.b, c.at("block_n"));
        },
-       {"block_m", "block_n", "block_k", "slice_k", "frag_buffers", "copy_bytes", "tma"}},
+       {"block_m", "block_n", "block_k", "stages", "slice_k", "frag_buffers", "copy_bytes", "tma"}},
       {"shared copies", "only the accelerator copies for several blocks, up to 4, each a share of whole periods of the swizzle, in "
                         "time for the slowest of them; slices of K have clusters of their own",
        [trans](const Config& c) {
          const int cluster_m = c.at("cluster_m"), cluster_n = c.at("cluster_n");
          if (cluster_m * cluster_n == 1) return true;
          const int rows_a = trans.a ? c.at("block_k") : c.at("block_m"), rows_b = trans.b ? c.at("block_n") : c.at("block_k");
-         return c.at("tma") == 1 && cluster_m * cluster_n <= 4 && c.at("stages") >= 3 && c.at("split_k") == 1 &&
+         return c.at("tma") == 1 && cluster_m * cluster_n <= 4 && c.at("split_k") == 1 &&
                 rows_a % (8 * cluster_n) == 0 && rows_b % (8 * cluster_m) == 0;
        },
-       {"block_m", "block_n", "block_k", "stages", "split_k", "tma", "cluster_m", "cluster_n"}},
+       {"block_m", "block_n", "block_k", "split_k", "tma", "cluster_m", "cluster_n"}},
       {"threads of a row", "the block's threads must cover whole groups of exchanged chunks of a row",
        [type, trans, element](const Config& c) {
          const Geometry g(c, type);

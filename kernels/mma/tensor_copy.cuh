@@ -1,9 +1,9 @@
 // K-steps by the tensor memory accelerator (TMA): one thread of a block starts a copy of whole tiles, in boxes of at most 128
 // bytes a row; the hardware swizzles them as SwizzledTile says and puts zeros where a box lies outside the matrix.
 //
-// Two barriers a stage. `full` counts the bytes that arrive: from this block's copies and from those of its cluster.
-// `free` counts the cluster's blocks that no longer read the stage: whoever writes into it waits for all. Where there is one
-// block, __syncthreads() says as much.
+// Two barriers a stage take the place of __syncthreads(), so that warps need not keep in step. `full` counts the bytes that
+// arrive: from this block's copies and from those of its cluster. `free` counts the warps, of all blocks of the cluster, that
+// no longer read the stage: whoever writes into it waits for all.
 #pragma once
 
 #include "kernels/mma/cluster.cuh"
@@ -25,7 +25,11 @@ __device__ __forceinline__ void expect_bytes(unsigned barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-// An arrival at the same barrier of another block of the cluster.
+__device__ __forceinline__ void arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// An arrival at the same barrier of a block of the cluster.
 __device__ __forceinline__ void arrive_at(unsigned barrier, unsigned rank) {
   asm volatile(
       "{ .reg .b32 theirs; mapa.shared::cluster.u32 theirs, %0, %1;"
@@ -90,17 +94,17 @@ struct RingPlace {
 // The ring's barriers, and what this block knows of them. All threads call all functions.
 class TensorRing {
  public:
-  // Steps between a step's copy and its use. In a cluster a stage is not refilled at once, but a step after it was read: by
-  // then the other blocks have most often read it too.
-  static constexpr int kAhead = kClusterTiles > 1 ? kStages - 2 : kStages - 1;
+  // Steps between a step's copy and its use. A stage is not refilled at once, but a step after the copying thread read it: by
+  // then the other warps have most often read it too.
+  static constexpr int kAhead = kStages - 2;
   static_assert(!kTma || kAhead >= 1, "a copy must be under way while another is read");
 
-  __device__ __forceinline__ TensorRing(const TensorGemmArgs& args, Operand* shared, const void* barriers)
+  __device__ __forceinline__ TensorRing(const TensorGemmArgs& args, Operand* shared, const void* barriers, int warps)
       : args_(args), ring_(shared_address(shared)), full_(shared_address(barriers)), free_(full_ + kStages * 8) {
     if (threadIdx.x == 0) {
       for (int stage = 0; stage < kStages; ++stage) {
         init_barrier(full_ + stage * 8, 1);
-        init_barrier(free_ + stage * 8, kClusterTiles);
+        init_barrier(free_ + stage * 8, unsigned(warps * kClusterTiles));
       }
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -115,7 +119,7 @@ class TensorRing {
   __device__ __forceinline__ void fill(const Work& work, int k) {
     ++filled_;
     if (threadIdx.x == 0) {
-      if (kClusterTiles > 1 && filled_ > kStages) wait_phase(free_ + write_.stage * 8, write_.parity ^ 1);
+      if (filled_ > kStages) wait_phase(free_ + write_.stage * 8, write_.parity ^ 1);
       const unsigned full = full_ + write_.stage * 8, stage = ring_ + unsigned(write_.stage * kStageBytes);
       expect_bytes(full, kStageBytes);
       copy_share<LeftTile, kClusterN>(stage, args_.a, kLeftKMajor ? k : work.m0, kLeftKMajor ? work.m0 : k, place_.n, full,
@@ -134,12 +138,16 @@ class TensorRing {
     read_.next();
   }
 
-  // After a __syncthreads() behind the last read of the oldest step not yet released: tells the cluster.
+  // This warp has read all that it reads of the oldest step that it has not yet released.
   __device__ __forceinline__ void release() {
+    const unsigned barrier = free_ + release_ * 8, lane = threadIdx.x % 32;
+    __syncwarp();
     if constexpr (kClusterTiles > 1) {
-      if (threadIdx.x < kClusterTiles) arrive_at(free_ + unsigned(released_ % kStages) * 8, threadIdx.x);
-      ++released_;
+      if (lane < kClusterTiles) arrive_at(barrier, lane);
+    } else {
+      if (lane == 0) arrive(barrier);
     }
+    release_ = release_ == kStages - 1 ? 0 : release_ + 1;
   }
 
  private:
@@ -147,7 +155,8 @@ class TensorRing {
   ClusterPlace place_;
   unsigned ring_, full_, free_;  // shared memory
   RingPlace write_, read_;
-  int filled_ = 0, waited_ = 0, released_ = 0;  // steps
+  unsigned release_ = 0;          // the stage to be released next
+  int filled_ = 0, waited_ = 0;  // steps
 };
 
 }  // namespace tilesmith
