@@ -74,9 +74,7 @@ void cut_to_resident_blocks(const Driver& driver, Launch& launch) {
   int sm_count = 0;
   check(driver.ctx_get_device(&device), "cuCtxGetDevice");
   check(driver.device_get_attribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), "cuDeviceGetAttribute");
-  const unsigned resident = unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm);
-  const unsigned cluster = volume(launch.cluster);
-  launch.grid.x = std::min(launch.grid.x, std::max(cluster, resident / cluster * cluster));
+  launch.grid.x = std::min(launch.grid.x, unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm));
 }
 
 /// The map of an operand [rows, cols] of row stride `row_stride` that is copied in boxes.

@@ -24,7 +24,7 @@ constexpr int kSummedElements = kBlockM * kSummedStride;  // of a share of the s
 constexpr int kStoredVector = 16 / int(sizeof(Stored));
 
 // What the launch must ask for: the ring; what the epilogue needs, in the ring's place where no copy is under way then; the
-// ring's barriers, at which blocks of the cluster may arrive up to the end. The host computes the same (geometry.cpp).
+// ring's barriers. The host computes the same from the config (geometry.cpp).
 constexpr int kScratchBytes = kStoreStaged && !kSummed ? kWarpsOfSlice * kScratchElements * int(sizeof(Accumulator)) : 0;
 constexpr int kSummedBytes = kSummed ? kSliceK * kSummedElements * int(sizeof(Accumulator)) : 0;
 constexpr int kOverlaidBytes = kSummedBytes > kScratchBytes ? kSummedBytes : kScratchBytes;
@@ -136,7 +136,7 @@ __device__ __forceinline__ unsigned cluster_rank() {
 // All threads of the block, or of all blocks of the cluster.
 __device__ __forceinline__ void wait_for_all() {
   if constexpr (kClusterSums) {
-    cluster_barrier();
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
   } else {
     __syncthreads();
   }

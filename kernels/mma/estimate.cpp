@@ -45,6 +45,14 @@ double products_per_cycle(const Rates& rates, const TypePair& type) {
   }
 }
 
+/// Of the products' rate, what so many warps on an SM reach: each of its four schedulers needs some to choose from.
+double share_of_rate(const TypePair& type, int warps) {
+  if (size_bytes(type.operand) == 8) return 1;  // its instructions take so long that one warp suffices
+  if (warps <= 4) return 0.6;
+  if (warps <= 8) return 0.8;
+  return warps <= 12 ? 0.9 : 1;
+}
+
 }  // namespace
 
 double estimate_cycles(const Config& config, const KernelTarget& target, const Problem& problem) {
@@ -58,11 +66,11 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
 
   // A step of one block, alone on its SM.
   const double step_bytes = double(g.stage_bytes);
-  const double shared_l2_bytes = (double(g.block_m) / g.cluster_n + double(g.block_n) / g.cluster_m) * g.block_k * element;
   const double fragment_bytes = double(g.threads / 32) * (config.at("warp_m") + config.at("warp_n")) * g.block_k * element;
   const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type);
   const double copies = tma ? 0 : step_bytes / copy / 32 * kCopyCycles;
-  double busy = std::max({products, shared_l2_bytes / rates.l2_bytes, (step_bytes + fragment_bytes) / kSharedBytes, copies});
+  double busy = std::max({products / share_of_rate(target.type, g.threads / 32 * config.at("min_blocks")), step_bytes / rates.l2_bytes,
+                          (step_bytes + fragment_bytes) / kSharedBytes, copies});
   if (copy < 4) busy += copies;  // plain loads wait for one another
   const double slab_latency = config.at("frag_buffers") == 1 ? kSlabLatency : kSlabLatency / 2;
   const double alone = std::max({busy + kStepOverhead, kMemoryLatency / (config.at("stages") - 1),
@@ -86,7 +94,7 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
 
   if (split_k > 1) {
     if (reduction == within_cluster) {
-      cycles += kFirstStep + double(g.block_m) * g.block_n * accumulator / kStoreBytes;
+      cycles += kLaunch + double(g.block_m) * g.block_n * accumulator / kStoreBytes;
     } else if (reduction == through_workspace) {
       cycles += kLaunch + 2 * split_k * sums * accumulator / (rates.l2_bytes * sms);
     } else {

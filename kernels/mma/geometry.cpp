@@ -22,8 +22,6 @@ Geometry::Geometry(const Config& config, const TypePair& type)
   warps_n = block_n / warp_n;
   const int warps_of_slice = warps_m * warps_n;
   threads = warps_of_slice * slice_k * kWarpThreads;
-  cluster_m = config.at("cluster_m");
-  cluster_n = config.at("cluster_n");
   slab_k = mma::slab_k(type, config.at("inst_k"));
   slabs = block_k / slab_k / slice_k;
   accumulator_registers = warp_m * warp_n * accumulator / 4 / kWarpThreads;
@@ -44,8 +42,7 @@ Geometry::Geometry(const Config& config, const TypePair& type)
 }
 
 std::int64_t Geometry::tiles(const Problem& problem) const {
-  const auto groups = [](std::int64_t size, int block, int blocks) { return (size - 1) / (block * blocks) + 1; };
-  return groups(problem.m, block_m, cluster_m) * groups(problem.n, block_n, cluster_n) * cluster_m * cluster_n;
+  return ((problem.m - 1) / block_m + 1) * ((problem.n - 1) / block_n + 1);
 }
 
 }  // namespace tilesmith::mma

@@ -17,7 +17,6 @@ enum Pack { pack_a = 1, pack_b = 2 };
 struct Geometry {
   int block_m, block_n, block_k;   // elements
   int warps_m, warps_n, threads;
-  int cluster_m, cluster_n;        ///< blocks that share operands
   int slab_k;                      ///< elements of K that a fragment load fetches
   int slabs;                       ///< of a warp in a K-step
   int accumulator_registers;       ///< a thread
@@ -27,7 +26,6 @@ struct Geometry {
 
   Geometry(const Config& config, const TypePair& type);
 
-  /// Tiles of whole clusters: those beyond C count.
   std::int64_t tiles(const Problem& problem) const;
 };
 

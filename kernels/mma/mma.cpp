@@ -23,16 +23,12 @@ unsigned blocks_for(std::int64_t items) { return unsigned((items + kPassThreads 
 
 std::int64_t align_up(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// The tiles of tensor_copy.cuh, as the boxes in which one block of a cluster copies its share.
+/// The panels of tile.cuh, as the boxes in which tensor_copy.cuh copies them.
 TensorBoxes tensor_boxes(const Geometry& g, const Problem& problem) {
   const int widest = 128 / int(size_bytes(problem.type.operand));  // elements of a row of a box
-  const auto box = [&](int tile_rows, int tile_cols, int blocks) {
-    return TensorBox{tile_rows / blocks, std::min(tile_cols, widest)};
-  };
-  TensorBoxes boxes;
-  boxes.a = problem.trans.a ? box(g.block_k, g.block_m, g.cluster_n) : box(g.block_m, g.block_k, g.cluster_n);
-  boxes.b = problem.trans.b ? box(g.block_n, g.block_k, g.cluster_m) : box(g.block_k, g.block_n, g.cluster_m);
-  return boxes;
+  const auto box = [&](int tile_rows, int tile_cols) { return TensorBox{tile_rows, std::min(tile_cols, widest)}; };
+  return {problem.trans.a ? box(g.block_k, g.block_m) : box(g.block_m, g.block_k),
+          problem.trans.b ? box(g.block_n, g.block_k) : box(g.block_k, g.block_n)};
 }
 
 /// How far the rows of A and of B are aligned, bytes.
@@ -111,7 +107,6 @@ LaunchSequence Mma::launches(const Config& config, const Problem& problem) const
   gemm.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
   if (config.at("persistent") == 1) gemm.resident_blocks_per_sm = config.at("min_blocks");
   if (split_k > 1 && reduction == mma::within_cluster) gemm.cluster.x = unsigned(split_k);
-  if (geometry.cluster_m * geometry.cluster_n > 1) gemm.cluster.x = unsigned(geometry.cluster_m * geometry.cluster_n);
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
   gemm.c.row_stride = problem.ldc;
@@ -138,7 +133,7 @@ LaunchSequence Mma::launches(const Config& config, const Problem& problem) const
     if ((pack & mma::pack_a) != 0) place(gemm.a, problem.a_rows(), problem.a_cols());
     if ((pack & mma::pack_b) != 0) place(gemm.b, problem.b_rows(), problem.b_cols());
     sequence.workspace_bytes = std::size_t(align_up(bytes));
-    sequence.launches.push_back(pass("pack", bytes / 16));
+    if (bytes > 0) sequence.launches.push_back(pass("pack", bytes / 16));  // K = 0: there is nothing to pack
   }
   if (split_k > 1 && reduction == mma::atomic) sequence.launches.push_back(pass("scale_c", problem.m * problem.n));
   sequence.launches.push_back(gemm);

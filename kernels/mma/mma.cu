@@ -44,7 +44,6 @@ gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {
     }
     if constexpr (!kPersistent) break;
   }
-  if constexpr (kClusterTiles > 1) cluster_barrier();  // a block's barriers must outlive the arrivals of the others
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) scale_c(const __grid_constant__ tilesmith::GemmArgs args) {

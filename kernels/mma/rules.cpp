@@ -63,7 +63,6 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
   const TypePair& type = target.type;
   const bool hopper = target.limits.sm >= 90;
   const std::vector<int> tma = hopper ? std::vector{0, 1} : std::vector{0};
-  const std::vector<int> cluster = hopper ? std::vector{1, 2, 4} : std::vector{1};
   std::vector<int> reductions{through_workspace, atomic};
   if (target.limits.sm >= 90) reductions.push_back(within_cluster);
   return {
@@ -86,8 +85,6 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
                                 "deterministic in floating point); 2 among the blocks of a cluster (sm_90)"},
       {"copy_bytes", copy_widths(type), "width of a copy from global to shared memory"},
       {"tma", tma, "1: the tensor memory accelerator copies whole tiles (sm_90); 0: every thread copies its chunks"},
-      {"cluster_m", cluster, "blocks of a cluster along M, which copy their B once"},
-      {"cluster_n", cluster, "blocks of a cluster along N, which copy their A once"},
       {"pack", {0, pack_a, pack_b, pack_a | pack_b}, "operands copied into aligned scratch first: 1 A, 2 B, 3 both"},
   };
 }
@@ -232,24 +229,15 @@ std::vector<Rule> rules(const KernelTarget& target) {
          if (c.at("tma") == 0) return true;
          if (element == 8 || c.at("slice_k") > 1 || c.at("copy_bytes") < 16 || c.at("block_k") * element != 128) return false;
          if (c.at("stages") < 3) return false;  // one read, one being freed, one in flight
-         if (c.at("block_m") * c.at("block_n") < 64 * 64 || c.at("frag_buffers") == 1) return false;
+         if (c.at("block_m") * c.at("block_n") < 64 * 64) return false;
+         if (c.at("frag_buffers") == 1 && c.at("warp_n") != 96) return false;
          const auto fits = [&](bool k_major, int width) {
            const int row_bytes = width * element;
            return k_major || (element == 2 && (row_bytes <= 64 || row_bytes % 128 == 0));
          };
          return fits(!trans.a, c.at("block_m")) && fits(trans.b, c.at("block_n"));
        },
-       {"block_m", "block_n", "block_k", "stages", "slice_k", "frag_buffers", "copy_bytes", "tma"}},
-      {"shared copies", "only the accelerator copies for several blocks, up to 4, each a share of whole periods of the swizzle, in "
-                        "time for the slowest of them; slices of K have clusters of their own",
-       [trans](const Config& c) {
-         const int cluster_m = c.at("cluster_m"), cluster_n = c.at("cluster_n");
-         if (cluster_m * cluster_n == 1) return true;
-         const int rows_a = trans.a ? c.at("block_k") : c.at("block_m"), rows_b = trans.b ? c.at("block_n") : c.at("block_k");
-         return c.at("tma") == 1 && cluster_m * cluster_n <= 4 && c.at("split_k") == 1 &&
-                rows_a % (8 * cluster_n) == 0 && rows_b % (8 * cluster_m) == 0;
-       },
-       {"block_m", "block_n", "block_k", "split_k", "tma", "cluster_m", "cluster_n"}},
+       {"block_m", "block_n", "warp_n", "block_k", "stages", "slice_k", "frag_buffers", "copy_bytes", "tma"}},
       {"threads of a row", "the block's threads must cover whole groups of exchanged chunks of a row",
        [type, trans, element](const Config& c) {
          const Geometry g(c, type);

@@ -19,15 +19,12 @@ struct Tile {
 };
 
 constexpr Tile kTiles[] = {
-    {256, 128, 64, 64}, {128, 256, 64, 64}, {192, 128, 64, 64}, {128, 192, 64, 64}, {128, 128, 64, 64}, {128, 128, 64, 32},
+    {256, 192, 64, 96}, {256, 128, 64, 64}, {128, 256, 64, 64}, {192, 128, 64, 64}, {128, 192, 64, 64}, {128, 128, 64, 64}, {128, 128, 64, 32},
     {128, 128, 32, 32}, {160, 128, 32, 64}, {96, 128, 32, 64},  {128, 96, 64, 32},  {256, 64, 64, 32},  {64, 256, 32, 64},
     {128, 64, 64, 32},  {64, 128, 32, 64},  {128, 64, 32, 32},  {64, 128, 32, 32},  {96, 64, 32, 32},   {64, 64, 32, 32},
     {64, 32, 32, 16},   {32, 64, 16, 32},   {32, 32, 16, 16},   {32, 128, 32, 32},  {16, 64, 16, 16},   {16, 128, 16, 32},
     {16, 32, 16, 16},   {64, 16, 16, 16},   {128, 16, 32, 16},  {32, 16, 16, 16},
 };
-
-/// How the blocks of a cluster share copies; 0: none of that, and no accelerator.
-constexpr std::pair<int, int> kClusters[] = {{0, 0}, {1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}};
 
 /// Ways to bring in operands whose rows are so aligned: packed where needed, or in copies as narrow.
 std::vector<std::pair<int, int>> ways_in(const Problem& problem) {
@@ -42,14 +39,12 @@ std::vector<std::pair<int, int>> ways_in(const Problem& problem) {
 /// What is left to choose of a tile: everything else follows.
 struct Choice {
   Tile tile;
-  int inst_k, k_bytes, frag_buffers, min_blocks, split_k, reduction, cluster_m, cluster_n, copy_bytes, pack;
+  int inst_k, k_bytes, frag_buffers, min_blocks, split_k, reduction, tma, copy_bytes, pack;
 };
 
 /// With as many stages as fit, up to what hides the memory's latency.
 Config make_config(const Choice& choice, const KernelTarget& target, const Problem& problem) {
-  const auto& [tile, inst_k, k_bytes, frag_buffers, min_blocks, split_k, reduction, cluster_m, cluster_n, copy_bytes, pack] =
-      choice;
-  const bool tma = cluster_m > 0;
+  const auto& [tile, inst_k, k_bytes, frag_buffers, min_blocks, split_k, reduction, tma, copy_bytes, pack] = choice;
   const bool plain = copy_bytes < 16 || split_k > 1;
   const bool large = tile.block_m * tile.block_n >= 128 * 128;
   Config config("mma", {{"inst_k", inst_k},
@@ -68,9 +63,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"split_k", split_k},
                         {"reduction", reduction},
                         {"copy_bytes", copy_bytes},
-                        {"tma", tma ? 1 : 0},
-                        {"cluster_m", std::max(1, cluster_m)},
-                        {"cluster_n", std::max(1, cluster_n)},
+                        {"tma", tma},
                         {"pack", pack}});
   const std::int64_t steps = (problem.k * std::int64_t(size_bytes(target.type.operand)) + k_bytes - 1) / k_bytes / split_k + 1;
   for (const int stages : {3, 4, 6}) {
@@ -93,16 +86,17 @@ std::vector<int> instruction_choices(const KernelTarget& target) {
 /// All choices for one tile.
 std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem) {
   const bool hopper = target.limits.sm >= 90;
+  const int frag_buffers = tile.warp_n == 96 ? 1 : 2;  // its sums leave no registers for two
   std::vector<Choice> found;
   for (const int inst_k : instruction_choices(target)) {
     for (const int k_bytes : {128, 64}) {
-      for (const auto& [cluster_m, cluster_n] : kClusters) {
-        if (cluster_m > 0 && (!hopper || k_bytes < 128)) continue;
+      for (const int tma : {0, 1}) {
+        if (tma == 1 && (!hopper || k_bytes < 128)) continue;
         for (const auto& [copy_bytes, pack] : ways_in(problem)) {
           for (const int min_blocks : {1, 2}) {
-            for (const int split_k : {1, 2, 4, 8, 16}) {
+            for (const int split_k : {1, 2, 4, 8, 16, 32}) {
               const int reduction = hopper && split_k > 1 && split_k <= 8 ? int(within_cluster) : int(through_workspace);
-              found.push_back({tile, inst_k, k_bytes, 2, min_blocks, split_k, reduction, cluster_m, cluster_n, copy_bytes, pack});
+              found.push_back({tile, inst_k, k_bytes, frag_buffers, min_blocks, split_k, reduction, tma, copy_bytes, pack});
             }
           }
         }

@@ -2,11 +2,9 @@
 // bytes a row; the hardware swizzles them as SwizzledTile says and puts zeros where a box lies outside the matrix.
 //
 // Two barriers a stage take the place of __syncthreads(), so that warps need not keep in step. `full` counts the bytes that
-// arrive: from this block's copies and from those of its cluster. `free` counts the warps, of all blocks of the cluster, that
-// no longer read the stage: whoever writes into it waits for all.
+// arrive; `free` counts the warps that no longer read the stage.
 #pragma once
 
-#include "kernels/mma/cluster.cuh"
 #include "kernels/mma/tensor_args.cuh"
 #include "kernels/mma/tile.cuh"
 #include "kernels/mma/work.cuh"
@@ -29,14 +27,6 @@ __device__ __forceinline__ void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// An arrival at the same barrier of a block of the cluster.
-__device__ __forceinline__ void arrive_at(unsigned barrier, unsigned rank) {
-  asm volatile(
-      "{ .reg .b32 theirs; mapa.shared::cluster.u32 theirs, %0, %1;"
-      " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [theirs]; }" ::"r"(barrier), "r"(rank)
-      : "memory");
-}
-
 // Waits for the end of the phase of that parity; phases are numbered from 0.
 __device__ __forceinline__ void wait_phase(unsigned barrier, unsigned parity) {
   unsigned done = 0;
@@ -49,32 +39,16 @@ __device__ __forceinline__ void wait_phase(unsigned barrier, unsigned parity) {
   }
 }
 
-template <bool Multicast>
-__device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int col, int row, unsigned full,
-                                         unsigned short blocks) {
-  if constexpr (Multicast) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
-        " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to), "l"(&map), "r"(col), "r"(row), "r"(full), "h"(blocks)
-        : "memory");
-  } else {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
-        "l"(&map), "r"(col), "r"(row), "r"(full)
-        : "memory");
-  }
-}
-
-// This block's share of a tile: rows [share · Rows / Blocks, ...), of every panel of columns, to all of `blocks`.
-template <typename Tile, int Blocks>
-__device__ __forceinline__ void copy_share(unsigned tile, const TensorMap& map, int col, int row, int share, unsigned full,
-                                           unsigned short blocks) {
-  constexpr int kRows = Tile::kRows / Blocks;
-  static_assert(Tile::kRows % (8 * Blocks) == 0, "a share must hold whole periods of the swizzle");
+// A tile of the matrix from (row, col) on, panel by panel.
+template <typename Tile>
+__device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, unsigned full) {
 #pragma unroll
   for (int panel = 0; panel < Tile::kPanels; ++panel) {
-    const unsigned to = tile + unsigned(panel * Tile::kPanelBytes + share * kRows * Tile::kStrideBytes);
-    copy_box<(Blocks > 1)>(to, map, col + panel * Tile::kStride, row + share * kRows, full, blocks);
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+            tile + unsigned(panel * Tile::kPanelBytes)),
+        "l"(&map), "r"(col + panel * Tile::kStride), "r"(row), "r"(full)
+        : "memory");
   }
 }
 
@@ -104,15 +78,11 @@ class TensorRing {
     if (threadIdx.x == 0) {
       for (int stage = 0; stage < kStages; ++stage) {
         init_barrier(full_ + stage * 8, 1);
-        init_barrier(free_ + stage * 8, unsigned(warps * kClusterTiles));
+        init_barrier(free_ + stage * 8, unsigned(warps));
       }
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    if constexpr (kClusterTiles > 1) {
-      cluster_barrier();  // the others' copies arrive at these barriers
-    } else {
-      __syncthreads();
-    }
+    __syncthreads();
   }
 
   // Starts the copies of the stream's next step: a step of `work`.
@@ -122,10 +92,9 @@ class TensorRing {
       if (filled_ > kStages) wait_phase(free_ + write_.stage * 8, write_.parity ^ 1);
       const unsigned full = full_ + write_.stage * 8, stage = ring_ + unsigned(write_.stage * kStageBytes);
       expect_bytes(full, kStageBytes);
-      copy_share<LeftTile, kClusterN>(stage, args_.a, kLeftKMajor ? k : work.m0, kLeftKMajor ? work.m0 : k, place_.n, full,
-                                      place_.row_mask());
-      copy_share<RightTile, kClusterM>(stage + kLeftElements * int(sizeof(Operand)), args_.b, kRightKMajor ? k : work.n0,
-                                       kRightKMajor ? work.n0 : k, place_.m, full, place_.column_mask());
+      copy_tile<LeftTile>(stage, args_.a, kLeftKMajor ? k : work.m0, kLeftKMajor ? work.m0 : k, full);
+      copy_tile<RightTile>(stage + kLeftElements * int(sizeof(Operand)), args_.b, kRightKMajor ? k : work.n0,
+                           kRightKMajor ? work.n0 : k, full);
     }
     write_.next();
   }
@@ -140,19 +109,13 @@ class TensorRing {
 
   // This warp has read all that it reads of the oldest step that it has not yet released.
   __device__ __forceinline__ void release() {
-    const unsigned barrier = free_ + release_ * 8, lane = threadIdx.x % 32;
     __syncwarp();
-    if constexpr (kClusterTiles > 1) {
-      if (lane < kClusterTiles) arrive_at(barrier, lane);
-    } else {
-      if (lane == 0) arrive(barrier);
-    }
+    if (threadIdx.x % 32 == 0) arrive(free_ + release_ * 8);
     release_ = release_ == kStages - 1 ? 0 : release_ + 1;
   }
 
  private:
   const TensorGemmArgs& args_;
-  ClusterPlace place_;
   unsigned ring_, full_, free_;  // shared memory
   RingPlace write_, read_;
   unsigned release_ = 0;          // the stage to be released next

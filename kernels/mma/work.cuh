@@ -2,13 +2,11 @@
 //
 // Work items are numbered slice by slice, tile by tile within a slice; where a cluster adds the slices of a tile, tile by
 // tile, slice by slice. Of split_k slices each is a whole number of K-steps; the last may be shorter, or empty. A persistent grid has as many blocks as fit the device at a time, and block b does
-// items b, b + gridDim.x, ...; otherwise there is a block for each item. The blocks of a cluster that share operands have
-// neighbouring tiles (cluster.cuh), some of which may lie beyond C.
+// items b, b + gridDim.x, ...; otherwise there is a block for each item.
 #pragma once
 
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/common/raster.cuh"
-#include "kernels/mma/cluster.cuh"
 
 namespace tilesmith {
 
@@ -31,9 +29,7 @@ struct Work {
 class WorkList {
  public:
   __device__ __forceinline__ explicit WorkList(const GemmArgs& args)
-      : groups_m_((args.m - 1) / (kBlockM * kClusterM) + 1),
-        groups_n_((args.n - 1) / (kBlockN * kClusterN) + 1),
-        k_(args.k) {
+      : tiles_m_((args.m - 1) / kBlockM + 1), tiles_n_((args.n - 1) / kBlockN + 1), k_(args.k) {
     const int steps = (args.k + kBlockK - 1) / kBlockK;
     slice_k_ = (steps + kSplitK - 1) / kSplitK * kBlockK;
   }
@@ -43,20 +39,15 @@ class WorkList {
   __device__ __forceinline__ Work at(unsigned item) const {
     const unsigned slice = kSplitK == 1 ? 0 : kClusterSums ? item % kSplitK : item / tiles();
     const unsigned number = kSplitK == 1 ? item : kClusterSums ? item / kSplitK : item - slice * tiles();
-    const TileIndex group = tile_of_block<kGroupM>(number / kClusterTiles, groups_m_, groups_n_);
-    const ClusterPlace place;
+    const TileIndex tile = tile_of_block<kGroupM>(number, tiles_m_, tiles_n_);
     const int k0 = min(k_, int(slice) * slice_k_);
-    return {(group.m * kClusterM + place.m) * kBlockM, (group.n * kClusterN + place.n) * kBlockN, k0, min(k_, k0 + slice_k_),
-            int(slice)};
+    return {tile.m * kBlockM, tile.n * kBlockN, k0, min(k_, k0 + slice_k_), int(slice)};
   }
 
  private:
-  // The tiles of whole clusters.
-  __device__ __forceinline__ unsigned tiles() const {
-    return unsigned(groups_m_) * unsigned(groups_n_) * unsigned(kClusterTiles);
-  }
+  __device__ __forceinline__ unsigned tiles() const { return unsigned(tiles_m_) * unsigned(tiles_n_); }
 
-  int groups_m_, groups_n_, k_, slice_k_;
+  int tiles_m_, tiles_n_, k_, slice_k_;
 };
 
 }  // namespace tilesmith

@@ -39,13 +39,10 @@ std::string launch_assertions(const Family& family, const Config& config, const 
     if (one.entry == "gemm") launch = one;
   }
   const unsigned slices = config.has("split_k") ? unsigned(config.at("split_k")) : 1;
-  const int cluster_m = config.has("cluster_m") ? config.at("cluster_m") : 1;
-  const int cluster_n = config.has("cluster_n") ? config.at("cluster_n") : 1;
   std::string text = fmt::format("static_assert(tilesmith::kThreads == {}, \"threads\");\n", launch.block.x);
   text += fmt::format(
-      "static_assert((({3} - 1) / (tilesmith::kBlockM * {0}) + 1) * (({4} - 1) / (tilesmith::kBlockN * {1}) + 1) * {0} * {1}"
-      " == {2}, \"grid\");\n",
-      cluster_m, cluster_n, launch.grid.x / slices, problem.m, problem.n);
+      "static_assert((({} - 1) / tilesmith::kBlockM + 1) * (({} - 1) / tilesmith::kBlockN + 1) == {}, \"grid\");\n", problem.m,
+      problem.n, launch.grid.x / slices);
   if (launch.dynamic_smem_bytes > 0) {
     text += fmt::format("static_assert(tilesmith::kSharedBytes == {}, \"shared memory\");\n", launch.dynamic_smem_bytes);
   }
