@@ -26,7 +26,9 @@ __device__ __forceinline__ bool pack_chunk(long long& chunk, const Element* from
     chunk -= static_cast<long long>(rows) * chunks_per_row;
     return false;
   }
-  const int row = int(chunk / chunks_per_row), col = int(chunk % chunks_per_row) * kCount;
+  // A 64-bit division takes as long as the copy: only where the operand has so many chunks.
+  const int row = chunk <= 0xffffffffll ? int(unsigned(chunk) / unsigned(chunks_per_row)) : int(chunk / chunks_per_row);
+  const int col = int(chunk - static_cast<long long>(row) * chunks_per_row) * kCount;
   const Element* source = from + row * ld + col;
   PackedChunk<Element, kCount> out;
   if (col + kCount <= cols) {

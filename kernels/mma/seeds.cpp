@@ -86,9 +86,10 @@ std::vector<int> instruction_choices(const KernelTarget& target) {
 /// All choices for one tile.
 std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem) {
   const bool hopper = target.limits.sm >= 90;
-  const int frag_buffers = tile.warp_n == 96 ? 1 : 2;  // its sums leave no registers for two
   std::vector<Choice> found;
   for (const int inst_k : instruction_choices(target)) {
+    // Where the sums leave no registers for two, or an f64 step has a single slab.
+    const int frag_buffers = tile.warp_n == 96 || inst_k > slab_k(target.type, 0) ? 1 : 2;
     for (const int k_bytes : {128, 64}) {
       for (const int tma : {0, 1}) {
         if (tma == 1 && (!hopper || k_bytes < 128)) continue;
