@@ -1,63 +1,102 @@
 #include "kernels/space.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
+#include <iterator>
+#include <thread>
 
 namespace tilesmith {
 namespace {
+
+constexpr std::int64_t kParts = 64;  // of a space, at least: enough to keep the cores evenly busy
 
 /// Depth-first over the parameters in their order: a rule is asked as soon as all that it reads is set, and what it
 /// removes there is removed with all its continuations.
 class Enumeration {
  public:
-  Enumeration(Space& space, const std::vector<Rule>& rules) : space_(space), rules_(rules) {
-    const std::size_t depths = space.parameters.size();
+  Enumeration(const Space& space, const std::vector<Rule>& rules) : parameters_(space.parameters), rules_(rules) {
+    const std::size_t depths = parameters_.size();
     rules_at_.resize(depths + 1);
     for (std::size_t rule = 0; rule < rules.size(); ++rule) rules_at_[depth_of(rules[rule])].push_back(rule);
     continuations_.assign(depths + 1, 1);
     for (std::size_t i = depths; i-- > 0;) {
-      continuations_[i] = continuations_[i + 1] * std::int64_t(space.parameters[i].values.size());
+      continuations_[i] = continuations_[i + 1] * std::int64_t(parameters_[i].values.size());
     }
-    space.combinations = continuations_[0];
-    std::vector<Config::Value> values;
-    for (const Parameter& parameter : space.parameters) values.emplace_back(parameter.name, parameter.values.front());
-    config_ = Config(space.family, std::move(values));
   }
 
-  /// The first `depth` parameters are set.
-  void run(std::size_t depth = 0) {
-    for (const std::size_t rule : rules_at_[depth]) {
-      if (rules_[rule].holds(config_)) continue;
-      space_.removed[rule].removed += continuations_[depth];
-      return;
-    }
-    if (depth == space_.parameters.size()) {
-      space_.configs.push_back(config_);
-      return;
-    }
-    for (const int value : space_.parameters[depth].values) {
-      config_.set(space_.parameters[depth].name, value);
-      run(depth + 1);
-    }
+  std::int64_t combinations() const { return continuations_[0]; }
+
+  /// How many parameters must be set for their values to make so many parts of the space.
+  std::size_t depth_of_parts(std::int64_t parts) const {
+    std::size_t depth = 0;
+    while (depth < parameters_.size() && continuations_[0] / std::max<std::int64_t>(1, continuations_[depth]) < parts) ++depth;
+    return depth;
+  }
+
+  /// What is left of a part of the space, and how much of it each rule removed.
+  struct Part {
+    std::vector<Config> configs;
+    std::vector<std::int64_t> removed;
+  };
+
+  /// All ways to set the parameters from `depth` to `end`, the ones before being set in `config`.
+  Part run(Config config, std::size_t depth, std::size_t end) const {
+    Part part;
+    part.removed.assign(rules_.size(), 0);
+    extend(part, config, depth, end, depth > 0);
+    return part;
   }
 
  private:
+  void extend(Part& part, Config& config, std::size_t depth, std::size_t end, bool asked) const {
+    for (const std::size_t rule : rules_at_[depth]) {
+      if (asked || rules_[rule].holds(config)) continue;
+      part.removed[rule] += continuations_[depth];
+      return;
+    }
+    if (depth == end) {
+      part.configs.push_back(config);
+      return;
+    }
+    for (const int value : parameters_[depth].values) {
+      config.set(parameters_[depth].name, value);
+      extend(part, config, depth + 1, end, false);
+    }
+  }
+
   /// How many parameters must be set before the rule can be asked.
   std::size_t depth_of(const Rule& rule) const {
-    if (rule.reads.empty()) return space_.parameters.size();
+    if (rule.reads.empty()) return parameters_.size();
     std::size_t depth = 0;
-    for (std::size_t i = 0; i < space_.parameters.size(); ++i) {
-      const auto& name = space_.parameters[i].name;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const auto& name = parameters_[i].name;
       if (std::find(rule.reads.begin(), rule.reads.end(), name) != rule.reads.end()) depth = i + 1;
     }
     return depth;
   }
 
-  Space& space_;
+  const std::vector<Parameter>& parameters_;
   const std::vector<Rule>& rules_;
   std::vector<std::vector<std::size_t>> rules_at_;  // by how many parameters must be set
   std::vector<std::int64_t> continuations_;         // combinations of the parameters from here on
-  Config config_;
 };
+
+/// The parts that continue these beginnings, on all cores.
+std::vector<Enumeration::Part> continue_all(const Enumeration& enumeration, const std::vector<Config>& beginnings,
+                                            std::size_t depth, std::size_t end) {
+  std::vector<Enumeration::Part> parts(beginnings.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < beginnings.size(); i = next++) parts[i] = enumeration.run(beginnings[i], depth, end);
+  };
+  std::vector<std::future<void>> helpers;
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  for (std::size_t i = 1; i < std::min(cores, beginnings.size()); ++i) helpers.push_back(std::async(std::launch::async, work));
+  work();
+  for (std::future<void>& helper : helpers) helper.get();
+  return parts;
+}
 
 }  // namespace
 
@@ -71,7 +110,21 @@ Space enumerate_space(const Family& family, const KernelTarget& target) {
   for (const Parameter& parameter : space.parameters) {
     if (parameter.values.empty()) return space;
   }
-  Enumeration(space, rules).run();
+  std::vector<Config::Value> values;
+  for (const Parameter& parameter : space.parameters) values.emplace_back(parameter.name, parameter.values.front());
+  const Enumeration enumeration(space, rules);
+  space.combinations = enumeration.combinations();
+  const std::size_t depth = enumeration.depth_of_parts(kParts), end = space.parameters.size();
+  const Enumeration::Part head = enumeration.run(Config(space.family, std::move(values)), 0, depth);
+  std::vector<Enumeration::Part> parts = continue_all(enumeration, head.configs, depth, end);
+  std::size_t count = 0;
+  for (const auto& part : parts) count += part.configs.size();
+  space.configs.reserve(count);
+  for (auto& part : parts) std::move(part.configs.begin(), part.configs.end(), std::back_inserter(space.configs));
+  for (std::size_t rule = 0; rule < rules.size(); ++rule) {
+    space.removed[rule].removed = head.removed[rule];
+    for (const auto& part : parts) space.removed[rule].removed += part.removed[rule];
+  }
   return space;
 }
 

@@ -25,7 +25,8 @@ struct Space {
   std::vector<RuleCount> removed;   ///< one a rule; combinations = configs + sum of removed
 };
 
-/// Enumerates the space. Empty if the family does not support the target.
+/// Enumerates the space, on all cores: rules are asked on several threads at a time. Empty if the family does not support the
+/// target.
 Space enumerate_space(const Family& family, const KernelTarget& target);
 
 }  // namespace tilesmith
