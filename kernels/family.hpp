@@ -79,8 +79,10 @@ class Family {
   /// The rungs of the known ladder that belong to this family, slowest first.
   virtual std::vector<NamedConfig> ladder(const KernelTarget&) const { return {}; }
 
-  /// Configs worth trying first for the problem, best guess first; may be empty, and may hold some that refuse it.
-  virtual std::vector<Config> seeds(const KernelTarget&, const Problem&) const { return {}; }
+  /// Configs worth trying first on problems of any shape, best guess first; may be empty.
+  virtual std::vector<Config> seeds(const KernelTarget&) const { return {}; }
+  /// The same for one problem; may hold some that refuse it. A family that knows no better answers as for any.
+  virtual std::vector<Config> seeds(const KernelTarget& target, const Problem&) const { return seeds(target); }
 };
 
 /// All families of this build, in the order in which they are documented.

@@ -145,9 +145,18 @@ void StartingPoints::add_family_seeds(StartingPoint& start, const Problem& probl
   const auto add = [&](const Config& config) {
     if (const auto index = start.space.index_of(config)) start.seeds.push_back(*index);
   };
+  // The best guess of each family, then the second of each, and so on: a short search hears of all of them.
+  std::vector<std::vector<Config>> guesses;
+  std::size_t most = 0;
   for (const Family* family : families_) {
     if (!family->supports(target)) continue;
-    for (const Config& config : family->seeds(target, problem)) add(config);
+    guesses.push_back(family->seeds(target, problem));
+    most = std::max(most, guesses.back().size());
+  }
+  for (std::size_t i = 0; i < most; ++i) {
+    for (const std::vector<Config>& of_family : guesses) {
+      if (i < of_family.size()) add(of_family[i]);
+    }
   }
   for (const Family* family : families_) {
     if (!family->supports(target)) continue;

@@ -83,7 +83,7 @@ class Simt final : public Family {
     return render_source(config, target, "kernels/simt/simt.cu");
   }
 
-  std::vector<Config> seeds(const KernelTarget& target, const Problem&) const override { return {simt_generic_config(target)}; }
+  std::vector<Config> seeds(const KernelTarget& target) const override { return {simt_generic_config(target)}; }
 };
 
 }  // namespace

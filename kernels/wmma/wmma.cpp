@@ -135,7 +135,7 @@ class Wmma final : public Family {
   }
 
   std::vector<NamedConfig> ladder(const KernelTarget& target) const override;
-  std::vector<Config> seeds(const KernelTarget& target, const Problem&) const override;
+  std::vector<Config> seeds(const KernelTarget& target) const override;
 };
 
 std::vector<Rule> Wmma::rules(const KernelTarget& target) const {
@@ -268,7 +268,7 @@ std::vector<NamedConfig> Wmma::ladder(const KernelTarget& target) const {
   return rungs;
 }
 
-std::vector<Config> Wmma::seeds(const KernelTarget& target, const Problem&) const {
+std::vector<Config> Wmma::seeds(const KernelTarget& target) const {
   if (!supports(target)) return {};
   const int frag = fragment_sizes(target.type).size() == 1 ? fragment_sizes(target.type).front() : 16;
   const int bytes = int(size_bytes(target.type.operand));

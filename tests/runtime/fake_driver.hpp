@@ -19,9 +19,18 @@ struct LaunchRecord {
   GemmArgs args{};
 };
 
+/// A tensor map as it was asked for; sizes in elements.
+struct Map {
+  void* address = nullptr;
+  std::uint64_t cols = 0, rows = 0, row_bytes = 0;
+  std::uint32_t box_cols = 0, box_rows = 0;
+  CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+};
+
 struct State {
   std::vector<std::string> calls;  ///< those that tests look at, in order
   std::vector<LaunchRecord> launches;
+  std::vector<Map> maps;
   std::map<int, int> attributes;  ///< of the device
   std::map<int, int> func_attributes{{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024}};
   std::map<std::string, CUresult> failures;  ///< by the name in the table
@@ -146,6 +155,14 @@ inline Driver table() {
   t.launch_kernel = [](CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                        unsigned smem_bytes, CUstream s, void** parameters, void**) {
     return launch({f, {gx, gy, gz}, {bx, by, bz}, {}, smem_bytes, s, {}}, parameters, "launch_kernel");
+  };
+  t.tensor_map_encode_tiled = [](CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void* address, const cuuint64_t* sizes,
+                                 const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes, const cuuint32_t*,
+                                 CUtensorMapInterleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                                 CUtensorMapFloatOOBfill) {
+    *map = {};
+    state().maps.push_back({address, sizes[0], sizes[1], stride_bytes[0], box_sizes[0], box_sizes[1], swizzle});
+    return note("tensor_map_encode_tiled");
   };
   t.launch_kernel_ex = [](const CUlaunchConfig* c, CUfunction f, void** parameters, void**) {
     const auto& cluster = c->attrs[0].value.clusterDim;

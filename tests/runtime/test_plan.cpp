@@ -132,6 +132,41 @@ TEST_CASE("a launch with a cluster says so to the driver") {
   CHECK(fake::state().launches.at(0).grid.x == 12);
 }
 
+TEST_CASE("a launch by tensor copies gets a map of each operand, made from the pointers of the run") {
+  Fixture f;
+  f.launch().boxes = TensorBoxes{{128, 64}, {64, 32}};
+  const Plan plan = f.plan();
+  CHECK(plan.run(f.args) == 0);
+  REQUIRE(fake::state().maps.size() == 2);
+  const fake::Map& a = fake::state().maps[0];
+  CHECK(a.address == f.args.a);
+  CHECK(a.cols == std::uint64_t(f.problem.a_cols()));
+  CHECK(a.rows == std::uint64_t(f.problem.a_rows()));
+  CHECK(a.row_bytes == 64 * 2);
+  CHECK(a.box_cols == 64);
+  CHECK(a.box_rows == 128);
+  CHECK(a.swizzle == CU_TENSOR_MAP_SWIZZLE_128B);
+  CHECK(fake::state().maps[1].address == f.args.b);
+  CHECK(fake::state().maps[1].swizzle == CU_TENSOR_MAP_SWIZZLE_64B);
+  f.args.a = Fixture::pointer(0x50000);
+  CHECK(plan.run(f.args) == 0);
+  CHECK(fake::state().maps.at(2).address == f.args.a);
+}
+
+TEST_CASE("where nothing is read no map is made, and what the driver says of a map is returned") {
+  Fixture f;
+  f.launch().boxes = TensorBoxes{{128, 64}, {64, 32}};
+  const Plan plan = f.plan();
+  f.args.alpha = to_scale(f.problem.type, 0);
+  CHECK(plan.run(f.args) == 0);
+  CHECK(fake::state().maps.empty());
+  CHECK(fake::count("launch_kernel") == 1);
+  f.args.alpha = to_scale(f.problem.type, 1);
+  fake::state().failures["tensor_map_encode_tiled"] = CUDA_ERROR_INVALID_VALUE;
+  CHECK(plan.run(f.args) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(fake::count("launch_kernel") == 1);
+}
+
 TEST_CASE("with α = 0 or K = 0 the kernel is told K = 0 and A and B may be anything") {
   Fixture f;
   f.args.a = nullptr;

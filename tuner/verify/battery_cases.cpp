@@ -62,13 +62,6 @@ constexpr Shape kShapes[] = {
     {64, 128, 32, Rows::packed, 0},
     {1, 31, 200, Rows::odd, 0},
     {31, 1, 65, Rows::odd, 0},
-    // One row or column, so deep that kernels which keep K in shared memory need several rounds and slices.
-    {1, 19, 9000},
-    {21, 1, 9000},
-    {1, 21, 9001, Rows::odd, 0},
-    {19, 1, 9001, Rows::odd, 0},
-    {1, 1029, 70, Rows::odd, 0},
-    {1029, 1, 70, Rows::packed, 0},
 };
 
 std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) {

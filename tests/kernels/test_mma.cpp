@@ -1,0 +1,125 @@
+// Family `mma` on the host: which launches solve a problem, what is not worth trying, and what is tried first.
+#include <algorithm>
+
+#include "kernels/family.hpp"
+#include "kernels/mma/estimate.hpp"
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+const Family& mma_family() { return *find_family("mma"); }
+
+KernelTarget target_of(const char* pair, const char* arch, Transposes trans = {}) {
+  return {*find_type_pair(pair), trans, *limits_for_arch(arch)};
+}
+
+Problem problem_of(const KernelTarget& target, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return packed_problem(target.type, target.trans, m, n, k);
+}
+
+/// The first seed with this value of a parameter.
+Config seed_with(const KernelTarget& target, const Problem& problem, const char* parameter, int value) {
+  for (const Config& config : mma_family().seeds(target, problem)) {
+    if (config.at(parameter) == value) return config;
+  }
+  FAIL("no seed with " << parameter << "=" << value);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("packing is a launch of its own with workspace for what it packs, and none where K is 0") {
+  const KernelTarget target = target_of("f16f32", "sm_87");
+  const Problem odd = problem_of(target, 1023, 1025, 1027);
+  const Config config = seed_with(target, odd, "pack", 3);
+  const LaunchSequence sequence = mma_family().launches(config, odd);
+  REQUIRE(sequence.launches.size() == 2);
+  CHECK(sequence.launches[0].entry == "pack");
+  CHECK(sequence.launches[1].a.from_workspace);
+  CHECK(sequence.launches[1].b.offset_bytes >= std::size_t(1023 * 1027 * 2));
+  CHECK(sequence.workspace_bytes >= std::size_t(1023 * 1027 * 2 + 1027 * 1025 * 2));
+  CHECK(sequence.launches[1].a.row_stride % 64 == 0);
+  const LaunchSequence nothing = mma_family().launches(config, problem_of(target, 48, 36, 0));
+  REQUIRE(nothing.launches.size() == 1);
+  CHECK(nothing.launches[0].entry == "gemm");
+}
+
+TEST_CASE("tensor copies move boxes of at most 128 bytes a row that cover the tiles") {
+  for (const Transposes trans : kAllTransposes) {
+    const KernelTarget target = target_of("f16f32", "sm_90a", trans);
+    const Problem problem = problem_of(target, 4096, 4096, 4096);
+    const Config config = seed_with(target, problem, "tma", 1);
+    const Launch launch = mma_family().launches(config, problem).launches.at(0);
+    REQUIRE(launch.boxes);
+    const int block_m = config.at("block_m"), block_n = config.at("block_n"), block_k = config.at("block_k");
+    CHECK(launch.boxes->a.cols == 64);
+    CHECK(launch.boxes->a.rows == (trans.a ? block_k : block_m));
+    CHECK(launch.boxes->b.cols == 64);
+    CHECK(launch.boxes->b.rows == (trans.b ? block_n : block_k));
+  }
+}
+
+TEST_CASE("tensor copies are for sm_90, and for operands that they swizzle as the fragment loads expect") {
+  for (const char* arch : {"sm_80", "sm_87", "sm_89"}) {
+    const KernelTarget target = target_of("f16f32", arch);
+    for (const Config& config : mma_family().seeds(target, problem_of(target, 4096, 4096, 4096))) CHECK(config.at("tma") == 0);
+  }
+  const KernelTarget nn = target_of("s8s32", "sm_90a"), nt = target_of("s8s32", "sm_90a", {false, true});
+  Config config = seed_with(nt, problem_of(nt, 4096, 4096, 4096), "tma", 1);
+  CHECK_FALSE(illegal_because(mma_family(), config, nt));
+  CHECK(illegal_because(mma_family(), config, nn)->find("tensor copies") != std::string::npos);
+}
+
+TEST_CASE("what runs but cannot win is dominated, not refused") {
+  const KernelTarget target = target_of("f16f32", "sm_87");
+  const Problem aligned = problem_of(target, 1024, 1024, 1024), odd = problem_of(target, 1023, 1025, 1027);
+  const Config packing = seed_with(target, odd, "pack", 3), plain = seed_with(target, aligned, "pack", 0);
+  CHECK_FALSE(mma_family().refusal(packing, aligned));
+  CHECK(mma_family().dominated(packing, aligned));
+  CHECK_FALSE(mma_family().dominated(packing, odd));
+  CHECK_FALSE(mma_family().dominated(plain, aligned));
+  CHECK(mma_family().refusal(plain, odd));
+  Config narrow = plain;
+  narrow.set("copy_bytes", 4);
+  CHECK(mma_family().dominated(narrow, aligned));
+}
+
+TEST_CASE("seeds are legal configs that the problem takes, of several tiles, the shortest estimate first") {
+  const std::int64_t shapes[][3] = {{4096, 4096, 4096}, {1023, 1025, 1027}, {16, 4096, 4096}, {256, 256, 65536}, {100, 300, 500}};
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    for (const char* pair : {"f16f32", "s8s32", "f64f64"}) {
+      const KernelTarget target = target_of(pair, arch);
+      for (const auto& [m, n, k] : shapes) {
+        const Problem problem = problem_of(target, m, n, k);
+        const std::vector<Config> seeds = mma_family().seeds(target, problem);
+        INFO(arch << " " << text(problem));
+        REQUIRE(seeds.size() >= 3);
+        CHECK(seeds.size() <= 32);
+        double last = 0;
+        for (const Config& seed : seeds) {
+          INFO(seed.text());
+          CHECK_FALSE(illegal_because(mma_family(), seed, target));
+          CHECK_FALSE(mma_family().refusal(seed, problem));
+          CHECK_FALSE(mma_family().dominated(seed, problem));
+          const double cycles = mma::estimate_cycles(seed, target, problem);
+          CHECK(cycles >= last);
+          last = cycles;
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the first seeds suit the shape: large tiles for large problems, narrow ones and slices of K for narrow ones") {
+  const KernelTarget target = target_of("f16f32", "sm_90a");
+  const Config large = mma_family().seeds(target, problem_of(target, 4096, 4096, 4096)).front();
+  CHECK(large.at("block_m") * large.at("block_n") >= 128 * 128);
+  CHECK(large.at("split_k") == 1);
+  const Config narrow = mma_family().seeds(target, problem_of(target, 16, 4096, 4096)).front();
+  CHECK(narrow.at("block_m") == 16);
+  CHECK(narrow.at("split_k") > 1);
+  const Config deep = mma_family().seeds(target, problem_of(target, 256, 256, 65536)).front();
+  CHECK(deep.at("split_k") >= 8);
+}
