@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs a Catch2 program (2.13 or 3) test by test as its report comes in, and writes a summary as JSON.
 
-A test that crashes the program or exceeds its time limit counts as failed, and the program is started again for the
-tests that had not run: one bad test costs itself. Called by gpu_check.sh, which see.
+A test that fails, crashes the program or exceeds its time limit counts as failed, and the program is started again for
+the tests that had not run: one bad test costs itself, even if it loses the process its device context. Called by
+gpu_check.sh, which see.
 """
 import argparse
 import datetime
@@ -43,6 +44,7 @@ class Report:
         self.started_at = 0.0
         self.details = []
         self.broken = ""
+        self.any_failed = False  # nothing is read after that: what follows in this process may fail for it
 
     def feed(self, data):
         if self.broken or not data:
@@ -50,7 +52,8 @@ class Report:
         try:
             self.parser.feed(data)
             for event, element in self.parser.read_events():
-                self._handle(event, element)
+                if not self.any_failed:
+                    self._handle(event, element)
         except ElementTree.ParseError as error:
             self.broken = str(error)
 
@@ -78,6 +81,7 @@ class Report:
         if self.running is not None:
             self.on_result(self.running, status, time.monotonic() - self.started_at, details)
             self.running = None
+            self.any_failed = status == "failed"
 
 
 def ending(returncode):
@@ -90,7 +94,7 @@ def ending(returncode):
 
 
 def run_once(command, on_result, limit_seconds):
-    """Runs the program once. Returns whether it ended in the middle of a test, and its exit status."""
+    """Runs the program until a test fails. Returns whether that cut it short, and its exit status."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "report.xml")
         report = Report(on_result)
@@ -108,6 +112,9 @@ def run_once(command, on_result, limit_seconds):
                     report.feed(data)
                 if returncode is not None:
                     break
+                if report.any_failed:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    return True, process.wait()
                 if report.running is not None and time.monotonic() - report.started_at > limit_seconds:
                     timed_out = True
                     os.killpg(process.pid, signal.SIGKILL)
@@ -116,6 +123,8 @@ def run_once(command, on_result, limit_seconds):
                 time.sleep(POLL_SECONDS)
         if timed_out:
             report.finish("failed", [f"took more than {limit_seconds} s and was ended"])
+            return True, returncode
+        if report.any_failed:
             return True, returncode
         if report.running is not None or report.broken:
             why = report.broken or ending(returncode)
