@@ -27,6 +27,7 @@ struct Bug {
   const char* type;
   Transposes trans;
   std::vector<Edit> edits;
+  const char* config = nullptr;  ///< canonical text, in the place of a rung
 };
 
 /// The source with every #include of an embedded file replaced by that file's text, once each.
@@ -59,6 +60,7 @@ inline std::string spliced(const std::string& source, std::vector<std::string>& 
 }
 
 inline Config config_of(const Bug& bug, const KernelTarget& target) {
+  if (bug.config != nullptr) return Config::parse(bug.config).value();
   if (bug.rung < 0) return generic_config(target);
   return find_family(bug.family)->ladder(target).at(std::size_t(bug.rung)).config;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/gpu/planted_bug.hpp"
+#include "tests/gpu/planted_mma_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
 
 namespace tilesmith::planted {
@@ -120,6 +121,7 @@ inline std::vector<Bug> wmma_bugs() {
 inline std::vector<Bug> all_bugs() {
   std::vector<Bug> bugs = simt_bugs();
   for (const Bug& bug : wmma_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : mma_bugs()) bugs.push_back(bug);
   return bugs;
 }
 

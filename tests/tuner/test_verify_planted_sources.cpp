@@ -11,6 +11,7 @@ TEST_CASE("every planted bug still applies to the template it is planted in") {
   for (const planted::Bug& bug : planted::all_bugs()) {
     const KernelTarget target{*find_type_pair(bug.type), bug.trans, *limits_for_arch("sm_90a")};
     INFO(bug.family << ": " << bug.name);
+    CHECK_FALSE(illegal_because(*find_family(bug.family), planted::config_of(bug, target), target));
     std::string source;
     REQUIRE_NOTHROW(source = planted::planted_source(bug, target));
     planted::Bug right = bug;

@@ -1,0 +1,100 @@
+// The kernel bugs that the verifier must catch in the families `mma` and `gemv`. None strays out of the memory around its
+// operands: a fault would be seen too, but would end the test's context.
+#pragma once
+
+#include <vector>
+
+#include "tests/gpu/planted_bug.hpp"
+
+namespace tilesmith::planted {
+
+// 64×64 tiles of 32×32 warps, 32 elements of K a step; one a way through the template.
+#define TILESMITH_MMA(inst_k, block_k, slice_k, store_staged, split_k, reduction, pack)                              \
+  "mma{inst_k=" #inst_k ",block_m=64,block_n=64,warp_m=32,warp_n=32,block_k=" #block_k ",stages=3,slice_k=" #slice_k \
+  ",frag_buffers=2,min_blocks=1,group_m=1,persistent=0,store_staged=" #store_staged ",split_k=" #split_k             \
+  ",reduction=" #reduction ",copy_bytes=16,tma=0,pack=" #pack "}"
+
+inline constexpr const char* kPlain = TILESMITH_MMA(16, 32, 1, 0, 1, 0, 0);
+inline constexpr const char* kStaged = TILESMITH_MMA(16, 32, 1, 1, 1, 0, 0);
+inline constexpr const char* kSliced = TILESMITH_MMA(16, 64, 2, 0, 1, 0, 0);
+inline constexpr const char* kSplitSummed = TILESMITH_MMA(16, 32, 1, 0, 2, 0, 0);
+inline constexpr const char* kSplitAtomic = TILESMITH_MMA(16, 32, 1, 0, 2, 1, 0);
+inline constexpr const char* kPacked = TILESMITH_MMA(16, 32, 1, 0, 1, 0, 3);
+inline constexpr const char* kBytes = TILESMITH_MMA(32, 64, 1, 0, 1, 0, 0);
+inline constexpr const char* kTf32 = TILESMITH_MMA(8, 32, 1, 0, 1, 0, 0);
+#undef TILESMITH_MMA
+
+inline constexpr const char* kAcross =
+    "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=1,cluster=0,prefetch_bytes=0}";
+inline constexpr const char* kAcrossSplit =
+    "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=2,cluster=0,prefetch_bytes=0}";
+
+inline std::vector<Bug> mma_bugs() {
+  return {
+      {"the K tail is dropped", "mma", 0, "f16f32", kNN, {{"(k_end - k0 + kBlockK - 1) / kBlockK", "(k_end - k0) / kBlockK"}}, kPlain},
+      {"halves of a fragment change places",
+       "mma",
+       0,
+       "bf16f32",
+       kNT,
+       {{"Tile::chunk_offset(row0 + 8 * r + row, q)", "Tile::chunk_offset(row0 + 8 * q + row, r)"}},
+       kPlain},
+      {"tiles overlap", "mma", 0, "f16f16", kTN, {{"return {tile.m * kBlockM,", "return {tile.m * (kBlockM - 16),"}}, kPlain},
+      {"beta is ignored at the edge",
+       "mma",
+       0,
+       "f16f32",
+       kTT,
+       {{"finished(sums[e]) : linear<Stored>(alpha_, sums[e], beta_, to[e]);",
+         "finished(sums[e]) : linear<Stored>(alpha_, sums[e]);"}},
+       kPlain},
+      {"the store runs over the edge", "mma", 0, "f16f32", kNT, {{"align_ % kBytes == 0 && n + Count <= n_", "align_ % kBytes == 0"}}, kPlain},
+      {"the last row of a staged store is not written",
+       "mma",
+       0,
+       "bf16f32bf16",
+       kNN,
+       {{"v < 16 * kVectorsPerRow; v += 32", "v < 15 * kVectorsPerRow; v += 32"}},
+       kStaged},
+      {"one share of a sliced K is left out", "mma", 0, "f16f32", kTN, {{"slice < kSliceK; ++slice", "slice < 1; ++slice"}}, kSliced},
+      {"the last slice's partial sums are left out",
+       "mma",
+       0,
+       "f16f32f16",
+       kNN,
+       {{"for (int slice = 0; slice < kSplitK; ++slice) {", "for (int slice = 0; slice < kSplitK - 1; ++slice) {"}},
+       kSplitSummed},
+      {"C is not scaled before slices are added to it",
+       "mma",
+       0,
+       "f16f32",
+       kNT,
+       {{"Output(scaled<ScaleType>(beta, ScaleType(*to)))", "*to"}},
+       kSplitAtomic},
+      {"packed words are shifted too little",
+       "mma",
+       0,
+       "f16f32",
+       kNN,
+       {{"__funnelshift_r(w[1], w[2], skew * 8)", "__funnelshift_r(w[1], w[2], skew * 4)"}},
+       kPacked},
+      {"pairs of bytes are parted the wrong way", "mma", 0, "s8s32", kNN, {{"0x6420", "0x7531"}}, kBytes},
+      {"tf32 operands are not rounded",
+       "mma",
+       0,
+       "tf32f32",
+       kNT,
+       {{"for (unsigned& word : rows.w) word = rounded_to_tf32(word);", ""}},
+       kTf32},
+      {"only the first warp's sums are stored", "gemv", 0, "f16f32", kNN, {{"part < kParts; ++part", "part < 1; ++part"}}, kAcross},
+      {"the last slice is left out",
+       "gemv",
+       0,
+       "f16f32",
+       kNN,
+       {{"for (int slice = 0; slice < kSplitK; ++slice) sum", "for (int slice = 0; slice < kSplitK - 1; ++slice) sum"}},
+       kAcrossSplit},
+  };
+}
+
+}  // namespace tilesmith::planted
