@@ -72,3 +72,21 @@ void compile_sample(const char* arch, std::size_t count) {
 
 TEST_CASE("a sample of every family compiles for the Orin and launches as its template expects") { compile_sample("sm_87", 2); }
 TEST_CASE("a sample of every family compiles for the H200 and launches as its template expects") { compile_sample("sm_90a", 1); }
+
+TEST_CASE("what mma tries first for an Orin keeps its sums in registers, for every type pair of 16 bits") {
+  REQUIRE(runtime::nvrtc_unavailable_because() == "");
+  const Family& mma = *find_family("mma");
+  for (const TypePair& type : type_pairs()) {
+    if (size_bytes(type.operand) != 2) continue;
+    const KernelTarget target{type, {}, *limits_for_arch("sm_87")};
+    std::vector<Config> seeds = mma.seeds(target, packed_problem(type, {}, 2048, 2048, 2048));
+    REQUIRE(seeds.size() >= 3);
+    seeds.resize(3);
+    for (const Config& config : seeds) {
+      const db::KernelBuild build = runtime::compile(config, target);
+      INFO(type.name << " " << config.text() << ": " << build.message);
+      CHECK(build.status == db::Status::ok);
+      CHECK(build.spill_bytes == 0);
+    }
+  }
+}
