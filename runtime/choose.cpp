@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "kernels/eligible.hpp"
 #include "runtime/neighbour.hpp"
 
 namespace tilesmith::runtime {
@@ -138,7 +139,7 @@ class Chooser {
 
   bool runs_here(const Config& config) {
     const Family* family = find_family(config.family());
-    if (!illegal_because(*family, config, target_) && !family->refusal(config, problem_)) return true;
+    if (!illegal_because(*family, config, target_) && eligible(*family, config, problem_)) return true;
     ++tally_.refused;
     return false;
   }

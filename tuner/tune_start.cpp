@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/eligible.hpp"
+
 namespace tilesmith::tuner {
 namespace {
 
@@ -66,7 +68,7 @@ StartingPoint StartingPoints::of(const Problem& problem) {
     const Family* family = find_family(space.family);
     Space kept{space.family, space.parameters, {}, space.combinations, {}};
     for (const Config& config : space.configs) {
-      if (!family->refusal(config, problem) && !family->dominated(config, problem) && evaluator_.knows(problem, config)) kept.configs.push_back(config);
+      if (eligible(*family, config, problem) && evaluator_.knows(problem, config)) kept.configs.push_back(config);
     }
     allowed.push_back(std::move(kept));
   }

@@ -11,14 +11,15 @@ using namespace tilesmith::runtime;
 
 namespace {
 
-/// One parameter, `tile` (blocks of tile×tile); refuses rows that are not 16-byte aligned when `wide` is 1.
+/// Blocks of tile×tile; refuses rows that are not 16-byte aligned when `wide` is 1, and is pointless for aligned ones when it
+/// is 2.
 class Toy final : public Family {
  public:
   std::string_view name() const override { return "choose_toy"; }
   std::string_view summary() const override { return "for tests of choosing"; }
   bool supports(const KernelTarget&) const override { return true; }
   std::vector<Parameter> parameters(const KernelTarget&) const override {
-    return {{"tile", {16, 64, 128, 192}, "block tile"}, {"wide", {0, 1}, "16-byte copies"}};
+    return {{"tile", {16, 64, 128, 192}, "block tile"}, {"wide", {0, 1, 2}, "16-byte copies; 2: of packed rows"}};
   }
   std::vector<Rule> rules(const KernelTarget& target) const override {
     const int most = target.limits.smem_per_block_bytes / 1024;
@@ -26,9 +27,11 @@ class Toy final : public Family {
         {"tile_fits", "the tile must fit the shared memory", [most](const Config& c) { return c.at("tile") <= most; }}};
   }
   std::optional<std::string> refusal(const Config& config, const Problem& p) const override {
-    const bool aligned =
-        row_align_bytes(p, p.type.operand, p.lda) == 16 && row_align_bytes(p, p.type.operand, p.ldb) == 16;
-    if (config.at("wide") == 1 && !aligned) return "16-byte copies need aligned rows";
+    if (config.at("wide") == 1 && !aligned(p)) return "16-byte copies need aligned rows";
+    return std::nullopt;
+  }
+  std::optional<std::string> dominated(const Config& config, const Problem& p) const override {
+    if (config.at("wide") == 2 && aligned(p)) return "there is nothing to pack";
     return std::nullopt;
   }
   LaunchSequence launches(const Config& config, const Problem& p) const override {
@@ -40,6 +43,11 @@ class Toy final : public Family {
     return sequence;
   }
   std::string source(const Config&, const KernelTarget&) const override { return ""; }
+
+ private:
+  static bool aligned(const Problem& p) {
+    return row_align_bytes(p, p.type.operand, p.lda) == 16 && row_align_bytes(p, p.type.operand, p.ldb) == 16;
+  }
 };
 
 Config toy(int tile, int wide = 1) { return Config("choose_toy", {{"tile", tile}, {"wide", wide}}); }
@@ -160,6 +168,13 @@ TEST_CASE("a neighbour whose config is illegal here or refuses the problem is pa
   given.entries = {entry("f16f32 NN 512 512 512", toy(192, 0), 9), entry("f16f32 NN 4096 4096 4096", toy(64, 0), 20)};
   given.arch = "sm_86";  // 99 KB
   CHECK(given.choose("f16f32 NN 520 512 512").config == toy(64, 0));
+}
+
+TEST_CASE("a neighbour's config that another does better on the problem is passed over", "[choose]") {
+  Given given;
+  given.entries = {entry("f16f32 NN 511 511 511", toy(64, 2), 9), entry("f16f32 NN 1024 1024 1024", toy(64, 1), 20)};
+  CHECK(given.choose("f16f32 NN 512 512 512").config == toy(64, 1));  // packs, and there is nothing to pack
+  CHECK(given.choose("f16f32 NN 513 513 513").config == toy(64, 2));
 }
 
 TEST_CASE("the next best config of the nearest problem is taken when its best does not run here", "[choose]") {

@@ -137,7 +137,8 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
   }
   drop_duplicates(selected);
   if (selected.problems.empty()) {
-    throw UsageError(fmt::format("workload '{}': no problem matches --type and --trans; --shape names problems for them", selected.name));
+    throw UsageError(fmt::format("workload '{}': no problem matches --type and --trans; --shape names problems for them",
+                                 selected.name));
   }
   return selected;
 }

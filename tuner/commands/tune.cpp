@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "db/landscape.hpp"
+#include "kernels/eligible.hpp"
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/command_line.hpp"
@@ -134,9 +135,7 @@ std::vector<long long> count_configs(const Family& family, const Prepared& prepa
       const Problem& problem = problems[i].problem;
       if (!(problem.type == target.type && problem.trans == target.trans)) continue;
       counts[i] = std::count_if(space.configs.begin(), space.configs.end(),
-                                [&](const Config& config) {
-        return !family.refusal(config, problem) && !family.dominated(config, problem);
-      });
+                                [&](const Config& config) { return eligible(family, config, problem); });
     }
   }
   return counts;
