@@ -43,6 +43,8 @@ struct Launch {
   Extent3 cluster;                 ///< 1×1×1: launched without a cluster
   std::size_t dynamic_smem_bytes = 0;
   int resident_blocks_per_sm = 0;  ///< above 0, a persistent grid: grid.x is cut to this many blocks for each live SM
+  bool overlaps_previous = false;  ///< may start while the launch before it ends; the kernel itself waits for that one's
+                                   ///< results (griddepcontrol.wait, sm_90)
   OperandSource a, b, c;
   std::optional<TensorBoxes> boxes;
 };

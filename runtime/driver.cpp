@@ -75,12 +75,11 @@ Loaded load() {
 #undef TILESMITH_RESOLVE
   library.keep_open();
 
-  int version = 0;
-  if (table.driver_get_version != nullptr && table.driver_get_version(&version) == CUDA_SUCCESS &&
-      version < kOldestDriverVersion) {
+  if (table.driver_get_version != nullptr && table.driver_get_version(&table.version) == CUDA_SUCCESS &&
+      table.version < kOldestDriverVersion) {
     return failed(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
-                  fmt::format("the NVIDIA driver supports CUDA {}.{}, expected 12.0 or later", version / 1000,
-                              version % 1000 / 10));
+                  fmt::format("the NVIDIA driver supports CUDA {}.{}, expected 12.0 or later", table.version / 1000,
+                              table.version % 1000 / 10));
   }
   if (!missing.empty()) return failed(CUDA_ERROR_NOT_FOUND, fmt::format("{} has no function {}", kLibrary, missing));
   if (const CUresult result = table.init(0); result != CUDA_SUCCESS) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -18,6 +19,7 @@ namespace {
 constexpr std::size_t kWorkspaceAlignBytes = 256;
 constexpr unsigned kMaxGridYz = 65535;
 constexpr unsigned kMaxPortableCluster = 8;
+constexpr int kCapturesOverlap = 12030;  // the first driver that captures overlapping launches into a graph
 
 unsigned volume(const Extent3& extent) { return extent.x * extent.y * extent.z; }
 
@@ -73,7 +75,8 @@ void cut_to_resident_blocks(const Driver& driver, Launch& launch) {
   CUdevice device = 0;
   int sm_count = 0;
   check(driver.ctx_get_device(&device), "cuCtxGetDevice");
-  check(driver.device_get_attribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), "cuDeviceGetAttribute");
+  check(driver.device_get_attribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+        "cuDeviceGetAttribute");
   launch.grid.x = std::min(launch.grid.x, unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm));
 }
 
@@ -93,25 +96,36 @@ CUresult encode(const Driver& driver, TensorMap& map, const void* operand, std::
   const CUtensorMapSwizzle swizzle = box_row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : box_row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                                            : CU_TENSOR_MAP_SWIZZLE_32B;
-  return driver.tensor_map_encode_tiled(reinterpret_cast<CUtensorMap*>(&map), type, 2, const_cast<void*>(operand), sizes,
-                                        &row_bytes, box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+  return driver.tensor_map_encode_tiled(reinterpret_cast<CUtensorMap*>(&map), type, 2, const_cast<void*>(operand),
+                                        sizes, &row_bytes, box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
                                         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
-CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, void* args, CUstream stream) noexcept {
+CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, void* args,
+                 CUstream stream) noexcept {
   void* parameters[] = {args};
   const Extent3& grid = launch.grid;
   const Extent3& block = launch.block;
   const auto smem_bytes = unsigned(launch.dynamic_smem_bytes);
-  if (volume(launch.cluster) == 1) {
+  std::array<CUlaunchAttribute, 2> attributes{};
+  unsigned count = 0;
+  if (volume(launch.cluster) > 1) {
+    CUlaunchAttribute& cluster = attributes[count++];
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = launch.cluster.x;
+    cluster.value.clusterDim.y = launch.cluster.y;
+    cluster.value.clusterDim.z = launch.cluster.z;
+  }
+  // Without the attribute the launch starts when the one before has ended, and its wait returns at once.
+  if (launch.overlaps_previous && driver.version >= kCapturesOverlap) {
+    CUlaunchAttribute& overlap = attributes[count++];
+    overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    overlap.value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (count == 0) {
     return driver.launch_kernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, smem_bytes, stream,
                                 parameters, nullptr);
   }
-  CUlaunchAttribute cluster{};
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim.x = launch.cluster.x;
-  cluster.value.clusterDim.y = launch.cluster.y;
-  cluster.value.clusterDim.z = launch.cluster.z;
   CUlaunchConfig config{};
   config.gridDimX = grid.x;
   config.gridDimY = grid.y;
@@ -121,8 +135,8 @@ CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch
   config.blockDimZ = block.z;
   config.sharedMemBytes = smem_bytes;
   config.hStream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = 1;
+  config.attrs = attributes.data();
+  config.numAttrs = count;
   return driver.launch_kernel_ex(&config, function, parameters, nullptr);
 }
 
@@ -192,7 +206,8 @@ int Plan::run_with_maps(std::size_t index, const GemmArgs& gemm, CUstream_st* st
     CUresult result = encode(*driver_, args.a, gemm.a, problem_.a_rows(), problem_.a_cols(), gemm.lda, launch.boxes->a,
                              element_bytes);
     if (result != CUDA_SUCCESS) return result;
-    result = encode(*driver_, args.b, gemm.b, problem_.b_rows(), problem_.b_cols(), gemm.ldb, launch.boxes->b, element_bytes);
+    result = encode(*driver_, args.b, gemm.b, problem_.b_rows(), problem_.b_cols(), gemm.ldb, launch.boxes->b,
+                    element_bytes);
     if (result != CUDA_SUCCESS) return result;
   }
   return enqueue(*driver_, functions_[index], launch, &args, stream);

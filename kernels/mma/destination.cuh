@@ -6,8 +6,14 @@
 
 namespace tilesmith {
 
-template <bool Partial> struct StoredOf { using type = Output; };
-template <> struct StoredOf<true> { using type = Accumulator; };
+template <bool Partial>
+struct StoredOf {
+  using type = Output;
+};
+template <>
+struct StoredOf<true> {
+  using type = Accumulator;
+};
 using Stored = StoredOf<kPartials>::type;
 
 // Row stride of a slice's partial sums, elements: rows start at 16-byte steps. The slices lie one after the other.
@@ -33,6 +39,9 @@ class Destination {
     align_ = unsigned(reinterpret_cast<unsigned long long>(rows_) | (stride_ * sizeof(Stored)));
   }
 
+  // Whether 16-byte stores are possible; the same for the whole launch.
+  __device__ __forceinline__ bool takes_vectors() const { return align_ % 16 == 0 && !kAtomicAdds; }
+
   // Stores the sums of C[m][n .. n + Count); those outside C are left out.
   template <int Count>
   __device__ __forceinline__ void store(int m, int n, const Accumulator (&sums)[Count]) const {
@@ -44,30 +53,40 @@ class Destination {
         if (n + e < n_) atomicAdd(to + e, linear<Output>(alpha_, sums[e]));
       }
     } else {
-      using Vector = StoredVector<Count>;
-      constexpr unsigned kBytes = alignof(Vector);
-      if (align_ % kBytes == 0 && n + Count <= n_) {
-        Vector out;
-        if (kPartials || beta_ == ScaleType(0)) {
-#pragma unroll
-          for (int e = 0; e < Count; ++e) out.x[e] = finished(sums[e]);
-        } else {
-          const Vector old = *reinterpret_cast<const Vector*>(to);
-#pragma unroll
-          for (int e = 0; e < Count; ++e) out.x[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e]);
-        }
-        *reinterpret_cast<Vector*>(to) = out;
+      if (align_ % alignof(StoredVector<Count>) == 0 && n + Count <= n_) {
+        put_vector(to, sums);
       } else {
 #pragma unroll
         for (int e = 0; e < Count; ++e) {
           if (n + e >= n_) break;
-          to[e] = kPartials || beta_ == ScaleType(0) ? finished(sums[e]) : linear<Stored>(alpha_, sums[e], beta_, to[e]);
+          put_one(to + e, sums[e]);
         }
       }
     }
   }
 
  private:
+  __device__ __forceinline__ bool overwrites() const { return kPartials || beta_ == ScaleType(0); }
+
+  __device__ __forceinline__ void put_one(Stored* to, Accumulator sum) const {
+    *to = overwrites() ? finished(sum) : linear<Stored>(alpha_, sum, beta_, *to);
+  }
+
+  template <int Count>
+  __device__ __forceinline__ void put_vector(Stored* to, const Accumulator (&sums)[Count]) const {
+    using Vector = StoredVector<Count>;
+    Vector out;
+    if (overwrites()) {
+#pragma unroll
+      for (int e = 0; e < Count; ++e) out.x[e] = finished(sums[e]);
+    } else {
+      const Vector old = *reinterpret_cast<const Vector*>(to);
+#pragma unroll
+      for (int e = 0; e < Count; ++e) out.x[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e]);
+    }
+    *reinterpret_cast<Vector*>(to) = out;
+  }
+
   __device__ __forceinline__ Stored finished(Accumulator sum) const {
     if constexpr (kPartials) {
       return sum;

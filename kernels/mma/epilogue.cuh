@@ -1,9 +1,10 @@
 // From a warp's sums to memory (family `mma`).
 //
 //   direct    2 or 4 neighbouring columns a thread, as the instruction leaves them
-//   staged    16 rows of the warp's tile at a time through shared memory, then 16-byte stores of whole rows
+//   staged    8 rows of the warp's tile at a time through shared memory, then stores of whole rows
 //   summed    where several warps (sliced K) or the blocks of a cluster (split K) hold sums of the same elements: all
 //             through shared memory, added in a fixed order, each block storing its share of the rows
+//
 #pragma once
 
 #include "kernels/mma/destination.cuh"
@@ -11,68 +12,60 @@
 
 namespace tilesmith {
 
-constexpr bool kLeftPaired = FragmentLoader<Side::left, LeftTile, kLeftKMajor, kLeftCount>::kPaired;
-constexpr bool kRightPaired = FragmentLoader<Side::right, RightTile, kRightKMajor, kRightCount>::kPaired;
 constexpr bool kSummed = kSliceK > 1 || kClusterSums;
 
 // Row stride of sums in shared memory: 8 elements of padding put the rows that a warp writes together in different banks.
 constexpr int kSumsPad = 8;
+constexpr int kScratchRows = 8;
 constexpr int kScratchStride = kWarpN + kSumsPad;
-constexpr int kScratchElements = 16 * kScratchStride;  // of a warp
+constexpr int kScratchElements = kScratchRows * kScratchStride;  // of a warp
 constexpr int kSummedStride = kBlockN + kSumsPad;
 constexpr int kSummedElements = kBlockM * kSummedStride;  // of a share of the slabs
 constexpr int kStoredVector = 16 / int(sizeof(Stored));
 
 // What the launch must ask for: the ring; what the epilogue needs, in the ring's place where no copy is under way then; the
 // ring's barriers. The host computes the same from the config (geometry.cpp).
-constexpr int kScratchBytes = kStoreStaged && !kSummed ? kWarpsOfSlice * kScratchElements * int(sizeof(Accumulator)) : 0;
+constexpr int kScratchBytes =
+    kStoreStaged && !kSummed ? kWarpsOfSlice * kScratchElements * int(sizeof(Accumulator)) : 0;
 constexpr int kSummedBytes = kSummed ? kSliceK * kSummedElements * int(sizeof(Accumulator)) : 0;
 constexpr int kOverlaidBytes = kSummedBytes > kScratchBytes ? kSummedBytes : kScratchBytes;
 constexpr int kScratchAt = kPersistent ? kRingBytes : 0;
-constexpr int kBarriersAt =
-    kPersistent ? kRingBytes + kScratchBytes : kRingBytes > kOverlaidBytes ? kRingBytes : kOverlaidBytes;
+constexpr int kBarriersAt = kPersistent                   ? kRingBytes + kScratchBytes
+                            : kRingBytes > kOverlaidBytes ? kRingBytes
+                                                          : kOverlaidBytes;
 constexpr int kSharedBytes = kBarriersAt + kBarrierBytes;
 
-// The sums of one row and 16 columns that a thread holds, and where they lie.
-struct Quad {
-  Accumulator v[4];
+// Row of the warp's tile that the sums c[2r], c[2r + 1] of tile.sums[i] belong to, in the lanes of row g.
+__device__ __forceinline__ int sums_row(int i, int r, int g) { return row_in_warp<kDealt<LeftTile>>(i, r, g); }
 
-  template <typename Tile>
-  __device__ __forceinline__ Quad(const Tile& tile, int i, int jj, int r) {
-    const auto& first = tile.sums[i][2 * jj];
-    const auto& second = tile.sums[i][2 * jj + 1];
+// Of the row that tile.sums[i] and r say, hands out runs of neighbouring columns: put(first column, sums of the run).
+template <typename Put>
+__device__ __forceinline__ void each_run(const WarpTile& tile, int i, int r, Put put) {
+  const int t = int(threadIdx.x % 4);
+  // Of the sums that thread t holds of 8 columns' instruction, the first or the second.
+  const auto sum = [&](int instruction, int e) {
+    const Sums& sums = tile.sums[i][instruction];
     if constexpr (kPackedSums) {
-      const unsigned words[2] = {first.c[r], second.c[r]};
-#pragma unroll
-      for (int e = 0; e < 4; ++e) v[order(e)] = reinterpret_cast<const Accumulator*>(words)[e];
+      return reinterpret_cast<const Accumulator*>(&sums.c[r])[e];
     } else {
+      return sums.c[2 * r + e];
+    }
+  };
+  constexpr Dealt kHow = kDealt<RightTile>;
+  if constexpr (kHow == Dealt::pairs) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) v[order(e)] = (e < 2 ? first : second).c[2 * r + e % 2];
+    for (int j = 0; j < 2 * kRightCount; j += 2) {
+      const Accumulator run[4] = {sum(j, 0), sum(j + 1, 0), sum(j, 1), sum(j + 1, 1)};
+      put(column_in_warp<kHow>(j, t), run);
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < 2 * kRightCount; ++j) {
+      const Accumulator run[2] = {sum(j, 0), sum(j, 1)};
+      put(column_in_warp<kHow>(j, t), run);
     }
   }
-
-  static __device__ __forceinline__ int row(int r) {
-    const int g = int(threadIdx.x % 32 / 4);
-    return kLeftPaired ? 2 * g + r : g + 8 * r;
-  }
-
-  // Hands out runs of neighbouring columns: put(first column, sums of the run).
-  template <typename Put>
-  __device__ __forceinline__ void each_run(Put put) const {
-    const int t = int(threadIdx.x % 4);
-    if constexpr (kRightPaired) {
-      put(4 * t, v);
-    } else {
-      const Accumulator low[2] = {v[0], v[1]}, high[2] = {v[2], v[3]};
-      put(2 * t, low);
-      put(8 + 2 * t, high);
-    }
-  }
-
- private:
-  // e: 0, 1 of the first 8 columns' instruction, 2, 3 of the second's.
-  static __device__ __forceinline__ constexpr int order(int e) { return kRightPaired ? e % 2 * 2 + e / 2 : e; }
-};
+}
 
 // A run of neighbouring sums into shared memory.
 template <int Count>
@@ -87,14 +80,45 @@ __device__ __forceinline__ void put_shared(Accumulator* to, const Accumulator (&
 }
 
 __device__ __forceinline__ void store_direct(const WarpTile& tile, const Destination& to, int m0, int n0) {
+  const int g = int(threadIdx.x % 32 / 4);
 #pragma unroll
   for (int i = 0; i < kLeftCount; ++i) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const int m = m0 + 16 * i + Quad::row(r);
+      const int m = m0 + sums_row(i, r, g);
+      each_run(tile, i, r, [&](int n, const auto& sums) { to.store(m, n0 + n, sums); });
+    }
+  }
+}
+
+// Rows of sums in shared memory to C, by kStoringWarps warps. In vectors, where C's rows start at 16-byte boundaries; else an
+// element a lane, row by row, so that a warp's elements are neighbours and a row's address is made once.
+//   `sum` says the sum at (row, column), `row_of` a row's place in C
+template <int kRows, int kCols, int kStoringWarps, typename SumOf, typename RowOf>
+__device__ __forceinline__ void store_rows(const Destination& to, int n0, SumOf sum, RowOf row_of) {
+  if (to.takes_vectors()) {
+    constexpr int kRunsPerRow = kCols / kStoredVector, kRuns = kRows * kRunsPerRow, kStep = 32 * kStoringWarps;
+    const int thread = int(threadIdx.x % kStep);
+#pragma unroll 4
+    for (int i = 0; i < (kRuns + kStep - 1) / kStep; ++i) {
+      const int run = thread + i * kStep;
+      if (kRuns % kStep != 0 && run >= kRuns) break;
+      const int row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
+      Accumulator sums[kStoredVector];
 #pragma unroll
-      for (int jj = 0; jj < kRightCount; ++jj) {
-        Quad(tile, i, jj, r).each_run([&](int n, const auto& sums) { to.store(m, n0 + 16 * jj + n, sums); });
+      for (int e = 0; e < kStoredVector; ++e) sums[e] = sum(row, col + e);
+      to.store(row_of(row), n0 + col, sums);
+    }
+  } else {
+    const int lane = int(threadIdx.x % 32);
+#pragma unroll 2
+    for (int row = int(threadIdx.x / 32 % kStoringWarps); row < kRows; row += kStoringWarps) {
+      const int m = row_of(row);
+#pragma unroll
+      for (int col = 0; col < kCols; col += 32) {
+        if (kCols % 32 != 0 && col + lane >= kCols) break;
+        const Accumulator one[1] = {sum(row, col + lane)};
+        to.store(m, n0 + col + lane, one);
       }
     }
   }
@@ -102,27 +126,18 @@ __device__ __forceinline__ void store_direct(const WarpTile& tile, const Destina
 
 __device__ __forceinline__ void store_staged(const WarpTile& tile, const Destination& to, int m0, int n0,
                                              Accumulator* scratch) {
-  constexpr int kVectorsPerRow = kWarpN / kStoredVector;
   static_assert(kWarpN % kStoredVector == 0, "a row of the warp's tile must split into 16-byte stores");
+  const int g = int(threadIdx.x % 32 / 4);
 #pragma unroll
   for (int i = 0; i < kLeftCount; ++i) {
-    __syncwarp();  // the former rows have been read
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-#pragma unroll
-      for (int jj = 0; jj < kRightCount; ++jj) {
-        Accumulator* row = scratch + Quad::row(r) * kScratchStride + 16 * jj;
-        Quad(tile, i, jj, r).each_run([&](int n, const auto& sums) { put_shared(row + n, sums); });
-      }
-    }
-    __syncwarp();
-#pragma unroll 4
-    for (int v = int(threadIdx.x % 32); v < 16 * kVectorsPerRow; v += 32) {
-      const int row = v / kVectorsPerRow, col = v % kVectorsPerRow * kStoredVector;
-      Accumulator sums[kStoredVector];
-#pragma unroll
-      for (int e = 0; e < kStoredVector; ++e) sums[e] = scratch[row * kScratchStride + col + e];
-      to.store(m0 + 16 * i + row, n0 + col, sums);
+      __syncwarp();  // the former rows have been read
+      each_run(tile, i, r, [&](int n, const auto& sums) { put_shared(scratch + g * kScratchStride + n, sums); });
+      __syncwarp();
+      const auto sum = [&](int row, int col) { return scratch[row * kScratchStride + col]; };
+      const auto row_of = [&](int row) { return m0 + sums_row(i, r, row); };
+      store_rows<kScratchRows, kWarpN, 1>(to, n0, sum, row_of);
     }
   }
 }
@@ -138,57 +153,51 @@ __device__ __forceinline__ void wait_for_all() {
   if constexpr (kClusterSums) {
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
   } else {
-    __syncthreads();
+    sync_threads();
   }
 }
 
 // The same address in the shared memory of another block of the cluster.
-__device__ __forceinline__ const Accumulator* of_block(const Accumulator* mine, unsigned rank) {
+__device__ __forceinline__ Accumulator* of_block(Accumulator* mine, unsigned rank) {
   if constexpr (kClusterSums) {
     unsigned long long theirs;
     asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank));
-    return reinterpret_cast<const Accumulator*>(theirs);
+    return reinterpret_cast<Accumulator*>(theirs);
   } else {
     return mine;
   }
 }
 
-__device__ __forceinline__ void store_summed(const WarpTile& tile, const Destination& to, const WarpPlace& warp, int block_m0,
-                                             int block_n0, Accumulator* shared) {
-  Accumulator* mine = shared + warp.slice * kSummedElements + warp.m0 * kSummedStride + warp.n0;
+// Every block of a cluster stores as many of the tile's rows. Each warp puts its sums where their rows are stored, beside those
+// of the other blocks and slices, and what arrives is added there: a store to another block's memory waits for nothing.
+__device__ __forceinline__ void store_summed(const WarpTile& tile, const Destination& to, const WarpPlace& warp,
+                                             int block_m0, int block_n0, Accumulator* shared) {
+  constexpr int kShare = kBlockM / kClusterK;  // rows a block stores
+  constexpr int kParts = kClusterK * kSliceK;
+  constexpr int kPart = kShare * kSummedStride;
+  static_assert(kBlockM % kClusterK == 0, "a tile's rows must split among the blocks of a cluster");
+  const unsigned rank = cluster_rank();
+  const int g = int(threadIdx.x % 32 / 4);
+  if constexpr (kClusterSums) wait_for_all();  // the other blocks' rings are read
 #pragma unroll
   for (int i = 0; i < kLeftCount; ++i) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-#pragma unroll
-      for (int jj = 0; jj < kRightCount; ++jj) {
-        Accumulator* row = mine + (16 * i + Quad::row(r)) * kSummedStride + 16 * jj;
-        Quad(tile, i, jj, r).each_run([&](int n, const auto& sums) { put_shared(row + n, sums); });
-      }
+      const int row = warp.m0 + sums_row(i, r, g);
+      Accumulator* part = of_block(shared, unsigned(row / kShare)) + (rank * kSliceK + warp.slice) * kPart;
+      Accumulator* at = part + row % kShare * kSummedStride + warp.n0;
+      each_run(tile, i, r, [&](int n, const auto& sums) { put_shared(at + n, sums); });
     }
   }
   wait_for_all();
-  constexpr int kBlocks = kClusterSums ? kSplitK : 1;
-  constexpr int kVectorsPerRow = kBlockN / kStoredVector;
-  constexpr int kVectors = kBlockM * kVectorsPerRow;
-  constexpr int kShare = (kVectors + kBlocks - 1) / kBlocks;
-  const int first = int(cluster_rank()) * kShare;
-  const int last = min(kVectors, first + kShare);
-  for (int v = first + int(threadIdx.x); v < last; v += kThreads) {
-    const int row = v / kVectorsPerRow, col = v % kVectorsPerRow * kStoredVector;
-    Accumulator sums[kStoredVector] = {};
+  const auto sum = [&](int row, int col) {
+    Accumulator all = shared[row * kSummedStride + col];
 #pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      const Accumulator* from = of_block(shared + row * kSummedStride + col, unsigned(block));
-#pragma unroll
-      for (int slice = 0; slice < kSliceK; ++slice) {
-#pragma unroll
-        for (int e = 0; e < kStoredVector; ++e) sums[e] = added(sums[e], from[slice * kSummedElements + e]);
-      }
-    }
-    to.store(block_m0 + row, block_n0 + col, sums);
-  }
-  if constexpr (kClusterSums) wait_for_all();  // a block's shared memory must outlive its readers
+    for (int part = 1; part < kParts; ++part) all = added(all, shared[part * kPart + row * kSummedStride + col]);
+    return all;
+  };
+  const auto row_of = [&](int row) { return block_m0 + int(rank) * kShare + row; };
+  store_rows<kShare, kBlockN, kMultiplyingThreads / 32>(to, block_n0, sum, row_of);
 }
 
 }  // namespace tilesmith

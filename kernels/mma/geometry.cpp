@@ -6,7 +6,12 @@ namespace tilesmith::mma {
 namespace {
 
 constexpr int kWarpThreads = 32;
-constexpr int kSumsPad = 8;  // elements, epilogue.cuh
+constexpr int kRegistersOfSm = 65536;  // of every device the family supports
+// warps.cuh has these too.
+constexpr int kManyRegisters = 128, kThreadsOfEight = 256, kTradingThreads = 128, kCopyingRegisters = 24;
+constexpr int kFragmentRows = 16;  // of one load
+constexpr int kSumsPad = 8;        // elements, epilogue.cuh
+constexpr int kScratchRows = 8;    // epilogue.cuh
 
 }  // namespace
 
@@ -21,24 +26,41 @@ Geometry::Geometry(const Config& config, const TypePair& type)
   warps_m = block_m / warp_m;
   warps_n = block_n / warp_n;
   const int warps_of_slice = warps_m * warps_n;
-  threads = warps_of_slice * slice_k * kWarpThreads;
+  multiplying_threads = warps_of_slice * slice_k * kWarpThreads;
   slab_k = mma::slab_k(type, config.at("inst_k"));
   slabs = block_k / slab_k / slice_k;
   accumulator_registers = warp_m * warp_n * accumulator / 4 / kWarpThreads;
-  fragment_registers = config.at("frag_buffers") * (warp_m + warp_n) * slab_k * operand / 4 / kWarpThreads;
+  // With a single buffer a warp's columns are loaded as they are used, two loads ahead.
+  const bool two = config.at("frag_buffers") == 2;
+  const int fragment_rows = two ? 2 * (warp_m + warp_n) : warp_m + std::min(warp_n, 2 * kFragmentRows);
+  fragment_registers = fragment_rows * slab_k * operand / 4 / kWarpThreads;
+  const bool tma = config.at("tma") == 1;
+  const int min_blocks = config.at("min_blocks");
+  trades_registers = tma && accumulator_registers + fragment_registers >= kManyRegisters &&
+                     multiplying_threads * min_blocks >= kThreadsOfEight;
+  threads = multiplying_threads + (trades_registers ? kTradingThreads : tma ? kWarpThreads : 0);
+  // Warps are dealt to four schedulers, each with a quarter of the registers.
+  const int granted = (threads + kTradingThreads - 1) / kTradingThreads * kTradingThreads;
+  const int at_launch = kRegistersOfSm / min_blocks / granted / 8 * 8;
+  available_registers = trades_registers
+                            ? (at_launch * threads - kCopyingRegisters * kTradingThreads) / multiplying_threads / 8 * 8
+                            : at_launch;
+  const int split_k = config.at("split_k"), reduction = config.at("reduction");
+  cluster_k = reduction != within_cluster ? 1 : split_k <= 8 ? split_k : 2;  // as in work.cuh
+  partial_slices = reduction == atomic ? 1 : split_k / cluster_k;
+  passes = config.at("pack") != 0 || partial_slices > 1 || (split_k > 1 && reduction == atomic);
   stage_bytes = std::int64_t(block_m + block_n) * block_k * operand;
 
   const std::int64_t ring_bytes = config.at("stages") * stage_bytes;
-  const bool in_cluster = config.at("split_k") > 1 && config.at("reduction") == within_cluster;
-  if (slice_k > 1 || in_cluster) {
+  if (slice_k > 1 || cluster_k > 1) {
     smem_bytes = std::max(ring_bytes, std::int64_t(slice_k) * block_m * (block_n + kSumsPad) * accumulator);
   } else if (config.at("store_staged") == 1) {
-    const std::int64_t scratch_bytes = std::int64_t(warps_of_slice) * 16 * (warp_n + kSumsPad) * accumulator;
+    const std::int64_t scratch_bytes = std::int64_t(warps_of_slice) * kScratchRows * (warp_n + kSumsPad) * accumulator;
     smem_bytes = config.at("persistent") == 1 ? ring_bytes + scratch_bytes : std::max(ring_bytes, scratch_bytes);
   } else {
     smem_bytes = ring_bytes;
   }
-  if (config.at("tma") == 1) smem_bytes += 2 * 8 * config.at("stages");  // the ring's barriers
+  if (tma) smem_bytes += 2 * 8 * config.at("stages");  // the ring's barriers
 }
 
 std::int64_t Geometry::tiles(const Problem& problem) const {

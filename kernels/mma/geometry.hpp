@@ -15,14 +15,21 @@ enum Reduction { through_workspace = 0, atomic = 1, within_cluster = 2 };
 enum Pack { pack_a = 1, pack_b = 2 };
 
 struct Geometry {
-  int block_m, block_n, block_k;   // elements
-  int warps_m, warps_n, threads;
-  int slab_k;                      ///< elements of K that a fragment load fetches
-  int slabs;                       ///< of a warp in a K-step
-  int accumulator_registers;       ///< a thread
-  int fragment_registers;          ///< a thread, all buffers
+  int block_m, block_n, block_k;  // elements
+  int warps_m, warps_n;
+  int multiplying_threads;    ///< of a block
+  int threads;                ///< those, and the copying warps
+  bool trades_registers;      ///< the copying warps give theirs to the others (sm_90a)
+  int slab_k;                 ///< elements of K that a fragment load fetches
+  int slabs;                  ///< of a warp in a K-step
+  int accumulator_registers;  ///< a thread
+  int fragment_registers;     ///< a thread, all buffers
+  int available_registers;    ///< a thread that multiplies
+  int cluster_k;              ///< slices of K that a cluster adds
+  int partial_slices;         ///< sums of each element that go through the workspace; 1: none does
+  bool passes;                ///< there are launches beside the GEMM
   std::int64_t stage_bytes;
-  std::int64_t smem_bytes;         ///< dynamic shared memory of a block
+  std::int64_t smem_bytes;  ///< dynamic shared memory of a block
 
   Geometry(const Config& config, const TypePair& type);
 

@@ -16,8 +16,14 @@
 
 namespace tilesmith {
 
-template <typename T> struct WordOf { using type = unsigned; };
-template <> struct WordOf<double> { using type = double; };
+template <typename T>
+struct WordOf {
+  using type = unsigned;
+};
+template <>
+struct WordOf<double> {
+  using type = double;
+};
 using Word = WordOf<Operand>::type;
 
 constexpr bool kIsF64 = sizeof(Operand) == 8;
@@ -26,19 +32,33 @@ constexpr int kQuarters = kIsF64 ? kSlabK / 4 : 2;  // words along K: q = 0 .. k
 
 enum class Side { left, right };
 
-__host__ __device__ constexpr int word_index(Side side, int r, int q) { return side == Side::left ? 2 * q + r : kQuarters * r + q; }
+__host__ __device__ constexpr int word_index(Side side, int r, int q) {
+  return side == Side::left ? 2 * q + r : kQuarters * r + q;
+}
 
 struct Rows16 {
   Word w[2 * kQuarters];
 };
 
-template <typename T, typename U> struct SameType { static constexpr bool value = false; };
-template <typename T> struct SameType<T, T> { static constexpr bool value = true; };
+template <typename T, typename U>
+struct SameType {
+  static constexpr bool value = false;
+};
+template <typename T>
+struct SameType<T, T> {
+  static constexpr bool value = true;
+};
 
 // Two sums of 16 bits share a register; all others have one (f64: two).
 constexpr bool kPackedSums = sizeof(Accumulator) == 2;
-template <bool Packed> struct SumsOf { Accumulator c[4]; };
-template <> struct SumsOf<true> { unsigned c[2]; };
+template <bool Packed>
+struct SumsOf {
+  Accumulator c[4];
+};
+template <>
+struct SumsOf<true> {
+  unsigned c[2];
+};
 using Sums = SumsOf<kPackedSums>;
 
 __device__ __forceinline__ void clear(Sums& sums) {
@@ -46,11 +66,10 @@ __device__ __forceinline__ void clear(Sums& sums) {
   for (auto& c : sums.c) c = 0;
 }
 
-#define TILESMITH_MMA_32(shape, types, constraint)                                                              \
-  asm("mma.sync.aligned." shape ".row.col." types                                                      \
-               " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                               \
-               : constraint(sums.c[0]), constraint(sums.c[1]), constraint(sums.c[2]), constraint(sums.c[3])     \
-               : "r"(left.w[0]), "r"(left.w[1]), "r"(left.w[2]), "r"(left.w[3]), "r"(b0), "r"(b1))
+#define TILESMITH_MMA_32(shape, types, constraint)                                                                   \
+  asm("mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+      : constraint(sums.c[0]), constraint(sums.c[1]), constraint(sums.c[2]), constraint(sums.c[3])                   \
+      : "r"(left.w[0]), "r"(left.w[1]), "r"(left.w[2]), "r"(left.w[3]), "r"(b0), "r"(b1))
 
 // sums += left · right, `right` being the columns [8·second, 8·second + 8) of its 16.
 // (Templates, so that the branches of other types are not compiled.)
@@ -59,8 +78,8 @@ __device__ __forceinline__ void multiply_words(S& sums, const R& left, const R& 
   const unsigned b0 = right.w[2 * second], b1 = right.w[2 * second + 1];
   if constexpr (kPackedSums) {
     asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
-                 : "+r"(sums.c[0]), "+r"(sums.c[1])
-                 : "r"(left.w[0]), "r"(left.w[1]), "r"(left.w[2]), "r"(left.w[3]), "r"(b0), "r"(b1));
+        : "+r"(sums.c[0]), "+r"(sums.c[1])
+        : "r"(left.w[0]), "r"(left.w[1]), "r"(left.w[2]), "r"(left.w[3]), "r"(b0), "r"(b1));
   } else if constexpr (kOperandIsTf32) {
     TILESMITH_MMA_32("m16n8k8", "f32.tf32.tf32.f32", "+f");
   } else if constexpr (sizeof(Op) == 2) {
@@ -85,10 +104,11 @@ __device__ __forceinline__ void multiply_doubles(S& sums, const R& left, const R
     asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
         "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
         : "+d"(sums.c[0]), "+d"(sums.c[1]), "+d"(sums.c[2]), "+d"(sums.c[3])
-        : "d"(left.w[0]), "d"(left.w[1]), "d"(left.w[2]), "d"(left.w[3]), "d"(left.w[4]), "d"(left.w[5]), "d"(left.w[6]),
-          "d"(left.w[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+        : "d"(left.w[0]), "d"(left.w[1]), "d"(left.w[2]), "d"(left.w[3]), "d"(left.w[4]), "d"(left.w[5]),
+          "d"(left.w[6]), "d"(left.w[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
   } else if constexpr (kInstK == 8) {
-    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
         : "+d"(sums.c[0]), "+d"(sums.c[1]), "+d"(sums.c[2]), "+d"(sums.c[3])
         : "d"(left.w[0]), "d"(left.w[1]), "d"(left.w[2]), "d"(left.w[3]), "d"(b[0]), "d"(b[1]));
   } else {
@@ -123,6 +143,15 @@ __device__ __forceinline__ unsigned rounded_to_tf32(unsigned bits) {
   const bool finite = fabsf(__uint_as_float(bits)) < __uint_as_float(0x7f800000u);
   return finite ? bits + 0x1000u : bits;
 #endif
+}
+
+// What the instruction would cut off is rounded.
+template <typename Rows>
+__device__ __forceinline__ void round(Rows& rows) {
+  if constexpr (kOperandIsTf32) {
+#pragma unroll
+    for (Word& word : rows.w) word = rounded_to_tf32(word);
+  }
 }
 
 }  // namespace tilesmith

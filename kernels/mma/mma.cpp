@@ -6,8 +6,8 @@
 #include <array>
 #include <limits>
 
-#include "kernels/mma/packed_rows.cuh"
 #include "kernels/mma/geometry.hpp"
+#include "kernels/mma/packed_rows.cuh"
 #include "kernels/mma/rules.hpp"
 #include "kernels/mma/seeds.hpp"
 #include "kernels/render.hpp"
@@ -17,16 +17,23 @@ namespace {
 
 using mma::Geometry;
 
-constexpr unsigned kPassThreads = 256;  // of a block in every pass but the GEMM: reduce.cuh, pack.cuh
+constexpr unsigned kPassThreads = 128;  // of a block in every pass but the GEMM: reduce.cuh, pack.cuh
 
-unsigned blocks_for(std::int64_t items) { return unsigned((items + kPassThreads - 1) / kPassThreads); }
+constexpr std::int64_t kPackedByBlock = kPassThreads * 4 * 16;  // bytes: pack.cuh
+
+std::int64_t blocks_for(std::int64_t items, std::int64_t of_block = kPassThreads) {
+  return (items + of_block - 1) / of_block;
+}
 
 std::int64_t align_up(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 /// The panels of tile.cuh, as the boxes in which tensor_copy.cuh copies them.
 TensorBoxes tensor_boxes(const Geometry& g, const Problem& problem) {
-  const int widest = 128 / int(size_bytes(problem.type.operand));  // elements of a row of a box
-  const auto box = [&](int tile_rows, int tile_cols) { return TensorBox{tile_rows, std::min(tile_cols, widest)}; };
+  const int element = int(size_bytes(problem.type.operand));
+  const auto box = [&](int tile_rows, int tile_cols) {
+    const int panel_row_bytes = tile_cols * element % 128 == 0 ? 128 : 64;
+    return TensorBox{tile_rows, std::min(tile_cols, panel_row_bytes / element)};
+  };
   return {problem.trans.a ? box(g.block_k, g.block_m) : box(g.block_m, g.block_k),
           problem.trans.b ? box(g.block_n, g.block_k) : box(g.block_k, g.block_n)};
 }
@@ -72,11 +79,13 @@ std::optional<std::string> Mma::refusal(const Config& config, const Problem& pro
   const std::array align = operand_aligns(problem);
   for (int operand = 0; operand < 2; ++operand) {
     if ((pack >> operand & 1) == 0 && align[operand] < copy) {
-      return fmt::format("rows of {} are aligned to {} bytes; copies take {} bytes", "AB"[operand], align[operand], copy);
+      return fmt::format("rows of {} are aligned to {} bytes; copies take {} bytes", "AB"[operand], align[operand],
+                         copy);
     }
   }
   const Geometry geometry(config, problem.type);
-  if (geometry.tiles(problem) * config.at("split_k") > std::numeric_limits<int>::max()) return "more tiles of C than a grid has blocks";
+  if (geometry.tiles(problem) * config.at("split_k") > std::numeric_limits<int>::max())
+    return "more tiles of C than a grid has blocks";
   return std::nullopt;
 }
 
@@ -106,16 +115,16 @@ LaunchSequence Mma::launches(const Config& config, const Problem& problem) const
   gemm.block.x = unsigned(geometry.threads);
   gemm.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
   if (config.at("persistent") == 1) gemm.resident_blocks_per_sm = config.at("min_blocks");
-  if (split_k > 1 && reduction == mma::within_cluster) gemm.cluster.x = unsigned(split_k);
+  gemm.cluster.x = unsigned(geometry.cluster_k);
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
   gemm.c.row_stride = problem.ldc;
   const Launch callers = gemm;
 
-  const auto pass = [&](std::string entry, std::int64_t items) {
+  const auto pass = [&](std::string entry, std::int64_t blocks) {
     Launch launch = callers;
     launch.entry = std::move(entry);
-    launch.grid = {blocks_for(items), 1, 1};
+    launch.grid = {unsigned(blocks), 1, 1};
     launch.block = {kPassThreads, 1, 1};
     launch.cluster = {};
     launch.dynamic_smem_bytes = 0;
@@ -125,21 +134,28 @@ LaunchSequence Mma::launches(const Config& config, const Problem& problem) const
   if (config.at("tma") == 1) gemm.boxes = tensor_boxes(geometry, problem);
 
   if (pack != 0) {
-    std::int64_t bytes = 0;
+    std::int64_t bytes = 0, blocks = 0;
     const auto place = [&](OperandSource& source, std::int64_t rows, std::int64_t cols) {
       source = {true, std::size_t(bytes), packed_row_stride(cols, element)};
-      bytes += packed_bytes(rows, cols, element);
+      const std::int64_t packed = packed_bytes(rows, cols, element);
+      bytes += packed;
+      blocks += blocks_for(packed, kPackedByBlock);
     };
     if ((pack & mma::pack_a) != 0) place(gemm.a, problem.a_rows(), problem.a_cols());
     if ((pack & mma::pack_b) != 0) place(gemm.b, problem.b_rows(), problem.b_cols());
     sequence.workspace_bytes = std::size_t(align_up(bytes));
-    if (bytes > 0) sequence.launches.push_back(pass("pack", bytes / 16));  // K = 0: there is nothing to pack
+    if (blocks > 0) sequence.launches.push_back(pass("pack", blocks));  // K = 0: there is nothing to pack
   }
-  if (split_k > 1 && reduction == mma::atomic) sequence.launches.push_back(pass("scale_c", problem.m * problem.n));
+  if (split_k > 1 && reduction == mma::atomic)
+    sequence.launches.push_back(pass("scale_c", blocks_for(problem.m * problem.n)));
   sequence.launches.push_back(gemm);
-  if (split_k > 1 && reduction == mma::through_workspace) {
-    sequence.workspace_bytes = std::size_t(split_k * problem.m * partial_stride(problem.n)) * size_bytes(problem.type.accumulator);
-    sequence.launches.push_back(pass("sum_slices", problem.m * ((problem.n + 3) / 4)));
+  if (geometry.partial_slices > 1) {
+    sequence.workspace_bytes = std::size_t(geometry.partial_slices * problem.m * partial_stride(problem.n)) *
+                               size_bytes(problem.type.accumulator);
+    sequence.launches.push_back(pass("sum_slices", blocks_for(problem.m * ((problem.n + 3) / 4))));
+  }
+  if (config.at("overlap") == 1) {
+    for (std::size_t i = 1; i < sequence.launches.size(); ++i) sequence.launches[i].overlaps_previous = true;
   }
   return sequence;
 }

@@ -11,26 +11,42 @@
 //        │ 2    │ 3    │  ↓
 //        └──────┴──────┘
 //
-// main_loop.cuh has the pipeline's picture, work.cuh says which tiles a block computes.
-#include "kernels/mma/pack.cuh"
+// warps.cuh says who multiplies what, work.cuh which tiles a block computes; main_loop.cuh has the pipeline's picture,
+// step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
+#include "kernels/mma/overlap.cuh"
+#include "kernels/mma/pack.cuh"
 #include "kernels/mma/reduce.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
-gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {
+    gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {
   using namespace tilesmith;
   extern __shared__ __align__(1024) unsigned char shared[];
 
   const GemmArgs& args = gemm_args(kernel_args);
   const WorkList list(args);
+  Operand* stages = reinterpret_cast<Operand*>(shared);
+  const unsigned char* barriers = shared + kBarriersAt;
+  if constexpr (kTma) {
+    if (threadIdx.x == kMultiplyingThreads) Ring(stages, barriers).init(kMultiplyingThreads / 32);
+    __syncthreads();
+  }
+  let_launch_after_come();
+  wait_for_launch_before();
+  if (threadIdx.x >= kMultiplyingThreads) {  // the copying warp
+    trade_registers<true>();
+    if (threadIdx.x == kMultiplyingThreads) copy_all_steps(Ring(stages, barriers), kernel_args, list);
+    return;
+  }
+  trade_registers<false>();
   const WarpPlace warp;
   WarpTile tile;
-  MainLoop loop(kernel_args, list, warp, reinterpret_cast<Operand*>(shared), shared + kBarriersAt);
+  MainLoop loop(kernel_args, list, warp, stages, barriers);
   for (unsigned item = blockIdx.x; item < list.count(); item += gridDim.x) {
     const Work work = list.at(item);
     tile.clear();
     loop.accumulate(tile, work);
-    const Destination to(args, work.slice);
+    const Destination to(args, work.slice / kClusterK);
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
     if constexpr (kSummed) {
       loop.drain();
@@ -46,15 +62,21 @@ gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) scale_c(const __grid_constant__ tilesmith::GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
+    scale_c(const __grid_constant__ tilesmith::GemmArgs args) {
+  tilesmith::let_launch_after_come();
   tilesmith::scale_c(args);
 }
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
+    sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
+  tilesmith::wait_for_launch_before();
   tilesmith::sum_slices(args);
 }
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads) pack(const __grid_constant__ tilesmith::GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
+    pack(const __grid_constant__ tilesmith::GemmArgs args) {
   using namespace tilesmith;
+  let_launch_after_come();
   pack_operands<Operand, kTransA, kTransB, (kPack & 1) != 0, (kPack & 2) != 0>(args);
 }

@@ -6,11 +6,17 @@
 
 namespace tilesmith {
 
-constexpr int kPassThreads = 256;
+constexpr int kPassThreads = 128;
 
 // Partial sums of 16 bits are added in 32.
-template <bool Narrow> struct SumOf { using type = Accumulator; };
-template <> struct SumOf<true> { using type = float; };
+template <bool Narrow>
+struct SumOf {
+  using type = Accumulator;
+};
+template <>
+struct SumOf<true> {
+  using type = float;
+};
 using Sum = SumOf<sizeof(Accumulator) == 2>::type;
 
 // C ← β·C, or 0; an element a thread.
@@ -38,7 +44,7 @@ __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
 
   Sum sums[kColumns] = {};
 #pragma unroll
-  for (int slice = 0; slice < kSplitK; ++slice) {
+  for (int slice = 0; slice < kPartialSlices; ++slice) {
     const Partials one = *reinterpret_cast<const Partials*>(from + slice * (args.m * stride));
 #pragma unroll
     for (int e = 0; e < kColumns; ++e) sums[e] = added(sums[e], Sum(one.x[e]));

@@ -8,7 +8,6 @@ namespace tilesmith::mma {
 namespace {
 
 constexpr int kWarpThreads = 32;
-constexpr int kMaxPortableCluster = 8;
 
 std::vector<int> scaled(std::initializer_list<int> bytes, const TypePair& type) {
   std::vector<int> elements;
@@ -24,10 +23,14 @@ std::vector<int> instruction_ks(const KernelTarget& target) {
 
 std::vector<int> copy_widths(const TypePair& type) {
   switch (size_bytes(type.operand)) {
-    case 1: return {16, 8, 4, 1};
-    case 2: return {16, 8, 4, 2};
-    case 4: return {16, 8, 4};
-    default: return {16, 8};
+    case 1:
+      return {16, 8, 4, 1};
+    case 2:
+      return {16, 8, 4, 2};
+    case 4:
+      return {16, 8, 4};
+    default:
+      return {16, 8};
   }
 }
 
@@ -54,38 +57,49 @@ bool supports(const KernelTarget& target) {
     case Scalar::tf32:
     case Scalar::s8:
     case Scalar::u8:
-    case Scalar::f64: return true;
-    default: return false;
+    case Scalar::f64:
+      return true;
+    default:
+      return false;
   }
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const TypePair& type = target.type;
   const bool hopper = target.limits.sm >= 90;
-  const std::vector<int> tma = hopper ? std::vector{0, 1} : std::vector{0};
+  const std::vector<int> zero_or_one = hopper ? std::vector{0, 1} : std::vector{0};
   std::vector<int> reductions{through_workspace, atomic};
   if (target.limits.sm >= 90) reductions.push_back(within_cluster);
   return {
       {"inst_k", instruction_ks(target), "elements of K of one mma instruction"},
       {"block_m", {16, 32, 64, 96, 128, 160, 192, 256}, "rows of C a block computes"},
       {"block_n", {16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
-      {"warp_m", {16, 32, 64, 128}, "rows of C a warp computes"},
-      {"warp_n", {16, 32, 64, 96, 128}, "columns of C a warp computes"},
+      {"warp_m", {16, 32, 48, 64, 128}, "rows of C a warp computes"},
+      {"warp_n", {16, 32, 48, 64, 128}, "columns of C a warp computes"},
       {"block_k", scaled({64, 128}, type), "K-step: elements of K in a stage"},
       {"stages", {2, 3, 4, 6, 8}, "buffers in shared memory, filled ahead by cp.async"},
       {"slice_k", {1, 2}, "sliced K: warps that share a tile, each taking every so-manieth slab of a K-step"},
       {"frag_buffers", {1, 2}, "slabs of fragments in registers: 2 loads the next while one is multiplied"},
       {"min_blocks", {1, 2}, "blocks an SM must have room for: the compiler keeps to that share of the registers"},
       {"group_m", {1, 8}, "tile rows walked together, so that running blocks share operands in the L2"},
-      {"persistent", {0, 1}, "1: as many blocks as fit the device, each doing tile after tile, the next one's copies under way "
-                             "during the epilogue; 0: a block a tile"},
-      {"store_staged", {0, 1}, "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers"},
-      {"split_k", {1, 2, 4, 8, 16, 32}, "slices of K computed by different blocks and added afterwards"},
-      {"reduction", reductions, "how slices are added: 0 through the workspace and a second launch; 1 atomically (not "
-                                "deterministic in floating point); 2 among the blocks of a cluster (sm_90)"},
+      {"persistent",
+       {0, 1},
+       "1: as many blocks as fit the device, each doing tile after tile, the next one's copies under way "
+       "during the epilogue; 0: a block a tile"},
+      {"store_staged",
+       {0, 1},
+       "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers"},
+      {"split_k", {1, 2, 4, 8, 16, 32, 64}, "slices of K computed by different blocks and added afterwards"},
+      {"reduction", reductions,
+       "how slices are added: 0 through the workspace and a second launch; 1 atomically (not "
+       "deterministic in floating point); 2 among the up to 8 blocks of a cluster (sm_90), "
+       "what is left through the workspace"},
       {"copy_bytes", copy_widths(type), "width of a copy from global to shared memory"},
-      {"tma", tma, "1: the tensor memory accelerator copies whole tiles (sm_90); 0: every thread copies its chunks"},
+      {"tma", zero_or_one,
+       "1: a warp of its own has the tensor memory accelerator copy whole tiles (sm_90); 0: every thread copies its "
+       "chunks"},
       {"pack", {0, pack_a, pack_b, pack_a | pack_b}, "operands copied into aligned scratch first: 1 A, 2 B, 3 both"},
+      {"overlap", zero_or_one, "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
   };
 }
 
@@ -93,12 +107,14 @@ std::vector<Rule> rules(const KernelTarget& target) {
   const TypePair type = target.type;
   const Transposes trans = target.trans;
   const DeviceLimits limits = target.limits;
+  const bool hopper = limits.sm >= 90;
   const int element = int(size_bytes(type.operand));
   return {
       {"warp in block", "a block's tile must split into whole tiles of warps",
        [](const Config& c) { return c.at("block_m") % c.at("warp_m") == 0 && c.at("block_n") % c.at("warp_n") == 0; },
        kTile},
-      {"block tile", "tiles of more than 256x192 leave no registers for the sums of all warps",
+      {"block tile",
+       "tiles of more than 256x192 leave no registers for the sums of all warps",
        [](const Config& c) { return c.at("block_m") * c.at("block_n") <= 256 * 192; },
        {"block_m", "block_n"}},
       {"warps", "up to 16 warps a block: more cannot hold tiles large enough to pay for their fragment loads",
@@ -107,148 +123,174 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return warps >= 1 && warps <= 16;
        },
        kTile},
-      {"warp tile", "a warp's tile of 16x16 in a large block, or four times longer than wide, loads more than it multiplies",
+      {"warp tile",
+       "a warp's tile of 16x16 in a large block, or four times longer than wide, loads more than it multiplies",
        [](const Config& c) {
          const int m = c.at("warp_m"), n = c.at("warp_n");
-         if (n == 96 && (m != 64 || c.at("block_m") * c.at("block_n") < 256 * 192)) return false;
          if (c.at("block_m") == 16 || c.at("block_n") == 16) return m * n <= 16 * 128;
          return m * n >= 16 * 32 && std::max(m, n) <= 4 * std::min(m, n) &&
                 std::max(c.at("block_m"), c.at("block_n")) <= 4 * std::min(c.at("block_m"), c.at("block_n"));
        },
        kTile},
-      {"registers of a thread", "sums and fragments beyond about 232 registers spill",
+      {"registers of a thread",
+       "sums and fragments beyond about 232 registers spill",
        [type](const Config& c) {
          const Geometry g(c, type);
          return g.accumulator_registers + g.fragment_registers <= 232;
        },
        {"inst_k", "warp_m", "warp_n", "frag_buffers"}},
-      {"sliced K", "it is for few warps with small tiles, of up to 8; split K serves the same end among blocks, and the two do not "
-                   "meet; a step must give each warp whole slabs",
+      {"sliced K",
+       "it is for few warps with small tiles, of up to 8; split K serves the same end among blocks, and the two do not "
+       "meet; a step must give each warp whole slabs",
        [type](const Config& c) {
          if (c.at("slice_k") == 1) return true;
          const Geometry g(c, type);
-         return c.at("warp_m") * c.at("warp_n") <= 64 * 64 && g.slabs >= 1 && g.threads <= 256 && c.at("split_k") == 1 &&
-                c.at("copy_bytes") == 16 && c.at("pack") == 0;
+         return c.at("warp_m") * c.at("warp_n") <= 64 * 64 && g.slabs >= 1 && g.multiplying_threads <= 256 &&
+                c.at("split_k") == 1 && c.at("copy_bytes") == 16;
        },
-       with(kTile, {"inst_k", "block_k", "slice_k", "split_k", "copy_bytes", "pack"})},
-      {"slabs", "a K-step holds at least one slab for every warp",
+       with(kTile, {"inst_k", "block_k", "slice_k", "split_k", "copy_bytes"})},
+      {"slabs",
+       "a K-step holds at least one slab for every warp",
        [type](const Config& c) { return Geometry(c, type).slabs >= 1; },
        {"inst_k", "block_k", "slice_k"}},
-      {"fragment buffers", "two buffers change places a whole number of times a K-step",
+      {"fragment buffers",
+       "two buffers change places a whole number of times a K-step",
        [type](const Config& c) { return c.at("frag_buffers") == 1 || Geometry(c, type).slabs % 2 == 0; },
        {"inst_k", "block_k", "slice_k", "frag_buffers"}},
-      {"registers of an SM", "the resident blocks' sums and fragments must fit the register file beside addresses",
+      {"registers of an SM",
+       "the resident blocks' sums and fragments must fit the register file beside addresses; where the copying "
+       "warps give up theirs (sm_90a), whole groups of four warps take them",
        [type, limits](const Config& c) {
          const Geometry g(c, type);
-         const int estimate = g.accumulator_registers + g.fragment_registers + 24;
-         return estimate * g.threads * c.at("min_blocks") <= limits.registers_per_sm;
+         if (g.trades_registers && (limits.arch != "sm_90a" || g.multiplying_threads % 128 != 0)) return false;
+         return g.accumulator_registers + g.fragment_registers + 16 <= g.available_registers;
        },
-       with(kTile, {"inst_k", "slice_k", "frag_buffers", "min_blocks"})},
+       with(kTile, {"inst_k", "slice_k", "frag_buffers", "min_blocks", "tma"})},
       {"threads of an SM", "the resident blocks' threads must fit an SM",
-       [type, limits](const Config& c) { return Geometry(c, type).threads * c.at("min_blocks") <= limits.threads_per_sm; },
-       with(kTile, {"slice_k", "min_blocks"})},
-      {"reduction", "without split K there is nothing to add",
+       [type, limits](const Config& c) {
+         return Geometry(c, type).threads * c.at("min_blocks") <= limits.threads_per_sm;
+       },
+       with(kTile, {"slice_k", "min_blocks", "tma"})},
+      {"reduction",
+       "without split K there is nothing to add",
        [](const Config& c) { return c.at("split_k") > 1 || c.at("reduction") == through_workspace; },
        {"split_k", "reduction"}},
-      {"atomic adds", "there are atomic adds of 32 and 64 bits",
+      {"atomic adds",
+       "there are atomic adds of 32 and 64 bits",
        [type](const Config& c) {
          return c.at("split_k") == 1 || c.at("reduction") != atomic || size_bytes(type.output) >= 4;
        },
        {"split_k", "reduction"}},
-      {"cluster", "a portable cluster has at most 8 blocks",
-       [](const Config& c) {
-         return c.at("split_k") <= kMaxPortableCluster || c.at("reduction") != within_cluster;
-       },
-       {"split_k", "reduction"}},
-      {"split K", "slices are for problems of few tiles: persistent grids and bands of tiles are not",
+      {"split K",
+       "slices are for problems of few tiles: persistent grids and bands of tiles are not",
        [](const Config& c) { return c.at("split_k") == 1 || (c.at("persistent") == 0 && c.at("group_m") == 1); },
        {"split_k", "persistent", "group_m"}},
-      {"store of sums", "sums that meet in shared memory are stored from there; the other ways are not used",
+      {"store of sums",
+       "sums that meet in shared memory are stored from there; the other ways are not used",
        [](const Config& c) { return !summed_in_shared(c) || (c.at("store_staged") == 0 && c.at("persistent") == 0); },
        {"slice_k", "split_k", "reduction", "store_staged", "persistent"}},
-      {"staged store", "a row of a warp's tile must split into 16-byte stores",
+      {"staged store",
+       "a row of a warp's tile must split into 16-byte stores",
        [type](const Config& c) {
          return c.at("store_staged") == 0 || c.at("warp_n") * int(size_bytes(type.output)) % 16 == 0;
        },
        {"warp_n", "store_staged"}},
-      {"persistent tiles", "small tiles are for small problems, which one wave of blocks does",
+      {"persistent tiles",
+       "small tiles are for small problems, which one wave of blocks does",
        [](const Config& c) { return c.at("persistent") == 0 || c.at("block_m") * c.at("block_n") >= 64 * 128; },
        {"block_m", "block_n", "persistent"}},
-      {"bands of tiles", "tiles of 16 rows or columns are for problems as narrow: one band",
+      {"bands of tiles",
+       "tiles of 16 rows or columns are for problems as narrow: one band",
        [](const Config& c) { return c.at("group_m") == 1 || std::min(c.at("block_m"), c.at("block_n")) >= 64; },
        {"block_m", "block_n", "group_m"}},
-      {"shared memory", "the stages and what the epilogue needs must fit the shared memory of a block, and of an SM for all "
-                        "resident blocks (1 KiB of each is the system's)",
+      {"shared memory",
+       "the stages and what the epilogue needs must fit the shared memory of a block, and of an SM for all "
+       "resident blocks (1 KiB of each is the system's)",
        [type, limits](const Config& c) {
          const std::int64_t bytes = Geometry(c, type).smem_bytes;
          return bytes <= limits.smem_per_block_bytes && (bytes + 1024) * c.at("min_blocks") <= limits.smem_per_sm_bytes;
        }},
-      {"stages in flight", "fewer than 8 KiB in flight a block cannot cover the memory's latency, except in tiny tiles",
+      {"stages in flight",
+       "fewer than 8 KiB in flight a block cannot cover the memory's latency, except in tiny tiles",
        [type](const Config& c) {
          const std::int64_t bytes = (c.at("stages") - 1) * Geometry(c, type).stage_bytes;
          return bytes >= 8 * 1024;
        },
        {"block_m", "block_n", "block_k", "stages"}},
-      {"rows of a stage", "a row that lies along M or N must be 32 bytes at least: two chunks to exchange",
+      {"rows of a stage",
+       "a row that lies along M or N must be 32 bytes at least: two chunks to exchange",
        [trans, element](const Config& c) {
          const bool a = !trans.a || c.at("block_m") * element >= 32;
          const bool b = trans.b || c.at("block_n") * element >= 32;
          return a && b;
        },
        {"block_m", "block_n"}},
-      {"packing", "packed operands are copied in 16-byte chunks, and lie where split K's partial sums would; a pass before the GEMM "
-                  "hides what persistent grids and single buffers are tried for",
-       [](const Config& c) {
+      {"packing",
+       "packed operands are copied in 16-byte chunks, and lie where split K's partial sums would; a pass before the "
+       "GEMM "
+       "hides what persistent grids and single buffers are tried for",
+       [type](const Config& c) {
          if (c.at("pack") == 0) return true;
          if (c.at("persistent") == 1 || c.at("frag_buffers") == 1) return false;
-         return c.at("copy_bytes") == 16 && (c.at("split_k") == 1 || c.at("reduction") == within_cluster);
+         return c.at("copy_bytes") == 16 && (c.at("split_k") == 1 || (c.at("reduction") == within_cluster &&
+                                                                      Geometry(c, type).partial_slices == 1));
        },
        {"pack", "copy_bytes", "split_k", "reduction", "persistent", "frag_buffers"}},
-      {"narrow copies", "more copies a thread: narrower than 16 bytes only where 32 a thread and step are enough, with one way "
-                        "to store and to walk the tiles, unsplit; narrower than 4 are plain loads, which gain nothing from deep pipelines",
+      {"narrow copies",
+       "more copies a thread: narrower than 16 bytes only where 32 a thread and step are enough, with one way "
+       "to store and to walk the tiles, unsplit; narrower than 4 are plain loads, which gain nothing from deep "
+       "pipelines",
        [type](const Config& c) {
          const int copy = c.at("copy_bytes");
          if (copy == 16) return true;
          const Geometry g(c, type);
-         if (g.stage_bytes / copy > 32 * g.threads) return false;
-         if (c.at("persistent") == 1 || c.at("group_m") > 1 || c.at("store_staged") == 1 || c.at("split_k") > 1) return false;
+         if (g.stage_bytes / copy > 32 * g.multiplying_threads) return false;
+         if (c.at("persistent") == 1 || c.at("group_m") > 1 || c.at("store_staged") == 1 || c.at("split_k") > 1)
+           return false;
          return copy >= 4 ? c.at("stages") <= 4 : c.at("stages") <= 2;
        },
        with(kTile, {"block_k", "stages", "slice_k", "group_m", "persistent", "store_staged", "split_k", "copy_bytes"})},
-      {"copies of a thread", "a K-step that gives most threads nothing to copy wastes them; more than 32 copies a thread spill",
+      {"copies of a thread",
+       "a K-step that gives most threads nothing to copy wastes them; more than 32 copies a thread spill",
        [type](const Config& c) {
          const Geometry g(c, type);
          const std::int64_t copies = g.stage_bytes / c.at("copy_bytes");
-         return copies * 2 >= g.threads && copies <= 32 * g.threads;
+         return copies * 2 >= g.multiplying_threads && copies <= 32 * g.multiplying_threads;
        },
        with(kTile, {"block_k", "slice_k", "copy_bytes"})},
-      {"tensor copies", "the accelerator swizzles as the fragment loads of 16-bit operands, and of K-major ones but f64, expect "
-                        "it, in rows of 32, 64 or whole 128 bytes; it is tried where tiles are large enough to be worth a wait at "
-                        "barriers, with whole steps of 128 bytes",
-       [trans, element, type](const Config& c) {
+      {"tensor copies",
+       "the accelerator swizzles as the fragment loads of 16-bit and tf32 operands, and of K-major 8-bit ones, "
+       "expect it, in rows of 32 or whole 64 bytes; it is tried with pipelines deep enough to be worth a warp "
+       "that only copies, and two buffers of fragments",
+       [trans, element](const Config& c) {
          if (c.at("tma") == 0) return true;
-         if (element == 8 || c.at("slice_k") > 1 || c.at("copy_bytes") < 16 || c.at("block_k") * element != 128) return false;
-         if (c.at("stages") < 3) return false;  // one read, one being freed, one in flight
-         if (c.at("block_m") * c.at("block_n") < 64 * 64) return false;
-         if (c.at("frag_buffers") == 1 && c.at("warp_n") != 96) return false;
-         const auto fits = [&](bool k_major, int width) {
-           const int row_bytes = width * element;
-           return k_major || (element == 2 && (row_bytes <= 64 || row_bytes % 128 == 0));
+         if (element == 8 || c.at("copy_bytes") < 16 || c.at("stages") < 3 || c.at("frag_buffers") == 1) return false;
+         if (c.at("block_k") * element < 128 && c.at("stages") < 6) return false;
+         const auto fits = [&](bool k_major, int block, int warp) {
+           if (k_major || (element == 4 && warp % 32 == 0)) return true;
+           return element == 2 && (block * element <= 64 || block * element % 64 == 0);
          };
-         return fits(!trans.a, c.at("block_m")) && fits(trans.b, c.at("block_n"));
+         return fits(!trans.a, c.at("block_m"), c.at("warp_m")) && fits(trans.b, c.at("block_n"), c.at("warp_n"));
        },
-       {"block_m", "block_n", "warp_n", "block_k", "stages", "slice_k", "frag_buffers", "copy_bytes", "tma"}},
-      {"threads of a row", "the block's threads must cover whole groups of exchanged chunks of a row",
+       with(kTile, {"block_k", "stages", "frag_buffers", "copy_bytes", "tma"})},
+      {"threads of a row",
+       "the block's threads must split into whole rows of a tile's copies, and cover whole groups of exchanged chunks "
+       "of a row",
        [type, trans, element](const Config& c) {
          const Geometry g(c, type);
          const auto fits = [&](int row_elements) {
            const int chunks = row_elements * element / c.at("copy_bytes");
-           const int share = chunks & -chunks;
-           return share <= g.threads || g.threads * c.at("copy_bytes") % 128 == 0;
+           const int even = chunks & -chunks, share = std::min(even, g.multiplying_threads);
+           return g.multiplying_threads % share == 0 &&
+                  (even <= g.multiplying_threads || share * c.at("copy_bytes") % 128 == 0);
          };
          return fits(trans.a ? c.at("block_m") : c.at("block_k")) && fits(trans.b ? c.at("block_k") : c.at("block_n"));
        },
        with(kTile, {"block_k", "slice_k", "copy_bytes"})},
+      {"overlap",
+       "the launches of a sequence overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
+       [hopper, type](const Config& c) { return c.at("overlap") == (hopper && Geometry(c, type).passes ? 1 : 0); },
+       {"split_k", "reduction", "pack", "overlap"}},
   };
 }
 

@@ -12,18 +12,19 @@ namespace tilesmith::mma {
 namespace {
 
 constexpr std::size_t kMost = 32;
-constexpr int kMostOfTile = 3;
+constexpr int kMostOfTile = 4;
 
 struct Tile {
   int block_m, block_n, warp_m, warp_n;
 };
 
 constexpr Tile kTiles[] = {
-    {256, 192, 64, 96}, {256, 128, 64, 64}, {128, 256, 64, 64}, {192, 128, 64, 64}, {128, 192, 64, 64}, {128, 128, 64, 64}, {128, 128, 64, 32},
-    {128, 128, 32, 32}, {160, 128, 32, 64}, {96, 128, 32, 64},  {128, 96, 64, 32},  {256, 64, 64, 32},  {64, 256, 32, 64},
-    {128, 64, 64, 32},  {64, 128, 32, 64},  {128, 64, 32, 32},  {64, 128, 32, 32},  {96, 64, 32, 32},   {64, 64, 32, 32},
-    {64, 32, 32, 16},   {32, 64, 16, 32},   {32, 32, 16, 16},   {32, 128, 32, 32},  {16, 64, 16, 16},   {16, 128, 16, 32},
-    {16, 32, 16, 16},   {64, 16, 16, 16},   {128, 16, 32, 16},  {32, 16, 16, 16},
+    {256, 128, 64, 64}, {128, 256, 64, 64}, {192, 128, 64, 64}, {128, 192, 64, 64}, {128, 128, 64, 64},
+    {128, 128, 64, 32}, {128, 128, 32, 32}, {160, 128, 32, 64}, {96, 128, 32, 64},  {128, 96, 64, 32},
+    {96, 96, 48, 48},   {96, 192, 48, 48},  {256, 64, 64, 32},  {64, 256, 32, 64},  {128, 64, 64, 32},
+    {64, 128, 32, 64},  {128, 64, 32, 32},  {64, 128, 32, 32},  {96, 64, 32, 32},   {64, 64, 32, 32},
+    {64, 32, 32, 16},   {32, 64, 16, 32},   {32, 32, 16, 16},   {32, 128, 32, 32},  {16, 64, 16, 16},
+    {16, 128, 16, 32},  {16, 32, 16, 16},   {64, 16, 16, 16},   {128, 16, 32, 16},  {32, 16, 16, 16},
 };
 
 /// Ways to bring in operands whose rows are so aligned: packed where needed, or in copies as narrow.
@@ -39,14 +40,16 @@ std::vector<std::pair<int, int>> ways_in(const Problem& problem) {
 /// What is left to choose of a tile: everything else follows.
 struct Choice {
   Tile tile;
-  int inst_k, k_bytes, frag_buffers, min_blocks, split_k, reduction, tma, copy_bytes, pack;
+  int inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma, copy_bytes, pack;
 };
 
-/// With as many stages as fit, up to what hides the memory's latency.
+/// With as many stages as fit, up to what hides the memory's latency or what K has steps for.
 Config make_config(const Choice& choice, const KernelTarget& target, const Problem& problem) {
-  const auto& [tile, inst_k, k_bytes, frag_buffers, min_blocks, split_k, reduction, tma, copy_bytes, pack] = choice;
+  const auto& [tile, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma,
+               copy_bytes, pack] = choice;
   const bool plain = copy_bytes < 16 || split_k > 1;
   const bool large = tile.block_m * tile.block_n >= 128 * 128;
+  const bool aligned_c = row_align_bytes(problem, problem.type.output, problem.ldc) >= 16;
   Config config("mma", {{"inst_k", inst_k},
                         {"block_m", tile.block_m},
                         {"block_n", tile.block_n},
@@ -54,25 +57,30 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"warp_n", tile.warp_n},
                         {"block_k", k_bytes / int(size_bytes(target.type.operand))},
                         {"stages", 2},
-                        {"slice_k", 1},
+                        {"slice_k", slice_k},
                         {"frag_buffers", frag_buffers},
                         {"min_blocks", min_blocks},
                         {"group_m", plain || std::min(tile.block_m, tile.block_n) < 64 ? 1 : 8},
-                        {"persistent", 0},
-                        {"store_staged", large && !plain ? 1 : 0},
+                        {"persistent", persistent},
+                        {"store_staged", (large || !aligned_c) && !plain && slice_k == 1 ? 1 : 0},
                         {"split_k", split_k},
                         {"reduction", reduction},
                         {"copy_bytes", copy_bytes},
                         {"tma", tma},
-                        {"pack", pack}});
-  const std::int64_t steps = (problem.k * std::int64_t(size_bytes(target.type.operand)) + k_bytes - 1) / k_bytes / split_k + 1;
+                        {"pack", pack},
+                        {"overlap", 0}});
+  if (target.limits.sm >= 90 && Geometry(config, target.type).passes) config.set("overlap", 1);
+  const std::int64_t steps =
+      (problem.k * std::int64_t(size_bytes(target.type.operand)) + k_bytes - 1) / k_bytes / split_k + 1;
   for (const int stages : {3, 4, 6}) {
     Config deeper = config;
     deeper.set("stages", stages);
     const std::int64_t bytes = Geometry(deeper, target.type).smem_bytes;
-    const bool fits = bytes <= target.limits.smem_per_block_bytes &&
-                      (bytes + 1024) * min_blocks <= target.limits.smem_per_sm_bytes;
-    if (!fits || stages > steps + 2 || (stages > 4 && large) || (copy_bytes < 16 && stages > (copy_bytes < 4 ? 2 : 4))) break;
+    const bool fits =
+        bytes <= target.limits.smem_per_block_bytes && (bytes + 1024) * min_blocks <= target.limits.smem_per_sm_bytes;
+    if (!fits || stages > std::max<std::int64_t>(4, steps + 2) || (stages > 4 && large) ||
+        (copy_bytes < 16 && stages > (copy_bytes < 4 ? 2 : 4)))
+      break;
     config = deeper;
   }
   return config;
@@ -83,21 +91,32 @@ std::vector<int> instruction_choices(const KernelTarget& target) {
   return target.limits.sm >= 90 ? std::vector{8, 16} : std::vector{4};
 }
 
+std::vector<int> reductions(int split_k, bool hopper) {
+  if (split_k == 1 || !hopper) return {through_workspace};
+  return split_k <= 8 ? std::vector<int>{within_cluster} : std::vector<int>{within_cluster, through_workspace};
+}
+
 /// All choices for one tile.
 std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem) {
   const bool hopper = target.limits.sm >= 90;
   std::vector<Choice> found;
   for (const int inst_k : instruction_choices(target)) {
-    // Where the sums leave no registers for two, or an f64 step has a single slab.
-    const int frag_buffers = tile.warp_n == 96 || inst_k > slab_k(target.type, 0) ? 1 : 2;
+    const int frag_buffers = inst_k > slab_k(target.type, 0) ? 1 : 2;  // where an f64 step has a single slab
     for (const int k_bytes : {128, 64}) {
-      for (const int tma : {0, 1}) {
-        if (tma == 1 && (!hopper || k_bytes < 128)) continue;
-        for (const auto& [copy_bytes, pack] : ways_in(problem)) {
-          for (const int min_blocks : {1, 2}) {
-            for (const int split_k : {1, 2, 4, 8, 16, 32}) {
-              const int reduction = hopper && split_k > 1 && split_k <= 8 ? int(within_cluster) : int(through_workspace);
-              found.push_back({tile, inst_k, k_bytes, frag_buffers, min_blocks, split_k, reduction, tma, copy_bytes, pack});
+      for (const int slice_k : {1, 2}) {
+        for (const int tma : {0, 1}) {
+          if (tma == 1 && !hopper) continue;
+          for (const int persistent : {0, 1}) {
+            if (persistent == 1 && tma == 0) continue;
+            for (const auto& [copy_bytes, pack] : ways_in(problem)) {
+              for (const int min_blocks : {1, 2}) {
+                for (const int split_k : {1, 2, 4, 8, 16, 32, 64}) {
+                  for (const int reduction : reductions(split_k, hopper)) {
+                    found.push_back({tile, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k,
+                                     reduction, tma, copy_bytes, pack});
+                  }
+                }
+              }
             }
           }
         }
@@ -105,6 +124,13 @@ std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const 
     }
   }
   return found;
+}
+
+/// Whether there are so many blocks that several on an SM, or one that does several tiles, are a choice.
+bool fills_device(const Config& config, const KernelTarget& target, const Problem& problem) {
+  const std::int64_t blocks = Geometry(config, target.type).tiles(problem) * config.at("split_k");
+  if (config.at("min_blocks") > 1 && blocks <= target.limits.sm_count) return false;
+  return config.at("persistent") == 0 || blocks > std::int64_t(target.limits.sm_count) * config.at("min_blocks");
 }
 
 }  // namespace
@@ -118,11 +144,13 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
   std::vector<std::pair<double, Config>> ranked;
   for (const Tile& tile : kTiles) {
     // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
-    if ((tile.block_m > 16 && tile.block_m >= 2 * problem.m) || (tile.block_n > 16 && tile.block_n >= 2 * problem.n)) continue;
+    if ((tile.block_m > 16 && tile.block_m >= 2 * problem.m) || (tile.block_n > 16 && tile.block_n >= 2 * problem.n))
+      continue;
     std::vector<std::pair<double, Config>> of_tile;
     for (const Choice& choice : choices(tile, target, problem)) {
       const Config config = make_config(choice, target, problem);
-      if (legal(config)) of_tile.emplace_back(estimate_cycles(config, target, problem), config);
+      if (fills_device(config, target, problem) && legal(config))
+        of_tile.emplace_back(estimate_cycles(config, target, problem), config);
     }
     const auto faster = [](const auto& a, const auto& b) { return a.first < b.first; };
     std::stable_sort(of_tile.begin(), of_tile.end(), faster);

@@ -1,8 +1,9 @@
-// K-steps by the tensor memory accelerator (TMA): one thread of a block starts a copy of whole tiles, in boxes of at most 128
-// bytes a row; the hardware swizzles them as SwizzledTile says and puts zeros where a box lies outside the matrix.
+// K-steps by the tensor memory accelerator (TMA). A warp of its own, beside those that multiply, starts the copies of whole
+// tiles, in boxes of at most 128 bytes a row; the hardware swizzles them as SwizzledTile says and puts zeros where a box lies
+// outside the matrix.
 //
-// Two barriers a stage take the place of __syncthreads(), so that warps need not keep in step. `full` counts the bytes that
-// arrive; `free` counts the warps that no longer read the stage.
+// Two barriers a stage take the place of __syncthreads(): `full` counts the bytes that arrive, `free` the warps that no longer
+// read the stage. The copying warp is as many steps ahead as there are free stages, over the end of a work item too.
 #pragma once
 
 #include "kernels/mma/tensor_args.cuh"
@@ -27,16 +28,20 @@ __device__ __forceinline__ void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Waits for the end of the phase of that parity; phases are numbered from 0.
+// Waits for the end of the phase of that parity; phases are numbered from 0. The phase before the first has parity 1 and has
+// ended.
 __device__ __forceinline__ void wait_phase(unsigned barrier, unsigned parity) {
   unsigned done = 0;
   while (done == 0) {
-    asm volatile(
-        "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-        : "=r"(done)
-        : "r"(barrier), "r"(parity)
-        : "memory");
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
   }
+}
+
+__device__ __forceinline__ void prefetch_map(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
 // A tile of the matrix from (row, col) on, panel by panel.
@@ -52,7 +57,24 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
   }
 }
 
-// A place in the ring of stages, and the parity of the phase in which it is filled there.
+// The ring of stages and its barriers, in shared memory.
+struct Ring {
+  unsigned stages, full, free;
+
+  __device__ __forceinline__ Ring(const Operand* shared, const void* barriers)
+      : stages(shared_address(shared)), full(shared_address(barriers)), free(full + kStages * 8) {}
+
+  // By one thread, before any other use; all others wait for it.
+  __device__ __forceinline__ void init(unsigned reading_warps) const {
+    for (int stage = 0; stage < kStages; ++stage) {
+      init_barrier(full + stage * 8, 1);
+      init_barrier(free + stage * 8, reading_warps);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+};
+
+// A place in the ring, and the parity of the phase in which it is filled there.
 struct RingPlace {
   int stage = 0;
   unsigned parity = 0;
@@ -65,46 +87,43 @@ struct RingPlace {
   }
 };
 
-// The ring's barriers, and what this block knows of them. All threads call all functions.
-class TensorRing {
- public:
-  // Steps between a step's copy and its use. A stage is not refilled at once, but a step after the copying thread read it: by
-  // then the other warps have most often read it too.
-  static constexpr int kAhead = kStages - 2;
-  static_assert(!kTma || kAhead >= 1, "a copy must be under way while another is read");
-
-  __device__ __forceinline__ TensorRing(const TensorGemmArgs& args, Operand* shared, const void* barriers, int warps)
-      : args_(args), ring_(shared_address(shared)), full_(shared_address(barriers)), free_(full_ + kStages * 8) {
-    if (threadIdx.x == 0) {
-      for (int stage = 0; stage < kStages; ++stage) {
-        init_barrier(full_ + stage * 8, 1);
-        init_barrier(free_ + stage * 8, unsigned(warps));
-      }
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    }
-    __syncthreads();
+// Copies all steps of the block's work items, each as soon as its stage is free. By one thread.
+__device__ __forceinline__ void copy_all_steps(const Ring& ring, const TensorGemmArgs& args, const WorkList& list) {
+  if (args.gemm.k > 0) {
+    prefetch_map(args.a);
+    prefetch_map(args.b);
   }
-
-  // Starts the copies of the stream's next step: a step of `work`.
-  __device__ __forceinline__ void fill(const Work& work, int k) {
-    ++filled_;
-    if (threadIdx.x == 0) {
-      if (filled_ > kStages) wait_phase(free_ + write_.stage * 8, write_.parity ^ 1);
-      const unsigned full = full_ + write_.stage * 8, stage = ring_ + unsigned(write_.stage * kStageBytes);
+  RingPlace place;
+  for (unsigned item = blockIdx.x; item < list.count(); item += gridDim.x) {
+    const Work work = list.at(item);
+    for (int k = work.k0; k < work.k_end; k += kBlockK) {
+      const unsigned full = ring.full + place.stage * 8, stage = ring.stages + unsigned(place.stage * kStageBytes);
+      wait_phase(ring.free + place.stage * 8, place.parity ^ 1);
       expect_bytes(full, kStageBytes);
-      copy_tile<LeftTile>(stage, args_.a, kLeftKMajor ? k : work.m0, kLeftKMajor ? work.m0 : k, full);
-      copy_tile<RightTile>(stage + kLeftElements * int(sizeof(Operand)), args_.b, kRightKMajor ? k : work.n0,
+      copy_tile<LeftTile>(stage, args.a, kLeftKMajor ? k : work.m0, kLeftKMajor ? work.m0 : k, full);
+      copy_tile<RightTile>(stage + kLeftElements * int(sizeof(Operand)), args.b, kRightKMajor ? k : work.n0,
                            kRightKMajor ? work.n0 : k, full);
+      place.next();
     }
-    write_.next();
+    if constexpr (!kPersistent) break;
   }
+}
+
+// Without tensor maps all warps copy (step_writer.cuh).
+__device__ __forceinline__ void copy_all_steps(const Ring&, const GemmArgs&, const WorkList&) {}
+
+// What a multiplying warp knows of the ring.
+class RingReader {
+ public:
+  __device__ __forceinline__ RingReader(const Ring& ring, int steps)
+      : full_(ring.full), free_(ring.free), left_(steps) {}
 
   // Waits for the oldest step that was not yet waited for, if there is one.
   __device__ __forceinline__ void wait_for_step() {
-    if (waited_ == filled_) return;
-    ++waited_;
-    wait_phase(full_ + read_.stage * 8, read_.parity);
-    read_.next();
+    if (left_ == 0) return;
+    --left_;
+    wait_phase(full_ + place_.stage * 8, place_.parity);
+    place_.next();
   }
 
   // This warp has read all that it reads of the oldest step that it has not yet released.
@@ -115,11 +134,10 @@ class TensorRing {
   }
 
  private:
-  const TensorGemmArgs& args_;
-  unsigned ring_, full_, free_;  // shared memory
-  RingPlace write_, read_;
-  unsigned release_ = 0;          // the stage to be released next
-  int filled_ = 0, waited_ = 0;  // steps
+  unsigned full_, free_;
+  RingPlace place_;
+  unsigned release_ = 0;  // the stage to be released next
+  int left_;              // steps
 };
 
 }  // namespace tilesmith

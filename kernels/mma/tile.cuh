@@ -7,10 +7,11 @@
 //   one row of 128 bytes    0 1 2 3 4 5 6 7       what is read at a time:
 //   the next                1 0 3 2 5 4 7 6         16-bit, and all K-major but f64: 8 rows × 1 chunk (ldmatrix)
 //   the next                2 3 0 1 6 7 4 5         8-bit MN-major: the same, of rows 0 1 4 5 8 9 12 13 or the other eight
-//   ...                                             f64, and tf32 MN-major: 4 rows × 2 chunks, an element a thread
+//   ...                                             tf32 MN-major: 4 rows × chunks c and c + 4, a word or two a thread
+//                                                   f64, and tf32 in tiles of 16: 4 rows × 2 chunks, an element a thread
 //
-// For 16-bit operands, and K-major ones but f64, this is what the tensor memory accelerator does by itself, but that its rows
-// have at most 128 bytes: then a longer row is cut into panels, which lie one behind the other.
+// For 16-bit and tf32 operands, and K-major 8-bit ones, this is what the tensor memory accelerator does by itself, but that its
+// rows have 32, 64 or 128 bytes: then a longer row is cut into panels, which lie one behind the other.
 #pragma once
 
 #include "kernels/mma/tile_copy.cuh"
@@ -20,21 +21,27 @@ namespace tilesmith {
 constexpr int kChunkBytes = 16;
 constexpr int kChunkElements = kChunkBytes / int(sizeof(Operand));
 
-template <int Rows, int Cols, bool KMajor>
+// Warp: how many of the tile's rows along M or N a warp multiplies.
+template <int Rows, int Cols, bool KMajor, int Warp>
 struct SwizzledTile {
   static constexpr int kRows = Rows;
   static constexpr int kCols = Cols;
   static constexpr int kRowBytes = Cols * int(sizeof(Operand));
-  static constexpr int kPanels = kTma && kRowBytes > 128 ? kRowBytes / 128 : 1;
+  static constexpr int kPanelRowBytes = kRowBytes % 128 == 0 ? 128 : 64;
+  static constexpr int kPanels = kTma && kRowBytes > kPanelRowBytes ? kRowBytes / kPanelRowBytes : 1;
   static constexpr int kStride = Cols / kPanels;  // elements from row to row
   static constexpr int kStrideBytes = kRowBytes / kPanels;
   static constexpr int kPanelBytes = Rows * kStrideBytes;
-  static constexpr int kLineBytes = kPanels > 1 ? kPanelBytes : 128;  // from a chunk to the eighth after it
-  static constexpr bool kByteRows = !KMajor && sizeof(Operand) == 1;      // rows of bytes that ldmatrix transposes in pairs
-  static constexpr bool kWordRows = sizeof(Operand) == 8 || (!KMajor && sizeof(Operand) == 4);  // read an element a thread
+  static constexpr int kLineBytes =
+      kPanels > 1 ? 128 / kStrideBytes* kPanelBytes : 128;            // from a chunk to the eighth after it
+  static constexpr bool kByteRows = !KMajor && sizeof(Operand) == 1;  // rows of bytes that ldmatrix transposes in pairs
+  static constexpr bool kTwoChunkRows =
+      !KMajor && sizeof(Operand) == 4 && Warp % 32 == 0;  // of words, two chunks of a row at a time
+  static constexpr bool kWordRows =
+      sizeof(Operand) == 8 || (!KMajor && sizeof(Operand) == 4 && !kTwoChunkRows);  // two neighbours
   static constexpr int kPeriod = kByteRows ? 16 : 8;
   static_assert(kRowBytes % 32 == 0, "a row must hold whole pairs of chunks");
-  static_assert(kPanels == 1 || kRowBytes % 128 == 0, "a row must split into whole panels");
+  static_assert(kPanels == 1 || kRowBytes % kPanelRowBytes == 0, "a row must split into whole panels");
 
   // Of K row r, where it is stored: the rows that one ldmatrix reads (0 1 4 5 8 9 12 13) come to lie side by side.
   static __device__ __forceinline__ int stored_row(int row) {
@@ -47,7 +54,9 @@ struct SwizzledTile {
 
   // What chunk numbers of a stored row are exchanged by; always below the largest power of two that divides a row's chunks.
   static __device__ __forceinline__ int exchange(int row) {
-    constexpr int kLine = kRowBytes % 128 == 0 ? 8 : kRowBytes % 64 == 0 ? 4 : 2;  // chunks that share a line of banks
+    constexpr int kLine = kStrideBytes % 128 == 0  ? 8
+                          : kStrideBytes % 64 == 0 ? 4
+                                                   : 2;  // chunks that share a line of banks
     constexpr int kRowsOfLine = 8 / kLine;
     if constexpr (kWordRows) {
       return row / kRowsOfLine % (kLine / 2) * 2;
@@ -59,7 +68,9 @@ struct SwizzledTile {
   // In elements; `chunk` counts along the row.
   static __device__ __forceinline__ int chunk_offset(int stored, int chunk) {
     if constexpr (kPanels > 1) {
-      return chunk / 8 * (Rows * kStride) + stored * kStride + (chunk % 8 ^ exchange(stored)) * kChunkElements;
+      constexpr int kChunks = kStride / kChunkElements;  // of a panel's row
+      return chunk / kChunks * (Rows * kStride) + stored * kStride +
+             (chunk % kChunks ^ exchange(stored)) * kChunkElements;
     } else {
       return stored * kStride + (chunk ^ exchange(stored)) * kChunkElements;
     }
@@ -73,8 +84,9 @@ struct SwizzledTile {
 // "left" is op(A), whose rows run along M; "right" is op(B) transposed, whose rows run along N.
 constexpr bool kLeftKMajor = !kTransA;
 constexpr bool kRightKMajor = kTransB;
-using LeftTile = SwizzledTile<kLeftKMajor ? kBlockM : kBlockK, kLeftKMajor ? kBlockK : kBlockM, kLeftKMajor>;
-using RightTile = SwizzledTile<kRightKMajor ? kBlockN : kBlockK, kRightKMajor ? kBlockK : kBlockN, kRightKMajor>;
+using LeftTile = SwizzledTile<kLeftKMajor ? kBlockM : kBlockK, kLeftKMajor ? kBlockK : kBlockM, kLeftKMajor, kWarpM>;
+using RightTile =
+    SwizzledTile<kRightKMajor ? kBlockN : kBlockK, kRightKMajor ? kBlockK : kBlockN, kRightKMajor, kWarpN>;
 
 constexpr int kLeftElements = kBlockM * kBlockK;
 constexpr int kStageElements = (kBlockM + kBlockN) * kBlockK;

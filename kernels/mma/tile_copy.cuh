@@ -98,13 +98,13 @@ class StepCopyOf {
   }
 
   const Element* matrix_;
-  const Element* source_;    // this thread's first chunk of the current step
-  long long pass_stride_;    // elements from one row pass to the next
-  long long step_stride_;    // elements from one step to the next
+  const Element* source_;         // this thread's first chunk of the current step
+  long long pass_stride_;         // elements from one row pass to the next
+  long long step_stride_;         // elements from one step to the next
   int shared_offsets_[kOffsets];  // of this thread's first chunks in the tile
-  int row_;                  // of this thread's first chunk in the tile
-  int rows_left_;            // rows of the matrix from this thread's first chunk on
-  int cols_left_;            // columns of the matrix from this thread's first chunk on
+  int row_;                       // of this thread's first chunk in the tile
+  int rows_left_;                 // rows of the matrix from this thread's first chunk on
+  int cols_left_;                 // columns of the matrix from this thread's first chunk on
 };
 
 }  // namespace tilesmith

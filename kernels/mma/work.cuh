@@ -1,8 +1,9 @@
 // What a block of the family `mma` computes: one tile of C and one slice of K after the other.
 //
 // Work items are numbered slice by slice, tile by tile within a slice; where a cluster adds the slices of a tile, tile by
-// tile, slice by slice. Of split_k slices each is a whole number of K-steps; the last may be shorter, or empty. A persistent grid has as many blocks as fit the device at a time, and block b does
-// items b, b + gridDim.x, ...; otherwise there is a block for each item.
+// tile, slice by slice. Of split_k slices each is a whole number of K-steps; the last may be shorter, or empty. A persistent
+// grid has as many blocks as fit the device at a time, and block b does items b, b + gridDim.x, ...; otherwise there is a block
+// for each item.
 #pragma once
 
 #include "kernels/common/gemm_args.cuh"
@@ -11,12 +12,17 @@
 namespace tilesmith {
 
 // How the slices of K are added: their sums through the workspace and a pass after the GEMM; atomically; or among the
-// blocks of a cluster, in shared memory.
+// blocks of a cluster, in shared memory, where more than a cluster's are left to go through the workspace.
 enum Reduction { kThroughWorkspace = 0, kAtomic = 1, kWithinCluster = 2 };
 
-constexpr bool kPartials = kSplitK > 1 && kReduction == kThroughWorkspace;
+// Slices that a cluster adds: all, up to the 8 of the largest portable cluster; of more, 2 at a time, since larger clusters of
+// large blocks leave SMs idle.
+constexpr int kClusterK = kReduction != kWithinCluster ? 1 : kSplitK <= 8 ? kSplitK : 2;
+constexpr int kPartialSlices = kReduction == kAtomic ? 1 : kSplitK / kClusterK;  // sums of each element that are stored
+constexpr bool kPartials = kPartialSlices > 1;
 constexpr bool kAtomicAdds = kSplitK > 1 && kReduction == kAtomic;
-constexpr bool kClusterSums = kSplitK > 1 && kReduction == kWithinCluster;
+constexpr bool kClusterSums = kClusterK > 1;
+static_assert(kSplitK % kClusterK == 0, "slices must split into whole clusters");
 
 struct Work {
   int m0, n0;     // the tile's first row and column of C
@@ -32,6 +38,13 @@ class WorkList {
       : tiles_m_((args.m - 1) / kBlockM + 1), tiles_n_((args.n - 1) / kBlockN + 1), k_(args.k) {
     const int steps = (args.k + kBlockK - 1) / kBlockK;
     slice_k_ = (steps + kSplitK - 1) / kSplitK * kBlockK;
+  }
+
+  // Of all items of this block.
+  __device__ __forceinline__ int steps_of_block() const {
+    const int steps = at(blockIdx.x).steps();
+    static_assert(!kPersistent || kSplitK == 1, "all items of a persistent block must have as many steps");
+    return kPersistent ? int((count() - blockIdx.x - 1) / gridDim.x + 1) * steps : steps;
   }
 
   __device__ __forceinline__ unsigned count() const { return tiles() * kSplitK; }

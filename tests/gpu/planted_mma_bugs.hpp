@@ -9,19 +9,20 @@
 namespace tilesmith::planted {
 
 // 64×64 tiles of 32×32 warps, 32 elements of K a step; one a way through the template.
-#define TILESMITH_MMA(inst_k, block_k, slice_k, store_staged, split_k, reduction, pack)                              \
+#define TILESMITH_MMA(inst_k, block_k, slice_k, store_staged, split_k, reduction, tma, pack, overlap)                \
   "mma{inst_k=" #inst_k ",block_m=64,block_n=64,warp_m=32,warp_n=32,block_k=" #block_k ",stages=3,slice_k=" #slice_k \
   ",frag_buffers=2,min_blocks=1,group_m=1,persistent=0,store_staged=" #store_staged ",split_k=" #split_k             \
-  ",reduction=" #reduction ",copy_bytes=16,tma=0,pack=" #pack "}"
+  ",reduction=" #reduction ",copy_bytes=16,tma=" #tma ",pack=" #pack ",overlap=" #overlap "}"
 
-inline constexpr const char* kPlain = TILESMITH_MMA(16, 32, 1, 0, 1, 0, 0);
-inline constexpr const char* kStaged = TILESMITH_MMA(16, 32, 1, 1, 1, 0, 0);
-inline constexpr const char* kSliced = TILESMITH_MMA(16, 64, 2, 0, 1, 0, 0);
-inline constexpr const char* kSplitSummed = TILESMITH_MMA(16, 32, 1, 0, 2, 0, 0);
-inline constexpr const char* kSplitAtomic = TILESMITH_MMA(16, 32, 1, 0, 2, 1, 0);
-inline constexpr const char* kPacked = TILESMITH_MMA(16, 32, 1, 0, 1, 0, 3);
-inline constexpr const char* kBytes = TILESMITH_MMA(32, 64, 1, 0, 1, 0, 0);
-inline constexpr const char* kTf32 = TILESMITH_MMA(8, 32, 1, 0, 1, 0, 0);
+inline constexpr const char* kPlain = TILESMITH_MMA(16, 32, 1, 0, 1, 0, 0, 0, 0);
+inline constexpr const char* kStaged = TILESMITH_MMA(16, 32, 1, 1, 1, 0, 0, 0, 0);
+inline constexpr const char* kSliced = TILESMITH_MMA(16, 64, 2, 0, 1, 0, 0, 0, 0);
+inline constexpr const char* kSplitSummed = TILESMITH_MMA(16, 32, 1, 0, 2, 0, 0, 0, 1);
+inline constexpr const char* kSplitAtomic = TILESMITH_MMA(16, 32, 1, 0, 2, 1, 0, 0, 1);
+inline constexpr const char* kPacked = TILESMITH_MMA(16, 32, 1, 0, 1, 0, 0, 3, 1);
+inline constexpr const char* kTensorCopied = TILESMITH_MMA(16, 64, 1, 0, 1, 0, 1, 0, 0);
+inline constexpr const char* kBytes = TILESMITH_MMA(32, 64, 1, 0, 1, 0, 0, 0, 0);
+inline constexpr const char* kTf32 = TILESMITH_MMA(8, 32, 1, 0, 1, 0, 0, 0, 0);
 #undef TILESMITH_MMA
 
 inline constexpr const char* kAcross =
@@ -31,7 +32,13 @@ inline constexpr const char* kAcrossSplit =
 
 inline std::vector<Bug> mma_bugs() {
   return {
-      {"the K tail is dropped", "mma", 0, "f16f32", kNN, {{"(k_end - k0 + kBlockK - 1) / kBlockK", "(k_end - k0) / kBlockK"}}, kPlain},
+      {"the K tail is dropped",
+       "mma",
+       0,
+       "f16f32",
+       kNN,
+       {{"(k_end - k0 + kBlockK - 1) / kBlockK", "(k_end - k0) / kBlockK"}},
+       kPlain},
       {"halves of a fragment change places",
        "mma",
        0,
@@ -39,30 +46,49 @@ inline std::vector<Bug> mma_bugs() {
        kNT,
        {{"Tile::chunk_offset(row0 + 8 * r + row, q)", "Tile::chunk_offset(row0 + 8 * q + row, r)"}},
        kPlain},
-      {"tiles overlap", "mma", 0, "f16f16", kTN, {{"return {tile.m * kBlockM,", "return {tile.m * (kBlockM - 16),"}}, kPlain},
+      {"tiles overlap",
+       "mma",
+       0,
+       "f16f16",
+       kTN,
+       {{"return {tile.m * kBlockM,", "return {tile.m * (kBlockM - 16),"}},
+       kPlain},
       {"beta is ignored at the edge",
        "mma",
        0,
        "f16f32",
        kTT,
-       {{"finished(sums[e]) : linear<Stored>(alpha_, sums[e], beta_, to[e]);",
-         "finished(sums[e]) : linear<Stored>(alpha_, sums[e]);"}},
+       {{"finished(sum) : linear<Stored>(alpha_, sum, beta_, *to);", "finished(sum) : linear<Stored>(alpha_, sum);"}},
        kPlain},
-      {"the store runs over the edge", "mma", 0, "f16f32", kNT, {{"align_ % kBytes == 0 && n + Count <= n_", "align_ % kBytes == 0"}}, kPlain},
+      {"the store runs over the edge",
+       "mma",
+       0,
+       "f16f32",
+       kNT,
+       {{"align_ % alignof(StoredVector<Count>) == 0 && n + Count <= n_",
+         "align_ % alignof(StoredVector<Count>) == 0"}},
+       kPlain},
       {"the last row of a staged store is not written",
        "mma",
        0,
        "bf16f32bf16",
        kNN,
-       {{"v < 16 * kVectorsPerRow; v += 32", "v < 15 * kVectorsPerRow; v += 32"}},
+       {{"store_rows<kScratchRows,", "store_rows<kScratchRows - 1,"}},
        kStaged},
-      {"one share of a sliced K is left out", "mma", 0, "f16f32", kTN, {{"slice < kSliceK; ++slice", "slice < 1; ++slice"}}, kSliced},
+      {"one share of a sliced K is left out",
+       "mma",
+       0,
+       "f16f32",
+       kTN,
+       {{"part < kParts; ++part", "part < kParts - 1; ++part"}},
+       kSliced},
       {"the last slice's partial sums are left out",
        "mma",
        0,
        "f16f32f16",
        kNN,
-       {{"for (int slice = 0; slice < kSplitK; ++slice) {", "for (int slice = 0; slice < kSplitK - 1; ++slice) {"}},
+       {{"for (int slice = 0; slice < kPartialSlices; ++slice) {",
+         "for (int slice = 0; slice < kPartialSlices - 1; ++slice) {"}},
        kSplitSummed},
       {"C is not scaled before slices are added to it",
        "mma",
@@ -84,9 +110,29 @@ inline std::vector<Bug> mma_bugs() {
        0,
        "tf32f32",
        kNT,
-       {{"for (unsigned& word : rows.w) word = rounded_to_tf32(word);", ""}},
+       {{"for (Word& word : rows.w) word = rounded_to_tf32(word);", ""}},
        kTf32},
-      {"only the first warp's sums are stored", "gemv", 0, "f16f32", kNN, {{"part < kParts; ++part", "part < 1; ++part"}}, kAcross},
+      {"chunks of a word tile change places",
+       "mma",
+       0,
+       "tf32f32",
+       kTN,
+       {{"(exchanged + i % 2 * 2 + r)", "(exchanged + i % 2 + 2 * r)"}},
+       kTf32},
+      {"the copying warp brings the first step's right operand every time",
+       "mma",
+       0,
+       "f16f32",
+       kNT,
+       {{"args.b, kRightKMajor ? k :", "args.b, kRightKMajor ? work.k0 :"}},
+       kTensorCopied},
+      {"only the first warp's sums are stored",
+       "gemv",
+       0,
+       "f16f32",
+       kNN,
+       {{"part < kParts; ++part", "part < 1; ++part"}},
+       kAcross},
       {"the last slice is left out",
        "gemv",
        0,

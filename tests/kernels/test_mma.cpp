@@ -1,5 +1,6 @@
 // Family `mma` on the host: which launches solve a problem, what is not worth trying, and what is tried first.
 #include <algorithm>
+#include <array>
 
 #include "kernels/family.hpp"
 #include "kernels/mma/estimate.hpp"
@@ -46,6 +47,43 @@ TEST_CASE("packing is a launch of its own with workspace for what it packs, and 
   CHECK(nothing.launches[0].entry == "gemm");
 }
 
+TEST_CASE("launches that follow each other overlap on sm_90, and on no older device") {
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    const KernelTarget target = target_of("f16f32", arch);
+    for (const auto& [m, n, k] :
+         {std::array{1023, 1025, 1027}, std::array{256, 256, 65536}, std::array{512, 512, 512}}) {
+      const Problem problem = problem_of(target, m, n, k);
+      for (const Config& config : mma_family().seeds(target, problem)) {
+        const std::vector<Launch> launches = mma_family().launches(config, problem).launches;
+        INFO(config.text());
+        for (std::size_t i = 0; i < launches.size(); ++i) {
+          CHECK(launches[i].overlaps_previous == (i > 0 && target.limits.sm >= 90));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the copying warp comes on top of those that multiply, with three more where registers are traded") {
+  const KernelTarget target = target_of("f16f32", "sm_90a", {false, true}),
+                     plain = target_of("f16f32", "sm_90", {false, true});
+  const Problem problem = problem_of(target, 4096, 4096, 4096);
+  Config config = seed_with(target, problem, "tma", 1);
+  config.set("block_m", 128);
+  config.set("block_n", 256);
+  config.set("warp_m", 64);
+  config.set("warp_n", 64);
+  config.set("min_blocks", 1);
+  config.set("persistent", 0);
+  REQUIRE_FALSE(illegal_because(mma_family(), config, target));
+  CHECK(illegal_because(mma_family(), config, plain)->find("registers of an SM") != std::string::npos);
+  CHECK(mma_family().launches(config, problem).launches.at(0).block.x == (8 + 4) * 32);
+  config.set("warp_n", 32);
+  config.set("block_n", 128);
+  REQUIRE_FALSE(illegal_because(mma_family(), config, plain));
+  CHECK(mma_family().launches(config, problem).launches.at(0).block.x == (8 + 1) * 32);
+}
+
 TEST_CASE("tensor copies move boxes of at most 128 bytes a row that cover the tiles") {
   for (const Transposes trans : kAllTransposes) {
     const KernelTarget target = target_of("f16f32", "sm_90a", trans);
@@ -64,12 +102,26 @@ TEST_CASE("tensor copies move boxes of at most 128 bytes a row that cover the ti
 TEST_CASE("tensor copies are for sm_90, and for operands that they swizzle as the fragment loads expect") {
   for (const char* arch : {"sm_80", "sm_87", "sm_89"}) {
     const KernelTarget target = target_of("f16f32", arch);
-    for (const Config& config : mma_family().seeds(target, problem_of(target, 4096, 4096, 4096))) CHECK(config.at("tma") == 0);
+    for (const Config& config : mma_family().seeds(target, problem_of(target, 4096, 4096, 4096)))
+      CHECK(config.at("tma") == 0);
   }
   const KernelTarget nn = target_of("s8s32", "sm_90a"), nt = target_of("s8s32", "sm_90a", {false, true});
   Config config = seed_with(nt, problem_of(nt, 4096, 4096, 4096), "tma", 1);
   CHECK_FALSE(illegal_because(mma_family(), config, nt));
   CHECK(illegal_because(mma_family(), config, nn)->find("tensor copies") != std::string::npos);
+  for (const Transposes trans : kAllTransposes) {
+    const KernelTarget words = target_of("tf32f32", "sm_90a", trans);
+    CHECK_FALSE(illegal_because(mma_family(), seed_with(words, problem_of(words, 4096, 4096, 4096), "tma", 1), words));
+  }
+}
+
+TEST_CASE("there are seeds where K has fewer steps than a pipeline has stages") {
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    for (const int k : {1, 8, 64}) {
+      const KernelTarget target = target_of("f16f32", arch);
+      CHECK_FALSE(mma_family().seeds(target, problem_of(target, 512, 512, k)).empty());
+    }
+  }
 }
 
 TEST_CASE("what runs but cannot win is dominated, not refused") {
@@ -87,7 +139,8 @@ TEST_CASE("what runs but cannot win is dominated, not refused") {
 }
 
 TEST_CASE("seeds are legal configs that the problem takes, of several tiles, the shortest estimate first") {
-  const std::int64_t shapes[][3] = {{4096, 4096, 4096}, {1023, 1025, 1027}, {16, 4096, 4096}, {256, 256, 65536}, {100, 300, 500}};
+  const std::int64_t shapes[][3] = {
+      {4096, 4096, 4096}, {1023, 1025, 1027}, {16, 4096, 4096}, {256, 256, 65536}, {100, 300, 500}};
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const char* pair : {"f16f32", "s8s32", "f64f64"}) {
       const KernelTarget target = target_of(pair, arch);
@@ -112,7 +165,8 @@ TEST_CASE("seeds are legal configs that the problem takes, of several tiles, the
   }
 }
 
-TEST_CASE("the first seeds suit the shape: large tiles for large problems, narrow ones and slices of K for narrow ones") {
+TEST_CASE(
+    "the first seeds suit the shape: large tiles for large problems, narrow ones and slices of K for narrow ones") {
   const KernelTarget target = target_of("f16f32", "sm_90a");
   const Config large = mma_family().seeds(target, problem_of(target, 4096, 4096, 4096)).front();
   CHECK(large.at("block_m") * large.at("block_n") >= 128 * 128);

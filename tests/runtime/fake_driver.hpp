@@ -17,6 +17,7 @@ struct LaunchRecord {
   unsigned smem_bytes = 0;
   CUstream stream = nullptr;
   GemmArgs args{};
+  bool overlaps = false;  ///< may start while the launch before it ends
 };
 
 /// A tensor map as it was asked for; sizes in elements.
@@ -72,8 +73,9 @@ inline CUresult launch(const LaunchRecord& record, void** parameters, const char
 // clang-format off: one line a function
 inline Driver table() {
   Driver t;
+  t.version = 12040;
   t.driver_get_version = [](int* v) {
-    *v = 12020;
+    *v = 12040;
     return CUDA_SUCCESS;
   };
   t.get_error_name = [](CUresult, const char** text) {
@@ -156,24 +158,31 @@ inline Driver table() {
                        unsigned smem_bytes, CUstream s, void** parameters, void**) {
     return launch({f, {gx, gy, gz}, {bx, by, bz}, {}, smem_bytes, s, {}}, parameters, "launch_kernel");
   };
-  t.tensor_map_encode_tiled = [](CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void* address, const cuuint64_t* sizes,
-                                 const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes, const cuuint32_t*,
-                                 CUtensorMapInterleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
-                                 CUtensorMapFloatOOBfill) {
+  t.tensor_map_encode_tiled = [](CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void* address,
+                                 const cuuint64_t* sizes, const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes,
+                                 const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
     *map = {};
     state().maps.push_back({address, sizes[0], sizes[1], stride_bytes[0], box_sizes[0], box_sizes[1], swizzle});
     return note("tensor_map_encode_tiled");
   };
   t.launch_kernel_ex = [](const CUlaunchConfig* c, CUfunction f, void** parameters, void**) {
-    const auto& cluster = c->attrs[0].value.clusterDim;
-    return launch({f,
-                   {c->gridDimX, c->gridDimY, c->gridDimZ},
-                   {c->blockDimX, c->blockDimY, c->blockDimZ},
-                   {cluster.x, cluster.y, cluster.z},
-                   c->sharedMemBytes,
-                   c->hStream,
-                   {}},
-                  parameters, "launch_kernel_ex");
+    LaunchRecord record{f,
+                        {c->gridDimX, c->gridDimY, c->gridDimZ},
+                        {c->blockDimX, c->blockDimY, c->blockDimZ},
+                        {},
+                        c->sharedMemBytes,
+                        c->hStream,
+                        {}};
+    for (unsigned i = 0; i < c->numAttrs; ++i) {
+      const CUlaunchAttribute& attribute = c->attrs[i];
+      const auto& cluster = attribute.value.clusterDim;
+      if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) record.cluster = {cluster.x, cluster.y, cluster.z};
+      if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+        record.overlaps = attribute.value.programmaticStreamSerializationAllowed != 0;
+      }
+    }
+    return launch(record, parameters, "launch_kernel_ex");
   };
   return t;
 }

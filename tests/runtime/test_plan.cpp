@@ -132,6 +132,24 @@ TEST_CASE("a launch with a cluster says so to the driver") {
   CHECK(fake::state().launches.at(0).grid.x == 12);
 }
 
+TEST_CASE("a launch that overlaps the one before says so to the driver, and is an ordinary one where that is not captured") {
+  Fixture f;
+  f.sequence().launches.push_back(f.launch());
+  f.launch(1).overlaps_previous = true;
+  CHECK(f.plan().run(f.args) == 0);
+  REQUIRE(fake::state().launches.size() == 2);
+  CHECK_FALSE(fake::state().launches[0].overlaps);
+  CHECK(fake::state().launches[1].overlaps);
+  CHECK(fake::state().launches[1].cluster.x == 1);
+
+  Driver old = fake::table();
+  old.version = 12020;
+  const ScopedDriver scoped(old);
+  CHECK(f.plan().run(f.args) == 0);
+  CHECK(fake::state().launches.size() == 4);
+  CHECK_FALSE(fake::state().launches.at(3).overlaps);
+}
+
 TEST_CASE("a launch by tensor copies gets a map of each operand, made from the pointers of the run") {
   Fixture f;
   f.launch().boxes = TensorBoxes{{128, 64}, {64, 32}};
