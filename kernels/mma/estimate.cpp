@@ -73,7 +73,7 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   const Rates& rates = rates_of(target.limits.sm);
   const double element = double(size_bytes(target.type.operand)), output = double(size_bytes(target.type.output));
   const double accumulator = double(size_bytes(target.type.accumulator));
-  const double sms = std::max(1, target.limits.sm_count) * share_of_sms(g.cluster_k);
+  const double sms = std::max(1, target.limits.sm_count) * share_of_sms(cluster_k(config));
   const int split_k = config.at("split_k"), reduction = config.at("reduction"), copy = config.at("copy_bytes");
   const bool tma = config.at("tma") == 1;
   const double next_launch = config.at("overlap") == 1 ? kOverlappedLaunch : kLaunch;
@@ -115,8 +115,9 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   const double operand_bytes = (double(problem.m) + double(problem.n)) * double(problem.k) * element;
   cycles = std::max(cycles, kFirstStep + (operand_bytes + sums * output) / (rates.dram_bytes * sms));
 
-  if (g.cluster_k > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;
-  if (g.partial_slices > 1) cycles += next_launch + 2 * g.partial_slices * sums * accumulator / (kWorkspaceBytes * sms);
+  if (cluster_k(config) > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;
+  if (partial_slices(config) > 1)
+    cycles += next_launch + 2 * partial_slices(config) * sums * accumulator / (kWorkspaceBytes * sms);
   if (split_k > 1 && reduction == atomic) cycles += next_launch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
   const double packed_bytes =
       ((config.at("pack") & pack_a) != 0 ? double(problem.m) * double(problem.k) * element : 0) +

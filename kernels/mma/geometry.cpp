@@ -6,7 +6,6 @@ namespace tilesmith::mma {
 namespace {
 
 constexpr int kWarpThreads = 32;
-constexpr int kRegistersOfSm = 65536;  // of every device the family supports
 // warps.cuh has these too.
 constexpr int kManyRegisters = 128, kThreadsOfEight = 256, kTradingThreads = 128, kCopyingRegisters = 24;
 constexpr int kFragmentRows = 16;  // of one load
@@ -35,24 +34,14 @@ Geometry::Geometry(const Config& config, const TypePair& type)
   const int fragment_rows = two ? 2 * (warp_m + warp_n) : warp_m + std::min(warp_n, 2 * kFragmentRows);
   fragment_registers = fragment_rows * slab_k * operand / 4 / kWarpThreads;
   const bool tma = config.at("tma") == 1;
-  const int min_blocks = config.at("min_blocks");
+  min_blocks = config.at("min_blocks");
   trades_registers = tma && accumulator_registers + fragment_registers >= kManyRegisters &&
                      multiplying_threads * min_blocks >= kThreadsOfEight;
   threads = multiplying_threads + (trades_registers ? kTradingThreads : tma ? kWarpThreads : 0);
-  // Warps are dealt to four schedulers, each with a quarter of the registers.
-  const int granted = (threads + kTradingThreads - 1) / kTradingThreads * kTradingThreads;
-  const int at_launch = kRegistersOfSm / min_blocks / granted / 8 * 8;
-  available_registers = trades_registers
-                            ? (at_launch * threads - kCopyingRegisters * kTradingThreads) / multiplying_threads / 8 * 8
-                            : at_launch;
-  const int split_k = config.at("split_k"), reduction = config.at("reduction");
-  cluster_k = reduction != within_cluster ? 1 : split_k <= 8 ? split_k : 2;  // as in work.cuh
-  partial_slices = reduction == atomic ? 1 : split_k / cluster_k;
-  passes = config.at("pack") != 0 || partial_slices > 1 || (split_k > 1 && reduction == atomic);
   stage_bytes = std::int64_t(block_m + block_n) * block_k * operand;
 
   const std::int64_t ring_bytes = config.at("stages") * stage_bytes;
-  if (slice_k > 1 || cluster_k > 1) {
+  if (slice_k > 1 || cluster_k(config) > 1) {
     smem_bytes = std::max(ring_bytes, std::int64_t(slice_k) * block_m * (block_n + kSumsPad) * accumulator);
   } else if (config.at("store_staged") == 1) {
     const std::int64_t scratch_bytes = std::int64_t(warps_of_slice) * kScratchRows * (warp_n + kSumsPad) * accumulator;
@@ -65,6 +54,29 @@ Geometry::Geometry(const Config& config, const TypePair& type)
 
 std::int64_t Geometry::tiles(const Problem& problem) const {
   return ((problem.m - 1) / block_m + 1) * ((problem.n - 1) / block_n + 1);
+}
+
+int Geometry::available_registers(int registers_per_sm) const {
+  // Warps are dealt to four schedulers, each with a quarter of the registers.
+  const int granted = (threads + kTradingThreads - 1) / kTradingThreads * kTradingThreads;
+  const int at_launch = registers_per_sm / min_blocks / granted / 8 * 8;
+  if (!trades_registers) return at_launch;
+  return (at_launch * threads - kCopyingRegisters * kTradingThreads) / multiplying_threads / 8 * 8;
+}
+
+int cluster_k(const Config& config) {
+  const int split_k = config.at("split_k");
+  if (config.at("reduction") != within_cluster) return 1;
+  return split_k <= 8 ? split_k : 2;  // as in work.cuh
+}
+
+int partial_slices(const Config& config) {
+  return config.at("reduction") == atomic ? 1 : config.at("split_k") / cluster_k(config);
+}
+
+bool has_passes(const Config& config) {
+  return config.at("pack") != 0 || partial_slices(config) > 1 ||
+         (config.at("split_k") > 1 && config.at("reduction") == atomic);
 }
 
 }  // namespace tilesmith::mma

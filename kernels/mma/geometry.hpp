@@ -24,17 +24,26 @@ struct Geometry {
   int slabs;                  ///< of a warp in a K-step
   int accumulator_registers;  ///< a thread
   int fragment_registers;     ///< a thread, all buffers
-  int available_registers;    ///< a thread that multiplies
-  int cluster_k;              ///< slices of K that a cluster adds
-  int partial_slices;         ///< sums of each element that go through the workspace; 1: none does
-  bool passes;                ///< there are launches beside the GEMM
+  int min_blocks;             ///< resident on an SM
   std::int64_t stage_bytes;
   std::int64_t smem_bytes;  ///< dynamic shared memory of a block
 
   Geometry(const Config& config, const TypePair& type);
 
   std::int64_t tiles(const Problem& problem) const;
+
+  /// Of a thread that multiplies, out of an SM's.
+  int available_registers(int registers_per_sm) const;
 };
+
+/// Slices of K that a cluster adds.
+int cluster_k(const Config& config);
+
+/// Sums of each element that go through the workspace; 1: none does.
+int partial_slices(const Config& config);
+
+/// Whether there are launches beside the GEMM.
+bool has_passes(const Config& config);
 
 /// Elements of K that one instruction's fragments hold: 32 bytes, or 8 or 16 f64.
 int slab_k(const TypePair& type, int inst_k);

@@ -115,7 +115,7 @@ LaunchSequence Mma::launches(const Config& config, const Problem& problem) const
   gemm.block.x = unsigned(geometry.threads);
   gemm.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
   if (config.at("persistent") == 1) gemm.resident_blocks_per_sm = config.at("min_blocks");
-  gemm.cluster.x = unsigned(geometry.cluster_k);
+  gemm.cluster.x = unsigned(mma::cluster_k(config));
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
   gemm.c.row_stride = problem.ldc;
@@ -149,8 +149,8 @@ LaunchSequence Mma::launches(const Config& config, const Problem& problem) const
   if (split_k > 1 && reduction == mma::atomic)
     sequence.launches.push_back(pass("scale_c", blocks_for(problem.m * problem.n)));
   sequence.launches.push_back(gemm);
-  if (geometry.partial_slices > 1) {
-    sequence.workspace_bytes = std::size_t(geometry.partial_slices * problem.m * partial_stride(problem.n)) *
+  if (mma::partial_slices(config) > 1) {
+    sequence.workspace_bytes = std::size_t(mma::partial_slices(config) * problem.m * partial_stride(problem.n)) *
                                size_bytes(problem.type.accumulator);
     sequence.launches.push_back(pass("sum_slices", blocks_for(problem.m * ((problem.n + 3) / 4))));
   }

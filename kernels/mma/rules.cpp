@@ -163,14 +163,14 @@ std::vector<Rule> rules(const KernelTarget& target) {
        [type, limits](const Config& c) {
          const Geometry g(c, type);
          if (g.trades_registers && (limits.arch != "sm_90a" || g.multiplying_threads % 128 != 0)) return false;
-         return g.accumulator_registers + g.fragment_registers + 16 <= g.available_registers;
+         return g.accumulator_registers + g.fragment_registers + 24 <= g.available_registers(limits.registers_per_sm);
        },
        with(kTile, {"inst_k", "slice_k", "frag_buffers", "min_blocks", "tma"})},
       {"threads of an SM", "the resident blocks' threads must fit an SM",
        [type, limits](const Config& c) {
          return Geometry(c, type).threads * c.at("min_blocks") <= limits.threads_per_sm;
        },
-       with(kTile, {"slice_k", "min_blocks", "tma"})},
+       with(kTile, {"inst_k", "slice_k", "frag_buffers", "min_blocks", "tma"})},
       {"reduction",
        "without split K there is nothing to add",
        [](const Config& c) { return c.at("split_k") > 1 || c.at("reduction") == through_workspace; },
@@ -232,8 +232,8 @@ std::vector<Rule> rules(const KernelTarget& target) {
        [type](const Config& c) {
          if (c.at("pack") == 0) return true;
          if (c.at("persistent") == 1 || c.at("frag_buffers") == 1) return false;
-         return c.at("copy_bytes") == 16 && (c.at("split_k") == 1 || (c.at("reduction") == within_cluster &&
-                                                                      Geometry(c, type).partial_slices == 1));
+         return c.at("copy_bytes") == 16 &&
+                (c.at("split_k") == 1 || (c.at("reduction") == within_cluster && partial_slices(c) == 1));
        },
        {"pack", "copy_bytes", "split_k", "reduction", "persistent", "frag_buffers"}},
       {"narrow copies",
@@ -289,7 +289,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        with(kTile, {"block_k", "slice_k", "copy_bytes"})},
       {"overlap",
        "the launches of a sequence overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
-       [hopper, type](const Config& c) { return c.at("overlap") == (hopper && Geometry(c, type).passes ? 1 : 0); },
+       [hopper](const Config& c) { return c.at("overlap") == (hopper && has_passes(c) ? 1 : 0); },
        {"split_k", "reduction", "pack", "overlap"}},
   };
 }

@@ -69,7 +69,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"tma", tma},
                         {"pack", pack},
                         {"overlap", 0}});
-  if (target.limits.sm >= 90 && Geometry(config, target.type).passes) config.set("overlap", 1);
+  if (target.limits.sm >= 90 && has_passes(config)) config.set("overlap", 1);
   const std::int64_t steps =
       (problem.k * std::int64_t(size_bytes(target.type.operand)) + k_bytes - 1) / k_bytes / split_k + 1;
   for (const int stages : {3, 4, 6}) {

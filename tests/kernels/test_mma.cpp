@@ -173,7 +173,9 @@ TEST_CASE(
   CHECK(large.at("split_k") == 1);
   const Config narrow = mma_family().seeds(target, problem_of(target, 16, 4096, 4096)).front();
   CHECK(narrow.at("block_m") == 16);
-  CHECK(narrow.at("split_k") > 1);
+  const std::vector<Config> of_narrow = mma_family().seeds(target, problem_of(target, 16, 4096, 4096));
+  REQUIRE(of_narrow.size() >= 5);
+  CHECK(std::any_of(of_narrow.begin(), of_narrow.begin() + 5, [](const Config& c) { return c.at("split_k") > 1; }));
   const Config deep = mma_family().seeds(target, problem_of(target, 256, 256, 65536)).front();
   CHECK(deep.at("split_k") >= 8);
 }
