@@ -11,12 +11,18 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kBestsOfOtherShapes = 8;  // from this device and others together
+constexpr std::size_t kMostBests = 8;  // of other problems, from this device and others together
+constexpr double kNear = 4;            // octaves: what was best further away is no better a guess than a family's own
+constexpr double kOtherType = 0.5;     // octaves that another type pair counts as
+constexpr double kOtherTranspose = 0.25;  // for each operand
 
-/// How far apart two shapes are: the sum of the dimensions' ratios, in octaves.
+/// How far apart two problems are: the sum of their dimensions' ratios, in octaves, and what their types and transposes add.
 double distance(const Problem& a, const Problem& b) {
   const auto octaves = [](std::int64_t x, std::int64_t y) { return std::abs(std::log2(double(x) / double(y))); };
-  return octaves(a.m, b.m) + octaves(a.n, b.n) + octaves(a.k, b.k);
+  double sum = octaves(a.m, b.m) + octaves(a.n, b.n) + octaves(a.k, b.k);
+  if (a.type != b.type) sum += kOtherType;
+  sum += kOtherTranspose * (int(a.trans.a != b.trans.a) + int(a.trans.b != b.trans.b));
+  return sum;
 }
 
 /// Fastest first, those that failed last.
@@ -74,7 +80,7 @@ StartingPoint StartingPoints::of(const Problem& problem) {
   }
   StartingPoint start{SearchSpace(std::move(allowed)), {}, {}};
   add_evidence(start, problem);
-  add_bests_of_other_shapes(start, problem);
+  add_bests_of_other_problems(start, problem);
   add_family_seeds(start, problem);
   return start;
 }
@@ -112,31 +118,30 @@ void StartingPoints::add_evidence(StartingPoint& start, const Problem& problem) 
   for (const auto& [index, outcome] : again) start.seeds.push_back(index);
 }
 
-void StartingPoints::add_bests_of_other_shapes(StartingPoint& start, const Problem& problem) const {
+void StartingPoints::add_bests_of_other_problems(StartingPoint& start, const Problem& problem) const {
   struct Neighbour {
     bool other_device;
     double octaves;
     std::size_t index;
   };
-  db::EvidenceFilter filter;
-  filter.type = std::string(problem.type.name);
-  filter.trans = problem.trans;
   std::vector<Neighbour> neighbours;
-  for (const db::Best& best : store_.best(filter)) {
+  for (const db::Best& best : store_.best({})) {
     const Problem& other = best.evidence.problem;
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
     const bool other_device = !(best.evidence.device == evaluator_.device());
     if (!other_device && other == problem) continue;  // judged as evidence above
+    const double octaves = distance(problem, other);
+    if (octaves > kNear) continue;
     const auto index = start.space.index_of(best.evidence.config);
-    if (index) neighbours.push_back({other_device, distance(problem, other), *index});
+    if (index) neighbours.push_back({other_device, octaves, *index});
   }
-  // This device's first: the nearest shape there says more than the same shape elsewhere.
+  // This device's first: the nearest problem there says more than the same one elsewhere.
   std::stable_sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
     return a.other_device != b.other_device ? !a.other_device : a.octaves < b.octaves;
   });
   std::vector<std::size_t> added;
   for (const Neighbour& neighbour : neighbours) {
-    if (added.size() == kBestsOfOtherShapes) break;
+    if (added.size() == kMostBests) break;
     if (std::find(added.begin(), added.end(), neighbour.index) == added.end()) added.push_back(neighbour.index);
   }
   start.seeds.insert(start.seeds.end(), added.begin(), added.end());

@@ -35,7 +35,7 @@ class StartingPoints {
  private:
   const std::vector<Space>& spaces_of(const Problem& problem);
   void add_evidence(StartingPoint& start, const Problem& problem);
-  void add_bests_of_other_shapes(StartingPoint& start, const Problem& problem) const;
+  void add_bests_of_other_problems(StartingPoint& start, const Problem& problem) const;
   void add_family_seeds(StartingPoint& start, const Problem& problem) const;
 
   std::vector<const Family*> families_;

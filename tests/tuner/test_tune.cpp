@@ -236,24 +236,25 @@ TEST_CASE("evidence of another device is not reused, but its best is a seed") {
   CHECK(other.order.front() == kOptimum);
 }
 
-TEST_CASE("the best of the nearest shape comes first, then the families' seeds, then the ladder from the top") {
+TEST_CASE("the bests of the nearest problems come first, then the families' seeds, then the ladder from the top") {
   ToyEvaluator evaluator;
   evaluator.wide = 1;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
   options.max_candidates = 1;
   options.finalists = 0;
-  const auto plant_best = [&](std::int64_t size, const Config& config) {
+  const auto plant_best = [&](const Problem& problem, const Config& config) {
     db::Evidence evidence;
-    evidence.problem = square(size);
+    evidence.problem = problem;
     evidence.config = config;
     evidence.device = evaluator.device();
     evidence.producer = evaluator.producer("toy");
     evidence.outcome = toy::ok(5);
     store.record(evidence);
   };
-  plant_best(4096, ToyFamily::config(7, 2, 4));
-  plant_best(128, ToyFamily::config(6, 2, 4));
+  plant_best(square(4096), ToyFamily::config(5, 2, 4));  // too far away to be a guess
+  plant_best(square(128), ToyFamily::config(7, 2, 4));
+  plant_best(packed_problem(*find_type_pair("bf16f32"), {true, false}, 64, 64, 64), ToyFamily::config(6, 2, 4));
   options.max_candidates = 6;
   quiet_tune(squares({64}), options, evaluator, store);
   REQUIRE(evaluator.order.size() == 6);
