@@ -1,5 +1,7 @@
 // The verifier is itself proven: it catches each of these kernels, and passes the ones they were made from.
+#include <future>
 #include <memory>
+#include <vector>
 
 #include "runtime/compiler.hpp"
 #include "tests/catch.hpp"
@@ -18,17 +20,29 @@ struct Bench {
     return {*find_type_pair(type), trans, context.info().limits};
   }
 
-  std::shared_ptr<const runtime::Module> load(const std::string& source, const KernelTarget& for_target) const {
-    const runtime::SourceBuild built =
-        runtime::compile_source(source, "planted.cu", "gemm", runtime::compiler_options(for_target));
+  runtime::SourceBuild build(const planted::Bug& bug) const {
+    const KernelTarget on = target(bug.type, bug.trans);
+    return runtime::compile_source(planted::planted_source(bug, on), "planted.cu", "gemm",
+                                   runtime::compiler_options(on));
+  }
+
+  static std::shared_ptr<const runtime::Module> load(const runtime::SourceBuild& built) {
     INFO(built.log);
     REQUIRE(built.ok);
     return std::make_shared<const runtime::Module>(built.cubin);
   }
 
-  db::Outcome outcome(const planted::Bug& bug) {
+  db::Outcome outcome(const planted::Bug& bug, const runtime::SourceBuild& built) {
     const KernelTarget on = target(bug.type, bug.trans);
-    return verifier.battery(load(planted::planted_source(bug, on), on), planted::config_of(bug, on), on);
+    return verifier.battery(load(built), planted::config_of(bug, on), on);
+  }
+
+  /// check(bug, outcome of its battery) for each; all are compiled at once.
+  template <typename Check>
+  void each_outcome(const std::vector<planted::Bug>& bugs, Check check) {
+    std::vector<std::future<runtime::SourceBuild>> builds;
+    for (const planted::Bug& bug : bugs) builds.push_back(std::async(std::launch::async, [&] { return build(bug); }));
+    for (std::size_t i = 0; i < bugs.size(); ++i) check(bugs[i], outcome(bugs[i], builds[i].get()));
   }
 };
 
@@ -37,38 +51,37 @@ struct Bench {
 TEST_CASE("every planted bug is caught by the battery") {
   Bench bench;
   int caught = 0;
-  for (const planted::Bug& bug : planted::all_bugs()) {
-    const db::Outcome outcome = bench.outcome(bug);
+  bench.each_outcome(planted::all_bugs(), [&](const planted::Bug& bug, const db::Outcome& outcome) {
     INFO(bug.family << ": " << bug.name << ": " << outcome.message);
     CHECK(outcome.status == db::Status::mismatch);
     CHECK_FALSE(outcome.message.empty());
     CHECK(outcome.message.find("refuses") == std::string::npos);
     CHECK_FALSE(outcome.timing.has_value());
     caught += outcome.status == db::Status::mismatch;
-  }
+  });
   CHECK(caught >= 12);
 }
 
 TEST_CASE("the kernels that the bugs are planted in pass the battery, spliced the same way") {
   Bench bench;
-  for (planted::Bug bug : planted::all_bugs()) {
-    bug.edits.clear();
-    const db::Outcome outcome = bench.outcome(bug);
+  std::vector<planted::Bug> sound = planted::all_bugs();
+  for (planted::Bug& bug : sound) bug.edits.clear();
+  bench.each_outcome(sound, [&](const planted::Bug& bug, const db::Outcome& outcome) {
     INFO(bug.family << " " << bug.type << " " << name(bug.trans) << ": " << outcome.message);
     CHECK(outcome.status == db::Status::ok);
-  }
+  });
 }
 
 TEST_CASE("a kernel that overwrites an operand is blamed alone: the next battery is sound") {
   Bench bench;
   for (planted::Bug bug : planted::simt_bugs()) {
     if (std::string(bug.name) != "an operand is overwritten") continue;
-    const db::Outcome wrong = bench.outcome(bug);
+    const db::Outcome wrong = bench.outcome(bug, bench.build(bug));
     INFO(wrong.message);
     CHECK(wrong.status == db::Status::mismatch);
     CHECK(wrong.message.find("far outside C") != std::string::npos);
     bug.edits.clear();
-    const db::Outcome right = bench.outcome(bug);
+    const db::Outcome right = bench.outcome(bug, bench.build(bug));
     INFO(right.message);
     CHECK(right.status == db::Status::ok);
   }
@@ -86,7 +99,7 @@ TEST_CASE("bugs are caught on the tuned problem too") {
     problem.beta = BetaClass::any;
     // A kernel that reads C where β = 0 is only found by a problem whose β is 0.
     if (std::string(bug.name) == "C is read where beta is 0") problem.beta = BetaClass::zero;
-    const runtime::Plan plan(bench.load(planted::planted_source(bug, on), on), planted::config_of(bug, on), problem);
+    const runtime::Plan plan(Bench::load(bench.build(bug)), planted::config_of(bug, on), problem);
     const db::Outcome outcome = bench.verifier.on_problem(plan);
     INFO(bug.name << ": " << outcome.message);
     CHECK(outcome.status == db::Status::mismatch);

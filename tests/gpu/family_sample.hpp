@@ -1,0 +1,126 @@
+// Every family, type pair and transposes on a device: the battery over a sample that covers each space.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/device.hpp"
+#include "tests/catch.hpp"
+#include "tuner/commands/sample.hpp"
+#include "tuner/verify_all.hpp"
+
+namespace tilesmith::test {
+
+/// Of one family, type pair and transposes: the best guesses, then a spread.
+using Group = std::vector<tuner::CompileJob>;
+
+inline std::string name_of(const tuner::CompileJob& job) {
+  return fmt::format("{} {} {}", job.config.family(), job.target.type.name, name(job.target.trans));
+}
+
+inline Group make_group(const Family& family, const KernelTarget& target, std::size_t most) {
+  std::vector<Config> first = family.seeds(target, ordinary_problem(target));
+  if (first.size() > most / 2) first.resize(most / 2);
+  Group group;
+  for (const Config& config : tuner::spread_sample(enumerate_space(family, target), first, most, 1)) {
+    group.push_back({config, target});
+  }
+  return group;
+}
+
+/// By type pair: batteries of a type pair's transposes lie on the device together.
+inline std::vector<std::vector<Group>> make_groups(const DeviceLimits& limits, std::size_t most) {
+  std::vector<std::vector<std::future<Group>>> making;
+  for (const TypePair& type : type_pairs()) {
+    auto& of_type = making.emplace_back();
+    for (Transposes trans : kAllTransposes) {
+      for (const auto& family : families()) {
+        const KernelTarget target{type, trans, limits};
+        if (!family->supports(target) || template_hash(family->name()).rfind("unhashed", 0) == 0) continue;
+        of_type.push_back(std::async(std::launch::async, make_group, std::cref(*family), target, most));
+      }
+    }
+  }
+  std::vector<std::vector<Group>> made;
+  for (auto& of_type : making) {
+    auto& groups = made.emplace_back();
+    for (auto& group : of_type) groups.push_back(group.get());
+  }
+  return made;
+}
+
+/// The first config of every group of a type pair, then the second of each, and so on while the type pair's share of the time
+/// lasts; then the next type pair. So every group has one, and slow devices check fewer.
+class JobsInTime {
+ public:
+  JobsInTime(const std::vector<std::vector<Group>>& groups, double enough_seconds)
+      : groups_(groups), enough_seconds_(enough_seconds) {
+    for (const auto& of_type : groups) {
+      for (const Group& group : of_type) most_ = std::max(most_, group.size());
+    }
+  }
+
+  std::optional<tuner::CompileJob> next() {
+    for (; type_ < groups_.size(); ++type_, round_ = 0, group_ = 0) {
+      for (; round_ < most_ && (round_ == 0 || group_ > 0 || in_time()); ++round_, group_ = 0) {
+        while (group_ < groups_[type_].size()) {
+          const Group& group = groups_[type_][group_++];
+          if (round_ < group.size()) return group[round_];
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool in_time() const {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began_;
+    return taken.count() < enough_seconds_ * double(type_ + 1) / double(groups_.size());
+  }
+
+  const std::vector<std::vector<Group>>& groups_;
+  double enough_seconds_;
+  std::size_t most_ = 0;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::size_t type_ = 0, round_ = 0, group_ = 0;
+};
+
+/// At most `most` configs of each family, type pair and transposes, at least one, and as many more as the time is enough for.
+inline void verify_sample(const runtime::Context& context, std::size_t most, double enough_seconds) {
+  const std::vector<std::vector<Group>> groups = make_groups(context.info().limits, most);
+  std::map<std::string, int> right;  // every group is in it from the start: one that is passed by is a failure
+  for (const auto& of_type : groups) {
+    CHECK_FALSE(of_type.empty());
+    for (const Group& group : of_type) {
+      REQUIRE_FALSE(group.empty());
+      right.emplace(name_of(group.front()), 0);
+    }
+  }
+  REQUIRE(right.size() >= type_pairs().size() * std::size(kAllTransposes));
+
+  JobsInTime jobs(groups, enough_seconds);
+  const std::atomic<bool> stop{false};
+  tuner::verify_all(
+      context, [&] { return jobs.next(); }, 0,
+      [&](const tuner::CompileJob& job, const db::Outcome& outcome) {
+        INFO(name_of(job) << " " << job.config.text() << ": " << outcome.message);
+        if (outcome.status == db::Status::spilled) return;  // no kernel that anyone would run
+        CHECK(db::name(outcome.status) == db::name(db::Status::ok));
+        if (outcome.status == db::Status::ok) ++right[name_of(job)];
+      },
+      stop);
+  for (const auto& [group, count] : right) {
+    INFO(group);
+    CHECK(count > 0);
+  }
+}
+
+}  // namespace tilesmith::test
