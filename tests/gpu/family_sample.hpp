@@ -19,7 +19,7 @@
 
 namespace tilesmith::test {
 
-/// Of one family, type pair and transposes: the best guesses, then a spread.
+/// Of one family, type pair and transposes: the best guesses, then a spread, then the known ladder.
 using Group = std::vector<tuner::CompileJob>;
 
 inline std::string name_of(const tuner::CompileJob& job) {
@@ -33,6 +33,7 @@ inline Group make_group(const Family& family, const KernelTarget& target, std::s
   for (const Config& config : tuner::spread_sample(enumerate_space(family, target), first, most, 1)) {
     group.push_back({config, target});
   }
+  for (const NamedConfig& rung : family.ladder(target)) group.push_back({rung.config, target});
   return group;
 }
 
@@ -93,7 +94,8 @@ class JobsInTime {
   std::size_t type_ = 0, round_ = 0, group_ = 0;
 };
 
-/// At most `most` configs of each family, type pair and transposes, at least one, and as many more as the time is enough for.
+/// At most `most` configs of each family, type pair and transposes beside its ladder: at least one, and as many more as the time
+/// is enough for.
 inline void verify_sample(const runtime::Context& context, std::size_t most, double enough_seconds) {
   const std::vector<std::vector<Group>> groups = make_groups(context.info().limits, most);
   std::map<std::string, int> right;  // every group is in it from the start: one that is passed by is a failure

@@ -1,4 +1,6 @@
 // Every family, type pair and transposes on the device.
+#include <limits>
+
 #include "runtime/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/family_sample.hpp"
@@ -7,5 +9,5 @@ using namespace tilesmith;
 
 TEST_CASE("a sample of every family passes the battery for every type pair and transposes") {
   const runtime::Context context(0);
-  test::verify_sample(context, 12, 70);
+  test::verify_sample(context, 12, std::numeric_limits<double>::infinity());  // all of them, on a slow device too
 }

@@ -1,54 +1,15 @@
+// The tune loop: what is tried, recorded, resumed, and within which budget.
 #include "tuner/tune.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "kernels/space.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/test_tune_toy.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
-using toy::ToyEvaluator;
-using toy::ToyFamily;
-
-namespace {
-
-const std::atomic<bool> kNeverStop{false};
-const Config kOptimum = ToyFamily::config(5, 3, 2);
-
-std::size_t legal_configs() {
-  DeviceLimits limits;
-  limits.arch = toy::kArch;
-  return enumerate_space(ToyFamily{}, {*find_type_pair("f16f32"), {}, limits}).configs.size();
-}
-
-Problem square(std::int64_t size) { return packed_problem(*find_type_pair("f16f32"), {}, size, size, size); }
-
-Workload squares(std::initializer_list<std::int64_t> sizes) {
-  Workload workload{"test", {}};
-  for (const std::int64_t size : sizes) workload.problems.push_back({square(size), 1});
-  return workload;
-}
-
-TuneOptions options_for(ToyEvaluator& evaluator) {
-  TuneOptions options;
-  options.families = {"toy"};
-  options.clock_seconds = [&evaluator] { return evaluator.clock; };
-  return options;
-}
-
-TuneResult quiet_tune(const Workload& workload, const TuneOptions& options, ToyEvaluator& evaluator, db::Store& store) {
-  return tune(workload, options, evaluator, store, {}, kNeverStop);
-}
-
-db::EvidenceFilter of_problem(const Problem& problem) {
-  db::EvidenceFilter filter;
-  filter.problem = problem;
-  return filter;
-}
-
-}  // namespace
+using namespace tilesmith::tuner::toy;
 
 TEST_CASE("exhaustive tuning tries every legal config once, and the best is the optimum") {
   ToyEvaluator evaluator;
@@ -191,82 +152,6 @@ TEST_CASE("outcomes are in the store before progress hears of them") {
   CHECK(heard == 10);
 }
 
-TEST_CASE("a changed template, other options or another policy retire evidence: it is tried again") {
-  ToyEvaluator evaluator;
-  db::Store store = db::Store::in_memory();
-  TuneOptions options = options_for(evaluator);
-  options.max_candidates = 10;
-  quiet_tune(squares({64}), options, evaluator, store);
-  evaluator.producer_.template_hash = "hash-2";
-  const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
-  CHECK(result.reused == 0);
-  CHECK(result.evaluated == 10);
-}
-
-TEST_CASE("evidence of another driver is tried again, the fastest first") {
-  ToyEvaluator evaluator;
-  evaluator.wide = 1;
-  db::Store store = db::Store::in_memory();
-  TuneOptions options = options_for(evaluator);
-  options.max_candidates = 40;
-  options.finalists = 0;
-  quiet_tune(squares({64}), options, evaluator, store);
-  const Config best = store.best().at(0).evidence.config;
-  evaluator.producer_.driver_version = "590";
-  evaluator.order.clear();
-  const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
-  CHECK(result.reused == 0);
-  CHECK(result.evaluated == 40);
-  CHECK(evaluator.order.front() == best);
-}
-
-TEST_CASE("evidence of another device is not reused, but its best is a seed") {
-  ToyEvaluator evaluator;
-  db::Store store = db::Store::in_memory();
-  TuneOptions options = options_for(evaluator);
-  options.strategy = "exhaustive";
-  quiet_tune(squares({64}), options, evaluator, store);
-  ToyEvaluator other;
-  other.wide = 1;
-  other.identity_.power_mode = "30W";
-  options = options_for(other);
-  options.max_candidates = 5;
-  const TuneResult result = quiet_tune(squares({64}), options, other, store);
-  CHECK(result.reused == 0);
-  CHECK(other.order.front() == kOptimum);
-}
-
-TEST_CASE("the bests of the nearest problems come first, then the families' seeds, then the ladder from the top") {
-  ToyEvaluator evaluator;
-  evaluator.wide = 1;
-  db::Store store = db::Store::in_memory();
-  TuneOptions options = options_for(evaluator);
-  options.max_candidates = 1;
-  options.finalists = 0;
-  const auto plant_best = [&](const Problem& problem, const Config& config) {
-    db::Evidence evidence;
-    evidence.problem = problem;
-    evidence.config = config;
-    evidence.device = evaluator.device();
-    evidence.producer = evaluator.producer("toy");
-    evidence.outcome = toy::ok(5);
-    store.record(evidence);
-  };
-  plant_best(square(4096), ToyFamily::config(5, 2, 4));  // too far away to be a guess
-  plant_best(square(128), ToyFamily::config(7, 2, 4));
-  plant_best(packed_problem(*find_type_pair("bf16f32"), {true, false}, 64, 64, 64), ToyFamily::config(6, 2, 4));
-  options.max_candidates = 6;
-  quiet_tune(squares({64}), options, evaluator, store);
-  REQUIRE(evaluator.order.size() == 6);
-  CHECK(evaluator.order[0] == ToyFamily::config(6, 2, 4));
-  CHECK(evaluator.order[1] == ToyFamily::config(7, 2, 4));
-  CHECK(evaluator.order[2] == ToyFamily::config(4, 4, 2));  // the seed 8, 8, 8 breaks a rule
-  CHECK(evaluator.order[3] == ToyFamily::config(2, 2, 1));
-  CHECK(evaluator.order[4] == ToyFamily::config(1, 1, 1));
-  CHECK(evaluator.incumbents.front() == 0);
-  CHECK(evaluator.incumbents.back() > 0);
-}
-
 TEST_CASE("the budget is honoured and shared by weight") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
@@ -335,66 +220,6 @@ TEST_CASE("the stop flag ends the run cleanly with what was found") {
   more.max_candidates = 30;
   quiet_tune(squares({64}), more, evaluator, store);
   for (const auto& [key, count] : evaluator.evaluations) CHECK(count == 1);
-}
-
-TEST_CASE("the best are played off, and the play-off's times are the ones that count") {
-  ToyEvaluator evaluator;
-  evaluator.play_off_factor = 0.5;
-  db::Store store = db::Store::in_memory();
-  TuneOptions options = options_for(evaluator);
-  options.strategy = "exhaustive";
-  options.finalists = 3;
-  quiet_tune(squares({64}), options, evaluator, store);
-  REQUIRE(evaluator.played_off.size() == 1);
-  CHECK(evaluator.played_off[0].size() == 3);
-  CHECK(evaluator.played_off[0][0] == kOptimum);
-  CHECK(store.best().at(0).evidence.outcome.timing->median_us == Approx(5));
-  CHECK(store.evidence().size() == legal_configs() + 3);
-}
-
-TEST_CASE("a candidate whose single time beats the played-off ones must be played off before it can win") {
-  ToyEvaluator evaluator;
-  evaluator.play_off_factor = 2;  // every single time was a lucky one
-  db::Store store = db::Store::in_memory();
-  TuneOptions options = options_for(evaluator);
-  options.strategy = "exhaustive";
-  options.finalists = 2;
-  quiet_tune(squares({64}), options, evaluator, store);
-  CHECK(evaluator.played_off.size() == 3);  // and it ends
-  options.finalists = 40;
-  ToyEvaluator wide;
-  wide.play_off_factor = 1.05;
-  options.clock_seconds = [&wide] { return wide.clock; };
-  db::Store other = db::Store::in_memory();
-  quiet_tune(squares({64}), options, wide, other);
-  CHECK(other.best().at(0).evidence.outcome.timing->median_us == Approx(10.5));
-}
-
-TEST_CASE("a play-off in which nothing passes is not held against the finalists") {
-  ToyEvaluator evaluator;
-  evaluator.play_off_fails = true;
-  db::Store store = db::Store::in_memory();
-  TuneOptions options = options_for(evaluator);
-  options.strategy = "exhaustive";
-  const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
-  CHECK(result.ended_how == "done");
-  CHECK(result.failed == 0);
-  CHECK(store.best().at(0).evidence.config == kOptimum);
-}
-
-TEST_CASE("a run that was killed before its play-off holds it when resumed") {
-  ToyEvaluator evaluator;
-  db::Store store = db::Store::in_memory();
-  TuneOptions options = options_for(evaluator);
-  options.max_candidates = 20;
-  const auto killer = [](const Progress& progress) {
-    if (progress.done == 20) throw std::runtime_error("killed");
-  };
-  CHECK_THROWS(tune(squares({64}), options, evaluator, store, killer, kNeverStop));
-  CHECK(evaluator.played_off.empty());
-  const TuneResult resumed = quiet_tune(squares({64}), options, evaluator, store);
-  CHECK(resumed.evaluated == 0);
-  CHECK(evaluator.played_off.size() == 1);
 }
 
 TEST_CASE("unknown strategies and families and ill-formed problems are refused before anything is written") {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,7 +13,9 @@
 #include <vector>
 
 #include "kernels/family.hpp"
+#include "kernels/space.hpp"
 #include "tuner/evaluator.hpp"
+#include "tuner/tune.hpp"
 
 namespace tilesmith::tuner::toy {
 
@@ -38,7 +42,9 @@ class ToyFamily final : public Family {
   std::vector<NamedConfig> ladder(const KernelTarget&) const override {
     return {{"slow rung", config(1, 1, 1)}, {"fast rung", config(2, 2, 1)}};
   }
-  std::vector<Config> seeds(const KernelTarget&, const Problem&) const override { return {config(4, 4, 2), config(8, 8, 8)}; }
+  std::vector<Config> seeds(const KernelTarget&, const Problem&) const override {
+    return {config(4, 4, 2), config(8, 8, 8)};
+  }
 
   static Config config(int x, int y, int z) { return Config("toy", {{"x", x}, {"y", y}, {"z", z}}); }
 };
@@ -127,5 +133,40 @@ class ToyEvaluator final : public Evaluator {
  private:
   std::vector<Candidate> queue_;
 };
+
+inline const std::atomic<bool> kNeverStop{false};
+inline const Config kOptimum = ToyFamily::config(5, 3, 2);
+
+inline std::size_t legal_configs() {
+  DeviceLimits limits;
+  limits.arch = kArch;
+  return enumerate_space(ToyFamily{}, {*find_type_pair("f16f32"), {}, limits}).configs.size();
+}
+
+inline Problem square(std::int64_t size) { return packed_problem(*find_type_pair("f16f32"), {}, size, size, size); }
+
+inline Workload squares(std::initializer_list<std::int64_t> sizes) {
+  Workload workload{"test", {}};
+  for (const std::int64_t size : sizes) workload.problems.push_back({square(size), 1});
+  return workload;
+}
+
+inline TuneOptions options_for(ToyEvaluator& evaluator) {
+  TuneOptions options;
+  options.families = {"toy"};
+  options.clock_seconds = [&evaluator] { return evaluator.clock; };
+  return options;
+}
+
+inline TuneResult quiet_tune(const Workload& workload, const TuneOptions& options, ToyEvaluator& evaluator,
+                             db::Store& store) {
+  return tune(workload, options, evaluator, store, {}, kNeverStop);
+}
+
+inline db::EvidenceFilter of_problem(const Problem& problem) {
+  db::EvidenceFilter filter;
+  filter.problem = problem;
+  return filter;
+}
 
 }  // namespace tilesmith::tuner::toy

@@ -1,0 +1,67 @@
+// The play-off at the end of a problem's search.
+#include "tests/catch.hpp"
+#include "tests/tuner/test_tune_toy.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+using namespace tilesmith::tuner::toy;
+
+TEST_CASE("the best are played off, and the play-off's times are the ones that count") {
+  ToyEvaluator evaluator;
+  evaluator.play_off_factor = 0.5;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  options.finalists = 3;
+  quiet_tune(squares({64}), options, evaluator, store);
+  REQUIRE(evaluator.played_off.size() == 1);
+  CHECK(evaluator.played_off[0].size() == 3);
+  CHECK(evaluator.played_off[0][0] == kOptimum);
+  CHECK(store.best().at(0).evidence.outcome.timing->median_us == Approx(5));
+  CHECK(store.evidence().size() == legal_configs() + 3);
+}
+
+TEST_CASE("a candidate whose single time beats the played-off ones must be played off before it can win") {
+  ToyEvaluator evaluator;
+  evaluator.play_off_factor = 2;  // every single time was a lucky one
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  options.finalists = 2;
+  quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(evaluator.played_off.size() == 3);  // and it ends
+  options.finalists = 40;
+  ToyEvaluator wide;
+  wide.play_off_factor = 1.05;
+  options.clock_seconds = [&wide] { return wide.clock; };
+  db::Store other = db::Store::in_memory();
+  quiet_tune(squares({64}), options, wide, other);
+  CHECK(other.best().at(0).evidence.outcome.timing->median_us == Approx(10.5));
+}
+
+TEST_CASE("a play-off in which nothing passes is not held against the finalists") {
+  ToyEvaluator evaluator;
+  evaluator.play_off_fails = true;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(result.ended_how == "done");
+  CHECK(result.failed == 0);
+  CHECK(store.best().at(0).evidence.config == kOptimum);
+}
+
+TEST_CASE("a run that was killed before its play-off holds it when resumed") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 20;
+  const auto killer = [](const Progress& progress) {
+    if (progress.done == 20) throw std::runtime_error("killed");
+  };
+  CHECK_THROWS(tune(squares({64}), options, evaluator, store, killer, kNeverStop));
+  CHECK(evaluator.played_off.empty());
+  const TuneResult resumed = quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(resumed.evaluated == 0);
+  CHECK(evaluator.played_off.size() == 1);
+}

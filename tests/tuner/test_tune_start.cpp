@@ -1,0 +1,83 @@
+// Where a search starts from: which evidence counts, and whose bests and seeds come first.
+#include "tests/catch.hpp"
+#include "tests/tuner/test_tune_toy.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+using namespace tilesmith::tuner::toy;
+
+TEST_CASE("a changed template, other options or another policy retire evidence: it is tried again") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 10;
+  quiet_tune(squares({64}), options, evaluator, store);
+  evaluator.producer_.template_hash = "hash-2";
+  const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(result.reused == 0);
+  CHECK(result.evaluated == 10);
+}
+
+TEST_CASE("evidence of another driver is tried again, the fastest first") {
+  ToyEvaluator evaluator;
+  evaluator.wide = 1;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 40;
+  options.finalists = 0;
+  quiet_tune(squares({64}), options, evaluator, store);
+  const Config best = store.best().at(0).evidence.config;
+  evaluator.producer_.driver_version = "590";
+  evaluator.order.clear();
+  const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
+  CHECK(result.reused == 0);
+  CHECK(result.evaluated == 40);
+  CHECK(evaluator.order.front() == best);
+}
+
+TEST_CASE("evidence of another device is not reused, but its best is a seed") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  quiet_tune(squares({64}), options, evaluator, store);
+  ToyEvaluator other;
+  other.wide = 1;
+  other.identity_.power_mode = "30W";
+  options = options_for(other);
+  options.max_candidates = 5;
+  const TuneResult result = quiet_tune(squares({64}), options, other, store);
+  CHECK(result.reused == 0);
+  CHECK(other.order.front() == kOptimum);
+}
+
+TEST_CASE("the bests of the nearest problems come first, then the families' seeds, then the ladder from the top") {
+  ToyEvaluator evaluator;
+  evaluator.wide = 1;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 1;
+  options.finalists = 0;
+  const auto plant_best = [&](const Problem& problem, const Config& config) {
+    db::Evidence evidence;
+    evidence.problem = problem;
+    evidence.config = config;
+    evidence.device = evaluator.device();
+    evidence.producer = evaluator.producer("toy");
+    evidence.outcome = toy::ok(5);
+    store.record(evidence);
+  };
+  plant_best(square(4096), ToyFamily::config(5, 2, 4));  // too far away to be a guess
+  plant_best(square(128), ToyFamily::config(7, 2, 4));
+  plant_best(packed_problem(*find_type_pair("bf16f32"), {true, false}, 64, 64, 64), ToyFamily::config(6, 2, 4));
+  options.max_candidates = 6;
+  quiet_tune(squares({64}), options, evaluator, store);
+  REQUIRE(evaluator.order.size() == 6);
+  CHECK(evaluator.order[0] == ToyFamily::config(6, 2, 4));
+  CHECK(evaluator.order[1] == ToyFamily::config(7, 2, 4));
+  CHECK(evaluator.order[2] == ToyFamily::config(4, 4, 2));  // the seed 8, 8, 8 breaks a rule
+  CHECK(evaluator.order[3] == ToyFamily::config(2, 2, 1));
+  CHECK(evaluator.order[4] == ToyFamily::config(1, 1, 1));
+  CHECK(evaluator.incumbents.front() == 0);
+  CHECK(evaluator.incumbents.back() > 0);
+}
