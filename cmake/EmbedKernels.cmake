@@ -8,15 +8,23 @@ foreach(file IN LISTS device_files)
   string(APPEND entries "    {\"${file}\", R\"tilesmith(${content})tilesmith\"},\n")
 endforeach()
 
-# One hash a family: its folder (host file included, since the launch geometry is part of what a kernel is) and
-# kernels/common.
+# One hash a family: its folder (host file included, since the launch geometry is part of what a kernel is), kernels/common,
+# and kernels/tensor_core if it includes anything of that.
 set(hashes "")
 file(GLOB common_files RELATIVE ${ROOT} ${ROOT}/kernels/common/*)
+file(GLOB tensor_core_files RELATIVE ${ROOT} ${ROOT}/kernels/tensor_core/*)
 file(GLOB folders RELATIVE ${ROOT}/kernels ${ROOT}/kernels/*)
 foreach(folder IN LISTS folders)
-  if(IS_DIRECTORY ${ROOT}/kernels/${folder} AND NOT folder STREQUAL "common")
+  if(IS_DIRECTORY ${ROOT}/kernels/${folder} AND NOT folder MATCHES "^(common|tensor_core)$")
     file(GLOB own_files RELATIVE ${ROOT} ${ROOT}/kernels/${folder}/*)
     set(all_files ${own_files} ${common_files})
+    foreach(file IN LISTS own_files)
+      file(STRINGS ${ROOT}/${file} uses REGEX "#include \"kernels/tensor_core/")
+      if(uses)
+        list(APPEND all_files ${tensor_core_files})
+        break()
+      endif()
+    endforeach()
     list(SORT all_files)
     set(digest "")
     foreach(file IN LISTS all_files)

@@ -16,7 +16,7 @@ std::span<const EmbeddedFile> embedded_headers();
 
 struct EmbeddedHash {
   std::string_view folder;  ///< "wmma"
-  std::string_view hash;    ///< SHA-256 (hex) over the folder's files, host file included, and kernels/common
+  std::string_view hash;    ///< SHA-256 (hex) over the folder's files, host files included, and the shared folders it uses
 };
 
 std::span<const EmbeddedHash> embedded_hashes();

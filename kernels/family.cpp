@@ -9,6 +9,7 @@
 #include "kernels/gemv/gemv.hpp"
 #include "kernels/mma/mma.hpp"
 #include "kernels/simt/simt.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 #include "kernels/wmma/wmma.hpp"
 
 namespace tilesmith {
@@ -20,6 +21,7 @@ std::vector<std::unique_ptr<Family>>& registry() {
     made.push_back(make_simt());
     made.push_back(make_wmma());
     made.push_back(make_mma());
+    made.push_back(make_wgmma());
     made.push_back(make_gemv());
     return made;
   }();

@@ -22,11 +22,12 @@ struct OperandSource {
   std::int64_t row_stride = 0;  // elements
 };
 
-/// An operand as the tensor memory accelerator (TMA, sm_90) sees it: the boxes of [rows, cols] elements that one copy moves.
-/// A row of a box has 32, 64 or 128 bytes and is swizzled in shared memory by as many.
+/// An operand as the tensor memory accelerator (TMA, sm_90) sees it: a matrix, and the boxes of it that one copy moves. A row
+/// of a box has 32, 64 or 128 bytes and is swizzled in shared memory by as many. The matrix is the caller's operand, or what a
+/// packing pass made of it.
 struct TensorBox {
-  int rows = 0;
-  int cols = 0;
+  std::int64_t matrix_rows = 0, matrix_cols = 0;
+  int rows = 0, cols = 0;
 };
 
 /// The boxes of both operands.

@@ -41,7 +41,8 @@ std::string constant_name(const std::string& parameter) {
   return result;
 }
 
-std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path) {
+std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
+                          const std::string& definitions) {
   const TypePair& type = target.type;
   std::string out = fmt::format("// {} for {} {} on {}\n", config.text(), type.name, name(target.trans),
                                 target.limits.arch);
@@ -61,6 +62,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
     out += fmt::format("constexpr int {} = {};\n", constant_name(value.first.text()), value.second);
   }
   out += "}  // namespace tilesmith\n";
+  out += definitions;
   out += fmt::format("#include \"{}\"\n", template_path);
   return out;
 }

@@ -12,7 +12,9 @@ namespace tilesmith {
 ///   constexpr bool kOperandIsTf32, kOperandIsBf16, kTransA, kTransB;
 ///   constexpr int kSm = 87;
 ///   constexpr int kFragM = 16;  // one for each parameter: frag_m → kFragM
-std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path);
+/// `definitions` is device code that is put between the two.
+std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
+                          const std::string& definitions = {});
 
 /// "frag_m" → "kFragM".
 std::string constant_name(const std::string& parameter);

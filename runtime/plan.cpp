@@ -10,7 +10,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "kernels/mma/tensor_args.cuh"
+#include "kernels/tensor_core/tensor_args.cuh"
 #include "runtime/driver.hpp"
 
 namespace tilesmith::runtime {
@@ -69,7 +69,7 @@ CUfunc_st* resolve(const Driver& driver, const Module& module, const Launch& lau
   return function;
 }
 
-/// A persistent grid has as many blocks as are resident at a time on the device of the current context.
+/// A persistent grid has as many blocks as are resident at a time on the device of the current context, in whole clusters.
 void cut_to_resident_blocks(const Driver& driver, Launch& launch) {
   if (launch.resident_blocks_per_sm == 0) return;
   CUdevice device = 0;
@@ -77,15 +77,16 @@ void cut_to_resident_blocks(const Driver& driver, Launch& launch) {
   check(driver.ctx_get_device(&device), "cuCtxGetDevice");
   check(driver.device_get_attribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
         "cuDeviceGetAttribute");
-  launch.grid.x = std::min(launch.grid.x, unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm));
+  const unsigned resident = unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm);
+  launch.grid.x = std::min(launch.grid.x, std::max(resident / launch.cluster.x, 1u) * launch.cluster.x);
 }
 
-/// The map of an operand [rows, cols] of row stride `row_stride` that is copied in boxes.
-CUresult encode(const Driver& driver, TensorMap& map, const void* operand, std::int64_t rows, std::int64_t cols,
-                std::int64_t row_stride, const TensorBox& box, std::size_t element_bytes) noexcept {
+/// The map of an operand of row stride `row_stride` that is copied in boxes.
+CUresult encode(const Driver& driver, TensorMap& map, const void* operand, std::int64_t row_stride,
+                const TensorBox& box, std::size_t element_bytes) noexcept {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
   const auto row_bytes = cuuint64_t(row_stride) * element_bytes;
-  const cuuint64_t sizes[] = {cuuint64_t(cols), cuuint64_t(rows)};
+  const cuuint64_t sizes[] = {cuuint64_t(box.matrix_cols), cuuint64_t(box.matrix_rows)};
   const cuuint32_t box_sizes[] = {cuuint32_t(box.cols), cuuint32_t(box.rows)};
   const cuuint32_t steps[] = {1, 1};
   const std::size_t box_row_bytes = std::size_t(box.cols) * element_bytes;
@@ -203,11 +204,9 @@ int Plan::run_with_maps(std::size_t index, const GemmArgs& gemm, CUstream_st* st
   args.gemm = gemm;
   if (gemm.k > 0) {
     const std::size_t element_bytes = size_bytes(problem_.type.operand);
-    CUresult result = encode(*driver_, args.a, gemm.a, problem_.a_rows(), problem_.a_cols(), gemm.lda, launch.boxes->a,
-                             element_bytes);
+    CUresult result = encode(*driver_, args.a, gemm.a, gemm.lda, launch.boxes->a, element_bytes);
     if (result != CUDA_SUCCESS) return result;
-    result = encode(*driver_, args.b, gemm.b, problem_.b_rows(), problem_.b_cols(), gemm.ldb, launch.boxes->b,
-                    element_bytes);
+    result = encode(*driver_, args.b, gemm.b, gemm.ldb, launch.boxes->b, element_bytes);
     if (result != CUDA_SUCCESS) return result;
   }
   return enqueue(*driver_, functions_[index], launch, &args, stream);

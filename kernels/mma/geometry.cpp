@@ -64,19 +64,4 @@ int Geometry::available_registers(int registers_per_sm) const {
   return (at_launch * threads - kCopyingRegisters * kTradingThreads) / multiplying_threads / 8 * 8;
 }
 
-int cluster_k(const Config& config) {
-  const int split_k = config.at("split_k");
-  if (config.at("reduction") != within_cluster) return 1;
-  return split_k <= 8 ? split_k : 2;  // as in work.cuh
-}
-
-int partial_slices(const Config& config) {
-  return config.at("reduction") == atomic ? 1 : config.at("split_k") / cluster_k(config);
-}
-
-bool has_passes(const Config& config) {
-  return config.at("pack") != 0 || partial_slices(config) > 1 ||
-         (config.at("split_k") > 1 && config.at("reduction") == atomic);
-}
-
 }  // namespace tilesmith::mma

@@ -5,14 +5,11 @@
 
 #include "kernels/config.hpp"
 #include "kernels/problem.hpp"
+#include "kernels/tensor_core/passes.hpp"
 
 namespace tilesmith::mma {
 
-/// Values of the parameter `reduction`, as in work.cuh.
-enum Reduction { through_workspace = 0, atomic = 1, within_cluster = 2 };
-
-/// Bits of the parameter `pack`.
-enum Pack { pack_a = 1, pack_b = 2 };
+using namespace tensor_core;
 
 struct Geometry {
   int block_m, block_n, block_k;  // elements
@@ -35,15 +32,6 @@ struct Geometry {
   /// Of a thread that multiplies, out of an SM's.
   int available_registers(int registers_per_sm) const;
 };
-
-/// Slices of K that a cluster adds.
-int cluster_k(const Config& config);
-
-/// Sums of each element that go through the workspace; 1: none does.
-int partial_slices(const Config& config);
-
-/// Whether there are launches beside the GEMM.
-bool has_passes(const Config& config);
 
 /// Elements of K that one instruction's fragments hold: 32 bytes, or 8 or 16 f64.
 int slab_k(const TypePair& type, int inst_k);

@@ -14,19 +14,12 @@
 // its words in consecutive registers: all of a left operand, q by q; those of a right one for each r.
 #pragma once
 
+#include "kernels/tensor_core/either.cuh"
+
 namespace tilesmith {
 
-template <typename T>
-struct WordOf {
-  using type = unsigned;
-};
-template <>
-struct WordOf<double> {
-  using type = double;
-};
-using Word = WordOf<Operand>::type;
-
 constexpr bool kIsF64 = sizeof(Operand) == 8;
+using Word = Either<kIsF64, double, unsigned>;
 constexpr int kSlabK = kIsF64 ? (kInstK < 8 ? 8 : kInstK) : 32 / int(sizeof(Operand));
 constexpr int kQuarters = kIsF64 ? kSlabK / 4 : 2;  // words along K: q = 0 .. kQuarters - 1
 
@@ -51,15 +44,9 @@ struct SameType<T, T> {
 
 // Two sums of 16 bits share a register; all others have one (f64: two).
 constexpr bool kPackedSums = sizeof(Accumulator) == 2;
-template <bool Packed>
-struct SumsOf {
-  Accumulator c[4];
+struct Sums {
+  Either<kPackedSums, unsigned, Accumulator> c[kPackedSums ? 2 : 4];
 };
-template <>
-struct SumsOf<true> {
-  unsigned c[2];
-};
-using Sums = SumsOf<kPackedSums>;
 
 __device__ __forceinline__ void clear(Sums& sums) {
 #pragma unroll

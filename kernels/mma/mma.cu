@@ -1,7 +1,7 @@
 // Family `mma`: C ← α·op(A)·op(B) + β·C with PTX mma.sync, ldmatrix and cp.async (or, on sm_90, the tensor memory accelerator).
 //
 //   global ──cp.async──▶ shared: kStages × (A tile, B tile)  ──ldmatrix──▶ registers ──mma.sync──▶ sums ──▶ C
-//            (tile_copy)          swizzled (tile.cuh)        (fragments)   (instruction)    (epilogue, destination)
+//            (tile_copy)          swizzled (tile.cuh)        (fragments)   (instruction)    (epilogue)
 //
 //          ← kBlockN →
 //        ┌──────┬──────┐  ↑          one warp's tile: kWarpM × kWarpN, in products of 16 × 8
@@ -14,9 +14,7 @@
 // warps.cuh says who multiplies what, work.cuh which tiles a block computes; main_loop.cuh has the pipeline's picture,
 // step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
-#include "kernels/mma/overlap.cuh"
-#include "kernels/mma/pack.cuh"
-#include "kernels/mma/reduce.cuh"
+#include "kernels/tensor_core/passes.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {
@@ -48,35 +46,26 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     loop.accumulate(tile, work);
     const Destination to(args, work.slice / kClusterK);
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
+    const WarpSums sums(tile);
     if constexpr (kSummed) {
       loop.drain();
-      store_summed(tile, to, warp, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared));
+      store_summed<kSliceK, kMultiplyingThreads>(sums, to, warp, work.m0, work.n0,
+                                                 reinterpret_cast<Accumulator*>(shared), [] { wait_for_all(); });
     } else if constexpr (kStoreStaged) {
       if constexpr (!kPersistent) loop.drain();
       Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kScratchAt);
-      store_staged(tile, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+      store_staged<kWarpN>(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
     } else {
-      store_direct(tile, to, m0, n0);
+      store_direct(sums, to, m0, n0);
     }
     if constexpr (!kPersistent) break;
   }
-}
-
-extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
-    scale_c(const __grid_constant__ tilesmith::GemmArgs args) {
-  tilesmith::let_launch_after_come();
-  tilesmith::scale_c(args);
-}
-
-extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
-    sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
-  tilesmith::wait_for_launch_before();
-  tilesmith::sum_slices(args);
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
     pack(const __grid_constant__ tilesmith::GemmArgs args) {
   using namespace tilesmith;
   let_launch_after_come();
-  pack_operands<Operand, kTransA, kTransB, (kPack & 1) != 0, (kPack & 2) != 0>(args);
+  using Copy = AlignedCopy<Operand, false>;
+  pack_operands<Copy, Copy>(args);
 }

@@ -1,7 +1,6 @@
 #include "kernels/mma/seeds.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "kernels/mma/estimate.hpp"

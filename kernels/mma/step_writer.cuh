@@ -3,7 +3,7 @@
 
 #include "kernels/mma/tensor_copy.cuh"
 #include "kernels/mma/warps.cuh"
-#include "kernels/mma/work.cuh"
+#include "kernels/tensor_core/either.cuh"
 
 namespace tilesmith {
 
@@ -36,15 +36,7 @@ struct StepCopy {
 };
 
 // What a kernel is launched with.
-template <bool Tma>
-struct KernelArgsOf {
-  using type = GemmArgs;
-};
-template <>
-struct KernelArgsOf<true> {
-  using type = TensorGemmArgs;
-};
-using KernelArgs = KernelArgsOf<kTma != 0>::type;
+using KernelArgs = Either<kTma != 0, TensorGemmArgs, GemmArgs>;
 __device__ __forceinline__ const GemmArgs& gemm_args(const GemmArgs& args) { return args; }
 __device__ __forceinline__ const GemmArgs& gemm_args(const TensorGemmArgs& args) { return args.gemm; }
 
@@ -120,7 +112,7 @@ class TensorWriter {
 
   __device__ __forceinline__ TensorWriter(const TensorGemmArgs&, const WorkList& list, Operand* shared,
                                           const void* barriers)
-      : reader_(Ring(shared, barriers), list.steps_of_block()) {}
+      : reader_(Ring(shared, barriers), steps_of_block(list)) {}
 
   static __device__ __forceinline__ int whole_steps(const TensorGemmArgs&, const Work&) { return 0; }
   __device__ __forceinline__ void whole_step() {}
@@ -135,14 +127,6 @@ class TensorWriter {
   RingReader reader_;
 };
 
-template <bool Tma>
-struct WriterOf {
-  using type = ThreadsWriter;
-};
-template <>
-struct WriterOf<true> {
-  using type = TensorWriter;
-};
-using Writer = WriterOf<kTma != 0>::type;
+using Writer = Either<kTma != 0, TensorWriter, ThreadsWriter>;
 
 }  // namespace tilesmith

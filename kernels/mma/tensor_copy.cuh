@@ -6,42 +6,23 @@
 // read the stage. The copying warp is as many steps ahead as there are free stages, over the end of a work item too.
 #pragma once
 
-#include "kernels/mma/tensor_args.cuh"
 #include "kernels/mma/tile.cuh"
-#include "kernels/mma/work.cuh"
+#include "kernels/tensor_core/barrier.cuh"
+#include "kernels/tensor_core/work.cuh"
 
 namespace tilesmith {
 
 constexpr int kRingBytes = kStages * kStageBytes;
 constexpr int kBarrierBytes = kTma ? 2 * kStages * 8 : 0;
 
-__device__ __forceinline__ void init_barrier(unsigned barrier, unsigned count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
-}
+// What a block computes, one item after the other.
+using WorkList = WorkListOf<kBlockM, kBlockN>;
 
-// The one arrival of a `full` barrier's phase, and how many bytes are to come.
-__device__ __forceinline__ void expect_bytes(unsigned barrier, unsigned bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-}
-
-__device__ __forceinline__ void arrive(unsigned barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-// Waits for the end of the phase of that parity; phases are numbered from 0. The phase before the first has parity 1 and has
-// ended.
-__device__ __forceinline__ void wait_phase(unsigned barrier, unsigned parity) {
-  unsigned done = 0;
-  while (done == 0) {
-    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                 : "=r"(done)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-  }
-}
-
-__device__ __forceinline__ void prefetch_map(const TensorMap& map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+// Of all items of this block.
+__device__ __forceinline__ int steps_of_block(const WorkList& list) {
+  const int steps = list.at(blockIdx.x).steps();
+  static_assert(!kPersistent || kSplitK == 1, "all items of a persistent block must have as many steps");
+  return kPersistent ? int((list.count() - blockIdx.x - 1) / gridDim.x + 1) * steps : steps;
 }
 
 // A tile of the matrix from (row, col) on, panel by panel.
@@ -49,11 +30,7 @@ template <typename Tile>
 __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, unsigned full) {
 #pragma unroll
   for (int panel = 0; panel < Tile::kPanels; ++panel) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-            tile + unsigned(panel * Tile::kPanelBytes)),
-        "l"(&map), "r"(col + panel * Tile::kStride), "r"(row), "r"(full)
-        : "memory");
+    copy_box(tile + unsigned(panel * Tile::kPanelBytes), map, col + panel * Tile::kStride, row, full);
   }
 }
 
@@ -70,7 +47,7 @@ struct Ring {
       init_barrier(full + stage * 8, 1);
       init_barrier(free + stage * 8, reading_warps);
     }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    publish_barriers();
   }
 };
 

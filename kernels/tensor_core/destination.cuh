@@ -2,19 +2,12 @@
 #pragma once
 
 #include "kernels/common/scale.cuh"
-#include "kernels/mma/work.cuh"
+#include "kernels/tensor_core/either.cuh"
+#include "kernels/tensor_core/work.cuh"
 
 namespace tilesmith {
 
-template <bool Partial>
-struct StoredOf {
-  using type = Output;
-};
-template <>
-struct StoredOf<true> {
-  using type = Accumulator;
-};
-using Stored = StoredOf<kPartials>::type;
+using Stored = Either<kPartials, Accumulator, Output>;
 
 // Row stride of a slice's partial sums, elements: rows start at 16-byte steps. The slices lie one after the other.
 __host__ __device__ constexpr long long partial_stride(long long n) { return (n + 7) / 8 * 8; }

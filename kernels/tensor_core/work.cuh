@@ -1,4 +1,4 @@
-// What a block of the family `mma` computes: one tile of C and one slice of K after the other.
+// What a block computes (families `mma` and `wgmma`): one tile of C and one slice of K after the other.
 //
 // Work items are numbered slice by slice, tile by tile within a slice; where a cluster adds the slices of a tile, tile by
 // tile, slice by slice. Of split_k slices each is a whole number of K-steps; the last may be shorter, or empty. A persistent
@@ -32,19 +32,14 @@ struct Work {
   __device__ __forceinline__ int steps() const { return (k_end - k0 + kBlockK - 1) / kBlockK; }
 };
 
-class WorkList {
+// Items of kItemM × kItemN of C.
+template <int kItemM, int kItemN>
+class WorkListOf {
  public:
-  __device__ __forceinline__ explicit WorkList(const GemmArgs& args)
-      : tiles_m_((args.m - 1) / kBlockM + 1), tiles_n_((args.n - 1) / kBlockN + 1), k_(args.k) {
+  __device__ __forceinline__ explicit WorkListOf(const GemmArgs& args)
+      : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k) {
     const int steps = (args.k + kBlockK - 1) / kBlockK;
     slice_k_ = (steps + kSplitK - 1) / kSplitK * kBlockK;
-  }
-
-  // Of all items of this block.
-  __device__ __forceinline__ int steps_of_block() const {
-    const int steps = at(blockIdx.x).steps();
-    static_assert(!kPersistent || kSplitK == 1, "all items of a persistent block must have as many steps");
-    return kPersistent ? int((count() - blockIdx.x - 1) / gridDim.x + 1) * steps : steps;
   }
 
   __device__ __forceinline__ unsigned count() const { return tiles() * kSplitK; }
@@ -54,7 +49,7 @@ class WorkList {
     const unsigned number = kSplitK == 1 ? item : kClusterSums ? item / kSplitK : item - slice * tiles();
     const TileIndex tile = tile_of_block<kGroupM>(number, tiles_m_, tiles_n_);
     const int k0 = min(k_, int(slice) * slice_k_);
-    return {tile.m * kBlockM, tile.n * kBlockN, k0, min(k_, k0 + slice_k_), int(slice)};
+    return {tile.m * kItemM, tile.n * kItemN, k0, min(k_, k0 + slice_k_), int(slice)};
   }
 
  private:

@@ -1,23 +1,15 @@
-// The launches beside the GEMM where K is split (family `mma`): before it, C ← β·C for slices that are added atomically;
+// The launches beside the GEMM where K is split: before it, C ← β·C for slices that are added atomically;
 // after it, the sum of the slices' partial sums, in the order of the slices.
 #pragma once
 
-#include "kernels/mma/destination.cuh"
+#include "kernels/tensor_core/destination.cuh"
 
 namespace tilesmith {
 
 constexpr int kPassThreads = 128;
 
 // Partial sums of 16 bits are added in 32.
-template <bool Narrow>
-struct SumOf {
-  using type = Accumulator;
-};
-template <>
-struct SumOf<true> {
-  using type = float;
-};
-using Sum = SumOf<sizeof(Accumulator) == 2>::type;
+using Sum = Either<sizeof(Accumulator) == 2, float, Accumulator>;
 
 // C ← β·C, or 0; an element a thread.
 __device__ __forceinline__ void scale_c(const GemmArgs& args) {

@@ -1,0 +1,87 @@
+// Barriers in shared memory (mbarrier, sm_90) on which copies by the tensor memory accelerator are waited for.
+#pragma once
+
+#include "kernels/tensor_core/tensor_args.cuh"
+
+namespace tilesmith {
+
+__device__ __forceinline__ void init_barrier(unsigned barrier, unsigned count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+
+// After the barriers of a block were initialised, so that copies and other blocks of the cluster see it.
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// The one arrival of a `full` barrier's phase, and how many bytes are to come.
+__device__ __forceinline__ void expect_bytes(unsigned barrier, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+__device__ __forceinline__ void arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// At the barrier of the same address in another block of the cluster.
+__device__ __forceinline__ void arrive_in_block(unsigned barrier, unsigned rank) {
+  asm volatile(
+      "{ .reg .b32 theirs; mapa.shared::cluster.u32 theirs, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [theirs]; }" ::
+          "r"(barrier),
+      "r"(rank)
+      : "memory");
+}
+
+// Waits for the end of the phase of that parity; phases are numbered from 0. The phase before the first has parity 1 and has
+// ended.
+__device__ __forceinline__ void wait_phase(unsigned barrier, unsigned parity) {
+  unsigned done = 0;
+  while (done == 0) {
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+  }
+}
+
+__device__ __forceinline__ void prefetch_map(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+// A box of the matrix from (row, col) on into shared memory; its bytes arrive at the barrier `full`.
+__device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int col, int row, unsigned full) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+      "l"(&map), "r"(col), "r"(row), "r"(full)
+      : "memory");
+}
+
+// The same into all blocks of the cluster whose bits are set, at the same address; in each the bytes arrive at its own barrier.
+__device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap& map, int col, int row, unsigned full,
+                                                   unsigned short blocks) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], "
+      "[%4], %5;" ::"r"(to),
+      "l"(&map), "r"(col), "r"(row), "r"(full), "h"(blocks)
+      : "memory");
+}
+
+// A block's number in its cluster.
+__device__ __forceinline__ unsigned rank_in_cluster() {
+  unsigned rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+// All threads of all blocks of the cluster.
+__device__ __forceinline__ void sync_cluster() {
+  asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+}
+
+// Some of a block's threads, by name; 0 is __syncthreads().
+template <int Name, int Threads>
+__device__ __forceinline__ void sync_some() {
+  asm volatile("bar.sync %0, %1;" ::"n"(Name), "n"(Threads) : "memory");
+}
+
+}  // namespace tilesmith

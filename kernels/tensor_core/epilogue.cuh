@@ -1,0 +1,161 @@
+// From the sums of a warp to memory.
+//
+//   direct    2 or 4 neighbouring columns a thread, as the instruction leaves them
+//   staged    8 rows of the warp's tile at a time through shared memory, then stores of whole rows
+//   summed    where several warps (sliced K) or the blocks of a cluster (split K) hold sums of the same elements: all
+//             through shared memory, added in a fixed order, each block storing its share of the rows
+//
+// A family says where its instruction leaves the sums by a class `Sums`, of which is asked:
+//   kRowGroups                            the warp's tile has 2 · 8 · kRowGroups rows, of which a thread holds 2 · kRowGroups
+//   kColumns                              columns of the warp's tile
+//   row(i, r)                             the tile's row of this thread's sums (i, r), i < kRowGroups, r < 2
+//   row_of(i, r, g)                       the same for the g-th of the 8 rows that the warp's threads hold together
+//   each_run(i, r, first, columns, put)   put(column, sums) for each run of neighbours that the thread holds of that row, of the
+//                                         `columns` columns from `first` on
+#pragma once
+
+#include "kernels/tensor_core/barrier.cuh"
+#include "kernels/tensor_core/destination.cuh"
+
+namespace tilesmith {
+
+// Row stride of sums in shared memory: 8 elements of padding put the rows that a warp writes together in different banks.
+constexpr int kSumsPad = 8;
+constexpr int kScratchRows = 8;
+constexpr int kStoredVector = 16 / int(sizeof(Stored));
+
+// Elements of a warp's scratch for staged stores of so many columns at a time.
+__host__ __device__ constexpr int scratch_elements(int columns) { return kScratchRows * (columns + kSumsPad); }
+// Elements of a whole tile's sums.
+__host__ __device__ constexpr int summed_elements(int rows, int columns) { return rows * (columns + kSumsPad); }
+
+// A run of neighbouring sums into shared memory.
+template <int Count>
+__device__ __forceinline__ void put_shared(Accumulator* to, const Accumulator (&sums)[Count]) {
+  struct alignas(Count * sizeof(Accumulator) < 16 ? Count * sizeof(Accumulator) : 16) Run {
+    Accumulator x[Count];
+  };
+  Run run;
+#pragma unroll
+  for (int e = 0; e < Count; ++e) run.x[e] = sums[e];
+  *reinterpret_cast<Run*>(to) = run;
+}
+
+template <typename Sums>
+__device__ __forceinline__ void store_direct(const Sums& sums, const Destination& to, int m0, int n0) {
+#pragma unroll
+  for (int i = 0; i < Sums::kRowGroups; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int m = m0 + sums.row(i, r);
+      sums.each_run(i, r, 0, Sums::kColumns, [&](int n, const auto& run) { to.store(m, n0 + n, run); });
+    }
+  }
+}
+
+// Rows of sums in shared memory to C, by kStoringWarps warps. In vectors, where C's rows start at 16-byte boundaries; else an
+// element a lane, row by row, so that a warp's elements are neighbours and a row's address is made once.
+//   `sum` says the sum at (row, column), `row_of` a row's place in C
+template <int kRows, int kCols, int kStoringWarps, typename SumOf, typename RowOf>
+__device__ __forceinline__ void store_rows(const Destination& to, int n0, SumOf sum, RowOf row_of) {
+  if (to.takes_vectors()) {
+    constexpr int kRunsPerRow = kCols / kStoredVector, kRuns = kRows * kRunsPerRow, kStep = 32 * kStoringWarps;
+    const int thread = int(threadIdx.x % kStep);
+#pragma unroll 4
+    for (int i = 0; i < (kRuns + kStep - 1) / kStep; ++i) {
+      const int run = thread + i * kStep;
+      if (kRuns % kStep != 0 && run >= kRuns) break;
+      const int row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
+      Accumulator sums[kStoredVector];
+#pragma unroll
+      for (int e = 0; e < kStoredVector; ++e) sums[e] = sum(row, col + e);
+      to.store(row_of(row), n0 + col, sums);
+    }
+  } else {
+    const int lane = int(threadIdx.x % 32);
+#pragma unroll 2
+    for (int row = int(threadIdx.x / 32 % kStoringWarps); row < kRows; row += kStoringWarps) {
+      const int m = row_of(row);
+#pragma unroll
+      for (int col = 0; col < kCols; col += 32) {
+        if (kCols % 32 != 0 && col + lane >= kCols) break;
+        const Accumulator one[1] = {sum(row, col + lane)};
+        to.store(m, n0 + col + lane, one);
+      }
+    }
+  }
+}
+
+// kAtATime columns at a time, through the warp's own scratch_elements(kAtATime) of shared memory.
+template <int kAtATime, typename Sums>
+__device__ __forceinline__ void store_staged(const Sums& sums, const Destination& to, int m0, int n0,
+                                             Accumulator* scratch) {
+  static_assert(Sums::kColumns % kAtATime == 0 && kAtATime % kStoredVector == 0,
+                "a row of the warp's tile must split into 16-byte stores");
+  constexpr int kStride = kAtATime + kSumsPad;
+  const int g = int(threadIdx.x % 32 / 4);
+#pragma unroll
+  for (int i = 0; i < Sums::kRowGroups; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+#pragma unroll
+      for (int first = 0; first < Sums::kColumns; first += kAtATime) {
+        __syncwarp();  // the former rows have been read
+        sums.each_run(i, r, first, kAtATime,
+                      [&](int n, const auto& run) { put_shared(scratch + g * kStride + n - first, run); });
+        __syncwarp();
+        const auto sum = [&](int row, int col) { return scratch[row * kStride + col]; };
+        const auto row_of = [&](int row) { return m0 + sums.row_of(i, r, row); };
+        store_rows<kScratchRows, kAtATime, 1>(to, n0 + first, sum, row_of);
+      }
+    }
+  }
+}
+
+// The same address in the shared memory of another block of the cluster.
+__device__ __forceinline__ Accumulator* of_block(Accumulator* mine, unsigned rank) {
+  if constexpr (kClusterSums) {
+    unsigned long long theirs;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank));
+    return reinterpret_cast<Accumulator*>(theirs);
+  } else {
+    return mine;
+  }
+}
+
+// Every block of a cluster stores as many of the tile's rows. Each warp puts its sums where their rows are stored, beside those
+// of the other blocks and slices, and what arrives is added there: a store to another block's memory waits for nothing.
+//   `shared`     summed_elements(kBlockM, kBlockN) of each slice of K that the block's warps hold, free to be written here
+//   `place`      m0, n0: where the warp's tile lies in the block's; slice: which slice of K it holds
+//   `wait_for_all()` waits for all threads that store, of all blocks of the cluster
+template <int kSlices, int kThreadsThatStore, typename Sums, typename Place, typename WaitForAll>
+__device__ __forceinline__ void store_summed(const Sums& sums, const Destination& to, const Place& place, int block_m0,
+                                             int block_n0, Accumulator* shared, WaitForAll wait_for_all) {
+  constexpr int kShare = kBlockM / kClusterK;  // rows a block stores
+  constexpr int kParts = kClusterK * kSlices;
+  constexpr int kStride = kBlockN + kSumsPad, kPart = kShare * kStride;
+  static_assert(kBlockM % kClusterK == 0, "a tile's rows must split among the blocks of a cluster");
+  const unsigned rank = kClusterSums ? rank_in_cluster() : 0;
+  if constexpr (kClusterSums) wait_for_all();  // the other blocks' rings are read
+#pragma unroll
+  for (int i = 0; i < Sums::kRowGroups; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = place.m0 + sums.row(i, r);
+      Accumulator* part = of_block(shared, unsigned(row / kShare)) + (rank * kSlices + place.slice) * kPart;
+      Accumulator* at = part + row % kShare * kStride + place.n0;
+      sums.each_run(i, r, 0, Sums::kColumns, [&](int n, const auto& run) { put_shared(at + n, run); });
+    }
+  }
+  wait_for_all();
+  const auto sum = [&](int row, int col) {
+    Accumulator all = shared[row * kStride + col];
+#pragma unroll
+    for (int part = 1; part < kParts; ++part) all = added(all, shared[part * kPart + row * kStride + col]);
+    return all;
+  };
+  const auto row_of = [&](int row) { return block_m0 + int(rank) * kShare + row; };
+  store_rows<kShare, kBlockN, kThreadsThatStore / 32>(to, block_n0, sum, row_of);
+}
+
+}  // namespace tilesmith

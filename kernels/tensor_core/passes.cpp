@@ -1,0 +1,113 @@
+#include "kernels/tensor_core/passes.hpp"
+
+#include <fmt/format.h>
+
+#include "kernels/tensor_core/packed_rows.cuh"
+
+namespace tilesmith::tensor_core {
+namespace {
+
+constexpr unsigned kPassThreads = 128;  // of a block in every pass: reduce.cuh, pack.cuh
+
+constexpr std::int64_t kPackedByBlock = kPassThreads * 4 * 16;  // bytes: pack.cuh
+
+std::int64_t blocks_for(std::int64_t items, std::int64_t of_block = kPassThreads) {
+  return (items + of_block - 1) / of_block;
+}
+
+std::int64_t align_up(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// As partial_stride() in destination.cuh.
+std::int64_t partial_stride(std::int64_t n) { return (n + 7) / 8 * 8; }
+
+}  // namespace
+
+int cluster_k(const Config& config) {
+  const int split_k = config.at("split_k");
+  if (config.at("reduction") != within_cluster) return 1;
+  return split_k <= 8 ? split_k : 2;  // as in work.cuh
+}
+
+int partial_slices(const Config& config) {
+  return config.at("reduction") == atomic ? 1 : config.at("split_k") / cluster_k(config);
+}
+
+bool has_passes(const Config& config) {
+  return config.at("pack") != 0 || partial_slices(config) > 1 ||
+         (config.at("split_k") > 1 && config.at("reduction") == atomic);
+}
+
+bool deterministic(const Config& config) { return config.at("split_k") == 1 || config.at("reduction") != atomic; }
+
+std::array<int, 2> operand_aligns(const Problem& problem) {
+  return {row_align_bytes(problem, problem.type.operand, problem.lda),
+          row_align_bytes(problem, problem.type.operand, problem.ldb)};
+}
+
+std::optional<std::string> misaligned(const Config& config, const Problem& problem, int copy_bytes) {
+  const std::array align = operand_aligns(problem);
+  for (int operand = 0; operand < 2; ++operand) {
+    if ((config.at("pack") >> operand & 1) == 0 && align[operand] < copy_bytes) {
+      return fmt::format("rows of {} are aligned to {} bytes; copies take {} bytes", "AB"[operand], align[operand],
+                         copy_bytes);
+    }
+  }
+  return std::nullopt;
+}
+
+PackedOperands packed_as_stored(const Problem& problem) {
+  const auto of = [&](std::int64_t rows, std::int64_t cols) {
+    const std::int64_t bytes = packed_bytes(rows, cols, int(size_bytes(problem.type.operand)));
+    return PackedOperand{rows, cols, blocks_for(bytes, kPackedByBlock)};
+  };
+  return {of(problem.a_rows(), problem.a_cols()), of(problem.b_rows(), problem.b_cols())};
+}
+
+LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,
+                           bool overlap) {
+  const int split_k = config.at("split_k"), reduction = config.at("reduction"), pack = config.at("pack");
+  const int element = int(size_bytes(problem.type.operand));
+  LaunchSequence sequence;
+  gemm.a.row_stride = problem.lda;
+  gemm.b.row_stride = problem.ldb;
+  gemm.c.row_stride = problem.ldc;
+  const Launch callers = gemm;
+
+  const auto pass = [&](std::string entry, std::int64_t blocks) {
+    Launch launch;
+    launch.entry = std::move(entry);
+    launch.grid = {unsigned(blocks), 1, 1};
+    launch.block = {kPassThreads, 1, 1};
+    launch.a = callers.a;
+    launch.b = callers.b;
+    launch.c = callers.c;
+    return launch;
+  };
+
+  if (pack != 0) {
+    std::int64_t bytes = 0, blocks = 0;
+    const auto place = [&](OperandSource& source, const PackedOperand& copy) {
+      source = {true, std::size_t(bytes), packed_row_stride(copy.cols, element)};
+      bytes += packed_bytes(copy.rows, copy.cols, element);
+      blocks += copy.blocks;
+    };
+    if ((pack & pack_a) != 0) place(gemm.a, packed.a);
+    if ((pack & pack_b) != 0) place(gemm.b, packed.b);
+    sequence.workspace_bytes = std::size_t(align_up(bytes));
+    if (problem.k > 0) sequence.launches.push_back(pass("pack", blocks));
+  }
+  if (split_k > 1 && reduction == atomic)
+    sequence.launches.push_back(pass("scale_c", blocks_for(problem.m * problem.n)));
+  sequence.launches.push_back(gemm);
+  if (partial_slices(config) > 1) {
+    sequence.workspace_bytes = std::size_t(partial_slices(config) * problem.m * partial_stride(problem.n)) *
+                               size_bytes(problem.type.accumulator);
+    sequence.launches.push_back(pass("sum_slices", blocks_for(problem.m * ((problem.n + 3) / 4))));
+  }
+  if (overlap) {
+    for (std::size_t i = 1; i < sequence.launches.size(); ++i) sequence.launches[i].overlaps_previous = true;
+  }
+  return sequence;
+}
+
+}  // namespace tilesmith::tensor_core

@@ -1,0 +1,57 @@
+// What the families that multiply on tensor cores by PTX share on the host: split K, packing, and the launches they need
+// beside the GEMM (passes.cuh).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "kernels/config.hpp"
+#include "kernels/launch.hpp"
+#include "kernels/problem.hpp"
+
+namespace tilesmith::tensor_core {
+
+/// Values of the parameter `reduction`, as in work.cuh.
+enum Reduction { through_workspace = 0, atomic = 1, within_cluster = 2 };
+
+/// Bits of the parameter `pack`.
+enum Pack { pack_a = 1, pack_b = 2 };
+
+/// Slices of K that a cluster adds.
+int cluster_k(const Config& config);
+
+/// Sums of each element that go through the workspace; 1: none does.
+int partial_slices(const Config& config);
+
+/// Whether there are launches beside the GEMM.
+bool has_passes(const Config& config);
+
+/// False where slices are added in no fixed order.
+bool deterministic(const Config& config);
+
+/// How far the rows of A and of B are aligned, bytes.
+std::array<int, 2> operand_aligns(const Problem& problem);
+
+/// Why the config cannot copy the operands in pieces of copy_bytes: a row that is not packed starts elsewhere.
+std::optional<std::string> misaligned(const Config& config, const Problem& problem, int copy_bytes);
+
+/// The packed copy of an operand.
+struct PackedOperand {
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t blocks = 0;  ///< that copy it
+};
+struct PackedOperands {
+  PackedOperand a, b;
+};
+
+/// As the operands are stored: AlignedCopy in pack.cuh.
+PackedOperands packed_as_stored(const Problem& problem);
+
+/// The GEMM's launch with the passes that the config asks for, which have its operands and the caller's C. Where K = 0 there is
+/// nothing to pack.
+LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,
+                           bool overlap);
+
+}  // namespace tilesmith::tensor_core

@@ -1,0 +1,79 @@
+#include "kernels/wgmma/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/wgmma/geometry.hpp"
+
+namespace tilesmith::wgmma {
+namespace {
+
+// Of an SM and clock cycle; from the H100's data sheet, the shares of L2 and DRAM as measured by large reads on an H200.
+constexpr double kProducts16 = 2048;  // multiply-adds of 16-bit operands
+constexpr double kSharedBytes = 128;
+constexpr double kL2Bytes = 30;
+constexpr double kDramBytes = 19;
+constexpr double kStoreBytes = 24;     // of results
+constexpr double kWorkspaceBytes = 8;  // written and read again
+
+constexpr double kLaunch = 3500;
+constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
+constexpr double kFirstStep = 1800;         // from a block's start until it multiplies
+constexpr double kMemoryLatency = 1000;     // of a copy
+constexpr double kStepOverhead = 60;        // of one warpgroup: barriers, and the pipe's fill
+constexpr double kClusterSync = 1000;
+
+/// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
+double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.9 : 1; }
+
+}  // namespace
+
+double estimate_cycles(const Config& config, const KernelTarget& target, const Problem& problem) {
+  const Geometry g(config, target.type);
+  const double element = double(size_bytes(target.type.operand)), output = double(size_bytes(target.type.output));
+  const double accumulator = double(size_bytes(target.type.accumulator));
+  const double sms = std::max(1, target.limits.sm_count) * share_of_sms(g.sharing_blocks() * cluster_k(config));
+  const int split_k = config.at("split_k"), reduction = config.at("reduction"), groups = config.at("warpgroups");
+  const bool ping_pongs = config.at("schedule") == ping_pong;
+
+  const double items = double(g.items(problem)) * g.sharing_blocks() * split_k;
+  const double resident = std::min(double(g.min_blocks), std::ceil(items / sms));  // blocks of an SM
+
+  // A step of one block. Each instruction reads 64 rows of the left operand and all of the right one.
+  const double products = double(g.block_m) * g.block_n * g.block_k / (kProducts16 * 2 / element);
+  const double read = double(g.left_tiles * g.tile_groups) * (64 + g.right_extent) * g.block_k * element;
+  const double copied = double(g.block_m / double(g.cluster_n) + g.block_n / double(g.cluster_m)) * g.block_k * element;
+  const double busy = std::max({products, (read + double(g.stage_bytes)) / kSharedBytes, copied / kL2Bytes});
+  const double overhead = kStepOverhead / (ping_pongs ? 2 : groups);
+  const double alone = std::max(busy + overhead, kMemoryLatency / (config.at("stages") - 1));
+
+  const std::int64_t all_steps = (problem.k + g.block_k - 1) / g.block_k;
+  const double steps = double((all_steps + split_k - 1) / split_k);
+  const double sums_of_block = double(g.block_m) * g.block_n;
+  const double epilogue = sums_of_block * output / kStoreBytes * (config.at("swap") == 1 ? 2 : 1);
+  const auto wave = [&](double blocks) {
+    return kFirstStep + steps * std::max(alone, blocks * busy) + blocks * epilogue;
+  };
+  const double full_waves = std::floor(items / (sms * resident));
+  const double rest = items - full_waves * sms * resident;
+  double cycles = full_waves * wave(resident) + (rest > 0 ? wave(std::ceil(rest / sms)) : 0);
+  if (config.at("schedule") != one_tile && full_waves > 1)
+    cycles -= (full_waves - 1) * (kFirstStep + (ping_pongs ? epilogue : epilogue / 4));
+
+  const double sums = double(problem.m) * double(problem.n);
+  const double operand_bytes = (double(problem.m) + double(problem.n)) * double(problem.k) * element;
+  cycles = std::max(cycles, kFirstStep + (operand_bytes + sums * output) / (kDramBytes * sms));
+
+  if (cluster_k(config) > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;
+  if (partial_slices(config) > 1)
+    cycles += kOverlappedLaunch + 2 * partial_slices(config) * sums * accumulator / (kWorkspaceBytes * sms);
+  if (split_k > 1 && reduction == atomic)
+    cycles += kOverlappedLaunch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
+  const double packed_bytes =
+      ((config.at("pack") & pack_a) != 0 ? double(problem.m) * double(problem.k) * element : 0) +
+      ((config.at("pack") & pack_b) != 0 ? double(problem.n) * double(problem.k) * element : 0);
+  if (packed_bytes > 0) cycles += kOverlappedLaunch + 2 * packed_bytes / (kDramBytes * sms);
+  return kLaunch + cycles;
+}
+
+}  // namespace tilesmith::wgmma

@@ -1,0 +1,115 @@
+// What a warpgroup multiplies: its rows of the block's tile, in instructions of 64 rows × kRightExtent columns.
+//
+// The instruction runs by itself once it is issued: its sums may be touched only after they were waited for, and a stage is
+// released one step late, when the products that read it have ended.
+#pragma once
+
+#include "kernels/tensor_core/epilogue.cuh"
+#include "kernels/wgmma/ring.cuh"
+
+namespace tilesmith {
+
+using SumRegister = Either<kPackedSums, unsigned, Accumulator>;
+
+// Defined by the text that the host puts before the template (instruction.cpp):
+//   void multiply(SumRegister (&sums)[kTileRegisters], unsigned long long left, unsigned long long right)
+//   sums ← sums + left · right, asynchronous; the operands by their descriptors (stage.cuh).
+
+// In a way that the compiler does not move: a plain 0 it would put among the products, which then wait for each other.
+__device__ __forceinline__ void set_zero(float& sum) { asm volatile("mov.b32 %0, 0;" : "=f"(sum)); }
+__device__ __forceinline__ void set_zero(int& sum) { asm volatile("mov.b32 %0, 0;" : "=r"(sum)); }
+__device__ __forceinline__ void set_zero(unsigned& sum) { asm volatile("mov.b32 %0, 0;" : "=r"(sum)); }
+
+class GroupTile {
+ public:
+  // Of the steps of an item, in their order.
+  __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group) {
+    clear();
+    for (int step = 0; step < steps; ++step) {
+      const unsigned stage = reader.wait_for_step();
+      begin_products();
+#pragma unroll
+      for (int slab = 0; slab < kSlabs; ++slab) {
+        const unsigned long long right = descriptor<RightTile>(stage + LeftTile::kBytes + RightTile::offset(0, slab));
+#pragma unroll
+        for (int i = 0; i < kLeftTiles; ++i) {
+          const unsigned row = LeftTile::offset(64 * i, slab) + unsigned(group) * LeftTile::offset(kGroupRows, 0);
+          multiply(sums_[i], descriptor<LeftTile>(stage + row), right);
+        }
+      }
+      end_products();
+      wait_for_products<1>();
+      if (step > 0) reader.release();
+    }
+    wait_for_products<0>();
+    if (steps > 0) reader.release();
+  }
+
+  __device__ __forceinline__ Accumulator sum(int i, int r, int instruction, int e) const {
+    if constexpr (kPackedSums) {
+      return reinterpret_cast<const Accumulator*>(&sums_[i][2 * instruction + r])[e];
+    } else {
+      return sums_[i][4 * instruction + 2 * r + e];
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (auto& of_tile : sums_) {
+#pragma unroll
+      for (SumRegister& sum : of_tile) set_zero(sum);
+    }
+  }
+  static __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+  static __device__ __forceinline__ void end_products() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  }
+  // Until at most so many steps' products are under way.
+  template <int Left>
+  static __device__ __forceinline__ void wait_for_products() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Left) : "memory");
+  }
+
+  SumRegister sums_[kLeftTiles][kTileRegisters];
+};
+
+// Where the instruction leaves a warp's sums, for the epilogue: rows along the left operand's extent.
+class WarpSums {
+ public:
+  static constexpr int kRowGroups = kLeftTiles;
+  static constexpr int kColumns = kRightExtent;
+
+  __device__ __forceinline__ explicit WarpSums(const GroupTile& tile) : tile_(tile) {}
+
+  static __device__ __forceinline__ int row_of(int i, int r, int g) { return 64 * i + 8 * r + g; }
+  static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
+
+  template <typename Put>
+  __device__ __forceinline__ void each_run(int i, int r, int first, int columns, Put put) const {
+    const int t = int(threadIdx.x % 4);
+#pragma unroll
+    for (int j = first / 8; j < (first + columns) / 8; ++j) {
+      const Accumulator run[2] = {tile_.sum(i, r, j, 0), tile_.sum(i, r, j, 1)};
+      put(8 * j + 2 * t, run);
+    }
+  }
+
+ private:
+  const GroupTile& tile_;
+};
+
+// Where a warp's rows begin in the block's tile.
+struct WarpPlace {
+  int m0, n0;
+  static constexpr int slice = 0;
+
+  __device__ __forceinline__ WarpPlace() {
+    const int warp = int(threadIdx.x / 32);
+    const int left = (kTileGroups == 1 ? 0 : warp / 4) * kGroupRows + warp % 4 * 16;
+    m0 = kSwap ? 0 : left;
+    n0 = kSwap ? left : 0;
+  }
+};
+
+}  // namespace tilesmith

@@ -1,0 +1,66 @@
+#include "kernels/wgmma/instruction.hpp"
+
+#include <fmt/format.h>
+
+#include "kernels/wgmma/geometry.hpp"
+
+namespace tilesmith::wgmma {
+namespace {
+
+std::string_view ptx_type(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::f16:
+      return "f16";
+    case Scalar::bf16:
+      return "bf16";
+    case Scalar::tf32:
+      return "tf32";
+    case Scalar::s8:
+      return "s8";
+    case Scalar::u8:
+      return "u8";
+    case Scalar::s32:
+      return "s32";
+    default:
+      return "f32";
+  }
+}
+
+}  // namespace
+
+std::string instruction_source(const Config& config, const KernelTarget& target) {
+  const TypePair& type = target.type;
+  const Geometry g(config, type);
+  const bool swap = config.at("swap") == 1, packed = size_bytes(type.accumulator) == 2, whole = type.scale == Scalar::s32;
+  const int registers = g.right_extent / (packed ? 4 : 2);
+  const std::string_view sum_type = packed ? "unsigned" : whole ? "int" : "float";
+  const std::string_view constraint = packed || whole ? "+r" : "+f";
+
+  std::string sums, operands;
+  for (int i = 0; i < registers; ++i) {
+    sums += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+    operands += fmt::format("{}\"{}\"(sums[{}])", i == 0 ? "" : ", ", constraint, i);
+  }
+  // Behind the predicate: the signs of the operands (floating point), and which lie MN-major (16 bits).
+  std::string immediates = whole ? "" : ", 1, 1";
+  if (size_bytes(type.operand) == 2) {
+    const bool a = a_k_major(type, target.trans), b = b_k_major(type, target.trans);
+    immediates += fmt::format(", {}, {}", int(!(swap ? b : a)), int(!(swap ? a : b)));
+  }
+  const std::string_view operand = ptx_type(type.operand);
+  return fmt::format(
+      "namespace tilesmith {{\n"
+      "__device__ __forceinline__ void multiply({} (&sums)[{}], unsigned long long left, unsigned long long right) "
+      "{{\n"
+      "  asm volatile(\n"
+      "      \"{{ .reg .pred p; setp.eq.b32 p, 0, 0; \"\n"
+      "      \"wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {{{}}}, %{}, %{}, p{}; }}\"\n"
+      "      : {}\n"
+      "      : \"l\"(left), \"l\"(right));\n"
+      "}}\n"
+      "}}  // namespace tilesmith\n",
+      sum_type, registers, g.right_extent, 32 / size_bytes(type.operand), ptx_type(type.accumulator),
+      operand, operand, sums, registers, registers + 1, immediates, operands);
+}
+
+}  // namespace tilesmith::wgmma

@@ -1,0 +1,99 @@
+// The packing pass of operands that wgmma takes K-major only and that lie MN-major: [K, cols] becomes [cols, K].
+//
+// A block turns a tile of 32 words of K by 8 chunks of 16 bytes through shared memory:
+//
+//   read      4 rows of K (of words: 1) × one chunk a thread; 8 neighbouring threads read 128 bytes of a row
+//   shared    a row of 32 words of K for each column of the operand, their chunks exchanged so that no banks clash
+//   written   rows of 128 bytes
+#pragma once
+
+#include "kernels/tensor_core/pack.cuh"
+
+namespace tilesmith {
+
+// Bytes i of four words become word i.
+__device__ __forceinline__ void transpose_bytes(unsigned (&w)[4]) {
+  const unsigned low01 = __byte_perm(w[0], w[1], 0x5140), high01 = __byte_perm(w[0], w[1], 0x7362);
+  const unsigned low23 = __byte_perm(w[2], w[3], 0x5140), high23 = __byte_perm(w[2], w[3], 0x7362);
+  w[0] = __byte_perm(low01, low23, 0x5410);
+  w[1] = __byte_perm(low01, low23, 0x7632);
+  w[2] = __byte_perm(high01, high23, 0x5410);
+  w[3] = __byte_perm(high01, high23, 0x7632);
+}
+
+template <typename Element, bool Round>
+class KMajorCopy {
+  static constexpr int kWord = 4 / int(sizeof(Element));  // elements
+  static constexpr int kChunk = ChunkReader<Element>::kCount;
+  static constexpr int kWordsOfRow = 32, kChunksOfRow = 8;
+  static constexpr int kTileK = kWordsOfRow * kWord, kTileCols = kChunksOfRow * kChunk;
+  static constexpr int kPasses = kWordsOfRow * kChunksOfRow / kPackThreads;
+
+ public:
+  __device__ __forceinline__ KMajorCopy(const void* from, long long ld, int rows, int cols, Element* to)
+      : reader_(from, ld, rows, cols), to_(to) {}
+
+  __device__ __forceinline__ long long elements() const {
+    return packed_bytes(reader_.cols(), reader_.rows(), sizeof(Element)) / sizeof(Element);
+  }
+  __device__ __forceinline__ long long shares() const {
+    return static_cast<long long>(tiles_k()) * ((reader_.cols() + kTileCols - 1) / kTileCols);
+  }
+
+  __device__ __forceinline__ void copy(long long share) const {
+    __shared__ __align__(16) unsigned tile[kTileCols * kWordsOfRow];
+    const int k0 = int(share % tiles_k()) * kTileK, col0 = int(share / tiles_k()) * kTileCols;
+    const int chunk = int(threadIdx.x % kChunksOfRow);
+    typename ChunkReader<Element>::Chunk read[kPasses][kWord];
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+#pragma unroll
+      for (int i = 0; i < kWord; ++i)
+        read[pass][i] = reader_.load(k0 + word_of(pass) * kWord + i, col0 + chunk * kChunk);
+    }
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      uint4 rows[kWord];
+#pragma unroll
+      for (int i = 0; i < kWord; ++i) rows[i] = rounded_if<Round>(reader_.value(read[pass][i]));
+#pragma unroll
+      for (int part = 0; part < 4; ++part) {  // of the chunks: a word each
+        if constexpr (kWord == 4) {
+          unsigned w[4] = {word(rows[0], part), word(rows[1], part), word(rows[2], part), word(rows[3], part)};
+          transpose_bytes(w);
+#pragma unroll
+          for (int e = 0; e < 4; ++e) put(tile, chunk, part * 4 + e, word_of(pass), w[e]);
+        } else {
+          put(tile, chunk, part, word_of(pass), word(rows[0], part));
+        }
+      }
+    }
+    __syncthreads();
+    const long long stride = packed_row_stride(reader_.rows(), sizeof(Element));
+    for (int i = int(threadIdx.x); i < kTileCols * kChunksOfRow; i += kPackThreads) {
+      const int col = i / kChunksOfRow, part = i % kChunksOfRow;
+      const int k = k0 + part * 4 * kWord;
+      if (col0 + col >= reader_.cols() || k >= stride) continue;
+      const unsigned* from = tile + col * kWordsOfRow + (part ^ col / kChunk) * 4;
+      *reinterpret_cast<uint4*>(to_ + (col0 + col) * stride + k) = *reinterpret_cast<const uint4*>(from);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ int tiles_k() const { return (reader_.rows() + kTileK - 1) / kTileK; }
+  static __device__ __forceinline__ int word_of(int pass) {
+    return int(threadIdx.x / kChunksOfRow) + pass * (kPackThreads / kChunksOfRow);
+  }
+  static __device__ __forceinline__ unsigned word(const uint4& chunk, int i) {
+    return i == 0 ? chunk.x : i == 1 ? chunk.y : i == 2 ? chunk.z : chunk.w;
+  }
+  // Word `k` of the row of column `e` of a chunk.
+  static __device__ __forceinline__ void put(unsigned* tile, int chunk, int e, int k, unsigned value) {
+    tile[(chunk * kChunk + e) * kWordsOfRow + (k ^ chunk * 4)] = value;
+  }
+
+  ChunkReader<Element> reader_;
+  Element* to_;
+};
+
+}  // namespace tilesmith

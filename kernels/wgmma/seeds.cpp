@@ -1,0 +1,136 @@
+#include "kernels/wgmma/seeds.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/wgmma/estimate.hpp"
+#include "kernels/wgmma/geometry.hpp"
+#include "kernels/wgmma/rules.hpp"
+
+namespace tilesmith::wgmma {
+namespace {
+
+constexpr std::size_t kMost = 32;
+constexpr int kMostOfTile = 3;
+
+struct Tile {
+  int block_m, block_n, warpgroups, schedule, swap;
+};
+
+constexpr Tile kTiles[] = {
+    {128, 256, 2, cooperative, 0}, {256, 128, 2, cooperative, 0}, {128, 256, 2, one_tile, 0},
+    {256, 128, 2, one_tile, 0},    {192, 192, 3, cooperative, 0}, {128, 192, 2, cooperative, 0},
+    {256, 96, 2, cooperative, 0},  {128, 128, 2, ping_pong, 0},   {64, 256, 2, ping_pong, 0},
+    {64, 192, 2, ping_pong, 0},    {128, 160, 2, cooperative, 0}, {128, 128, 2, cooperative, 0},
+    {128, 128, 2, one_tile, 0},    {128, 64, 2, one_tile, 0},     {128, 96, 2, one_tile, 0},
+    {128, 192, 2, one_tile, 0},    {64, 128, 1, one_tile, 0},     {64, 64, 1, one_tile, 0},
+    {64, 96, 1, one_tile, 0},      {64, 256, 1, one_tile, 0},     {64, 192, 1, one_tile, 0},
+    {64, 32, 1, one_tile, 0},      {192, 128, 3, one_tile, 0},    {128, 32, 2, one_tile, 0},
+    {16, 128, 2, one_tile, 1},     {16, 64, 1, one_tile, 1},      {8, 64, 1, one_tile, 1},
+    {8, 128, 2, one_tile, 1},      {32, 64, 1, one_tile, 1},      {32, 128, 2, one_tile, 1},
+    {64, 128, 2, one_tile, 1},     {96, 128, 2, one_tile, 1},     {128, 128, 2, one_tile, 1},
+};
+
+/// Operands that must be packed: those that the instruction cannot take, and those whose rows TMA cannot.
+int needed_pack(const Problem& problem) {
+  const auto [a, b] = operand_aligns(problem);
+  int pack = (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
+  if (size_bytes(problem.type.operand) != 2) pack |= (problem.trans.a ? int(pack_a) : 0) | (problem.trans.b ? 0 : int(pack_b));
+  if (problem.type.operand == Scalar::tf32) pack = pack_a | pack_b;
+  return pack;
+}
+
+/// With as many stages as fit, up to what hides the memory's latency or what K has steps for.
+Config deepest(Config config, const KernelTarget& target, const Problem& problem) {
+  const std::int64_t steps = (problem.k + config.at("block_k") - 1) / config.at("block_k") / config.at("split_k") + 1;
+  for (const int stages : {3, 4, 5, 6, 8, 12}) {
+    Config deeper = config;
+    deeper.set("stages", stages);
+    const Geometry g(deeper, target.type);
+    if (g.smem_bytes > target.limits.smem_per_block_bytes ||
+        (g.smem_bytes + 1024) * g.min_blocks > target.limits.smem_per_sm_bytes || stages > std::max<std::int64_t>(4, steps) ||
+        (stages > 4 && g.stage_bytes * (stages - 1) > 160 * 1024))
+      break;
+    config = deeper;
+  }
+  return config;
+}
+
+/// All that is worth a thought for one tile.
+std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, const Problem& problem) {
+  const int panel = panel_elements(target.type);
+  const bool aligned_c = row_align_bytes(problem, problem.type.output, problem.ldc) >= 16;
+  const bool wide = tile.block_n % 32 == 0 && tile.swap == 0;
+  std::vector<Config> found;
+  for (const int panels : {1, 2}) {
+    for (const auto& [cluster_m, cluster_n] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}}) {
+      for (const int min_blocks : {1, 2}) {
+        for (const int split_k : {1, 2, 4, 8, 16, 32}) {
+          for (const int reduction : {int(through_workspace), int(within_cluster)}) {
+            const bool plain = split_k > 1 || std::min(tile.block_m, tile.block_n) < 64;
+            const bool summed = split_k > 1 && reduction == within_cluster;
+            Config config("wgmma", {{"block_m", tile.block_m},
+                                    {"block_n", tile.block_n},
+                                    {"block_k", panels * panel},
+                                    {"stages", 2},
+                                    {"warpgroups", tile.warpgroups},
+                                    {"schedule", tile.schedule},
+                                    {"cluster_m", cluster_m},
+                                    {"cluster_n", cluster_n},
+                                    {"min_blocks", min_blocks},
+                                    {"group_m", plain ? 1 : 8},
+                                    {"store_staged", wide && !summed && (split_k == 1 || !aligned_c) ? 1 : 0},
+                                    {"swap", tile.swap},
+                                    {"split_k", split_k},
+                                    {"reduction", reduction},
+                                    {"pack", needed_pack(problem)}});
+            found.push_back(deepest(config, target, problem));
+          }
+        }
+      }
+    }
+  }
+  return found;
+}
+
+/// Whether there are so many blocks that several on an SM, or one that does several tiles, are a choice.
+bool fills_device(const Config& config, const KernelTarget& target, const Problem& problem) {
+  const Geometry g(config, target.type);
+  const std::int64_t blocks = g.items(problem) * g.sharing_blocks() * config.at("split_k");
+  if (g.min_blocks > 1 && blocks <= target.limits.sm_count) return false;
+  return config.at("schedule") == one_tile || blocks > target.limits.sm_count;
+}
+
+}  // namespace
+
+std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
+  if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1) return {};
+  const std::vector<Rule> all = rules(target);
+  const auto legal = [&](const Config& config) {
+    return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });
+  };
+  const auto faster = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::vector<std::pair<double, Config>> ranked;
+  for (const Tile& tile : kTiles) {
+    // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
+    const int least_m = tile.swap == 1 ? 8 : 64, least_n = tile.swap == 1 ? 64 : 32;
+    if ((tile.block_m > least_m && tile.block_m >= 2 * problem.m) || (tile.block_n > least_n && tile.block_n >= 2 * problem.n))
+      continue;
+    std::vector<std::pair<double, Config>> of_tile;
+    for (const Config& config : configs_of(tile, target, problem)) {
+      if (fills_device(config, target, problem) && legal(config))
+        of_tile.emplace_back(estimate_cycles(config, target, problem), config);
+    }
+    std::stable_sort(of_tile.begin(), of_tile.end(), faster);
+    if (of_tile.size() > kMostOfTile) of_tile.erase(of_tile.begin() + kMostOfTile, of_tile.end());
+    ranked.insert(ranked.end(), of_tile.begin(), of_tile.end());
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), faster);
+  std::vector<Config> found;
+  for (const auto& [cycles, config] : ranked) {
+    if (found.size() < kMost) found.push_back(config);
+  }
+  return found;
+}
+
+}  // namespace tilesmith::wgmma

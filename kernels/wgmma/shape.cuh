@@ -1,0 +1,81 @@
+// How a block of the family `wgmma` is made of warpgroups (four warps each), and how blocks of a cluster share their operands.
+//
+//                 ← right: kRightExtent →           left and right are op(A) and op(B) transposed; with kSwap the other way
+//              ┌────────────────────────┐  ↑        round, so that few rows of C are few columns of an instruction
+//   group 0    │ 64 × kRightExtent      │ left:
+//              │ 64 × kRightExtent      │ kLeftExtent
+//              ├────────────────────────┤
+//   group 1    │ ...                    │           an instruction: 64 rows × kRightExtent, by the four warps of a group
+//              └────────────────────────┘  ↓
+#pragma once
+
+#include "kernels/tensor_core/work.cuh"
+
+namespace tilesmith {
+
+// One tile a block; tile after tile, all groups on one; or tile after tile, each group on one of its own, so that one group's
+// products hide the other's epilogue.
+enum Schedule { kOneTile = 0, kCooperative = 1, kPingPong = 2 };
+
+constexpr bool kPersistent = kSchedule != kOneTile;
+constexpr int kTileGroups = kSchedule == kPingPong ? 1 : kWarpgroups;  // that share a tile
+constexpr int kLeftExtent = kSwap ? kBlockN : kBlockM;
+constexpr int kRightExtent = kSwap ? kBlockM : kBlockN;
+constexpr int kGroupRows = kLeftExtent / kTileGroups;
+constexpr int kLeftTiles = kGroupRows / 64;  // instructions of a group, side by side along M
+static_assert(kLeftExtent % (64 * kTileGroups) == 0, "a group's rows must split into those of instructions");
+static_assert(kRightExtent % 8 == 0 && kRightExtent <= 256, "an instruction has up to 256 columns, by 8");
+
+constexpr int kMultiplyingThreads = kWarpgroups * 128;
+constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's launches (tensor_core/overlap.cuh)
+
+// A warp beside them copies. Where sums fill the registers it comes with three idle ones, and these four give theirs to the
+// others.
+constexpr bool kPackedSums = sizeof(Accumulator) == 2;  // two share a register
+constexpr int kTileRegisters = kRightExtent / (kPackedSums ? 4 : 2);  // a thread's sums of one instruction
+constexpr int kHeldRegisters = kLeftTiles * kTileRegisters;
+constexpr bool kTradesRegisters = kHeldRegisters * kWarpgroups * kMinBlocks > 160;
+constexpr int kCopyingThreads = kTradesRegisters ? 128 : 32;
+constexpr int kThreads = kMultiplyingThreads + kCopyingThreads;
+constexpr int kLaunchRegisters = 65536 / kMinBlocks / kThreads / 8 * 8;  // a thread, before the trade
+constexpr int kCopyingRegisters = 24;
+constexpr int kMultiplyingRegisters =
+    (kLaunchRegisters * kThreads - kCopyingRegisters * kCopyingThreads) / kMultiplyingThreads / 8 * 8;
+
+template <bool Copying>
+__device__ __forceinline__ void trade_registers() {
+  if constexpr (kTradesRegisters && Copying) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCopyingRegisters));
+  } else if constexpr (kTradesRegisters) {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kMultiplyingRegisters > 240 ? 240 : kMultiplyingRegisters));
+  }
+}
+
+// Blocks of a cluster lie side by side on C: kClusterM along M, kClusterN along N. Those in a row share A, those in a column B:
+// each copies its part to all of them.
+constexpr int kSharingBlocks = kClusterM * kClusterN;
+constexpr int kLeftSharers = kSwap ? kClusterM : kClusterN;  // blocks that share the left operand
+constexpr int kRightSharers = kSwap ? kClusterN : kClusterM;
+static_assert(kSharingBlocks == 1 || !kClusterSums, "a cluster shares operands or adds sums");
+constexpr bool kCluster = kSharingBlocks > 1 || kClusterSums;
+
+// A work item is what a cluster computes at a time.
+using WorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN>;
+
+// A block's place in its cluster, and which work items are its cluster's.
+struct ClusterPlace {
+  unsigned m, n;         // tiles from the item's first
+  unsigned first, step;  // items
+
+  __device__ __forceinline__ explicit ClusterPlace(unsigned rank)
+      : m(rank / kClusterN % kClusterM), n(rank % kClusterN), first(blockIdx.x / kSharingBlocks),
+        step(gridDim.x / kSharingBlocks) {}
+
+  __device__ __forceinline__ Work place(Work item) const {
+    item.m0 += int(m) * kBlockM;
+    item.n0 += int(n) * kBlockN;
+    return item;
+  }
+};
+
+}  // namespace tilesmith

@@ -1,0 +1,63 @@
+// How a stage of the family `wgmma` lies in shared memory, and what an instruction is told of it.
+//
+// Each operand's tile is cut into panels of 128-byte rows, one behind the other, swizzled by the tensor memory accelerator (16-byte
+// chunk XOR row % 8); groups of 8 rows start at 1024-byte steps.
+//
+//   K-major    rows run along M or N, a panel holds 128 bytes of K     an instruction's 32 bytes of K lie within a row
+//   MN-major   rows run along K, a panel holds 128 bytes of M or N     16-bit only: 64 of M or N a panel
+//
+// 8-bit and 32-bit operands that lie MN-major are packed K-major first (pack_k_major.cuh).
+#pragma once
+
+#include "kernels/wgmma/shape.cuh"
+
+namespace tilesmith {
+
+constexpr int kElementBytes = int(sizeof(Operand));
+constexpr int kPanelRowBytes = 128;
+constexpr int kPanelElements = kPanelRowBytes / kElementBytes;
+constexpr int kSlabK = 32 / kElementBytes;  // elements of K of an instruction
+constexpr int kSlabs = kBlockK / kSlabK;
+constexpr int kSwizzledRows = 8;  // after which the swizzle repeats
+
+// Extent: of M or N; Sharers: blocks of the cluster that each copy a part of it to all of them.
+template <int Extent, bool KMajor, int Sharers>
+struct OperandTile {
+  static constexpr bool kKMajor = KMajor;
+  static constexpr int kRows = KMajor ? Extent : kBlockK;  // of a panel
+  static constexpr int kCols = KMajor ? kBlockK : Extent;
+  static constexpr int kPanels = kCols / kPanelElements;
+  static constexpr int kPanelBytes = kRows * kPanelRowBytes;
+  static constexpr int kBytes = kPanels * kPanelBytes;
+  static constexpr int kCopiedRows = kRows / Sharers;  // of each panel, by one block
+  static_assert(kCols % kPanelElements == 0, "a tile must split into whole panels");
+  static_assert(kRows % (kSwizzledRows * Sharers) == 0, "a part of a panel must be whole swizzled groups of rows");
+  static_assert(KMajor || kElementBytes == 2, "the instruction takes MN-major operands of 16 bits only");
+
+  // Of the descriptor, all but the address: 128-byte swizzle; the distance of 8-row groups; that of panels along M or N.
+  static constexpr unsigned long long kDescriptor =
+      1ull << 62 | (unsigned long long)(kSwizzledRows * kPanelRowBytes >> 4) << 32 |
+      (unsigned long long)(KMajor ? 1 : kPanelBytes >> 4) << 16;
+
+  // Bytes from the tile's start to what the instruction of a slab takes, from row (along M or N) `row` on, a multiple of 64.
+  static __device__ __forceinline__ constexpr unsigned offset(int row, int slab) {
+    if (KMajor) {
+      constexpr int kSlabsOfPanel = kPanelElements / kSlabK;
+      return unsigned(slab / kSlabsOfPanel * kPanelBytes + row * kPanelRowBytes + slab % kSlabsOfPanel * 32);
+    }
+    return unsigned(row / kPanelElements * kPanelBytes + slab * kSlabK * kPanelRowBytes);
+  }
+};
+
+constexpr bool kAKMajor = !kTransA || kElementBytes != 2;
+constexpr bool kBKMajor = kTransB || kElementBytes != 2;
+using LeftTile = OperandTile<kLeftExtent, kSwap ? kBKMajor : kAKMajor, kLeftSharers>;
+using RightTile = OperandTile<kRightExtent, kSwap ? kAKMajor : kBKMajor, kRightSharers>;
+constexpr int kStageBytes = LeftTile::kBytes + RightTile::kBytes;
+
+template <typename Tile>
+__device__ __forceinline__ unsigned long long descriptor(unsigned address) {
+  return Tile::kDescriptor | (address & 0x3ffff) >> 4;
+}
+
+}  // namespace tilesmith

@@ -1,0 +1,113 @@
+#include "kernels/wgmma/wgmma.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "kernels/render.hpp"
+#include "kernels/wgmma/geometry.hpp"
+#include "kernels/wgmma/instruction.hpp"
+#include "kernels/wgmma/rules.hpp"
+#include "kernels/wgmma/seeds.hpp"
+
+namespace tilesmith {
+namespace {
+
+using wgmma::Geometry;
+
+constexpr int kCopyBytes = 16;  // what the tensor memory accelerator wants rows aligned to
+
+/// What the kernel reads of an operand: its extent along M or N, K, and which of them its rows run along.
+struct Seen {
+  std::int64_t extent, k;
+  bool k_major;
+};
+
+std::array<Seen, 2> operands_as_seen(const Problem& problem) {
+  return {{{problem.m, problem.k, wgmma::a_k_major(problem.type, problem.trans)},
+           {problem.n, problem.k, wgmma::b_k_major(problem.type, problem.trans)}}};
+}
+
+/// The part of a panel that a block copies at a time (stage.cuh).
+TensorBox tensor_box(const Seen& seen, int block, int block_k, int sharers, const TypePair& type) {
+  const int panel = wgmma::panel_elements(type);
+  if (seen.k_major) return {seen.extent, seen.k, block / sharers, panel};
+  return {seen.k, seen.extent, block_k / sharers, panel};
+}
+
+/// Packed copies: as stored, or turned K-major by tiles of 128 bytes by 8 chunks (k_major_copy.cuh).
+tensor_core::PackedOperands packed_operands(const Problem& problem) {
+  tensor_core::PackedOperands packed = tensor_core::packed_as_stored(problem);
+  const std::int64_t tile_k = wgmma::panel_elements(problem.type), tile_cols = tile_k;
+  const auto turn = [&](tensor_core::PackedOperand& copy, const Seen& seen) {
+    copy = {seen.extent, seen.k,
+            ((seen.k + tile_k - 1) / tile_k) * ((seen.extent + tile_cols - 1) / tile_cols)};
+  };
+  const auto [a, b] = operands_as_seen(problem);
+  if (a.k_major == problem.trans.a) turn(packed.a, a);
+  if (b.k_major != problem.trans.b) turn(packed.b, b);
+  return packed;
+}
+
+class Wgmma final : public Family {
+ public:
+  std::string_view name() const override { return "wgmma"; }
+  std::string_view summary() const override {
+    return "Hopper's tensor cores through PTX wgmma: tensor memory accelerator, warp specialisation, clusters, ping-pong";
+  }
+
+  bool supports(const KernelTarget& target) const override { return wgmma::supports(target); }
+  std::vector<Parameter> parameters(const KernelTarget& target) const override { return wgmma::parameters(target); }
+  std::vector<Rule> rules(const KernelTarget& target) const override { return wgmma::rules(target); }
+  std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
+    return wgmma::seeds(target, problem);
+  }
+
+  std::optional<std::string> refusal(const Config& config, const Problem& problem) const override {
+    if (auto reason = tensor_core::misaligned(config, problem, kCopyBytes)) return reason;
+    const Geometry g(config, problem.type);
+    if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
+      return "more tiles of C than a grid has blocks";
+    return std::nullopt;
+  }
+
+  std::optional<std::string> dominated(const Config& config, const Problem& problem) const override;
+  LaunchSequence launches(const Config& config, const Problem& problem) const override;
+
+  std::string source(const Config& config, const KernelTarget& target) const override {
+    return render_source(config, target, "kernels/wgmma/wgmma.cu", wgmma::instruction_source(config, target));
+  }
+
+  bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }
+};
+
+std::optional<std::string> Wgmma::dominated(const Config& config, const Problem& problem) const {
+  const std::array align = tensor_core::operand_aligns(problem);
+  for (int operand = 0; operand < 2; ++operand) {
+    if ((config.at("pack") >> operand & 1) != 0 && align[operand] >= kCopyBytes &&
+        size_bytes(problem.type.operand) == 2) {
+      return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
+    }
+  }
+  return std::nullopt;
+}
+
+LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) const {
+  const Geometry g(config, problem.type);
+  Launch gemm;
+  gemm.grid.x = unsigned(g.items(problem) * g.sharing_blocks() * config.at("split_k"));
+  gemm.block.x = unsigned(g.threads);
+  gemm.dynamic_smem_bytes = std::size_t(g.smem_bytes);
+  if (config.at("schedule") != wgmma::one_tile) gemm.resident_blocks_per_sm = g.min_blocks;
+  gemm.cluster.x = unsigned(g.sharing_blocks() * tensor_core::cluster_k(config));
+  const auto [a, b] = operands_as_seen(problem);
+  gemm.boxes = {tensor_box(a, g.block_m, g.block_k, g.cluster_n, problem.type),
+                tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
+  return tensor_core::with_passes(gemm, config, problem, packed_operands(problem), true);
+}
+
+}  // namespace
+
+std::unique_ptr<Family> make_wgmma() { return std::make_unique<Wgmma>(); }
+
+}  // namespace tilesmith

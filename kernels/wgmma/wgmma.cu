@@ -1,0 +1,123 @@
+// Family `wgmma`: C ← α·op(A)·op(B) + β·C with PTX wgmma and the tensor memory accelerator (sm_90a).
+//
+//   global ──TMA──▶ shared: kStages × (left tile, right tile) ──wgmma──▶ sums in registers ──▶ C
+//          one thread (ring.cuh)   panels of 128-byte rows        warpgroups             (tensor_core/epilogue.cuh)
+//                                  (stage.cuh)                    (group_tile.cuh)
+//
+// shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes.
+#include "kernels/wgmma/group_tile.cuh"
+#include "kernels/wgmma/k_major_copy.cuh"
+#include "kernels/tensor_core/passes.cuh"
+
+namespace tilesmith {
+
+constexpr bool kSummed = kClusterSums;
+
+// What the launch must ask for: the ring; what the epilogue needs, in the ring's place where no copy is under way then; the
+// ring's barriers. The host computes the same from the config (geometry.cpp).
+constexpr int kStagedColumns = kRightExtent % 64 == 0 ? 64 : kRightExtent % 32 == 0 ? 32 : 16;  // at a time
+constexpr int kScratchElements = scratch_elements(kStagedColumns);                               // of a warp
+constexpr int kScratchBytes =
+    kStoreStaged && !kSummed ? kWarpgroups * 4 * kScratchElements * int(sizeof(Accumulator)) : 0;
+constexpr int kSummedBytes = kSummed ? summed_elements(kBlockM, kBlockN) * int(sizeof(Accumulator)) : 0;
+constexpr int kOverlaidBytes = kSummedBytes > kScratchBytes ? kSummedBytes : kScratchBytes;
+constexpr int kScratchAt = kPersistent ? kRingBytes : 0;
+constexpr int kBarriersAt = kPersistent                   ? kRingBytes + kScratchBytes
+                            : kRingBytes > kOverlaidBytes ? kRingBytes
+                                                          : kOverlaidBytes;
+
+__device__ __forceinline__ void sync_block_or_cluster() {
+  if constexpr (kCluster) {
+    sync_cluster();
+  } else {
+    __syncthreads();
+  }
+}
+
+// The sums of an item. All copies into the ring have landed, and all reads of it by this warp have ended, where kPersistent is
+// not set.
+__device__ __forceinline__ void store(const GroupTile& tile, const Destination& to, const Work& work,
+                                      const WarpPlace& place, unsigned char* shared) {
+  const WarpSums sums(tile);
+  const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
+  if constexpr (kSummed) {
+    store_summed<1, kMultiplyingThreads>(sums, to, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
+                                         [] { sync_cluster(); });
+  } else if constexpr (kStoreStaged) {
+    if constexpr (!kPersistent) sync_some<1, kMultiplyingThreads>();  // the ring is read
+    Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kScratchAt);
+    store_staged<kStagedColumns>(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+  } else if constexpr (kSwap) {
+    // Rows of sums run along N: neighbours in a row of C are in neighbouring threads.
+#pragma unroll
+    for (int i = 0; i < WarpSums::kRowGroups; ++i) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int n = n0 + sums.row(i, r);
+        sums.each_run(i, r, 0, WarpSums::kColumns, [&](int m, const auto& run) {
+          const Accumulator first[1] = {run[0]}, second[1] = {run[1]};
+          to.store(m0 + m, n, first);
+          to.store(m0 + m + 1, n, second);
+        });
+      }
+    }
+  } else {
+    store_direct(sums, to, m0, n0);
+  }
+}
+
+}  // namespace tilesmith
+
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
+    gemm(const __grid_constant__ tilesmith::TensorGemmArgs kernel_args) {
+  using namespace tilesmith;
+  extern __shared__ __align__(1024) unsigned char shared[];
+
+  const GemmArgs& args = kernel_args.gemm;
+  const WorkList list(args);
+  const unsigned shared_at = unsigned(__cvta_generic_to_shared(shared));
+  const Ring ring(shared_at, shared_at + kBarriersAt);
+  const ClusterPlace cluster(kSharingBlocks > 1 ? rank_in_cluster() : 0);
+  if (threadIdx.x == kMultiplyingThreads) ring.init();
+  sync_block_or_cluster();
+  let_launch_after_come();
+  wait_for_launch_before();
+  const unsigned warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
+  if (warp >= kMultiplyingThreads / 32) {  // the copying warp
+    trade_registers<true>();
+    if (threadIdx.x == kMultiplyingThreads) copy_all_steps(ring, kernel_args, list, cluster);
+    return;
+  }
+  trade_registers<false>();
+  const WarpPlace place;
+  const int group = int(threadIdx.x / 128);
+  RingReader reader(ring);
+  GroupTile tile;
+  const auto compute = [&](const Work& work, int group_of_tile) {
+    tile.accumulate(reader, work.steps(), group_of_tile);
+    store(tile, Destination(args, work.slice / kClusterK), work, place, shared);
+  };
+  if constexpr (!kPersistent) {
+    compute(cluster.place(list.at(cluster.first)), group);
+  } else {
+    int turn = 0;
+    for (unsigned item = cluster.first; item < list.count(); item += cluster.step) {
+      const Work work = cluster.place(list.at(item));
+      if (kSchedule == kCooperative || turn++ % kWarpgroups == group) {
+        compute(work, kSchedule == kCooperative ? group : 0);
+      } else {
+        reader.skip(work.steps());
+      }
+    }
+  }
+  if constexpr (kSharingBlocks > 1) sync_cluster();  // no block ends while another copies into it or counts its reads
+}
+
+extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
+    pack(const __grid_constant__ tilesmith::GemmArgs args) {
+  using namespace tilesmith;
+  let_launch_after_come();
+  using AsStored = AlignedCopy<Operand, kOperandIsTf32>;
+  using Turned = KMajorCopy<Operand, kOperandIsTf32>;
+  pack_operands<Either<kAKMajor == !kTransA, AsStored, Turned>, Either<kBKMajor == kTransB, AsStored, Turned>>(args);
+}

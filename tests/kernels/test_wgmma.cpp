@@ -1,0 +1,145 @@
+// Family `wgmma` on the host: who copies and who multiplies, what is packed, how clusters share, what is tried first.
+#include <algorithm>
+#include <array>
+
+#include "kernels/family.hpp"
+#include "kernels/wgmma/instruction.hpp"
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+const Family& wgmma_family() { return *find_family("wgmma"); }
+
+KernelTarget target_of(const char* pair, Transposes trans = {}, const char* arch = "sm_90a") {
+  return {*find_type_pair(pair), trans, *limits_for_arch(arch)};
+}
+
+Problem problem_of(const KernelTarget& target, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return packed_problem(target.type, target.trans, m, n, k);
+}
+
+/// The first seed of 4096³, with other values of some parameters.
+Config config_with(const KernelTarget& target, std::initializer_list<std::pair<const char*, int>> values) {
+  Config config = wgmma_family().seeds(target, problem_of(target, 4096, 4096, 4096)).at(0);
+  for (const auto& [name, value] : values) config.set(name, value);
+  return config;
+}
+
+constexpr Transposes kNN{false, false}, kNT{false, true}, kTN{true, false};
+
+}  // namespace
+
+TEST_CASE("wgmma is for sm_90a alone, and not for f64") {
+  for (const char* arch : {"sm_80", "sm_87", "sm_89", "sm_90"})
+    CHECK_FALSE(wgmma_family().supports(target_of("f16f32", kNN, arch)));
+  for (const char* pair : {"f16f32", "bf16f32bf16", "f16f16", "tf32f32", "s8s32", "u8s32"})
+    CHECK(wgmma_family().supports(target_of(pair)));
+  CHECK_FALSE(wgmma_family().supports(target_of("f64f64")));
+}
+
+TEST_CASE("the copying warp comes with three more where sums fill the registers") {
+  const KernelTarget target = target_of("f16f32");
+  const Problem problem = problem_of(target, 4096, 4096, 4096);
+  const Config large = config_with(target, {{"block_m", 128}, {"block_n", 256}, {"warpgroups", 2}, {"schedule", 1}});
+  REQUIRE_FALSE(illegal_because(wgmma_family(), large, target));
+  CHECK(wgmma_family().launches(large, problem).launches.at(0).block.x == 2 * 128 + 128);
+  const Config small = config_with(
+      target, {{"block_m", 64}, {"block_n", 64}, {"warpgroups", 1}, {"schedule", 0}, {"group_m", 1}, {"stages", 4}});
+  REQUIRE_FALSE(illegal_because(wgmma_family(), small, target));
+  CHECK(wgmma_family().launches(small, problem).launches.at(0).block.x == 128 + 32);
+}
+
+TEST_CASE("blocks of a cluster copy parts of what they share, and a grid is made of whole clusters") {
+  for (const Transposes trans : kAllTransposes) {
+    const KernelTarget target = target_of("f16f32", trans);
+    const Config config = config_with(target, {{"block_m", 128}, {"block_n", 256}, {"block_k", 64}, {"stages", 4},
+                                               {"warpgroups", 2}, {"schedule", 0}, {"cluster_m", 2}, {"cluster_n", 1}});
+    REQUIRE_FALSE(illegal_because(wgmma_family(), config, target));
+    const Launch launch = wgmma_family().launches(config, problem_of(target, 129, 300, 512)).launches.at(0);
+    CHECK(launch.cluster.x == 2);
+    CHECK(launch.grid.x == 1 * 2 * 2);  // 256 rows × 256 columns of C a cluster
+    REQUIRE(launch.boxes);
+    CHECK(launch.boxes->a.cols == 64);
+    CHECK(launch.boxes->a.rows == (trans.a ? 64 : 128));  // A is not shared along M
+    CHECK(launch.boxes->b.cols == 64);
+    CHECK(launch.boxes->b.rows == (trans.b ? 256 : 64) / 2);
+  }
+}
+
+TEST_CASE("8-bit operands that lie MN-major are packed K-major, and no others") {
+  const struct {
+    Transposes trans;
+    int pack;
+  } cases[] = {{kNT, 0}, {kNN, 2}, {kTN, 3}, {{true, true}, 1}};
+  for (const auto& [trans, pack] : cases) {
+    const KernelTarget target = target_of("s8s32", trans);
+    const Problem problem = problem_of(target, 4096, 2048, 1024);
+    const Config config = wgmma_family().seeds(target, problem).at(0);
+    CHECK(config.at("pack") == pack);
+    const LaunchSequence sequence = wgmma_family().launches(config, problem);
+    CHECK(sequence.launches.size() == (pack == 0 ? 1 : 2));
+    const Launch& gemm = sequence.launches.back();
+    REQUIRE(gemm.boxes);
+    CHECK(gemm.boxes->a.matrix_rows == 4096);
+    CHECK(gemm.boxes->a.matrix_cols == 1024);
+    CHECK(gemm.boxes->b.matrix_rows == 2048);
+    CHECK(gemm.boxes->b.matrix_cols == 1024);
+    if (pack != 0) {
+      Config without = config;
+      without.set("pack", 0);
+      CHECK(illegal_because(wgmma_family(), without, target)->find("packing") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("rows that the tensor memory accelerator cannot copy are packed or refused") {
+  const KernelTarget target = target_of("f16f32");
+  const Problem odd = problem_of(target, 1023, 1025, 1027), even = problem_of(target, 1024, 1024, 1024);
+  const Config packing = wgmma_family().seeds(target, odd).at(0), plain = wgmma_family().seeds(target, even).at(0);
+  CHECK(packing.at("pack") == 3);
+  CHECK(plain.at("pack") == 0);
+  CHECK(wgmma_family().refusal(plain, odd));
+  CHECK_FALSE(wgmma_family().refusal(packing, even));
+  CHECK(wgmma_family().dominated(packing, even));
+  CHECK(wgmma_family().launches(packing, odd).launches.at(0).entry == "pack");
+  CHECK(wgmma_family().launches(packing, problem_of(target, 33, 35, 0)).launches.size() == 1);
+}
+
+TEST_CASE("the instruction names its columns, its types and which operands lie MN-major") {
+  const auto text = [](const KernelTarget& target, std::initializer_list<std::pair<const char*, int>> values) {
+    return wgmma::instruction_source(config_with(target, values), target);
+  };
+  CHECK(text(target_of("f16f32", kNN), {{"block_n", 256}, {"swap", 0}}).find("m64n256k16.f32.f16.f16 ") !=
+        std::string::npos);
+  CHECK(text(target_of("f16f32", kNN), {}).find("p, 1, 1, 0, 1;") != std::string::npos);
+  CHECK(text(target_of("bf16f32", kTN), {}).find("p, 1, 1, 1, 1;") != std::string::npos);
+  CHECK(text(target_of("s8s32", kTN), {{"block_n", 128}}).find("m64n128k32.s32.s8.s8 ") != std::string::npos);
+  CHECK(text(target_of("tf32f32", kNT), {{"block_n", 192}}).find("m64n192k8.f32.tf32.tf32 ") != std::string::npos);
+  // Swapped, B is the left operand, and an instruction's columns are C's rows.
+  CHECK(text(target_of("f16f32", kNN), {{"block_m", 16}, {"swap", 1}}).find("m64n16k16") != std::string::npos);
+  CHECK(text(target_of("f16f32", kNN), {{"block_m", 16}, {"swap", 1}}).find("p, 1, 1, 1, 0;") != std::string::npos);
+}
+
+TEST_CASE("wgmma's seeds are legal configs that the problem takes, of several tiles") {
+  const std::int64_t shapes[][3] = {{4096, 4096, 4096}, {1023, 1025, 1027}, {16, 4096, 4096}, {1, 128, 8},
+                                    {256, 256, 65536},  {100, 300, 500},    {8192, 64, 8192}};
+  for (const char* pair : {"f16f32", "bf16f32bf16", "s8s32", "tf32f32"}) {
+    for (const Transposes trans : kAllTransposes) {
+      const KernelTarget target = target_of(pair, trans);
+      for (const auto& [m, n, k] : shapes) {
+        const Problem problem = problem_of(target, m, n, k);
+        const std::vector<Config> seeds = wgmma_family().seeds(target, problem);
+        INFO(text(problem));
+        REQUIRE(seeds.size() >= 4);
+        for (const Config& config : seeds) {
+          INFO(config.text());
+          CHECK_FALSE(illegal_because(wgmma_family(), config, target));
+          CHECK_FALSE(wgmma_family().refusal(config, problem));
+          CHECK_FALSE(wgmma_family().dominated(config, problem));
+        }
+      }
+    }
+  }
+}
