@@ -73,15 +73,23 @@ __device__ __forceinline__ unsigned rank_in_cluster() {
   return rank;
 }
 
-// All threads of all blocks of the cluster.
+// All threads of all blocks of the cluster wait for each other; those that have ended are not waited for. In two halves: every
+// thread arrives, and waits before it arrives again.
+__device__ __forceinline__ void arrive_at_cluster() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wait_for_cluster() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
 __device__ __forceinline__ void sync_cluster() {
-  asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+  arrive_at_cluster();
+  wait_for_cluster();
 }
 
-// Some of a block's threads, by name; 0 is __syncthreads().
+// Some of a block's warps, by name (0 is __syncthreads()): all that wait for each other, or that are waited for.
 template <int Name, int Threads>
 __device__ __forceinline__ void sync_some() {
   asm volatile("bar.sync %0, %1;" ::"n"(Name), "n"(Threads) : "memory");
+}
+template <int Name, int Threads>
+__device__ __forceinline__ void arrive_at_some() {
+  asm volatile("bar.arrive %0, %1;" ::"n"(Name), "n"(Threads) : "memory");
 }
 
 }  // namespace tilesmith

@@ -18,7 +18,11 @@ class ChunkReader {
   static constexpr int kCount = kPackedChunkBytes / int(sizeof(Element));  // elements of a chunk
 
   __device__ __forceinline__ ChunkReader(const void* from, long long ld, int rows, int cols)
-      : from_(static_cast<const Element*>(from)), ld_(ld), rows_(rows), cols_(cols) {}
+      : from_(static_cast<const Element*>(from)),
+        ld_(ld),
+        rows_(rows),
+        cols_(cols),
+        aligned_((reinterpret_cast<unsigned long long>(from) | ld * sizeof(Element)) % kPackedChunkBytes == 0) {}
 
   __device__ __forceinline__ int rows() const { return rows_; }
   __device__ __forceinline__ int cols() const { return cols_; }
@@ -39,7 +43,11 @@ class ChunkReader {
     const bool at_an_end = (row == 0 && col == 0) || (row == rows_ - 1 && col + 2 * kCount > cols_);
     chunk.by_words = row < rows_ && col + kCount <= cols_ && (skew(chunk) == 0 || !at_an_end);
     if (row >= rows_) chunk.col = cols_;  // nothing of it lies inside
-    if (chunk.by_words) {
+    if (chunk.by_words && aligned_) {
+      const uint4 words = *reinterpret_cast<const uint4*>(chunk.source);
+      chunk.words[0] = words.x, chunk.words[1] = words.y, chunk.words[2] = words.z, chunk.words[3] = words.w;
+      chunk.words[4] = 0;
+    } else if (chunk.by_words) {
       const unsigned* words =
           reinterpret_cast<const unsigned*>(reinterpret_cast<unsigned long long>(chunk.source) - skew(chunk));
 #pragma unroll
@@ -73,6 +81,7 @@ class ChunkReader {
   const Element* from_;
   long long ld_;
   int rows_, cols_;
+  bool aligned_;  // every row's chunks, so that each is one load
 };
 
 // f32 rounded to tf32, to nearest.

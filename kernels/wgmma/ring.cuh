@@ -62,12 +62,16 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
   }
 }
 
+// Reading a map takes as long as reading memory.
+__device__ __forceinline__ void prefetch_maps(const TensorGemmArgs& args) {
+  if (args.gemm.k == 0) return;  // they are unset
+  prefetch_map(args.a);
+  prefetch_map(args.b);
+}
+
 // Copies all steps of the block's work items, each as soon as its stage is free. By one thread.
 __device__ __forceinline__ void copy_all_steps(const Ring& ring, const TensorGemmArgs& args, const WorkList& list,
                                                const ClusterPlace& cluster) {
-  if (args.gemm.k == 0) return;
-  prefetch_map(args.a);
-  prefetch_map(args.b);
   const TensorMap &left = kSwap ? args.b : args.a, &right = kSwap ? args.a : args.b;
   // The blocks of this one's row of the cluster (along N, sharing A) and of its column (sharing B).
   const unsigned short row_blocks = (unsigned short)(((1u << kClusterN) - 1) << cluster.m * kClusterN);

@@ -57,7 +57,6 @@ constexpr int kSharingBlocks = kClusterM * kClusterN;
 constexpr int kLeftSharers = kSwap ? kClusterM : kClusterN;  // blocks that share the left operand
 constexpr int kRightSharers = kSwap ? kClusterN : kClusterM;
 static_assert(kSharingBlocks == 1 || !kClusterSums, "a cluster shares operands or adds sums");
-constexpr bool kCluster = kSharingBlocks > 1 || kClusterSums;
 
 // A work item is what a cluster computes at a time.
 using WorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN>;

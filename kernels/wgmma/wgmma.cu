@@ -12,6 +12,7 @@
 namespace tilesmith {
 
 constexpr bool kSummed = kClusterSums;
+enum BarrierName { kReady = 1, kRead = 2 };
 
 // What the launch must ask for: the ring; what the epilogue needs, in the ring's place where no copy is under way then; the
 // ring's barriers. The host computes the same from the config (geometry.cpp).
@@ -26,14 +27,6 @@ constexpr int kBarriersAt = kPersistent                   ? kRingBytes + kScratc
                             : kRingBytes > kOverlaidBytes ? kRingBytes
                                                           : kOverlaidBytes;
 
-__device__ __forceinline__ void sync_block_or_cluster() {
-  if constexpr (kCluster) {
-    sync_cluster();
-  } else {
-    __syncthreads();
-  }
-}
-
 // The sums of an item. All copies into the ring have landed, and all reads of it by this warp have ended, where kPersistent is
 // not set.
 __device__ __forceinline__ void store(const GroupTile& tile, const Destination& to, const Work& work,
@@ -44,7 +37,7 @@ __device__ __forceinline__ void store(const GroupTile& tile, const Destination& 
     store_summed<1, kMultiplyingThreads>(sums, to, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
                                          [] { sync_cluster(); });
   } else if constexpr (kStoreStaged) {
-    if constexpr (!kPersistent) sync_some<1, kMultiplyingThreads>();  // the ring is read
+    if constexpr (!kPersistent) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
     Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kScratchAt);
     store_staged<kStagedColumns>(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
   } else if constexpr (kSwap) {
@@ -78,16 +71,30 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const unsigned shared_at = unsigned(__cvta_generic_to_shared(shared));
   const Ring ring(shared_at, shared_at + kBarriersAt);
   const ClusterPlace cluster(kSharingBlocks > 1 ? rank_in_cluster() : 0);
-  if (threadIdx.x == kMultiplyingThreads) ring.init();
-  sync_block_or_cluster();
   let_launch_after_come();
-  wait_for_launch_before();
-  const unsigned warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
-  if (warp >= kMultiplyingThreads / 32) {  // the copying warp
+  const unsigned warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // in a way that tells the compiler it is uniform
+  constexpr unsigned kCopyingWarp = kMultiplyingThreads / 32;
+  if (warp >= kCopyingWarp) {
+    if (warp == kCopyingWarp) {
+      if (threadIdx.x % 32 == 0) {
+        prefetch_maps(kernel_args);
+        ring.init();
+      }
+      __syncwarp();
+      arrive_at_some<kReady, kMultiplyingThreads + 32>();
+    }
+    if constexpr (kSharingBlocks > 1) {  // other blocks' barriers are there to be copied to
+      arrive_at_cluster();
+      wait_for_cluster();
+    }
     trade_registers<true>();
+    wait_for_launch_before();
     if (threadIdx.x == kMultiplyingThreads) copy_all_steps(ring, kernel_args, list, cluster);
     return;
   }
+  if constexpr (kSharingBlocks > 1) arrive_at_cluster();
+  sync_some<kReady, kMultiplyingThreads + 32>();
+  wait_for_launch_before();
   trade_registers<false>();
   const WarpPlace place;
   const int group = int(threadIdx.x / 128);
@@ -110,7 +117,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       }
     }
   }
-  if constexpr (kSharingBlocks > 1) sync_cluster();  // no block ends while another copies into it or counts its reads
+  if constexpr (kSharingBlocks > 1) {  // no block ends while another copies into it or counts its reads
+    wait_for_cluster();                // of the start
+    sync_cluster();
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
