@@ -28,7 +28,7 @@ Geometry::Geometry(const Config& config, const TypePair& type)
   left_tiles = left_extent / tile_groups / 64;
   sum_registers = left_tiles * right_extent / (accumulator == 2 ? 4 : 2);
   min_blocks = config.at("min_blocks");
-  trades_registers = sum_registers * groups * min_blocks > kMostUntraded;
+  trades_registers = min_blocks == 1 && sum_registers * groups > kMostUntraded;
   threads = groups * kGroupThreads + (trades_registers ? kGroupThreads : 32);
   cluster_m = config.at("cluster_m");
   cluster_n = config.at("cluster_n");

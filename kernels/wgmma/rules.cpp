@@ -114,8 +114,8 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        kTile},
       {"sums of a thread",
-       "sums fill the registers: beyond 208 a thread they spill, and one warpgroup with 64 of them leaves others no work",
-       [type](const Config& c) { return Geometry(c, type).sum_registers <= 208; },
+       "sums fill the registers: beyond 192 a thread the rest spills",
+       [type](const Config& c) { return Geometry(c, type).sum_registers <= 192; },
        kTile},
       {"registers of an SM",
        "the resident blocks' sums must fit the register file beside addresses; registers are traded by whole groups of "

@@ -34,7 +34,7 @@ constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's l
 constexpr bool kPackedSums = sizeof(Accumulator) == 2;  // two share a register
 constexpr int kTileRegisters = kRightExtent / (kPackedSums ? 4 : 2);  // a thread's sums of one instruction
 constexpr int kHeldRegisters = kLeftTiles * kTileRegisters;
-constexpr bool kTradesRegisters = kHeldRegisters * kWarpgroups * kMinBlocks > 160;
+constexpr bool kTradesRegisters = kMinBlocks == 1 && kHeldRegisters * kWarpgroups > 160;
 constexpr int kCopyingThreads = kTradesRegisters ? 128 : 32;
 constexpr int kThreads = kMultiplyingThreads + kCopyingThreads;
 constexpr int kLaunchRegisters = 65536 / kMinBlocks / kThreads / 8 * 8;  // a thread, before the trade

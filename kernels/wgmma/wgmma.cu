@@ -12,7 +12,7 @@
 namespace tilesmith {
 
 constexpr bool kSummed = kClusterSums;
-enum BarrierName { kReady = 1, kRead = 2 };
+enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4 };
 
 // What the launch must ask for: the ring; what the epilogue needs, in the ring's place where no copy is under way then; the
 // ring's barriers. The host computes the same from the config (geometry.cpp).
@@ -26,6 +26,22 @@ constexpr int kScratchAt = kPersistent ? kRingBytes : 0;
 constexpr int kBarriersAt = kPersistent                   ? kRingBytes + kScratchBytes
                             : kRingBytes > kOverlaidBytes ? kRingBytes
                                                           : kOverlaidBytes;
+
+// Ping-pong: waits until the other group has multiplied, or tells the other that this one has.
+__device__ __forceinline__ void take_turn(bool second) {
+  if (second) {
+    sync_some<kTurnOfSecond, kMultiplyingThreads>();
+  } else {
+    sync_some<kTurnOfFirst, kMultiplyingThreads>();
+  }
+}
+__device__ __forceinline__ void give_turn(bool to_second) {
+  if (to_second) {
+    arrive_at_some<kTurnOfSecond, kMultiplyingThreads>();
+  } else {
+    arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
+  }
+}
 
 // The sums of an item. All copies into the ring have landed, and all reads of it by this warp have ended, where kPersistent is
 // not set.
@@ -100,21 +116,33 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const int group = int(threadIdx.x / 128);
   RingReader reader(ring);
   GroupTile tile;
-  const auto compute = [&](const Work& work, int group_of_tile) {
-    tile.accumulate(reader, work.steps(), group_of_tile);
+  const auto store_item = [&](const Work& work) {
     store(tile, Destination(args, work.slice / kClusterK), work, place, shared);
   };
-  if constexpr (!kPersistent) {
-    compute(cluster.place(list.at(cluster.first)), group);
-  } else {
-    int turn = 0;
+  if constexpr (kSchedule == kOneTile) {
+    const Work work = cluster.place(list.at(cluster.first));
+    tile.accumulate(reader, work.steps(), group);
+    store_item(work);
+  } else if constexpr (kSchedule == kCooperative) {
     for (unsigned item = cluster.first; item < list.count(); item += cluster.step) {
       const Work work = cluster.place(list.at(item));
-      if (kSchedule == kCooperative || turn++ % kWarpgroups == group) {
-        compute(work, kSchedule == kCooperative ? group : 0);
-      } else {
+      tile.accumulate(reader, work.steps(), group);
+      store_item(work);
+    }
+  } else {
+    // The groups take turns: one multiplies while the other stores. Nor could a group wait for stages that lie further ahead
+    // than one round of the ring: a barrier tells rounds apart by their parity.
+    const bool second = group == 1;
+    for (unsigned item = cluster.first, turn = 0; item < list.count(); item += cluster.step, ++turn) {
+      const Work work = cluster.place(list.at(item));
+      if (turn % 2 != unsigned(group)) {
         reader.skip(work.steps());
+        continue;
       }
+      if (turn > 0) take_turn(second);
+      tile.accumulate(reader, work.steps(), 0);
+      if (item + cluster.step < list.count()) give_turn(!second);
+      store_item(work);
     }
   }
   if constexpr (kSharingBlocks > 1) {  // no block ends while another copies into it or counts its reads
