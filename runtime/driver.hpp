@@ -67,6 +67,8 @@ inline constexpr int kOldestDriverVersion = 12000;
      unsigned block_z, unsigned smem_bytes, CUstream stream, void** parameters, void** extra))                       \
   X(launch_kernel_ex, "cuLaunchKernelEx", 12000,                                                                     \
     (const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra))                            \
+  X(occupancy_max_active_clusters, "cuOccupancyMaxActiveClusters", 12000,                                            \
+    (int* clusters, CUfunction function, const CUlaunchConfig* config))                                              \
   X(tensor_map_encode_tiled, "cuTensorMapEncodeTiled", 12000,                                                        \
     (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* sizes,           \
      const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes, const cuuint32_t* element_steps,                   \

@@ -69,16 +69,53 @@ CUfunc_st* resolve(const Driver& driver, const Module& module, const Launch& lau
   return function;
 }
 
-/// A persistent grid has as many blocks as are resident at a time on the device of the current context, in whole clusters.
-void cut_to_resident_blocks(const Driver& driver, Launch& launch) {
+/// The grid, the block and what goes with them, but for the stream; `attributes` outlives it.
+CUlaunchConfig launch_config(const Driver& driver, const Launch& launch, std::array<CUlaunchAttribute, 2>& attributes) noexcept {
+  unsigned count = 0;
+  if (volume(launch.cluster) > 1) {
+    CUlaunchAttribute& cluster = attributes[count++];
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = launch.cluster.x;
+    cluster.value.clusterDim.y = launch.cluster.y;
+    cluster.value.clusterDim.z = launch.cluster.z;
+  }
+  // Without the attribute the launch starts when the one before has ended, and its wait returns at once.
+  if (launch.overlaps_previous && driver.version >= kCapturesOverlap) {
+    CUlaunchAttribute& overlap = attributes[count++];
+    overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    overlap.value.programmaticStreamSerializationAllowed = 1;
+  }
+  CUlaunchConfig config{};
+  config.gridDimX = launch.grid.x;
+  config.gridDimY = launch.grid.y;
+  config.gridDimZ = launch.grid.z;
+  config.blockDimX = launch.block.x;
+  config.blockDimY = launch.block.y;
+  config.blockDimZ = launch.block.z;
+  config.sharedMemBytes = unsigned(launch.dynamic_smem_bytes);
+  config.attrs = attributes.data();
+  config.numAttrs = count;
+  return config;
+}
+
+/// A persistent grid has as many blocks as are resident at a time on the device of the current context. Clusters do not span
+/// the groups that SMs come in, so that of large ones fewer fit than there are SMs for.
+void cut_to_resident_blocks(const Driver& driver, Launch& launch, CUfunc_st* function) {
   if (launch.resident_blocks_per_sm == 0) return;
+  if (volume(launch.cluster) > 1) {
+    std::array<CUlaunchAttribute, 2> attributes{};
+    const CUlaunchConfig config = launch_config(driver, launch, attributes);
+    int clusters = 0;
+    check(driver.occupancy_max_active_clusters(&clusters, function, &config), "cuOccupancyMaxActiveClusters");
+    launch.grid.x = std::min(launch.grid.x, unsigned(std::max(clusters, 1)) * volume(launch.cluster));
+    return;
+  }
   CUdevice device = 0;
   int sm_count = 0;
   check(driver.ctx_get_device(&device), "cuCtxGetDevice");
   check(driver.device_get_attribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
         "cuDeviceGetAttribute");
-  const unsigned resident = unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm);
-  launch.grid.x = std::min(launch.grid.x, std::max(resident / launch.cluster.x, 1u) * launch.cluster.x);
+  launch.grid.x = std::min(launch.grid.x, unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm));
 }
 
 /// The map of an operand of row stride `row_stride` that is copied in boxes.
@@ -105,39 +142,13 @@ CUresult encode(const Driver& driver, TensorMap& map, const void* operand, std::
 CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, void* args,
                  CUstream stream) noexcept {
   void* parameters[] = {args};
-  const Extent3& grid = launch.grid;
-  const Extent3& block = launch.block;
-  const auto smem_bytes = unsigned(launch.dynamic_smem_bytes);
   std::array<CUlaunchAttribute, 2> attributes{};
-  unsigned count = 0;
-  if (volume(launch.cluster) > 1) {
-    CUlaunchAttribute& cluster = attributes[count++];
-    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    cluster.value.clusterDim.x = launch.cluster.x;
-    cluster.value.clusterDim.y = launch.cluster.y;
-    cluster.value.clusterDim.z = launch.cluster.z;
+  CUlaunchConfig config = launch_config(driver, launch, attributes);
+  if (config.numAttrs == 0) {
+    return driver.launch_kernel(function, config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX,
+                                config.blockDimY, config.blockDimZ, config.sharedMemBytes, stream, parameters, nullptr);
   }
-  // Without the attribute the launch starts when the one before has ended, and its wait returns at once.
-  if (launch.overlaps_previous && driver.version >= kCapturesOverlap) {
-    CUlaunchAttribute& overlap = attributes[count++];
-    overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    overlap.value.programmaticStreamSerializationAllowed = 1;
-  }
-  if (count == 0) {
-    return driver.launch_kernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, smem_bytes, stream,
-                                parameters, nullptr);
-  }
-  CUlaunchConfig config{};
-  config.gridDimX = grid.x;
-  config.gridDimY = grid.y;
-  config.gridDimZ = grid.z;
-  config.blockDimX = block.x;
-  config.blockDimY = block.y;
-  config.blockDimZ = block.z;
-  config.sharedMemBytes = smem_bytes;
   config.hStream = stream;
-  config.attrs = attributes.data();
-  config.numAttrs = count;
   return driver.launch_kernel_ex(&config, function, parameters, nullptr);
 }
 
@@ -160,8 +171,10 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   if (problem_.m == 0 || problem_.n == 0) return;  // nothing to do, as BLAS defines it
   sequence_ = family.launches(config_, problem_);
   functions_.reserve(sequence_.launches.size());
-  for (Launch& launch : sequence_.launches) cut_to_resident_blocks(*driver_, launch);
-  for (const Launch& launch : sequence_.launches) functions_.push_back(resolve(*driver_, *module_, launch));
+  for (Launch& launch : sequence_.launches) {
+    functions_.push_back(resolve(*driver_, *module_, launch));
+    cut_to_resident_blocks(*driver_, launch, functions_.back());
+  }
 }
 
 int Plan::run(const RunArgs& args) const noexcept {

@@ -25,6 +25,7 @@ class WarpSums {
  public:
   static constexpr int kRowGroups = kLeftCount;
   static constexpr int kColumns = kWarpN;
+  static constexpr int kLastRow = kWarpM - 1;
 
   __device__ __forceinline__ explicit WarpSums(const WarpTile& tile) : tile_(tile) {}
 

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "kernels/tensor_core/either.cuh"
+#include "kernels/tensor_core/tf32.cuh"
 
 namespace tilesmith {
 
@@ -118,18 +119,6 @@ __device__ __forceinline__ void multiply(S& sums, const R& left, const R& right,
   } else {
     multiply_words<Operand>(sums, left, right, second);
   }
-}
-
-// f32 → tf32, to nearest; infinities and NaN stay what they are.
-__device__ __forceinline__ unsigned rounded_to_tf32(unsigned bits) {
-#if __CUDA_ARCH__ >= 900
-  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(__uint_as_float(bits)));  // one instruction, ties to even
-  return bits;
-#else
-  // Half a unit of the last kept bit is added (ties away from zero); the multiplier drops the rest.
-  const bool finite = fabsf(__uint_as_float(bits)) < __uint_as_float(0x7f800000u);
-  return finite ? bits + 0x1000u : bits;
-#endif
 }
 
 // What the instruction would cut off is rounded.

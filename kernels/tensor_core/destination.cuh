@@ -35,6 +35,15 @@ class Destination {
   // Whether 16-byte stores are possible; the same for the whole launch.
   __device__ __forceinline__ bool takes_vectors() const { return align_ % 16 == 0 && !kAtomicAdds; }
 
+  // Whether C has this row and column.
+  __device__ __forceinline__ bool holds(int m, int n) const { return m < m_ && n < n_; }
+
+  // Stores the sums of C[m][n .. n + Count) in one vector: C holds them all, and takes_vectors().
+  template <int Count>
+  __device__ __forceinline__ void store_inside(int m, int n, const Accumulator (&sums)[Count]) const {
+    put_vector(rows_ + m * stride_ + n, sums);
+  }
+
   // Stores the sums of C[m][n .. n + Count); those outside C are left out.
   template <int Count>
   __device__ __forceinline__ void store(int m, int n, const Accumulator (&sums)[Count]) const {

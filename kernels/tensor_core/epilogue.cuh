@@ -7,7 +7,7 @@
 //
 // A family says where its instruction leaves the sums by a class `Sums`, of which is asked:
 //   kRowGroups                            the warp's tile has 2 · 8 · kRowGroups rows, of which a thread holds 2 · kRowGroups
-//   kColumns                              columns of the warp's tile
+//   kColumns, kLastRow                    columns of the warp's tile, and its last row
 //   row(i, r)                             the tile's row of this thread's sums (i, r), i < kRowGroups, r < 2
 //   row_of(i, r, g)                       the same for the g-th of the 8 rows that the warp's threads hold together
 //   each_run(i, r, first, columns, put)   put(column, sums) for each run of neighbours that the thread holds of that row, of the
@@ -53,33 +53,51 @@ __device__ __forceinline__ void store_direct(const Sums& sums, const Destination
   }
 }
 
+// Sums that lie side by side in shared memory, in loads of 16 bytes: `from` is at a multiple of as many.
+__device__ __forceinline__ void get_shared(const Accumulator* from, Accumulator (&sums)[kStoredVector]) {
+  constexpr int kBytes = kStoredVector * int(sizeof(Accumulator));
+  struct alignas(kBytes < 16 ? kBytes : 16) Run {
+    Accumulator x[kStoredVector];
+  };
+  const Run run = *reinterpret_cast<const Run*>(from);
+#pragma unroll
+  for (int e = 0; e < kStoredVector; ++e) sums[e] = run.x[e];
+}
+
 // Rows of sums in shared memory to C, by kStoringWarps warps. In vectors, where C's rows start at 16-byte boundaries; else an
 // element a lane, row by row, so that a warp's elements are neighbours and a row's address is made once.
-//   `sum` says the sum at (row, column), `row_of` a row's place in C
-template <int kRows, int kCols, int kStoringWarps, typename SumOf, typename RowOf>
-__device__ __forceinline__ void store_rows(const Destination& to, int n0, SumOf sum, RowOf row_of) {
-  if (to.takes_vectors()) {
-    constexpr int kRunsPerRow = kCols / kStoredVector, kRuns = kRows * kRunsPerRow, kStep = 32 * kStoringWarps;
-    const int thread = int(threadIdx.x % kStep);
+//   `get(row, col, sums)` fetches kStoredVector of them, `get_one(row, col)` one; `row_of` is a row's place in C
+//   `inside`: none of the rows and columns lies outside C, whose rows take vectors
+template <int kRows, int kCols, int kStoringWarps, typename Get, typename GetOne, typename RowOf>
+__device__ __forceinline__ void store_rows(const Destination& to, int n0, bool inside, Get get, GetOne get_one,
+                                           RowOf row_of) {
+  constexpr int kRunsPerRow = kCols / kStoredVector, kRuns = kRows * kRunsPerRow, kStep = 32 * kStoringWarps;
+  const int thread = int(threadIdx.x % kStep);
+  const auto each_vector = [&](int i, auto store) {
+    const int run = thread + i * kStep;
+    if (kRuns % kStep != 0 && run >= kRuns) return;
+    const int row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
+    Accumulator sums[kStoredVector];
+    get(row, col, sums);
+    store(row_of(row), n0 + col, sums);
+  };
+  constexpr int kTurns = (kRuns + kStep - 1) / kStep;
+  if (inside) {
 #pragma unroll 4
-    for (int i = 0; i < (kRuns + kStep - 1) / kStep; ++i) {
-      const int run = thread + i * kStep;
-      if (kRuns % kStep != 0 && run >= kRuns) break;
-      const int row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
-      Accumulator sums[kStoredVector];
-#pragma unroll
-      for (int e = 0; e < kStoredVector; ++e) sums[e] = sum(row, col + e);
-      to.store(row_of(row), n0 + col, sums);
-    }
+    for (int i = 0; i < kTurns; ++i)
+      each_vector(i, [&](int m, int n, const auto& sums) { to.store_inside(m, n, sums); });
+  } else if (to.takes_vectors()) {
+#pragma unroll 1
+    for (int i = 0; i < kTurns; ++i) each_vector(i, [&](int m, int n, const auto& sums) { to.store(m, n, sums); });
   } else {
     const int lane = int(threadIdx.x % 32);
-#pragma unroll 2
+#pragma unroll 1
     for (int row = int(threadIdx.x / 32 % kStoringWarps); row < kRows; row += kStoringWarps) {
       const int m = row_of(row);
 #pragma unroll
       for (int col = 0; col < kCols; col += 32) {
         if (kCols % 32 != 0 && col + lane >= kCols) break;
-        const Accumulator one[1] = {sum(row, col + lane)};
+        const Accumulator one[1] = {get_one(row, col + lane)};
         to.store(m, n0 + col + lane, one);
       }
     }
@@ -94,6 +112,7 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
                 "a row of the warp's tile must split into 16-byte stores");
   constexpr int kStride = kAtATime + kSumsPad;
   const int g = int(threadIdx.x % 32 / 4);
+  const bool inside = to.holds(m0 + Sums::kLastRow, n0 + Sums::kColumns - 1) && to.takes_vectors();
 #pragma unroll
   for (int i = 0; i < Sums::kRowGroups; ++i) {
 #pragma unroll
@@ -104,9 +123,11 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
         sums.each_run(i, r, first, kAtATime,
                       [&](int n, const auto& run) { put_shared(scratch + g * kStride + n - first, run); });
         __syncwarp();
-        const auto sum = [&](int row, int col) { return scratch[row * kStride + col]; };
-        const auto row_of = [&](int row) { return m0 + sums.row_of(i, r, row); };
-        store_rows<kScratchRows, kAtATime, 1>(to, n0 + first, sum, row_of);
+        store_rows<kScratchRows, kAtATime, 1>(
+            to, n0 + first, inside,
+            [&](int row, int col, auto& run) { get_shared(scratch + row * kStride + col, run); },
+            [&](int row, int col) { return scratch[row * kStride + col]; },
+            [&](int row) { return m0 + sums.row_of(i, r, row); });
       }
     }
   }
@@ -148,14 +169,26 @@ __device__ __forceinline__ void store_summed(const Sums& sums, const Destination
     }
   }
   wait_for_all();
-  const auto sum = [&](int row, int col) {
-    Accumulator all = shared[row * kStride + col];
+  const bool inside = to.holds(block_m0 + kBlockM - 1, block_n0 + kBlockN - 1) && to.takes_vectors();
+  store_rows<kShare, kBlockN, kThreadsThatStore / 32>(
+      to, block_n0, inside,
+      [&](int row, int col, auto& run) {
+        get_shared(shared + row * kStride + col, run);
 #pragma unroll
-    for (int part = 1; part < kParts; ++part) all = added(all, shared[part * kPart + row * kStride + col]);
-    return all;
-  };
-  const auto row_of = [&](int row) { return block_m0 + int(rank) * kShare + row; };
-  store_rows<kShare, kBlockN, kThreadsThatStore / 32>(to, block_n0, sum, row_of);
+        for (int part = 1; part < kParts; ++part) {
+          Accumulator more[kStoredVector];
+          get_shared(shared + part * kPart + row * kStride + col, more);
+#pragma unroll
+          for (int e = 0; e < kStoredVector; ++e) run[e] = added(run[e], more[e]);
+        }
+      },
+      [&](int row, int col) {
+        Accumulator all = shared[row * kStride + col];
+#pragma unroll
+        for (int part = 1; part < kParts; ++part) all = added(all, shared[part * kPart + row * kStride + col]);
+        return all;
+      },
+      [&](int row) { return block_m0 + int(rank) * kShare + row; });
 }
 
 }  // namespace tilesmith

@@ -4,6 +4,7 @@
 
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/tensor_core/packed_rows.cuh"
+#include "kernels/tensor_core/tf32.cuh"
 
 namespace tilesmith {
 
@@ -83,13 +84,6 @@ class ChunkReader {
   int rows_, cols_;
   bool aligned_;  // every row's chunks, so that each is one load
 };
-
-// f32 rounded to tf32, to nearest.
-__device__ __forceinline__ unsigned rounded_to_tf32(unsigned word) {
-  unsigned rounded;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(word)));
-  return rounded;
-}
 
 template <bool Round>
 __device__ __forceinline__ uint4 rounded_if(uint4 words) {

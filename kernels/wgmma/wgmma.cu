@@ -26,6 +26,7 @@ constexpr int kScratchAt = kPersistent ? kRingBytes : 0;
 constexpr int kBarriersAt = kPersistent                   ? kRingBytes + kScratchBytes
                             : kRingBytes > kOverlaidBytes ? kRingBytes
                                                           : kOverlaidBytes;
+constexpr int kSharedBytes = kBarriersAt + kBarrierBytes;
 
 // Ping-pong: waits until the other group has multiplied, or tells the other that this one has.
 __device__ __forceinline__ void take_turn(bool second) {

@@ -33,6 +33,7 @@ struct State {
   std::vector<LaunchRecord> launches;
   std::vector<Map> maps;
   std::map<int, int> attributes;  ///< of the device
+  int active_clusters = 1;
   std::map<int, int> func_attributes{{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024}};
   std::map<std::string, CUresult> failures;  ///< by the name in the table
   int devices = 1;
@@ -112,6 +113,10 @@ inline Driver table() {
   };
   t.primary_ctx_retain = [](CUcontext* c, CUdevice) { return make("primary_ctx_retain", c); };
   t.primary_ctx_release = [](CUdevice) { return note("primary_ctx_release"); };
+  t.ctx_get_device = [](CUdevice* d) {
+    *d = 0;
+    return note("ctx_get_device");
+  };
   t.ctx_set_current = [](CUcontext) { return note("ctx_set_current"); };
   t.ctx_synchronize = [] { return note("ctx_synchronize"); };
   t.mem_alloc = [](CUdeviceptr* p, std::size_t) {
@@ -157,6 +162,12 @@ inline Driver table() {
   t.launch_kernel = [](CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                        unsigned smem_bytes, CUstream s, void** parameters, void**) {
     return launch({f, {gx, gy, gz}, {bx, by, bz}, {}, smem_bytes, s, {}}, parameters, "launch_kernel");
+  };
+  t.occupancy_max_active_clusters = [](int* clusters, CUfunction, const CUlaunchConfig* config) {
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+      if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) *clusters = state().active_clusters;
+    }
+    return note("occupancy_max_active_clusters");
   };
   t.tensor_map_encode_tiled = [](CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void* address,
                                  const cuuint64_t* sizes, const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes,

@@ -49,6 +49,7 @@ class Fixture {
   static void* pointer(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
   Launch& launch(std::size_t index = 0) { return PlannedFamily::sequence.launches[index]; }
   LaunchSequence& sequence() { return PlannedFamily::sequence; }
+  static TensorBoxes boxes() { return {{500, 1000, 128, 64}, {1000, 600, 64, 32}}; }
   Plan plan() const {
     const std::string ptx = ".version 7.0";
     return Plan(std::make_shared<const Module>(std::as_bytes(std::span(ptx))), Config("planned", {}), problem);
@@ -132,6 +133,23 @@ TEST_CASE("a launch with a cluster says so to the driver") {
   CHECK(fake::state().launches.at(0).grid.x == 12);
 }
 
+TEST_CASE("a persistent grid is cut to the blocks that are resident, in clusters to those that the driver says fit") {
+  Fixture f;
+  f.launch().resident_blocks_per_sm = 1;
+  fake::state().attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 5;
+  CHECK(f.plan().run(f.args) == 0);
+  CHECK(fake::state().launches.at(0).grid.x == 5);
+  f.launch().cluster.x = 2;
+  fake::state().active_clusters = 3;
+  CHECK(f.plan().run(f.args) == 0);
+  CHECK(fake::state().launches.at(1).grid.x == 6);
+  fake::state().active_clusters = 100;
+  CHECK(f.plan().run(f.args) == 0);
+  CHECK(fake::state().launches.at(2).grid.x == 12);
+  fake::state().failures["occupancy_max_active_clusters"] = CUDA_ERROR_INVALID_VALUE;
+  CHECK_THROWS_AS(f.plan(), DeviceError);
+}
+
 TEST_CASE("a launch that overlaps the one before says so to the driver, and is an ordinary one where that is not captured") {
   Fixture f;
   f.sequence().launches.push_back(f.launch());
@@ -152,14 +170,14 @@ TEST_CASE("a launch that overlaps the one before says so to the driver, and is a
 
 TEST_CASE("a launch by tensor copies gets a map of each operand, made from the pointers of the run") {
   Fixture f;
-  f.launch().boxes = TensorBoxes{{128, 64}, {64, 32}};
+  f.launch().boxes = f.boxes();
   const Plan plan = f.plan();
   CHECK(plan.run(f.args) == 0);
   REQUIRE(fake::state().maps.size() == 2);
   const fake::Map& a = fake::state().maps[0];
   CHECK(a.address == f.args.a);
-  CHECK(a.cols == std::uint64_t(f.problem.a_cols()));
-  CHECK(a.rows == std::uint64_t(f.problem.a_rows()));
+  CHECK(a.cols == 1000);
+  CHECK(a.rows == 500);
   CHECK(a.row_bytes == 64 * 2);
   CHECK(a.box_cols == 64);
   CHECK(a.box_rows == 128);
@@ -173,7 +191,7 @@ TEST_CASE("a launch by tensor copies gets a map of each operand, made from the p
 
 TEST_CASE("where nothing is read no map is made, and what the driver says of a map is returned") {
   Fixture f;
-  f.launch().boxes = TensorBoxes{{128, 64}, {64, 32}};
+  f.launch().boxes = f.boxes();
   const Plan plan = f.plan();
   f.args.alpha = to_scale(f.problem.type, 0);
   CHECK(plan.run(f.args) == 0);

@@ -40,9 +40,13 @@ std::string launch_assertions(const Family& family, const Config& config, const 
   }
   const unsigned slices = config.has("split_k") ? unsigned(config.at("split_k")) : 1;
   std::string text = fmt::format("static_assert(tilesmith::kThreads == {}, \"threads\");\n", launch.block.x);
+  // The tiles of C, in whole clusters where the blocks of one share operands.
+  const int cluster_m = config.has("cluster_m") ? config.at("cluster_m") : 1;
+  const int cluster_n = config.has("cluster_n") ? config.at("cluster_n") : 1;
   text += fmt::format(
-      "static_assert((({} - 1) / tilesmith::kBlockM + 1) * (({} - 1) / tilesmith::kBlockN + 1) == {}, \"grid\");\n", problem.m,
-      problem.n, launch.grid.x / slices);
+      "static_assert((({} - 1) / (tilesmith::kBlockM * {}) + 1) * (({} - 1) / (tilesmith::kBlockN * {}) + 1) == {}, "
+      "\"grid\");\n",
+      problem.m, cluster_m, problem.n, cluster_n, launch.grid.x / slices / unsigned(cluster_m * cluster_n));
   if (launch.dynamic_smem_bytes > 0) {
     text += fmt::format("static_assert(tilesmith::kSharedBytes == {}, \"shared memory\");\n", launch.dynamic_smem_bytes);
   }

@@ -1,0 +1,18 @@
+// Rounding of f32 operands to what the tensor cores take of them.
+#pragma once
+
+namespace tilesmith {
+
+// f32 → tf32, to nearest; infinities and NaN stay what they are.
+__device__ __forceinline__ unsigned rounded_to_tf32(unsigned bits) {
+#if __CUDA_ARCH__ >= 900
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(__uint_as_float(bits)));  // one instruction, ties to even
+  return bits;
+#else
+  // Half a unit of the last kept bit is added (ties away from zero); the multiplier drops the rest.
+  const bool finite = fabsf(__uint_as_float(bits)) < __uint_as_float(0x7f800000u);
+  return finite ? bits + 0x1000u : bits;
+#endif
+}
+
+}  // namespace tilesmith
