@@ -3,25 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "kernels/eligible.hpp"
+#include "runtime/neighbour.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kMostBests = 8;  // of other problems, from this device and others together
-constexpr double kNear = 4;            // octaves: what was best further away is no better a guess than a family's own
-constexpr double kOtherType = 0.5;     // octaves that another type pair counts as
-constexpr double kOtherTranspose = 0.25;  // for each operand
+constexpr double kNearDoublings = 4;   // what was best further away is no better a guess than a family's own
+constexpr double kOtherTypeDoublings = 0.5;
+constexpr double kOtherTransposeDoublings = 0.25;  // for each operand
 
-/// How far apart two problems are: the sum of their dimensions' ratios, in octaves, and what their types and transposes add.
-double distance(const Problem& a, const Problem& b) {
-  const auto octaves = [](std::int64_t x, std::int64_t y) { return std::abs(std::log2(double(x) / double(y))); };
-  double sum = octaves(a.m, b.m) + octaves(a.n, b.n) + octaves(a.k, b.k);
-  if (a.type != b.type) sum += kOtherType;
-  sum += kOtherTranspose * (int(a.trans.a != b.trans.a) + int(a.trans.b != b.trans.b));
+/// How far a measured problem of any type pair and transposes is from this one, in doublings.
+double distance(const Problem& measured, const Problem& problem) {
+  double sum = runtime::distance(measured, problem);
+  if (measured.type != problem.type) sum += kOtherTypeDoublings;
+  sum +=
+      kOtherTransposeDoublings * (int(measured.trans.a != problem.trans.a) + int(measured.trans.b != problem.trans.b));
   return sum;
 }
 
@@ -121,7 +121,7 @@ void StartingPoints::add_evidence(StartingPoint& start, const Problem& problem) 
 void StartingPoints::add_bests_of_other_problems(StartingPoint& start, const Problem& problem) const {
   struct Neighbour {
     bool other_device;
-    double octaves;
+    double distance;
     std::size_t index;
   };
   std::vector<Neighbour> neighbours;
@@ -130,14 +130,14 @@ void StartingPoints::add_bests_of_other_problems(StartingPoint& start, const Pro
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
     const bool other_device = !(best.evidence.device == evaluator_.device());
     if (!other_device && other == problem) continue;  // judged as evidence above
-    const double octaves = distance(problem, other);
-    if (octaves > kNear) continue;
+    const double far = distance(other, problem);
+    if (!(far <= kNearDoublings)) continue;
     const auto index = start.space.index_of(best.evidence.config);
-    if (index) neighbours.push_back({other_device, octaves, *index});
+    if (index) neighbours.push_back({other_device, far, *index});
   }
   // This device's first: the nearest problem there says more than the same one elsewhere.
   std::stable_sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
-    return a.other_device != b.other_device ? !a.other_device : a.octaves < b.octaves;
+    return a.other_device != b.other_device ? !a.other_device : a.distance < b.distance;
   });
   std::vector<std::size_t> added;
   for (const Neighbour& neighbour : neighbours) {

@@ -1,10 +1,36 @@
 // Where a search starts from: which evidence counts, and whose bests and seeds come first.
 #include "tests/catch.hpp"
 #include "tests/tuner/test_tune_toy.hpp"
+#include "tuner/tune_start.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
 using namespace tilesmith::tuner::toy;
+
+namespace {
+
+/// Evidence of this device and, unless another is given, of this producer.
+void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
+           const db::Outcome& outcome = toy::ok(5), const std::optional<db::Producer>& producer = std::nullopt) {
+  db::Evidence evidence;
+  evidence.problem = problem;
+  evidence.config = config;
+  evidence.device = evaluator.device();
+  evidence.producer = producer.value_or(evaluator.producer("toy"));
+  evidence.outcome = outcome;
+  store.record(evidence);
+}
+
+/// The first configs that a search of the problem tries.
+std::vector<Config> first_seeds(const StartingPoint& start, std::size_t most) {
+  std::vector<Config> configs;
+  for (std::size_t i = 0; i < std::min(most, start.seeds.size()); ++i) {
+    configs.push_back(start.space.config(start.seeds[i]));
+  }
+  return configs;
+}
+
+}  // namespace
 
 TEST_CASE("a changed template, other options or another policy retire evidence: it is tried again") {
   ToyEvaluator evaluator;
@@ -56,20 +82,11 @@ TEST_CASE("the bests of the nearest problems come first, then the families' seed
   evaluator.wide = 1;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
-  options.max_candidates = 1;
   options.finalists = 0;
-  const auto plant_best = [&](const Problem& problem, const Config& config) {
-    db::Evidence evidence;
-    evidence.problem = problem;
-    evidence.config = config;
-    evidence.device = evaluator.device();
-    evidence.producer = evaluator.producer("toy");
-    evidence.outcome = toy::ok(5);
-    store.record(evidence);
-  };
-  plant_best(square(4096), ToyFamily::config(5, 2, 4));  // too far away to be a guess
-  plant_best(square(128), ToyFamily::config(7, 2, 4));
-  plant_best(packed_problem(*find_type_pair("bf16f32"), {true, false}, 64, 64, 64), ToyFamily::config(6, 2, 4));
+  plant(store, evaluator, square(4096), ToyFamily::config(5, 2, 4));  // too far away to be a guess
+  plant(store, evaluator, square(128), ToyFamily::config(7, 2, 4));
+  plant(store, evaluator, packed_problem(*find_type_pair("bf16f32"), {true, false}, 64, 64, 64),
+        ToyFamily::config(6, 2, 4));
   options.max_candidates = 6;
   quiet_tune(squares({64}), options, evaluator, store);
   REQUIRE(evaluator.order.size() == 6);
@@ -80,4 +97,15 @@ TEST_CASE("the bests of the nearest problems come first, then the families' seed
   CHECK(evaluator.order[4] == ToyFamily::config(1, 1, 1));
   CHECK(evaluator.incumbents.front() == 0);
   CHECK(evaluator.incumbents.back() > 0);
+}
+
+TEST_CASE("a problem whose rows are aligned alike is nearer than one of more like size whose rows are not") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const TypePair& type = *find_type_pair("f16f32");
+  plant(store, evaluator, packed_problem(type, {}, 64, 64, 60), ToyFamily::config(6, 2, 4));  // rows of A: 8 bytes
+  plant(store, evaluator, packed_problem(type, {}, 80, 64, 64), ToyFamily::config(7, 2, 4));
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  CHECK(first_seeds(starting_points.of(square(64)), 2) ==
+        std::vector{ToyFamily::config(7, 2, 4), ToyFamily::config(6, 2, 4)});
 }
