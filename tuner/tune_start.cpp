@@ -11,6 +11,7 @@
 namespace tilesmith::tuner {
 namespace {
 
+constexpr std::size_t kMostKeptSpaces = 4;  // type pairs and transposes
 constexpr std::size_t kMostBests = 8;  // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;   // what was best further away is no better a guess than a family's own
 constexpr double kOtherTypeDoublings = 0.5;
@@ -57,15 +58,19 @@ const db::Producer& StartingPoints::producer(const std::string& family) {
 }
 
 const std::vector<Space>& StartingPoints::spaces_of(const Problem& problem) {
-  const std::pair<TypePair, Transposes> key{problem.type, problem.trans};
-  if (spaces_key_ != key) {
-    spaces_.clear();
+  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const KeptSpaces& kept) {
+    return kept.type == problem.type && kept.trans == problem.trans;
+  });
+  if (found == kept_.end()) {
+    if (kept_.size() == kMostKeptSpaces) kept_.pop_back();
+    KeptSpaces fresh{problem.type, problem.trans, {}};
     for (const Family* family : families_) {
-      spaces_.push_back(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
+      fresh.spaces.push_back(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
     }
-    spaces_key_ = key;
+    found = kept_.insert(kept_.end(), std::move(fresh));
   }
-  return spaces_;
+  std::rotate(kept_.begin(), found, found + 1);
+  return kept_.front().spaces;
 }
 
 StartingPoint StartingPoints::of(const Problem& problem) {

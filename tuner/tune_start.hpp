@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +32,8 @@ class StartingPoints {
   const db::Producer& producer(const std::string& family);
 
  private:
+  /// Enumerated anew (a second or two) only where neither this nor one of the last few problems had the type pair and
+  /// transposes. Valid until the next call.
   const std::vector<Space>& spaces_of(const Problem& problem);
   void add_evidence(StartingPoint& start, const Problem& problem);
   void add_bests_of_other_problems(StartingPoint& start, const Problem& problem) const;
@@ -42,9 +43,13 @@ class StartingPoints {
   Evaluator& evaluator_;
   const db::Store& store_;
   std::map<std::string, db::Producer> producers_;
-  // Only the last type pair and transposes: a space is large, and workloads keep like problems together.
-  std::optional<std::pair<TypePair, Transposes>> spaces_key_;
-  std::vector<Space> spaces_;
+  /// The families' spaces for one type pair and transposes.
+  struct KeptSpaces {
+    TypePair type;
+    Transposes trans;
+    std::vector<Space> spaces;
+  };
+  std::vector<KeptSpaces> kept_;  // the last used first, and few: one entry takes 50 to 200 MB
 };
 
 }  // namespace tilesmith::tuner

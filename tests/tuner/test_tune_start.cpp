@@ -109,3 +109,27 @@ TEST_CASE("a problem whose rows are aligned alike is nearer than one of more lik
   CHECK(first_seeds(starting_points.of(square(64)), 2) ==
         std::vector{ToyFamily::config(7, 2, 4), ToyFamily::config(6, 2, 4)});
 }
+
+TEST_CASE("spaces are kept for the last four type pairs and transposes that were asked for") {
+  ToyEvaluator evaluator;
+  const db::Store store = db::Store::in_memory();
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  const auto enumerates = [&](std::string_view type, Transposes trans, std::int64_t size = 64) {
+    const int before = ToyFamily::rules_asked;
+    const StartingPoint start = starting_points.of(packed_problem(*find_type_pair(type), trans, size, size, size));
+    const bool asked = ToyFamily::rules_asked > before;
+    CHECK(start.space.size() == legal_configs());
+    return asked;
+  };
+  CHECK(enumerates("f16f32", {false, false}));
+  CHECK(enumerates("bf16f32", {false, false}));
+  CHECK(enumerates("f16f32", {true, false}));
+  CHECK(enumerates("f16f32", {false, true}));
+  CHECK_FALSE(enumerates("f16f32", {false, false}, 128));
+  CHECK(enumerates("f64f64", {false, false}));  // in the place of bf16f32, the longest unused
+  CHECK_FALSE(enumerates("f16f32", {false, true}));
+  CHECK_FALSE(enumerates("f16f32", {true, false}));
+  CHECK_FALSE(enumerates("f16f32", {false, false}));
+  CHECK_FALSE(enumerates("f64f64", {false, false}));
+  CHECK(enumerates("bf16f32", {false, false}));
+}
