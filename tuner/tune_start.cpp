@@ -12,6 +12,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kMostKeptSpaces = 4;  // type pairs and transposes
+constexpr std::size_t kMostRetired = 3;     // of this problem: good guesses, and proof of nothing
 constexpr std::size_t kMostBests = 8;  // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;   // what was best further away is no better a guess than a family's own
 constexpr double kOtherTypeDoublings = 0.5;
@@ -26,10 +27,16 @@ double distance(const Problem& measured, const Problem& problem) {
   return sum;
 }
 
-/// Fastest first, those that failed last.
-bool faster(const db::Outcome& a, const db::Outcome& b) {
-  if (a.timing.has_value() != b.timing.has_value()) return a.timing.has_value();
-  return a.timing && a.timing->median_us < b.timing->median_us;
+/// The indices of those that are ok, fastest first.
+std::vector<std::size_t> fastest_first(const std::map<std::size_t, db::Outcome>& outcomes) {
+  std::vector<std::pair<double, std::size_t>> timed;
+  for (const auto& [index, outcome] : outcomes) {
+    if (outcome.status == db::Status::ok && outcome.timing) timed.emplace_back(outcome.timing->median_us, index);
+  }
+  std::sort(timed.begin(), timed.end());
+  std::vector<std::size_t> indices;
+  for (const auto& [median_us, index] : timed) indices.push_back(index);
+  return indices;
 }
 
 }  // namespace
@@ -95,7 +102,7 @@ void StartingPoints::add_evidence(StartingPoint& start, const Problem& problem) 
   filter.problem = problem;
   filter.device_exactly = evaluator_.device();
   std::map<std::size_t, StartingPoint::Known> valid;  // the latest of each candidate
-  std::map<std::size_t, db::Outcome> to_reverify;
+  std::map<std::size_t, db::Outcome> to_reverify, retired;
   for (const db::Evidence& entry : store_.evidence(filter)) {
     const auto index = start.space.index_of(entry.config);
     if (!index) continue;
@@ -109,18 +116,22 @@ void StartingPoints::add_evidence(StartingPoint& start, const Problem& problem) 
         to_reverify.try_emplace(*index, entry.outcome);
         break;
       case db::Trust::retired:
+        retired.try_emplace(*index, entry.outcome);
         break;
     }
   }
-  for (auto& [index, known] : valid) start.known.push_back(std::move(known));
-
-  std::vector<std::pair<std::size_t, db::Outcome>> again;
-  for (const auto& [index, outcome] : to_reverify) {
-    // What failed under another driver is no seed: the strategy comes to it in its own time.
-    if (valid.count(index) == 0 && outcome.status == db::Status::ok) again.emplace_back(index, outcome);
+  // A candidate counts once, by the evidence that is trusted most.
+  for (const auto& [index, outcome] : to_reverify) retired.erase(index);
+  for (auto& [index, known] : valid) {
+    to_reverify.erase(index);
+    retired.erase(index);
+    start.known.push_back(std::move(known));
   }
-  std::sort(again.begin(), again.end(), [](const auto& a, const auto& b) { return faster(a.second, b.second); });
-  for (const auto& [index, outcome] : again) start.seeds.push_back(index);
+  // What failed then is no seed: the strategy comes to it in its own time.
+  start.seeds = fastest_first(to_reverify);
+  std::vector<std::size_t> guesses = fastest_first(retired);
+  guesses.resize(std::min(guesses.size(), kMostRetired));
+  start.seeds.insert(start.seeds.end(), guesses.begin(), guesses.end());
 }
 
 void StartingPoints::add_bests_of_other_problems(StartingPoint& start, const Problem& problem) const {

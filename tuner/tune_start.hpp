@@ -20,13 +20,17 @@ struct StartingPoint {
   };
   SearchSpace space;
   std::vector<Known> known;
-  std::vector<std::size_t> seeds;  ///< best guess first; may hold known ones
+  /// Best guess first: this problem's configs to re-verify, the fastest few whose evidence is retired, the bests of other
+  /// problems, then the families' own. May hold known ones, and some twice.
+  std::vector<std::size_t> seeds;
 };
 
 class StartingPoints {
  public:
   /// `families` empty: all. Throws std::invalid_argument if one is unknown.
   StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store);
+  /// Only valid evidence is known. What is retired proves nothing: its configs are seeds at most. The problem has
+  /// M, N, K ≥ 1.
   StartingPoint of(const Problem& problem);
 
   const db::Producer& producer(const std::string& family);

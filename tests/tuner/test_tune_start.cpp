@@ -44,6 +44,51 @@ TEST_CASE("a changed template, other options or another policy retire evidence: 
   CHECK(result.evaluated == 10);
 }
 
+TEST_CASE("the fastest of retired evidence are tried before the bests of other problems, and nothing of it is known") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const Problem problem = square(64);
+  db::Producer old_template = evaluator.producer_, old_driver = evaluator.producer_;
+  old_template.template_hash = "hash-0";
+  old_driver.driver_version = "570";
+  const auto config = [](int x) { return ToyFamily::config(x, 3, 8); };
+  const db::Outcome wrong{db::Status::mismatch, "wrong sums", std::nullopt};
+  for (const int x : {4, 1, 3, 2, 5, 6, 7}) plant(store, evaluator, problem, config(x), ok(x), old_template);
+  plant(store, evaluator, problem, config(1), wrong, old_template);  // the later entry counts
+  plant(store, evaluator, problem, config(2), wrong, old_driver);    // more to be trusted than its retired time
+  plant(store, evaluator, problem, config(8), ok(100), old_driver);
+  plant(store, evaluator, problem, config(3), ok(50), evaluator.producer_);
+  plant(store, evaluator, square(128), ToyFamily::config(7, 2, 4));
+
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  const StartingPoint start = starting_points.of(problem);
+  CHECK(first_seeds(start, 6) == std::vector{config(8), config(4), config(5), config(6), ToyFamily::config(7, 2, 4),
+                                             ToyFamily::config(4, 4, 2)});
+  REQUIRE(start.known.size() == 1);
+  CHECK(start.space.config(start.known[0].index) == config(3));
+  for (const int x : {1, 2, 3, 7}) {
+    const auto index = start.space.index_of(config(x));
+    REQUIRE(index);
+    CHECK(std::count(start.seeds.begin(), start.seeds.end(), *index) == 0);
+  }
+}
+
+TEST_CASE("retired evidence of another device or of a config that left the space is no seed") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  db::Producer old_template = evaluator.producer_;
+  old_template.template_hash = "hash-0";
+  ToyEvaluator other;
+  other.identity_.power_mode = "30W";
+  plant(store, other, square(64), ToyFamily::config(6, 3, 8), ok(5), old_template);  // the best there: a seed as such
+  plant(store, other, square(64), ToyFamily::config(7, 3, 8), ok(6), old_template);
+  plant(store, evaluator, square(64), ToyFamily::config(8, 8, 8), ok(5), old_template);  // breaks a rule
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  const StartingPoint start = starting_points.of(square(64));
+  CHECK(start.known.empty());
+  CHECK(first_seeds(start, 2) == std::vector{ToyFamily::config(6, 3, 8), ToyFamily::config(4, 4, 2)});
+}
+
 TEST_CASE("evidence of another driver is tried again, the fastest first") {
   ToyEvaluator evaluator;
   evaluator.wide = 1;
