@@ -141,7 +141,9 @@ void StartingPoints::add_bests_of_other_problems(StartingPoint& start, const Pro
     std::size_t index;
   };
   std::vector<Neighbour> neighbours;
-  for (const db::Best& best : store_.best({})) {
+  db::EvidenceFilter right_ones;  // a best is one of these: the store need not rank the others
+  right_ones.status = db::Status::ok;
+  for (const db::Best& best : store_.best(right_ones)) {
     const Problem& other = best.evidence.problem;
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
     const bool other_device = !(best.evidence.device == evaluator_.device());
