@@ -65,9 +65,8 @@ DeviceLimits device_limits(const Attributes& attributes) {
 
 std::string driver_version_text(const Driver& driver) {
   if (auto version = installed_driver_version()) return *std::move(version);
-  int version = 0;
-  if (driver.driver_get_version(&version) != CUDA_SUCCESS) return {};
-  return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+  if (driver.version == 0) return {};
+  return fmt::format("CUDA {}.{}", driver.version / 1000, driver.version % 1000 / 10);
 }
 
 int device_count(const Driver& driver) {

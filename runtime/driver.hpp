@@ -80,7 +80,7 @@ struct Driver {
 #define TILESMITH_DECLARE(name, symbol, version, parameters) CUresult(*name) parameters = nullptr;
   TILESMITH_DRIVER_FUNCTIONS(TILESMITH_DECLARE)
 #undef TILESMITH_DECLARE
-  int version = 0;  ///< what CUDA version the driver supports: 12040 for 12.4
+  int version = 0;  ///< what CUDA version the driver supports: 12040 for 12.4; 0: it does not tell
 };
 
 /// The table, after cuInit. Opened once; thread-safe. Throws DeviceError with driver_unavailable_because() if there is no

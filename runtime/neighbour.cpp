@@ -11,9 +11,14 @@ constexpr double kBetaDoublings = 0.05;
 
 double log2_ratio(std::int64_t a, std::int64_t b) { return std::log2(double(a) / double(b)); }
 
-double alignment_distance(const Problem& a, const Problem& b, Scalar element, std::int64_t a_stride,
-                          std::int64_t b_stride) {
-  return std::abs(log2_ratio(row_align_bytes(a, element, a_stride), row_align_bytes(b, element, b_stride)));
+/// Halvings between the alignments of the rows of A, B and C, in bytes: each problem's as its own types store them.
+double alignment_distance(const Problem& a, const Problem& b) {
+  const auto halvings = [&](Scalar TypePair::*element, std::int64_t Problem::*stride) {
+    return std::abs(
+        log2_ratio(row_align_bytes(a, a.type.*element, a.*stride), row_align_bytes(b, b.type.*element, b.*stride)));
+  };
+  return halvings(&TypePair::operand, &Problem::lda) + halvings(&TypePair::operand, &Problem::ldb) +
+         halvings(&TypePair::output, &Problem::ldc);
 }
 
 /// Blocks of the GEMM itself; packing and reduction passes are small beside it.
@@ -33,10 +38,7 @@ double distance(const Problem& measured, const Problem& problem) {
   const double dm = log2_ratio(problem.m, measured.m);
   const double dn = log2_ratio(problem.n, measured.n);
   const double dk = log2_ratio(problem.k, measured.k);
-  const double alignment = alignment_distance(problem, measured, problem.type.operand, problem.lda, measured.lda) +
-                           alignment_distance(problem, measured, problem.type.operand, problem.ldb, measured.ldb) +
-                           alignment_distance(problem, measured, problem.type.output, problem.ldc, measured.ldc);
-  return std::sqrt(dm * dm + dn * dn + dk * dk) + kAlignmentDoublings * alignment +
+  return std::sqrt(dm * dm + dn * dn + dk * dk) + kAlignmentDoublings * alignment_distance(problem, measured) +
          (problem.beta == measured.beta ? 0 : kBetaDoublings);
 }
 

@@ -5,8 +5,8 @@
 
 namespace tilesmith::runtime {
 
-/// How far a measured problem of the same type pair and transposes is from this one, in doublings (see above). Both
-/// have M, N, K ≥ 1.
+/// How far a measured problem is from this one, in doublings (see choose.hpp): by its dimensions, the alignment of its rows
+/// and its beta class. Its type pair and transposes count for nothing. Both have M, N, K ≥ 1.
 double distance(const Problem& measured, const Problem& problem);
 
 /// What a config loses of its use of the device when it moves from the problem it was measured on to another, in

@@ -4,8 +4,9 @@
 //   1. the legal configs of the chosen families that the problem does not refuse and the evaluator knows;
 //   2. evidence of this very candidate, device and producer, failures included, is reused and never repeated; evidence
 //      that rests on another driver or NVRTC is tried again, first of all;
-//   3. then what was best for problems near this one, of whatever type and transposes, nearest first, then the families'
-//      own seeds, then the known ladder, then what the strategy proposes;
+//   3. then what was fastest here before the template, its options or the measuring policy changed, a few configs; then
+//      what was best for problems near this one, of whatever type and transposes, nearest first, then the families' own
+//      seeds, then the known ladder, then what the strategy proposes;
 //   4. at the end the best are played off interleaved. The play-off's times are recorded as newer evidence of the same
 //      candidates, so they are the ones that count.
 //

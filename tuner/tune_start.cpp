@@ -3,32 +3,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "kernels/eligible.hpp"
+#include "runtime/neighbour.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
+constexpr std::size_t kMostKeptSpaces = 4;  // type pairs and transposes
+constexpr std::size_t kMostRetired = 3;     // of this problem: good guesses, and proof of nothing
 constexpr std::size_t kMostBests = 8;  // of other problems, from this device and others together
-constexpr double kNear = 4;            // octaves: what was best further away is no better a guess than a family's own
-constexpr double kOtherType = 0.5;     // octaves that another type pair counts as
-constexpr double kOtherTranspose = 0.25;  // for each operand
+constexpr double kNearDoublings = 4;   // what was best further away is no better a guess than a family's own
+constexpr double kOtherTypeDoublings = 0.5;
+constexpr double kOtherTransposeDoublings = 0.25;  // for each operand
 
-/// How far apart two problems are: the sum of their dimensions' ratios, in octaves, and what their types and transposes add.
-double distance(const Problem& a, const Problem& b) {
-  const auto octaves = [](std::int64_t x, std::int64_t y) { return std::abs(std::log2(double(x) / double(y))); };
-  double sum = octaves(a.m, b.m) + octaves(a.n, b.n) + octaves(a.k, b.k);
-  if (a.type != b.type) sum += kOtherType;
-  sum += kOtherTranspose * (int(a.trans.a != b.trans.a) + int(a.trans.b != b.trans.b));
+/// How far a measured problem of any type pair and transposes is from this one, in doublings.
+double distance(const Problem& measured, const Problem& problem) {
+  double sum = runtime::distance(measured, problem);
+  if (measured.type != problem.type) sum += kOtherTypeDoublings;
+  sum +=
+      kOtherTransposeDoublings * (int(measured.trans.a != problem.trans.a) + int(measured.trans.b != problem.trans.b));
   return sum;
 }
 
-/// Fastest first, those that failed last.
-bool faster(const db::Outcome& a, const db::Outcome& b) {
-  if (a.timing.has_value() != b.timing.has_value()) return a.timing.has_value();
-  return a.timing && a.timing->median_us < b.timing->median_us;
+/// The indices of those that are ok, fastest first.
+std::vector<std::size_t> fastest_first(const std::map<std::size_t, db::Outcome>& outcomes) {
+  std::vector<std::pair<double, std::size_t>> timed;
+  for (const auto& [index, outcome] : outcomes) {
+    if (outcome.status == db::Status::ok && outcome.timing) timed.emplace_back(outcome.timing->median_us, index);
+  }
+  std::sort(timed.begin(), timed.end());
+  std::vector<std::size_t> indices;
+  for (const auto& [median_us, index] : timed) indices.push_back(index);
+  return indices;
 }
 
 }  // namespace
@@ -57,15 +65,19 @@ const db::Producer& StartingPoints::producer(const std::string& family) {
 }
 
 const std::vector<Space>& StartingPoints::spaces_of(const Problem& problem) {
-  const std::pair<TypePair, Transposes> key{problem.type, problem.trans};
-  if (spaces_key_ != key) {
-    spaces_.clear();
+  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const KeptSpaces& kept) {
+    return kept.type == problem.type && kept.trans == problem.trans;
+  });
+  if (found == kept_.end()) {
+    if (kept_.size() == kMostKeptSpaces) kept_.pop_back();
+    KeptSpaces fresh{problem.type, problem.trans, {}};
     for (const Family* family : families_) {
-      spaces_.push_back(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
+      fresh.spaces.push_back(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
     }
-    spaces_key_ = key;
+    found = kept_.insert(kept_.end(), std::move(fresh));
   }
-  return spaces_;
+  std::rotate(kept_.begin(), found, found + 1);
+  return kept_.front().spaces;
 }
 
 StartingPoint StartingPoints::of(const Problem& problem) {
@@ -90,7 +102,7 @@ void StartingPoints::add_evidence(StartingPoint& start, const Problem& problem) 
   filter.problem = problem;
   filter.device_exactly = evaluator_.device();
   std::map<std::size_t, StartingPoint::Known> valid;  // the latest of each candidate
-  std::map<std::size_t, db::Outcome> to_reverify;
+  std::map<std::size_t, db::Outcome> to_reverify, retired;
   for (const db::Evidence& entry : store_.evidence(filter)) {
     const auto index = start.space.index_of(entry.config);
     if (!index) continue;
@@ -104,40 +116,46 @@ void StartingPoints::add_evidence(StartingPoint& start, const Problem& problem) 
         to_reverify.try_emplace(*index, entry.outcome);
         break;
       case db::Trust::retired:
+        retired.try_emplace(*index, entry.outcome);
         break;
     }
   }
-  for (auto& [index, known] : valid) start.known.push_back(std::move(known));
-
-  std::vector<std::pair<std::size_t, db::Outcome>> again;
-  for (const auto& [index, outcome] : to_reverify) {
-    // What failed under another driver is no seed: the strategy comes to it in its own time.
-    if (valid.count(index) == 0 && outcome.status == db::Status::ok) again.emplace_back(index, outcome);
+  // A candidate counts once, by the evidence that is trusted most.
+  for (const auto& [index, outcome] : to_reverify) retired.erase(index);
+  for (auto& [index, known] : valid) {
+    to_reverify.erase(index);
+    retired.erase(index);
+    start.known.push_back(std::move(known));
   }
-  std::sort(again.begin(), again.end(), [](const auto& a, const auto& b) { return faster(a.second, b.second); });
-  for (const auto& [index, outcome] : again) start.seeds.push_back(index);
+  // What failed then is no seed: the strategy comes to it in its own time.
+  start.seeds = fastest_first(to_reverify);
+  std::vector<std::size_t> guesses = fastest_first(retired);
+  guesses.resize(std::min(guesses.size(), kMostRetired));
+  start.seeds.insert(start.seeds.end(), guesses.begin(), guesses.end());
 }
 
 void StartingPoints::add_bests_of_other_problems(StartingPoint& start, const Problem& problem) const {
   struct Neighbour {
     bool other_device;
-    double octaves;
+    double distance;
     std::size_t index;
   };
   std::vector<Neighbour> neighbours;
-  for (const db::Best& best : store_.best({})) {
+  db::EvidenceFilter right_ones;  // a best is one of these: the store need not rank the others
+  right_ones.status = db::Status::ok;
+  for (const db::Best& best : store_.best(right_ones)) {
     const Problem& other = best.evidence.problem;
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
     const bool other_device = !(best.evidence.device == evaluator_.device());
     if (!other_device && other == problem) continue;  // judged as evidence above
-    const double octaves = distance(problem, other);
-    if (octaves > kNear) continue;
+    const double far = distance(other, problem);
+    if (!(far <= kNearDoublings)) continue;
     const auto index = start.space.index_of(best.evidence.config);
-    if (index) neighbours.push_back({other_device, octaves, *index});
+    if (index) neighbours.push_back({other_device, far, *index});
   }
   // This device's first: the nearest problem there says more than the same one elsewhere.
   std::stable_sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
-    return a.other_device != b.other_device ? !a.other_device : a.octaves < b.octaves;
+    return a.other_device != b.other_device ? !a.other_device : a.distance < b.distance;
   });
   std::vector<std::size_t> added;
   for (const Neighbour& neighbour : neighbours) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,18 +20,24 @@ struct StartingPoint {
   };
   SearchSpace space;
   std::vector<Known> known;
-  std::vector<std::size_t> seeds;  ///< best guess first; may hold known ones
+  /// Best guess first: this problem's configs to re-verify, the fastest few whose evidence is retired, the bests of other
+  /// problems, then the families' own. May hold known ones, and some twice.
+  std::vector<std::size_t> seeds;
 };
 
 class StartingPoints {
  public:
   /// `families` empty: all. Throws std::invalid_argument if one is unknown.
   StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store);
+  /// Only valid evidence is known. What is retired proves nothing: its configs are seeds at most. The problem has
+  /// M, N, K ≥ 1.
   StartingPoint of(const Problem& problem);
 
   const db::Producer& producer(const std::string& family);
 
  private:
+  /// Enumerated anew (a second or two) only where neither this nor one of the last few problems had the type pair and
+  /// transposes. Valid until the next call.
   const std::vector<Space>& spaces_of(const Problem& problem);
   void add_evidence(StartingPoint& start, const Problem& problem);
   void add_bests_of_other_problems(StartingPoint& start, const Problem& problem) const;
@@ -42,9 +47,13 @@ class StartingPoints {
   Evaluator& evaluator_;
   const db::Store& store_;
   std::map<std::string, db::Producer> producers_;
-  // Only the last type pair and transposes: a space is large, and workloads keep like problems together.
-  std::optional<std::pair<TypePair, Transposes>> spaces_key_;
-  std::vector<Space> spaces_;
+  /// The families' spaces for one type pair and transposes.
+  struct KeptSpaces {
+    TypePair type;
+    Transposes trans;
+    std::vector<Space> spaces;
+  };
+  std::vector<KeptSpaces> kept_;  // the last used first, and few: one entry takes 50 to 200 MB
 };
 
 }  // namespace tilesmith::tuner

@@ -217,6 +217,13 @@ TEST_CASE("distance is zero for the same problem and grows with each difference"
   CHECK(distance(base, problem("f16f32 NN 512 512 512 beta=any")) < 0.1);
 }
 
+TEST_CASE("distance leaves types and transposes out, and sees rows as each type stores them", "[choose]") {
+  const Problem base = problem("f16f32 NN 512 512 512");
+  CHECK(distance(base, problem("bf16f32 TT 512 512 512")) == 0);
+  // The rows of A and B, 514 elements, start at multiples of 4 bytes in f16 and of 8 in tf32; those of C are f32 in both.
+  CHECK(distance(problem("f16f32 NN 514 514 514"), problem("tf32f32 NN 514 514 514")) == Approx(1));
+}
+
 TEST_CASE("retired evidence is passed over and counted in the reason", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9)};

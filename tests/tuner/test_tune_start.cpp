@@ -1,10 +1,36 @@
 // Where a search starts from: which evidence counts, and whose bests and seeds come first.
 #include "tests/catch.hpp"
 #include "tests/tuner/test_tune_toy.hpp"
+#include "tuner/tune_start.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
 using namespace tilesmith::tuner::toy;
+
+namespace {
+
+/// Evidence of this device and, unless another is given, of this producer.
+void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
+           const db::Outcome& outcome = toy::ok(5), const std::optional<db::Producer>& producer = std::nullopt) {
+  db::Evidence evidence;
+  evidence.problem = problem;
+  evidence.config = config;
+  evidence.device = evaluator.device();
+  evidence.producer = producer.value_or(evaluator.producer("toy"));
+  evidence.outcome = outcome;
+  store.record(evidence);
+}
+
+/// The first configs that a search of the problem tries.
+std::vector<Config> first_seeds(const StartingPoint& start, std::size_t most) {
+  std::vector<Config> configs;
+  for (std::size_t i = 0; i < std::min(most, start.seeds.size()); ++i) {
+    configs.push_back(start.space.config(start.seeds[i]));
+  }
+  return configs;
+}
+
+}  // namespace
 
 TEST_CASE("a changed template, other options or another policy retire evidence: it is tried again") {
   ToyEvaluator evaluator;
@@ -16,6 +42,51 @@ TEST_CASE("a changed template, other options or another policy retire evidence: 
   const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
   CHECK(result.reused == 0);
   CHECK(result.evaluated == 10);
+}
+
+TEST_CASE("the fastest of retired evidence are tried before the bests of other problems, and nothing of it is known") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const Problem problem = square(64);
+  db::Producer old_template = evaluator.producer_, old_driver = evaluator.producer_;
+  old_template.template_hash = "hash-0";
+  old_driver.driver_version = "570";
+  const auto config = [](int x) { return ToyFamily::config(x, 3, 8); };
+  const db::Outcome wrong{db::Status::mismatch, "wrong sums", std::nullopt};
+  for (const int x : {4, 1, 3, 2, 5, 6, 7}) plant(store, evaluator, problem, config(x), ok(x), old_template);
+  plant(store, evaluator, problem, config(1), wrong, old_template);  // the later entry counts
+  plant(store, evaluator, problem, config(2), wrong, old_driver);    // more to be trusted than its retired time
+  plant(store, evaluator, problem, config(8), ok(100), old_driver);
+  plant(store, evaluator, problem, config(3), ok(50), evaluator.producer_);
+  plant(store, evaluator, square(128), ToyFamily::config(7, 2, 4));
+
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  const StartingPoint start = starting_points.of(problem);
+  CHECK(first_seeds(start, 6) == std::vector{config(8), config(4), config(5), config(6), ToyFamily::config(7, 2, 4),
+                                             ToyFamily::config(4, 4, 2)});
+  REQUIRE(start.known.size() == 1);
+  CHECK(start.space.config(start.known[0].index) == config(3));
+  for (const int x : {1, 2, 3, 7}) {
+    const auto index = start.space.index_of(config(x));
+    REQUIRE(index);
+    CHECK(std::count(start.seeds.begin(), start.seeds.end(), *index) == 0);
+  }
+}
+
+TEST_CASE("retired evidence of another device or of a config that left the space is no seed") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  db::Producer old_template = evaluator.producer_;
+  old_template.template_hash = "hash-0";
+  ToyEvaluator other;
+  other.identity_.power_mode = "30W";
+  plant(store, other, square(64), ToyFamily::config(6, 3, 8), ok(5), old_template);  // the best there: a seed as such
+  plant(store, other, square(64), ToyFamily::config(7, 3, 8), ok(6), old_template);
+  plant(store, evaluator, square(64), ToyFamily::config(8, 8, 8), ok(5), old_template);  // breaks a rule
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  const StartingPoint start = starting_points.of(square(64));
+  CHECK(start.known.empty());
+  CHECK(first_seeds(start, 2) == std::vector{ToyFamily::config(6, 3, 8), ToyFamily::config(4, 4, 2)});
 }
 
 TEST_CASE("evidence of another driver is tried again, the fastest first") {
@@ -56,20 +127,11 @@ TEST_CASE("the bests of the nearest problems come first, then the families' seed
   evaluator.wide = 1;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
-  options.max_candidates = 1;
   options.finalists = 0;
-  const auto plant_best = [&](const Problem& problem, const Config& config) {
-    db::Evidence evidence;
-    evidence.problem = problem;
-    evidence.config = config;
-    evidence.device = evaluator.device();
-    evidence.producer = evaluator.producer("toy");
-    evidence.outcome = toy::ok(5);
-    store.record(evidence);
-  };
-  plant_best(square(4096), ToyFamily::config(5, 2, 4));  // too far away to be a guess
-  plant_best(square(128), ToyFamily::config(7, 2, 4));
-  plant_best(packed_problem(*find_type_pair("bf16f32"), {true, false}, 64, 64, 64), ToyFamily::config(6, 2, 4));
+  plant(store, evaluator, square(4096), ToyFamily::config(5, 2, 4));  // too far away to be a guess
+  plant(store, evaluator, square(128), ToyFamily::config(7, 2, 4));
+  plant(store, evaluator, packed_problem(*find_type_pair("bf16f32"), {true, false}, 64, 64, 64),
+        ToyFamily::config(6, 2, 4));
   options.max_candidates = 6;
   quiet_tune(squares({64}), options, evaluator, store);
   REQUIRE(evaluator.order.size() == 6);
@@ -80,4 +142,39 @@ TEST_CASE("the bests of the nearest problems come first, then the families' seed
   CHECK(evaluator.order[4] == ToyFamily::config(1, 1, 1));
   CHECK(evaluator.incumbents.front() == 0);
   CHECK(evaluator.incumbents.back() > 0);
+}
+
+TEST_CASE("a problem whose rows are aligned alike is nearer than one of more like size whose rows are not") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const TypePair& type = *find_type_pair("f16f32");
+  plant(store, evaluator, packed_problem(type, {}, 64, 64, 60), ToyFamily::config(6, 2, 4));  // rows of A: 8 bytes
+  plant(store, evaluator, packed_problem(type, {}, 80, 64, 64), ToyFamily::config(7, 2, 4));
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  CHECK(first_seeds(starting_points.of(square(64)), 2) ==
+        std::vector{ToyFamily::config(7, 2, 4), ToyFamily::config(6, 2, 4)});
+}
+
+TEST_CASE("spaces are kept for the last four type pairs and transposes that were asked for") {
+  ToyEvaluator evaluator;
+  const db::Store store = db::Store::in_memory();
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  const auto enumerates = [&](std::string_view type, Transposes trans, std::int64_t size = 64) {
+    const int before = ToyFamily::rules_asked;
+    const StartingPoint start = starting_points.of(packed_problem(*find_type_pair(type), trans, size, size, size));
+    const bool asked = ToyFamily::rules_asked > before;
+    CHECK(start.space.size() == legal_configs());
+    return asked;
+  };
+  CHECK(enumerates("f16f32", {false, false}));
+  CHECK(enumerates("bf16f32", {false, false}));
+  CHECK(enumerates("f16f32", {true, false}));
+  CHECK(enumerates("f16f32", {false, true}));
+  CHECK_FALSE(enumerates("f16f32", {false, false}, 128));
+  CHECK(enumerates("f64f64", {false, false}));  // in the place of bf16f32, the longest unused
+  CHECK_FALSE(enumerates("f16f32", {false, true}));
+  CHECK_FALSE(enumerates("f16f32", {true, false}));
+  CHECK_FALSE(enumerates("f16f32", {false, false}));
+  CHECK_FALSE(enumerates("f64f64", {false, false}));
+  CHECK(enumerates("bf16f32", {false, false}));
 }

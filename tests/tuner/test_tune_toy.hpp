@@ -31,6 +31,7 @@ class ToyFamily final : public Family {
     return {{"x", {1, 2, 3, 4, 5, 6, 7, 8}, "x"}, {"y", {1, 2, 3, 4, 5, 6, 7, 8}, "y"}, {"z", {1, 2, 4, 8}, "z"}};
   }
   std::vector<Rule> rules(const KernelTarget&) const override {
+    ++rules_asked;
     return {{"area", "too large", [](const Config& c) { return c.at("x") * c.at("y") <= 48; }}};
   }
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override {
@@ -45,6 +46,8 @@ class ToyFamily final : public Family {
   std::vector<Config> seeds(const KernelTarget&, const Problem&) const override {
     return {config(4, 4, 2), config(8, 8, 8)};
   }
+
+  static inline std::atomic<int> rules_asked = 0;  ///< only where a space is enumerated
 
   static Config config(int x, int y, int z) { return Config("toy", {{"x", x}, {"y", y}, {"z", z}}); }
 };
