@@ -73,14 +73,17 @@ __device__ __forceinline__ unsigned rank_in_cluster() {
   return rank;
 }
 
-// All threads of all blocks of the cluster wait for each other; those that have ended are not waited for. In two halves: every
-// thread arrives, and waits before it arrives again.
-__device__ __forceinline__ void arrive_at_cluster() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
-__device__ __forceinline__ void wait_for_cluster() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
+// All threads of all blocks of the cluster wait for each other; those that have ended are not waited for. What they wrote is
+// seen by all.
 __device__ __forceinline__ void sync_cluster() {
-  arrive_at_cluster();
-  wait_for_cluster();
+  asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
 }
+
+// The same in two halves, and with no promise about what was written: to make it takes long.
+__device__ __forceinline__ void arrive_at_cluster() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wait_for_cluster() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
 
 // Some of a block's warps, by name (0 is __syncthreads()): all that wait for each other, or that are waited for.
 template <int Name, int Threads>

@@ -38,17 +38,32 @@ class Destination {
   // Whether C has this row and column.
   __device__ __forceinline__ bool holds(int m, int n) const { return m < m_ && n < n_; }
 
+  // Whether what C holds does not matter.
+  __device__ __forceinline__ bool overwrites() const { return !kAtomicAdds && (kPartials || beta_ == ScaleType(0)); }
+
+  __device__ __forceinline__ long long stride() const { return stride_; }  // of rows, elements
+  __device__ __forceinline__ Stored* place(int m, int n) const { return rows_ + m * stride_ + n; }
+
+  // Stores a vector of sums; where overwrites() and takes_vectors().
+  template <int Count>
+  __device__ __forceinline__ void overwrite(Stored* to, const Accumulator (&sums)[Count]) const {
+    StoredVector<Count> out;
+#pragma unroll
+    for (int e = 0; e < Count; ++e) out.x[e] = finished(sums[e]);
+    *reinterpret_cast<StoredVector<Count>*>(to) = out;
+  }
+
   // Stores the sums of C[m][n .. n + Count) in one vector: C holds them all, and takes_vectors().
   template <int Count>
   __device__ __forceinline__ void store_inside(int m, int n, const Accumulator (&sums)[Count]) const {
-    put_vector(rows_ + m * stride_ + n, sums);
+    put_vector(place(m, n), sums);
   }
 
   // Stores the sums of C[m][n .. n + Count); those outside C are left out.
   template <int Count>
   __device__ __forceinline__ void store(int m, int n, const Accumulator (&sums)[Count]) const {
     if (m >= m_ || n >= n_) return;
-    Stored* to = rows_ + m * stride_ + n;
+    Stored* to = place(m, n);
     if constexpr (kAtomicAdds) {
 #pragma unroll
       for (int e = 0; e < Count; ++e) {
@@ -68,25 +83,22 @@ class Destination {
   }
 
  private:
-  __device__ __forceinline__ bool overwrites() const { return kPartials || beta_ == ScaleType(0); }
-
   __device__ __forceinline__ void put_one(Stored* to, Accumulator sum) const {
     *to = overwrites() ? finished(sum) : linear<Stored>(alpha_, sum, beta_, *to);
   }
 
   template <int Count>
   __device__ __forceinline__ void put_vector(Stored* to, const Accumulator (&sums)[Count]) const {
-    using Vector = StoredVector<Count>;
-    Vector out;
     if (overwrites()) {
-#pragma unroll
-      for (int e = 0; e < Count; ++e) out.x[e] = finished(sums[e]);
+      overwrite(to, sums);
     } else {
+      using Vector = StoredVector<Count>;
       const Vector old = *reinterpret_cast<const Vector*>(to);
+      Vector out;
 #pragma unroll
       for (int e = 0; e < Count; ++e) out.x[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e]);
+      *reinterpret_cast<Vector*>(to) = out;
     }
-    *reinterpret_cast<Vector*>(to) = out;
   }
 
   __device__ __forceinline__ Stored finished(Accumulator sum) const {

@@ -10,6 +10,7 @@
 //   kColumns, kLastRow                    columns of the warp's tile, and its last row
 //   row(i, r)                             the tile's row of this thread's sums (i, r), i < kRowGroups, r < 2
 //   row_of(i, r, g)                       the same for the g-th of the 8 rows that the warp's threads hold together
+//   kRowStep                              row_of(i, r, g + 1) - row_of(i, r, g) if it is always the same, else 0
 //   each_run(i, r, first, columns, put)   put(column, sums) for each run of neighbours that the thread holds of that row, of the
 //                                         `columns` columns from `first` on
 #pragma once
@@ -104,6 +105,42 @@ __device__ __forceinline__ void store_rows(const Destination& to, int n0, bool i
   }
 }
 
+// What most tiles are: wholly inside C, whose rows take vectors, and which is overwritten. Places in C are a pointer and
+// constant steps.
+template <int kAtATime, typename Sums>
+__device__ __forceinline__ void store_whole_staged(const Sums& sums, const Destination& to, int m0, int n0,
+                                                   Accumulator* scratch) {
+  constexpr int kStride = kAtATime + kSumsPad;
+  constexpr int kRunsPerRow = kAtATime / kStoredVector, kRowsPerTurn = 32 / kRunsPerRow;
+  constexpr int kTurns = kScratchRows / kRowsPerTurn;
+  static_assert(32 % kRunsPerRow == 0 && kScratchRows % kRowsPerTurn == 0, "a warp stores whole rows");
+  const int lane = int(threadIdx.x % 32), row = lane / kRunsPerRow, col = lane % kRunsPerRow * kStoredVector;
+  Accumulator* const put_at = scratch + lane / 4 * kStride;
+  const Accumulator* const get_at = scratch + row * kStride + col;
+  const long long step = to.stride() * (kRowsPerTurn * Sums::kRowStep);
+#pragma unroll
+  for (int i = 0; i < Sums::kRowGroups; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      Stored* const place = to.place(m0 + sums.row_of(i, r, row), n0 + col);
+#pragma unroll
+      for (int first = 0; first < Sums::kColumns; first += kAtATime) {
+        __syncwarp();  // the former rows have been read
+        sums.each_run(i, r, first, kAtATime, [&](int n, const auto& run) { put_shared(put_at + n - first, run); });
+        __syncwarp();
+        Stored* at = place + first;
+#pragma unroll
+        for (int turn = 0; turn < kTurns; ++turn) {
+          Accumulator run[kStoredVector];
+          get_shared(get_at + turn * kRowsPerTurn * kStride, run);
+          to.overwrite(at, run);
+          at += step;
+        }
+      }
+    }
+  }
+}
+
 // kAtATime columns at a time, through the warp's own scratch_elements(kAtATime) of shared memory.
 template <int kAtATime, typename Sums>
 __device__ __forceinline__ void store_staged(const Sums& sums, const Destination& to, int m0, int n0,
@@ -111,8 +148,14 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
   static_assert(Sums::kColumns % kAtATime == 0 && kAtATime % kStoredVector == 0,
                 "a row of the warp's tile must split into 16-byte stores");
   constexpr int kStride = kAtATime + kSumsPad;
-  const int g = int(threadIdx.x % 32 / 4);
   const bool inside = to.holds(m0 + Sums::kLastRow, n0 + Sums::kColumns - 1) && to.takes_vectors();
+  if constexpr (32 % (kAtATime / kStoredVector) == 0 && Sums::kRowStep > 0) {
+    if (inside && to.overwrites()) {
+      store_whole_staged<kAtATime>(sums, to, m0, n0, scratch);
+      return;
+    }
+  }
+  const int g = int(threadIdx.x % 32 / 4);
 #pragma unroll
   for (int i = 0; i < Sums::kRowGroups; ++i) {
 #pragma unroll
@@ -124,7 +167,7 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
                       [&](int n, const auto& run) { put_shared(scratch + g * kStride + n - first, run); });
         __syncwarp();
         store_rows<kScratchRows, kAtATime, 1>(
-            to, n0 + first, inside,
+            to, n0 + first, false,
             [&](int row, int col, auto& run) { get_shared(scratch + row * kStride + col, run); },
             [&](int row, int col) { return scratch[row * kStride + col]; },
             [&](int row) { return m0 + sums.row_of(i, r, row); });

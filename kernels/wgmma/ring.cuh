@@ -96,6 +96,13 @@ __device__ __forceinline__ void copy_all_steps(const Ring& ring, const TensorGem
     }
     if constexpr (!kPersistent) break;
   }
+  if constexpr (kSharingBlocks > 1) {
+    // The block must not end while others still tell it what they have read. (What they copy into it, it waits for itself.)
+    for (int stage = 0; stage < kStages; ++stage) {
+      wait_phase(ring.free + place.stage * 8, place.parity ^ 1);
+      place.next();
+    }
+  }
 }
 
 // What a multiplying warp knows of the ring.

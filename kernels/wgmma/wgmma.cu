@@ -94,8 +94,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   if (warp >= kCopyingWarp) {
     if (warp == kCopyingWarp) {
       if (threadIdx.x % 32 == 0) {
-        prefetch_maps(kernel_args);
         ring.init();
+        prefetch_maps(kernel_args);
       }
       __syncwarp();
       arrive_at_some<kReady, kMultiplyingThreads + 32>();
@@ -111,6 +111,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   }
   if constexpr (kSharingBlocks > 1) arrive_at_cluster();
   sync_some<kReady, kMultiplyingThreads + 32>();
+  if constexpr (kSharingBlocks > 1) wait_for_cluster();
   wait_for_launch_before();
   trade_registers<false>();
   const WarpPlace place;
@@ -145,10 +146,6 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       if (item + cluster.step < list.count()) give_turn(!second);
       store_item(work);
     }
-  }
-  if constexpr (kSharingBlocks > 1) {  // no block ends while another copies into it or counts its reads
-    wait_for_cluster();                // of the start
-    sync_cluster();
   }
 }
 
