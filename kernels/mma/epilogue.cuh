@@ -25,7 +25,6 @@ class WarpSums {
  public:
   static constexpr int kRowGroups = kLeftCount;
   static constexpr int kColumns = kWarpN;
-  static constexpr int kLastRow = kWarpM - 1;
   static constexpr int kRowStep = kDealt<LeftTile> == Dealt::in_order ? 1 : kDealt<LeftTile> == Dealt::pairs ? 2 : 0;
 
   __device__ __forceinline__ explicit WarpSums(const WarpTile& tile) : tile_(tile) {}

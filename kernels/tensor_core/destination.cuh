@@ -35,28 +35,38 @@ class Destination {
   // Whether 16-byte stores are possible; the same for the whole launch.
   __device__ __forceinline__ bool takes_vectors() const { return align_ % 16 == 0 && !kAtomicAdds; }
 
-  // Whether C has this row and column.
-  __device__ __forceinline__ bool holds(int m, int n) const { return m < m_ && n < n_; }
-
   // Whether what C holds does not matter.
-  __device__ __forceinline__ bool overwrites() const { return !kAtomicAdds && (kPartials || beta_ == ScaleType(0)); }
+  __device__ __forceinline__ bool overwrites() const { return kPartials || beta_ == ScaleType(0); }
 
+  __device__ __forceinline__ int rows() const { return m_; }
+  __device__ __forceinline__ int cols() const { return n_; }
   __device__ __forceinline__ long long stride() const { return stride_; }  // of rows, elements
   __device__ __forceinline__ Stored* place(int m, int n) const { return rows_ + m * stride_ + n; }
 
-  // Stores a vector of sums; where overwrites() and takes_vectors().
-  template <int Count>
-  __device__ __forceinline__ void overwrite(Stored* to, const Accumulator (&sums)[Count]) const {
-    StoredVector<Count> out;
+  // Stores sums that lie inside C, in one vector. Not for atomic adds.
+  template <bool kOverwrites, int Count>
+  __device__ __forceinline__ void put(Stored* to, const Accumulator (&sums)[Count]) const {
+    using Vector = StoredVector<Count>;
+    Vector out;
+    if constexpr (kOverwrites) {
 #pragma unroll
-    for (int e = 0; e < Count; ++e) out.x[e] = finished(sums[e]);
-    *reinterpret_cast<StoredVector<Count>*>(to) = out;
+      for (int e = 0; e < Count; ++e) out.x[e] = finished(sums[e]);
+    } else {
+      const Vector old = *reinterpret_cast<const Vector*>(to);
+#pragma unroll
+      for (int e = 0; e < Count; ++e) out.x[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e]);
+    }
+    *reinterpret_cast<Vector*>(to) = out;
   }
 
-  // Stores the sums of C[m][n .. n + Count) in one vector: C holds them all, and takes_vectors().
+  // The same where it is not known beforehand.
   template <int Count>
-  __device__ __forceinline__ void store_inside(int m, int n, const Accumulator (&sums)[Count]) const {
-    put_vector(place(m, n), sums);
+  __device__ __forceinline__ void put_vector(Stored* to, const Accumulator (&sums)[Count]) const {
+    if (overwrites()) {
+      put<true>(to, sums);
+    } else {
+      put<false>(to, sums);
+    }
   }
 
   // Stores the sums of C[m][n .. n + Count); those outside C are left out.
@@ -76,31 +86,14 @@ class Destination {
 #pragma unroll
         for (int e = 0; e < Count; ++e) {
           if (n + e >= n_) break;
-          put_one(to + e, sums[e]);
+          const Accumulator one[1] = {sums[e]};
+          put_vector(to + e, one);
         }
       }
     }
   }
 
  private:
-  __device__ __forceinline__ void put_one(Stored* to, Accumulator sum) const {
-    *to = overwrites() ? finished(sum) : linear<Stored>(alpha_, sum, beta_, *to);
-  }
-
-  template <int Count>
-  __device__ __forceinline__ void put_vector(Stored* to, const Accumulator (&sums)[Count]) const {
-    if (overwrites()) {
-      overwrite(to, sums);
-    } else {
-      using Vector = StoredVector<Count>;
-      const Vector old = *reinterpret_cast<const Vector*>(to);
-      Vector out;
-#pragma unroll
-      for (int e = 0; e < Count; ++e) out.x[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e]);
-      *reinterpret_cast<Vector*>(to) = out;
-    }
-  }
-
   __device__ __forceinline__ Stored finished(Accumulator sum) const {
     if constexpr (kPartials) {
       return sum;

@@ -7,7 +7,7 @@
 //
 // A family says where its instruction leaves the sums by a class `Sums`, of which is asked:
 //   kRowGroups                            the warp's tile has 2 · 8 · kRowGroups rows, of which a thread holds 2 · kRowGroups
-//   kColumns, kLastRow                    columns of the warp's tile, and its last row
+//   kColumns                              columns of the warp's tile
 //   row(i, r)                             the tile's row of this thread's sums (i, r), i < kRowGroups, r < 2
 //   row_of(i, r, g)                       the same for the g-th of the 8 rows that the warp's threads hold together
 //   kRowStep                              row_of(i, r, g + 1) - row_of(i, r, g) if it is always the same, else 0
@@ -30,16 +30,17 @@ __host__ __device__ constexpr int scratch_elements(int columns) { return kScratc
 // Elements of a whole tile's sums.
 __host__ __device__ constexpr int summed_elements(int rows, int columns) { return rows * (columns + kSumsPad); }
 
-// A run of neighbouring sums into shared memory.
+// A run of neighbouring sums, and its way into shared memory.
+template <int Count>
+struct alignas(Count * sizeof(Accumulator) < 16 ? Count * sizeof(Accumulator) : 16) Run {
+  Accumulator x[Count];
+};
 template <int Count>
 __device__ __forceinline__ void put_shared(Accumulator* to, const Accumulator (&sums)[Count]) {
-  struct alignas(Count * sizeof(Accumulator) < 16 ? Count * sizeof(Accumulator) : 16) Run {
-    Accumulator x[Count];
-  };
-  Run run;
+  Run<Count> run;
 #pragma unroll
   for (int e = 0; e < Count; ++e) run.x[e] = sums[e];
-  *reinterpret_cast<Run*>(to) = run;
+  *reinterpret_cast<Run<Count>*>(to) = run;
 }
 
 template <typename Sums>
@@ -54,45 +55,34 @@ __device__ __forceinline__ void store_direct(const Sums& sums, const Destination
   }
 }
 
-// Sums that lie side by side in shared memory, in loads of 16 bytes: `from` is at a multiple of as many.
-__device__ __forceinline__ void get_shared(const Accumulator* from, Accumulator (&sums)[kStoredVector]) {
-  constexpr int kBytes = kStoredVector * int(sizeof(Accumulator));
-  struct alignas(kBytes < 16 ? kBytes : 16) Run {
-    Accumulator x[kStoredVector];
-  };
-  const Run run = *reinterpret_cast<const Run*>(from);
+// Sums that lie side by side in shared memory, at a multiple of their bytes (or 16).
+template <int Count>
+__device__ __forceinline__ void get_shared(const Accumulator* from, Accumulator (&sums)[Count]) {
+  const Run<Count> run = *reinterpret_cast<const Run<Count>*>(from);
 #pragma unroll
-  for (int e = 0; e < kStoredVector; ++e) sums[e] = run.x[e];
+  for (int e = 0; e < Count; ++e) sums[e] = run.x[e];
 }
 
 // Rows of sums in shared memory to C, by kStoringWarps warps. In vectors, where C's rows start at 16-byte boundaries; else an
 // element a lane, row by row, so that a warp's elements are neighbours and a row's address is made once.
 //   `get(row, col, sums)` fetches kStoredVector of them, `get_one(row, col)` one; `row_of` is a row's place in C
-//   `inside`: none of the rows and columns lies outside C, whose rows take vectors
 template <int kRows, int kCols, int kStoringWarps, typename Get, typename GetOne, typename RowOf>
-__device__ __forceinline__ void store_rows(const Destination& to, int n0, bool inside, Get get, GetOne get_one,
-                                           RowOf row_of) {
-  constexpr int kRunsPerRow = kCols / kStoredVector, kRuns = kRows * kRunsPerRow, kStep = 32 * kStoringWarps;
-  const int thread = int(threadIdx.x % kStep);
-  const auto each_vector = [&](int i, auto store) {
-    const int run = thread + i * kStep;
-    if (kRuns % kStep != 0 && run >= kRuns) return;
-    const int row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
-    Accumulator sums[kStoredVector];
-    get(row, col, sums);
-    store(row_of(row), n0 + col, sums);
-  };
-  constexpr int kTurns = (kRuns + kStep - 1) / kStep;
-  if (inside) {
+__device__ __forceinline__ void store_rows(const Destination& to, int n0, Get get, GetOne get_one, RowOf row_of) {
+  if (to.takes_vectors()) {
+    constexpr int kRunsPerRow = kCols / kStoredVector, kRuns = kRows * kRunsPerRow, kStep = 32 * kStoringWarps;
+    const int thread = int(threadIdx.x % kStep);
 #pragma unroll 4
-    for (int i = 0; i < kTurns; ++i)
-      each_vector(i, [&](int m, int n, const auto& sums) { to.store_inside(m, n, sums); });
-  } else if (to.takes_vectors()) {
-#pragma unroll 1
-    for (int i = 0; i < kTurns; ++i) each_vector(i, [&](int m, int n, const auto& sums) { to.store(m, n, sums); });
+    for (int i = 0; i < (kRuns + kStep - 1) / kStep; ++i) {
+      const int run = thread + i * kStep;
+      if (kRuns % kStep != 0 && run >= kRuns) break;
+      const int row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
+      Accumulator sums[kStoredVector];
+      get(row, col, sums);
+      to.store(row_of(row), n0 + col, sums);
+    }
   } else {
     const int lane = int(threadIdx.x % 32);
-#pragma unroll 1
+#pragma unroll 2
     for (int row = int(threadIdx.x / 32 % kStoringWarps); row < kRows; row += kStoringWarps) {
       const int m = row_of(row);
 #pragma unroll
@@ -105,24 +95,30 @@ __device__ __forceinline__ void store_rows(const Destination& to, int n0, bool i
   }
 }
 
-// What most tiles are: wholly inside C, whose rows take vectors, and which is overwritten. Places in C are a pointer and
-// constant steps.
-template <int kAtATime, typename Sums>
-__device__ __forceinline__ void store_whole_staged(const Sums& sums, const Destination& to, int m0, int n0,
-                                                   Accumulator* scratch) {
+// Staged stores where a thread's rows are evenly spaced: places in C are a pointer and constant steps, and what lies outside
+// C is left out by comparing with constants.
+//   kVector      sums that a thread stores at a time: kStoredVector, where C's rows take vectors and end with a whole one, or 1
+//   kOverwrites  what C holds does not matter: known beforehand
+template <int kAtATime, int kVector, bool kOverwrites, typename Sums>
+__device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Destination& to, int m0, int n0,
+                                                    Accumulator* scratch) {
   constexpr int kStride = kAtATime + kSumsPad;
-  constexpr int kRunsPerRow = kAtATime / kStoredVector, kRowsPerTurn = 32 / kRunsPerRow;
-  constexpr int kTurns = kScratchRows / kRowsPerTurn;
-  static_assert(32 % kRunsPerRow == 0 && kScratchRows % kRowsPerTurn == 0, "a warp stores whole rows");
-  const int lane = int(threadIdx.x % 32), row = lane / kRunsPerRow, col = lane % kRunsPerRow * kStoredVector;
+  constexpr int kRunsPerRow = kAtATime / kVector, kLanesPerRow = kRunsPerRow < 32 ? kRunsPerRow : 32;
+  constexpr int kRowsPerTurn = 32 / kLanesPerRow, kPart = kLanesPerRow * kVector;  // columns of a row a turn
+  static_assert(32 % kLanesPerRow == 0 && kAtATime % kPart == 0, "a warp stores whole rows, or parts of one");
+  int lane = int(threadIdx.x % 32);
+  asm volatile("" : "+r"(lane), "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
+  const int row = lane / kLanesPerRow, col = lane % kLanesPerRow * kVector;
   Accumulator* const put_at = scratch + lane / 4 * kStride;
   const Accumulator* const get_at = scratch + row * kStride + col;
   const long long step = to.stride() * (kRowsPerTurn * Sums::kRowStep);
+  const int cols_left = to.cols() - (n0 + col);
 #pragma unroll
   for (int i = 0; i < Sums::kRowGroups; ++i) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      Stored* const place = to.place(m0 + sums.row_of(i, r, row), n0 + col);
+      const int m = m0 + sums.row_of(i, r, row), rows_left = to.rows() - m;
+      Stored* const place = to.place(m, n0 + col);
 #pragma unroll
       for (int first = 0; first < Sums::kColumns; first += kAtATime) {
         __syncwarp();  // the former rows have been read
@@ -130,10 +126,14 @@ __device__ __forceinline__ void store_whole_staged(const Sums& sums, const Desti
         __syncwarp();
         Stored* at = place + first;
 #pragma unroll
-        for (int turn = 0; turn < kTurns; ++turn) {
-          Accumulator run[kStoredVector];
-          get_shared(get_at + turn * kRowsPerTurn * kStride, run);
-          to.overwrite(at, run);
+        for (int rows = 0; rows < kScratchRows; rows += kRowsPerTurn) {
+#pragma unroll
+          for (int part = 0; part < kAtATime; part += kPart) {
+            Accumulator run[kVector];
+            get_shared(get_at + rows * kStride + part, run);
+            if (rows * Sums::kRowStep < rows_left && first + part < cols_left)
+              kOverwrites ? to.template put<true>(at + part, run) : to.put_vector(at + part, run);
+          }
           at += step;
         }
       }
@@ -147,30 +147,34 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
                                              Accumulator* scratch) {
   static_assert(Sums::kColumns % kAtATime == 0 && kAtATime % kStoredVector == 0,
                 "a row of the warp's tile must split into 16-byte stores");
-  constexpr int kStride = kAtATime + kSumsPad;
-  const bool inside = to.holds(m0 + Sums::kLastRow, n0 + Sums::kColumns - 1) && to.takes_vectors();
-  if constexpr (32 % (kAtATime / kStoredVector) == 0 && Sums::kRowStep > 0) {
-    if (inside && to.overwrites()) {
-      store_whole_staged<kAtATime>(sums, to, m0, n0, scratch);
-      return;
+  if constexpr (Sums::kRowStep > 0 && (kAtATime & (kAtATime - 1)) == 0 && !kAtomicAdds) {
+    const bool vectors = to.takes_vectors() && to.cols() % kStoredVector == 0;
+    if (vectors && to.overwrites()) {
+      store_staged_evenly<kAtATime, kStoredVector, true>(sums, to, m0, n0, scratch);
+    } else if (vectors) {
+      store_staged_evenly<kAtATime, kStoredVector, false>(sums, to, m0, n0, scratch);
+    } else {
+      store_staged_evenly<kAtATime, 1, false>(sums, to, m0, n0, scratch);
     }
-  }
-  const int g = int(threadIdx.x % 32 / 4);
+  } else {
+    constexpr int kStride = kAtATime + kSumsPad;
+    const int g = int(threadIdx.x % 32 / 4);
 #pragma unroll
-  for (int i = 0; i < Sums::kRowGroups; ++i) {
+    for (int i = 0; i < Sums::kRowGroups; ++i) {
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
+      for (int r = 0; r < 2; ++r) {
 #pragma unroll
-      for (int first = 0; first < Sums::kColumns; first += kAtATime) {
-        __syncwarp();  // the former rows have been read
-        sums.each_run(i, r, first, kAtATime,
-                      [&](int n, const auto& run) { put_shared(scratch + g * kStride + n - first, run); });
-        __syncwarp();
-        store_rows<kScratchRows, kAtATime, 1>(
-            to, n0 + first, false,
-            [&](int row, int col, auto& run) { get_shared(scratch + row * kStride + col, run); },
-            [&](int row, int col) { return scratch[row * kStride + col]; },
-            [&](int row) { return m0 + sums.row_of(i, r, row); });
+        for (int first = 0; first < Sums::kColumns; first += kAtATime) {
+          __syncwarp();  // the former rows have been read
+          sums.each_run(i, r, first, kAtATime,
+                        [&](int n, const auto& run) { put_shared(scratch + g * kStride + n - first, run); });
+          __syncwarp();
+          store_rows<kScratchRows, kAtATime, 1>(
+              to, n0 + first,
+              [&](int row, int col, auto& run) { get_shared(scratch + row * kStride + col, run); },
+              [&](int row, int col) { return scratch[row * kStride + col]; },
+              [&](int row) { return m0 + sums.row_of(i, r, row); });
+        }
       }
     }
   }
@@ -212,9 +216,8 @@ __device__ __forceinline__ void store_summed(const Sums& sums, const Destination
     }
   }
   wait_for_all();
-  const bool inside = to.holds(block_m0 + kBlockM - 1, block_n0 + kBlockN - 1) && to.takes_vectors();
   store_rows<kShare, kBlockN, kThreadsThatStore / 32>(
-      to, block_n0, inside,
+      to, block_n0,
       [&](int row, int col, auto& run) {
         get_shared(shared + row * kStride + col, run);
 #pragma unroll

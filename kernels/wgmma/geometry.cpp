@@ -55,6 +55,8 @@ int Geometry::available_registers(int registers_per_sm) const {
   // Warps are dealt to four schedulers, each with a quarter of the registers.
   const int granted = (threads + kGroupThreads - 1) / kGroupThreads * kGroupThreads;
   const int at_launch = registers_per_sm / min_blocks / granted / 8 * 8;
+  // To blocks of 512 threads ptxas (13.0) gives no more than at the launch.
+  if (threads >= 512) return at_launch;
   const int multiplying = threads - (trades_registers ? kGroupThreads : 32);
   const int after =
       trades_registers ? (at_launch * threads - kCopyingRegisters * kGroupThreads) / multiplying / 8 * 8 : at_launch;

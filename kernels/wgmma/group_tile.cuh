@@ -79,7 +79,6 @@ class WarpSums {
  public:
   static constexpr int kRowGroups = kLeftTiles;
   static constexpr int kColumns = kRightExtent;
-  static constexpr int kLastRow = 64 * (kLeftTiles - 1) + 15;
   static constexpr int kRowStep = 1;
 
   __device__ __forceinline__ explicit WarpSums(const GroupTile& tile) : tile_(tile) {}

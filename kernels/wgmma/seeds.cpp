@@ -49,7 +49,7 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
     const Geometry g(deeper, target.type);
     if (g.smem_bytes > target.limits.smem_per_block_bytes ||
         (g.smem_bytes + 1024) * g.min_blocks > target.limits.smem_per_sm_bytes || stages > std::max<std::int64_t>(4, steps) ||
-        (stages > 4 && g.stage_bytes * (stages - 1) > 160 * 1024))
+        (stages > 4 && g.stage_bytes * (stages - 1) > 192 * 1024))
       break;
     config = deeper;
   }

@@ -24,6 +24,7 @@ constexpr int kRightExtent = kSwap ? kBlockM : kBlockN;
 constexpr int kGroupRows = kLeftExtent / kTileGroups;
 constexpr int kLeftTiles = kGroupRows / 64;  // instructions of a group, side by side along M
 static_assert(kLeftExtent % (64 * kTileGroups) == 0, "a group's rows must split into those of instructions");
+static_assert(!kPersistent || kSplitK == 1, "all items of a persistent block have as many steps");
 static_assert(kRightExtent % 8 == 0 && kRightExtent <= 256, "an instruction has up to 256 columns, by 8");
 
 constexpr int kMultiplyingThreads = kWarpgroups * 128;

@@ -133,18 +133,16 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     }
   } else {
     // The groups take turns: one multiplies while the other stores. Nor could a group wait for stages that lie further ahead
-    // than one round of the ring: a barrier tells rounds apart by their parity.
+    // than one round of the ring: a barrier tells rounds apart by their parity. All items have as many steps.
     const bool second = group == 1;
-    for (unsigned item = cluster.first, turn = 0; item < list.count(); item += cluster.step, ++turn) {
+    if (second) reader.skip(list.at(cluster.first).steps());
+    for (unsigned item = cluster.first + (second ? cluster.step : 0); item < list.count(); item += 2 * cluster.step) {
       const Work work = cluster.place(list.at(item));
-      if (turn % 2 != unsigned(group)) {
-        reader.skip(work.steps());
-        continue;
-      }
-      if (turn > 0) take_turn(second);
+      if (item != cluster.first) take_turn(second);
       tile.accumulate(reader, work.steps(), 0);
       if (item + cluster.step < list.count()) give_turn(!second);
       store_item(work);
+      reader.skip(work.steps());
     }
   }
 }
