@@ -9,14 +9,21 @@ namespace {
 
 std::string_view device_type(Scalar scalar) {
   switch (scalar) {
-    case Scalar::f16: return "__half";
-    case Scalar::bf16: return "__nv_bfloat16";
+    case Scalar::f16:
+      return "__half";
+    case Scalar::bf16:
+      return "__nv_bfloat16";
     case Scalar::tf32:
-    case Scalar::f32: return "float";
-    case Scalar::f64: return "double";
-    case Scalar::s8: return "signed char";
-    case Scalar::u8: return "unsigned char";
-    case Scalar::s32: return "int";
+    case Scalar::f32:
+      return "float";
+    case Scalar::f64:
+      return "double";
+    case Scalar::s8:
+      return "signed char";
+    case Scalar::u8:
+      return "unsigned char";
+    case Scalar::s32:
+      return "int";
   }
   return "void";
 }
@@ -44,8 +51,8 @@ std::string constant_name(const std::string& parameter) {
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
                           const std::string& definitions) {
   const TypePair& type = target.type;
-  std::string out = fmt::format("// {} for {} {} on {}\n", config.text(), type.name, name(target.trans),
-                                target.limits.arch);
+  std::string out =
+      fmt::format("// {} for {} {} on {}\n", config.text(), type.name, name(target.trans), target.limits.arch);
   if (uses(type, Scalar::f16)) out += "#include <cuda_fp16.h>\n";
   if (uses(type, Scalar::bf16)) out += "#include <cuda_bf16.h>\n";
   out += "namespace tilesmith {\n";

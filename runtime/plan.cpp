@@ -70,7 +70,8 @@ CUfunc_st* resolve(const Driver& driver, const Module& module, const Launch& lau
 }
 
 /// The grid, the block and what goes with them, but for the stream; `attributes` outlives it.
-CUlaunchConfig launch_config(const Driver& driver, const Launch& launch, std::array<CUlaunchAttribute, 2>& attributes) noexcept {
+CUlaunchConfig launch_config(const Driver& driver, const Launch& launch,
+                             std::array<CUlaunchAttribute, 2>& attributes) noexcept {
   unsigned count = 0;
   if (volume(launch.cluster) > 1) {
     CUlaunchAttribute& cluster = attributes[count++];

@@ -51,9 +51,7 @@ class Mma final : public Family {
     return render_source(config, target, "kernels/mma/mma.cu");
   }
 
-  bool deterministic(const Config& config) const override {
-    return tensor_core::deterministic(config);
-  }
+  bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }
 };
 
 std::optional<std::string> Mma::refusal(const Config& config, const Problem& problem) const {

@@ -26,8 +26,8 @@ __device__ __forceinline__ void arrive(unsigned barrier) {
 // At the barrier of the same address in another block of the cluster.
 __device__ __forceinline__ void arrive_in_block(unsigned barrier, unsigned rank) {
   asm volatile(
-      "{ .reg .b32 theirs; mapa.shared::cluster.u32 theirs, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [theirs]; }" ::
-          "r"(barrier),
+      "{ .reg .b32 theirs; mapa.shared::cluster.u32 theirs, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [theirs]; "
+      "}" ::"r"(barrier),
       "r"(rank)
       : "memory");
 }
@@ -51,7 +51,8 @@ __device__ __forceinline__ void prefetch_map(const TensorMap& map) {
 // A box of the matrix from (row, col) on into shared memory; its bytes arrive at the barrier `full`.
 __device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int col, int row, unsigned full) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          to),
       "l"(&map), "r"(col), "r"(row), "r"(full)
       : "memory");
 }
@@ -60,7 +61,8 @@ __device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int 
 __device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap& map, int col, int row, unsigned full,
                                                    unsigned short blocks) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], "
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, "
+      "%3}], "
       "[%4], %5;" ::"r"(to),
       "l"(&map), "r"(col), "r"(row), "r"(full), "h"(blocks)
       : "memory");

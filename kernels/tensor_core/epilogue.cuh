@@ -105,9 +105,12 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
   constexpr int kStride = kAtATime + kSumsPad;
   constexpr int kRunsPerRow = kAtATime / kVector, kLanesPerRow = kRunsPerRow < 32 ? kRunsPerRow : 32;
   constexpr int kRowsPerTurn = 32 / kLanesPerRow, kPart = kLanesPerRow * kVector;  // columns of a row a turn
-  static_assert(32 % kLanesPerRow == 0 && kAtATime % kPart == 0, "a warp stores whole rows, or parts of one");
+  static_assert(32 % kLanesPerRow == 0 && kAtATime % kPart == 0 && kRowsPerTurn <= kScratchRows,
+                "a warp stores whole rows of its scratch, or parts of one");
   int lane = int(threadIdx.x % 32);
-  asm volatile("" : "+r"(lane), "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
+  asm volatile(""
+               : "+r"(lane), "+r"(m0),
+                 "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
   const int row = lane / kLanesPerRow, col = lane % kLanesPerRow * kVector;
   Accumulator* const put_at = scratch + lane / 4 * kStride;
   const Accumulator* const get_at = scratch + row * kStride + col;
@@ -147,7 +150,8 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
                                              Accumulator* scratch) {
   static_assert(Sums::kColumns % kAtATime == 0 && kAtATime % kStoredVector == 0,
                 "a row of the warp's tile must split into 16-byte stores");
-  if constexpr (Sums::kRowStep > 0 && (kAtATime & (kAtATime - 1)) == 0 && !kAtomicAdds) {
+  constexpr bool kWholeRows = (kAtATime & (kAtATime - 1)) == 0 && 32 * kStoredVector <= kAtATime * kScratchRows;
+  if constexpr (Sums::kRowStep > 0 && kWholeRows && !kAtomicAdds) {
     const bool vectors = to.takes_vectors() && to.cols() % kStoredVector == 0;
     if (vectors && to.overwrites()) {
       store_staged_evenly<kAtATime, kStoredVector, true>(sums, to, m0, n0, scratch);
@@ -170,8 +174,7 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
                         [&](int n, const auto& run) { put_shared(scratch + g * kStride + n - first, run); });
           __syncwarp();
           store_rows<kScratchRows, kAtATime, 1>(
-              to, n0 + first,
-              [&](int row, int col, auto& run) { get_shared(scratch + row * kStride + col, run); },
+              to, n0 + first, [&](int row, int col, auto& run) { get_shared(scratch + row * kStride + col, run); },
               [&](int row, int col) { return scratch[row * kStride + col]; },
               [&](int row) { return m0 + sums.row_of(i, r, row); });
         }

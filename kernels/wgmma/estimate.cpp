@@ -8,20 +8,22 @@
 namespace tilesmith::wgmma {
 namespace {
 
-// Of an SM and clock cycle; from the H100's data sheet, the shares of L2 and DRAM as measured by large reads on an H200.
+// Of an SM and clock cycle. Products and shared memory from the H100's data sheet; DRAM by large reads on an H200; the L2's
+// share is what 1024³ and 4096³ without clusters reach at least.
 constexpr double kProducts16 = 2048;  // multiply-adds of 16-bit operands
 constexpr double kSharedBytes = 128;
-constexpr double kL2Bytes = 30;
+constexpr double kL2Bytes = 56;
 constexpr double kDramBytes = 19;
 constexpr double kStoreBytes = 24;     // of results
 constexpr double kWorkspaceBytes = 8;  // written and read again
 
 constexpr double kLaunch = 3500;
 constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
-constexpr double kFirstStep = 1800;         // from a block's start until it multiplies
+constexpr double kFirstStep = 1800;         // from a block's start until it multiplies, beside its first stage's bytes
 constexpr double kMemoryLatency = 1000;     // of a copy
 constexpr double kStepOverhead = 60;        // of one warpgroup: barriers, and the pipe's fill
-constexpr double kClusterSync = 1000;
+constexpr double kClusterSync = 1000;       // where blocks add sums
+constexpr double kClusterStart = 600;       // where they share operands
 
 /// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
 double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.9 : 1; }
@@ -50,19 +52,18 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   const std::int64_t all_steps = (problem.k + g.block_k - 1) / g.block_k;
   const double steps = double((all_steps + split_k - 1) / split_k);
   const double sums_of_block = double(g.block_m) * g.block_n;
+  const double first = kFirstStep + double(g.stage_bytes) / kL2Bytes + (g.sharing_blocks() > 1 ? kClusterStart : 0);
   const double epilogue = sums_of_block * output / kStoreBytes * (config.at("swap") == 1 ? 2 : 1);
-  const auto wave = [&](double blocks) {
-    return kFirstStep + steps * std::max(alone, blocks * busy) + blocks * epilogue;
-  };
+  const auto wave = [&](double blocks) { return first + steps * std::max(alone, blocks * busy) + blocks * epilogue; };
   const double full_waves = std::floor(items / (sms * resident));
   const double rest = items - full_waves * sms * resident;
   double cycles = full_waves * wave(resident) + (rest > 0 ? wave(std::ceil(rest / sms)) : 0);
-  if (config.at("schedule") != one_tile && full_waves > 1)
-    cycles -= (full_waves - 1) * (kFirstStep + (ping_pongs ? epilogue : epilogue / 4));
+  const double waves = full_waves + (rest > 0 ? 1 : 0);
+  if (config.at("schedule") != one_tile && waves > 1) cycles -= (waves - 1) * (first + (ping_pongs ? epilogue : 0));
 
   const double sums = double(problem.m) * double(problem.n);
   const double operand_bytes = (double(problem.m) + double(problem.n)) * double(problem.k) * element;
-  cycles = std::max(cycles, kFirstStep + (operand_bytes + sums * output) / (kDramBytes * sms));
+  cycles = std::max(cycles, first + (operand_bytes + sums * output) / (kDramBytes * sms));
 
   if (cluster_k(config) > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;
   if (partial_slices(config) > 1)

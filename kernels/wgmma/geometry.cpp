@@ -39,7 +39,8 @@ Geometry::Geometry(const Config& config, const TypePair& type)
   if (cluster_k(config) > 1) {
     smem_bytes = std::max(ring_bytes, std::int64_t(block_m) * (block_n + kSumsPad) * accumulator);
   } else if (config.at("store_staged") == 1) {
-    const std::int64_t scratch_bytes = std::int64_t(groups) * 4 * kScratchRows * (staged_columns + kSumsPad) * accumulator;
+    const std::int64_t scratch_bytes =
+        std::int64_t(groups) * 4 * kScratchRows * (staged_columns + kSumsPad) * accumulator;
     smem_bytes = schedule != one_tile ? ring_bytes + scratch_bytes : std::max(ring_bytes, scratch_bytes);
   } else {
     smem_bytes = ring_bytes;

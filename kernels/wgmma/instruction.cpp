@@ -31,7 +31,8 @@ std::string_view ptx_type(Scalar scalar) {
 std::string instruction_source(const Config& config, const KernelTarget& target) {
   const TypePair& type = target.type;
   const Geometry g(config, type);
-  const bool swap = config.at("swap") == 1, packed = size_bytes(type.accumulator) == 2, whole = type.scale == Scalar::s32;
+  const bool swap = config.at("swap") == 1, packed = size_bytes(type.accumulator) == 2,
+             whole = type.scale == Scalar::s32;
   const int registers = g.right_extent / (packed ? 4 : 2);
   const std::string_view sum_type = packed ? "unsigned" : whole ? "int" : "float";
   const std::string_view constraint = packed || whole ? "+r" : "+f";
@@ -59,8 +60,8 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
       "      : \"l\"(left), \"l\"(right));\n"
       "}}\n"
       "}}  // namespace tilesmith\n",
-      sum_type, registers, g.right_extent, 32 / size_bytes(type.operand), ptx_type(type.accumulator),
-      operand, operand, sums, registers, registers + 1, immediates, operands);
+      sum_type, registers, g.right_extent, 32 / size_bytes(type.operand), ptx_type(type.accumulator), operand, operand,
+      sums, registers, registers + 1, immediates, operands);
 }
 
 }  // namespace tilesmith::wgmma

@@ -54,8 +54,12 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"cluster_m", {1, 2, 4}, "blocks side by side along M that share B: each copies a part of it to all"},
       {"cluster_n", {1, 2, 4}, "blocks side by side along N that share A"},
       {"min_blocks", {1, 2}, "blocks an SM must have room for"},
-      {"group_m", {1, 4, 8, 16}, "tile rows (of clusters) walked together, so that running blocks share operands in the L2"},
-      {"store_staged", {0, 1}, "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers"},
+      {"group_m",
+       {1, 4, 8, 16},
+       "tile rows (of clusters) walked together, so that running blocks share operands in the L2"},
+      {"store_staged",
+       {0, 1},
+       "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers"},
       {"swap", {0, 1}, "1: the instruction's rows run along N, its columns along M: for few rows of C"},
       {"split_k", {1, 2, 4, 8, 16, 32, 64}, "slices of K computed by different blocks and added afterwards"},
       {"reduction",
@@ -64,7 +68,8 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "point); 2 among the up to 8 blocks of a cluster, what is left through the workspace"},
       {"pack",
        {0, pack_a, pack_b, pack_a | pack_b},
-       "operands copied into aligned scratch first, K-major and rounded where the instruction wants it: 1 A, 2 B, 3 both"},
+       "operands copied into aligned scratch first, K-major and rounded where the instruction wants it: 1 A, 2 B, 3 "
+       "both"},
   };
 }
 
@@ -74,8 +79,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
   const DeviceLimits limits = target.limits;
   const int must = must_pack(target);
   return {
-      {"rows of a warpgroup",
-       "an instruction has 64 rows: the warpgroups of a tile take as many each",
+      {"rows of a warpgroup", "an instruction has 64 rows: the warpgroups of a tile take as many each",
        [type](const Config& c) {
          const Geometry g(c, type);
          return g.left_tiles >= 1 && g.left_extent % (64 * g.tile_groups) == 0;
@@ -105,18 +109,15 @@ std::vector<Rule> rules(const KernelTarget& target) {
                 (b_k_major(type, trans) || c.at("block_n") % panel == 0);
        },
        {"block_m", "block_n"}},
-      {"warpgroups",
-       "three share tiles that two cannot split; ping-pong is played by two",
+      {"warpgroups", "three share tiles that two cannot split; ping-pong is played by two",
        [](const Config& c) {
          const int groups = c.at("warpgroups");
          if (c.at("schedule") == ping_pong) return groups == 2;
          return groups < 3 || c.at(c.at("swap") == 1 ? "block_n" : "block_m") % 128 != 0;
        },
        kTile},
-      {"sums of a thread",
-       "sums fill the registers: beyond 192 a thread the rest spills",
-       [type](const Config& c) { return Geometry(c, type).sum_registers <= 192; },
-       kTile},
+      {"sums of a thread", "sums fill the registers: beyond 192 a thread the rest spills",
+       [type](const Config& c) { return Geometry(c, type).sum_registers <= 192; }, kTile},
       {"registers of an SM",
        "the resident blocks' sums must fit the register file beside addresses; registers are traded by whole groups of "
        "four warps",
@@ -131,7 +132,8 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        with(kTile, {"min_blocks"})},
       {"clusters",
-       "up to 4 blocks share operands; more wait for each other too long and leave SMs idle. Clusters that add slices of K "
+       "up to 4 blocks share operands; more wait for each other too long and leave SMs idle. Clusters that add slices "
+       "of K "
        "share none",
        [](const Config& c) {
          const int sharing = c.at("cluster_m") * c.at("cluster_n");
@@ -166,9 +168,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        {"split_k", "reduction"}},
       {"split K",
        "slices are for problems of few tiles: persistent grids and bands of tiles are not",
-       [](const Config& c) {
-         return c.at("split_k") == 1 || (c.at("schedule") == one_tile && c.at("group_m") == 1);
-       },
+       [](const Config& c) { return c.at("split_k") == 1 || (c.at("schedule") == one_tile && c.at("group_m") == 1); },
        {"split_k", "schedule", "group_m"}},
       {"store of sums",
        "sums that a cluster adds are stored from shared memory; the other ways are not used",
@@ -189,12 +189,12 @@ std::vector<Rule> rules(const KernelTarget& target) {
          const std::int64_t bytes = Geometry(c, type).smem_bytes;
          return bytes <= limits.smem_per_block_bytes && (bytes + 1024) * c.at("min_blocks") <= limits.smem_per_sm_bytes;
        }},
-      {"stages in flight",
-       "fewer than 16 KiB in flight a block cannot cover the memory's latency",
+      {"stages in flight", "fewer than 16 KiB in flight a block cannot cover the memory's latency",
        [type](const Config& c) { return (c.at("stages") - 1) * Geometry(c, type).stage_bytes >= 16 * 1024; },
        with(kTile, {"block_k", "stages"})},
       {"packing",
-       "8-bit operands are packed where they lie MN-major, and those of tf32 always; packed operands lie where split K's "
+       "8-bit operands are packed where they lie MN-major, and those of tf32 always; packed operands lie where split "
+       "K's "
        "partial sums would",
        [must](const Config& c) {
          const int pack = c.at("pack");

@@ -11,7 +11,7 @@ namespace tilesmith::wgmma {
 namespace {
 
 constexpr std::size_t kMost = 32;
-constexpr int kMostOfTile = 3;
+constexpr int kMostOfTile = 2;
 
 struct Tile {
   int block_m, block_n, warpgroups, schedule, swap;
@@ -35,7 +35,8 @@ constexpr Tile kTiles[] = {
 int needed_pack(const Problem& problem) {
   const auto [a, b] = operand_aligns(problem);
   int pack = (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
-  if (size_bytes(problem.type.operand) != 2) pack |= (problem.trans.a ? int(pack_a) : 0) | (problem.trans.b ? 0 : int(pack_b));
+  if (size_bytes(problem.type.operand) != 2)
+    pack |= (problem.trans.a ? int(pack_a) : 0) | (problem.trans.b ? 0 : int(pack_b));
   if (problem.type.operand == Scalar::tf32) pack = pack_a | pack_b;
   return pack;
 }
@@ -48,8 +49,8 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
     deeper.set("stages", stages);
     const Geometry g(deeper, target.type);
     if (g.smem_bytes > target.limits.smem_per_block_bytes ||
-        (g.smem_bytes + 1024) * g.min_blocks > target.limits.smem_per_sm_bytes || stages > std::max<std::int64_t>(4, steps) ||
-        (stages > 4 && g.stage_bytes * (stages - 1) > 192 * 1024))
+        (g.smem_bytes + 1024) * g.min_blocks > target.limits.smem_per_sm_bytes ||
+        stages > std::max<std::int64_t>(4, steps) || (stages > 4 && g.stage_bytes * (stages - 1) > 192 * 1024))
       break;
     config = deeper;
   }
@@ -61,9 +62,11 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
   const int panel = panel_elements(target.type);
   const bool aligned_c = row_align_bytes(problem, problem.type.output, problem.ldc) >= 16;
   const bool wide = tile.block_n % 32 == 0 && tile.swap == 0;
+  // Blocks of a cluster share the larger operand.
+  const std::pair<int, int> sharing = tile.block_n >= tile.block_m ? std::pair{2, 1} : std::pair{1, 2};
   std::vector<Config> found;
   for (const int panels : {1, 2}) {
-    for (const auto& [cluster_m, cluster_n] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}}) {
+    for (const auto& [cluster_m, cluster_n] : {std::pair{1, 1}, sharing}) {
       for (const int min_blocks : {1, 2}) {
         for (const int split_k : {1, 2, 4, 8, 16, 32}) {
           for (const int reduction : {int(through_workspace), int(within_cluster)}) {
@@ -84,7 +87,8 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                                     {"split_k", split_k},
                                     {"reduction", reduction},
                                     {"pack", needed_pack(problem)}});
-            found.push_back(deepest(config, target, problem));
+            config = deepest(config, target, problem);
+            if (config.at("stages") > 2) found.push_back(config);  // two do not cover the memory's latency
           }
         }
       }
@@ -114,7 +118,8 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
   for (const Tile& tile : kTiles) {
     // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
     const int least_m = tile.swap == 1 ? 8 : 64, least_n = tile.swap == 1 ? 64 : 32;
-    if ((tile.block_m > least_m && tile.block_m >= 2 * problem.m) || (tile.block_n > least_n && tile.block_n >= 2 * problem.n))
+    if ((tile.block_m > least_m && tile.block_m >= 2 * problem.m) ||
+        (tile.block_n > least_n && tile.block_n >= 2 * problem.n))
       continue;
     std::vector<std::pair<double, Config>> of_tile;
     for (const Config& config : configs_of(tile, target, problem)) {

@@ -32,7 +32,7 @@ constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's l
 
 // A warp beside them copies. Where sums fill the registers it comes with three idle ones, and these four give theirs to the
 // others.
-constexpr bool kPackedSums = sizeof(Accumulator) == 2;  // two share a register
+constexpr bool kPackedSums = sizeof(Accumulator) == 2;                // two share a register
 constexpr int kTileRegisters = kRightExtent / (kPackedSums ? 4 : 2);  // a thread's sums of one instruction
 constexpr int kHeldRegisters = kLeftTiles * kTileRegisters;
 constexpr bool kTradesRegisters = kMinBlocks == 1 && kHeldRegisters * kWarpgroups > 160;
@@ -48,7 +48,8 @@ __device__ __forceinline__ void trade_registers() {
   if constexpr (kTradesRegisters && Copying) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCopyingRegisters));
   } else if constexpr (kTradesRegisters) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kMultiplyingRegisters > 240 ? 240 : kMultiplyingRegisters));
+    asm volatile(
+        "setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kMultiplyingRegisters > 240 ? 240 : kMultiplyingRegisters));
   }
 }
 
@@ -68,7 +69,9 @@ struct ClusterPlace {
   unsigned first, step;  // items
 
   __device__ __forceinline__ explicit ClusterPlace(unsigned rank)
-      : m(rank / kClusterN % kClusterM), n(rank % kClusterN), first(blockIdx.x / kSharingBlocks),
+      : m(rank / kClusterN % kClusterM),
+        n(rank % kClusterN),
+        first(blockIdx.x / kSharingBlocks),
         step(gridDim.x / kSharingBlocks) {}
 
   __device__ __forceinline__ Work place(Work item) const {

@@ -35,9 +35,9 @@ struct OperandTile {
   static_assert(KMajor || kElementBytes == 2, "the instruction takes MN-major operands of 16 bits only");
 
   // Of the descriptor, all but the address: 128-byte swizzle; the distance of 8-row groups; that of panels along M or N.
-  static constexpr unsigned long long kDescriptor =
-      1ull << 62 | (unsigned long long)(kSwizzledRows * kPanelRowBytes >> 4) << 32 |
-      (unsigned long long)(KMajor ? 1 : kPanelBytes >> 4) << 16;
+  static constexpr unsigned long long kDescriptor = 1ull << 62 |
+                                                    (unsigned long long)(kSwizzledRows * kPanelRowBytes >> 4) << 32 |
+                                                    (unsigned long long)(KMajor ? 1 : kPanelBytes >> 4) << 16;
 
   // Bytes from the tile's start to what the instruction of a slab takes, from row (along M or N) `row` on, a multiple of 64.
   static __device__ __forceinline__ constexpr unsigned offset(int row, int slab) {

@@ -40,8 +40,7 @@ tensor_core::PackedOperands packed_operands(const Problem& problem) {
   tensor_core::PackedOperands packed = tensor_core::packed_as_stored(problem);
   const std::int64_t tile_k = wgmma::panel_elements(problem.type), tile_cols = tile_k;
   const auto turn = [&](tensor_core::PackedOperand& copy, const Seen& seen) {
-    copy = {seen.extent, seen.k,
-            ((seen.k + tile_k - 1) / tile_k) * ((seen.extent + tile_cols - 1) / tile_cols)};
+    copy = {seen.extent, seen.k, ((seen.k + tile_k - 1) / tile_k) * ((seen.extent + tile_cols - 1) / tile_cols)};
   };
   const auto [a, b] = operands_as_seen(problem);
   if (a.k_major == problem.trans.a) turn(packed.a, a);
@@ -53,7 +52,8 @@ class Wgmma final : public Family {
  public:
   std::string_view name() const override { return "wgmma"; }
   std::string_view summary() const override {
-    return "Hopper's tensor cores through PTX wgmma: tensor memory accelerator, warp specialisation, clusters, ping-pong";
+    return "Hopper's tensor cores through PTX wgmma: tensor memory accelerator, warp specialisation, clusters, "
+           "ping-pong";
   }
 
   bool supports(const KernelTarget& target) const override { return wgmma::supports(target); }

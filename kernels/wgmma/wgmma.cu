@@ -5,9 +5,9 @@
 //                                  (stage.cuh)                    (group_tile.cuh)
 //
 // shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes.
+#include "kernels/tensor_core/passes.cuh"
 #include "kernels/wgmma/group_tile.cuh"
 #include "kernels/wgmma/k_major_copy.cuh"
-#include "kernels/tensor_core/passes.cuh"
 
 namespace tilesmith {
 
@@ -17,7 +17,7 @@ enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4 };
 // What the launch must ask for: the ring; what the epilogue needs, in the ring's place where no copy is under way then; the
 // ring's barriers. The host computes the same from the config (geometry.cpp).
 constexpr int kStagedColumns = kRightExtent % 64 == 0 ? 64 : kRightExtent % 32 == 0 ? 32 : 16;  // at a time
-constexpr int kScratchElements = scratch_elements(kStagedColumns);                               // of a warp
+constexpr int kScratchElements = scratch_elements(kStagedColumns);                              // of a warp
 constexpr int kScratchBytes =
     kStoreStaged && !kSummed ? kWarpgroups * 4 * kScratchElements * int(sizeof(Accumulator)) : 0;
 constexpr int kSummedBytes = kSummed ? summed_elements(kBlockM, kBlockN) * int(sizeof(Accumulator)) : 0;

@@ -6,6 +6,7 @@
 #include "tests/gpu/planted_bug.hpp"
 #include "tests/gpu/planted_mma_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
+#include "tests/gpu/planted_wgmma_bugs.hpp"
 
 namespace tilesmith::planted {
 
@@ -122,6 +123,7 @@ inline std::vector<Bug> all_bugs() {
   std::vector<Bug> bugs = simt_bugs();
   for (const Bug& bug : wmma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : mma_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : wgmma_bugs()) bugs.push_back(bug);
   return bugs;
 }
 

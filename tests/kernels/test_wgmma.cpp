@@ -54,8 +54,14 @@ TEST_CASE("the copying warp comes with three more where sums fill the registers"
 TEST_CASE("blocks of a cluster copy parts of what they share, and a grid is made of whole clusters") {
   for (const Transposes trans : kAllTransposes) {
     const KernelTarget target = target_of("f16f32", trans);
-    const Config config = config_with(target, {{"block_m", 128}, {"block_n", 256}, {"block_k", 64}, {"stages", 4},
-                                               {"warpgroups", 2}, {"schedule", 0}, {"cluster_m", 2}, {"cluster_n", 1}});
+    const Config config = config_with(target, {{"block_m", 128},
+                                               {"block_n", 256},
+                                               {"block_k", 64},
+                                               {"stages", 4},
+                                               {"warpgroups", 2},
+                                               {"schedule", 0},
+                                               {"cluster_m", 2},
+                                               {"cluster_n", 1}});
     REQUIRE_FALSE(illegal_because(wgmma_family(), config, target));
     const Launch launch = wgmma_family().launches(config, problem_of(target, 129, 300, 512)).launches.at(0);
     CHECK(launch.cluster.x == 2);

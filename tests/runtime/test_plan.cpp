@@ -150,7 +150,8 @@ TEST_CASE("a persistent grid is cut to the blocks that are resident, in clusters
   CHECK_THROWS_AS(f.plan(), DeviceError);
 }
 
-TEST_CASE("a launch that overlaps the one before says so to the driver, and is an ordinary one where that is not captured") {
+TEST_CASE(
+    "a launch that overlaps the one before says so to the driver, and is an ordinary one where that is not captured") {
   Fixture f;
   f.sequence().launches.push_back(f.launch());
   f.launch(1).overlaps_previous = true;

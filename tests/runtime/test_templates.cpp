@@ -22,7 +22,9 @@ std::vector<Config> spread_sample(const Family& family, const KernelTarget& targ
 /// A problem that the config takes: of a single row or column where it takes no other; else a square one, whose alignment may
 /// be refused, but changes no launch's shape.
 Problem problem_for(const Family& family, const Config& config, const KernelTarget& target) {
-  const auto problem = [&](std::int64_t m, std::int64_t n) { return packed_problem(target.type, target.trans, m, n, 64); };
+  const auto problem = [&](std::int64_t m, std::int64_t n) {
+    return packed_problem(target.type, target.trans, m, n, 64);
+  };
   for (const Problem& one : {problem(256, 256), problem(1, 256), problem(256, 1)}) {
     if (!family.refusal(config, one)) return one;
   }
@@ -48,7 +50,8 @@ std::string launch_assertions(const Family& family, const Config& config, const 
       "\"grid\");\n",
       problem.m, cluster_m, problem.n, cluster_n, launch.grid.x / slices / unsigned(cluster_m * cluster_n));
   if (launch.dynamic_smem_bytes > 0) {
-    text += fmt::format("static_assert(tilesmith::kSharedBytes == {}, \"shared memory\");\n", launch.dynamic_smem_bytes);
+    text +=
+        fmt::format("static_assert(tilesmith::kSharedBytes == {}, \"shared memory\");\n", launch.dynamic_smem_bytes);
   }
   return text;
 }
@@ -74,8 +77,12 @@ void compile_sample(const char* arch, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("a sample of every family compiles for the Orin and launches as its template expects") { compile_sample("sm_87", 2); }
-TEST_CASE("a sample of every family compiles for the H200 and launches as its template expects") { compile_sample("sm_90a", 1); }
+TEST_CASE("a sample of every family compiles for the Orin and launches as its template expects") {
+  compile_sample("sm_87", 2);
+}
+TEST_CASE("a sample of every family compiles for the H200 and launches as its template expects") {
+  compile_sample("sm_90a", 1);
+}
 
 TEST_CASE("what mma tries first for an Orin keeps its sums in registers, for every type pair of 16 bits") {
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
