@@ -5,9 +5,10 @@
 //                                  (stage.cuh)                    (group_tile.cuh)
 //
 // shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes.
-#include "kernels/tensor_core/passes.cuh"
 #include "kernels/wgmma/group_tile.cuh"
 #include "kernels/wgmma/k_major_copy.cuh"
+// These want to know whether launches overlap (kOverlap, shape.cuh).
+#include "kernels/tensor_core/passes.cuh"
 
 namespace tilesmith {
 
