@@ -120,12 +120,17 @@ std::size_t ProblemTuning::how_many_more() {
   if (std::isinf(deadline_)) return most;
 
   const double now = run_.clock_seconds();
-  const double left = deadline_ - play_off_reserve_ - now;
+  const bool none_came = progress_.done == progress_.reused;
+  const double left = deadline_ - play_off_reserve_ - now - (none_came ? run_.first_outcome_seconds : 0);
+  const double cost = run_.candidate_seconds;
   double affordable = double(most);
   if (left <= 0)
     affordable = 0;
-  else if (run_.candidate_seconds > 0)
-    affordable = std::floor(left / run_.candidate_seconds) - double(pending_);
+  else if (cost > 0)
+    affordable = std::floor(left / cost) + (none_came ? 1 : 0) - double(pending_);
+  // The first outcome is waited for in any case: as many as take half as long come with it.
+  if (none_came && cost > 0 && now < run_.ends)
+    affordable = std::max(affordable, std::floor(run_.first_outcome_seconds / 2 / cost) + 1 - double(pending_));
   // A share too small for anything still gets one candidate while the budget lasts: a problem is better tried than not.
   if (affordable < 1 && submitted_ == 0 && progress_.done == 0 && now < run_.ends) affordable = 1;
   if (affordable < 1) {
@@ -137,7 +142,9 @@ std::size_t ProblemTuning::how_many_more() {
 
 void ProblemTuning::take(const Evaluated& evaluated) {
   const double now = run_.clock_seconds();
-  run_.candidate_seconds = smoothed(run_.candidate_seconds, now - last_outcome_at_);
+  const bool first = progress_.done == progress_.reused;
+  double& seconds = first ? run_.first_outcome_seconds : run_.candidate_seconds;
+  seconds = smoothed(seconds, now - last_outcome_at_);
   last_outcome_at_ = now;
 
   const auto index = start_.space.index_of(evaluated.candidate.config);

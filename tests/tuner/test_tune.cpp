@@ -201,6 +201,24 @@ TEST_CASE("a budget too small for its problems gives the first ones a candidate 
   CHECK(store.evidence(of_problem(square(512))).empty());
 }
 
+TEST_CASE("where a problem's first outcome takes long, more candidates than one come with it") {
+  ToyEvaluator evaluator;
+  evaluator.wide = 8;
+  evaluator.seconds_first = 1;
+  evaluator.seconds_each = 0.0625;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.finalists = 0;
+  options.budget = std::chrono::seconds(18);  // 0.9 s a problem: less than a first outcome takes
+  Workload workload{"many", {}};
+  for (std::int64_t i = 1; i <= 20; ++i) workload.problems.push_back({square(64 * i), 1});
+  const double began = evaluator.clock;
+  const TuneResult result = quiet_tune(workload, options, evaluator, store);
+  CHECK(evaluator.clock - began <= 20);
+  CHECK(result.evaluated >= 10 * 8);
+  for (std::int64_t i = 1; i <= 10; ++i) CHECK(store.evidence(of_problem(square(64 * i))).size() >= 8);
+}
+
 TEST_CASE("the stop flag ends the run cleanly with what was found") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();

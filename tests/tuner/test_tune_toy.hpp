@@ -88,6 +88,8 @@ class ToyEvaluator final : public Evaluator {
   Evaluated next() override {  // the last submitted first: order of outcomes is nobody's to rely on
     Candidate candidate = queue_.back();
     queue_.pop_back();
+    if (text(candidate.problem) != last_problem_) clock += seconds_first;
+    last_problem_ = text(candidate.problem);
     clock += seconds_each;
     ++evaluations[text(candidate.problem) + candidate.config.text()];
     order.push_back(candidate.config);
@@ -123,6 +125,7 @@ class ToyEvaluator final : public Evaluator {
   DeviceLimits limits_;
   std::size_t wide = 4;
   double seconds_each = 1, clock = 1000;
+  double seconds_first = 0;  // more, for the first of a problem
   double play_off_factor = 1;
   bool play_off_fails = false;
   std::map<std::string, db::Outcome> plants;  // by config text
@@ -135,6 +138,7 @@ class ToyEvaluator final : public Evaluator {
 
  private:
   std::vector<Candidate> queue_;
+  std::string last_problem_;
 };
 
 inline const std::atomic<bool> kNeverStop{false};
