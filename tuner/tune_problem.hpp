@@ -27,7 +27,7 @@ struct TuneRun {
   double started = 0;                                     // on that clock
   double ends = std::numeric_limits<double>::infinity();  // when the budget is used up
   std::size_t problem_count = 0;
-  std::string origin;            // of the evidence; empty: this machine
+  std::string origin;                // of the evidence; empty: this machine
   double first_outcome_seconds = 0;  // from a problem's start to its first outcome, as of late: its first compilations
   double candidate_seconds = 0;      // between two later outcomes, as of late; 0: unknown
   double play_off_seconds = 0;       // of one problem, as of late
