@@ -23,6 +23,12 @@ void for_each_target(const char* arch, Visit visit) {
   }
 }
 
+/// On an Orin, or where the family is for Hopper alone, there.
+KernelTarget home_of(const Family& family, const char* type, Transposes trans) {
+  const KernelTarget orin = target(type, trans, "sm_87");
+  return family.supports(orin) ? orin : target(type, trans, "sm_90a");
+}
+
 }  // namespace
 
 TEST_CASE("every family has a name of its own, a folder's hash, and words for every parameter and rule") {
@@ -43,8 +49,7 @@ TEST_CASE("every family has a name of its own, a folder's hash, and words for ev
 TEST_CASE("the census of a space accounts for every combination") {
   for (const char* type : {"f16f32", "tf32f32", "f64f64"}) {
     for (const auto& family : families()) {
-      const bool on_orin = family->supports(target(type, {}, "sm_87"));
-      const KernelTarget one = target(type, {}, on_orin ? "sm_87" : "sm_90a");
+      const KernelTarget one = home_of(*family, type, {});
       if (!family->supports(one)) continue;
       const Space space = enumerate_space(*family, one);
       std::int64_t total = std::int64_t(space.configs.size());
@@ -101,7 +106,7 @@ TEST_CASE("pruning ahead leaves what asking every combination leaves") {
 
 TEST_CASE("no config is in a space twice, and every one in it is legal") {
   for (const auto& family : families()) {
-    const KernelTarget any = target("tf32f32", {true, false}, "sm_90a");
+    const KernelTarget any = home_of(*family, "tf32f32", {true, false});
     const Space space = enumerate_space(*family, any);
     std::set<std::string> texts;
     for (std::size_t i = 0; i < space.configs.size(); ++i) {
