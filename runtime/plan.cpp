@@ -137,7 +137,7 @@ CUresult encode(const Driver& driver, TensorMap& map, const void* operand, std::
                                                            : CU_TENSOR_MAP_SWIZZLE_32B;
   return driver.tensor_map_encode_tiled(reinterpret_cast<CUtensorMap*>(&map), type, 2, const_cast<void*>(operand),
                                         sizes, &row_bytes, box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                                        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, void* args,

@@ -8,18 +8,13 @@ namespace tilesmith {
 
 constexpr bool kSummed = kSliceK > 1 || kClusterSums;
 
-// What the launch must ask for: the ring; what the epilogue needs, in the ring's place where no copy is under way then; the
-// ring's barriers. The host computes the same from the config (geometry.cpp).
+// The host computes the same from the config (geometry.cpp).
 constexpr int kScratchElements = scratch_elements(kWarpN);  // of a warp
-constexpr int kScratchBytes =
-    kStoreStaged && !kSummed ? kWarpsOfSlice * kScratchElements * int(sizeof(Accumulator)) : 0;
-constexpr int kSummedBytes = kSummed ? kSliceK * summed_elements(kBlockM, kBlockN) * int(sizeof(Accumulator)) : 0;
-constexpr int kOverlaidBytes = kSummedBytes > kScratchBytes ? kSummedBytes : kScratchBytes;
-constexpr int kScratchAt = kPersistent ? kRingBytes : 0;
-constexpr int kBarriersAt = kPersistent                   ? kRingBytes + kScratchBytes
-                            : kRingBytes > kOverlaidBytes ? kRingBytes
-                                                          : kOverlaidBytes;
-constexpr int kSharedBytes = kBarriersAt + kBarrierBytes;
+constexpr int kEpilogueElements = kSummed        ? kSliceK * summed_elements(kBlockM, kBlockN)
+                                  : kStoreStaged ? kWarpsOfSlice * kScratchElements
+                                                 : 0;
+constexpr BlockMemory kMemory = block_memory(kRingBytes, kEpilogueElements * int(sizeof(Accumulator)),
+                                             kTma ? barrier_bytes(kStages) : 0, kPersistent);
 
 class WarpSums {
  public:
@@ -32,20 +27,19 @@ class WarpSums {
   static __device__ __forceinline__ int row_of(int i, int r, int g) { return row_in_warp<kDealt<LeftTile>>(i, r, g); }
   static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
 
-  // All columns at a time.
   template <typename Put>
-  __device__ __forceinline__ void each_run(int i, int r, int, int, Put put) const {
+  __device__ __forceinline__ void each_run(int i, int r, int first, int columns, Put put) const {
     const int t = int(threadIdx.x % 4);
     constexpr Dealt kHow = kDealt<RightTile>;
     if constexpr (kHow == Dealt::pairs) {
 #pragma unroll
-      for (int j = 0; j < 2 * kRightCount; j += 2) {
+      for (int j = first / 8; j < (first + columns) / 8; j += 2) {
         const Accumulator run[4] = {sum(i, r, j, 0), sum(i, r, j + 1, 0), sum(i, r, j, 1), sum(i, r, j + 1, 1)};
         put(column_in_warp<kHow>(j, t), run);
       }
     } else {
 #pragma unroll
-      for (int j = 0; j < 2 * kRightCount; ++j) {
+      for (int j = first / 8; j < (first + columns) / 8; ++j) {
         const Accumulator run[2] = {sum(i, r, j, 0), sum(i, r, j, 1)};
         put(column_in_warp<kHow>(j, t), run);
       }

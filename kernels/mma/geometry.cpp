@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/tensor_core/block_memory.cuh"
+
 namespace tilesmith::mma {
 namespace {
 
@@ -9,8 +11,6 @@ constexpr int kWarpThreads = 32;
 // warps.cuh has these too.
 constexpr int kManyRegisters = 128, kThreadsOfEight = 256, kTradingThreads = 128, kCopyingRegisters = 24;
 constexpr int kFragmentRows = 16;  // of one load
-constexpr int kSumsPad = 8;        // elements, epilogue.cuh
-constexpr int kScratchRows = 8;    // epilogue.cuh
 
 }  // namespace
 
@@ -38,18 +38,17 @@ Geometry::Geometry(const Config& config, const TypePair& type)
   trades_registers = tma && accumulator_registers + fragment_registers >= kManyRegisters &&
                      multiplying_threads * min_blocks >= kThreadsOfEight;
   threads = multiplying_threads + (trades_registers ? kTradingThreads : tma ? kWarpThreads : 0);
-  stage_bytes = std::int64_t(block_m + block_n) * block_k * operand;
+  stage_bytes = (block_m + block_n) * block_k * operand;
 
-  const std::int64_t ring_bytes = config.at("stages") * stage_bytes;
+  int epilogue = 0;  // elements
   if (slice_k > 1 || cluster_k(config) > 1) {
-    smem_bytes = std::max(ring_bytes, std::int64_t(slice_k) * block_m * (block_n + kSumsPad) * accumulator);
+    epilogue = slice_k * summed_elements(block_m, block_n);
   } else if (config.at("store_staged") == 1) {
-    const std::int64_t scratch_bytes = std::int64_t(warps_of_slice) * kScratchRows * (warp_n + kSumsPad) * accumulator;
-    smem_bytes = config.at("persistent") == 1 ? ring_bytes + scratch_bytes : std::max(ring_bytes, scratch_bytes);
-  } else {
-    smem_bytes = ring_bytes;
+    epilogue = warps_of_slice * scratch_elements(warp_n);
   }
-  if (tma) smem_bytes += 2 * 8 * config.at("stages");  // the ring's barriers
+  smem_bytes = block_memory(config.at("stages") * stage_bytes, epilogue * accumulator,
+                            tma ? barrier_bytes(config.at("stages")) : 0, config.at("persistent") == 1)
+                   .bytes;
 }
 
 std::int64_t Geometry::tiles(const Problem& problem) const {

@@ -22,8 +22,8 @@ struct Geometry {
   int accumulator_registers;  ///< a thread
   int fragment_registers;     ///< a thread, all buffers
   int min_blocks;             ///< resident on an SM
-  std::int64_t stage_bytes;
-  std::int64_t smem_bytes;  ///< dynamic shared memory of a block
+  int stage_bytes;
+  int smem_bytes;  ///< dynamic shared memory of a block
 
   Geometry(const Config& config, const TypePair& type);
 

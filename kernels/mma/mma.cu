@@ -24,16 +24,17 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const GemmArgs& args = gemm_args(kernel_args);
   const WorkList list(args);
   Operand* stages = reinterpret_cast<Operand*>(shared);
-  const unsigned char* barriers = shared + kBarriersAt;
+  const unsigned char* barriers = shared + kMemory.barriers_at;
+  const Ring ring(shared_address(stages), shared_address(barriers));
   if constexpr (kTma) {
-    if (threadIdx.x == kMultiplyingThreads) Ring(stages, barriers).init(kMultiplyingThreads / 32);
+    if (threadIdx.x == kMultiplyingThreads) ring.init(kMultiplyingThreads / 32);
     __syncthreads();
   }
   let_launch_after_come();
   wait_for_launch_before();
   if (threadIdx.x >= kMultiplyingThreads) {  // the copying warp
     trade_registers<true>();
-    if (threadIdx.x == kMultiplyingThreads) copy_all_steps(Ring(stages, barriers), kernel_args, list);
+    if (threadIdx.x == kMultiplyingThreads) copy_all_steps(ring, kernel_args, list);
     return;
   }
   trade_registers<false>();
@@ -53,8 +54,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
                                                  reinterpret_cast<Accumulator*>(shared), [] { wait_for_all(); });
     } else if constexpr (kStoreStaged) {
       if constexpr (!kPersistent) loop.drain();
-      Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kScratchAt);
-      store_staged<kWarpN>(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+      Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
+      store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
     } else {
       store_direct(sums, to, m0, n0);
     }

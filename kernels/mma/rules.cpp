@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/mma/geometry.hpp"
+#include "kernels/tensor_core/rules.hpp"
 
 namespace tilesmith::mma {
 namespace {
@@ -34,14 +35,7 @@ std::vector<int> copy_widths(const TypePair& type) {
   }
 }
 
-using Names = std::vector<std::string>;
-
 const Names kTile{"block_m", "block_n", "warp_m", "warp_n"};
-
-Names with(Names names, const Names& more) {
-  names.insert(names.end(), more.begin(), more.end());
-  return names;
-}
 
 bool summed_in_shared(const Config& c) {
   return c.at("slice_k") > 1 || (c.at("split_k") > 1 && c.at("reduction") == within_cluster);
@@ -49,20 +43,7 @@ bool summed_in_shared(const Config& c) {
 
 }  // namespace
 
-bool supports(const KernelTarget& target) {
-  if (target.limits.sm < 80) return false;
-  switch (target.type.operand) {
-    case Scalar::f16:
-    case Scalar::bf16:
-    case Scalar::tf32:
-    case Scalar::s8:
-    case Scalar::u8:
-    case Scalar::f64:
-      return true;
-    default:
-      return false;
-  }
-}
+bool supports(const KernelTarget& target) { return target.limits.sm >= 80 && has_instruction(target.type.operand); }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const TypePair& type = target.type;
@@ -171,16 +152,8 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return Geometry(c, type).threads * c.at("min_blocks") <= limits.threads_per_sm;
        },
        with(kTile, {"inst_k", "slice_k", "frag_buffers", "min_blocks", "tma"})},
-      {"reduction",
-       "without split K there is nothing to add",
-       [](const Config& c) { return c.at("split_k") > 1 || c.at("reduction") == through_workspace; },
-       {"split_k", "reduction"}},
-      {"atomic adds",
-       "there are atomic adds of 32 and 64 bits",
-       [type](const Config& c) {
-         return c.at("split_k") == 1 || c.at("reduction") != atomic || size_bytes(type.output) >= 4;
-       },
-       {"split_k", "reduction"}},
+      reduction_rule(),
+      atomic_adds_rule(type),
       {"split K",
        "slices are for problems of few tiles: persistent grids and bands of tiles are not",
        [](const Config& c) { return c.at("split_k") == 1 || (c.at("persistent") == 0 && c.at("group_m") == 1); },
@@ -207,15 +180,11 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "the stages and what the epilogue needs must fit the shared memory of a block, and of an SM for all "
        "resident blocks (1 KiB of each is the system's)",
        [type, limits](const Config& c) {
-         const std::int64_t bytes = Geometry(c, type).smem_bytes;
-         return bytes <= limits.smem_per_block_bytes && (bytes + 1024) * c.at("min_blocks") <= limits.smem_per_sm_bytes;
+         return fits_shared_memory(Geometry(c, type).smem_bytes, c.at("min_blocks"), limits);
        }},
       {"stages in flight",
        "fewer than 8 KiB in flight a block cannot cover the memory's latency, except in tiny tiles",
-       [type](const Config& c) {
-         const std::int64_t bytes = (c.at("stages") - 1) * Geometry(c, type).stage_bytes;
-         return bytes >= 8 * 1024;
-       },
+       [type](const Config& c) { return (c.at("stages") - 1) * Geometry(c, type).stage_bytes >= 8 * 1024; },
        {"block_m", "block_n", "block_k", "stages"}},
       {"rows of a stage",
        "a row that lies along M or N must be 32 bytes at least: two chunks to exchange",
@@ -232,8 +201,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        [type](const Config& c) {
          if (c.at("pack") == 0) return true;
          if (c.at("persistent") == 1 || c.at("frag_buffers") == 1) return false;
-         return c.at("copy_bytes") == 16 &&
-                (c.at("split_k") == 1 || (c.at("reduction") == within_cluster && partial_slices(c) == 1));
+         return c.at("copy_bytes") == 16 && leaves_workspace_to_packing(c);
        },
        {"pack", "copy_bytes", "split_k", "reduction", "persistent", "frag_buffers"}},
       {"narrow copies",

@@ -6,12 +6,13 @@
 #include "kernels/mma/estimate.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
+#include "kernels/tensor_core/rules.hpp"
 
 namespace tilesmith::mma {
 namespace {
 
 constexpr std::size_t kMost = 32;
-constexpr int kMostOfTile = 4;
+constexpr std::size_t kMostOfTile = 4;
 
 struct Tile {
   int block_m, block_n, warp_m, warp_n;
@@ -74,9 +75,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
   for (const int stages : {3, 4, 6}) {
     Config deeper = config;
     deeper.set("stages", stages);
-    const std::int64_t bytes = Geometry(deeper, target.type).smem_bytes;
-    const bool fits =
-        bytes <= target.limits.smem_per_block_bytes && (bytes + 1024) * min_blocks <= target.limits.smem_per_sm_bytes;
+    const bool fits = fits_shared_memory(Geometry(deeper, target.type).smem_bytes, min_blocks, target.limits);
     if (!fits || stages > std::max<std::int64_t>(4, steps + 2) || (stages > 4 && large) ||
         (copy_bytes < 16 && stages > (copy_bytes < 4 ? 2 : 4)))
       break;
@@ -140,28 +139,20 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
   const auto legal = [&](const Config& config) {
     return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });
   };
-  std::vector<std::pair<double, Config>> ranked;
+  Ranking ranking(kMostOfTile);
   for (const Tile& tile : kTiles) {
     // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
     if ((tile.block_m > 16 && tile.block_m >= 2 * problem.m) || (tile.block_n > 16 && tile.block_n >= 2 * problem.n))
       continue;
-    std::vector<std::pair<double, Config>> of_tile;
+    std::vector<Ranking::Candidate> of_tile;
     for (const Choice& choice : choices(tile, target, problem)) {
       const Config config = make_config(choice, target, problem);
       if (fills_device(config, target, problem) && legal(config))
         of_tile.emplace_back(estimate_cycles(config, target, problem), config);
     }
-    const auto faster = [](const auto& a, const auto& b) { return a.first < b.first; };
-    std::stable_sort(of_tile.begin(), of_tile.end(), faster);
-    if (of_tile.size() > kMostOfTile) of_tile.erase(of_tile.begin() + kMostOfTile, of_tile.end());
-    ranked.insert(ranked.end(), of_tile.begin(), of_tile.end());
+    ranking.add_tile(std::move(of_tile));
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Config> found;
-  for (const auto& [cycles, config] : ranked) {
-    if (found.size() < kMost) found.push_back(config);
-  }
-  return found;
+  return std::move(ranking).shortest(kMost);
 }
 
 }  // namespace tilesmith::mma

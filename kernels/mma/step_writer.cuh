@@ -12,20 +12,20 @@ static_assert(kStages >= 2, "one stage is read while another is written");
 
 // The block's copies of both operands, one K-step after the other.
 struct StepCopy {
-  StepCopyOf<Operand, LeftTile, kCopyBytes, kMultiplyingThreads, kAsync, !kLeftKMajor> left;
-  StepCopyOf<Operand, RightTile, kCopyBytes, kMultiplyingThreads, kAsync, !kRightKMajor> right;
+  StepCopyOf<Operand, LeftTile, kCopyBytes, kMultiplyingThreads, kAsync, !kLeftKMajor, kNextStep> left;
+  StepCopyOf<Operand, RightTile, kCopyBytes, kMultiplyingThreads, kAsync, !kRightKMajor, kNextStep> right;
 
   __device__ __forceinline__ StepCopy(const GemmArgs& args, const Work& work)
       : left(static_cast<const Operand*>(args.a), args.lda, kLeftKMajor ? work.m0 : work.k0,
-             kLeftKMajor ? work.k0 : work.m0, kLeftKMajor ? args.m : work.k_end, kLeftKMajor ? work.k_end : args.m),
+             kLeftKMajor ? work.k0 : work.m0, kLeftKMajor ? args.m : work.k, kLeftKMajor ? work.k : args.m),
         right(static_cast<const Operand*>(args.b), args.ldb, kRightKMajor ? work.n0 : work.k0,
-              kRightKMajor ? work.k0 : work.n0, kRightKMajor ? args.n : work.k_end,
-              kRightKMajor ? work.k_end : args.n) {}
+              kRightKMajor ? work.k0 : work.n0, kRightKMajor ? args.n : work.k,
+              kRightKMajor ? work.k : args.n) {}
 
   // How many steps, from the first on, can be copied as next<true>.
   static __device__ __forceinline__ int whole_steps(const GemmArgs& args, const Work& work) {
     const bool whole = decltype(left)::splits_whole(work.m0, args.m) && decltype(right)::splits_whole(work.n0, args.n);
-    return whole ? (work.k_end - work.k0) / kBlockK : 0;
+    return whole && work.k - work.k0 >= kBlockK ? (work.k - work.k0 - kBlockK) / kNextStep + 1 : 0;
   }
 
   template <bool Whole>
@@ -112,19 +112,27 @@ class TensorWriter {
 
   __device__ __forceinline__ TensorWriter(const TensorGemmArgs&, const WorkList& list, Operand* shared,
                                           const void* barriers)
-      : reader_(Ring(shared, barriers), steps_of_block(list)) {}
+      : reader_(Ring(shared_address(shared), shared_address(barriers))), steps_left_(steps_of_block(list)) {}
 
   static __device__ __forceinline__ int whole_steps(const TensorGemmArgs&, const Work&) { return 0; }
   __device__ __forceinline__ void whole_step() {}
   __device__ __forceinline__ void whole_steps_done(int) {}
   __device__ __forceinline__ void any_step(const TensorGemmArgs&, const WorkList&) {}
 
-  __device__ __forceinline__ void wait_for_step() { reader_.wait_for_step(); }
-  __device__ __forceinline__ void step_read() { reader_.release(); }
+  __device__ __forceinline__ void wait_for_step() {
+    if (steps_left_ == 0) return;
+    --steps_left_;
+    reader_.wait_for_step();
+  }
+  __device__ __forceinline__ void step_read() {
+    __syncwarp();
+    reader_.release();
+  }
   __device__ __forceinline__ void wait_for_all_steps() const {}  // every step that was copied has been waited for
 
  private:
   RingReader reader_;
+  int steps_left_;  // that were not yet waited for
 };
 
 using Writer = Either<kTma != 0, TensorWriter, ThreadsWriter>;

@@ -11,8 +11,9 @@ namespace tilesmith {
 
 __host__ __device__ constexpr int largest_power_of_two_dividing(int value) { return value & -value; }
 
-// One thread's share of the steps of a tile that walks along K: down its rows if KIsRow, else along them.
-template <typename Element, typename Tile, int CopyBytes, int Threads, bool Async, bool KIsRow>
+// One thread's share of the steps of a tile that walks along K: down its rows if KIsRow, else along them, NextStep elements
+// of K from step to step.
+template <typename Element, typename Tile, int CopyBytes, int Threads, bool Async, bool KIsRow, int NextStep>
 class StepCopyOf {
   static constexpr int Rows = Tile::kRows;
   static constexpr int Cols = Tile::kCols;
@@ -41,7 +42,7 @@ class StepCopyOf {
     const int col = int(threadIdx.x) % kThreadsPerRow * kElements;
     source_ = matrix + (row0 + row_) * ld + (col0 + col);
     pass_stride_ = kRowsPerPass * ld;
-    step_stride_ = KIsRow ? Rows * ld : Cols;
+    step_stride_ = KIsRow ? NextStep * ld : NextStep;
 #pragma unroll
     for (int i = 0; i < kOffsets; ++i) shared_offsets_[i] = Tile::offset(row_ + i * kRowsPerPass, col);
     rows_left_ = rows - row0 - row_;
@@ -70,7 +71,7 @@ class StepCopyOf {
       }
     }
     source_ += step_stride_;
-    (KIsRow ? rows_left_ : cols_left_) -= KIsRow ? Rows : Cols;
+    (KIsRow ? rows_left_ : cols_left_) -= NextStep;
   }
 
  private:

@@ -3,14 +3,12 @@
 
 #include "kernels/common/scale.cuh"
 #include "kernels/tensor_core/either.cuh"
+#include "kernels/tensor_core/pass_layout.cuh"
 #include "kernels/tensor_core/work.cuh"
 
 namespace tilesmith {
 
 using Stored = Either<kPartials, Accumulator, Output>;
-
-// Row stride of a slice's partial sums, elements: rows start at 16-byte steps. The slices lie one after the other.
-__host__ __device__ constexpr long long partial_stride(long long n) { return (n + 7) / 8 * 8; }
 
 template <int Count>
 struct alignas(Count * sizeof(Stored) < 16 ? Count * sizeof(Stored) : 16) StoredVector {

@@ -16,19 +16,12 @@
 #pragma once
 
 #include "kernels/tensor_core/barrier.cuh"
+#include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/destination.cuh"
 
 namespace tilesmith {
 
-// Row stride of sums in shared memory: 8 elements of padding put the rows that a warp writes together in different banks.
-constexpr int kSumsPad = 8;
-constexpr int kScratchRows = 8;
 constexpr int kStoredVector = 16 / int(sizeof(Stored));
-
-// Elements of a warp's scratch for staged stores of so many columns at a time.
-__host__ __device__ constexpr int scratch_elements(int columns) { return kScratchRows * (columns + kSumsPad); }
-// Elements of a whole tile's sums.
-__host__ __device__ constexpr int summed_elements(int rows, int columns) { return rows * (columns + kSumsPad); }
 
 // A run of neighbouring sums, and its way into shared memory.
 template <int Count>
@@ -95,17 +88,19 @@ __device__ __forceinline__ void store_rows(const Destination& to, int n0, Get ge
   }
 }
 
-// Staged stores where a thread's rows are evenly spaced: places in C are a pointer and constant steps, and what lies outside
-// C is left out by comparing with constants.
+// Staged stores of the tile's columns from kFirst on, where a thread's rows are evenly spaced: places in C are a pointer and
+// constant steps, and what lies outside C is left out by comparing with constants.
 //   kVector      sums that a thread stores at a time: kStoredVector, where C's rows take vectors and end with a whole one, or 1
 //   kOverwrites  what C holds does not matter: known beforehand
-template <int kAtATime, int kVector, bool kOverwrites, typename Sums>
+template <int kFirst, int kVector, bool kOverwrites, typename Sums>
 __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Destination& to, int m0, int n0,
                                                     Accumulator* scratch) {
-  constexpr int kStride = kAtATime + kSumsPad;
+  constexpr int kAtATime = staged_columns(Sums::kColumns - kFirst), kStride = kAtATime + kSumsPad;
+  constexpr int kEnd = Sums::kColumns - (Sums::kColumns - kFirst) % kAtATime;
   constexpr int kRunsPerRow = kAtATime / kVector, kLanesPerRow = kRunsPerRow < 32 ? kRunsPerRow : 32;
-  constexpr int kRowsPerTurn = 32 / kLanesPerRow, kPart = kLanesPerRow * kVector;  // columns of a row a turn
-  static_assert(32 % kLanesPerRow == 0 && kAtATime % kPart == 0 && kRowsPerTurn <= kScratchRows,
+  constexpr int kRowsOfLanes = 32 / kLanesPerRow, kPart = kLanesPerRow * kVector;  // columns of a row a turn
+  constexpr int kRowsPerTurn = kRowsOfLanes < kScratchRows ? kRowsOfLanes : kScratchRows;
+  static_assert(32 % kLanesPerRow == 0 && kAtATime % kPart == 0,
                 "a warp stores whole rows of its scratch, or parts of one");
   int lane = int(threadIdx.x % 32);
   asm volatile(""
@@ -115,7 +110,7 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
   Accumulator* const put_at = scratch + lane / 4 * kStride;
   const Accumulator* const get_at = scratch + row * kStride + col;
   const long long step = to.stride() * (kRowsPerTurn * Sums::kRowStep);
-  const int cols_left = to.cols() - (n0 + col);
+  const int cols_left = kRowsOfLanes > kScratchRows && row >= kScratchRows ? 0 : to.cols() - (n0 + col);
 #pragma unroll
   for (int i = 0; i < Sums::kRowGroups; ++i) {
 #pragma unroll
@@ -123,7 +118,7 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
       const int m = m0 + sums.row_of(i, r, row), rows_left = to.rows() - m;
       Stored* const place = to.place(m, n0 + col);
 #pragma unroll
-      for (int first = 0; first < Sums::kColumns; first += kAtATime) {
+      for (int first = kFirst; first < kEnd; first += kAtATime) {
         __syncwarp();  // the former rows have been read
         sums.each_run(i, r, first, kAtATime, [&](int n, const auto& run) { put_shared(put_at + n - first, run); });
         __syncwarp();
@@ -142,44 +137,52 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
       }
     }
   }
+  if constexpr (kEnd < Sums::kColumns) store_staged_evenly<kEnd, kVector, kOverwrites>(sums, to, m0, n0, scratch);
 }
 
-// kAtATime columns at a time, through the warp's own scratch_elements(kAtATime) of shared memory.
-template <int kAtATime, typename Sums>
-__device__ __forceinline__ void store_staged(const Sums& sums, const Destination& to, int m0, int n0,
-                                             Accumulator* scratch) {
-  static_assert(Sums::kColumns % kAtATime == 0 && kAtATime % kStoredVector == 0,
-                "a row of the warp's tile must split into 16-byte stores");
-  constexpr bool kWholeRows = (kAtATime & (kAtATime - 1)) == 0 && 32 * kStoredVector <= kAtATime * kScratchRows;
-  if constexpr (Sums::kRowStep > 0 && kWholeRows && !kAtomicAdds) {
-    const bool vectors = to.takes_vectors() && to.cols() % kStoredVector == 0;
-    if (vectors && to.overwrites()) {
-      store_staged_evenly<kAtATime, kStoredVector, true>(sums, to, m0, n0, scratch);
-    } else if (vectors) {
-      store_staged_evenly<kAtATime, kStoredVector, false>(sums, to, m0, n0, scratch);
-    } else {
-      store_staged_evenly<kAtATime, 1, false>(sums, to, m0, n0, scratch);
-    }
-  } else {
-    constexpr int kStride = kAtATime + kSumsPad;
-    const int g = int(threadIdx.x % 32 / 4);
+// The same for rows that lie anyhow, or that are added atomically.
+template <int kFirst, typename Sums>
+__device__ __forceinline__ void store_staged_anyhow(const Sums& sums, const Destination& to, int m0, int n0,
+                                                    Accumulator* scratch) {
+  constexpr int kAtATime = staged_columns(Sums::kColumns - kFirst), kStride = kAtATime + kSumsPad;
+  constexpr int kEnd = Sums::kColumns - (Sums::kColumns - kFirst) % kAtATime;
+  const int g = int(threadIdx.x % 32 / 4);
 #pragma unroll
-    for (int i = 0; i < Sums::kRowGroups; ++i) {
+  for (int i = 0; i < Sums::kRowGroups; ++i) {
 #pragma unroll
-      for (int r = 0; r < 2; ++r) {
+    for (int r = 0; r < 2; ++r) {
 #pragma unroll
-        for (int first = 0; first < Sums::kColumns; first += kAtATime) {
-          __syncwarp();  // the former rows have been read
-          sums.each_run(i, r, first, kAtATime,
-                        [&](int n, const auto& run) { put_shared(scratch + g * kStride + n - first, run); });
-          __syncwarp();
-          store_rows<kScratchRows, kAtATime, 1>(
-              to, n0 + first, [&](int row, int col, auto& run) { get_shared(scratch + row * kStride + col, run); },
-              [&](int row, int col) { return scratch[row * kStride + col]; },
-              [&](int row) { return m0 + sums.row_of(i, r, row); });
-        }
+      for (int first = kFirst; first < kEnd; first += kAtATime) {
+        __syncwarp();  // the former rows have been read
+        sums.each_run(i, r, first, kAtATime,
+                      [&](int n, const auto& run) { put_shared(scratch + g * kStride + n - first, run); });
+        __syncwarp();
+        store_rows<kScratchRows, kAtATime, 1>(
+            to, n0 + first, [&](int row, int col, auto& run) { get_shared(scratch + row * kStride + col, run); },
+            [&](int row, int col) { return scratch[row * kStride + col]; },
+            [&](int row) { return m0 + sums.row_of(i, r, row); });
       }
     }
+  }
+  if constexpr (kEnd < Sums::kColumns) store_staged_anyhow<kEnd>(sums, to, m0, n0, scratch);
+}
+
+// Through the warp's own scratch_elements(Sums::kColumns) of shared memory.
+template <typename Sums>
+__device__ __forceinline__ void store_staged(const Sums& sums, const Destination& to, int m0, int n0,
+                                             Accumulator* scratch) {
+  static_assert(Sums::kColumns % kStoredVector == 0, "a row of the warp's tile must split into 16-byte stores");
+  if constexpr (Sums::kRowStep > 0 && !kAtomicAdds) {
+    const bool vectors = to.takes_vectors() && to.cols() % kStoredVector == 0;
+    if (vectors && to.overwrites()) {
+      store_staged_evenly<0, kStoredVector, true>(sums, to, m0, n0, scratch);
+    } else if (vectors) {
+      store_staged_evenly<0, kStoredVector, false>(sums, to, m0, n0, scratch);
+    } else {
+      store_staged_evenly<0, 1, false>(sums, to, m0, n0, scratch);
+    }
+  } else {
+    store_staged_anyhow<0>(sums, to, m0, n0, scratch);
   }
 }
 

@@ -3,86 +3,96 @@
 #pragma once
 
 #include "kernels/common/gemm_args.cuh"
-#include "kernels/tensor_core/packed_rows.cuh"
+#include "kernels/tensor_core/pass_layout.cuh"
 #include "kernels/tensor_core/tf32.cuh"
 
 namespace tilesmith {
 
-constexpr int kPackThreads = 128;
-constexpr int kPackChunks = 4;  // a thread
-constexpr int kPackedChunkBytes = 16;
-
-// An operand [rows, cols] of row stride ld, read in chunks of 16 bytes that may start anywhere.
+// An operand [rows, cols] of row stride ld, read in chunks of 16 bytes that may start anywhere: by the one or two aligned
+// blocks of 16 bytes that they lie in.
 template <typename Element>
 class ChunkReader {
+  static constexpr int kSize = int(sizeof(Element));
+  using Address = unsigned long long;
+
  public:
-  static constexpr int kCount = kPackedChunkBytes / int(sizeof(Element));  // elements of a chunk
+  static constexpr int kCount = kPackedChunkBytes / kSize;  // elements of a chunk
 
   __device__ __forceinline__ ChunkReader(const void* from, long long ld, int rows, int cols)
       : from_(static_cast<const Element*>(from)),
+        end_(from_ + ((rows - 1) * ld + cols)),
         ld_(ld),
         rows_(rows),
         cols_(cols),
-        aligned_((reinterpret_cast<unsigned long long>(from) | ld * sizeof(Element)) % kPackedChunkBytes == 0) {}
+        aligned_((reinterpret_cast<Address>(from) | ld * kSize) % kPackedChunkBytes == 0) {}
 
   __device__ __forceinline__ int rows() const { return rows_; }
   __device__ __forceinline__ int cols() const { return cols_; }
 
   struct Chunk {
-    const Element* source;
-    int col;
-    unsigned words[5];  // that cover the chunk, if `by_words`
-    bool by_words;
+    uint4 first = make_uint4(0, 0, 0, 0), second = make_uint4(0, 0, 0, 0);  // blocks
+    int bytes = 0;                                                          // of the chunk that lie inside the operand
+    unsigned skew = 0;                                                      // of them, where in the first block
   };
 
   // Starts to read [col, col + kCount) of a row.
   __device__ __forceinline__ Chunk load(int row, int col) const {
     Chunk chunk;
-    chunk.col = col;
-    chunk.source = from_ + row * ld_ + col;
-    // Words reach over a chunk that does not start at one: over the operand's own ends they must not.
-    const bool at_an_end = (row == 0 && col == 0) || (row == rows_ - 1 && col + 2 * kCount > cols_);
-    chunk.by_words = row < rows_ && col + kCount <= cols_ && (skew(chunk) == 0 || !at_an_end);
-    if (row >= rows_) chunk.col = cols_;  // nothing of it lies inside
-    if (chunk.by_words && aligned_) {
-      const uint4 words = *reinterpret_cast<const uint4*>(chunk.source);
-      chunk.words[0] = words.x, chunk.words[1] = words.y, chunk.words[2] = words.z, chunk.words[3] = words.w;
-      chunk.words[4] = 0;
-    } else if (chunk.by_words) {
-      const unsigned* words =
-          reinterpret_cast<const unsigned*>(reinterpret_cast<unsigned long long>(chunk.source) - skew(chunk));
-#pragma unroll
-      for (int i = 0; i < 5; ++i) chunk.words[i] = i < 4 || skew(chunk) != 0 ? words[i] : 0;
+    if (row >= rows_ || col >= cols_) return chunk;
+    chunk.bytes = min(cols_ - col, kCount) * kSize;
+    const Element* source = from_ + row * ld_ + col;
+    chunk.skew = aligned_ ? 0 : unsigned(reinterpret_cast<Address>(source) % kPackedChunkBytes);
+    const uint4* block = reinterpret_cast<const uint4*>(reinterpret_cast<Address>(source) - chunk.skew);
+    const bool both = int(chunk.skew) + chunk.bytes > kPackedChunkBytes;
+    if (reinterpret_cast<Address>(block) < reinterpret_cast<Address>(from_) ||
+        reinterpret_cast<Address>(block + (both ? 2 : 1)) > reinterpret_cast<Address>(end_)) {
+      // A block reaches over the operand's own ends: what lies there may not be memory.
+      chunk.first = one_by_one(source, chunk.bytes);
+      chunk.skew = 0;
+    } else {
+      chunk.first = block[0];
+      if (both) chunk.second = block[1];
     }
     return chunk;
   }
 
   // What was read; zeros beyond the operand's ends.
   __device__ __forceinline__ uint4 value(const Chunk& chunk) const {
-    if (chunk.by_words) {
-      const unsigned bits = skew(chunk) * 8;
-      const unsigned(&w)[5] = chunk.words;
-      return make_uint4(__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits),
-                        __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits));
+    unsigned w[8] = {chunk.first.x,  chunk.first.y,  chunk.first.z,  chunk.first.w,
+                     chunk.second.x, chunk.second.y, chunk.second.z, chunk.second.w};
+    if (!aligned_) {
+#pragma unroll
+      for (int i = 0; i < 6; ++i) w[i] = (chunk.skew & 8) != 0 ? w[i + 2] : w[i];
+#pragma unroll
+      for (int i = 0; i < 5; ++i) w[i] = (chunk.skew & 4) != 0 ? w[i + 1] : w[i];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) w[i] = __funnelshift_r(w[i], w[i + 1], chunk.skew % 4 * 8);
     }
+    if (chunk.bytes < kPackedChunkBytes) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int inside = chunk.bytes - 4 * i;  // bytes of the word
+        w[i] = inside >= 4 ? w[i] : inside <= 0 ? 0 : w[i] & ((1u << 8 * inside) - 1);
+      }
+    }
+    return make_uint4(w[0], w[1], w[2], w[3]);
+  }
+
+ private:
+  static __device__ __forceinline__ uint4 one_by_one(const Element* source, int bytes) {
     struct alignas(kPackedChunkBytes) Elements {
       Element x[kCount];
     } out;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) out.x[i] = chunk.col + i < cols_ ? chunk.source[i] : Element(0);
+    for (int i = 0; i < kCount; ++i) out.x[i] = i * kSize < bytes ? source[i] : Element(0);
     return *reinterpret_cast<const uint4*>(&out);
   }
 
- private:
-  // Bytes from the start of a word to the chunk's.
-  static __device__ __forceinline__ unsigned skew(const Chunk& chunk) {
-    return unsigned(reinterpret_cast<unsigned long long>(chunk.source) % 4);
-  }
-
   const Element* from_;
+  const Element* end_;
   long long ld_;
   int rows_, cols_;
-  bool aligned_;  // every row's chunks, so that each is one load
+  bool aligned_;  // every row's chunks, so that each is one block
 };
 
 template <bool Round>

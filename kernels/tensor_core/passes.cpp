@@ -2,23 +2,18 @@
 
 #include <fmt/format.h>
 
-#include "kernels/tensor_core/packed_rows.cuh"
+#include "kernels/tensor_core/pass_layout.cuh"
 
 namespace tilesmith::tensor_core {
 namespace {
 
-constexpr unsigned kPassThreads = 128;  // of a block in every pass: reduce.cuh, pack.cuh
-
-constexpr std::int64_t kPackedByBlock = kPassThreads * 4 * 16;  // bytes: pack.cuh
+constexpr std::int64_t kPackedByBlock = kPackThreads * kPackChunks * kPackedChunkBytes;
 
 std::int64_t blocks_for(std::int64_t items, std::int64_t of_block = kPassThreads) {
   return (items + of_block - 1) / of_block;
 }
 
 std::int64_t align_up(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-/// As partial_stride() in destination.cuh.
-std::int64_t partial_stride(std::int64_t n) { return (n + 7) / 8 * 8; }
 
 }  // namespace
 
@@ -73,11 +68,11 @@ LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& pro
   gemm.c.row_stride = problem.ldc;
   const Launch callers = gemm;
 
-  const auto pass = [&](std::string entry, std::int64_t blocks) {
+  const auto pass = [&](std::string entry, std::int64_t blocks, int threads = kPassThreads) {
     Launch launch;
     launch.entry = std::move(entry);
     launch.grid = {unsigned(blocks), 1, 1};
-    launch.block = {kPassThreads, 1, 1};
+    launch.block = {unsigned(threads), 1, 1};
     launch.a = callers.a;
     launch.b = callers.b;
     launch.c = callers.c;
@@ -94,7 +89,7 @@ LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& pro
     if ((pack & pack_a) != 0) place(gemm.a, packed.a);
     if ((pack & pack_b) != 0) place(gemm.b, packed.b);
     sequence.workspace_bytes = std::size_t(align_up(bytes));
-    if (problem.k > 0) sequence.launches.push_back(pass("pack", blocks));
+    if (problem.k > 0) sequence.launches.push_back(pass("pack", blocks, kPackThreads));
   }
   if (split_k > 1 && reduction == atomic)
     sequence.launches.push_back(pass("scale_c", blocks_for(problem.m * problem.n)));
@@ -102,7 +97,9 @@ LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& pro
   if (partial_slices(config) > 1) {
     sequence.workspace_bytes = std::size_t(partial_slices(config) * problem.m * partial_stride(problem.n)) *
                                size_bytes(problem.type.accumulator);
-    sequence.launches.push_back(pass("sum_slices", blocks_for(problem.m * ((problem.n + 3) / 4))));
+    const std::int64_t runs = problem.m * ((problem.n + kSumColumns - 1) / kSumColumns);
+    sequence.launches.push_back(
+        pass("sum_slices", blocks_for(runs, kPassThreads / sum_groups(partial_slices(config)))));
   }
   if (overlap) {
     for (std::size_t i = 1; i < sequence.launches.size(); ++i) sequence.launches[i].overlaps_previous = true;

@@ -6,8 +6,6 @@
 
 namespace tilesmith {
 
-constexpr int kPassThreads = 128;
-
 // Partial sums of 16 bits are added in 32.
 using Sum = Either<sizeof(Accumulator) == 2, float, Accumulator>;
 
@@ -20,32 +18,55 @@ __device__ __forceinline__ void scale_c(const GemmArgs& args) {
   *to = beta == ScaleType(0) ? Output(0) : Output(scaled<ScaleType>(beta, ScaleType(*to)));
 }
 
-// C ← α·(sum over slices) + β·C; four columns a thread.
+// C ← α·(sum over slices) + β·C. A thread adds a run of four columns; where slices are many, four threads share them, and
+// what they come to is added in shared memory, in the order of the slices too.
 __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
-  constexpr int kColumns = 4;
-  struct alignas(kColumns * sizeof(Accumulator) < 16 ? kColumns * sizeof(Accumulator) : 16) Partials {
-    Accumulator x[kColumns];
+  constexpr int kGroups = sum_groups(kPartialSlices), kRuns = kPassThreads / kGroups;  // of a block
+  constexpr int kSlicesOfGroup = kPartialSlices / kGroups;
+  struct alignas(kSumColumns * sizeof(Accumulator) < 16 ? kSumColumns * sizeof(Accumulator) : 16) Partials {
+    Accumulator x[kSumColumns];
   };
   const long long stride = partial_stride(args.n);
-  const int runs = (args.n + kColumns - 1) / kColumns;
-  const long long index = blockIdx.x * static_cast<long long>(kPassThreads) + threadIdx.x;
-  if (index >= static_cast<long long>(args.m) * runs) return;
-  const int m = int(index / runs), n = int(index % runs) * kColumns;
-  const Accumulator* from = static_cast<const Accumulator*>(args.workspace) + m * stride + n;
-  const ScaleType alpha = scale_as<ScaleType>(args.alpha), beta = scale_as<ScaleType>(args.beta);
+  const int runs_of_row = (args.n + kSumColumns - 1) / kSumColumns;
+  const long long runs = static_cast<long long>(args.m) * runs_of_row,
+                  first_run = blockIdx.x * static_cast<long long>(kRuns);
+  const int group = kGroups == 1 ? 0 : int(threadIdx.x) / kRuns;
 
-  Sum sums[kColumns] = {};
+  Sum sums[kSumColumns] = {};
+  const long long run = first_run + int(threadIdx.x) % kRuns;
+  if (run < runs) {
+    const Accumulator* from =
+        static_cast<const Accumulator*>(args.workspace) + run / runs_of_row * stride + run % runs_of_row * kSumColumns;
 #pragma unroll
-  for (int slice = 0; slice < kPartialSlices; ++slice) {
-    const Partials one = *reinterpret_cast<const Partials*>(from + slice * (args.m * stride));
+    for (int slice = 0; slice < kSlicesOfGroup; ++slice) {
+      const Partials one =
+          *reinterpret_cast<const Partials*>(from + (group * kSlicesOfGroup + slice) * (args.m * stride));
 #pragma unroll
-    for (int e = 0; e < kColumns; ++e) sums[e] = added(sums[e], Sum(one.x[e]));
+      for (int e = 0; e < kSumColumns; ++e) sums[e] = added(sums[e], Sum(one.x[e]));
+    }
   }
-  Output* to = static_cast<Output*>(args.c) + m * args.ldc + n;
+
+  const ScaleType alpha = scale_as<ScaleType>(args.alpha), beta = scale_as<ScaleType>(args.beta);
+  const auto store = [&](long long of_run, int e, Sum sum) {
+    const long long m = of_run / runs_of_row;
+    const int n = int(of_run % runs_of_row) * kSumColumns + e;
+    if (of_run >= runs || n >= args.n) return;
+    Output* to = static_cast<Output*>(args.c) + m * args.ldc + n;
+    *to = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, *to);
+  };
+  if constexpr (kGroups == 1) {
 #pragma unroll
-  for (int e = 0; e < kColumns; ++e) {
-    if (n + e >= args.n) break;
-    to[e] = beta == ScaleType(0) ? linear<Output>(alpha, sums[e]) : linear<Output>(alpha, sums[e], beta, to[e]);
+    for (int e = 0; e < kSumColumns; ++e) store(run, e, sums[e]);
+  } else {
+    static_assert(kGroups == 1 || kRuns * kSumColumns == kPassThreads, "a thread stores one element");
+    __shared__ Sum of_groups[kGroups][kPassThreads];
+#pragma unroll
+    for (int e = 0; e < kSumColumns; ++e) of_groups[group][int(threadIdx.x) % kRuns * kSumColumns + e] = sums[e];
+    __syncthreads();
+    Sum sum = of_groups[0][threadIdx.x];
+#pragma unroll
+    for (int other = 1; other < kGroups; ++other) sum = added(sum, of_groups[other][threadIdx.x]);
+    store(first_run + int(threadIdx.x) / kSumColumns, int(threadIdx.x) % kSumColumns, sum);
   }
 }
 

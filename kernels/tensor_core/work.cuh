@@ -1,9 +1,9 @@
 // What a block computes (families `mma` and `wgmma`): one tile of C and one slice of K after the other.
 //
 // Work items are numbered slice by slice, tile by tile within a slice; where a cluster adds the slices of a tile, tile by
-// tile, slice by slice. Of split_k slices each is a whole number of K-steps; the last may be shorter, or empty. A persistent
-// grid has as many blocks as fit the device at a time, and block b does items b, b + gridDim.x, ...; otherwise there is a block
-// for each item.
+// tile, slice by slice. A slice has every split_k-th step of K: blocks that run together read what lies together, so that
+// rows that run along K are read in long pieces of memory. A persistent grid has as many blocks as fit the device at a time,
+// and block b does items b, b + gridDim.x, ...; otherwise there is a block for each item.
 #pragma once
 
 #include "kernels/common/gemm_args.cuh"
@@ -24,12 +24,14 @@ constexpr bool kAtomicAdds = kSplitK > 1 && kReduction == kAtomic;
 constexpr bool kClusterSums = kClusterK > 1;
 static_assert(kSplitK % kClusterK == 0, "slices must split into whole clusters");
 
+constexpr int kNextStep = kSplitK * kBlockK;  // from a slice's step to its next, elements of K
+
 struct Work {
-  int m0, n0;     // the tile's first row and column of C
-  int k0, k_end;  // the slice of K
+  int m0, n0;  // the tile's first row and column of C
+  int k0, k;   // the slice's first step, and where K ends
   int slice;
 
-  __device__ __forceinline__ int steps() const { return (k_end - k0 + kBlockK - 1) / kBlockK; }
+  __device__ __forceinline__ int steps() const { return (k - k0 + kNextStep - 1) / kNextStep; }
 };
 
 // Items of kItemM × kItemN of C.
@@ -37,10 +39,7 @@ template <int kItemM, int kItemN>
 class WorkListOf {
  public:
   __device__ __forceinline__ explicit WorkListOf(const GemmArgs& args)
-      : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k) {
-    const int steps = (args.k + kBlockK - 1) / kBlockK;
-    slice_k_ = (steps + kSplitK - 1) / kSplitK * kBlockK;
-  }
+      : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k) {}
 
   __device__ __forceinline__ unsigned count() const { return tiles() * kSplitK; }
 
@@ -48,14 +47,13 @@ class WorkListOf {
     const unsigned slice = kSplitK == 1 ? 0 : kClusterSums ? item % kSplitK : item / tiles();
     const unsigned number = kSplitK == 1 ? item : kClusterSums ? item / kSplitK : item - slice * tiles();
     const TileIndex tile = tile_of_block<kGroupM>(number, tiles_m_, tiles_n_);
-    const int k0 = min(k_, int(slice) * slice_k_);
-    return {tile.m * kItemM, tile.n * kItemN, k0, min(k_, k0 + slice_k_), int(slice)};
+    return {tile.m * kItemM, tile.n * kItemN, int(slice) * kBlockK, k_, int(slice)};
   }
 
  private:
   __device__ __forceinline__ unsigned tiles() const { return unsigned(tiles_m_) * unsigned(tiles_n_); }
 
-  int tiles_m_, tiles_n_, k_, slice_k_;
+  int tiles_m_, tiles_n_, k_;
 };
 
 }  // namespace tilesmith

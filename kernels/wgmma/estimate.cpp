@@ -31,7 +31,7 @@ double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.
 }  // namespace
 
 double estimate_cycles(const Config& config, const KernelTarget& target, const Problem& problem) {
-  const Geometry g(config, target.type);
+  const Geometry g(config, target.type, target.trans);
   const double element = double(size_bytes(target.type.operand)), output = double(size_bytes(target.type.output));
   const double accumulator = double(size_bytes(target.type.accumulator));
   const double sms = std::max(1, target.limits.sm_count) * share_of_sms(g.sharing_blocks() * cluster_k(config));

@@ -2,22 +2,23 @@
 
 #include <algorithm>
 
+#include "kernels/tensor_core/block_memory.cuh"
+
 namespace tilesmith::wgmma {
 namespace {
 
 constexpr int kPanelRowBytes = 128;
 constexpr int kGroupThreads = 128;
 constexpr int kMostUntraded = 160, kCopyingRegisters = 24, kMostRegisters = 240;  // shape.cuh
-constexpr int kSumsPad = 8, kScratchRows = 8;                                     // tensor_core/epilogue.cuh
 
 }  // namespace
 
 int panel_elements(const TypePair& type) { return kPanelRowBytes / int(size_bytes(type.operand)); }
 
-bool a_k_major(const TypePair& type, Transposes trans) { return !trans.a || size_bytes(type.operand) != 2; }
-bool b_k_major(const TypePair& type, Transposes trans) { return trans.b || size_bytes(type.operand) != 2; }
+bool a_k_major(const Config& config, Transposes trans) { return !trans.a || (config.at("pack") & pack_a) != 0; }
+bool b_k_major(const Config& config, Transposes trans) { return trans.b || (config.at("pack") & pack_b) != 0; }
 
-Geometry::Geometry(const Config& config, const TypePair& type)
+Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
     : block_m(config.at("block_m")), block_n(config.at("block_n")), block_k(config.at("block_k")) {
   const int operand = int(size_bytes(type.operand)), accumulator = int(size_bytes(type.accumulator));
   const int groups = config.at("warpgroups"), schedule = config.at("schedule");
@@ -32,20 +33,21 @@ Geometry::Geometry(const Config& config, const TypePair& type)
   threads = groups * kGroupThreads + (trades_registers ? kGroupThreads : 32);
   cluster_m = config.at("cluster_m");
   cluster_n = config.at("cluster_n");
-  staged_columns = right_extent % 64 == 0 ? 64 : right_extent % 32 == 0 ? 32 : 16;
-  stage_bytes = std::int64_t(block_m + block_n) * block_k * operand;
+  const auto copied = [&](int extent, bool k_major) {
+    return k_major ? extent : (extent + panel_elements(type) - 1) / panel_elements(type) * panel_elements(type);
+  };
+  stage_bytes =
+      (copied(block_m, a_k_major(config, trans)) + copied(block_n, b_k_major(config, trans))) * block_k * operand;
 
-  const std::int64_t ring_bytes = config.at("stages") * stage_bytes;
+  int epilogue = 0;  // elements
   if (cluster_k(config) > 1) {
-    smem_bytes = std::max(ring_bytes, std::int64_t(block_m) * (block_n + kSumsPad) * accumulator);
+    epilogue = summed_elements(block_m, block_n);
   } else if (config.at("store_staged") == 1) {
-    const std::int64_t scratch_bytes =
-        std::int64_t(groups) * 4 * kScratchRows * (staged_columns + kSumsPad) * accumulator;
-    smem_bytes = schedule != one_tile ? ring_bytes + scratch_bytes : std::max(ring_bytes, scratch_bytes);
-  } else {
-    smem_bytes = ring_bytes;
+    epilogue = groups * 4 * scratch_elements(right_extent);
   }
-  smem_bytes += 2 * 8 * config.at("stages");  // the ring's barriers
+  smem_bytes = block_memory(config.at("stages") * stage_bytes, epilogue * accumulator,
+                            barrier_bytes(config.at("stages")), schedule != one_tile)
+                   .bytes;
 }
 
 std::int64_t Geometry::items(const Problem& problem) const {

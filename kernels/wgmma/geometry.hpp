@@ -18,8 +18,8 @@ enum Schedule { one_tile = 0, cooperative = 1, ping_pong = 2 };
 int panel_elements(const TypePair& type);
 
 /// Whether the kernel sees A (B) K-major: as it is stored, or since it is packed so.
-bool a_k_major(const TypePair& type, Transposes trans);
-bool b_k_major(const TypePair& type, Transposes trans);
+bool a_k_major(const Config& config, Transposes trans);
+bool b_k_major(const Config& config, Transposes trans);
 
 struct Geometry {
   int block_m, block_n, block_k;  // elements
@@ -31,11 +31,10 @@ struct Geometry {
   int threads;
   int min_blocks;
   int cluster_m, cluster_n;
-  int staged_columns;  ///< of a staged store at a time
-  std::int64_t stage_bytes;
-  std::int64_t smem_bytes;  ///< dynamic shared memory of a block
+  int stage_bytes;
+  int smem_bytes;  ///< dynamic shared memory of a block
 
-  Geometry(const Config& config, const TypePair& type);
+  Geometry(const Config& config, const TypePair& type, Transposes trans);
 
   int sharing_blocks() const { return cluster_m * cluster_n; }
   /// Work items of a slice of K: a cluster's tiles each.

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernels/tensor_core/epilogue.cuh"
-#include "kernels/wgmma/ring.cuh"
+#include "kernels/wgmma/copy.cuh"
 
 namespace tilesmith {
 
@@ -39,10 +39,10 @@ class GroupTile {
       }
       end_products();
       wait_for_products<1>();
-      if (step > 0) reader.release();
+      if (step > 0) reader.release<kSharingBlocks>();
     }
     wait_for_products<0>();
-    if (steps > 0) reader.release();
+    if (steps > 0) reader.release<kSharingBlocks>();
   }
 
   __device__ __forceinline__ Accumulator sum(int i, int r, int instruction, int e) const {

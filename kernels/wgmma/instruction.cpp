@@ -30,7 +30,7 @@ std::string_view ptx_type(Scalar scalar) {
 
 std::string instruction_source(const Config& config, const KernelTarget& target) {
   const TypePair& type = target.type;
-  const Geometry g(config, type);
+  const Geometry g(config, type, target.trans);
   const bool swap = config.at("swap") == 1, packed = size_bytes(type.accumulator) == 2,
              whole = type.scale == Scalar::s32;
   const int registers = g.right_extent / (packed ? 4 : 2);
@@ -45,7 +45,7 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
   // Behind the predicate: the signs of the operands (floating point), and which lie MN-major (16 bits).
   std::string immediates = whole ? "" : ", 1, 1";
   if (size_bytes(type.operand) == 2) {
-    const bool a = a_k_major(type, target.trans), b = b_k_major(type, target.trans);
+    const bool a = a_k_major(config, target.trans), b = b_k_major(config, target.trans);
     immediates += fmt::format(", {}, {}", int(!(swap ? b : a)), int(!(swap ? a : b)));
   }
   const std::string_view operand = ptx_type(type.operand);

@@ -1,8 +1,9 @@
-// The packing pass of operands that wgmma takes K-major only and that lie MN-major: [K, cols] becomes [cols, K].
+// The packing pass of operands that lie MN-major: [K, cols] becomes [cols, K]. wgmma takes those of 8 and 32 bits K-major only;
+// those of 16 bits it takes either way, but K-major tiles begin at whole lines of memory, wherever they lie along M or N.
 //
 // A block turns a tile of 32 words of K by 8 chunks of 16 bytes through shared memory:
 //
-//   read      4 rows of K (of words: 1) × one chunk a thread; 8 neighbouring threads read 128 bytes of a row
+//   read      as many rows of K as elements share a word × one chunk a thread; 8 neighbouring threads read 128 bytes of a row
 //   shared    a row of 32 words of K for each column of the operand, their chunks exchanged so that no banks clash
 //   written   rows of 128 bytes
 #pragma once
@@ -11,8 +12,14 @@
 
 namespace tilesmith {
 
-// Bytes i of four words become word i.
-__device__ __forceinline__ void transpose_bytes(unsigned (&w)[4]) {
+// Elements of K of one column become a word: w[i] holds those of row i, and then those of column i.
+__device__ __forceinline__ void transpose_within_words(unsigned (&w)[1]) {}
+__device__ __forceinline__ void transpose_within_words(unsigned (&w)[2]) {
+  const unsigned first = __byte_perm(w[0], w[1], 0x5410), second = __byte_perm(w[0], w[1], 0x7632);
+  w[0] = first;
+  w[1] = second;
+}
+__device__ __forceinline__ void transpose_within_words(unsigned (&w)[4]) {
   const unsigned low01 = __byte_perm(w[0], w[1], 0x5140), high01 = __byte_perm(w[0], w[1], 0x7362);
   const unsigned low23 = __byte_perm(w[2], w[3], 0x5140), high23 = __byte_perm(w[2], w[3], 0x7362);
   w[0] = __byte_perm(low01, low23, 0x5410);
@@ -58,14 +65,12 @@ class KMajorCopy {
       for (int i = 0; i < kWord; ++i) rows[i] = rounded_if<Round>(reader_.value(read[pass][i]));
 #pragma unroll
       for (int part = 0; part < 4; ++part) {  // of the chunks: a word each
-        if constexpr (kWord == 4) {
-          unsigned w[4] = {word(rows[0], part), word(rows[1], part), word(rows[2], part), word(rows[3], part)};
-          transpose_bytes(w);
+        unsigned w[kWord];
 #pragma unroll
-          for (int e = 0; e < 4; ++e) put(tile, chunk, part * 4 + e, word_of(pass), w[e]);
-        } else {
-          put(tile, chunk, part, word_of(pass), word(rows[0], part));
-        }
+        for (int i = 0; i < kWord; ++i) w[i] = word(rows[i], part);
+        transpose_within_words(w);
+#pragma unroll
+        for (int e = 0; e < kWord; ++e) put(tile, chunk, part * kWord + e, word_of(pass), w[e]);
       }
     }
     __syncthreads();

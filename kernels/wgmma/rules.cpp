@@ -2,48 +2,33 @@
 
 #include <algorithm>
 
+#include "kernels/tensor_core/rules.hpp"
 #include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {
 namespace {
 
-using Names = std::vector<std::string>;
-
 const Names kTile{"block_m", "block_n", "warpgroups", "schedule", "swap"};
-
-Names with(Names names, const Names& more) {
-  names.insert(names.end(), more.begin(), more.end());
-  return names;
-}
-
-/// Operands that wgmma cannot take as they lie: packed K-major, and words rounded to tf32.
-int must_pack(const KernelTarget& target) {
-  if (target.type.operand == Scalar::tf32) return pack_a | pack_b;
-  if (size_bytes(target.type.operand) == 2) return 0;
-  return (target.trans.a ? int(pack_a) : 0) | (target.trans.b ? 0 : int(pack_b));
-}
 
 }  // namespace
 
+int must_pack(const TypePair& type, Transposes trans) {
+  if (type.operand == Scalar::tf32) return pack_a | pack_b;
+  if (size_bytes(type.operand) == 2) return 0;
+  return (trans.a ? int(pack_a) : 0) | (trans.b ? 0 : int(pack_b));
+}
+
 bool supports(const KernelTarget& target) {
-  if (target.limits.arch != "sm_90a") return false;
-  switch (target.type.operand) {
-    case Scalar::f16:
-    case Scalar::bf16:
-    case Scalar::tf32:
-    case Scalar::s8:
-    case Scalar::u8:
-      return true;
-    default:
-      return false;
-  }
+  return target.limits.arch == "sm_90a" && has_instruction(target.type.operand) && target.type.operand != Scalar::f64;
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const int panel = panel_elements(target.type);
   return {
       {"block_m", {8, 16, 32, 64, 96, 128, 160, 192, 256}, "rows of C a block computes"},
-      {"block_n", {8, 16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
+      {"block_n",
+       {8, 16, 32, 64, 72, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256},
+       "columns of C a block computes"},
       {"block_k", {panel, 2 * panel}, "K-step: elements of K in a stage"},
       {"stages", {2, 3, 4, 5, 6, 8, 12}, "buffers in shared memory, filled ahead by the tensor memory accelerator"},
       {"warpgroups", {1, 2, 3}, "groups of four warps that multiply"},
@@ -77,19 +62,20 @@ std::vector<Rule> rules(const KernelTarget& target) {
   const TypePair type = target.type;
   const Transposes trans = target.trans;
   const DeviceLimits limits = target.limits;
-  const int must = must_pack(target);
+  const int must = must_pack(type, trans);
   return {
       {"rows of a warpgroup", "an instruction has 64 rows: the warpgroups of a tile take as many each",
-       [type](const Config& c) {
-         const Geometry g(c, type);
+       [type, trans](const Config& c) {
+         const Geometry g(c, type, trans);
          return g.left_tiles >= 1 && g.left_extent % (64 * g.tile_groups) == 0;
        },
        kTile},
       {"columns of an instruction",
        "an instruction has up to 256 columns, by 8 (8-bit operands: by 16 from 32 on); less than 32 are for swapped "
        "operands, whose extent along M is small",
-       [type](const Config& c) {
-         const Geometry g(c, type);
+       [type, trans](const Config& c) {
+         const Geometry g(c, type, trans);
+         if (size_bytes(type.operand) == 1 && g.right_extent >= 32 && g.right_extent % 16 != 0) return false;
          return g.right_extent <= 256 && (c.at("swap") == 1 || g.right_extent >= 32);
        },
        kTile},
@@ -101,14 +87,6 @@ std::vector<Rule> rules(const KernelTarget& target) {
                 (c.at("split_k") == 1 || c.at("reduction") != within_cluster);
        },
        {"block_m", "schedule", "store_staged", "swap", "split_k", "reduction"}},
-      {"panels",
-       "rows that lie along M or N are cut into panels of 128 bytes",
-       [type, trans](const Config& c) {
-         const int panel = panel_elements(type);
-         return (a_k_major(type, trans) || c.at("block_m") % panel == 0) &&
-                (b_k_major(type, trans) || c.at("block_n") % panel == 0);
-       },
-       {"block_m", "block_n"}},
       {"warpgroups", "three share tiles that two cannot split; ping-pong is played by two",
        [](const Config& c) {
          const int groups = c.at("warpgroups");
@@ -117,18 +95,13 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        kTile},
       {"sums of a thread", "sums fill the registers: beyond 192 a thread the rest spills",
-       [type](const Config& c) { return Geometry(c, type).sum_registers <= 192; }, kTile},
+       [type, trans](const Config& c) { return Geometry(c, type, trans).sum_registers <= 192; }, kTile},
       {"registers of an SM",
        "the resident blocks' sums must fit the register file beside addresses; registers are traded by whole groups of "
        "four warps",
-       [type, limits](const Config& c) {
-         const Geometry g(c, type);
+       [type, trans, limits](const Config& c) {
+         const Geometry g(c, type, trans);
          return g.sum_registers + 32 <= g.available_registers(limits.registers_per_sm);
-       },
-       with(kTile, {"min_blocks"})},
-      {"threads of an SM", "the resident blocks' threads must fit an SM",
-       [type, limits](const Config& c) {
-         return Geometry(c, type).threads * c.at("min_blocks") <= limits.threads_per_sm;
        },
        with(kTile, {"min_blocks"})},
       {"clusters",
@@ -143,29 +116,21 @@ std::vector<Rule> rules(const KernelTarget& target) {
       {"parts of a tile",
        "a block copies whole groups of 8 rows of each panel of a shared operand",
        [type, trans](const Config& c) {
-         const int rows_a = a_k_major(type, trans) ? c.at("block_m") : c.at("block_k");
-         const int rows_b = b_k_major(type, trans) ? c.at("block_n") : c.at("block_k");
+         const int rows_a = a_k_major(c, trans) ? c.at("block_m") : c.at("block_k");
+         const int rows_b = b_k_major(c, trans) ? c.at("block_n") : c.at("block_k");
          return rows_a % (8 * c.at("cluster_n")) == 0 && rows_b % (8 * c.at("cluster_m")) == 0;
        },
-       {"block_m", "block_n", "block_k", "cluster_m", "cluster_n"}},
+       {"block_m", "block_n", "block_k", "cluster_m", "cluster_n", "pack"}},
       {"small tiles",
-       "a persistent block, and two on an SM, are for tiles that fill it: small ones are for problems of one wave",
+       "persistent blocks are for tiles that fill an SM: small ones are for problems of one wave",
        [](const Config& c) { return c.at("schedule") == one_tile || c.at("block_m") * c.at("block_n") >= 64 * 128; },
        {"block_m", "block_n", "schedule"}},
       {"resident blocks",
        "persistent blocks have an SM each",
        [](const Config& c) { return c.at("min_blocks") == 1 || c.at("schedule") == one_tile; },
        {"schedule", "min_blocks"}},
-      {"reduction",
-       "without split K there is nothing to add",
-       [](const Config& c) { return c.at("split_k") > 1 || c.at("reduction") == through_workspace; },
-       {"split_k", "reduction"}},
-      {"atomic adds",
-       "there are atomic adds of 32 and 64 bits",
-       [type](const Config& c) {
-         return c.at("split_k") == 1 || c.at("reduction") != atomic || size_bytes(type.output) >= 4;
-       },
-       {"split_k", "reduction"}},
+      reduction_rule(),
+      atomic_adds_rule(type),
       {"split K",
        "slices are for problems of few tiles: persistent grids and bands of tiles are not",
        [](const Config& c) { return c.at("split_k") == 1 || (c.at("schedule") == one_tile && c.at("group_m") == 1); },
@@ -174,10 +139,6 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "sums that a cluster adds are stored from shared memory; the other ways are not used",
        [](const Config& c) { return cluster_k(c) == 1 || c.at("store_staged") == 0; },
        {"split_k", "reduction", "store_staged"}},
-      {"staged store",
-       "a row must split into 16-byte stores, and be worth the way",
-       [](const Config& c) { return c.at("store_staged") == 0 || c.at("block_n") % 32 == 0; },
-       {"block_n", "store_staged"}},
       {"bands of tiles",
        "narrow tiles are for problems as narrow: one band",
        [](const Config& c) { return c.at("group_m") == 1 || std::min(c.at("block_m"), c.at("block_n")) >= 64; },
@@ -185,13 +146,14 @@ std::vector<Rule> rules(const KernelTarget& target) {
       {"shared memory",
        "the stages and what the epilogue needs must fit the shared memory of a block, and of an SM for all resident "
        "blocks (1 KiB of each is the system's)",
-       [type, limits](const Config& c) {
-         const std::int64_t bytes = Geometry(c, type).smem_bytes;
-         return bytes <= limits.smem_per_block_bytes && (bytes + 1024) * c.at("min_blocks") <= limits.smem_per_sm_bytes;
+       [type, trans, limits](const Config& c) {
+         return fits_shared_memory(Geometry(c, type, trans).smem_bytes, c.at("min_blocks"), limits);
        }},
       {"stages in flight", "fewer than 16 KiB in flight a block cannot cover the memory's latency",
-       [type](const Config& c) { return (c.at("stages") - 1) * Geometry(c, type).stage_bytes >= 16 * 1024; },
-       with(kTile, {"block_k", "stages"})},
+       [type, trans](const Config& c) {
+         return (c.at("stages") - 1) * Geometry(c, type, trans).stage_bytes >= 16 * 1024;
+       },
+       with(kTile, {"block_k", "stages", "pack"})},
       {"packing",
        "8-bit operands are packed where they lie MN-major, and those of tf32 always; packed operands lie where split "
        "K's "
@@ -199,7 +161,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        [must](const Config& c) {
          const int pack = c.at("pack");
          if ((pack & must) != must) return false;
-         return pack == 0 || c.at("split_k") == 1 || (c.at("reduction") == within_cluster && partial_slices(c) == 1);
+         return pack == 0 || leaves_workspace_to_packing(c);
        },
        {"split_k", "reduction", "pack"}},
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/tensor_core/rules.hpp"
 #include "kernels/wgmma/estimate.hpp"
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/rules.hpp"
@@ -11,7 +12,7 @@ namespace tilesmith::wgmma {
 namespace {
 
 constexpr std::size_t kMost = 32;
-constexpr int kMostOfTile = 2;
+constexpr std::size_t kMostOfTile = 2;
 
 struct Tile {
   int block_m, block_n, warpgroups, schedule, swap;
@@ -26,6 +27,9 @@ constexpr Tile kTiles[] = {
     {128, 192, 2, one_tile, 0},    {64, 128, 1, one_tile, 0},     {64, 64, 1, one_tile, 0},
     {64, 96, 1, one_tile, 0},      {64, 256, 1, one_tile, 0},     {64, 192, 1, one_tile, 0},
     {64, 32, 1, one_tile, 0},      {192, 128, 3, one_tile, 0},    {128, 32, 2, one_tile, 0},
+    {128, 72, 2, one_tile, 0},     {128, 80, 2, one_tile, 0},     {128, 112, 2, one_tile, 0},
+    {64, 144, 1, one_tile, 0},     {64, 160, 1, one_tile, 0},     {128, 208, 2, cooperative, 0},
+    {128, 176, 2, ping_pong, 0},   {128, 192, 2, ping_pong, 0},   {128, 208, 2, one_tile, 0},
     {16, 128, 2, one_tile, 1},     {16, 64, 1, one_tile, 1},      {8, 64, 1, one_tile, 1},
     {8, 128, 2, one_tile, 1},      {32, 64, 1, one_tile, 1},      {32, 128, 2, one_tile, 1},
     {64, 128, 2, one_tile, 1},     {96, 128, 2, one_tile, 1},     {128, 128, 2, one_tile, 1},
@@ -34,11 +38,7 @@ constexpr Tile kTiles[] = {
 /// Operands that must be packed: those that the instruction cannot take, and those whose rows TMA cannot.
 int needed_pack(const Problem& problem) {
   const auto [a, b] = operand_aligns(problem);
-  int pack = (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
-  if (size_bytes(problem.type.operand) != 2)
-    pack |= (problem.trans.a ? int(pack_a) : 0) | (problem.trans.b ? 0 : int(pack_b));
-  if (problem.type.operand == Scalar::tf32) pack = pack_a | pack_b;
-  return pack;
+  return must_pack(problem.type, problem.trans) | (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
 }
 
 /// With as many stages as fit, up to what hides the memory's latency or what K has steps for.
@@ -47,10 +47,9 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
   for (const int stages : {3, 4, 5, 6, 8, 12}) {
     Config deeper = config;
     deeper.set("stages", stages);
-    const Geometry g(deeper, target.type);
-    if (g.smem_bytes > target.limits.smem_per_block_bytes ||
-        (g.smem_bytes + 1024) * g.min_blocks > target.limits.smem_per_sm_bytes ||
-        stages > std::max<std::int64_t>(4, steps) || (stages > 4 && g.stage_bytes * (stages - 1) > 192 * 1024))
+    const Geometry g(deeper, target.type, target.trans);
+    if (!fits_shared_memory(g.smem_bytes, g.min_blocks, target.limits) || stages > std::max<std::int64_t>(4, steps) ||
+        (stages > 4 && g.stage_bytes * (stages - 1) > 192 * 1024))
       break;
     config = deeper;
   }
@@ -99,7 +98,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
 
 /// Whether there are so many blocks that several on an SM, or one that does several tiles, are a choice.
 bool fills_device(const Config& config, const KernelTarget& target, const Problem& problem) {
-  const Geometry g(config, target.type);
+  const Geometry g(config, target.type, target.trans);
   const std::int64_t blocks = g.items(problem) * g.sharing_blocks() * config.at("split_k");
   if (g.min_blocks > 1 && blocks <= target.limits.sm_count) return false;
   return config.at("schedule") == one_tile || blocks > target.limits.sm_count;
@@ -113,29 +112,21 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
   const auto legal = [&](const Config& config) {
     return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });
   };
-  const auto faster = [](const auto& a, const auto& b) { return a.first < b.first; };
-  std::vector<std::pair<double, Config>> ranked;
+  Ranking ranking(kMostOfTile);
   for (const Tile& tile : kTiles) {
     // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
     const int least_m = tile.swap == 1 ? 8 : 64, least_n = tile.swap == 1 ? 64 : 32;
     if ((tile.block_m > least_m && tile.block_m >= 2 * problem.m) ||
         (tile.block_n > least_n && tile.block_n >= 2 * problem.n))
       continue;
-    std::vector<std::pair<double, Config>> of_tile;
+    std::vector<Ranking::Candidate> of_tile;
     for (const Config& config : configs_of(tile, target, problem)) {
       if (fills_device(config, target, problem) && legal(config))
         of_tile.emplace_back(estimate_cycles(config, target, problem), config);
     }
-    std::stable_sort(of_tile.begin(), of_tile.end(), faster);
-    if (of_tile.size() > kMostOfTile) of_tile.erase(of_tile.begin() + kMostOfTile, of_tile.end());
-    ranked.insert(ranked.end(), of_tile.begin(), of_tile.end());
+    ranking.add_tile(std::move(of_tile));
   }
-  std::stable_sort(ranked.begin(), ranked.end(), faster);
-  std::vector<Config> found;
-  for (const auto& [cycles, config] : ranked) {
-    if (found.size() < kMost) found.push_back(config);
-  }
-  return found;
+  return std::move(ranking).shortest(kMost);
 }
 
 }  // namespace tilesmith::wgmma

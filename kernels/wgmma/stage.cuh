@@ -4,9 +4,10 @@
 // chunk XOR row % 8); groups of 8 rows start at 1024-byte steps.
 //
 //   K-major    rows run along M or N, a panel holds 128 bytes of K     an instruction's 32 bytes of K lie within a row
-//   MN-major   rows run along K, a panel holds 128 bytes of M or N     16-bit only: 64 of M or N a panel
+//   MN-major   rows run along K, a panel holds 128 bytes of M or N     16-bit only: 64 of M or N a panel, of the last one
+//                                                                      less may be used
 //
-// 8-bit and 32-bit operands that lie MN-major are packed K-major first (pack_k_major.cuh).
+// Packed operands are K-major (k_major_copy.cuh); 8-bit and 32-bit ones that lie MN-major are always packed.
 #pragma once
 
 #include "kernels/wgmma/shape.cuh"
@@ -26,11 +27,11 @@ struct OperandTile {
   static constexpr bool kKMajor = KMajor;
   static constexpr int kRows = KMajor ? Extent : kBlockK;  // of a panel
   static constexpr int kCols = KMajor ? kBlockK : Extent;
-  static constexpr int kPanels = kCols / kPanelElements;
+  static constexpr int kPanels = (kCols + kPanelElements - 1) / kPanelElements;
   static constexpr int kPanelBytes = kRows * kPanelRowBytes;
   static constexpr int kBytes = kPanels * kPanelBytes;
   static constexpr int kCopiedRows = kRows / Sharers;  // of each panel, by one block
-  static_assert(kCols % kPanelElements == 0, "a tile must split into whole panels");
+  static_assert(!KMajor || kCols % kPanelElements == 0, "a K-step must split into whole panels");
   static_assert(kRows % (kSwizzledRows * Sharers) == 0, "a part of a panel must be whole swizzled groups of rows");
   static_assert(KMajor || kElementBytes == 2, "the instruction takes MN-major operands of 16 bits only");
 
@@ -49,8 +50,8 @@ struct OperandTile {
   }
 };
 
-constexpr bool kAKMajor = !kTransA || kElementBytes != 2;
-constexpr bool kBKMajor = kTransB || kElementBytes != 2;
+constexpr bool kAKMajor = !kTransA || (kPack & 1) != 0;  // as it lies, or since it is packed so
+constexpr bool kBKMajor = kTransB || (kPack & 2) != 0;
 using LeftTile = OperandTile<kLeftExtent, kSwap ? kBKMajor : kAKMajor, kLeftSharers>;
 using RightTile = OperandTile<kRightExtent, kSwap ? kAKMajor : kBKMajor, kRightSharers>;
 constexpr int kStageBytes = LeftTile::kBytes + RightTile::kBytes;

@@ -23,9 +23,9 @@ struct Seen {
   bool k_major;
 };
 
-std::array<Seen, 2> operands_as_seen(const Problem& problem) {
-  return {{{problem.m, problem.k, wgmma::a_k_major(problem.type, problem.trans)},
-           {problem.n, problem.k, wgmma::b_k_major(problem.type, problem.trans)}}};
+std::array<Seen, 2> operands_as_seen(const Config& config, const Problem& problem) {
+  return {{{problem.m, problem.k, wgmma::a_k_major(config, problem.trans)},
+           {problem.n, problem.k, wgmma::b_k_major(config, problem.trans)}}};
 }
 
 /// The part of a panel that a block copies at a time (stage.cuh).
@@ -36,13 +36,13 @@ TensorBox tensor_box(const Seen& seen, int block, int block_k, int sharers, cons
 }
 
 /// Packed copies: as stored, or turned K-major by tiles of 128 bytes by 8 chunks (k_major_copy.cuh).
-tensor_core::PackedOperands packed_operands(const Problem& problem) {
+tensor_core::PackedOperands packed_operands(const Config& config, const Problem& problem) {
   tensor_core::PackedOperands packed = tensor_core::packed_as_stored(problem);
   const std::int64_t tile_k = wgmma::panel_elements(problem.type), tile_cols = tile_k;
   const auto turn = [&](tensor_core::PackedOperand& copy, const Seen& seen) {
     copy = {seen.extent, seen.k, ((seen.k + tile_k - 1) / tile_k) * ((seen.extent + tile_cols - 1) / tile_cols)};
   };
-  const auto [a, b] = operands_as_seen(problem);
+  const auto [a, b] = operands_as_seen(config, problem);
   if (a.k_major == problem.trans.a) turn(packed.a, a);
   if (b.k_major != problem.trans.b) turn(packed.b, b);
   return packed;
@@ -65,7 +65,7 @@ class Wgmma final : public Family {
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override {
     if (auto reason = tensor_core::misaligned(config, problem, kCopyBytes)) return reason;
-    const Geometry g(config, problem.type);
+    const Geometry g(config, problem.type, problem.trans);
     if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
       return "more tiles of C than a grid has blocks";
     return std::nullopt;
@@ -93,17 +93,17 @@ std::optional<std::string> Wgmma::dominated(const Config& config, const Problem&
 }
 
 LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) const {
-  const Geometry g(config, problem.type);
+  const Geometry g(config, problem.type, problem.trans);
   Launch gemm;
   gemm.grid.x = unsigned(g.items(problem) * g.sharing_blocks() * config.at("split_k"));
   gemm.block.x = unsigned(g.threads);
   gemm.dynamic_smem_bytes = std::size_t(g.smem_bytes);
   if (config.at("schedule") != wgmma::one_tile) gemm.resident_blocks_per_sm = g.min_blocks;
   gemm.cluster.x = unsigned(g.sharing_blocks() * tensor_core::cluster_k(config));
-  const auto [a, b] = operands_as_seen(problem);
+  const auto [a, b] = operands_as_seen(config, problem);
   gemm.boxes = {tensor_box(a, g.block_m, g.block_k, g.cluster_n, problem.type),
                 tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
-  return tensor_core::with_passes(gemm, config, problem, packed_operands(problem), true);
+  return tensor_core::with_passes(gemm, config, problem, packed_operands(config, problem), true);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Family `wgmma`: C ← α·op(A)·op(B) + β·C with PTX wgmma and the tensor memory accelerator (sm_90a).
 //
 //   global ──TMA──▶ shared: kStages × (left tile, right tile) ──wgmma──▶ sums in registers ──▶ C
-//          one thread (ring.cuh)   panels of 128-byte rows        warpgroups             (tensor_core/epilogue.cuh)
+//          one thread (copy.cuh)   panels of 128-byte rows        warpgroups             (tensor_core/epilogue.cuh)
 //                                  (stage.cuh)                    (group_tile.cuh)
 //
 // shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes.
@@ -15,19 +15,13 @@ namespace tilesmith {
 constexpr bool kSummed = kClusterSums;
 enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4 };
 
-// What the launch must ask for: the ring; what the epilogue needs, in the ring's place where no copy is under way then; the
-// ring's barriers. The host computes the same from the config (geometry.cpp).
-constexpr int kStagedColumns = kRightExtent % 64 == 0 ? 64 : kRightExtent % 32 == 0 ? 32 : 16;  // at a time
-constexpr int kScratchElements = scratch_elements(kStagedColumns);                              // of a warp
-constexpr int kScratchBytes =
-    kStoreStaged && !kSummed ? kWarpgroups * 4 * kScratchElements * int(sizeof(Accumulator)) : 0;
-constexpr int kSummedBytes = kSummed ? summed_elements(kBlockM, kBlockN) * int(sizeof(Accumulator)) : 0;
-constexpr int kOverlaidBytes = kSummedBytes > kScratchBytes ? kSummedBytes : kScratchBytes;
-constexpr int kScratchAt = kPersistent ? kRingBytes : 0;
-constexpr int kBarriersAt = kPersistent                   ? kRingBytes + kScratchBytes
-                            : kRingBytes > kOverlaidBytes ? kRingBytes
-                                                          : kOverlaidBytes;
-constexpr int kSharedBytes = kBarriersAt + kBarrierBytes;
+// The host computes the same from the config (geometry.cpp).
+constexpr int kScratchElements = scratch_elements(kRightExtent);  // of a warp
+constexpr int kEpilogueElements = kSummed        ? summed_elements(kBlockM, kBlockN)
+                                  : kStoreStaged ? kWarpgroups * 4 * kScratchElements
+                                                 : 0;
+constexpr BlockMemory kMemory =
+    block_memory(kRingBytes, kEpilogueElements * int(sizeof(Accumulator)), barrier_bytes(kStages), kPersistent);
 
 // Ping-pong: waits until the other group has multiplied, or tells the other that this one has.
 __device__ __forceinline__ void take_turn(bool second) {
@@ -56,8 +50,8 @@ __device__ __forceinline__ void store(const GroupTile& tile, const Destination& 
                                          [] { sync_cluster(); });
   } else if constexpr (kStoreStaged) {
     if constexpr (!kPersistent) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
-    Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kScratchAt);
-    store_staged<kStagedColumns>(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+    Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
+    store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
   } else if constexpr (kSwap) {
     // Rows of sums run along N: neighbours in a row of C are in neighbouring threads.
 #pragma unroll
@@ -87,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const GemmArgs& args = kernel_args.gemm;
   const WorkList list(args);
   const unsigned shared_at = unsigned(__cvta_generic_to_shared(shared));
-  const Ring ring(shared_at, shared_at + kBarriersAt);
+  const Ring ring(shared_at, shared_at + kMemory.barriers_at);
   const ClusterPlace cluster(kSharingBlocks > 1 ? rank_in_cluster() : 0);
   let_launch_after_come();
   const unsigned warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // in a way that tells the compiler it is uniform
@@ -95,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   if (warp >= kCopyingWarp) {
     if (warp == kCopyingWarp) {
       if (threadIdx.x % 32 == 0) {
-        ring.init();
+        ring.init(kReadingWarps);
         prefetch_maps(kernel_args);
       }
       __syncwarp();
@@ -154,5 +148,5 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   let_launch_after_come();
   using AsStored = AlignedCopy<Operand, kOperandIsTf32>;
   using Turned = KMajorCopy<Operand, kOperandIsTf32>;
-  pack_operands<Either<kAKMajor == !kTransA, AsStored, Turned>, Either<kBKMajor == kTransB, AsStored, Turned>>(args);
+  pack_operands<Either<kTransA, Turned, AsStored>, Either<kTransB, AsStored, Turned>>(args);
 }

@@ -1,0 +1,75 @@
+#include "kernels/tensor_core/rules.hpp"
+
+#include <algorithm>
+
+#include "kernels/tensor_core/passes.hpp"
+
+namespace tilesmith::tensor_core {
+namespace {
+
+/// The `most` shortest, in their order; equal ones keep theirs.
+void keep_shortest(std::vector<Ranking::Candidate>& candidates, std::size_t most) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (candidates.size() > most) candidates.erase(candidates.begin() + std::ptrdiff_t(most), candidates.end());
+}
+
+}  // namespace
+
+Names with(Names names, const Names& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+bool has_instruction(Scalar operand) {
+  switch (operand) {
+    case Scalar::f16:
+    case Scalar::bf16:
+    case Scalar::tf32:
+    case Scalar::s8:
+    case Scalar::u8:
+    case Scalar::f64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Rule reduction_rule() {
+  return {"reduction",
+          "without split K there is nothing to add",
+          [](const Config& c) { return c.at("split_k") > 1 || c.at("reduction") == through_workspace; },
+          {"split_k", "reduction"}};
+}
+
+Rule atomic_adds_rule(const TypePair& type) {
+  return {"atomic adds",
+          "there are atomic adds of 32 and 64 bits",
+          [type](const Config& c) {
+            return c.at("split_k") == 1 || c.at("reduction") != atomic || size_bytes(type.output) >= 4;
+          },
+          {"split_k", "reduction"}};
+}
+
+bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits) {
+  constexpr int kSystemBytes = 1024;  // of each block
+  return bytes <= limits.smem_per_block_bytes && (bytes + kSystemBytes) * min_blocks <= limits.smem_per_sm_bytes;
+}
+
+bool leaves_workspace_to_packing(const Config& config) {
+  return config.at("split_k") == 1 || (config.at("reduction") == within_cluster && partial_slices(config) == 1);
+}
+
+void Ranking::add_tile(std::vector<Candidate> candidates) {
+  keep_shortest(candidates, of_tile_);
+  ranked_.insert(ranked_.end(), candidates.begin(), candidates.end());
+}
+
+std::vector<Config> Ranking::shortest(std::size_t most) && {
+  keep_shortest(ranked_, most);
+  std::vector<Config> found;
+  for (auto& [estimate, config] : ranked_) found.push_back(std::move(config));
+  return found;
+}
+
+}  // namespace tilesmith::tensor_core

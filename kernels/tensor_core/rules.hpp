@@ -1,0 +1,45 @@
+// What the rules and first guesses of the families that multiply on tensor cores by PTX have in common.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/family.hpp"
+
+namespace tilesmith::tensor_core {
+
+/// Parameters that a rule reads.
+using Names = std::vector<std::string>;
+Names with(Names names, const Names& more);
+
+/// Whether tensor cores multiply such operands at all.
+bool has_instruction(Scalar operand);
+
+/// "Without split K there is nothing to add."
+Rule reduction_rule();
+/// "There are atomic adds of 32 and 64 bits."
+Rule atomic_adds_rule(const TypePair& type);
+
+/// The resident blocks' shared memory fits an SM's.
+bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits);
+
+/// The workspace holds packed operands or split K's partial sums, not both.
+bool leaves_workspace_to_packing(const Config& config);
+
+/// Ranks configs by estimates of their time: of each tile the `of_tile` shortest, of all the `most` shortest, in their order.
+class Ranking {
+ public:
+  using Candidate = std::pair<double, Config>;
+
+  explicit Ranking(std::size_t of_tile) : of_tile_(of_tile) {}
+
+  void add_tile(std::vector<Candidate> candidates);
+  std::vector<Config> shortest(std::size_t most) &&;
+
+ private:
+  std::size_t of_tile_;
+  std::vector<Candidate> ranked_;
+};
+
+}  // namespace tilesmith::tensor_core
