@@ -4,7 +4,8 @@
 //   MN-major, 16-bit         ldmatrix.trans: 16 rows of K × 16 of M or N
 //   MN-major, 8-bit          ldmatrix.trans of pairs of bytes, then a byte permutation parts the pairs
 //   MN-major, tf32           two words (left) or one (right) at a time: those that an instruction takes in one register pair
-//   f64                      an element at a time
+//   the same in warp tiles   an element at a time
+//   of 16 or 48, and f64
 //
 // Which row of the operand a word's row stands for is free, as long as the epilogue undoes it (row_in_warp, column_in_warp): it is
 // chosen so that what a load brings is in the instruction's order, and what lanes read together lies in different banks.

@@ -173,11 +173,14 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
                                              Accumulator* scratch) {
   static_assert(Sums::kColumns % kStoredVector == 0, "a row of the warp's tile must split into 16-byte stores");
   if constexpr (Sums::kRowStep > 0 && !kAtomicAdds) {
+    // What is known beforehand leaves no branch between a sum's load and its store, so that many are under way.
     const bool vectors = to.takes_vectors() && to.cols() % kStoredVector == 0;
     if (vectors && to.overwrites()) {
       store_staged_evenly<0, kStoredVector, true>(sums, to, m0, n0, scratch);
     } else if (vectors) {
       store_staged_evenly<0, kStoredVector, false>(sums, to, m0, n0, scratch);
+    } else if (to.overwrites()) {
+      store_staged_evenly<0, 1, true>(sums, to, m0, n0, scratch);
     } else {
       store_staged_evenly<0, 1, false>(sums, to, m0, n0, scratch);
     }

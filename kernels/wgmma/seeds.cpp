@@ -59,8 +59,6 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
 /// All that is worth a thought for one tile.
 std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, const Problem& problem) {
   const int panel = panel_elements(target.type);
-  const bool aligned_c = row_align_bytes(problem, problem.type.output, problem.ldc) >= 16;
-  const bool wide = tile.block_n % 32 == 0 && tile.swap == 0;
   // Blocks of a cluster share the larger operand.
   const std::pair<int, int> sharing = tile.block_n >= tile.block_m ? std::pair{2, 1} : std::pair{1, 2};
   std::vector<Config> found;
@@ -81,7 +79,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                                     {"cluster_n", cluster_n},
                                     {"min_blocks", min_blocks},
                                     {"group_m", plain ? 1 : 8},
-                                    {"store_staged", wide && !summed && (split_k == 1 || !aligned_c) ? 1 : 0},
+                                    {"store_staged", tile.swap == 0 && !summed ? 1 : 0},
                                     {"swap", tile.swap},
                                     {"split_k", split_k},
                                     {"reduction", reduction},
