@@ -15,6 +15,7 @@ constexpr int kEpilogueElements = kSummed        ? kSliceK * summed_elements(kBl
                                                  : 0;
 constexpr BlockMemory kMemory = block_memory(kRingBytes, kEpilogueElements * int(sizeof(Accumulator)),
                                              kTma ? barrier_bytes(kStages) : 0, kPersistent);
+constexpr int kSharedBytes = kMemory.bytes;
 
 class WarpSums {
  public:

@@ -22,6 +22,7 @@ constexpr int kEpilogueElements = kSummed        ? summed_elements(kBlockM, kBlo
                                                  : 0;
 constexpr BlockMemory kMemory =
     block_memory(kRingBytes, kEpilogueElements * int(sizeof(Accumulator)), barrier_bytes(kStages), kPersistent);
+constexpr int kSharedBytes = kMemory.bytes;
 
 // Ping-pong: waits until the other group has multiplied, or tells the other that this one has.
 __device__ __forceinline__ void take_turn(bool second) {

@@ -37,7 +37,7 @@ inline std::vector<Bug> mma_bugs() {
        0,
        "f16f32",
        kNN,
-       {{"(k_end - k0 + kBlockK - 1) / kBlockK", "(k_end - k0) / kBlockK"}},
+       {{"(k - k0 + kNextStep - 1) / kNextStep", "(k - k0) / kNextStep"}},
        kPlain},
       {"halves of a fragment change places",
        "mma",

@@ -20,6 +20,11 @@ inline constexpr const char* kShared = TILESMITH_WGMMA(128, 64, 64, 2, 0, 2, 0, 
 inline constexpr const char* kTurns = TILESMITH_WGMMA(128, 128, 64, 2, 2, 1, 1, 0, 0);
 inline constexpr const char* kSwapped = TILESMITH_WGMMA(16, 128, 64, 2, 0, 1, 0, 1, 0);
 inline constexpr const char* kTurnedBytes = TILESMITH_WGMMA(64, 64, 128, 1, 0, 1, 0, 0, 2);
+inline constexpr const char* kTurnedHalves = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 0, 0, 2);
+inline constexpr const char* kBothPacked = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 1, 0, 3);
+inline constexpr const char* kSplit =
+    "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,cluster_m=1,cluster_n=1,min_blocks=1,"
+    "group_m=1,store_staged=0,swap=0,split_k=8,reduction=0,pack=0}";
 inline constexpr const char* kRoundedWords = TILESMITH_WGMMA(64, 64, 32, 1, 0, 1, 0, 0, 3);
 #undef TILESMITH_WGMMA
 
@@ -74,6 +79,34 @@ inline std::vector<Bug> wgmma_bugs() {
        kNN,
        {{"__byte_perm(low01, low23, 0x5410)", "__byte_perm(low01, low23, 0x1054)"}},
        kTurnedBytes},
+      {"halves of words are turned in the wrong order",
+       "wgmma",
+       0,
+       "f16f32",
+       kNN,
+       {{"__byte_perm(w[0], w[1], 0x5410)", "__byte_perm(w[0], w[1], 0x1054)"}},
+       kTurnedHalves},
+      {"a chunk that begins in a block's second half is read from its first",
+       "wgmma",
+       0,
+       "bf16f32",
+       kNT,
+       {{"(chunk.skew & 8) != 0 ? w[i + 2] : w[i]", "w[i]"}},
+       kBothPacked},
+      {"every slice begins with the first step",
+       "wgmma",
+       0,
+       "f16f32",
+       kNT,
+       {{"int(slice) * kBlockK, k_", "0, k_"}},
+       kSplit},
+      {"the last quarter of the slices is not added",
+       "wgmma",
+       0,
+       "f16f32",
+       kNT,
+       {{"other < kGroups", "other < kGroups - 1"}},
+       kSplit},
       {"packed words are not rounded",
        "wgmma",
        0,

@@ -95,7 +95,10 @@ TEST_CASE("8-bit operands that lie MN-major are packed K-major, and no others") 
     if (pack != 0) {
       Config without = config;
       without.set("pack", 0);
-      CHECK(illegal_because(wgmma_family(), without, target)->find("packing") != std::string::npos);
+      const std::vector<Rule> rules = wgmma_family().rules(target);
+      const auto packing = std::find_if(rules.begin(), rules.end(), [](const Rule& r) { return r.name == "packing"; });
+      REQUIRE(packing != rules.end());
+      CHECK_FALSE(packing->holds(without));
     }
   }
 }
@@ -110,7 +113,30 @@ TEST_CASE("rows that the tensor memory accelerator cannot copy are packed or ref
   CHECK_FALSE(wgmma_family().refusal(packing, even));
   CHECK(wgmma_family().dominated(packing, even));
   CHECK(wgmma_family().launches(packing, odd).launches.at(0).entry == "pack");
+  // What is packed lies K-major, however it was stored.
+  const std::optional<TensorBoxes> boxes = wgmma_family().launches(packing, odd).launches.at(1).boxes;
+  REQUIRE(boxes);
+  CHECK(boxes->b.matrix_rows == 1025);
+  CHECK(boxes->b.matrix_cols == 1027);
   CHECK(wgmma_family().launches(packing, problem_of(target, 33, 35, 0)).launches.size() == 1);
+}
+
+TEST_CASE("of the last panel of an MN-major operand less than all may be used") {
+  const auto smem = [](Transposes trans, int block_n) {
+    const KernelTarget target = target_of("f16f32", trans);
+    const Config config = config_with(target, {{"block_m", 128},
+                                               {"block_n", block_n},
+                                               {"block_k", 64},
+                                               {"stages", 3},
+                                               {"warpgroups", 2},
+                                               {"schedule", 0},
+                                               {"cluster_m", 1},
+                                               {"cluster_n", 1}});
+    CHECK_FALSE(illegal_because(wgmma_family(), config, target));
+    return wgmma_family().launches(config, problem_of(target, 1024, 1024, 1024)).launches.at(0).dynamic_smem_bytes;
+  };
+  CHECK(smem(kNN, 72) == smem(kNN, 128));
+  CHECK(smem(kNT, 72) < smem(kNT, 128));
 }
 
 TEST_CASE("the instruction names its columns, its types and which operands lie MN-major") {

@@ -1,0 +1,56 @@
+// What the families on tensor cores share on the host: ranking of first guesses, memory of a block, launches of split K.
+#include "kernels/tensor_core/block_memory.cuh"
+#include "kernels/tensor_core/passes.hpp"
+#include "kernels/tensor_core/rules.hpp"
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tensor_core;
+
+TEST_CASE("a ranking keeps the shortest of each tile, and orders all") {
+  const auto config = [](int id) { return Config("any", {{"id", id}}); };
+  Ranking ranking(2);
+  ranking.add_tile({{5, config(5)}, {1, config(1)}, {4, config(4)}});
+  ranking.add_tile({{3, config(3)}, {2, config(2)}});
+  const auto ids = [](const std::vector<Config>& configs) {
+    std::vector<int> found;
+    for (const Config& one : configs) found.push_back(one.at("id"));
+    return found;
+  };
+  Ranking same = ranking;
+  CHECK(ids(std::move(same).shortest(10)) == std::vector<int>{1, 2, 3, 4});
+  CHECK(ids(std::move(ranking).shortest(3)) == std::vector<int>{1, 2, 3});
+}
+
+TEST_CASE("what the epilogue needs lies in the ring's place unless copies are under way then") {
+  const BlockMemory alone = block_memory(1000, 300, 48, false), beside = block_memory(1000, 300, 48, true);
+  CHECK(alone.epilogue_at == 0);
+  CHECK(alone.barriers_at == 1000);
+  CHECK(alone.bytes == 1048);
+  CHECK(block_memory(1000, 3000, 48, false).bytes == 3048);
+  CHECK(beside.epilogue_at == 1000);
+  CHECK(beside.barriers_at == 1300);
+  CHECK(beside.bytes == 1348);
+}
+
+TEST_CASE("a warp's columns are staged by the largest powers of two that fit") {
+  CHECK(staged_columns(256) == 64);
+  CHECK(staged_columns(72 - 64) == 8);
+  CHECK(staged_columns(48) == 32);
+  CHECK(staged_columns(112 - 64) == 32);
+}
+
+TEST_CASE("many slices are added by as many blocks more as threads share a run of sums") {
+  const TypePair type = *find_type_pair("f16f32");
+  const Problem problem = packed_problem(type, {}, 100, 60, 4096);  // 100 rows of 15 runs
+  const auto sums = [&](int split_k) {
+    const Config config("any", {{"split_k", split_k}, {"reduction", through_workspace}, {"pack", 0}});
+    const LaunchSequence sequence = with_passes({}, config, problem, packed_as_stored(problem), false);
+    REQUIRE(sequence.launches.size() == 2);
+    CHECK(sequence.launches[1].entry == "sum_slices");
+    CHECK(sequence.workspace_bytes == std::size_t(split_k) * 100 * 64 * 4);
+    return sequence.launches[1].grid.x;
+  };
+  CHECK(sums(4) == (1500 + 127) / 128);
+  CHECK(sums(16) == (1500 + 31) / 32);
+}
