@@ -133,13 +133,27 @@ def run_once(command, on_result, limit_seconds):
         return False, returncode
 
 
-def run_all(program, under, limit_seconds):
-    """Returns one dict a test, in the order of the program."""
+def passed_before(path, same):
+    """The tests that passed by the summary at `path`, if what it says of code, device and driver is `same`."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            summary = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        sys.exit(f"{path}: expected a summary written by this script: {error}")
+    if any(summary.get(key, "") != value for key, value in same.items()):
+        return {}
+    return {test["name"]: test for test in summary.get("tests", []) if test.get("status") == "passed"}
+
+
+def run_all(program, under, limit_seconds, known):
+    """Returns one dict a test, in the order of the program; those in `known` are not run."""
     names = list_tests(program)
     if not names:
         return [{"name": "the test program lists its tests", "status": "failed", "seconds": 0.0,
                  "message": f"{program} lists none"}]
-    results = {}
+    results = {name: known[name] for name in names if name in known}
 
     def on_result(name, status, seconds, details):
         message = "; ".join(details[:5])
@@ -165,7 +179,8 @@ def run_all(program, under, limit_seconds):
                 if name not in results:
                     on_result(name, "failed", 0.0, [f"never ran: the program ended first ({ending(returncode)})"])
             break
-    return list(results.values())
+    ordered = [results[name] for name in names if name in results]
+    return ordered + [result for name, result in results.items() if name not in names]
 
 
 def main():
@@ -175,19 +190,25 @@ def main():
     parser.add_argument("--gpu", required=True, help="what gpu_info.py prints")
     parser.add_argument("--content-hash", required=True)
     parser.add_argument("--test-limit", type=int, required=True, help="seconds")
+    parser.add_argument("--resume", action="store_true",
+                        help="keep what passed by --out's summary on the same content, device and driver")
     parser.add_argument("under", nargs="*", help="a command to run the program under")
     options = parser.parse_args()
     gpu = json.loads(options.gpu)
 
-    tests = run_all(options.program, options.under, options.test_limit)
-    count = {status: sum(test["status"] == status for test in tests) for status in ("passed", "failed", "skipped")}
-    summary = {
+    same = {
         "content_hash": options.content_hash,
         "device": gpu.get("device", ""),
         "driver": gpu.get("driver", ""),
         "cuda_driver": gpu.get("cuda_driver", ""),
+        "under": os.path.basename(options.under[0]) if options.under else "",
+    }
+    known = passed_before(options.out, same) if options.resume else {}
+    tests = run_all(options.program, options.under, options.test_limit, known)
+    count = {status: sum(test["status"] == status for test in tests) for status in ("passed", "failed", "skipped")}
+    summary = {
+        **{key: value for key, value in same.items() if key != "under" or value},
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        **({"under": os.path.basename(options.under[0])} if options.under else {}),
         **count,
         "tests": tests,
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # gpu_check.sh, over a stand-in for the test program: a crash, a hang and a lost device context each cost one test, the others
-# are run, and the summary says so.
+# are run, and the summary says so. Resumed, only what had not passed is run again, and nothing is kept of other code.
 set -euo pipefail
 root=$1
 folder=$(mktemp -d)
@@ -12,6 +12,7 @@ cat >"$folder/bin/test_gpu" <<'FAKE'
 import os, sys, time
 arguments = sys.argv[1:]
 names = ["adds", "crashes", "differs", "needs a sound process", "hangs", "comes last, with a comma"]
+mended = os.path.exists(sys.argv[0] + ".mended")
 if "--libidentify" in arguments:
     print("description: A Catch2 test executable\nversion:     2.13.10")
     sys.exit(0)
@@ -27,22 +28,31 @@ with open(arguments[arguments.index("--out") + 1], "w") as out:
     spoiled = False
     for name in names:
         print(f"<TestCase name='{name}'>", file=out, flush=True)
-        if name == "crashes":
+        print(name, file=open(sys.argv[0] + ".ran", "a"))
+        if name == "crashes" and not mended:
             os.kill(os.getpid(), 11)
-        if name == "hangs":
+        if name == "hangs" and not mended:
             time.sleep(60)
-        if name == "differs":
+        if name == "differs" and not mended:
             spoiled = True
             print("<Expression success='false' filename='f.cpp' line='7'><Expanded>1 == 2</Expanded></Expression>", file=out)
         print(f"<OverallResult success='{'false' if spoiled else 'true'}'/></TestCase>", file=out, flush=True)
     print("</Group></Catch>", file=out)
-sys.exit(1 if "differs" in names else 0)
+sys.exit(1 if "differs" in names and not mended else 0)
 FAKE
 chmod +x "$folder/bin/test_gpu"
 
-status=0
-TILESMITH_BUILD_DIR=$folder TILESMITH_GPU_INFO='{"device": "Stand-in", "driver": "1.2"}' \
-  bash "$root/scripts/gpu_check.sh" --no-build --test-limit 1 --out "$folder/summary.json" >"$folder/out" 2>&1 || status=$?
+# check NAME [OPTION...]: writes NAME.json and what ran, and sets $status.
+check() {
+  local name=$1
+  shift
+  status=0
+  rm -f "$folder/bin/test_gpu.ran"
+  TILESMITH_BUILD_DIR=$folder TILESMITH_GPU_INFO="{\"device\": \"${device:-Stand-in}\", \"driver\": \"1.2\"}" \
+    bash "$root/scripts/gpu_check.sh" --no-build --test-limit 1 --out "$folder/$name.json" "$@" >"$folder/out" 2>&1 || status=$?
+}
+
+check summary
 python3 - "$folder/summary.json" "$status" <<'CHECK' || { cat "$folder/out"; exit 1; }
 import json, sys
 summary = json.load(open(sys.argv[1]))
@@ -56,3 +66,18 @@ assert "SIGSEGV" in message["crashes"] and "1 s" in message["hangs"] and "f.cpp:
 assert summary["device"] == "Stand-in" and summary["driver"] == "1.2", summary
 assert len(summary["content_hash"]) == 64, summary
 CHECK
+
+touch "$folder/bin/test_gpu.mended"
+cp "$folder/summary.json" "$folder/other.json"
+check summary --resume
+python3 - "$folder/summary.json" "$status" "$folder/bin/test_gpu.ran" <<'CHECK' || { cat "$folder/out"; exit 1; }
+import json, sys
+summary = json.load(open(sys.argv[1]))
+assert sys.argv[2] == "0", f"exit status {sys.argv[2]}"
+assert (summary["passed"], summary["failed"]) == (6, 0), summary
+assert [test["name"] for test in summary["tests"]][:3] == ["adds", "crashes", "differs"], summary
+assert open(sys.argv[3]).read().split("\n")[:-1] == ["crashes", "differs", "hangs"], open(sys.argv[3]).read()
+CHECK
+
+device=Other check other --resume
+[ "$(wc -l <"$folder/bin/test_gpu.ran")" = 6 ] || { echo "tests of another device were kept"; exit 1; }
