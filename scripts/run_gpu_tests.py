@@ -134,7 +134,7 @@ def run_once(command, on_result, limit_seconds):
 
 
 def passed_before(path, same):
-    """The tests that passed by the summary at `path`, if what it says of code, device and driver is `same`."""
+    """The tests that passed by the summary at `path`, with its date, if what it says of code, device and driver is `same`."""
     try:
         with open(path, encoding="utf-8") as file:
             summary = json.load(file)
@@ -144,7 +144,8 @@ def passed_before(path, same):
         sys.exit(f"{path}: expected a summary written by this script: {error}")
     if any(summary.get(key, "") != value for key, value in same.items()):
         return {}
-    return {test["name"]: test for test in summary.get("tests", []) if test.get("status") == "passed"}
+    date = summary.get("date", "")
+    return {test["name"]: {"date": date, **test} for test in summary.get("tests", []) if test.get("status") == "passed"}
 
 
 def run_all(program, under, limit_seconds, known):

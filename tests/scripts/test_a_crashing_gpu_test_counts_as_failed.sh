@@ -76,6 +76,7 @@ summary = json.load(open(sys.argv[1]))
 assert sys.argv[2] == "0", f"exit status {sys.argv[2]}"
 assert (summary["passed"], summary["failed"]) == (6, 0), summary
 assert [test["name"] for test in summary["tests"]][:3] == ["adds", "crashes", "differs"], summary
+assert [test["name"] for test in summary["tests"] if "date" in test] == ["adds", "needs a sound process", "comes last, with a comma"], summary
 assert open(sys.argv[3]).read().split("\n")[:-1] == ["crashes", "differs", "hangs"], open(sys.argv[3]).read()
 CHECK
 
