@@ -45,7 +45,7 @@ class Gemv final : public Family {
     return "M = 1 or N = 1 at the speed of memory: 16-byte loads of one operand at any alignment, split K in clusters";
   }
 
-  bool supports(const KernelTarget& target) const override { return target.limits.sm >= 80; }
+  bool supports(const KernelTarget& target) const override { return target.limits.sm >= 80 && !is_fp8(target.type.operand); }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return gemv::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return gemv::rules(target); }
   std::vector<Config> seeds(const KernelTarget& target, const Problem&) const override { return gemv::seeds(target); }
