@@ -24,6 +24,10 @@ std::string_view device_type(Scalar scalar) {
       return "unsigned char";
     case Scalar::s32:
       return "int";
+    case Scalar::e4m3:
+      return "__nv_fp8_e4m3";
+    case Scalar::e5m2:
+      return "__nv_fp8_e5m2";
   }
   return "void";
 }
@@ -55,6 +59,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
       fmt::format("// {} for {} {} on {}\n", config.text(), type.name, name(target.trans), target.limits.arch);
   if (uses(type, Scalar::f16)) out += "#include <cuda_fp16.h>\n";
   if (uses(type, Scalar::bf16)) out += "#include <cuda_bf16.h>\n";
+  if (is_fp8(type.operand)) out += "#include <cuda_fp8.h>\n";
   out += "namespace tilesmith {\n";
   out += fmt::format("using Operand = {};\n", device_type(type.operand));
   out += fmt::format("using Accumulator = {};\n", device_type(type.accumulator));

@@ -14,6 +14,10 @@ constexpr std::array kTypePairs{
     TypePair{"tf32f32", Scalar::tf32, Scalar::f32, Scalar::f32, Scalar::f32},
     TypePair{"s8s32", Scalar::s8, Scalar::s32, Scalar::s32, Scalar::s32},
     TypePair{"u8s32", Scalar::u8, Scalar::s32, Scalar::s32, Scalar::s32},
+    TypePair{"e4m3f32", Scalar::e4m3, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"e4m3f32bf16", Scalar::e4m3, Scalar::f32, Scalar::bf16, Scalar::f32},
+    TypePair{"e5m2f32", Scalar::e5m2, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"e5m2f32bf16", Scalar::e5m2, Scalar::f32, Scalar::bf16, Scalar::f32},
     TypePair{"f64f64", Scalar::f64, Scalar::f64, Scalar::f64, Scalar::f64},
 };
 
@@ -33,6 +37,8 @@ constexpr ScalarTraits traits(Scalar scalar) {
     case Scalar::s8: return {"s8", 1, true};
     case Scalar::u8: return {"u8", 1, true};
     case Scalar::s32: return {"s32", 4, true};
+    case Scalar::e4m3: return {"e4m3", 1, false};
+    case Scalar::e5m2: return {"e5m2", 1, false};
   }
   return {"?", 0, false};
 }
@@ -42,6 +48,7 @@ constexpr ScalarTraits traits(Scalar scalar) {
 std::size_t size_bytes(Scalar scalar) { return traits(scalar).bytes; }
 std::string_view name(Scalar scalar) { return traits(scalar).name; }
 bool is_integer(Scalar scalar) { return traits(scalar).integer; }
+bool is_fp8(Scalar scalar) { return scalar == Scalar::e4m3 || scalar == Scalar::e5m2; }
 
 std::span<const TypePair> type_pairs() { return kTypePairs; }
 

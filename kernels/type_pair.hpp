@@ -7,13 +7,15 @@
 
 namespace tilesmith {
 
-/// Element types. `tf32` is stored as 32-bit float and rounded to nearest tf32 on the way into the multiplier.
-enum class Scalar { f16, bf16, tf32, f32, f64, s8, u8, s32 };
+/// Element types. `tf32` is stored as 32-bit float and rounded to nearest tf32 on the way into the multiplier. `e4m3` and `e5m2`
+/// are 8-bit floats with as many bits of exponent and of fraction.
+enum class Scalar { f16, bf16, tf32, f32, f64, s8, u8, s32, e4m3, e5m2 };
 
 /// Bytes one element takes in memory (tf32: 4).
 std::size_t size_bytes(Scalar scalar);
 std::string_view name(Scalar scalar);
 bool is_integer(Scalar scalar);
+bool is_fp8(Scalar scalar);
 
 /// One row of the table of type pairs. `name` is the canonical text (`f16f32`, `bf16f32bf16`, ...).
 /// `scale` is the type of α and β: f32 for floating outputs up to 32 bits, f64 for f64, s32 for integers.

@@ -73,7 +73,8 @@ inline constexpr int kOldestDriverVersion = 12000;
     (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* sizes,           \
      const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes, const cuuint32_t* element_steps,                   \
      CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,                 \
-     CUtensorMapFloatOOBfill fill))
+     CUtensorMapFloatOOBfill fill))                                                                                  \
+  X(tensor_map_replace_address, "cuTensorMapReplaceAddress", 12000, (CUtensorMap * map, void* address))
 // clang-format on
 
 struct Driver {

@@ -119,11 +119,16 @@ void cut_to_resident_blocks(const Driver& driver, Launch& launch, CUfunc_st* fun
   launch.grid.x = std::min(launch.grid.x, unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm));
 }
 
-/// The map of an operand of row stride `row_stride` that is copied in boxes.
-CUresult encode(const Driver& driver, TensorMap& map, const void* operand, std::int64_t row_stride,
-                const TensorBox& box, std::size_t element_bytes) noexcept {
+CUtensorMap* as_driver_map(TensorMap& map) { return reinterpret_cast<CUtensorMap*>(&map); }
+
+/// The map of an operand that is copied in boxes, for put_address(). Throws DeviceError.
+TensorMap make_map(const Driver& driver, const OperandSource& operand, const TensorBox& box,
+                   std::size_t element_bytes) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
-  const auto row_bytes = cuuint64_t(row_stride) * element_bytes;
+  TensorMap map;
+  void* const no_operand =
+      reinterpret_cast<void*>(std::uintptr_t{kWorkspaceAlignBytes});  // only its alignment is looked at
+  const auto row_bytes = cuuint64_t(operand.row_stride) * element_bytes;
   const cuuint64_t sizes[] = {cuuint64_t(box.matrix_cols), cuuint64_t(box.matrix_rows)};
   const cuuint32_t box_sizes[] = {cuuint32_t(box.cols), cuuint32_t(box.rows)};
   const cuuint32_t steps[] = {1, 1};
@@ -135,9 +140,15 @@ CUresult encode(const Driver& driver, TensorMap& map, const void* operand, std::
   const CUtensorMapSwizzle swizzle = box_row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : box_row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                                            : CU_TENSOR_MAP_SWIZZLE_32B;
-  return driver.tensor_map_encode_tiled(reinterpret_cast<CUtensorMap*>(&map), type, 2, const_cast<void*>(operand),
-                                        sizes, &row_bytes, box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                                        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  check(driver.tensor_map_encode_tiled(as_driver_map(map), type, 2, no_operand, sizes, &row_bytes, box_sizes, steps,
+                                       CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                                       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+        "cuTensorMapEncodeTiled");
+  return map;
+}
+
+CUresult put_address(const Driver& driver, TensorMap& map, const void* operand) noexcept {
+  return driver.tensor_map_replace_address(as_driver_map(map), const_cast<void*>(operand));
 }
 
 CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, void* args,
@@ -175,6 +186,11 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   for (Launch& launch : sequence_.launches) {
     functions_.push_back(resolve(*driver_, *module_, launch));
     cut_to_resident_blocks(*driver_, launch, functions_.back());
+    if (launch.boxes && problem_.k > 0) {
+      const std::size_t element_bytes = size_bytes(problem_.type.operand);
+      maps_ = {make_map(*driver_, launch.a, launch.boxes->a, element_bytes),
+               make_map(*driver_, launch.b, launch.boxes->b, element_bytes)};
+    }
   }
 }
 
@@ -217,10 +233,11 @@ int Plan::run_with_maps(std::size_t index, const GemmArgs& gemm, CUstream_st* st
   TensorGemmArgs args{};
   args.gemm = gemm;
   if (gemm.k > 0) {
-    const std::size_t element_bytes = size_bytes(problem_.type.operand);
-    CUresult result = encode(*driver_, args.a, gemm.a, gemm.lda, launch.boxes->a, element_bytes);
+    args.a = maps_->a;
+    args.b = maps_->b;
+    CUresult result = put_address(*driver_, args.a, gemm.a);
     if (result != CUDA_SUCCESS) return result;
-    result = encode(*driver_, args.b, gemm.b, gemm.ldb, launch.boxes->b, element_bytes);
+    result = put_address(*driver_, args.b, gemm.b);
     if (result != CUDA_SUCCESS) return result;
   }
   return enqueue(*driver_, functions_[index], launch, &args, stream);

@@ -51,7 +51,7 @@ typedef enum tilesmith_status {
 /* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. */
 typedef struct tilesmith_problem {
   const char* type;       /* operand and output, or operand, accumulator and output: "f16f32", "f16f16", "f16f32f16",
-                             "bf16f32", "bf16f32bf16", "tf32f32", "s8s32", "u8s32", "f64f64" */
+                             "bf16f32", "bf16f32bf16", "tf32f32", "s8s32", "u8s32", "e4m3f32", "e4m3f32bf16", "e5m2f32", "e5m2f32bf16", "f64f64" */
   const char* transposes; /* "NN", "NT", "TN", "TT": A stored m x k (N) or k x m (T), B stored k x n (N) or n x k (T) */
   int64_t m, n, k;        /* elements, 0 to 2^28 */
   int64_t lda, ldb, ldc;  /* row strides, elements; 0: rows are packed */

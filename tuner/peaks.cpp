@@ -62,6 +62,8 @@ int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
       case Scalar::tf32: return rates.tf32 / halving;
       case Scalar::s8:
       case Scalar::u8: return rates.int8;
+      case Scalar::e4m3:
+      case Scalar::e5m2: return sm >= 89 ? rates.int8 : 0;  // as many as of 8-bit integers
       case Scalar::f64: return rates.f64;
       case Scalar::f32:
       case Scalar::s32: return 0;

@@ -45,10 +45,12 @@ class Gemv final : public Family {
     return "M = 1 or N = 1 at the speed of memory: 16-byte loads of one operand at any alignment, split K in clusters";
   }
 
-  bool supports(const KernelTarget& target) const override { return target.limits.sm >= 80; }
+  bool supports(const KernelTarget& target) const override { return target.limits.sm >= 80 && !is_fp8(target.type.operand); }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return gemv::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return gemv::rules(target); }
-  std::vector<Config> seeds(const KernelTarget& target, const Problem&) const override { return gemv::seeds(target); }
+  std::vector<Config> seeds(const KernelTarget& target, const Problem&) const override {
+    return supports(target) ? gemv::seeds(target) : std::vector<Config>{};
+  }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;
   std::optional<std::string> dominated(const Config& config, const Problem& problem) const override;

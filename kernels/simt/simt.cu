@@ -6,7 +6,7 @@
 //     so that a warp's reads of B and writes of C are consecutive.
 //
 //   shared memory, one K-step of kBlockK:   a[k][m], b[k][n]     (k outermost: a step of the product reads rows)
-//   8-bit operands are packed by four along K and multiplied with dp4a:   a[k / 4][m], b[k / 4][n]
+//   8-bit integers are packed by four along K and multiplied with dp4a:   a[k / 4][m], b[k / 4][n]
 //
 // Elements outside the matrices are loaded as zero; every load and store is one element wide, so nothing need be aligned.
 #include "kernels/common/gemm_args.cuh"
@@ -15,7 +15,12 @@
 
 namespace tilesmith {
 
-constexpr bool kPacked = sizeof(Operand) == 1;
+template <typename T> struct Arithmetic { using Stored = float; using Sum = float; static constexpr bool kPacked = false; };
+template <> struct Arithmetic<double> { using Stored = double; using Sum = double; static constexpr bool kPacked = false; };
+template <> struct Arithmetic<signed char> { using Stored = int; using Sum = int; static constexpr bool kPacked = true; };
+template <> struct Arithmetic<unsigned char> { using Stored = unsigned; using Sum = int; static constexpr bool kPacked = true; };
+
+constexpr bool kPacked = Arithmetic<Operand>::kPacked;
 constexpr int kPack = kPacked ? 4 : 1;
 constexpr int kThreadsM = kBlockM / kThreadM;
 constexpr int kThreadsN = kBlockN / kThreadN;
@@ -26,15 +31,10 @@ constexpr int kStrideA = kBlockM + 1;
 constexpr int kStrideB = kBlockN + 1;
 
 static_assert(kBlockM % kThreadM == 0 && kBlockN % kThreadN == 0, "the block tile must split into thread tiles");
-static_assert(kBlockK % kPack == 0, "a K-step of 8-bit operands must split into packs of four");
+static_assert(kBlockK % kPack == 0, "a K-step of 8-bit integers must split into packs of four");
 static_assert(kThreads <= 1024, "a block has at most 1024 threads");
 
-template <typename T> struct Arithmetic { using Stored = float; using Sum = float; };
-template <> struct Arithmetic<double> { using Stored = double; using Sum = double; };
-template <> struct Arithmetic<signed char> { using Stored = int; using Sum = int; };
-template <> struct Arithmetic<unsigned char> { using Stored = unsigned; using Sum = int; };
-
-using Stored = Arithmetic<Operand>::Stored;  // in shared memory: f32, f64, or four 8-bit operands
+using Stored = Arithmetic<Operand>::Stored;  // in shared memory: f32, f64, or four 8-bit integers
 using Sum = Arithmetic<Operand>::Sum;
 
 // The nearest tf32 (ties away from zero), as an f32 whose low 13 bits are zero.
@@ -46,7 +46,7 @@ __device__ __forceinline__ float rounded_to_tf32(float value) {
 
 __device__ __forceinline__ Stored stored_of(Operand value) {
   if constexpr (kOperandIsTf32) {
-    return rounded_to_tf32(value);
+    return rounded_to_tf32(float(value));
   } else {
     return Stored(value);
   }

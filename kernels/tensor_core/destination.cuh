@@ -41,14 +41,20 @@ class Destination {
   __device__ __forceinline__ long long stride() const { return stride_; }  // of rows, elements
   __device__ __forceinline__ Stored* place(int m, int n) const { return rows_ + m * stride_ + n; }
 
+  // Sums as they are stored where what C holds does not matter.
+  template <int Count>
+  __device__ __forceinline__ void finish(const Accumulator (&sums)[Count], Stored (&out)[Count]) const {
+#pragma unroll
+    for (int e = 0; e < Count; ++e) out[e] = finished(sums[e]);
+  }
+
   // Stores sums that lie inside C, in one vector. Not for atomic adds.
   template <bool kOverwrites, int Count>
   __device__ __forceinline__ void put(Stored* to, const Accumulator (&sums)[Count]) const {
     using Vector = StoredVector<Count>;
     Vector out;
     if constexpr (kOverwrites) {
-#pragma unroll
-      for (int e = 0; e < Count; ++e) out.x[e] = finished(sums[e]);
+      finish(sums, out.x);
     } else {
       const Vector old = *reinterpret_cast<const Vector*>(to);
 #pragma unroll

@@ -23,17 +23,17 @@ namespace tilesmith {
 
 constexpr int kStoredVector = 16 / int(sizeof(Stored));
 
-// A run of neighbouring sums, and its way into shared memory.
-template <int Count>
-struct alignas(Count * sizeof(Accumulator) < 16 ? Count * sizeof(Accumulator) : 16) Run {
-  Accumulator x[Count];
+// A run of neighbours, and its way to memory.
+template <typename Element, int Count>
+struct alignas(Count * sizeof(Element) < 16 ? Count * sizeof(Element) : 16) Run {
+  Element x[Count];
 };
-template <int Count>
-__device__ __forceinline__ void put_shared(Accumulator* to, const Accumulator (&sums)[Count]) {
-  Run<Count> run;
+template <typename Element, int Count>
+__device__ __forceinline__ void put_run(Element* to, const Element (&elements)[Count]) {
+  Run<Element, Count> run;
 #pragma unroll
-  for (int e = 0; e < Count; ++e) run.x[e] = sums[e];
-  *reinterpret_cast<Run<Count>*>(to) = run;
+  for (int e = 0; e < Count; ++e) run.x[e] = elements[e];
+  *reinterpret_cast<Run<Element, Count>*>(to) = run;
 }
 
 template <typename Sums>
@@ -48,12 +48,12 @@ __device__ __forceinline__ void store_direct(const Sums& sums, const Destination
   }
 }
 
-// Sums that lie side by side in shared memory, at a multiple of their bytes (or 16).
-template <int Count>
-__device__ __forceinline__ void get_shared(const Accumulator* from, Accumulator (&sums)[Count]) {
-  const Run<Count> run = *reinterpret_cast<const Run<Count>*>(from);
+// Neighbours in shared memory, at a multiple of their bytes (or 16).
+template <typename Element, int Count>
+__device__ __forceinline__ void get_run(const Element* from, Element (&elements)[Count]) {
+  const auto run = *reinterpret_cast<const Run<Element, Count>*>(from);
 #pragma unroll
-  for (int e = 0; e < Count; ++e) sums[e] = run.x[e];
+  for (int e = 0; e < Count; ++e) elements[e] = run.x[e];
 }
 
 // Rows of sums in shared memory to C, by kStoringWarps warps. In vectors, where C's rows start at 16-byte boundaries; else an
@@ -91,7 +91,8 @@ __device__ __forceinline__ void store_rows(const Destination& to, int n0, Get ge
 // Staged stores of the tile's columns from kFirst on, where a thread's rows are evenly spaced: places in C are a pointer and
 // constant steps, and what lies outside C is left out by comparing with constants.
 //   kVector      sums that a thread stores at a time: kStoredVector, where C's rows take vectors and end with a whole one, or 1
-//   kOverwrites  what C holds does not matter: known beforehand
+//   kOverwrites  what C holds does not matter: known beforehand. Sums that are stored narrower then become so on their way into
+//                the scratch, which halves its traffic
 template <int kFirst, int kVector, bool kOverwrites, typename Sums>
 __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Destination& to, int m0, int n0,
                                                     Accumulator* scratch) {
@@ -102,13 +103,15 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
   constexpr int kRowsPerTurn = kRowsOfLanes < kScratchRows ? kRowsOfLanes : kScratchRows;
   static_assert(32 % kLanesPerRow == 0 && kAtATime % kPart == 0,
                 "a warp stores whole rows of its scratch, or parts of one");
+  constexpr bool kFinished = kOverwrites && sizeof(Stored) < sizeof(Accumulator);
+  using Staged = Either<kFinished, Stored, Accumulator>;
   int lane = int(threadIdx.x % 32);
   asm volatile(""
                : "+r"(lane), "+r"(m0),
                  "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
   const int row = lane / kLanesPerRow, col = lane % kLanesPerRow * kVector;
-  Accumulator* const put_at = scratch + lane / 4 * kStride;
-  const Accumulator* const get_at = scratch + row * kStride + col;
+  Staged* const put_at = reinterpret_cast<Staged*>(scratch) + lane / 4 * kStride;
+  const Staged* const get_at = reinterpret_cast<const Staged*>(scratch) + row * kStride + col;
   const long long step = to.stride() * (kRowsPerTurn * Sums::kRowStep);
   const int cols_left = kRowsOfLanes > kScratchRows && row >= kScratchRows ? 0 : to.cols() - (n0 + col);
 #pragma unroll
@@ -120,17 +123,30 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
 #pragma unroll
       for (int first = kFirst; first < kEnd; first += kAtATime) {
         __syncwarp();  // the former rows have been read
-        sums.each_run(i, r, first, kAtATime, [&](int n, const auto& run) { put_shared(put_at + n - first, run); });
+        sums.each_run(i, r, first, kAtATime, [&](int n, const auto& run) {
+          if constexpr (kFinished) {
+            Stored finished[sizeof(run) / sizeof(run[0])];
+            to.finish(run, finished);
+            put_run(put_at + n - first, finished);
+          } else {
+            put_run(put_at + n - first, run);
+          }
+        });
         __syncwarp();
         Stored* at = place + first;
 #pragma unroll
         for (int rows = 0; rows < kScratchRows; rows += kRowsPerTurn) {
 #pragma unroll
           for (int part = 0; part < kAtATime; part += kPart) {
-            Accumulator run[kVector];
-            get_shared(get_at + rows * kStride + part, run);
-            if (rows * Sums::kRowStep < rows_left && first + part < cols_left)
-              kOverwrites ? to.template put<true>(at + part, run) : to.put_vector(at + part, run);
+            Staged run[kVector];
+            get_run(get_at + rows * kStride + part, run);
+            if (rows * Sums::kRowStep < rows_left && first + part < cols_left) {
+              if constexpr (kFinished) {
+                put_run(at + part, run);
+              } else {
+                kOverwrites ? to.template put<true>(at + part, run) : to.put_vector(at + part, run);
+              }
+            }
           }
           at += step;
         }
@@ -155,10 +171,10 @@ __device__ __forceinline__ void store_staged_anyhow(const Sums& sums, const Dest
       for (int first = kFirst; first < kEnd; first += kAtATime) {
         __syncwarp();  // the former rows have been read
         sums.each_run(i, r, first, kAtATime,
-                      [&](int n, const auto& run) { put_shared(scratch + g * kStride + n - first, run); });
+                      [&](int n, const auto& run) { put_run(scratch + g * kStride + n - first, run); });
         __syncwarp();
         store_rows<kScratchRows, kAtATime, 1>(
-            to, n0 + first, [&](int row, int col, auto& run) { get_shared(scratch + row * kStride + col, run); },
+            to, n0 + first, [&](int row, int col, auto& run) { get_run(scratch + row * kStride + col, run); },
             [&](int row, int col) { return scratch[row * kStride + col]; },
             [&](int row) { return m0 + sums.row_of(i, r, row); });
       }
@@ -221,18 +237,18 @@ __device__ __forceinline__ void store_summed(const Sums& sums, const Destination
       const int row = place.m0 + sums.row(i, r);
       Accumulator* part = of_block(shared, unsigned(row / kShare)) + (rank * kSlices + place.slice) * kPart;
       Accumulator* at = part + row % kShare * kStride + place.n0;
-      sums.each_run(i, r, 0, Sums::kColumns, [&](int n, const auto& run) { put_shared(at + n, run); });
+      sums.each_run(i, r, 0, Sums::kColumns, [&](int n, const auto& run) { put_run(at + n, run); });
     }
   }
   wait_for_all();
   store_rows<kShare, kBlockN, kThreadsThatStore / 32>(
       to, block_n0,
       [&](int row, int col, auto& run) {
-        get_shared(shared + row * kStride + col, run);
+        get_run(shared + row * kStride + col, run);
 #pragma unroll
         for (int part = 1; part < kParts; ++part) {
           Accumulator more[kStoredVector];
-          get_shared(shared + part * kPart + row * kStride + col, more);
+          get_run(shared + part * kPart + row * kStride + col, more);
 #pragma unroll
           for (int e = 0; e < kStoredVector; ++e) run[e] = added(run[e], more[e]);
         }

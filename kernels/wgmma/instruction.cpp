@@ -21,6 +21,10 @@ std::string_view ptx_type(Scalar scalar) {
       return "u8";
     case Scalar::s32:
       return "s32";
+    case Scalar::e4m3:
+      return "e4m3";
+    case Scalar::e5m2:
+      return "e5m2";
     default:
       return "f32";
   }

@@ -19,7 +19,8 @@ int must_pack(const TypePair& type, Transposes trans) {
 }
 
 bool supports(const KernelTarget& target) {
-  return target.limits.arch == "sm_90a" && has_instruction(target.type.operand) && target.type.operand != Scalar::f64;
+  const Scalar operand = target.type.operand;
+  return target.limits.arch == "sm_90a" && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {

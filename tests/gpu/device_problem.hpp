@@ -46,6 +46,17 @@ inline void store_integer(Scalar type, std::byte* at, int value) {
     case Scalar::s32:
       put(std::int32_t(value));
       break;
+    case Scalar::e4m3:
+    case Scalar::e5m2: {  // |value| <= 8
+      const bool narrow = type == Scalar::e5m2;
+      const int fraction_bits = narrow ? 2 : 3, bias = narrow ? 15 : 7;
+      int exponent = 0;
+      const double mantissa = std::frexp(std::abs(double(value)), &exponent);
+      const int hidden = 1 << fraction_bits;
+      const int bits = value == 0 ? 0 : ((exponent - 1 + bias) << fraction_bits) | (int(mantissa * 2 * hidden) & (hidden - 1));
+      put(std::uint8_t(bits | (value < 0 ? 0x80 : 0)));
+      break;
+    }
   }
 }
 

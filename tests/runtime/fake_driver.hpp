@@ -32,6 +32,7 @@ struct State {
   std::vector<std::string> calls;  ///< those that tests look at, in order
   std::vector<LaunchRecord> launches;
   std::vector<Map> maps;
+  std::vector<void*> addresses;   ///< that were put into maps
   std::map<int, int> attributes;  ///< of the device
   int active_clusters = 1;
   std::map<int, int> func_attributes{{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024}};
@@ -176,6 +177,10 @@ inline Driver table() {
     *map = {};
     state().maps.push_back({address, sizes[0], sizes[1], stride_bytes[0], box_sizes[0], box_sizes[1], swizzle});
     return note("tensor_map_encode_tiled");
+  };
+  t.tensor_map_replace_address = [](CUtensorMap*, void* address) {
+    state().addresses.push_back(address);
+    return note("tensor_map_replace_address");
   };
   t.launch_kernel_ex = [](const CUlaunchConfig* c, CUfunction f, void** parameters, void**) {
     LaunchRecord record{f,

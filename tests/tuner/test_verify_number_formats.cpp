@@ -48,6 +48,39 @@ TEST_CASE("bf16 rounds to nearest, ties to even, and keeps NaN") {
   CHECK(std::isnan(from_bf16(to_bf16(from_bits(0x7f800001u)))));
 }
 
+TEST_CASE("every 8-bit float survives the way to double and back") {
+  for (const Scalar element : {Scalar::e4m3, Scalar::e5m2}) {
+    for (int bits = 0; bits < 256; ++bits) {
+      const double value = from_fp8(element, std::uint8_t(bits));
+      if (std::isnan(value)) {
+        CHECK(std::isnan(from_fp8(element, to_fp8(element, value))));
+      } else if (to_fp8(element, value) != bits) {
+        FAIL(name(element) << " bits " << bits << " came back as " << int(to_fp8(element, value)));
+      }
+    }
+  }
+}
+
+TEST_CASE("8-bit floats round to nearest, ties to even, down to their subnormals and up to their ends") {
+  const auto e4m3 = [](double value) { return from_fp8(Scalar::e4m3, to_fp8(Scalar::e4m3, value)); };
+  const auto e5m2 = [](double value) { return from_fp8(Scalar::e5m2, to_fp8(Scalar::e5m2, value)); };
+  CHECK(e4m3(17) == 16);  // between 16 and 18
+  CHECK(e4m3(19) == 20);
+  CHECK(e4m3(-17.5) == -18);
+  CHECK(e4m3(31.5) == 32);  // carries into the exponent
+  CHECK(e4m3(std::ldexp(1, -9)) == std::ldexp(1, -9));
+  CHECK(e4m3(std::ldexp(1, -10)) == 0);  // a tie
+  CHECK(e4m3(std::ldexp(1.5, -10)) == std::ldexp(1, -9));
+  CHECK(e4m3(463) == 448);
+  CHECK(std::isnan(e4m3(465)));  // there is no infinity
+  CHECK(e5m2(9) == 8);
+  CHECK(e5m2(11) == 12);
+  CHECK(e5m2(std::ldexp(1, -16)) == std::ldexp(1, -16));
+  CHECK(e5m2(std::ldexp(1, -17)) == 0);
+  CHECK(e5m2(61439) == 57344);
+  CHECK(e5m2(-61440) == -kInfinity);
+}
+
 TEST_CASE("tf32 rounds to nearest with ties away from zero, not by truncation") {
   CHECK(round_to_tf32(2047) == 2047);
   CHECK(round_to_tf32(4 * 1024 + 1) == 4096);

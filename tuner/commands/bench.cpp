@@ -197,6 +197,10 @@ Command add_bench(CLI::App& program) {
   auto options = std::make_shared<BenchCommandOptions>();
   CLI::App* app = program.add_subcommand("bench", "Time what would run for chosen problems, beside the ladder and a peer");
   add_problem_options(*app, options->problems);
+  app->add_option("--suite", options->problems.workloads, "The same as --workload")
+      ->type_name("FILE|NAME")
+      ->group("Problems")
+      ->excludes(app->get_option("--workload"));
   add_database_option(*app, options->db);
   app->add_flag("--ladder", options->ladder, "Also time the known ladder of hand-made configs, slowest first");
   app->add_option("--config", options->configs, "Time this config (canonical text; repeatable) instead of the tuned one")

@@ -15,7 +15,7 @@ namespace {
 // Declared by hand so that building needs no cuBLAS headers.
 using Handle = void*;
 using Descriptor = void*;
-enum DataType : int { kF32 = 0, kF64 = 1, kF16 = 2, kS8 = 3, kU8 = 8, kS32 = 10, kBf16 = 14 };
+enum DataType : int { kF32 = 0, kF64 = 1, kF16 = 2, kS8 = 3, kU8 = 8, kS32 = 10, kBf16 = 14, kE4m3 = 28, kE5m2 = 29 };
 enum ComputeType : int { kCompute16F = 64, kCompute32F = 68, kCompute64F = 70, kCompute32I = 72, kComputeTf32 = 77 };
 constexpr int kDescTransA = 3, kDescTransB = 4;
 constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceAlignment[] = {5, 6, 7, 8};  // A, B, C, D
@@ -85,6 +85,8 @@ int data_type(Scalar scalar) {
     case Scalar::s8: return kS8;
     case Scalar::u8: return kU8;
     case Scalar::s32: return kS32;
+    case Scalar::e4m3: return kE4m3;
+    case Scalar::e5m2: return kE5m2;
   }
   return -1;
 }

@@ -52,6 +52,21 @@ __device__ Element element(Bits bits) {
     case Scalar::tf32:  // operands are plain floats in memory: rounding is the kernel's work
     case Scalar::f32: return "typedef float Element;\n__device__ Element element(Bits bits) { return unit_float(bits); }";
     case Scalar::f64: return "typedef double Element;\n__device__ Element element(Bits bits) { return unit_double(bits); }";
+    case Scalar::e4m3:  // a half of the value / 256 has the same bits above the seventh, rounded to nearest even
+      return R"(typedef unsigned char Element;
+__device__ Element element(Bits bits) {
+  unsigned short half;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(unit_float(bits) * (1.0f / 256)));
+  const unsigned magnitude = half & 0x7fffu;
+  return (Element)((half >> 8 & 0x80u) | (magnitude + 0x3fu + (magnitude >> 7 & 1u)) >> 7);
+})";
+    case Scalar::e5m2:  // the upper half of a half, rounded to nearest even
+      return R"(typedef unsigned char Element;
+__device__ Element element(Bits bits) {
+  unsigned short half;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(unit_float(bits)));
+  return (Element)((half + 0x7fu + (half >> 8 & 1u)) >> 8);
+})";
     case Scalar::s8:
     case Scalar::u8:
       return "typedef unsigned char Element;\n__device__ Element element(Bits bits) { return (Element)(bits >> 56); }";

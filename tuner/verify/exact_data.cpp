@@ -55,12 +55,17 @@ std::span<const Scales> real_scales() { return kRealScales; }
 
 ExactLimits exact_limits(const TypePair& type) {
   if (is_integer(type.operand)) return {std::numeric_limits<double>::infinity(), 4294967296.0, 255, 0};
-  // bf16 holds integers to 256, f16 and tf32 to 2048.
-  const int operand_range = type.operand == Scalar::f64 ? 1 << 20 : 120;
+  // bf16 holds integers to 256, f16 and tf32 to 2048, e4m3 to 16, e5m2 to 8.
+  const int operand_range = type.operand == Scalar::f64    ? 1 << 20
+                            : type.operand == Scalar::e4m3 ? 16
+                            : type.operand == Scalar::e5m2 ? 8
+                                                           : 120;
   const auto narrowest = [&](Scalar scalar) { return type.accumulator == scalar || type.output == scalar; };
   // bf16 has no bit to spare: |2·sum| + |c| ≤ 248, and where results come in halves |sum| + |c|/2 ≤ 124.
   if (narrowest(Scalar::bf16)) return {120, 256, operand_range, 8};
   if (narrowest(Scalar::f16)) return {512, 2048, operand_range, 16};
+  // Tensor cores keep 14 bits of sums of 8-bit floats.
+  if (is_fp8(type.operand)) return {4096, 16777216, operand_range, 1000};
   if (narrowest(Scalar::f32)) return {2097152, 16777216, operand_range, 1000};
   return {1125899906842624.0, 9007199254740992.0, operand_range, 1 << 20};  // f64: 2^50 of 2^53
 }
@@ -68,6 +73,7 @@ ExactLimits exact_limits(const TypePair& type) {
 ExactLimits wide_c_limits(const TypePair& type) {
   // An f16 must not overflow either: |2·sum| + |c| ≤ 65000.
   if (type.output == Scalar::f16) return {32000, 2048, 120, 1000};
+  if (is_fp8(type.operand)) return {4096, 256, exact_limits(type).operand_range, 250};
   return {2097152, 256, 120, 250};
 }
 

@@ -1,5 +1,7 @@
 #include "tuner/verify/number_formats.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -62,6 +64,46 @@ std::uint16_t to_bf16(float value) {
 
 float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
 
+namespace {
+
+struct Fp8 {
+  int fraction_bits, bias;
+  double largest;
+  std::uint8_t beyond;  // what is larger
+};
+constexpr Fp8 kE4m3{3, 7, 448, 0x7f}, kE5m2{2, 15, 57344, 0x7c};
+
+const Fp8& fp8_format(Scalar element) { return element == Scalar::e4m3 ? kE4m3 : kE5m2; }
+
+}  // namespace
+
+std::uint8_t to_fp8(Scalar element, double value) {
+  const Fp8& format = fp8_format(element);
+  const auto sign = std::uint8_t(std::signbit(value) ? 0x80 : 0);
+  const double magnitude = std::abs(value);
+  if (std::isnan(value)) return std::uint8_t(sign | 0x7f);
+  if (magnitude == 0) return sign;
+  if (std::isinf(value)) return std::uint8_t(sign | format.beyond);
+  const int exponent = std::max(std::ilogb(magnitude), 1 - format.bias);
+  const int units = int(std::nearbyint(std::ldexp(magnitude, format.fraction_bits - exponent)));
+  if (std::ldexp(units, exponent - format.fraction_bits) > format.largest) return std::uint8_t(sign | format.beyond);
+  const int hidden = 1 << format.fraction_bits;
+  // A carry out of the fraction goes into the exponent by itself.
+  const int bits = units < hidden ? units : ((exponent + format.bias) << format.fraction_bits) + (units - hidden);
+  return std::uint8_t(sign | bits);
+}
+
+double from_fp8(Scalar element, std::uint8_t bits) {
+  const Fp8& format = fp8_format(element);
+  const int magnitude = bits & 0x7f, hidden = 1 << format.fraction_bits;
+  const int exponent = magnitude / hidden, fraction = magnitude % hidden;
+  double value = exponent == 0 ? std::ldexp(fraction, 1 - format.bias - format.fraction_bits)
+                               : std::ldexp(hidden + fraction, exponent - format.bias - format.fraction_bits);
+  if (element == Scalar::e4m3 && magnitude == 0x7f) value = std::nan("");
+  if (element == Scalar::e5m2 && exponent == 31) value = fraction == 0 ? HUGE_VAL : std::nan("");
+  return (bits & 0x80) != 0 ? -value : value;
+}
+
 float round_to_tf32(float value) {
   return std::bit_cast<float>(verify::tf32_rounded_bits(std::bit_cast<std::uint32_t>(value)));
 }
@@ -83,6 +125,9 @@ void encode(Scalar element, double value, std::byte* at) {
       return store(std::uint8_t(value), at);
     case Scalar::s32:
       return store(std::int32_t(value), at);
+    case Scalar::e4m3:
+    case Scalar::e5m2:
+      return store(to_fp8(element, value), at);
   }
 }
 
@@ -103,6 +148,9 @@ double decode(Scalar element, const std::byte* at) {
       return load<std::uint8_t>(at);
     case Scalar::s32:
       return load<std::int32_t>(at);
+    case Scalar::e4m3:
+    case Scalar::e5m2:
+      return from_fp8(element, load<std::uint8_t>(at));
   }
   return std::nan("");
 }
@@ -131,6 +179,12 @@ void decode_operands(Scalar element, const std::byte* from, std::size_t count, d
       return decode_each(from, count, 1, to, [](auto* at) { return load<std::uint8_t>(at); });
     case Scalar::s32:
       return decode_each(from, count, 4, to, [](auto* at) { return load<std::int32_t>(at); });
+    case Scalar::e4m3:
+    case Scalar::e5m2: {
+      std::array<double, 256> values;
+      for (int bits = 0; bits < 256; ++bits) values[std::size_t(bits)] = from_fp8(element, std::uint8_t(bits));
+      return decode_each(from, count, 1, to, [&](auto* at) { return values[load<std::uint8_t>(at)]; });
+    }
   }
 }
 
@@ -150,6 +204,9 @@ std::uint64_t poison_bits(Scalar element, std::uint64_t garbage) {
       return garbage & 0xffu;
     case Scalar::s32:
       return garbage & 0xffffffffu;
+    case Scalar::e4m3:
+    case Scalar::e5m2:
+      return 0x7fu;
   }
   return garbage;
 }

@@ -13,6 +13,8 @@ std::uint16_t to_f16(float value);  ///< round to nearest, ties to even
 float from_f16(std::uint16_t bits);
 std::uint16_t to_bf16(float value);  ///< round to nearest, ties to even
 float from_bf16(std::uint16_t bits);
+std::uint8_t to_fp8(Scalar element, double value);  ///< round to nearest, ties to even; beyond the range NaN (e4m3) or infinity
+double from_fp8(Scalar element, std::uint8_t bits);
 float round_to_tf32(float value);  ///< round to nearest, ties away from zero, as cvt.rna.tf32.f32 does
 
 /// Writes `value` in the element's format (tf32: as f32, unrounded). The integer formats take integers in their range.

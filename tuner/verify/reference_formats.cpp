@@ -76,6 +76,33 @@ struct {0} {{
 }};
 )device";
 
+// {1} bits of fraction, an exponent of bias {2}, NaN from {3} on. Nothing that is stored lies beyond the range.
+constexpr const char* kFp8 = R"device(
+struct {0} {{
+  typedef unsigned char Stored;
+  static __device__ double value(Stored s) {{
+    const int magnitude = s & 0x7f, exponent = magnitude >> {1}, fraction = magnitude & ((1 << {1}) - 1);
+    double value = exponent == 0 ? ldexp((double)fraction, 1 - {2} - {1})
+                                 : ldexp((double)((1 << {1}) + fraction), exponent - {2} - {1});
+    if (magnitude >= {3}) value = __longlong_as_double(0x7ff8000000000000ll);
+    return (s & 0x80) != 0 ? -value : value;
+  }}
+  static __device__ Stored stored(double v) {{
+    const double magnitude = fabs(v);
+    const int sign = v < 0 ? 0x80 : 0, hidden = 1 << {1};
+    if (magnitude == 0) return (Stored)sign;
+    int exponent = 0;
+    frexp(magnitude, &exponent);
+    exponent = max(exponent - 1, 1 - {2});
+    const int units = (int)rint(ldexp(magnitude, {1} - exponent));
+    return (Stored)(sign | (units < hidden ? units : ((exponent + {2}) << {1}) + (units - hidden)));
+  }}
+  static __device__ u64 bits(Stored s) {{ return s; }}
+  static __device__ Stored poison(u64) {{ return 0x7fu; }}
+  static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
+}};
+)device";
+
 // Integer formats have no NaN: garbage stands in.
 constexpr const char* kInteger = R"device(
 struct {0} {{
@@ -106,6 +133,10 @@ std::string format_struct(Scalar scalar, const char* as) {
       return fmt::format(fmt::runtime(kInteger), as, "unsigned char", "unsigned char");
     case Scalar::s32:
       return fmt::format(fmt::runtime(kInteger), as, "int", "u32");
+    case Scalar::e4m3:
+      return fmt::format(fmt::runtime(kFp8), as, 3, 7, 0x7f);
+    case Scalar::e5m2:
+      return fmt::format(fmt::runtime(kFp8), as, 2, 15, 0x7d);
   }
   return {};
 }

@@ -15,6 +15,8 @@
 //                    2^-10·K/15; an extreme path with an extreme walk (4.3 deviations each, 10^-8 together) reaches
 //                    2^-10·0.8·K. Bound: 2^-10·(√K + 4)·√K. At K = 200, 0.25: one product left out still shows in a
 //                    tile; at K = 4096, 4.3: what is missing must be 16 products or so. The exact stage sees each one.
+//   the same, 8-bit floats   A tensor core keeps 14 bits of the running sum, and of each product as many above the largest of 32;
+//                    all are truncated. Bound: 2^-12·((K/32 + 16)·√K + K). The exact stage sees what is left out.
 //   f64 accumulator  The same walk with 2^-52, for the kernel and once more for the reference: 2^-51·(√K + 8)·√K.
 //
 // To that come the rounding of α·acc and of β·c (|c| ≤ 1) in the scale type, which is covered by the constants, and the
@@ -53,6 +55,7 @@ double unit(Scalar scalar) {
 double real_bound(const TypePair& type, std::int64_t k) {
   const double depth = double(std::max<std::int64_t>(k, 1));
   const double eps = unit(type.accumulator);
+  if (is_fp8(type.operand)) return std::ldexp(1, -12) * (depth / 32 + 16 + std::sqrt(depth));
   switch (type.accumulator) {
     case Scalar::f16:
       return eps * (std::sqrt(depth) + 4);
