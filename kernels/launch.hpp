@@ -22,17 +22,18 @@ struct OperandSource {
   std::int64_t row_stride = 0;  // elements
 };
 
-/// An operand as the tensor memory accelerator (TMA, sm_90) sees it: a matrix, and the boxes of it that one copy moves. A row
-/// of a box has 32, 64 or 128 bytes and is swizzled in shared memory by as many. The matrix is the caller's operand, or what a
-/// packing pass made of it.
+/// A matrix as the tensor memory accelerator (TMA, sm_90) sees it, and the boxes of it that one copy moves. A row of a box has
+/// 32, 64 or 128 bytes and is swizzled in shared memory by as many. The matrix is the caller's, or what a packing pass made of
+/// an operand. Operands of tf32 are rounded on their way, to nearest, ties to even.
 struct TensorBox {
   std::int64_t matrix_rows = 0, matrix_cols = 0;
   int rows = 0, cols = 0;
 };
 
-/// The boxes of both operands.
+/// The boxes of both operands, and of C where it is stored by boxes.
 struct TensorBoxes {
   TensorBox a, b;
+  std::optional<TensorBox> c = std::nullopt;
 };
 
 /// One kernel launch. `entry` is an extern "C" kernel of the config's module that takes one GemmArgs by value, or with
@@ -41,11 +42,12 @@ struct Launch {
   std::string entry = "gemm";
   Extent3 grid;
   Extent3 block;
-  Extent3 cluster;                 ///< 1×1×1: launched without a cluster
+  Extent3 cluster;  ///< 1×1×1: launched without a cluster
   std::size_t dynamic_smem_bytes = 0;
   int resident_blocks_per_sm = 0;  ///< above 0, a persistent grid: grid.x is cut to this many blocks for each live SM
-  bool overlaps_previous = false;  ///< may start while the launch before it ends; the kernel itself waits for that one's
-                                   ///< results (griddepcontrol.wait, sm_90)
+  bool overlaps_previous =
+      false;  ///< may start while the launch before it ends; the kernel itself waits for that one's
+              ///< results (griddepcontrol.wait, sm_90)
   OperandSource a, b, c;
   std::optional<TensorBoxes> boxes;
 };

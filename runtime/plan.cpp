@@ -121,34 +121,39 @@ void cut_to_resident_blocks(const Driver& driver, Launch& launch, CUfunc_st* fun
 
 CUtensorMap* as_driver_map(TensorMap& map) { return reinterpret_cast<CUtensorMap*>(&map); }
 
-/// The map of an operand that is copied in boxes, for put_address(). Throws DeviceError.
-TensorMap make_map(const Driver& driver, const OperandSource& operand, const TensorBox& box,
-                   std::size_t element_bytes) {
+/// How the tensor memory accelerator moves elements: as they are, so that only their width counts, but for operands of tf32.
+CUtensorMapDataType map_type(Scalar element) {
+  if (element == Scalar::tf32) return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+  const std::size_t bytes = size_bytes(element);
+  return bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+         : bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+                      : CU_TENSOR_MAP_DATA_TYPE_UINT32;
+}
+
+/// The map of a matrix that is copied in boxes, for put_address(). Throws DeviceError.
+TensorMap make_map(const Driver& driver, const OperandSource& matrix, const TensorBox& box, Scalar element) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
   TensorMap map;
-  void* const no_operand =
+  void* const no_matrix =
       reinterpret_cast<void*>(std::uintptr_t{kWorkspaceAlignBytes});  // only its alignment is looked at
-  const auto row_bytes = cuuint64_t(operand.row_stride) * element_bytes;
+  const std::size_t element_bytes = size_bytes(element);
+  const auto row_bytes = cuuint64_t(matrix.row_stride) * element_bytes;
   const cuuint64_t sizes[] = {cuuint64_t(box.matrix_cols), cuuint64_t(box.matrix_rows)};
   const cuuint32_t box_sizes[] = {cuuint32_t(box.cols), cuuint32_t(box.rows)};
   const cuuint32_t steps[] = {1, 1};
   const std::size_t box_row_bytes = std::size_t(box.cols) * element_bytes;
-  // The bits are moved as they are: only the width of an element counts.
-  const CUtensorMapDataType type = element_bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
-                                   : element_bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
-                                                        : CU_TENSOR_MAP_DATA_TYPE_UINT32;
   const CUtensorMapSwizzle swizzle = box_row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : box_row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                                            : CU_TENSOR_MAP_SWIZZLE_32B;
-  check(driver.tensor_map_encode_tiled(as_driver_map(map), type, 2, no_operand, sizes, &row_bytes, box_sizes, steps,
-                                       CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                                       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+  check(driver.tensor_map_encode_tiled(as_driver_map(map), map_type(element), 2, no_matrix, sizes, &row_bytes,
+                                       box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                                       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "cuTensorMapEncodeTiled");
   return map;
 }
 
-CUresult put_address(const Driver& driver, TensorMap& map, const void* operand) noexcept {
-  return driver.tensor_map_replace_address(as_driver_map(map), const_cast<void*>(operand));
+CUresult put_address(const Driver& driver, TensorMap& map, const void* matrix) noexcept {
+  return driver.tensor_map_replace_address(as_driver_map(map), const_cast<void*>(matrix));
 }
 
 CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, void* args,
@@ -186,10 +191,13 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   for (Launch& launch : sequence_.launches) {
     functions_.push_back(resolve(*driver_, *module_, launch));
     cut_to_resident_blocks(*driver_, launch, functions_.back());
-    if (launch.boxes && problem_.k > 0) {
-      const std::size_t element_bytes = size_bytes(problem_.type.operand);
-      maps_ = {make_map(*driver_, launch.a, launch.boxes->a, element_bytes),
-               make_map(*driver_, launch.b, launch.boxes->b, element_bytes)};
+    if (launch.boxes) {
+      maps_.emplace();
+      if (problem_.k > 0) {
+        maps_->a = make_map(*driver_, launch.a, launch.boxes->a, problem_.type.operand);
+        maps_->b = make_map(*driver_, launch.b, launch.boxes->b, problem_.type.operand);
+      }
+      if (launch.boxes->c) maps_->c = make_map(*driver_, launch.c, *launch.boxes->c, problem_.type.output);
     }
   }
 }
@@ -238,6 +246,11 @@ int Plan::run_with_maps(std::size_t index, const GemmArgs& gemm, CUstream_st* st
     CUresult result = put_address(*driver_, args.a, gemm.a);
     if (result != CUDA_SUCCESS) return result;
     result = put_address(*driver_, args.b, gemm.b);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  if (maps_->c) {
+    args.c = *maps_->c;
+    const CUresult result = put_address(*driver_, args.c, gemm.c);
     if (result != CUDA_SUCCESS) return result;
   }
   return enqueue(*driver_, functions_[index], launch, &args, stream);

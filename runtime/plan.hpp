@@ -38,8 +38,8 @@ class Plan {
 
   /// Enqueues the launches and nothing else: no allocation, no lock, no file, no compile; capturable in a CUDA graph.
   /// Returns the driver's error code (0 = success), or one of the negative codes below without launching.
-  /// Configs that copy by the tensor memory accelerator take two tensor maps as kernel parameters. They are made with the plan;
-  /// a run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
+  /// Configs that copy by the tensor memory accelerator take tensor maps as kernel parameters. They are made with the plan; a
+  /// run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
   /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. M = 0 or N = 0: nothing is launched.
   int run(const RunArgs& args) const noexcept;
 
@@ -50,9 +50,10 @@ class Plan {
  private:
   int run_with_maps(std::size_t index, const GemmArgs& gemm, CUstream_st* stream) const noexcept;
 
-  /// Of the one launch that takes them.
+  /// Of the one launch that takes them. Those of the operands are unset where K = 0.
   struct TensorMaps {
     TensorMap a, b;
+    std::optional<TensorMap> c;
   };
 
   Problem problem_;
@@ -61,7 +62,7 @@ class Plan {
   std::shared_ptr<const Module> module_;
   const Driver* driver_;               // kept, so that run() asks nobody for it
   std::vector<CUfunc_st*> functions_;  // one a launch of the sequence; none if there is nothing to do
-  std::optional<TensorMaps> maps_;     // of the launch that has boxes, with no operand's address yet
+  std::optional<TensorMaps> maps_;     // of the launch that has boxes, with no address yet
 };
 
 /// α or β as the type pair's scale type: rounds to f32, keeps f64; s32 must be an integer that 32 bits hold, else

@@ -121,10 +121,10 @@ __device__ __forceinline__ void multiply(S& sums, const R& left, const R& right,
   }
 }
 
-// What the instruction would cut off is rounded.
+// What the instruction would cut off is rounded, if the tensor memory accelerator has not done it.
 template <typename Rows>
 __device__ __forceinline__ void round(Rows& rows) {
-  if constexpr (kOperandIsTf32) {
+  if constexpr (kOperandIsTf32 && !kTma) {
 #pragma unroll
     for (Word& word : rows.w) word = rounded_to_tf32(word);
   }

@@ -67,6 +67,6 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
     pack(const __grid_constant__ tilesmith::GemmArgs args) {
   using namespace tilesmith;
   let_launch_after_come();
-  using Copy = AlignedCopy<Operand, false>;
+  using Copy = AlignedCopy<Operand>;
   pack_operands<Copy, Copy>(args);
 }

@@ -68,6 +68,25 @@ __device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap&
       : "memory");
 }
 
+// A box of shared memory to the matrix from (row, col) on; what lies outside the matrix is left out. What other threads wrote
+// into the box is published first.
+__device__ __forceinline__ void store_box(const TensorMap& map, int col, int row, unsigned from) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(col),
+               "r"(row), "r"(from)
+               : "memory");
+}
+// What this thread wrote into shared memory becomes visible to the accelerator.
+__device__ __forceinline__ void publish_to_accelerator() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+// The boxes stored since the last such call become a group.
+__device__ __forceinline__ void end_store() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+// Until of all but the last `Left` groups of this thread shared memory was read.
+template <int Left>
+__device__ __forceinline__ void wait_until_stores_are_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Left) : "memory");
+}
+
 // A block's number in its cluster.
 __device__ __forceinline__ unsigned rank_in_cluster() {
   unsigned rank;

@@ -20,6 +20,10 @@ TILESMITH_HOST_DEVICE constexpr int scratch_elements(int columns) {
   return kScratchRows * (staged_columns(columns) + kSumsPad);
 }
 
+// Boxes of C that the tensor memory accelerator stores: rows of 128 bytes, by a warp.
+constexpr int kBoxRows = 16, kBoxRowBytes = 128;
+constexpr int kBoxBytes = kBoxRows * kBoxRowBytes;
+
 // Elements of a whole tile's sums.
 TILESMITH_HOST_DEVICE constexpr int summed_elements(int rows, int columns) { return rows * (columns + kSumsPad); }
 

@@ -48,6 +48,28 @@ class Destination {
     for (int e = 0; e < Count; ++e) out[e] = finished(sums[e]);
   }
 
+  // Sums of C[m][n .. n + Count) as they are stored; anything where they lie outside C. Rows of C start at multiples of
+  // 16 bytes, n at one of Count.
+  template <bool kOverwrites, int Count>
+  __device__ __forceinline__ void finish_at(int m, int n, const Accumulator (&sums)[Count],
+                                            Stored (&out)[Count]) const {
+    if constexpr (kOverwrites) {
+      finish(sums, out);
+    } else {
+      StoredVector<Count> old = {};
+      if (m < m_ && n + Count <= n_) {
+        old = *reinterpret_cast<const StoredVector<Count>*>(place(m, n));
+      } else if (m < m_) {
+#pragma unroll
+        for (int e = 0; e < Count; ++e) {
+          if (n + e < n_) old.x[e] = *place(m, n + e);
+        }
+      }
+#pragma unroll
+      for (int e = 0; e < Count; ++e) out[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e]);
+    }
+  }
+
   // Stores sums that lie inside C, in one vector. Not for atomic adds.
   template <bool kOverwrites, int Count>
   __device__ __forceinline__ void put(Stored* to, const Accumulator (&sums)[Count]) const {

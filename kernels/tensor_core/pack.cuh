@@ -4,7 +4,6 @@
 
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/tensor_core/pass_layout.cuh"
-#include "kernels/tensor_core/tf32.cuh"
 
 namespace tilesmith {
 
@@ -95,18 +94,8 @@ class ChunkReader {
   bool aligned_;  // every row's chunks, so that each is one block
 };
 
-template <bool Round>
-__device__ __forceinline__ uint4 rounded_if(uint4 words) {
-  if constexpr (!Round) {
-    return words;
-  } else {
-    return make_uint4(rounded_to_tf32(words.x), rounded_to_tf32(words.y), rounded_to_tf32(words.z),
-                      rounded_to_tf32(words.w));
-  }
-}
-
-// The operand as it is stored; Round: words become tf32.
-template <typename Element, bool Round>
+// The operand as it is stored.
+template <typename Element>
 class AlignedCopy {
  public:
   __device__ __forceinline__ AlignedCopy(const void* from, long long ld, int rows, int cols, Element* to)
@@ -134,7 +123,7 @@ class AlignedCopy {
 #pragma unroll
     for (int i = 0; i < kPackChunks; ++i) {
       const long long number = share * kShare + i * kPackThreads + threadIdx.x;
-      if (number < chunks()) *reinterpret_cast<uint4*>(to[i]) = rounded_if<Round>(reader_.value(read[i]));
+      if (number < chunks()) *reinterpret_cast<uint4*>(to[i]) = reader_.value(read[i]);
     }
   }
 

@@ -1,5 +1,5 @@
-// The argument of a kernel whose operands come by the tensor memory accelerator (TMA): GemmArgs behind two tensor maps. Host
-// and device read this same file; a map is the driver's CUtensorMap.
+// The argument of a kernel whose operands come by the tensor memory accelerator (TMA): GemmArgs behind tensor maps. Host and
+// device read this same file; a map is the driver's CUtensorMap.
 #pragma once
 
 #include "kernels/common/gemm_args.cuh"
@@ -13,6 +13,7 @@ struct alignas(128) TensorMap {
 struct TensorGemmArgs {
   TensorMap a;  // [a_rows, a_cols] in boxes, unset where k = 0
   TensorMap b;
+  TensorMap c;  // [m, n], where the kernel stores by boxes, else unset
   GemmArgs gemm;
 };
 

@@ -16,6 +16,7 @@ constexpr double kL2Bytes = 56;
 constexpr double kOffLines = 1.6;  // for rows that do not begin at lines of the L2, which take more requests
 constexpr double kDramBytes = 19;
 constexpr double kStoreBytes = 24;     // of results
+constexpr double kBoxStoreBytes = 23;  // by the accelerator: of small tiles less than straight from the warps
 constexpr double kWorkspaceBytes = 8;  // written and read again
 
 constexpr double kLaunch = 3500;
@@ -27,14 +28,13 @@ constexpr double kClusterSync = 1000;       // where blocks add sums
 constexpr double kClusterStart = 600;       // where they share operands
 
 /// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
-double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.9 : 1; }
+double share_of_sms(int cluster) { return cluster >= 8 ? 0.85 : cluster >= 4 ? 0.9 : 1; }
 
 /// Bytes of the L2 that a block's tile of an operand takes in a step; shared by the blocks of a cluster.
-double copied_bytes(int extent, const Geometry& g, bool k_major, bool packed, std::int64_t row_stride,
+double copied_bytes(int extent, int copied, const Geometry& g, bool packed, std::int64_t row_stride,
                     const TypePair& type, int sharers) {
-  const int panel = panel_elements(type), element = int(size_bytes(type.operand));
-  const bool at_lines = (packed || row_stride * element % 128 == 0) && (k_major || extent % panel == 0);
-  const int copied = k_major ? extent : (extent + panel - 1) / panel * panel;
+  const int element = int(size_bytes(type.operand));
+  const bool at_lines = (packed || row_stride * element % 128 == 0) && copied == extent;
   return double(copied) * g.block_k * element / sharers * (at_lines ? 1 : kOffLines);
 }
 
@@ -54,10 +54,9 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   // A step of one block. Each instruction reads 64 rows of the left operand and all of the right one.
   const double products = double(g.block_m) * g.block_n * g.block_k / (kProducts16 * 2 / element);
   const double read = double(g.left_tiles * g.tile_groups) * (64 + g.right_extent) * g.block_k * element;
-  const double copied = copied_bytes(g.block_m, g, a_k_major(config, target.trans), (config.at("pack") & pack_a) != 0,
-                                     problem.lda, target.type, g.cluster_n) +
-                        copied_bytes(g.block_n, g, b_k_major(config, target.trans), (config.at("pack") & pack_b) != 0,
-                                     problem.ldb, target.type, g.cluster_m);
+  const double copied =
+      copied_bytes(g.block_m, g.copied_m, g, (config.at("pack") & pack_a) != 0, problem.lda, target.type, g.cluster_n) +
+      copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m);
   const double busy = std::max({products, (read + double(g.stage_bytes)) / kSharedBytes, copied / kL2Bytes});
   const double overhead = kStepOverhead / (ping_pongs ? 2 : groups);
   const double alone = std::max(busy + overhead, kMemoryLatency / (config.at("stages") - 1));
@@ -66,7 +65,9 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   const double steps = double((all_steps + split_k - 1) / split_k);
   const double sums_of_block = double(g.block_m) * g.block_n;
   const double first = kFirstStep + double(g.stage_bytes) / kL2Bytes + (g.sharing_blocks() > 1 ? kClusterStart : 0);
-  const double epilogue = sums_of_block * output / kStoreBytes * (config.at("swap") == 1 ? 2 : 1);
+  const double store_bytes = config.at("store_tma") == 1 ? kBoxStoreBytes : kStoreBytes;
+  const bool straight = config.at("swap") == 1 && config.at("store_tma") == 0;  // some bytes of each row
+  const double epilogue = sums_of_block * output / store_bytes * (straight ? 2 : 1);
   const auto wave = [&](double blocks) { return first + steps * std::max(alone, blocks * busy) + blocks * epilogue; };
   const double full_waves = std::floor(items / (sms * resident));
   const double rest = items - full_waves * sms * resident;

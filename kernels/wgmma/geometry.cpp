@@ -8,6 +8,7 @@ namespace tilesmith::wgmma {
 namespace {
 
 constexpr int kPanelRowBytes = 128;
+constexpr int kInstructionKBytes = 32;
 constexpr int kGroupThreads = 128;
 constexpr int kMostUntraded = 160, kCopyingRegisters = 24, kMostRegisters = 240;  // shape.cuh
 
@@ -17,6 +18,16 @@ int panel_elements(const TypePair& type) { return kPanelRowBytes / int(size_byte
 
 bool a_k_major(const Config& config, Transposes trans) { return !trans.a || (config.at("pack") & pack_a) != 0; }
 bool b_k_major(const Config& config, Transposes trans) { return trans.b || (config.at("pack") & pack_b) != 0; }
+
+bool left_from_registers(const Config& config, const TypePair& type, Transposes trans) {
+  return size_bytes(type.operand) == 4 &&
+         !(config.at("swap") == 1 ? b_k_major(config, trans) : a_k_major(config, trans));
+}
+
+bool takes_boxes(const Problem& problem) {
+  const Scalar output = problem.type.output;
+  return row_align_bytes(problem, output, problem.ldc) >= 16 && problem.n * std::int64_t(size_bytes(output)) % 16 == 0;
+}
 
 Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
     : block_m(config.at("block_m")), block_n(config.at("block_n")), block_k(config.at("block_k")) {
@@ -28,6 +39,9 @@ Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
   right_extent = swap ? block_m : block_n;
   left_tiles = left_extent / tile_groups / 64;
   sum_registers = left_tiles * right_extent / (accumulator == 2 ? 4 : 2);
+  // Of a step, four for each instruction (left_operand.cuh).
+  left_registers =
+      left_from_registers(config, type, trans) ? left_tiles * 4 * (block_k * operand / kInstructionKBytes) : 0;
   min_blocks = config.at("min_blocks");
   trades_registers = min_blocks == 1 && sum_registers * groups > kMostUntraded;
   threads = groups * kGroupThreads + (trades_registers ? kGroupThreads : 32);
@@ -36,17 +50,22 @@ Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
   const auto copied = [&](int extent, bool k_major) {
     return k_major ? extent : (extent + panel_elements(type) - 1) / panel_elements(type) * panel_elements(type);
   };
-  stage_bytes =
-      (copied(block_m, a_k_major(config, trans)) + copied(block_n, b_k_major(config, trans))) * block_k * operand;
+  copied_m = copied(block_m, a_k_major(config, trans));
+  copied_n = copied(block_n, b_k_major(config, trans));
+  stage_bytes = (copied_m + copied_n) * block_k * operand;
 
-  int epilogue = 0;  // elements
+  int epilogue_bytes = 0;
   if (cluster_k(config) > 1) {
-    epilogue = summed_elements(block_m, block_n);
+    epilogue_bytes = summed_elements(block_m, block_n) * accumulator;
+  } else if (config.at("store_tma") == 1) {
+    epilogue_bytes = schedule == one_tile
+                         ? block_m * block_n * int(size_bytes(type.output))
+                         : groups * 4 * (schedule == cooperative ? 2 : 1) * kBoxBytes;  // box_store.cuh
   } else if (config.at("store_staged") == 1) {
-    epilogue = groups * 4 * scratch_elements(right_extent);
+    epilogue_bytes = groups * 4 * scratch_elements(right_extent) * accumulator;
   }
-  smem_bytes = block_memory(config.at("stages") * stage_bytes, epilogue * accumulator,
-                            barrier_bytes(config.at("stages")), schedule != one_tile)
+  smem_bytes = block_memory(config.at("stages") * stage_bytes, epilogue_bytes, barrier_bytes(config.at("stages")),
+                            schedule != one_tile)
                    .bytes;
 }
 

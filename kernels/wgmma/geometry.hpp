@@ -21,16 +21,27 @@ int panel_elements(const TypePair& type);
 bool a_k_major(const Config& config, Transposes trans);
 bool b_k_major(const Config& config, Transposes trans);
 
+/// Whether the instruction takes its left operand from registers: one of 32 bits that lies MN-major.
+bool left_from_registers(const Config& config, const TypePair& type, Transposes trans);
+
+/// Whether the tensor memory accelerator can store C: what it leaves out beyond a row's end is a multiple of 16 bytes away
+/// from the row's start.
+bool takes_boxes(const Problem& problem);
+
 struct Geometry {
   int block_m, block_n, block_k;  // elements
   int tile_groups;                ///< warpgroups that share a tile
   int left_extent, right_extent;
-  int left_tiles;     ///< of 64 rows, of a group
-  int sum_registers;  ///< a thread
+  int left_tiles;      ///< of 64 rows, of a group
+  int sum_registers;   ///< a thread
+  int left_registers;  ///< a thread, of a left operand that is taken from there
   bool trades_registers;
   int threads;
   int min_blocks;
   int cluster_m, cluster_n;
+  int copied_m,
+      copied_n;  ///< rows of op(A), columns of op(B) that are copied for a block: MN-major operands come by whole
+                 ///< panels
   int stage_bytes;
   int smem_bytes;  ///< dynamic shared memory of a block
 

@@ -6,14 +6,17 @@
 
 #include "kernels/tensor_core/epilogue.cuh"
 #include "kernels/wgmma/copy.cuh"
+// It wants to know how a stage lies (stage.cuh).
+#include "kernels/wgmma/left_operand.cuh"
 
 namespace tilesmith {
 
 using SumRegister = Either<kPackedSums, unsigned, Accumulator>;
 
 // Defined by the text that the host puts before the template (instruction.cpp):
-//   void multiply(SumRegister (&sums)[kTileRegisters], unsigned long long left, unsigned long long right)
-//   sums ← sums + left · right, asynchronous; the operands by their descriptors (stage.cuh).
+//   void multiply(SumRegister (&sums)[kTileRegisters], Left left, unsigned long long right)
+//   sums ← sums + left · right, asynchronous; the operands by their descriptors (stage.cuh), or the left one by its words
+//   (left_operand.cuh).
 
 // In a way that the compiler does not move: a plain 0 it would put among the products, which then wait for each other.
 __device__ __forceinline__ void set_zero(float& sum) { asm volatile("mov.b32 %0, 0;" : "=f"(sum)); }
@@ -25,22 +28,7 @@ class GroupTile {
   // Of the steps of an item, in their order.
   __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group) {
     clear();
-    for (int step = 0; step < steps; ++step) {
-      const unsigned stage = reader.wait_for_step();
-      begin_products();
-#pragma unroll
-      for (int slab = 0; slab < kSlabs; ++slab) {
-        const unsigned long long right = descriptor<RightTile>(stage + LeftTile::kBytes + RightTile::offset(0, slab));
-#pragma unroll
-        for (int i = 0; i < kLeftTiles; ++i) {
-          const unsigned row = LeftTile::offset(64 * i, slab) + unsigned(group) * LeftTile::offset(kGroupRows, 0);
-          multiply(sums_[i], descriptor<LeftTile>(stage + row), right);
-        }
-      }
-      end_products();
-      wait_for_products<1>();
-      if (step > 0) reader.release<kSharingBlocks>();
-    }
+    for (int step = 0; step < steps; ++step) multiply_step(reader, group, step == 0);
     wait_for_products<0>();
     if (steps > 0) reader.release<kSharingBlocks>();
   }
@@ -54,6 +42,30 @@ class GroupTile {
   }
 
  private:
+  // Starts the products of a step, and releases the step before when its products have ended.
+  __device__ __forceinline__ void multiply_step(RingReader& reader, int group, bool first) {
+    const unsigned stage = reader.wait_for_step();
+    left_.load(stage, group, 0);
+#pragma unroll
+    for (int begin = 0; begin < kSlabs; begin += kSlabsAtATime) {
+      const int end = begin + kSlabsAtATime;
+      if (end < kSlabs) left_.load(stage, group, end);
+      begin_products();
+#pragma unroll
+      for (int slab = begin; slab < end; ++slab) {
+        const unsigned long long right = descriptor<RightTile>(stage + LeftTile::kBytes + RightTile::offset(0, slab));
+#pragma unroll
+        for (int i = 0; i < kLeftTiles; ++i) multiply(sums_[i], left_.of(i, slab), right);
+      }
+      end_products();
+      if (begin == 0) {
+        wait_for_products<1>();
+        if (!first) reader.release<kSharingBlocks>();
+      }
+    }
+    if (kSlabsAtATime < kSlabs) wait_for_products<1>();  // the next step loads where these have read
+  }
+
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (auto& of_tile : sums_) {
@@ -71,6 +83,7 @@ class GroupTile {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Left) : "memory");
   }
 
+  LeftOperand left_;
   SumRegister sums_[kLeftTiles][kTileRegisters];
 };
 
@@ -79,12 +92,19 @@ class WarpSums {
  public:
   static constexpr int kRowGroups = kLeftTiles;
   static constexpr int kColumns = kRightExtent;
-  static constexpr int kRowStep = 1;
+  static constexpr int kRowStep = kLeftFromRegisters ? 0 : 1;
 
   __device__ __forceinline__ explicit WarpSums(const GroupTile& tile) : tile_(tile) {}
 
-  static __device__ __forceinline__ int row_of(int i, int r, int g) { return 64 * i + 8 * r + g; }
+  static __device__ __forceinline__ int row_of(int i, int r, int g) {
+    return kLeftFromRegisters ? LeftFragments::row(i, r, g) : 64 * i + 8 * r + g;
+  }
   static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
+
+  // Of columns 8 · instruction + 2 · (threadIdx.x % 4) + e, e < 2.
+  __device__ __forceinline__ Accumulator sum(int i, int r, int instruction, int e) const {
+    return tile_.sum(i, r, instruction, e);
+  }
 
   template <typename Put>
   __device__ __forceinline__ void each_run(int i, int r, int first, int columns, Put put) const {
@@ -107,7 +127,8 @@ struct WarpPlace {
 
   __device__ __forceinline__ WarpPlace() {
     const int warp = int(threadIdx.x / 32);
-    const int left = (kTileGroups == 1 ? 0 : warp / 4) * kGroupRows + warp % 4 * 16;
+    const int left = (kTileGroups == 1 ? 0 : warp / 4) * kGroupRows +
+                     (kLeftFromRegisters ? LeftFragments::first_row(warp % 4) : warp % 4 * 16);
     m0 = kSwap ? 0 : left;
     n0 = kSwap ? left : 0;
   }

@@ -46,6 +46,15 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
     sums += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
     operands += fmt::format("{}\"{}\"(sums[{}])", i == 0 ? "" : ", ", constraint, i);
   }
+  const bool left_words = left_from_registers(config, type, target.trans);
+  const std::string_view left_argument = left_words ? "const unsigned (&left)[4]" : "unsigned long long left";
+  // The operands' places behind the sums: the left one's descriptor or four words, the right one's descriptor, the predicate's.
+  const int right = registers + (left_words ? 4 : 1);
+  const std::string left =
+      left_words ? fmt::format("{{%{}, %{}, %{}, %{}}}", registers, registers + 1, registers + 2, registers + 3)
+                 : fmt::format("%{}", registers);
+  const std::string_view left_value =
+      left_words ? "\"r\"(left[0]), \"r\"(left[1]), \"r\"(left[2]), \"r\"(left[3])" : "\"l\"(left)";
   // Behind the predicate: the signs of the operands (floating point), and which lie MN-major (16 bits).
   std::string immediates = whole ? "" : ", 1, 1";
   if (size_bytes(type.operand) == 2) {
@@ -55,17 +64,17 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
   const std::string_view operand = ptx_type(type.operand);
   return fmt::format(
       "namespace tilesmith {{\n"
-      "__device__ __forceinline__ void multiply({} (&sums)[{}], unsigned long long left, unsigned long long right) "
+      "__device__ __forceinline__ void multiply({} (&sums)[{}], {}, unsigned long long right) "
       "{{\n"
       "  asm volatile(\n"
       "      \"{{ .reg .pred p; setp.eq.b32 p, 0, 0; \"\n"
-      "      \"wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {{{}}}, %{}, %{}, p{}; }}\"\n"
+      "      \"wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {{{}}}, {}, %{}, p{}; }}\"\n"
       "      : {}\n"
-      "      : \"l\"(left), \"l\"(right));\n"
+      "      : {}, \"l\"(right));\n"
       "}}\n"
       "}}  // namespace tilesmith\n",
-      sum_type, registers, g.right_extent, 32 / size_bytes(type.operand), ptx_type(type.accumulator), operand, operand,
-      sums, registers, registers + 1, immediates, operands);
+      sum_type, registers, left_argument, g.right_extent, 32 / size_bytes(type.operand), ptx_type(type.accumulator),
+      operand, operand, sums, left, right, immediates, operands, left_value);
 }
 
 }  // namespace tilesmith::wgmma

@@ -28,7 +28,7 @@ __device__ __forceinline__ void transpose_within_words(unsigned (&w)[4]) {
   w[3] = __byte_perm(high01, high23, 0x7632);
 }
 
-template <typename Element, bool Round>
+template <typename Element>
 class KMajorCopy {
   static constexpr int kWord = 4 / int(sizeof(Element));  // elements
   static constexpr int kChunk = ChunkReader<Element>::kCount;
@@ -62,7 +62,7 @@ class KMajorCopy {
     for (int pass = 0; pass < kPasses; ++pass) {
       uint4 rows[kWord];
 #pragma unroll
-      for (int i = 0; i < kWord; ++i) rows[i] = rounded_if<Round>(reader_.value(read[pass][i]));
+      for (int i = 0; i < kWord; ++i) rows[i] = reader_.value(read[pass][i]);
 #pragma unroll
       for (int part = 0; part < 4; ++part) {  // of the chunks: a word each
         unsigned w[kWord];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/rules.hpp"
 #include "kernels/wgmma/geometry.hpp"
 
@@ -12,10 +13,16 @@ const Names kTile{"block_m", "block_n", "warpgroups", "schedule", "swap"};
 
 }  // namespace
 
-int must_pack(const TypePair& type, Transposes trans) {
-  if (type.operand == Scalar::tf32) return pack_a | pack_b;
-  if (size_bytes(type.operand) == 2) return 0;
-  return (trans.a ? int(pack_a) : 0) | (trans.b ? 0 : int(pack_b));
+int must_pack(const TypePair& type, Transposes trans, bool swap) {
+  const int mn_major = (trans.a ? int(pack_a) : 0) | (trans.b ? 0 : int(pack_b));
+  switch (size_bytes(type.operand)) {
+    case 1:
+      return mn_major;
+    case 4:
+      return mn_major & (swap ? int(pack_a) : int(pack_b));
+    default:
+      return 0;
+  }
 }
 
 bool supports(const KernelTarget& target) {
@@ -26,7 +33,7 @@ bool supports(const KernelTarget& target) {
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const int panel = panel_elements(target.type);
   return {
-      {"block_m", {8, 16, 32, 64, 96, 128, 160, 192, 256}, "rows of C a block computes"},
+      {"block_m", {8, 16, 32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 256}, "rows of C a block computes"},
       {"block_n",
        {8, 16, 32, 64, 72, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256},
        "columns of C a block computes"},
@@ -37,8 +44,8 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        {one_tile, cooperative, ping_pong},
        "0: a block a tile; 1: as many blocks as fit the device, each doing tile after tile with all warpgroups; 2: the "
        "same, each warpgroup with a tile of its own, so that one's products hide the other's epilogue"},
-      {"cluster_m", {1, 2, 4}, "blocks side by side along M that share B: each copies a part of it to all"},
-      {"cluster_n", {1, 2, 4}, "blocks side by side along N that share A"},
+      {"cluster_m", {1, 2, 4, 8}, "blocks side by side along M that share B: each copies a part of it to all"},
+      {"cluster_n", {1, 2, 4, 8}, "blocks side by side along N that share A"},
       {"min_blocks", {1, 2}, "blocks an SM must have room for"},
       {"group_m",
        {1, 4, 8, 16},
@@ -46,6 +53,9 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"store_staged",
        {0, 1},
        "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers"},
+      {"store_tma",
+       {0, 1},
+       "1: from shared memory to C by the tensor memory accelerator, in boxes of 16 rows × 128 bytes"},
       {"swap", {0, 1}, "1: the instruction's rows run along N, its columns along M: for few rows of C"},
       {"split_k", {1, 2, 4, 8, 16, 32, 64}, "slices of K computed by different blocks and added afterwards"},
       {"reduction",
@@ -54,8 +64,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "point); 2 among the up to 8 blocks of a cluster, what is left through the workspace"},
       {"pack",
        {0, pack_a, pack_b, pack_a | pack_b},
-       "operands copied into aligned scratch first, K-major and rounded where the instruction wants it: 1 A, 2 B, 3 "
-       "both"},
+       "operands copied into aligned scratch first, K-major: 1 A, 2 B, 3 both"},
   };
 }
 
@@ -63,7 +72,6 @@ std::vector<Rule> rules(const KernelTarget& target) {
   const TypePair type = target.type;
   const Transposes trans = target.trans;
   const DeviceLimits limits = target.limits;
-  const int must = must_pack(type, trans);
   return {
       {"rows of a warpgroup", "an instruction has 64 rows: the warpgroups of a tile take as many each",
        [type, trans](const Config& c) {
@@ -81,13 +89,18 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        kTile},
       {"swapped operands",
-       "they are for few rows of C, one tile a block, stored straight",
-       [](const Config& c) {
+       "they are for few rows of C, stored straight; for rows in no multiple of 64, which the accelerator stores; or "
+       "for a B "
+       "that must come from registers",
+       [type, trans](const Config& c) {
          if (c.at("swap") == 0) return true;
-         return c.at("block_m") <= 128 && c.at("schedule") == one_tile && c.at("store_staged") == 0 &&
-                (c.at("split_k") == 1 || c.at("reduction") != within_cluster);
+         if (c.at("split_k") > 1 && c.at("reduction") == within_cluster) return false;
+         if (left_from_registers(c, type, trans)) return c.at("store_staged") == 0;
+         if (c.at("schedule") != one_tile) return false;
+         if (c.at("store_tma") == 1) return c.at("block_m") > 64 && c.at("block_m") % 64 != 0;
+         return c.at("store_staged") == 0 && c.at("block_m") <= 128;
        },
-       {"block_m", "schedule", "store_staged", "swap", "split_k", "reduction"}},
+       {"block_m", "schedule", "store_staged", "store_tma", "swap", "split_k", "reduction", "pack"}},
       {"warpgroups", "three share tiles that two cannot split; ping-pong is played by two",
        [](const Config& c) {
          const int groups = c.at("warpgroups");
@@ -98,30 +111,26 @@ std::vector<Rule> rules(const KernelTarget& target) {
       {"sums of a thread", "sums fill the registers: beyond 192 a thread the rest spills",
        [type, trans](const Config& c) { return Geometry(c, type, trans).sum_registers <= 192; }, kTile},
       {"registers of an SM",
-       "the resident blocks' sums must fit the register file beside addresses; registers are traded by whole groups of "
+       "the resident blocks' sums, and a left operand's words, must fit the register file beside addresses; registers "
+       "are traded by whole groups of "
        "four warps",
        [type, trans, limits](const Config& c) {
          const Geometry g(c, type, trans);
-         return g.sum_registers + 32 <= g.available_registers(limits.registers_per_sm);
+         return g.sum_registers + g.left_registers + 32 <= g.available_registers(limits.registers_per_sm);
        },
-       with(kTile, {"min_blocks"})},
+       with(kTile, {"block_k", "min_blocks", "pack"})},
       {"clusters",
-       "up to 4 blocks share operands; more wait for each other too long and leave SMs idle. Clusters that add slices "
-       "of K "
-       "share none",
+       "2 blocks share operands; up to 8 do in a grid of one wave, where fewer SMs than there are may do. Clusters "
+       "that add "
+       "slices of K share none",
        [](const Config& c) {
          const int sharing = c.at("cluster_m") * c.at("cluster_n");
-         return sharing <= 4 && (sharing == 1 || c.at("split_k") == 1 || c.at("reduction") != within_cluster);
+         if (sharing == 1) return true;
+         if (c.at("split_k") > 1 && c.at("reduction") == within_cluster) return false;
+         const bool one_wave = c.at("schedule") == one_tile && c.at("min_blocks") == 1 && c.at("split_k") == 1;
+         return sharing <= (one_wave ? 8 : 2);
        },
-       {"cluster_m", "cluster_n", "split_k", "reduction"}},
-      {"parts of a tile",
-       "a block copies whole groups of 8 rows of each panel of a shared operand",
-       [type, trans](const Config& c) {
-         const int rows_a = a_k_major(c, trans) ? c.at("block_m") : c.at("block_k");
-         const int rows_b = b_k_major(c, trans) ? c.at("block_n") : c.at("block_k");
-         return rows_a % (8 * c.at("cluster_n")) == 0 && rows_b % (8 * c.at("cluster_m")) == 0;
-       },
-       {"block_m", "block_n", "block_k", "cluster_m", "cluster_n", "pack"}},
+       {"schedule", "cluster_m", "cluster_n", "min_blocks", "split_k", "reduction"}},
       {"small tiles",
        "persistent blocks are for tiles that fill an SM: small ones are for problems of one wave",
        [](const Config& c) { return c.at("schedule") == one_tile || c.at("block_m") * c.at("block_n") >= 64 * 128; },
@@ -140,6 +149,18 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "sums that a cluster adds are stored from shared memory; the other ways are not used",
        [](const Config& c) { return cluster_k(c) == 1 || c.at("store_staged") == 0; },
        {"split_k", "reduction", "store_staged"}},
+      {"store by the accelerator",
+       "it stores boxes of 16 rows of 128 bytes, by way of shared memory, whose sums a warp has whole and to itself: "
+       "of "
+       "persistent blocks, which go on meanwhile. Or a block has them, with swapped operands",
+       [type, trans](const Config& c) {
+         if (c.at("store_tma") == 0) return true;
+         if (c.at("store_staged") == 0 || c.at("split_k") > 1) return false;
+         if (left_from_registers(c, type, trans)) return false;  // its rows lie anyhow
+         return (c.at("swap") == 1 || c.at("schedule") != one_tile) && c.at("block_m") % kBoxRows == 0 &&
+                c.at("block_n") * int(size_bytes(type.output)) % kBoxRowBytes == 0;
+       },
+       {"block_m", "block_n", "schedule", "store_staged", "store_tma", "swap", "split_k", "pack"}},
       {"bands of tiles",
        "narrow tiles are for problems as narrow: one band",
        [](const Config& c) { return c.at("group_m") == 1 || std::min(c.at("block_m"), c.at("block_n")) >= 64; },
@@ -156,15 +177,15 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        with(kTile, {"block_k", "stages", "pack"})},
       {"packing",
-       "8-bit operands are packed where they lie MN-major, and those of tf32 always; packed operands lie where split "
-       "K's "
-       "partial sums would",
-       [must](const Config& c) {
-         const int pack = c.at("pack");
+       "operands of 8 bits are packed where they lie MN-major, and of 32 bits the right one; packed operands lie where "
+       "split K's partial sums "
+       "would",
+       [type, trans](const Config& c) {
+         const int pack = c.at("pack"), must = must_pack(type, trans, c.at("swap") == 1);
          if ((pack & must) != must) return false;
          return pack == 0 || leaves_workspace_to_packing(c);
        },
-       {"split_k", "reduction", "pack"}},
+       {"swap", "split_k", "reduction", "pack"}},
   };
 }
 

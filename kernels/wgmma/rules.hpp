@@ -7,9 +7,9 @@
 
 namespace tilesmith::wgmma {
 
-/// Operands that wgmma cannot take as they lie: 8-bit and 32-bit ones that lie MN-major are packed K-major, words rounded to
-/// tf32.
-int must_pack(const TypePair& type, Transposes trans);
+/// Operands that wgmma cannot take as they lie, which are packed K-major: those of 8 bits that lie MN-major, and the right one
+/// (with `swap` that is A) of 32 bits.
+int must_pack(const TypePair& type, Transposes trans, bool swap);
 
 bool supports(const KernelTarget& target);
 std::vector<Parameter> parameters(const KernelTarget& target);

@@ -33,12 +33,13 @@ constexpr Tile kTiles[] = {
     {16, 128, 2, one_tile, 1},     {16, 64, 1, one_tile, 1},      {8, 64, 1, one_tile, 1},
     {8, 128, 2, one_tile, 1},      {32, 64, 1, one_tile, 1},      {32, 128, 2, one_tile, 1},
     {64, 128, 2, one_tile, 1},     {96, 128, 2, one_tile, 1},     {128, 128, 2, one_tile, 1},
+    {256, 128, 2, cooperative, 1}, {144, 64, 1, one_tile, 1},     {112, 64, 1, one_tile, 1},
 };
 
 /// Operands that must be packed: those that the instruction cannot take, and those whose rows TMA cannot.
-int needed_pack(const Problem& problem) {
+int needed_pack(const Problem& problem, bool swap) {
   const auto [a, b] = operand_aligns(problem);
-  return must_pack(problem.type, problem.trans) | (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
+  return must_pack(problem.type, problem.trans, swap) | (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
 }
 
 /// With as many stages as fit, up to what hides the memory's latency or what K has steps for.
@@ -59,14 +60,18 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
 /// All that is worth a thought for one tile.
 std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, const Problem& problem) {
   const int panel = panel_elements(target.type);
-  // Blocks of a cluster share the larger operand.
-  const std::pair<int, int> sharing = tile.block_n >= tile.block_m ? std::pair{2, 1} : std::pair{1, 2};
   std::vector<Config> found;
+  // The accelerator stores whole tiles, where C's rows let it.
+  const bool by_boxes = takes_boxes(problem);
   for (const int panels : {1, 2}) {
-    for (const auto& [cluster_m, cluster_n] : {std::pair{1, 1}, sharing}) {
+    for (const int cluster : {1, 2, 4, 8}) {
+      if (cluster > 2 && tile.schedule != one_tile) continue;  // persistent ones leave SMs idle
+      // Blocks of a cluster share the larger operand.
+      const int cluster_m = tile.block_n >= tile.block_m ? cluster : 1, cluster_n = cluster / cluster_m;
       for (const int min_blocks : {1, 2}) {
         for (const int split_k : {1, 2, 4, 8, 16, 32}) {
           for (const int reduction : {int(through_workspace), int(within_cluster)}) {
+            if (cluster > 1 && split_k > 1 && reduction == within_cluster) continue;
             const bool plain = split_k > 1 || std::min(tile.block_m, tile.block_n) < 64;
             const bool summed = split_k > 1 && reduction == within_cluster;
             Config config("wgmma", {{"block_m", tile.block_m},
@@ -79,13 +84,19 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                                     {"cluster_n", cluster_n},
                                     {"min_blocks", min_blocks},
                                     {"group_m", plain ? 1 : 8},
-                                    {"store_staged", tile.swap == 0 && !summed ? 1 : 0},
+                                    {"store_staged", 0},
+                                    {"store_tma", 0},
                                     {"swap", tile.swap},
                                     {"split_k", split_k},
                                     {"reduction", reduction},
-                                    {"pack", needed_pack(problem)}});
-            config = deepest(config, target, problem);
-            if (config.at("stages") > 2) found.push_back(config);  // two do not cover the memory's latency
+                                    {"pack", needed_pack(problem, tile.swap == 1)}});
+            for (const int store_tma : {0, 1}) {
+              if (store_tma == 1 && (!by_boxes || split_k > 1)) continue;
+              config.set("store_tma", store_tma);
+              config.set("store_staged", store_tma == 1 || (tile.swap == 0 && !summed) ? 1 : 0);
+              const Config deeper = deepest(config, target, problem);
+              if (deeper.at("stages") > 2) found.push_back(deeper);  // two do not cover the memory's latency
+            }
           }
         }
       }

@@ -4,10 +4,11 @@
 // chunk XOR row % 8); groups of 8 rows start at 1024-byte steps.
 //
 //   K-major    rows run along M or N, a panel holds 128 bytes of K     an instruction's 32 bytes of K lie within a row
-//   MN-major   rows run along K, a panel holds 128 bytes of M or N     16-bit only: 64 of M or N a panel, of the last one
-//                                                                      less may be used
+//   MN-major   rows run along K, a panel holds 128 bytes of M or N     16 bits: 64 of M or N a panel, of the last one less may
+//                                                                      be used; 32 bits: the left operand only
+//                                                                      (left_operand.cuh)
 //
-// Packed operands are K-major (k_major_copy.cuh); 8-bit and 32-bit ones that lie MN-major are always packed.
+// Packed operands are K-major (k_major_copy.cuh); those of 8 bits that lie MN-major are always packed.
 #pragma once
 
 #include "kernels/wgmma/shape.cuh"
@@ -32,8 +33,9 @@ struct OperandTile {
   static constexpr int kBytes = kPanels * kPanelBytes;
   static constexpr int kCopiedRows = kRows / Sharers;  // of each panel, by one block
   static_assert(!KMajor || kCols % kPanelElements == 0, "a K-step must split into whole panels");
-  static_assert(kRows % (kSwizzledRows * Sharers) == 0, "a part of a panel must be whole swizzled groups of rows");
-  static_assert(KMajor || kElementBytes == 2, "the instruction takes MN-major operands of 16 bits only");
+  static_assert(kRows % kSwizzledRows == 0 && kRows % Sharers == 0,
+                "panels must be whole swizzled groups of rows, in equal parts");
+  static_assert(KMajor || kElementBytes > 1, "the instruction takes MN-major operands of 16 bits only");
 
   // Of the descriptor, all but the address: 128-byte swizzle; the distance of 8-row groups; that of panels along M or N.
   static constexpr unsigned long long kDescriptor = 1ull << 62 |
@@ -54,6 +56,8 @@ constexpr bool kAKMajor = !kTransA || (kPack & 1) != 0;  // as it lies, or since
 constexpr bool kBKMajor = kTransB || (kPack & 2) != 0;
 using LeftTile = OperandTile<kLeftExtent, kSwap ? kBKMajor : kAKMajor, kLeftSharers>;
 using RightTile = OperandTile<kRightExtent, kSwap ? kAKMajor : kBKMajor, kRightSharers>;
+constexpr bool kLeftFromRegisters = !LeftTile::kKMajor && kElementBytes == 4;
+static_assert(RightTile::kKMajor || kElementBytes == 2, "the instruction takes MN-major operands of 16 bits only");
 constexpr int kStageBytes = LeftTile::kBytes + RightTile::kBytes;
 
 template <typename Tile>

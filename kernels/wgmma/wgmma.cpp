@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/render.hpp"
+#include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/instruction.hpp"
 #include "kernels/wgmma/rules.hpp"
@@ -65,6 +66,8 @@ class Wgmma final : public Family {
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override {
     if (auto reason = tensor_core::misaligned(config, problem, kCopyBytes)) return reason;
+    if (config.at("store_tma") == 1 && !wgmma::takes_boxes(problem))
+      return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
     const Geometry g(config, problem.type, problem.trans);
     if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
       return "more tiles of C than a grid has blocks";
@@ -83,11 +86,11 @@ class Wgmma final : public Family {
 
 std::optional<std::string> Wgmma::dominated(const Config& config, const Problem& problem) const {
   const std::array align = tensor_core::operand_aligns(problem);
+  const std::array k_major = {!problem.trans.a, problem.trans.b};
   for (int operand = 0; operand < 2; ++operand) {
-    if ((config.at("pack") >> operand & 1) != 0 && align[operand] >= kCopyBytes &&
-        size_bytes(problem.type.operand) == 2) {
+    const bool as_it_lies = k_major[operand] || size_bytes(problem.type.operand) == 2;
+    if ((config.at("pack") >> operand & 1) != 0 && align[operand] >= kCopyBytes && as_it_lies)
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
-    }
   }
   return std::nullopt;
 }
@@ -103,6 +106,10 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) con
   const auto [a, b] = operands_as_seen(config, problem);
   gemm.boxes = {tensor_box(a, g.block_m, g.block_k, g.cluster_n, problem.type),
                 tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
+  if (config.at("store_tma") == 1) {
+    const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));
+    gemm.boxes->c = TensorBox{problem.m, problem.n, kBoxRows, cols};
+  }
   return tensor_core::with_passes(gemm, config, problem, packed_operands(config, problem), true);
 }
 

@@ -1,12 +1,12 @@
 // Family `wgmma`: C ← α·op(A)·op(B) + β·C with PTX wgmma and the tensor memory accelerator (sm_90a).
 //
 //   global ──TMA──▶ shared: kStages × (left tile, right tile) ──wgmma──▶ sums in registers ──▶ C
-//          one thread (copy.cuh)   panels of 128-byte rows        warpgroups             (tensor_core/epilogue.cuh)
-//                                  (stage.cuh)                    (group_tile.cuh)
+//          one thread (copy.cuh)   panels of 128-byte rows        warpgroups             (tensor_core/epilogue.cuh,
+//                                  (stage.cuh)                    (group_tile.cuh)        box_store.cuh)
 //
 // shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes.
-#include "kernels/wgmma/group_tile.cuh"
 #include "kernels/wgmma/k_major_copy.cuh"
+#include "kernels/wgmma/swapped_box_store.cuh"
 // These want to know whether launches overlap (kOverlap, shape.cuh).
 #include "kernels/tensor_core/passes.cuh"
 
@@ -20,8 +20,9 @@ constexpr int kScratchElements = scratch_elements(kRightExtent);  // of a warp
 constexpr int kEpilogueElements = kSummed        ? summed_elements(kBlockM, kBlockN)
                                   : kStoreStaged ? kWarpgroups * 4 * kScratchElements
                                                  : 0;
-constexpr BlockMemory kMemory =
-    block_memory(kRingBytes, kEpilogueElements * int(sizeof(Accumulator)), barrier_bytes(kStages), kPersistent);
+constexpr int kEpilogueBytes =
+    kStoreTma ? kBoxes * kBoxBytes : kEpilogueElements * int(sizeof(Accumulator));
+constexpr BlockMemory kMemory = block_memory(kRingBytes, kEpilogueBytes, barrier_bytes(kStages), kPersistent);
 constexpr int kSharedBytes = kMemory.bytes;
 
 // Ping-pong: waits until the other group has multiplied, or tells the other that this one has.
@@ -42,17 +43,41 @@ __device__ __forceinline__ void give_turn(bool to_second) {
 
 // The sums of an item. All copies into the ring have landed, and all reads of it by this warp have ended, where kPersistent is
 // not set.
-__device__ __forceinline__ void store(const GroupTile& tile, const Destination& to, const Work& work,
-                                      const WarpPlace& place, unsigned char* shared) {
+__device__ __forceinline__ void store(const GroupTile& tile, const Destination& to, const TensorMap& map,
+                                      const Work& work, const WarpPlace& place, unsigned char* shared) {
   const WarpSums sums(tile);
   const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
   if constexpr (kSummed) {
     store_summed<1, kMultiplyingThreads>(sums, to, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
                                          [] { sync_cluster(); });
+  } else if constexpr (kStoreTma) {
+    if constexpr (!kPersistent) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
+    unsigned char* boxes = shared + kMemory.epilogue_at;
+    if constexpr (kSwap) {
+      store_by_swapped_boxes(sums, to, map, work.m0, work.n0, place.n0, boxes,
+                             [] { sync_some<kRead, kMultiplyingThreads>(); });
+    } else {
+      store_by_boxes(sums, to, map, m0, n0, boxes);
+    }
   } else if constexpr (kStoreStaged) {
     if constexpr (!kPersistent) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
     Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
     store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+  } else if constexpr (kSwap && kLeftFromRegisters) {
+    // Rows of sums run along N, and those of a thread lie in pairs.
+    const int t = int(threadIdx.x % 4);
+#pragma unroll
+    for (int i = 0; i < WarpSums::kRowGroups; ++i) {
+      const int n = n0 + sums.row(i, 0);
+#pragma unroll
+      for (int j = 0; j < WarpSums::kColumns / 8; ++j) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const Accumulator pair[2] = {sums.sum(i, 0, j, e), sums.sum(i, 1, j, e)};
+          to.store(m0 + 8 * j + 2 * t + e, n, pair);
+        }
+      }
+    }
   } else if constexpr (kSwap) {
     // Rows of sums run along N: neighbours in a row of C are in neighbouring threads.
 #pragma unroll
@@ -92,6 +117,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       if (threadIdx.x % 32 == 0) {
         ring.init(kReadingWarps);
         prefetch_maps(kernel_args);
+        if constexpr (kStoreTma) prefetch_map(kernel_args.c);
       }
       __syncwarp();
       arrive_at_some<kReady, kMultiplyingThreads + 32>();
@@ -115,7 +141,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   RingReader reader(ring);
   GroupTile tile;
   const auto store_item = [&](const Work& work) {
-    store(tile, Destination(args, work.slice / kClusterK), work, place, shared);
+    store(tile, Destination(args, work.slice / kClusterK), kernel_args.c, work, place, shared);
   };
   if constexpr (kSchedule == kOneTile) {
     const Work work = cluster.place(list.at(cluster.first));
@@ -141,13 +167,14 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       reader.skip(work.steps());
     }
   }
+  if constexpr (kStoreTma) wait_until_stores_are_read<0>();  // shared memory is the block's no longer than the block runs
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
     pack(const __grid_constant__ tilesmith::GemmArgs args) {
   using namespace tilesmith;
   let_launch_after_come();
-  using AsStored = AlignedCopy<Operand, kOperandIsTf32>;
-  using Turned = KMajorCopy<Operand, kOperandIsTf32>;
+  using AsStored = AlignedCopy<Operand>;
+  using Turned = KMajorCopy<Operand>;
   pack_operands<Either<kTransA, Turned, AsStored>, Either<kTransB, AsStored, Turned>>(args);
 }

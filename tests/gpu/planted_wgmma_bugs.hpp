@@ -9,10 +9,12 @@
 namespace tilesmith::planted {
 
 // One a way through the template.
-#define TILESMITH_WGMMA(block_m, block_n, block_k, warpgroups, schedule, cluster_m, store_staged, swap, pack)       \
-  "wgmma{block_m=" #block_m ",block_n=" #block_n ",block_k=" #block_k ",stages=3,warpgroups=" #warpgroups           \
-  ",schedule=" #schedule ",cluster_m=" #cluster_m ",cluster_n=1,min_blocks=1,group_m=1,store_staged=" #store_staged \
-  ",swap=" #swap ",split_k=1,reduction=0,pack=" #pack "}"
+#define TILESMITH_WGMMA_BY(store_tma, block_m, block_n, block_k, warpgroups, schedule, cluster_m, store_staged, swap, \
+                           pack)                                                                                      \
+  "wgmma{block_m=" #block_m ",block_n=" #block_n ",block_k=" #block_k ",stages=3,warpgroups=" #warpgroups             \
+  ",schedule=" #schedule ",cluster_m=" #cluster_m ",cluster_n=1,min_blocks=1,group_m=1,store_staged=" #store_staged   \
+  ",store_tma=" #store_tma ",swap=" #swap ",split_k=1,reduction=0,pack=" #pack "}"
+#define TILESMITH_WGMMA(...) TILESMITH_WGMMA_BY(0, __VA_ARGS__)
 
 inline constexpr const char* kOneGroup = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 0, 0, 0);
 inline constexpr const char* kTwoGroups = TILESMITH_WGMMA(128, 64, 64, 2, 0, 1, 1, 0, 0);
@@ -24,9 +26,13 @@ inline constexpr const char* kTurnedHalves = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1
 inline constexpr const char* kBothPacked = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 1, 0, 3);
 inline constexpr const char* kSplit =
     "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,cluster_m=1,cluster_n=1,min_blocks=1,"
-    "group_m=1,store_staged=0,swap=0,split_k=8,reduction=0,pack=0}";
-inline constexpr const char* kRoundedWords = TILESMITH_WGMMA(64, 64, 32, 1, 0, 1, 0, 0, 3);
+    "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=8,reduction=0,pack=0}";
+inline constexpr const char* kBoxes = TILESMITH_WGMMA_BY(1, 64, 128, 64, 1, 1, 1, 1, 0, 0);
+inline constexpr const char* kBoxesInTurns = TILESMITH_WGMMA_BY(1, 128, 128, 64, 2, 2, 1, 1, 0, 0);
+inline constexpr const char* kSwappedBoxes = TILESMITH_WGMMA_BY(1, 80, 64, 64, 1, 0, 1, 1, 1, 0);
+inline constexpr const char* kLeftWords = TILESMITH_WGMMA(64, 64, 32, 1, 0, 1, 0, 0, 0);
 #undef TILESMITH_WGMMA
+#undef TILESMITH_WGMMA_BY
 
 inline std::vector<Bug> wgmma_bugs() {
   return {
@@ -63,7 +69,7 @@ inline std::vector<Bug> wgmma_bugs() {
        0,
        "f16f16",
        kTT,
-       {{"return 64 * i + 8 * r + g;", "return 64 * i + g;"}},
+       {{": 64 * i + 8 * r + g;", ": 64 * i + g;"}},
        kTurns},
       {"swapped operands' rows of C fall together",
        "wgmma",
@@ -107,13 +113,48 @@ inline std::vector<Bug> wgmma_bugs() {
        kNT,
        {{"other < kGroups", "other < kGroups - 1"}},
        kSplit},
-      {"packed words are not rounded",
+      {"columns of a box change places in neighbouring rows, but not their sums",
+       "wgmma",
+       0,
+       "f16f32",
+       kNT,
+       {{"other != 0 ? sums.sum(i, r, others, e) : sums.sum(i, r, mine, e)", "sums.sum(i, r, mine, e)"}},
+       kBoxes},
+      {"a box of half words is not swizzled",
+       "wgmma",
+       0,
+       "bf16f32bf16",
+       kTN,
+       {{"unsigned(j + lane_ / 8) ^ unsigned(lane_ % 8)", "unsigned(j + lane_ / 8)"}},
+       kBoxes},
+      {"all boxes are stored where the first one is",
+       "wgmma",
+       0,
+       "f16f16",
+       kNN,
+       {{"n = n0 + col;", "n = n0;"}},
+       kBoxesInTurns},
+      {"columns of matrices change places in a swapped box",
+       "wgmma",
+       0,
+       "bf16f32bf16",
+       kNN,
+       {{"first_chunk + matrix % 2", "first_chunk + matrix / 2"}},
+       kSwappedBoxes},
+      {"the second words of a slab are its first",
        "wgmma",
        0,
        "tf32f32",
-       kNT,
-       {{"make_uint4(rounded_to_tf32(words.x), rounded_to_tf32(words.y),", "make_uint4(words.x, words.y,"}},
-       kRoundedWords},
+       kTT,
+       {{"load_pair(words[2], words[3], second + at)", "load_pair(words[2], words[3], first + at)"}},
+       kLeftWords},
+      {"α is forgotten where a box is added to C",
+       "wgmma",
+       0,
+       "f16f32",
+       kTT,
+       {{"linear<Stored>(alpha_, sums[e], beta_, old.x[e])", "linear<Stored>(ScaleType(1), sums[e], beta_, old.x[e])"}},
+       kBoxesInTurns},
   };
 }
 

@@ -27,7 +27,7 @@ Config config_with(const KernelTarget& target, std::initializer_list<std::pair<c
   return config;
 }
 
-constexpr Transposes kNN{false, false}, kNT{false, true}, kTN{true, false};
+constexpr Transposes kNN{false, false}, kNT{false, true}, kTN{true, false}, kTT{true, true};
 
 }  // namespace
 
@@ -74,11 +74,65 @@ TEST_CASE("blocks of a cluster copy parts of what they share, and a grid is made
   }
 }
 
+TEST_CASE("of 32-bit operands the left one may lie MN-major, the right one is packed") {
+  const struct {
+    Transposes trans;
+    int swap, pack;
+  } cases[] = {{kNN, 0, 2}, {kNN, 1, 0}, {kNT, 0, 0}, {kTN, 0, 2}, {kTN, 1, 1}, {kTT, 0, 0}, {kTT, 1, 1}};
+  for (const auto& [trans, swap, pack] : cases) {
+    const KernelTarget target = target_of("tf32f32", trans);
+    Config config = config_with(target, {{"block_m", swap == 1 ? 256 : 128},
+                                         {"block_n", swap == 1 ? 128 : 256},
+                                         {"block_k", 32},
+                                         {"stages", 4},
+                                         {"warpgroups", 2},
+                                         {"schedule", 1},
+                                         {"cluster_m", 1},
+                                         {"cluster_n", 1},
+                                         {"store_staged", 0},
+                                         {"store_tma", 0},
+                                         {"swap", swap},
+                                         {"pack", pack}});
+    // A swapped tile of several waves is for a B from registers.
+    const bool legal = swap == 0 || (trans.b ? false : true);
+    CHECK(illegal_because(wgmma_family(), config, target).has_value() == !legal);
+    config.set("pack", pack & (swap == 1 ? 2 : 1));
+    if (config.at("pack") != pack) CHECK(illegal_because(wgmma_family(), config, target));
+  }
+}
+
+TEST_CASE("C is stored by boxes where its rows begin and end with whole chunks") {
+  const KernelTarget target = target_of("f16f32");
+  const Config config = config_with(target, {{"block_m", 128},
+                                             {"block_n", 256},
+                                             {"stages", 4},
+                                             {"warpgroups", 2},
+                                             {"schedule", 1},
+                                             {"store_staged", 1},
+                                             {"store_tma", 1}});
+  REQUIRE_FALSE(illegal_because(wgmma_family(), config, target));
+  const Problem whole = problem_of(target, 1000, 1000, 1024);
+  CHECK_FALSE(wgmma_family().refusal(config, whole));
+  const Launch launch = wgmma_family().launches(config, whole).launches.at(0);
+  REQUIRE(launch.boxes);
+  REQUIRE(launch.boxes->c);
+  CHECK(launch.boxes->c->matrix_rows == 1000);
+  CHECK(launch.boxes->c->matrix_cols == 1000);
+  CHECK(launch.boxes->c->rows == 16);
+  CHECK(launch.boxes->c->cols == 32);
+  Problem ends_within = whole;
+  ends_within.n = 998;
+  CHECK(wgmma_family().refusal(config, ends_within));
+  Problem begins_within = whole;
+  begins_within.ldc = 1002;
+  CHECK(wgmma_family().refusal(config, begins_within));
+}
+
 TEST_CASE("8-bit operands that lie MN-major are packed K-major, and no others") {
   const struct {
     Transposes trans;
     int pack;
-  } cases[] = {{kNT, 0}, {kNN, 2}, {kTN, 3}, {{true, true}, 1}};
+  } cases[] = {{kNT, 0}, {kNN, 2}, {kTN, 3}, {kTT, 1}};
   for (const auto& [trans, pack] : cases) {
     const KernelTarget target = target_of("s8s32", trans);
     const Problem problem = problem_of(target, 4096, 2048, 1024);

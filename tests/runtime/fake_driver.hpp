@@ -26,6 +26,7 @@ struct Map {
   std::uint64_t cols = 0, rows = 0, row_bytes = 0;
   std::uint32_t box_cols = 0, box_rows = 0;
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+  CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
 };
 
 struct State {
@@ -170,12 +171,12 @@ inline Driver table() {
     }
     return note("occupancy_max_active_clusters");
   };
-  t.tensor_map_encode_tiled = [](CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void* address,
+  t.tensor_map_encode_tiled = [](CUtensorMap* map, CUtensorMapDataType type, cuuint32_t, void* address,
                                  const cuuint64_t* sizes, const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes,
                                  const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
                                  CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
     *map = {};
-    state().maps.push_back({address, sizes[0], sizes[1], stride_bytes[0], box_sizes[0], box_sizes[1], swizzle});
+    state().maps.push_back({address, sizes[0], sizes[1], stride_bytes[0], box_sizes[0], box_sizes[1], swizzle, type});
     return note("tensor_map_encode_tiled");
   };
   t.tensor_map_replace_address = [](CUtensorMap*, void* address) {

@@ -192,6 +192,55 @@ TEST_CASE("a launch by tensor copies gets a map of each operand, made with the p
   CHECK(fake::state().maps.size() == 2);
 }
 
+TEST_CASE("C has a map of its own where it is stored by boxes, also where nothing is read") {
+  Fixture f;
+  TensorBoxes boxes = f.boxes();
+  boxes.c = TensorBox{500, 600, 16, 32};
+  f.launch().boxes = boxes;
+  SECTION("with operands") {
+    const Plan plan = f.plan();
+    REQUIRE(fake::state().maps.size() == 3);
+    const fake::Map& c = fake::state().maps[2];
+    CHECK(c.cols == 600);
+    CHECK(c.rows == 500);
+    CHECK(c.row_bytes == std::uint64_t(f.problem.ldc) * 4);
+    CHECK(c.box_cols == 32);
+    CHECK(c.box_rows == 16);
+    CHECK(c.type == CU_TENSOR_MAP_DATA_TYPE_UINT32);
+    CHECK(plan.run(f.args) == 0);
+    CHECK(fake::state().addresses ==
+          std::vector<void*>{const_cast<void*>(f.args.a), const_cast<void*>(f.args.b), f.args.c});
+  }
+  SECTION("α = 0") {
+    const Plan plan = f.plan();
+    f.args.alpha = to_scale(f.problem.type, 0);
+    CHECK(plan.run(f.args) == 0);
+    CHECK(fake::state().addresses == std::vector<void*>{f.args.c});
+  }
+  SECTION("K = 0") {
+    f.problem.k = 0;
+    const Plan plan = f.plan();
+    CHECK(fake::state().maps.size() == 1);
+    CHECK(plan.run(f.args) == 0);
+    CHECK(fake::state().addresses == std::vector<void*>{f.args.c});
+  }
+}
+
+TEST_CASE("operands of tf32 are rounded by the tensor copies, all others moved as they are") {
+  const std::pair<const char*, CUtensorMapDataType> cases[] = {{"tf32f32", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32},
+                                                               {"bf16f32", CU_TENSOR_MAP_DATA_TYPE_UINT16},
+                                                               {"s8s32", CU_TENSOR_MAP_DATA_TYPE_UINT8},
+                                                               {"e4m3f32", CU_TENSOR_MAP_DATA_TYPE_UINT8}};
+  for (const auto& [pair, type] : cases) {
+    Fixture f;
+    f.problem.type = *find_type_pair(pair);
+    f.launch().boxes = f.boxes();
+    const Plan plan = f.plan();
+    CHECK(fake::state().maps.at(0).type == type);
+    CHECK(fake::state().maps.at(1).type == type);
+  }
+}
+
 TEST_CASE("where nothing is read no map is touched, and what the driver says of a map is told") {
   Fixture f;
   f.launch().boxes = f.boxes();
