@@ -104,6 +104,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   using namespace tilesmith;
   extern __shared__ __align__(1024) unsigned char shared[];
 
+  if (threadIdx.x == kMultiplyingThreads) {  // before all that the first copy waits for
+    prefetch_maps(kernel_args);
+    if constexpr (kStoreTma) prefetch_map(kernel_args.c);
+  }
   const GemmArgs& args = kernel_args.gemm;
   const WorkList list(args);
   const unsigned shared_at = unsigned(__cvta_generic_to_shared(shared));
@@ -114,11 +118,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   constexpr unsigned kCopyingWarp = kMultiplyingThreads / 32;
   if (warp >= kCopyingWarp) {
     if (warp == kCopyingWarp) {
-      if (threadIdx.x % 32 == 0) {
-        ring.init(kReadingWarps);
-        prefetch_maps(kernel_args);
-        if constexpr (kStoreTma) prefetch_map(kernel_args.c);
-      }
+      if (threadIdx.x % 32 == 0) ring.init(kReadingWarps);
       __syncwarp();
       arrive_at_some<kReady, kMultiplyingThreads + 32>();
     }
