@@ -62,6 +62,11 @@ constexpr Shape kShapes[] = {
     {64, 128, 32, Rows::packed, 0},
     {1, 31, 200, Rows::odd, 0},
     {31, 1, 65, Rows::odd, 0},
+    // C's rows begin and end with whole 16 bytes, which ends most tiles within: what is stored in boxes is held to these.
+    {100, 200, 72, Rows::padded_16, 16, true},
+    {13, 40, 33, Rows::padded_16, 16, true},
+    {257, 328, 129, Rows::packed, 16, true},
+    {70, 1032, 24, Rows::padded_16, 16, true},
 };
 
 std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) {
