@@ -11,11 +11,43 @@ namespace {
 
 constexpr std::int64_t kParts = 64;  // of a space, at least: enough to keep the cores evenly busy
 
-/// Depth-first over the parameters in their order: a rule is asked as soon as all that it reads is set, and what it
-/// removes there is removed with all its continuations.
+bool reads(const Rule& rule, const Parameter& parameter) {
+  return std::find(rule.reads.begin(), rule.reads.end(), parameter.name) != rule.reads.end();
+}
+
+/// The parameters in an order in which rules can be asked early: next come those that the rule still lacks which lacks the
+/// fewest combinations.
+std::vector<Parameter> early_rules_first(std::vector<Parameter> left, const std::vector<Rule>& rules) {
+  std::vector<Parameter> ordered;
+  const auto lacks = [&](const Rule& rule) {  // combinations; 0: nothing
+    std::int64_t combinations = 0;
+    for (const Parameter& parameter : left) {
+      if (reads(rule, parameter))
+        combinations = std::max<std::int64_t>(1, combinations) * std::int64_t(parameter.values.size());
+    }
+    return combinations;
+  };
+  while (true) {
+    const Rule* next = nullptr;
+    for (const Rule& rule : rules) {
+      if (lacks(rule) > 0 && (next == nullptr || lacks(rule) < lacks(*next))) next = &rule;
+    }
+    if (next == nullptr) break;
+    const auto rest = std::stable_partition(left.begin(), left.end(),
+                                            [&](const Parameter& parameter) { return reads(*next, parameter); });
+    std::move(left.begin(), rest, std::back_inserter(ordered));
+    left.erase(left.begin(), rest);
+  }
+  std::move(left.begin(), left.end(), std::back_inserter(ordered));
+  return ordered;
+}
+
+/// Depth-first over the parameters: a rule is asked as soon as all that it reads is set, and what it removes there is removed
+/// with all its continuations.
 class Enumeration {
  public:
-  Enumeration(const Space& space, const std::vector<Rule>& rules) : parameters_(space.parameters), rules_(rules) {
+  Enumeration(const Space& space, const std::vector<Rule>& rules)
+      : parameters_(early_rules_first(space.parameters, rules)), rules_(rules) {
     const std::size_t depths = parameters_.size();
     rules_at_.resize(depths + 1);
     for (std::size_t rule = 0; rule < rules.size(); ++rule) rules_at_[depth_of(rules[rule])].push_back(rule);
@@ -30,7 +62,8 @@ class Enumeration {
   /// How many parameters must be set for their values to make so many parts of the space.
   std::size_t depth_of_parts(std::int64_t parts) const {
     std::size_t depth = 0;
-    while (depth < parameters_.size() && continuations_[0] / std::max<std::int64_t>(1, continuations_[depth]) < parts) ++depth;
+    while (depth < parameters_.size() && continuations_[0] / std::max<std::int64_t>(1, continuations_[depth]) < parts)
+      ++depth;
     return depth;
   }
 
@@ -70,13 +103,12 @@ class Enumeration {
     if (rule.reads.empty()) return parameters_.size();
     std::size_t depth = 0;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const auto& name = parameters_[i].name;
-      if (std::find(rule.reads.begin(), rule.reads.end(), name) != rule.reads.end()) depth = i + 1;
+      if (reads(rule, parameters_[i])) depth = i + 1;
     }
     return depth;
   }
 
-  const std::vector<Parameter>& parameters_;
+  std::vector<Parameter> parameters_;
   const std::vector<Rule>& rules_;
   std::vector<std::vector<std::size_t>> rules_at_;  // by how many parameters must be set
   std::vector<std::int64_t> continuations_;         // combinations of the parameters from here on
@@ -88,11 +120,13 @@ std::vector<Enumeration::Part> continue_all(const Enumeration& enumeration, cons
   std::vector<Enumeration::Part> parts(beginnings.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
-    for (std::size_t i = next++; i < beginnings.size(); i = next++) parts[i] = enumeration.run(beginnings[i], depth, end);
+    for (std::size_t i = next++; i < beginnings.size(); i = next++)
+      parts[i] = enumeration.run(beginnings[i], depth, end);
   };
   std::vector<std::future<void>> helpers;
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  for (std::size_t i = 1; i < std::min(cores, beginnings.size()); ++i) helpers.push_back(std::async(std::launch::async, work));
+  for (std::size_t i = 1; i < std::min(cores, beginnings.size()); ++i)
+    helpers.push_back(std::async(std::launch::async, work));
   work();
   for (std::future<void>& helper : helpers) helper.get();
   return parts;

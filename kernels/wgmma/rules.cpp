@@ -170,7 +170,8 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "blocks (1 KiB of each is the system's)",
        [type, trans, limits](const Config& c) {
          return fits_shared_memory(Geometry(c, type, trans).smem_bytes, c.at("min_blocks"), limits);
-       }},
+       },
+       with(kTile, {"block_k", "stages", "min_blocks", "store_staged", "store_tma", "split_k", "reduction", "pack"})},
       {"stages in flight", "fewer than 16 KiB in flight a block cannot cover the memory's latency",
        [type, trans](const Config& c) {
          return (c.at("stages") - 1) * Geometry(c, type, trans).stage_bytes >= 16 * 1024;
