@@ -58,7 +58,7 @@ inline std::vector<Bug> mma_bugs() {
        0,
        "f16f32",
        kTT,
-       {{"linear<Stored>(alpha_, sums[e], beta_, old.x[e])", "linear<Stored>(alpha_, sums[e])"}},
+       {{"out.x[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e])", "out.x[e] = linear<Stored>(alpha_, sums[e])"}},
        kPlain},
       {"the store runs over the edge",
        "mma",

@@ -153,7 +153,8 @@ inline std::vector<Bug> wgmma_bugs() {
        0,
        "f16f32",
        kTT,
-       {{"linear<Stored>(alpha_, sums[e], beta_, old.x[e])", "linear<Stored>(ScaleType(1), sums[e], beta_, old.x[e])"}},
+       {{"out[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e])",
+         "out[e] = linear<Stored>(ScaleType(1), sums[e], beta_, old.x[e])"}},
        kBoxesInTurns},
   };
 }
