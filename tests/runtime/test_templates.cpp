@@ -1,6 +1,10 @@
 // Every kernel template compiles for the Orin and the H200, and agrees with its host file on what the launch must ask for.
 #include <fmt/format.h>
 
+#include <iterator>
+#include <map>
+#include <set>
+
 #include "kernels/space.hpp"
 #include "runtime/compiler.hpp"
 #include "tests/catch.hpp"
@@ -59,6 +63,7 @@ std::string launch_assertions(const Family& family, const Config& config, const 
 /// Two transposes of a type pair and the other two of the next one, so that every family sees all four.
 void compile_sample(const char* arch, std::size_t count) {
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
+  std::map<std::string_view, std::set<std::string_view>> transposes_of_family;
   bool mixed = false;
   for (const TypePair& type : type_pairs()) {
     mixed = !mixed;
@@ -68,6 +73,7 @@ void compile_sample(const char* arch, std::size_t count) {
       for (const auto& family : families()) {
         const bool added_by_a_test = template_hash(family->name()).rfind("unhashed-", 0) == 0;
         if (added_by_a_test || !family->supports(target)) continue;
+        transposes_of_family[family->name()].insert(name(trans));
         for (const Config& config : spread_sample(*family, target, count)) {
           const std::string source = family->source(config, target) + launch_assertions(*family, config, target);
           const auto build = runtime::compile_source(source, "candidate.cu", "gemm", runtime::compiler_options(target));
@@ -76,6 +82,10 @@ void compile_sample(const char* arch, std::size_t count) {
         }
       }
     }
+  }
+  for (const auto& [family, transposes] : transposes_of_family) {
+    INFO(family);
+    CHECK(transposes.size() == std::size(kAllTransposes));
   }
 }
 
