@@ -21,6 +21,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   using namespace tilesmith;
   extern __shared__ __align__(1024) unsigned char shared[];
 
+  if (threadIdx.x == kMultiplyingThreads) prefetch_maps(kernel_args);  // the copying warp's first
   const GemmArgs& args = gemm_args(kernel_args);
   const WorkList list(args);
   Operand* stages = reinterpret_cast<Operand*>(shared);
@@ -32,9 +33,13 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   }
   let_launch_after_come();
   wait_for_launch_before();
-  if (threadIdx.x >= kMultiplyingThreads) {  // the copying warp
+  const Tiles tiles(kernel_args, list);
+  const unsigned warp_number = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // the compiler sees that it is uniform
+  constexpr unsigned kCopyingWarp = kMultiplyingThreads / 32;
+  if (warp_number == kCopyingWarp) start_first_copies(ring, tiles);
+  if (warp_number >= kCopyingWarp) {
     trade_registers<true>();
-    if (threadIdx.x == kMultiplyingThreads) copy_all_steps(ring, kernel_args, list);
+    if (warp_number == kCopyingWarp) go_on_copying(ring, tiles);
     return;
   }
   trade_registers<false>();

@@ -4,9 +4,10 @@
 #pragma once
 
 #include "kernels/mma/tile.cuh"
+#include "kernels/tensor_core/either.cuh"
 #include "kernels/tensor_core/work.cuh"
 // It wants to know how large a stage is (tile.cuh).
-#include "kernels/tensor_core/ring.cuh"
+#include "kernels/tensor_core/step_copies.cuh"
 
 namespace tilesmith {
 
@@ -29,26 +30,35 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
   }
 }
 
-// Copies all steps of the block's work items, each as soon as its stage is free. By one thread.
-__device__ __forceinline__ void copy_all_steps(const Ring& ring, const TensorGemmArgs& args, const WorkList& list) {
-  prefetch_maps(args);
-  RingPlace place;
-  for (unsigned item = blockIdx.x; item < list.count(); item += gridDim.x) {
-    const Work work = list.at(item);
-    for (int k = work.k0; k < work.k; k += kNextStep) {
-      const unsigned full = ring.full_at(place), stage = ring.stage_at(place);
-      ring.wait_until_free(place);
-      ring.expect_step(place);
-      copy_tile<LeftTile>(stage, args.a, kLeftKMajor ? k : work.m0, kLeftKMajor ? work.m0 : k, full);
-      copy_tile<RightTile>(stage + kLeftElements * int(sizeof(Operand)), args.b, kRightKMajor ? k : work.n0,
-                           kRightKMajor ? work.n0 : k, full);
-      place.next();
-    }
-    if constexpr (!kPersistent) break;
-  }
-}
+// What the copying thread copies of the block's work items (tensor_core/step_copies.cuh).
+class TensorTiles {
+ public:
+  __device__ __forceinline__ TensorTiles(const TensorGemmArgs& args, const WorkList& list) : args_(args), list_(list) {}
 
-// Without tensor maps all warps copy (step_writer.cuh).
-__device__ __forceinline__ void copy_all_steps(const Ring&, const GemmArgs&, const WorkList&) {}
+  __device__ __forceinline__ unsigned first() const { return blockIdx.x; }
+  __device__ __forceinline__ unsigned step() const { return gridDim.x; }
+  __device__ __forceinline__ unsigned count() const { return list_.count(); }
+  __device__ __forceinline__ Work at(unsigned item) const { return list_.at(item); }
+
+  __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
+    copy_tile<LeftTile>(stage, args_.a, kLeftKMajor ? k : work.m0, kLeftKMajor ? work.m0 : k, full);
+    copy_tile<RightTile>(stage + kLeftElements * int(sizeof(Operand)), args_.b, kRightKMajor ? k : work.n0,
+                         kRightKMajor ? work.n0 : k, full);
+  }
+
+ private:
+  const TensorGemmArgs& args_;
+  const WorkList& list_;
+};
+
+// Without tensor maps all warps copy (step_writer.cuh), and no thread for them.
+struct NoTiles {
+  __device__ __forceinline__ NoTiles(const GemmArgs&, const WorkList&) {}
+};
+__device__ __forceinline__ void start_first_copies(const Ring&, const NoTiles&) {}
+__device__ __forceinline__ void go_on_copying(const Ring&, const NoTiles&) {}
+__device__ __forceinline__ void prefetch_maps(const GemmArgs&) {}
+
+using Tiles = Either<kTma != 0, TensorTiles, NoTiles>;
 
 }  // namespace tilesmith

@@ -14,9 +14,14 @@ __device__ __forceinline__ void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// The one arrival of a `full` barrier's phase, and how many bytes are to come.
+// A whole warp executes these, and one thread of it, always the same, does them. Chosen otherwise, by its number, the compiler does
+// not know that it is one, and puts a loop over all threads round each copy.
+#define TILESMITH_BY_ONE(instruction) "{ .reg .pred one; elect.sync _|one, 0xffffffff; @one " instruction " }"
+
+// By a warp: the one arrival of a `full` barrier's phase, and how many bytes are to come.
 __device__ __forceinline__ void expect_bytes(unsigned barrier, unsigned bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+  asm volatile(TILESMITH_BY_ONE("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;")::"r"(barrier), "r"(bytes)
+               : "memory");
 }
 
 __device__ __forceinline__ void arrive(unsigned barrier) {
@@ -48,38 +53,37 @@ __device__ __forceinline__ void prefetch_map(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-// A box of the matrix from (row, col) on into shared memory; its bytes arrive at the barrier `full`.
+// By a warp: a box of the matrix from (row, col) on into shared memory; its bytes arrive at the barrier `full`.
 __device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int col, int row, unsigned full) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-          to),
-      "l"(&map), "r"(col), "r"(row), "r"(full)
-      : "memory");
+  asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                                "[%0], [%1, {%2, %3}], [%4];")::"r"(to),
+               "l"(&map), "r"(col), "r"(row), "r"(full)
+               : "memory");
 }
 
 // The same into all blocks of the cluster whose bits are set, at the same address; in each the bytes arrive at its own barrier.
 __device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap& map, int col, int row, unsigned full,
                                                    unsigned short blocks) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, "
-      "%3}], "
-      "[%4], %5;" ::"r"(to),
+      TILESMITH_BY_ONE("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                       "[%0], [%1, {%2, %3}], [%4], %5;")::"r"(to),
       "l"(&map), "r"(col), "r"(row), "r"(full), "h"(blocks)
       : "memory");
 }
 
-// A box of shared memory to the matrix from (row, col) on; what lies outside the matrix is left out. What other threads wrote
+// By a warp: a box of shared memory to the matrix from (row, col) on; what lies outside the matrix is left out. What other threads wrote
 // into the box is published first.
 __device__ __forceinline__ void store_box(const TensorMap& map, int col, int row, unsigned from) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(col),
-               "r"(row), "r"(from)
-               : "memory");
+  asm volatile(
+      TILESMITH_BY_ONE("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];")::"l"(&map),
+      "r"(col), "r"(row), "r"(from)
+      : "memory");
 }
 // What this thread wrote into shared memory becomes visible to the accelerator.
 __device__ __forceinline__ void publish_to_accelerator() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-// The boxes stored since the last such call become a group.
+// By a warp: the boxes stored since the last such call become a group.
 __device__ __forceinline__ void end_store() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 // Until of all but the last `Left` groups of this thread shared memory was read.
 template <int Left>

@@ -47,9 +47,16 @@ struct Ring {
   }
   __device__ __forceinline__ unsigned full_at(const RingPlace& place) const { return full + place.stage * 8; }
 
-  // By the copying thread: until the stage is free to be filled; and how many bytes are to come.
+  // By the copying warp: until the stage is free to be filled; and how many bytes are to come.
   __device__ __forceinline__ void wait_until_free(const RingPlace& place) const {
     wait_phase(free + place.stage * 8, place.parity ^ 1);
+  }
+  // Until none is read any more, where `place` is the next to be filled.
+  __device__ __forceinline__ void wait_until_all_free(RingPlace place) const {
+    for (int stage = 0; stage < kStages; ++stage) {
+      wait_until_free(place);
+      place.next();
+    }
   }
   __device__ __forceinline__ void expect_step(const RingPlace& place) const {
     expect_bytes(full_at(place), kStageBytes);

@@ -1,5 +1,5 @@
 // From the sums of a warp to C by the tensor memory accelerator: a warp puts a box of 16 rows × 128 bytes of C into shared
-// memory, and one of its threads has it stored. The warp goes on at once; only who writes to the same place next waits, until
+// memory, and has it stored. The warp goes on at once; only who writes to the same place next waits, until
 // the box was read. Rows of a box lie one behind the other, their 16-byte chunks exchanged (chunk XOR row % 8), as the
 // accelerator expects them and so that no banks clash. What lies outside C it leaves out, by whole chunks.
 #pragma once
@@ -112,17 +112,15 @@ __device__ __forceinline__ void store_boxes(const WarpSums& sums, const Destinat
       const int number = i * (kRightExtent / kBoxCols) + col / kBoxCols;
       const unsigned box = boxes + unsigned(number % kBoxesOfWarp * kBoxBytes);
       if constexpr (kPersistent) {                       // else each has a place of its own
-        wait_until_stores_are_read<kBoxesOfWarp - 1>();  // the thread that stores; others have nothing to wait for
+        wait_until_stores_are_read<kBoxesOfWarp - 1>();  // the thread that does them; others have none to wait for
         __syncwarp();
       }
       const int m = m0 + WarpSums::row_of(i, 0, 0), n = n0 + col;
       writer.put(sums, i, col, m, n, box);
       publish_to_accelerator();
       __syncwarp();
-      if (threadIdx.x % 32 == 0) {
-        if (m < to.rows() && n < to.cols()) store_box(map, n, m, box);
-        end_store();
-      }
+      if (m < to.rows() && n < to.cols()) store_box(map, n, m, box);
+      end_store();
     }
   }
 }

@@ -1,9 +1,10 @@
-// The copying warp of the family `wgmma`: fills the ring (tensor_core/ring.cuh), a block of a cluster also those of the others.
+// What the copying warp of the family `wgmma` fills the ring with (tensor_core/step_copies.cuh), a block of a cluster also the
+// rings of the others.
 #pragma once
 
 #include "kernels/wgmma/stage.cuh"
 // It wants to know how large a stage is (stage.cuh).
-#include "kernels/tensor_core/ring.cuh"
+#include "kernels/tensor_core/step_copies.cuh"
 
 namespace tilesmith {
 
@@ -26,40 +27,38 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
   }
 }
 
-// Copies all steps of the block's work items, each as soon as its stage is free. By one thread.
-__device__ __forceinline__ void copy_all_steps(const Ring& ring, const TensorGemmArgs& args, const WorkList& list,
-                                               const ClusterPlace& cluster) {
-  const TensorMap &left = kSwap ? args.b : args.a, &right = kSwap ? args.a : args.b;
-  // The blocks of this one's row of the cluster (along N, sharing A) and of its column (sharing B).
-  const unsigned short row_blocks = (unsigned short)(((1u << kClusterN) - 1) << cluster.m * kClusterN);
-  unsigned short column_blocks = 0;
+// What the copying thread copies of the block's work items, the left operand's tile and the right one's.
+class Tiles {
+ public:
+  __device__ __forceinline__ Tiles(const TensorGemmArgs& args, const WorkList& list, const ClusterPlace& cluster)
+      : args_(args), list_(list), cluster_(cluster) {
+    // The blocks of this one's row of the cluster (along N, sharing A) and of its column (sharing B).
+    row_blocks_ = (unsigned short)(((1u << kClusterN) - 1) << cluster.m * kClusterN);
+    column_blocks_ = 0;
 #pragma unroll
-  for (int m = 0; m < kClusterM; ++m) column_blocks |= (unsigned short)(1u << (m * kClusterN + cluster.n));
+    for (int m = 0; m < kClusterM; ++m) column_blocks_ |= (unsigned short)(1u << (m * kClusterN + cluster.n));
+  }
 
-  RingPlace place;
-  for (unsigned item = cluster.first; item < list.count(); item += cluster.step) {
-    const Work work = cluster.place(list.at(item));
+  __device__ __forceinline__ unsigned first() const { return cluster_.first; }
+  __device__ __forceinline__ unsigned step() const { return cluster_.step; }
+  __device__ __forceinline__ unsigned count() const { return list_.count(); }
+  __device__ __forceinline__ Work at(unsigned item) const { return cluster_.place(list_.at(item)); }
+
+  __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
     const int left0 = kSwap ? work.n0 : work.m0, right0 = kSwap ? work.m0 : work.n0;
-    for (int k = work.k0; k < work.k; k += kNextStep) {
-      const unsigned full = ring.full_at(place), stage = ring.stage_at(place);
-      ring.wait_until_free(place);
-      ring.expect_step(place);
-      copy_tile<LeftTile, kLeftSharers>(stage, left, LeftTile::kKMajor ? k : left0, LeftTile::kKMajor ? left0 : k, full,
-                                        kSwap ? cluster.m : cluster.n, kSwap ? column_blocks : row_blocks);
-      copy_tile<RightTile, kRightSharers>(stage + LeftTile::kBytes, right, RightTile::kKMajor ? k : right0,
-                                          RightTile::kKMajor ? right0 : k, full, kSwap ? cluster.n : cluster.m,
-                                          kSwap ? row_blocks : column_blocks);
-      place.next();
-    }
-    if constexpr (!kPersistent) break;
+    copy_tile<LeftTile, kLeftSharers>(stage, kSwap ? args_.b : args_.a, LeftTile::kKMajor ? k : left0,
+                                      LeftTile::kKMajor ? left0 : k, full, kSwap ? cluster_.m : cluster_.n,
+                                      kSwap ? column_blocks_ : row_blocks_);
+    copy_tile<RightTile, kRightSharers>(stage + LeftTile::kBytes, kSwap ? args_.a : args_.b,
+                                        RightTile::kKMajor ? k : right0, RightTile::kKMajor ? right0 : k, full,
+                                        kSwap ? cluster_.n : cluster_.m, kSwap ? row_blocks_ : column_blocks_);
   }
-  if constexpr (kSharingBlocks > 1) {
-    // The block must not end while others still tell it what they have read. (What they copy into it, it waits for itself.)
-    for (int stage = 0; stage < kStages; ++stage) {
-      ring.wait_until_free(place);
-      place.next();
-    }
-  }
-}
+
+ private:
+  const TensorGemmArgs& args_;
+  const WorkList& list_;
+  const ClusterPlace& cluster_;
+  unsigned short row_blocks_, column_blocks_;
+};
 
 }  // namespace tilesmith

@@ -65,7 +65,7 @@ Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
     epilogue_bytes = groups * 4 * scratch_elements(right_extent) * accumulator;
   }
   smem_bytes = block_memory(config.at("stages") * stage_bytes, epilogue_bytes, barrier_bytes(config.at("stages")),
-                            schedule != one_tile)
+                            schedule != one_tile || config.at("stagger") > 0)
                    .bytes;
 }
 

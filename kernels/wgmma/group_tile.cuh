@@ -23,12 +23,26 @@ __device__ __forceinline__ void set_zero(float& sum) { asm volatile("mov.b32 %0,
 __device__ __forceinline__ void set_zero(int& sum) { asm volatile("mov.b32 %0, 0;" : "=r"(sum)); }
 __device__ __forceinline__ void set_zero(unsigned& sum) { asm volatile("mov.b32 %0, 0;" : "=r"(sum)); }
 
+// The block's named barriers.
+enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4, kLastStep = 5 };
+
 class GroupTile {
  public:
   // Of the steps of an item, in their order.
   __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group) {
     clear();
-    for (int step = 0; step < steps; ++step) multiply_step(reader, group, step == 0);
+    // In items shorter than the ring the first group could be an item further before the second one waits.
+    const bool staggered = kStagger > 0 && steps > kStages;
+    const int apart = staggered && group == 1 ? steps - kStagger : 0;  // the second's first step after the wait
+    for (int step = 0; step < steps; ++step) {
+      if (kStagger > 0 && step == apart && step > 0) {
+        wait_for_products<0>();  // all stages but those that the first group has yet to read are to be filled meanwhile
+        reader.release<kSharingBlocks>();
+        sync_some<kLastStep, kMultiplyingThreads>();
+      }
+      multiply_step(reader, group, step == 0 || step == apart);
+    }
+    if (staggered && group == 0) arrive_at_some<kLastStep, kMultiplyingThreads>();
     wait_for_products<0>();
     if (steps > 0) reader.release<kSharingBlocks>();
   }

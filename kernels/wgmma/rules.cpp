@@ -44,6 +44,10 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        {one_tile, cooperative, ping_pong},
        "0: a block a tile; 1: as many blocks as fit the device, each doing tile after tile with all warpgroups; 2: the "
        "same, each warpgroup with a tile of its own, so that one's products hide the other's epilogue"},
+      {"stagger",
+       {0, 2, 3, 4},
+       "K-steps that the second of two warpgroups on a tile has left when the first has started all of its own: each "
+       "stores while the other multiplies"},
       {"cluster_m", {1, 2, 4, 8}, "blocks side by side along M that share B: each copies a part of it to all"},
       {"cluster_n", {1, 2, 4, 8}, "blocks side by side along N that share A"},
       {"min_blocks", {1, 2}, "blocks an SM must have room for"},
@@ -108,6 +112,16 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return groups < 3 || c.at(c.at("swap") == 1 ? "block_n" : "block_m") % 128 != 0;
        },
        kTile},
+      {"stagger",
+       "two warpgroups on large tiles, whose epilogue is worth hiding, go apart, and no further than the ring holds; "
+       "what adds or stores the sums of both at a time waits for both",
+       [](const Config& c) {
+         if (c.at("stagger") == 0) return true;
+         return c.at("warpgroups") == 2 && c.at("schedule") != ping_pong && c.at("stagger") <= c.at("stages") &&
+                c.at("block_m") * c.at("block_n") >= 128 * 128 && c.at("split_k") == 1 &&
+                (c.at("store_tma") == 0 || c.at("schedule") != one_tile);
+       },
+       {"block_m", "block_n", "warpgroups", "schedule", "stagger", "stages", "split_k", "store_tma"}},
       {"sums of a thread", "sums fill the registers: beyond 192 a thread the rest spills",
        [type, trans](const Config& c) { return Geometry(c, type, trans).sum_registers <= 192; }, kTile},
       {"registers of an SM",
@@ -171,7 +185,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        [type, trans, limits](const Config& c) {
          return fits_shared_memory(Geometry(c, type, trans).smem_bytes, c.at("min_blocks"), limits);
        },
-       with(kTile, {"block_k", "stages", "min_blocks", "store_staged", "store_tma", "split_k", "reduction", "pack"})},
+       with(kTile, {"block_k", "stages", "min_blocks", "stagger", "store_staged", "store_tma", "split_k", "reduction", "pack"})},
       {"stages in flight", "fewer than 16 KiB in flight a block cannot cover the memory's latency",
        [type, trans](const Config& c) {
          return (c.at("stages") - 1) * Geometry(c, type, trans).stage_bytes >= 16 * 1024;

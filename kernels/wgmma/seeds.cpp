@@ -80,6 +80,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                                     {"stages", 2},
                                     {"warpgroups", tile.warpgroups},
                                     {"schedule", tile.schedule},
+                                    {"stagger", 0},
                                     {"cluster_m", cluster_m},
                                     {"cluster_n", cluster_n},
                                     {"min_blocks", min_blocks},

@@ -18,12 +18,16 @@ namespace tilesmith {
 enum Schedule { kOneTile = 0, kCooperative = 1, kPingPong = 2 };
 
 constexpr bool kPersistent = kSchedule != kOneTile;
+// Of two groups on a tile the second does its last kStagger steps after the first has started all of its own: then each stores
+// while the other multiplies, at the end of a tile and at the start of the next.
+constexpr bool kKeepsRing = kPersistent || kStagger > 0;  // copies, or reads of them, are under way during an epilogue
 constexpr int kTileGroups = kSchedule == kPingPong ? 1 : kWarpgroups;  // that share a tile
 constexpr int kLeftExtent = kSwap ? kBlockN : kBlockM;
 constexpr int kRightExtent = kSwap ? kBlockM : kBlockN;
 constexpr int kGroupRows = kLeftExtent / kTileGroups;
 constexpr int kLeftTiles = kGroupRows / 64;  // instructions of a group, side by side along M
 static_assert(kLeftExtent % (64 * kTileGroups) == 0, "a group's rows must split into those of instructions");
+static_assert(kStagger == 0 || (kTileGroups == 2 && kStagger <= kStages), "two groups go apart by what the ring holds");
 static_assert(!kPersistent || kSplitK == 1, "all items of a persistent block have as many steps");
 static_assert(kRightExtent % 8 == 0 && kRightExtent <= 256, "an instruction has up to 256 columns, by 8");
 

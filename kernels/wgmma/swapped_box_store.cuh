@@ -99,7 +99,6 @@ __device__ __forceinline__ void store_by_swapped_boxes(const WarpSums& sums, con
   }
   publish_to_accelerator();
   wait_for_all();
-  if (threadIdx.x % 32 != 0) return;
   for (int box = int(threadIdx.x / 32); box < kBoxes; box += kStoringWarps) {
     const int m = m0 + box % (kBlockM / kBoxRows) * kBoxRows, n = n0 + box / (kBlockM / kBoxRows) * kBoxCols;
     if (m < to.rows() && n < to.cols()) store_box(map, n, m, boxes + unsigned(box * kBoxBytes));

@@ -13,7 +13,6 @@
 namespace tilesmith {
 
 constexpr bool kSummed = kClusterSums;
-enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4 };
 
 // The host computes the same from the config (geometry.cpp).
 constexpr int kScratchElements = scratch_elements(kRightExtent);  // of a warp
@@ -22,7 +21,7 @@ constexpr int kEpilogueElements = kSummed        ? summed_elements(kBlockM, kBlo
                                                  : 0;
 constexpr int kEpilogueBytes =
     kStoreTma ? kBoxes * kBoxBytes : kEpilogueElements * int(sizeof(Accumulator));
-constexpr BlockMemory kMemory = block_memory(kRingBytes, kEpilogueBytes, barrier_bytes(kStages), kPersistent);
+constexpr BlockMemory kMemory = block_memory(kRingBytes, kEpilogueBytes, barrier_bytes(kStages), kKeepsRing);
 constexpr int kSharedBytes = kMemory.bytes;
 
 // Ping-pong: waits until the other group has multiplied, or tells the other that this one has.
@@ -41,7 +40,7 @@ __device__ __forceinline__ void give_turn(bool to_second) {
   }
 }
 
-// The sums of an item. All copies into the ring have landed, and all reads of it by this warp have ended, where kPersistent is
+// The sums of an item. All copies into the ring have landed, and all reads of it by this warp have ended, where kKeepsRing is
 // not set.
 __device__ __forceinline__ void store(const GroupTile& tile, const Destination& to, const TensorMap& map,
                                       const Work& work, const WarpPlace& place, unsigned char* shared) {
@@ -51,7 +50,7 @@ __device__ __forceinline__ void store(const GroupTile& tile, const Destination& 
     store_summed<1, kMultiplyingThreads>(sums, to, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
                                          [] { sync_cluster(); });
   } else if constexpr (kStoreTma) {
-    if constexpr (!kPersistent) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
+    if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
     unsigned char* boxes = shared + kMemory.epilogue_at;
     if constexpr (kSwap) {
       store_by_swapped_boxes(sums, to, map, work.m0, work.n0, place.n0, boxes,
@@ -60,7 +59,7 @@ __device__ __forceinline__ void store(const GroupTile& tile, const Destination& 
       store_by_boxes(sums, to, map, m0, n0, boxes);
     }
   } else if constexpr (kStoreStaged) {
-    if constexpr (!kPersistent) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
+    if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
     Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
     store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
   } else if constexpr (kSwap && kLeftFromRegisters) {
@@ -116,25 +115,28 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   let_launch_after_come();
   const unsigned warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // in a way that tells the compiler it is uniform
   constexpr unsigned kCopyingWarp = kMultiplyingThreads / 32;
+  if (warp == kCopyingWarp) {
+    if (threadIdx.x % 32 == 0) ring.init(kReadingWarps);
+    __syncwarp();
+    arrive_at_some<kReady, kMultiplyingThreads + 32>();
+  }
+  if constexpr (kSharingBlocks > 1) {  // other blocks' barriers are there to be copied to
+    arrive_at_cluster();
+    wait_for_cluster();
+  }
+  wait_for_launch_before();
+  const Tiles tiles(kernel_args, list, cluster);
+  if (warp == kCopyingWarp) start_first_copies(ring, tiles);
   if (warp >= kCopyingWarp) {
-    if (warp == kCopyingWarp) {
-      if (threadIdx.x % 32 == 0) ring.init(kReadingWarps);
-      __syncwarp();
-      arrive_at_some<kReady, kMultiplyingThreads + 32>();
-    }
-    if constexpr (kSharingBlocks > 1) {  // other blocks' barriers are there to be copied to
-      arrive_at_cluster();
-      wait_for_cluster();
-    }
     trade_registers<true>();
-    wait_for_launch_before();
-    if (threadIdx.x == kMultiplyingThreads) copy_all_steps(ring, kernel_args, list, cluster);
+    if (warp == kCopyingWarp) {
+      const RingPlace end = go_on_copying(ring, tiles);
+      // The block must not end while others still tell it what they have read. (What they copy into it, it waits for itself.)
+      if constexpr (kSharingBlocks > 1) ring.wait_until_all_free(end);
+    }
     return;
   }
-  if constexpr (kSharingBlocks > 1) arrive_at_cluster();
   sync_some<kReady, kMultiplyingThreads + 32>();
-  if constexpr (kSharingBlocks > 1) wait_for_cluster();
-  wait_for_launch_before();
   trade_registers<false>();
   const WarpPlace place;
   const int group = int(threadIdx.x / 128);

@@ -51,6 +51,39 @@ TEST_CASE("the copying warp comes with three more where sums fill the registers"
   CHECK(wgmma_family().launches(small, problem).launches.at(0).block.x == 128 + 32);
 }
 
+TEST_CASE("two warpgroups on a large tile may go apart, by no more steps than the ring holds") {
+  const KernelTarget target = target_of("f16f32");
+  Config config = config_with(target, {{"block_m", 128},
+                                       {"block_n", 256},
+                                       {"stages", 3},
+                                       {"warpgroups", 2},
+                                       {"schedule", 0},
+                                       {"stagger", 3},
+                                       {"store_staged", 1}});
+  CHECK_FALSE(illegal_because(wgmma_family(), config, target));
+  // The first group stores while the second still reads the ring: the one is not kept in the other's place.
+  Config together = config;
+  together.set("stagger", 0);
+  const Problem problem = problem_of(target, 4096, 4096, 4096);
+  const auto shared_bytes = [&](const Config& of) {
+    return wgmma_family().launches(of, problem).launches.at(0).dynamic_smem_bytes;
+  };
+  CHECK(shared_bytes(config) > shared_bytes(together));
+  const auto legal_with = [&](const char* parameter, int value) {
+    Config changed = config;
+    changed.set(parameter, value);
+    return !illegal_because(wgmma_family(), changed, target);
+  };
+  CHECK_FALSE(legal_with("stagger", 4));
+  CHECK_FALSE(legal_with("block_n", 64));
+  CHECK(legal_with("schedule", 1));
+  CHECK_FALSE(legal_with("schedule", 2));
+  Config one_group = config;
+  one_group.set("block_m", 64);
+  one_group.set("warpgroups", 1);
+  CHECK(illegal_because(wgmma_family(), one_group, target));
+}
+
 TEST_CASE("blocks of a cluster copy parts of what they share, and a grid is made of whole clusters") {
   for (const Transposes trans : kAllTransposes) {
     const KernelTarget target = target_of("f16f32", trans);
