@@ -94,8 +94,8 @@ class ByteFragments {
       Words& words = words_[i][slab];
 #pragma unroll
       for (int q = 0; q < 2; ++q) {
-        words[2 * q] = __byte_perm(pairs[2 * q], pairs[2 * q + 1], even);
-        words[2 * q + 1] = __byte_perm(pairs[2 * q], pairs[2 * q + 1], odd);
+        words[2 * q] = permuted(pairs[2 * q], pairs[2 * q + 1], even);
+        words[2 * q + 1] = permuted(pairs[2 * q], pairs[2 * q + 1], odd);
       }
     }
   }
@@ -107,6 +107,14 @@ class ByteFragments {
   static constexpr int kRowStep = 2;
 
  private:
+  // Where it stands: the compiler would move a plain __byte_perm behind the fence in front of the products, which must have all
+  // words before it.
+  static __device__ __forceinline__ unsigned permuted(unsigned first, unsigned second, unsigned selector) {
+    unsigned word;
+    asm volatile("prmt.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(first), "r"(second), "r"(selector) : "memory");
+    return word;
+  }
+
   Words words_[kLeftTiles][kSlabs];
 };
 

@@ -56,7 +56,8 @@ constexpr bool kBKMajor = kTransB || (kPack & 2) != 0;
 using LeftTile = OperandTile<kLeftExtent, kSwap ? kBKMajor : kAKMajor, kLeftSharers>;
 using RightTile = OperandTile<kRightExtent, kSwap ? kAKMajor : kBKMajor, kRightSharers>;
 constexpr bool kLeftFromRegisters = !LeftTile::kKMajor && kElementBytes != 2;
-static_assert(RightTile::kKMajor || kElementBytes == 2, "from shared memory the instruction takes MN-major operands of 16 bits only");
+static_assert(RightTile::kKMajor || kElementBytes == 2,
+              "from shared memory the instruction takes MN-major operands of 16 bits only");
 constexpr int kStageBytes = LeftTile::kBytes + RightTile::kBytes;
 
 template <typename Tile>
