@@ -13,23 +13,9 @@
 
 #include "kernels/mma/instruction.cuh"
 #include "kernels/mma/tile.cuh"
+#include "kernels/tensor_core/load_matrices.cuh"
 
 namespace tilesmith {
-
-template <bool Transpose>
-__device__ __forceinline__ void load_matrices(unsigned (&w)[4], unsigned address) {
-  if constexpr (Transpose) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
-                 : "r"(address)
-                 : "memory");
-  } else {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
-                 : "r"(address)
-                 : "memory");
-  }
-}
 
 __device__ __forceinline__ void load_two(unsigned& first, unsigned& second, unsigned address) {
   asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(first), "=r"(second) : "r"(address) : "memory");

@@ -66,7 +66,9 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   const double sums_of_block = double(g.block_m) * g.block_n;
   const double first = kFirstStep + double(g.stage_bytes) / kL2Bytes + (g.sharing_blocks() > 1 ? kClusterStart : 0);
   const double store_bytes = config.at("store_tma") == 1 ? kBoxStoreBytes : kStoreBytes;
-  const bool straight = config.at("swap") == 1 && config.at("store_tma") == 0;  // some bytes of each row
+  // Some bytes of each row; sums of a left operand from registers lie in pairs, 32 bytes of a row or more (left_operand.cuh).
+  const bool straight =
+      config.at("swap") == 1 && config.at("store_tma") == 0 && !left_from_registers(config, target.type, target.trans);
   const double epilogue = sums_of_block * output / store_bytes * (straight ? 2 : 1);
   const auto wave = [&](double blocks) { return first + steps * std::max(alone, blocks * busy) + blocks * epilogue; };
   const double full_waves = std::floor(items / (sms * resident));

@@ -20,7 +20,7 @@ bool a_k_major(const Config& config, Transposes trans) { return !trans.a || (con
 bool b_k_major(const Config& config, Transposes trans) { return trans.b || (config.at("pack") & pack_b) != 0; }
 
 bool left_from_registers(const Config& config, const TypePair& type, Transposes trans) {
-  return size_bytes(type.operand) == 4 &&
+  return size_bytes(type.operand) != 2 &&
          !(config.at("swap") == 1 ? b_k_major(config, trans) : a_k_major(config, trans));
 }
 

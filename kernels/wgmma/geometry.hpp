@@ -21,7 +21,7 @@ int panel_elements(const TypePair& type);
 bool a_k_major(const Config& config, Transposes trans);
 bool b_k_major(const Config& config, Transposes trans);
 
-/// Whether the instruction takes its left operand from registers: one of 32 bits that lies MN-major.
+/// Whether the instruction takes its left operand from registers: one of 8 or 32 bits that lies MN-major.
 bool left_from_registers(const Config& config, const TypePair& type, Transposes trans);
 
 /// Whether the tensor memory accelerator can store C: what it leaves out beyond a row's end is a multiple of 16 bytes away

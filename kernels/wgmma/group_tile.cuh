@@ -106,7 +106,7 @@ class WarpSums {
  public:
   static constexpr int kRowGroups = kLeftTiles;
   static constexpr int kColumns = kRightExtent;
-  static constexpr int kRowStep = kLeftFromRegisters ? 0 : 1;
+  static constexpr int kRowStep = kLeftFromRegisters ? LeftFragments::kRowStep : 1;
 
   __device__ __forceinline__ explicit WarpSums(const GroupTile& tile) : tile_(tile) {}
 

@@ -1,5 +1,6 @@
-// The packing pass of operands that lie MN-major: [K, cols] becomes [cols, K]. wgmma takes those of 8 and 32 bits K-major only;
-// those of 16 bits it takes either way, but K-major tiles begin at whole lines of memory, wherever they lie along M or N.
+// The packing pass of operands that lie MN-major: [K, cols] becomes [cols, K]. From shared memory wgmma takes those of 8 and 32
+// bits K-major only; those of 16 bits it takes either way, but K-major tiles begin at whole lines of memory, wherever they lie
+// along M or N.
 //
 // A block turns a tile of 32 words of K by 8 chunks of 16 bytes through shared memory:
 //

@@ -15,14 +15,7 @@ const Names kTile{"block_m", "block_n", "warpgroups", "schedule", "swap"};
 
 int must_pack(const TypePair& type, Transposes trans, bool swap) {
   const int mn_major = (trans.a ? int(pack_a) : 0) | (trans.b ? 0 : int(pack_b));
-  switch (size_bytes(type.operand)) {
-    case 1:
-      return mn_major;
-    case 4:
-      return mn_major & (swap ? int(pack_a) : int(pack_b));
-    default:
-      return 0;
-  }
+  return size_bytes(type.operand) == 2 ? 0 : mn_major & (swap ? int(pack_a) : int(pack_b));
 }
 
 bool supports(const KernelTarget& target) {
@@ -192,9 +185,8 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        with(kTile, {"block_k", "stages", "pack"})},
       {"packing",
-       "operands of 8 bits are packed where they lie MN-major, and of 32 bits the right one; packed operands lie where "
-       "split K's partial sums "
-       "would",
+       "of operands of 8 and 32 bits the right one is packed where it lies MN-major; packed operands lie where split K's "
+       "partial sums would",
        [type, trans](const Config& c) {
          const int pack = c.at("pack"), must = must_pack(type, trans, c.at("swap") == 1);
          if ((pack & must) != must) return false;

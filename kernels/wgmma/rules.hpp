@@ -7,8 +7,8 @@
 
 namespace tilesmith::wgmma {
 
-/// Operands that wgmma cannot take as they lie, which are packed K-major: those of 8 bits that lie MN-major, and the right one
-/// (with `swap` that is A) of 32 bits.
+/// Operands that wgmma cannot take as they lie, which are packed K-major: the right one (with `swap` that is A) of 8 or 32 bits
+/// where it lies MN-major.
 int must_pack(const TypePair& type, Transposes trans, bool swap);
 
 bool supports(const KernelTarget& target);

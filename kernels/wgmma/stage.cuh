@@ -5,10 +5,10 @@
 //
 //   K-major    rows run along M or N, a panel holds 128 bytes of K     an instruction's 32 bytes of K lie within a row
 //   MN-major   rows run along K, a panel holds 128 bytes of M or N     16 bits: 64 of M or N a panel, of the last one less may
-//                                                                      be used; 32 bits: the left operand only
-//                                                                      (left_operand.cuh)
+//                                                                      be used; 8 and 32 bits: 128 and 32, the left
+//                                                                      operand only (left_operand.cuh)
 //
-// Packed operands are K-major (k_major_copy.cuh); those of 8 bits that lie MN-major are always packed.
+// Packed operands are K-major (k_major_copy.cuh).
 #pragma once
 
 #include "kernels/wgmma/shape.cuh"
@@ -35,7 +35,6 @@ struct OperandTile {
   static_assert(!KMajor || kCols % kPanelElements == 0, "a K-step must split into whole panels");
   static_assert(kRows % kSwizzledRows == 0 && kRows % Sharers == 0,
                 "panels must be whole swizzled groups of rows, in equal parts");
-  static_assert(KMajor || kElementBytes > 1, "the instruction takes MN-major operands of 16 bits only");
 
   // Of the descriptor, all but the address: 128-byte swizzle; the distance of 8-row groups; that of panels along M or N.
   static constexpr unsigned long long kDescriptor = 1ull << 62 |
@@ -56,8 +55,9 @@ constexpr bool kAKMajor = !kTransA || (kPack & 1) != 0;  // as it lies, or since
 constexpr bool kBKMajor = kTransB || (kPack & 2) != 0;
 using LeftTile = OperandTile<kLeftExtent, kSwap ? kBKMajor : kAKMajor, kLeftSharers>;
 using RightTile = OperandTile<kRightExtent, kSwap ? kAKMajor : kBKMajor, kRightSharers>;
-constexpr bool kLeftFromRegisters = !LeftTile::kKMajor && kElementBytes == 4;
-static_assert(RightTile::kKMajor || kElementBytes == 2, "the instruction takes MN-major operands of 16 bits only");
+constexpr bool kLeftFromRegisters = !LeftTile::kKMajor && kElementBytes != 2;
+static_assert(RightTile::kKMajor || kElementBytes == 2,
+              "from shared memory the instruction takes MN-major operands of 16 bits only");
 constexpr int kStageBytes = LeftTile::kBytes + RightTile::kBytes;
 
 template <typename Tile>

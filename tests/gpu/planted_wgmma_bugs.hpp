@@ -31,6 +31,8 @@ inline constexpr const char* kBoxes = TILESMITH_WGMMA_BY(1, 64, 128, 64, 1, 1, 1
 inline constexpr const char* kBoxesInTurns = TILESMITH_WGMMA_BY(1, 128, 128, 64, 2, 2, 1, 1, 0, 0);
 inline constexpr const char* kSwappedBoxes = TILESMITH_WGMMA_BY(1, 80, 64, 64, 1, 0, 1, 1, 1, 0);
 inline constexpr const char* kLeftWords = TILESMITH_WGMMA(64, 64, 32, 1, 0, 1, 0, 0, 0);
+inline constexpr const char* kLeftBytes = TILESMITH_WGMMA(128, 64, 128, 2, 0, 1, 1, 0, 0);
+inline constexpr const char* kSwappedLeftBytes = TILESMITH_WGMMA(64, 128, 128, 1, 0, 1, 0, 1, 0);
 #undef TILESMITH_WGMMA
 #undef TILESMITH_WGMMA_BY
 
@@ -148,6 +150,20 @@ inline std::vector<Bug> wgmma_bugs() {
        kTT,
        {{"load_pair(words[2], words[3], second + at)", "load_pair(words[2], words[3], first + at)"}},
        kLeftWords},
+      {"half of the bytes of a word change places",
+       "wgmma",
+       0,
+       "s8s32",
+       kNN,
+       {{"exchanged ? 0x2064 : 0x6420", "0x6420"}},
+       kSwappedLeftBytes},
+      {"the second half of a panel of bytes is read from its first",
+       "wgmma",
+       0,
+       "e4m3f32",
+       kTT,
+       {{"first ^ half % 2 * 64", "first"}},
+       kLeftBytes},
       {"α is forgotten where a box is added to C",
        "wgmma",
        0,
