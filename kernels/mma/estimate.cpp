@@ -15,24 +15,29 @@ struct Rates {
 };
 
 // From the data sheets (A100, RTX 3090, AGX Orin, RTX 4090); the H200's products as measured (docs/notes/mma.md). An SM's share
-// of the L2 is a guess.
+// of the L2 is a guess, the H200's what wgmma reaches at least.
 constexpr Rates kRates[] = {
-    {80, 1024, 64, 40, 10}, {86, 512, 2, 30, 7}, {87, 512, 4, 30, 9.8}, {89, 512, 2, 30, 3.1}, {90, 1340, 128, 40, 19},
+    {80, 1024, 64, 40, 10}, {86, 512, 2, 30, 7}, {87, 512, 4, 30, 9.8}, {89, 512, 2, 30, 3.1}, {90, 1340, 128, 56, 19},
 };
 
 constexpr double kSharedBytes = 128;        // of an SM and cycle
 constexpr double kLaunch = 3500;            // a dependent launch
 constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
 constexpr double kBlockSync = 100;          // all threads wait for each other
-constexpr double kClusterSync = 1500;       // and sums stored to other blocks' shared memory
+constexpr double kClusterSync = 1000;       // and sums stored to other blocks' shared memory
 constexpr double kFirstStep = 1500;         // from a block's start until it multiplies
-constexpr double kMemoryLatency = 900;      // of a copy
-constexpr double kStepOverhead = 80;        // the barrier, and what follows it
+constexpr double kTensorMap = 650;          // more where the accelerator copies: 512³ takes 0.3 to 0.5 µs longer
+constexpr double kMemoryLatency = 1400;     // of a copy: 16×4096×4096 with 2 and 3 stages
+constexpr double kStepOverhead = 40;        // the barrier, and what follows it
 constexpr double kSlabLatency = 40;         // fragment loads that nothing hides
 constexpr double kCopyCycles = 4;           // a warp's copy instruction
 constexpr double kSlowedByCopies = 1.1;     // warps that copy as well as multiply
 constexpr double kStoreBytes = 16;          // of an SM and cycle, of sums
 constexpr double kWorkspaceBytes = 8;       // of an SM and cycle, written and read again
+constexpr double kLineBytes = 128;          // of the L2
+constexpr double kReadAgain = 0.25;   // of each piece of a line beyond the first: 16×4096×4096 with pieces of 32, 64
+constexpr int kReservedBytes = 1024;  // of the shared memory of a block, by CUDA
+constexpr int kOtherRegisters = 40;   // of a thread, beside sums and fragments
 
 const Rates& rates_of(int sm) {
   const Rates* best = &kRates[0];
@@ -57,14 +62,30 @@ double products_per_cycle(const Rates& rates, const TypePair& type) {
 
 /// Of the products' rate, what so many warps on an SM reach: each of its four schedulers needs some to choose from.
 double share_of_rate(const TypePair& type, int warps) {
-  if (size_bytes(type.operand) == 8) return 1;  // its instructions take so long that one warp suffices
-  if (warps <= 4) return 0.6;
+  const double schedulers = std::min(warps, 4) / 4.0;
+  if (size_bytes(type.operand) == 8) return schedulers;  // its instructions take so long that one warp suffices
+  if (warps <= 4) return 0.6 * schedulers;
   if (warps <= 8) return 0.8;
   return warps <= 12 ? 0.9 : 1;
 }
 
 /// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
 double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.88 : 1; }
+
+/// Blocks that an SM has room for: often more than min_blocks, where there are so many.
+int blocks_that_fit(const Config& config, const Geometry& g, const DeviceLimits& limits) {
+  if (config.at("persistent") == 1) return g.min_blocks;
+  const int registers = (g.accumulator_registers + g.fragment_registers + kOtherRegisters) * g.threads;
+  const int fit =
+      std::min({limits.smem_per_sm_bytes / (g.smem_bytes + kReservedBytes), limits.threads_per_sm / g.threads,
+                limits.registers_per_sm / registers, limits.blocks_per_sm});
+  return std::max(fit, g.min_blocks);
+}
+
+/// What an operand costs of DRAM's rate, bytes, when blocks copy its rows in such pieces.
+double dram_bytes(double bytes, double piece_bytes) {
+  return bytes * (1 + kReadAgain * (std::max(kLineBytes / piece_bytes, 1.0) - 1));
+}
 
 }  // namespace
 
@@ -78,8 +99,11 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   const bool tma = config.at("tma") == 1;
   const double next_launch = config.at("overlap") == 1 ? kOverlappedLaunch : kLaunch;
 
+  // Blocks that come while operands are still packed crowd on the SMs that are free then: as many as fit.
+  const bool crowds = config.at("pack") != 0 && config.at("overlap") == 1;
   const double items = double(g.tiles(problem)) * split_k;
-  const double resident = std::min(double(config.at("min_blocks")), std::ceil(items / sms));  // blocks of an SM
+  const auto blocks_of_sm = [&](double blocks) { return crowds ? blocks : std::ceil(blocks / sms); };
+  const double resident = std::min(double(blocks_that_fit(config, g, target.limits)), blocks_of_sm(items));
   const int warps = g.multiplying_threads / 32 * int(resident);
 
   // A step of one block, alone on its SM.
@@ -89,8 +113,9 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type);
   const double copies = tma ? 0 : step_bytes / copy / 32 * kCopyCycles;
   const double copied_by_all = tma ? 1 : kSlowedByCopies;
-  double busy = std::max({copied_by_all * products / share_of_rate(target.type, warps), step_bytes / rates.l2_bytes,
-                          (step_bytes + fragment_bytes) / kSharedBytes, copies});
+  // None hides the others wholly: blocks' waits for one of them are gaps in the use of the next.
+  double busy = std::hypot(std::hypot(copied_by_all * products / share_of_rate(target.type, warps), copies),
+                           step_bytes / rates.l2_bytes, (step_bytes + fragment_bytes) / kSharedBytes);
   if (copy < 4) busy += copies;  // plain loads wait for one another
   const double slab_latency = config.at("frag_buffers") == 1 ? kSlabLatency : kSlabLatency / 2;
   const double alone = std::max(
@@ -103,25 +128,28 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   double epilogue = sums_of_block * output / kStoreBytes;
   if (config.at("slice_k") > 1)
     epilogue += kBlockSync + 2 * config.at("slice_k") * sums_of_block * accumulator / kSharedBytes;
+  const double first_step = kFirstStep + (tma && !crowds ? kTensorMap : 0);  // packing hides that wait
   const auto wave = [&](double blocks) {
-    return kFirstStep + steps * std::max(alone, blocks * busy) + blocks * epilogue;
+    return first_step + steps * std::max(alone, blocks * busy) + blocks * epilogue;
   };
   const double full_waves = std::floor(items / (sms * resident));
   const double rest = items - full_waves * sms * resident;
-  double cycles = full_waves * wave(resident) + (rest > 0 ? wave(std::ceil(rest / sms)) : 0);
-  if (config.at("persistent") == 1 && full_waves > 1) cycles -= (full_waves - 1) * (kFirstStep + epilogue / 2);
+  double cycles = full_waves * wave(resident) + (rest > 0 ? wave(std::min(resident, blocks_of_sm(rest))) : 0);
+  if (config.at("persistent") == 1 && full_waves > 1) cycles -= (full_waves - 1) * (first_step + epilogue / 2);
 
   const double sums = double(problem.m) * double(problem.n);
-  const double operand_bytes = (double(problem.m) + double(problem.n)) * double(problem.k) * element;
-  cycles = std::max(cycles, kFirstStep + (operand_bytes + sums * output) / (rates.dram_bytes * sms));
+  const double a_bytes = double(problem.m) * double(problem.k) * element;
+  const double b_bytes = double(problem.n) * double(problem.k) * element;
+  const double read = dram_bytes(a_bytes, (target.trans.a ? g.block_m : g.block_k) * element) +
+                      dram_bytes(b_bytes, (target.trans.b ? g.block_k : g.block_n) * element);
+  cycles = std::hypot(cycles, (read + sums * output) / (rates.dram_bytes * sms));
 
   if (cluster_k(config) > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;
   if (partial_slices(config) > 1)
     cycles += next_launch + 2 * partial_slices(config) * sums * accumulator / (kWorkspaceBytes * sms);
   if (split_k > 1 && reduction == atomic) cycles += next_launch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
   const double packed_bytes =
-      ((config.at("pack") & pack_a) != 0 ? double(problem.m) * double(problem.k) * element : 0) +
-      ((config.at("pack") & pack_b) != 0 ? double(problem.n) * double(problem.k) * element : 0);
+      ((config.at("pack") & pack_a) != 0 ? a_bytes : 0) + ((config.at("pack") & pack_b) != 0 ? b_bytes : 0);
   if (packed_bytes > 0) cycles += next_launch + 2 * packed_bytes / (rates.dram_bytes * sms);
   return kLaunch + cycles;
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMost = 32;
 constexpr std::size_t kMostOfTile = 4;
+constexpr int kDeepStageBytes = 10 * 1024;  // up to which a tile gets 8 stages: 16×4096×4096 takes 3% less than with 6
 
 struct Tile {
   int block_m, block_n, warp_m, warp_n;
@@ -72,12 +73,13 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
   if (target.limits.sm >= 90 && has_passes(config)) config.set("overlap", 1);
   const std::int64_t steps =
       (problem.k * std::int64_t(size_bytes(target.type.operand)) + k_bytes - 1) / k_bytes / split_k + 1;
-  for (const int stages : {3, 4, 6}) {
+  for (const int stages : {3, 4, 6, 8}) {
     Config deeper = config;
     deeper.set("stages", stages);
-    const bool fits = fits_shared_memory(Geometry(deeper, target.type).smem_bytes, min_blocks, target.limits);
+    const Geometry g(deeper, target.type);
+    const bool fits = fits_shared_memory(g.smem_bytes, min_blocks, target.limits);
     if (!fits || stages > std::max<std::int64_t>(4, steps + 2) || (stages > 4 && large) ||
-        (copy_bytes < 16 && stages > (copy_bytes < 4 ? 2 : 4)))
+        (stages > 6 && g.stage_bytes > kDeepStageBytes) || (copy_bytes < 16 && stages > (copy_bytes < 4 ? 2 : 4)))
       break;
     config = deeper;
   }

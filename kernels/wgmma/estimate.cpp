@@ -22,8 +22,8 @@ constexpr double kWorkspaceBytes = 8;  // written and read again
 constexpr double kLaunch = 3500;
 constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
 constexpr double kFirstStep = 1800;         // from a block's start until it multiplies, beside its first stage's bytes
-constexpr double kMemoryLatency = 1000;     // of a copy
-constexpr double kStepOverhead = 60;        // of one warpgroup: barriers, and the pipe's fill
+constexpr double kMemoryLatency = 1400;     // of a copy, as mma measures it
+constexpr double kStepOverhead = 40;        // of one warpgroup: barriers, and the pipe's fill
 constexpr double kClusterSync = 1000;       // where blocks add sums
 constexpr double kClusterStart = 600;       // where they share operands
 
