@@ -99,6 +99,30 @@ CUlaunchConfig launch_config(const Driver& driver, const Launch& launch,
   return config;
 }
 
+int device_attribute(const Driver& driver, CUdevice_attribute what) {
+  CUdevice device = 0;
+  int value = 0;
+  check(driver.ctx_get_device(&device), "cuCtxGetDevice");
+  check(driver.device_get_attribute(&value, what, device), "cuDeviceGetAttribute");
+  return value;
+}
+
+/// The blocks of a launch that overlaps the one before come while that one's still hold their SMs, and pile up on those that are
+/// free first, though each could have an SM to itself. So each asks for so much shared memory that no more of them fit an SM than
+/// the grid has for each.
+void spread_over_device(const Driver& driver, Launch& launch) {
+  if (!launch.overlaps_previous || launch.resident_blocks_per_sm > 0 || launch.dynamic_smem_bytes == 0) return;
+  const int sm_count = device_attribute(driver, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  const int of_sm = device_attribute(driver, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  const int of_block = device_attribute(driver, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  const int reserved = device_attribute(driver, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  if (sm_count < 1) return;
+  const unsigned each = (volume(launch.grid) - 1) / unsigned(sm_count) + 1;  // blocks of an SM
+  const int too_much_for_more = of_sm / int(std::min(each + 1, 64u)) - reserved + 1;
+  if (too_much_for_more > of_block) return;
+  launch.dynamic_smem_bytes = std::max(launch.dynamic_smem_bytes, std::size_t(std::max(too_much_for_more, 0)));
+}
+
 /// A persistent grid has as many blocks as are resident at a time on the device of the current context. Clusters do not span
 /// the groups that SMs come in, so that of large ones fewer fit than there are SMs for.
 void cut_to_resident_blocks(const Driver& driver, Launch& launch, CUfunc_st* function) {
@@ -111,11 +135,7 @@ void cut_to_resident_blocks(const Driver& driver, Launch& launch, CUfunc_st* fun
     launch.grid.x = std::min(launch.grid.x, unsigned(std::max(clusters, 1)) * volume(launch.cluster));
     return;
   }
-  CUdevice device = 0;
-  int sm_count = 0;
-  check(driver.ctx_get_device(&device), "cuCtxGetDevice");
-  check(driver.device_get_attribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-        "cuDeviceGetAttribute");
+  const int sm_count = device_attribute(driver, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   launch.grid.x = std::min(launch.grid.x, unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm));
 }
 
@@ -189,6 +209,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   sequence_ = family.launches(config_, problem_);
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
+    spread_over_device(*driver_, launch);
     functions_.push_back(resolve(*driver_, *module_, launch));
     cut_to_resident_blocks(*driver_, launch, functions_.back());
     if (launch.boxes) {

@@ -169,6 +169,32 @@ TEST_CASE(
   CHECK_FALSE(fake::state().launches.at(3).overlaps);
 }
 
+TEST_CASE(
+    "a launch that overlaps the one before asks for so much shared memory that its blocks spread over the device") {
+  Fixture f;
+  f.sequence().launches.push_back(f.launch());  // 12 blocks
+  f.launch(1).overlaps_previous = true;
+  f.launch(1).dynamic_smem_bytes = 1000;
+  auto& attributes = fake::state().attributes;
+  attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 12;
+  attributes[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR] = 30000;
+  attributes[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = 29000;
+  attributes[CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK] = 1000;
+  const auto smem_of_second = [&] {
+    CHECK(f.plan().run(f.args) == 0);
+    return fake::state().launches.back().smem_bytes;
+  };
+  CHECK(smem_of_second() == 14001);  // with what the system keeps, more than half of an SM's
+  attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 6;
+  CHECK(smem_of_second() == 9001);
+  attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 1;
+  CHECK(smem_of_second() == 1308);
+  f.launch(1).dynamic_smem_bytes = 20000;
+  CHECK(smem_of_second() == 20000);
+  f.launch(1).dynamic_smem_bytes = 0;  // a pass over memory: the more of its blocks the better
+  CHECK(smem_of_second() == 0);
+}
+
 TEST_CASE("a launch by tensor copies gets a map of each operand, made with the plan, with the pointers of the run") {
   Fixture f;
   f.launch().boxes = f.boxes();
