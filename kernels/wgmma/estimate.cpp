@@ -24,6 +24,7 @@ constexpr double kOverlappedLaunch = 1500;  // that comes while the one before e
 constexpr double kFirstStep = 1800;         // from a block's start until it multiplies, beside its first stage's bytes
 constexpr double kMemoryLatency = 1400;     // of a copy, as mma measures it
 constexpr double kStepOverhead = 40;        // of one warpgroup: barriers, and the pipe's fill
+constexpr double kHiddenByStep = 250;       // of an epilogue, by each step that two groups are apart (at most its half)
 constexpr double kClusterSync = 1000;       // where blocks add sums
 constexpr double kClusterStart = 600;       // where they share operands
 
@@ -69,7 +70,8 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   // Some bytes of each row; sums of a left operand from registers lie in pairs, 32 bytes of a row or more (left_operand.cuh).
   const bool straight =
       config.at("swap") == 1 && config.at("store_tma") == 0 && !left_from_registers(config, target.type, target.trans);
-  const double epilogue = sums_of_block * output / store_bytes * (straight ? 2 : 1);
+  const double stored = sums_of_block * output / store_bytes * (straight ? 2 : 1);
+  const double epilogue = stored - std::min(stored / 2, kHiddenByStep * config.at("stagger"));
   const auto wave = [&](double blocks) { return first + steps * std::max(alone, blocks * busy) + blocks * epilogue; };
   const double full_waves = std::floor(items / (sms * resident));
   const double rest = items - full_waves * sms * resident;

@@ -38,7 +38,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "0: a block a tile; 1: as many blocks as fit the device, each doing tile after tile with all warpgroups; 2: the "
        "same, each warpgroup with a tile of its own, so that one's products hide the other's epilogue"},
       {"stagger",
-       {0, 2, 3, 4},
+       {0, 3, 4, 6},
        "K-steps that the second of two warpgroups on a tile has left when the first has started all of its own: each "
        "stores while the other multiplies"},
       {"cluster_m", {1, 2, 4, 8}, "blocks side by side along M that share B: each copies a part of it to all"},

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMost = 32;
 constexpr std::size_t kMostOfTile = 2;
+constexpr int kLeastStagger = 3;
 
 struct Tile {
   int block_m, block_n, warpgroups, schedule, swap;
@@ -61,6 +62,9 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
   return config;
 }
 
+/// The further two groups go apart, the more of what they store is hidden.
+int stagger_of(int stages) { return stages >= 6 ? 6 : stages >= 4 ? 4 : kLeastStagger; }
+
 /// All that is worth a thought for one tile.
 std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, const Problem& problem) {
   const int panel = panel_elements(target.type);
@@ -99,8 +103,12 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
               if (store_tma == 1 && (!by_boxes || split_k > 1)) continue;
               config.set("store_tma", store_tma);
               config.set("store_staged", store_tma == 1 || (tile.swap == 0 && !summed) ? 1 : 0);
-              const Config deeper = deepest(config, target, problem);
-              if (deeper.at("stages") > 2) found.push_back(deeper);  // two do not cover the memory's latency
+              for (const bool staggered : {false, true}) {
+                config.set("stagger", staggered ? kLeastStagger : 0);
+                Config deeper = deepest(config, target, problem);
+                if (staggered) deeper.set("stagger", stagger_of(deeper.at("stages")));
+                if (deeper.at("stages") > 2) found.push_back(deeper);  // two do not cover the memory's latency
+              }
             }
           }
         }
