@@ -110,4 +110,21 @@ Config generic_config(const KernelTarget& target);
 /// list); empty if it is legal.
 std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target);
 
+/// The same for many configs of one family and target, whose parameters and rules are then asked for once. The family must
+/// outlive it.
+class Legality {
+ public:
+  Legality(const Family& family, const KernelTarget& target);
+  std::optional<std::string> illegal_because(const Config& config) const;
+
+  const Family& family() const { return *family_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }  ///< none if the target is not supported
+
+ private:
+  const Family* family_;
+  std::string unsupported_;  // why, if it is
+  std::vector<Parameter> parameters_;
+  std::vector<Rule> rules_;
+};
+
 }  // namespace tilesmith
