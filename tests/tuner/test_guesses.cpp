@@ -122,3 +122,25 @@ TEST_CASE("all guesses of the real families are legal and eligible, and each fam
     CHECK_FALSE(family.refusal(config, problem));
   }
 }
+
+TEST_CASE("while a problem is searched, the evaluator hears of the first guesses of the next") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 6;
+  options.finalists = 0;
+  quiet_tune(squares({64, 128}), options, evaluator, store);
+  CHECK(evaluator.foreseen.empty());  // it asked for none
+
+  evaluator.foresees = 2;
+  plant(store, evaluator, square(512), toy_config(7, 2, 4));
+  quiet_tune(squares({256, 1024}), options, evaluator, store);
+  REQUIRE(evaluator.foreseen.size() == 1);
+  CHECK(evaluator.foreseen[0].first == square(1024));
+  CHECK(evaluator.foreseen[0].second == std::vector{toy_config(7, 2, 4), toy_config(4, 4, 2)});
+  options.max_candidates = 1;
+  quiet_tune(squares({260, 1028, 64}), options, evaluator, store);
+  REQUIRE(evaluator.foreseen.size() == 3);
+  CHECK(evaluator.foreseen[2].first == square(64));
+  CHECK(evaluator.foreseen[1].second.size() == 1);
+}
