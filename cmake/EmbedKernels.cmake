@@ -8,8 +8,21 @@ foreach(file IN LISTS device_files)
   string(APPEND entries "    {\"${file}\", R\"tilesmith(${content})tilesmith\"},\n")
 endforeach()
 
-# One hash a family: its folder (host file included, since the launch geometry is part of what a kernel is), kernels/common,
-# and kernels/tensor_core if it includes anything of that.
+# One hash a family, of what decides its kernels and how they are launched: its folder (host files included, since the
+# launch geometry is part of what a kernel is), kernels/common, and kernels/tensor_core if it includes anything of that.
+# Two things are left out, so that mending them does not retire what was measured:
+# - host files of these names, in any folder: they say which configs are tried, and in which order. A kernel that is
+#   tried is the same with others.
+set(files_that_choose "/(rules|seeds|estimate)\\.[ch]pp$")
+# - whole lines of comment, and empty ones.
+function(hash_of_what_counts file result)
+  file(READ ${ROOT}/${file} content)
+  string(REGEX REPLACE "\n[ \t]*//[^\n]*" "" content "\n${content}")
+  string(REGEX REPLACE "\n[ \t\n]*\n" "\n" content "${content}")
+  string(SHA256 hash "${content}")
+  set(${result} ${hash} PARENT_SCOPE)
+endfunction()
+
 set(hashes "")
 file(GLOB common_files RELATIVE ${ROOT} ${ROOT}/kernels/common/*)
 file(GLOB tensor_core_files RELATIVE ${ROOT} ${ROOT}/kernels/tensor_core/*)
@@ -17,6 +30,7 @@ file(GLOB folders RELATIVE ${ROOT}/kernels ${ROOT}/kernels/*)
 foreach(folder IN LISTS folders)
   if(IS_DIRECTORY ${ROOT}/kernels/${folder} AND NOT folder MATCHES "^(common|tensor_core)$")
     file(GLOB own_files RELATIVE ${ROOT} ${ROOT}/kernels/${folder}/*)
+    list(FILTER own_files EXCLUDE REGEX "${files_that_choose}")
     set(all_files ${own_files} ${common_files})
     foreach(file IN LISTS own_files)
       file(STRINGS ${ROOT}/${file} uses REGEX "#include \"kernels/tensor_core/")
@@ -25,10 +39,11 @@ foreach(folder IN LISTS folders)
         break()
       endif()
     endforeach()
+    list(FILTER all_files EXCLUDE REGEX "${files_that_choose}")
     list(SORT all_files)
     set(digest "")
     foreach(file IN LISTS all_files)
-      file(SHA256 ${ROOT}/${file} one)
+      hash_of_what_counts(${file} one)
       string(APPEND digest "${file}=${one};")
     endforeach()
     string(SHA256 digest "${digest}")

@@ -48,28 +48,40 @@ std::string template_hash(std::string_view family) {
   return fmt::format("unhashed-{}", family);
 }
 
-std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target) {
+Legality::Legality(const Family& family, const KernelTarget& target) : family_(&family) {
   if (!family.supports(target)) {
-    return fmt::format("{} has no kernel for {} on {}", family.name(), target.type.name, target.limits.arch);
+    unsupported_ = fmt::format("{} has no kernel for {} on {}", family.name(), target.type.name, target.limits.arch);
+    return;
   }
-  const std::vector<Parameter> parameters = family.parameters(target);
-  if (config.values().size() != parameters.size()) {
-    return fmt::format("{} parameters given, {} expected", config.values().size(), parameters.size());
+  parameters_ = family.parameters(target);
+  rules_ = family.rules(target);
+}
+
+std::optional<std::string> Legality::illegal_because(const Config& config) const {
+  if (!unsupported_.empty()) return unsupported_;
+  if (config.values().size() != parameters_.size()) {
+    return fmt::format("{} parameters given, {} expected", config.values().size(), parameters_.size());
   }
-  for (const Parameter& parameter : parameters) {
+  for (const Parameter& parameter : parameters_) {
     if (!config.has(parameter.name)) return fmt::format("parameter '{}' is missing", parameter.name);
     const int value = config.at(parameter.name);
     if (std::find(parameter.values.begin(), parameter.values.end(), value) == parameter.values.end()) {
       return fmt::format("{} = {} is not in the space", parameter.name, value);
     }
   }
-  for (const Rule& rule : family.rules(target)) {
+  for (const Rule& rule : rules_) {
     if (!rule.holds(config)) return fmt::format("{}: {}", rule.name, rule.reason);
   }
   return std::nullopt;
 }
 
-Problem ordinary_problem(const KernelTarget& target) { return packed_problem(target.type, target.trans, 1024, 1024, 1024); }
+std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target) {
+  return Legality(family, target).illegal_because(config);
+}
+
+Problem ordinary_problem(const KernelTarget& target) {
+  return packed_problem(target.type, target.trans, 1024, 1024, 1024);
+}
 
 Config generic_config(const KernelTarget& target) { return simt_generic_config(target); }
 

@@ -97,9 +97,10 @@ const Family* find_family(std::string_view name);
 /// Adds a family at run time: for tests that plant faulty kernels. Not thread-safe; call before any other use.
 void register_family(std::unique_ptr<Family> family);
 
-/// Hash of all that decides what a family's kernels are: its folder, kernels/common, and kernels/tensor_core if it uses
-/// that (hex text). An entry in the database rests on this; a change retires it. A family added at run time has the hash of
-/// its name.
+/// Hash of all that decides what a family's kernels are and how they are launched: its folder, kernels/common, and
+/// kernels/tensor_core if it uses that (hex text); without comments and without the files that only choose among its configs
+/// (rules, seeds, estimate). An entry in the database rests on this; a change retires it. A family added at run time has the
+/// hash of its name.
 std::string template_hash(std::string_view family);
 
 /// The config that runs any problem of the target's type pair on any supported device: the generic rung.
@@ -108,5 +109,22 @@ Config generic_config(const KernelTarget& target);
 /// A rule's name and reason if the config breaks one (or lacks a parameter, or has a value that its parameter does not
 /// list); empty if it is legal.
 std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target);
+
+/// The same for many configs of one family and target, whose parameters and rules are then asked for once. The family must
+/// outlive it.
+class Legality {
+ public:
+  Legality(const Family& family, const KernelTarget& target);
+  std::optional<std::string> illegal_because(const Config& config) const;
+
+  const Family& family() const { return *family_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }  ///< none if the target is not supported
+
+ private:
+  const Family* family_;
+  std::string unsupported_;  // why, if it is
+  std::vector<Parameter> parameters_;
+  std::vector<Rule> rules_;
+};
 
 }  // namespace tilesmith

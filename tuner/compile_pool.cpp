@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kMostAttempts = 2;
 constexpr int kMostLostIdle = 50;
-constexpr int kJobsPerProcess = 1000;        // NVRTC keeps some memory of every compilation
-constexpr int kMostUsefulJobs = 24;          // at a second a kernel more than a device can time
+constexpr int kJobsPerProcess = 1000;  // NVRTC keeps some memory of every compilation
+constexpr int kMostUsefulJobs = 24;    // at a second a kernel more than a device can time
 constexpr std::uint64_t kJobMemoryBytes = std::uint64_t{1} << 30;
 
 int usable_cores() {
@@ -70,25 +70,60 @@ CompilePool::CompilePool(int workers, std::chrono::duration<double> limit, std::
 CompilePool::~CompilePool() = default;
 
 void CompilePool::submit(Job job) {
-  queue_.push_back({std::move(job), 0});
+  queue_.push_back({std::move(job)});
   start_queued();
 }
 
+void CompilePool::submit_spare(Job job) {
+  spare_.push_back({std::move(job), 0, true});
+  start_queued();
+}
+
+void CompilePool::promote(std::size_t ticket) {
+  for (const auto& worker : workers_) {
+    if (worker->running && worker->running->job.ticket == ticket) worker->running->spare = false;
+  }
+  const auto found =
+      std::find_if(spare_.begin(), spare_.end(), [&](const Queued& queued) { return queued.job.ticket == ticket; });
+  if (found == spare_.end()) return;
+  Job job = std::move(found->job);
+  spare_.erase(found);
+  submit(std::move(job));
+}
+
+std::vector<std::size_t> CompilePool::drop_spare() {
+  std::vector<std::size_t> tickets;
+  for (const Queued& queued : spare_) tickets.push_back(queued.job.ticket);
+  spare_.clear();
+  return tickets;
+}
+
 std::size_t CompilePool::pending() const {
-  const auto running = std::count_if(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->running.has_value(); });
-  return queue_.size() + std::size_t(running);
+  const auto running =
+      std::count_if(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->running.has_value(); });
+  return queue_.size() + spare_.size() + std::size_t(running);
+}
+
+/// What the next idle worker takes from; nullptr if there is nothing to begin.
+std::deque<CompilePool::Queued>* CompilePool::next_queue() {
+  if (!queue_.empty()) return &queue_;
+  if (spare_.empty()) return nullptr;
+  // What is submitted next must not wait for guesses: one worker is left for it.
+  const auto spare = std::count_if(workers_.begin(), workers_.end(),
+                                   [](const auto& worker) { return worker->running && worker->running->spare; });
+  return spare < std::max(1, most_workers_ - 1) ? &spare_ : nullptr;
 }
 
 void CompilePool::start_queued() {
   int lost_idle = 0;
-  while (!queue_.empty()) {
+  while (std::deque<Queued>* queue = next_queue()) {
     auto idle = std::find_if(workers_.begin(), workers_.end(), [](const auto& worker) { return !worker->running; });
     if (idle == workers_.end()) {
       if (int(workers_.size()) >= most_workers_) return;
       workers_.push_back(std::make_unique<Worker>(executable_));
       idle = std::prev(workers_.end());
     }
-    const db::KernelKey& key = queue_.front().job.key;
+    const db::KernelKey& key = queue->front().job.key;
     if (!(*idle)->process.send(to_message(CompileRequest{key.config, key.type, key.trans, key.arch}))) {
       // It ended while idle; the job has not begun.
       const std::string ending = (*idle)->process.ending();
@@ -97,8 +132,8 @@ void CompilePool::start_queued() {
       continue;
     }
     Worker& worker = **idle;
-    worker.running = std::move(queue_.front());
-    queue_.pop_front();
+    worker.running = std::move(queue->front());
+    queue->pop_front();
     ++worker.running->attempts;
     ++worker.jobs;
     worker.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit_);
@@ -126,7 +161,7 @@ std::optional<CompilePool::Done> CompilePool::after_ending(Worker& worker, const
   Queued queued = *std::exchange(worker.running, std::nullopt);
   if (queued.attempts < kMostAttempts) {
     spdlog::debug("{}: the compiler ended ({}); tried once more", queued.job.key.config.text(), ending);
-    queue_.push_front(std::move(queued));
+    (queued.spare ? spare_ : queue_).push_front(std::move(queued));
     return std::nullopt;
   }
   Done done{queued.job.ticket, {}, true};
@@ -150,8 +185,10 @@ std::optional<CompilePool::Done> CompilePool::take_answer(Worker& worker) {
       worker.running.reset();
       return done;
     }
-    case Connection::Read::ended: return after_ending(worker, worker.process.ending());
-    case Connection::Read::message: break;
+    case Connection::Read::ended:
+      return after_ending(worker, worker.process.ending());
+    case Connection::Read::message:
+      break;
   }
   if (const auto fatal = fatal_error(message)) throw std::runtime_error("compiling is not possible: " + *fatal);
   const auto build = kernel_build(message, worker.running->job.key);

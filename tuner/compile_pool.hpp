@@ -21,8 +21,7 @@ namespace tilesmith::tuner {
 int default_compile_jobs(int reserved_cores);
 
 /// Waits until one of the descriptors has something to read or the deadline has passed.
-void wait_for_input(const std::vector<int>& descriptors,
-                    std::optional<std::chrono::steady_clock::time_point> deadline);
+void wait_for_input(const std::vector<int>& descriptors, std::optional<std::chrono::steady_clock::time_point> deadline);
 
 class CompilePool {
  public:
@@ -43,7 +42,13 @@ class CompilePool {
   };
 
   void submit(Job job);
-  /// Queued and running.
+  /// For when nothing that was submitted waits for a worker; and never on all workers at a time, if there are several.
+  void submit_spare(Job job);
+  /// A spare job, if it has not begun, is queued as if submitted now.
+  void promote(std::size_t ticket);
+  /// Drops the spare jobs that have not begun; returns their tickets.
+  std::vector<std::size_t> drop_spare();
+  /// Queued and running, spare jobs included.
   std::size_t pending() const;
 
   std::vector<int> descriptors() const;
@@ -58,8 +63,10 @@ class CompilePool {
   struct Queued {
     Job job;
     int attempts = 0;
+    bool spare = false;
   };
   void start_queued();
+  std::deque<Queued>* next_queue();
   /// Takes what the worker has to say; returns its job's result if that is settled.
   std::optional<Done> take_answer(Worker& worker);
   std::optional<Done> after_ending(Worker& worker, const std::string& ending);
@@ -68,6 +75,7 @@ class CompilePool {
   std::chrono::duration<double> limit_;
   std::string executable_;
   std::deque<Queued> queue_;
+  std::deque<Queued> spare_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

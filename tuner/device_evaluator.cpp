@@ -16,6 +16,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr int kReservedCores = 1;
+constexpr std::size_t kMostForeseen = 12;  // more would mostly be compiled for nothing: the search goes by what these give
 constexpr int kMostAttempts = 2;  // of a candidate whose measuring process was killed from outside
 
 db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
@@ -72,22 +73,45 @@ void DeviceEvaluator::submit(const Candidate& candidate, double incumbent_us) {
   step(false);
 }
 
+/// Of the kernel's one compilation: begun now, or under way or foreseen already.
+std::size_t DeviceEvaluator::ticket_for(const db::KernelKey& key) {
+  const auto [entry, is_new] = ticket_of_kernel_.try_emplace(kernel_text(key), next_ticket_);
+  if (is_new) {
+    compiling_.try_emplace(next_ticket_);
+    pool_.submit({next_ticket_, key});
+    ++next_ticket_;
+  } else {
+    pool_.promote(entry->second);
+  }
+  return entry->second;
+}
+
 void DeviceEvaluator::compile(Item item) {
   ++compiling_count_;
-  const auto [entry, is_new] = ticket_of_kernel_.try_emplace(kernel_text(item.key), next_ticket_);
-  if (is_new) {
-    pool_.submit({next_ticket_, item.key});
+  compiling_[ticket_for(item.key)].push_back(std::move(item));
+}
+
+std::size_t DeviceEvaluator::most_foreseen() const { return kMostForeseen; }
+
+void DeviceEvaluator::foresee(const Problem& problem, std::span<const Config> configs) {
+  for (const std::size_t ticket : pool_.drop_spare()) {
+    compiling_.erase(ticket);
+    std::erase_if(ticket_of_kernel_, [&](const auto& entry) { return entry.second == ticket; });
+  }
+  for (const Config& config : configs.first(std::min(configs.size(), kMostForeseen))) {
+    db::KernelKey key;
+    if (refused({problem, config}, key) || store_.find_build(key)) continue;
+    const auto [entry, is_new] = ticket_of_kernel_.try_emplace(kernel_text(key), next_ticket_);
+    if (!is_new) continue;
+    compiling_.try_emplace(next_ticket_);
+    pool_.submit_spare({next_ticket_, key});
     ++next_ticket_;
   }
-  compiling_[entry->second].push_back(std::move(item));
 }
 
 void DeviceEvaluator::on_built(const CompilePool::Done& done) {
   if (done.keep) store_.record_build(done.build);
-  if (const auto wanted = wanted_.find(done.ticket); wanted != wanted_.end()) {
-    wanted->second = done.build;
-    return;
-  }
+  if (const auto wanted = wanted_.find(done.ticket); wanted != wanted_.end()) wanted->second = done.build;
   auto waiting = compiling_.extract(done.ticket);
   if (waiting.empty()) return;
   ticket_of_kernel_.erase(kernel_text(done.build.key));

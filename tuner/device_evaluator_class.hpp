@@ -38,11 +38,14 @@ class DeviceEvaluator final : public Evaluator {
   // Twice the compile workers keeps them busy; the rest is a stock for the device.
   std::size_t width() const override { return std::size_t(2 * compile_jobs_ + 4); }
   Evaluated next() override;
+  std::size_t most_foreseen() const override;
+  void foresee(const Problem& problem, std::span<const Config> configs) override;
   std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) override;
 
  private:
   void step(bool wait);
   void dispatch();
+  std::size_t ticket_for(const db::KernelKey& key);
   void compile(Item item);
   void on_built(const CompilePool::Done& done);
   void take_build(Item item, const db::KernelBuild& build);
@@ -67,7 +70,7 @@ class DeviceEvaluator final : public Evaluator {
   MeasureProcess measuring_process_;
 
   std::size_t next_ticket_ = 1;
-  std::map<std::size_t, std::vector<Item>> compiling_;            // by ticket: all that wait for one kernel
+  std::map<std::size_t, std::vector<Item>> compiling_;            // by ticket: all that wait for one kernel, none if foreseen
   std::unordered_map<std::string, std::size_t> ticket_of_kernel_;
   std::map<std::size_t, std::optional<db::KernelBuild>> wanted_;  // by ticket: kernels that a play-off waits for
   std::size_t compiling_count_ = 0;

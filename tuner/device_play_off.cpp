@@ -33,9 +33,8 @@ struct DeviceEvaluator::Finalist {
 /// The kernel from the store, or compiled now.
 std::optional<db::KernelBuild> DeviceEvaluator::build_now(const db::KernelKey& key) {
   if (auto build = store_.find_build(key)) return build;
-  const std::size_t ticket = next_ticket_++;
+  const std::size_t ticket = ticket_for(key);
   wanted_.emplace(ticket, std::nullopt);
-  pool_.submit({ticket, key});
   while (!wanted_.at(ticket)) step(true);
   return std::move(wanted_.extract(ticket).mapped());
 }

@@ -39,6 +39,12 @@ class Evaluator {
   virtual std::size_t width() const = 0;
   virtual Evaluated next() = 0;
 
+  /// How many configs it is worth telling foresee(); 0: it would ignore them.
+  virtual std::size_t most_foreseen() const { return 0; }
+  /// A hint: what will probably be submitted first for the next problem. It may be prepared wherever nothing that is in
+  /// flight waits for that, and is no candidate before it is submitted. A later call replaces what is not begun.
+  virtual void foresee(const Problem&, std::span<const Config>) {}
+
   /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.
   virtual std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) = 0;
   /// Whether the landscape or device can say anything of this config for this problem (a replay knows only its own).

@@ -82,7 +82,8 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
     const double share = last ? 1 : weighted.weight / weight_left;
     const double deadline = now + (run.ends - now) * share;  // infinity if there is no budget
     weight_left -= weighted.weight;
-    switch (ProblemTuning(run, starting_points, i, weighted.problem, deadline).run()) {
+    const Problem* next = last ? nullptr : &workload.problems[i + 1].problem;
+    switch (ProblemTuning(run, starting_points, i, weighted.problem, deadline, next).run()) {
       case ProblemEnding::done:
         break;
       case ProblemEnding::out_of_time:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace tilesmith::tuner {
 namespace {
@@ -40,11 +41,12 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
 }
 
 ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, std::size_t problem_index,
-                             const Problem& problem, double deadline)
+                             const Problem& problem, double deadline, const Problem* next)
     : run_(run),
       starting_points_(starting_points),
       problem_(problem),
       deadline_(deadline),
+      next_(next),
       play_off_reserve_(run.play_off_seconds),
       start_(starting_points.of(problem)),
       // Every problem has its own sequence: a problem added before it must not change how it is searched.
@@ -85,12 +87,23 @@ void ProblemTuning::reuse_known() {
 
 ProblemEnding ProblemTuning::search() {
   last_outcome_at_ = run_.clock_seconds();
+  bool foreseen = false;
   for (;;) {
     if (run_.stop) return ProblemEnding::interrupted;
     submit_more();
+    // Once the evaluator has work, and before it has done it all.
+    if (!std::exchange(foreseen, true)) foresee_next();
     if (pending_ == 0) return out_of_time_ ? ProblemEnding::out_of_time : ProblemEnding::done;
     take(run_.evaluator.next());
   }
+}
+
+/// Tells the evaluator what the next problem will probably try first.
+void ProblemTuning::foresee_next() {
+  std::size_t most = run_.evaluator.most_foreseen();
+  if (next_ == nullptr || most == 0) return;
+  if (run_.options.max_candidates > 0) most = std::min(most, std::size_t(run_.options.max_candidates));
+  run_.evaluator.foresee(*next_, starting_points_.first_guesses(*next_, most));
 }
 
 void ProblemTuning::submit_more() {

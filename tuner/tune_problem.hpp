@@ -42,14 +42,15 @@ enum class ProblemEnding { done, out_of_time, interrupted };
 
 class ProblemTuning {
  public:
-  /// `deadline`: on the run's clock; infinity if there is none.
+  /// `deadline`: on the run's clock; infinity if there is none. `next`: the problem after this one, if there is one.
   ProblemTuning(TuneRun& run, StartingPoints& starting_points, std::size_t problem_index, const Problem& problem,
-                double deadline);
+                double deadline, const Problem* next = nullptr);
   ProblemEnding run();
 
  private:
   void reuse_known();
   ProblemEnding search();
+  void foresee_next();
   void submit_more();
   std::size_t how_many_more();
   void take(const Evaluated& evaluated);
@@ -63,6 +64,7 @@ class ProblemTuning {
   StartingPoints& starting_points_;
   const Problem problem_;
   const double deadline_;
+  const Problem* const next_;
   const double play_off_reserve_;
   StartingPoint start_;
   std::unique_ptr<Strategy> strategy_;

@@ -7,6 +7,7 @@
 
 #include "db/store.hpp"
 #include "tuner/evaluator.hpp"
+#include "tuner/guesses.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilesmith::tuner {
@@ -20,18 +21,21 @@ struct StartingPoint {
   };
   SearchSpace space;
   std::vector<Known> known;
-  /// Best guess first: this problem's configs to re-verify, the fastest few whose evidence is retired, the bests of other
-  /// problems, then the families' own. May hold known ones, and some twice.
-  std::vector<std::size_t> seeds;
+  std::vector<std::size_t> seeds;  ///< best guess first (Guesses::to_try)
 };
 
 class StartingPoints {
  public:
+  StartingPoints(const StartingPoints&) = delete;  // its guesser asks it for producers
+  StartingPoints& operator=(const StartingPoints&) = delete;
   /// `families` empty: all. Throws std::invalid_argument if one is unknown.
   StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store);
   /// Only valid evidence is known. What is retired proves nothing: its configs are seeds at most. The problem has
   /// M, N, K ≥ 1.
   StartingPoint of(const Problem& problem);
+  /// What a search of the problem would try first if it began now, as far as the bests of other problems were known at the
+  /// last call of of().
+  std::vector<Config> first_guesses(const Problem& problem, std::size_t most);
 
   const db::Producer& producer(const std::string& family);
 
@@ -39,14 +43,11 @@ class StartingPoints {
   /// Enumerated anew (a second or two) only where neither this nor one of the last few problems had the type pair and
   /// transposes. Valid until the next call.
   const std::vector<Space>& spaces_of(const Problem& problem);
-  void add_evidence(StartingPoint& start, const Problem& problem);
-  void add_bests_of_other_problems(StartingPoint& start, const Problem& problem) const;
-  void add_family_seeds(StartingPoint& start, const Problem& problem) const;
 
   std::vector<const Family*> families_;
   Evaluator& evaluator_;
-  const db::Store& store_;
   std::map<std::string, db::Producer> producers_;
+  Guesser guesser_;
   /// The families' spaces for one type pair and transposes.
   struct KeptSpaces {
     TypePair type;

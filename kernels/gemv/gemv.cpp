@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "kernels/gemv/geometry.hpp"
 #include "kernels/gemv/rules.hpp"
 #include "kernels/render.hpp"
 
@@ -11,8 +12,8 @@ namespace tilesmith {
 namespace {
 
 using gemv::Geometry;
+using gemv::kChunkBytes;
 
-constexpr int kChunkBytes = 16;
 constexpr unsigned kPassThreads = 256;  // as in store.cuh
 
 std::int64_t outputs_of(const Config& config, const Problem& problem) {
@@ -45,7 +46,9 @@ class Gemv final : public Family {
     return "M = 1 or N = 1 at the speed of memory: 16-byte loads of one operand at any alignment, split K in clusters";
   }
 
-  bool supports(const KernelTarget& target) const override { return target.limits.sm >= 80 && !is_fp8(target.type.operand); }
+  bool supports(const KernelTarget& target) const override {
+    return target.limits.sm >= 80 && !is_fp8(target.type.operand);
+  }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return gemv::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return gemv::rules(target); }
   std::vector<Config> seeds(const KernelTarget& target, const Problem&) const override {
@@ -76,7 +79,8 @@ std::optional<std::string> Gemv::refusal(const Config& config, const Problem& pr
 
 std::optional<std::string> Gemv::dominated(const Config& config, const Problem& problem) const {
   const int align = row_align_bytes(problem, problem.type.operand, matrix_ld(config, problem));
-  if (config.at("shifted") == 1 && align >= kChunkBytes) return "the matrix's rows are aligned: there is nothing to shift";
+  if (config.at("shifted") == 1 && align >= kChunkBytes)
+    return "the matrix's rows are aligned: there is nothing to shift";
   return std::nullopt;
 }
 

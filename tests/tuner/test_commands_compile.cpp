@@ -1,5 +1,6 @@
 // tilesmith compile, and bundles: what needs NVRTC but no GPU.
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "db/bundle.hpp"
@@ -24,8 +25,8 @@ bool no_nvrtc() {
 TEST_CASE("compile keeps cubins in the database and a second run reuses them") {
   if (no_nvrtc()) return;
   const TempFolder folder;
-  const std::vector<std::string> arguments{"compile", "--arch", "sm_87", "--shape", "64", "--family", "simt",
-                                           "--max-configs", "2", "--db", "orin.db"};
+  const std::vector<std::string> arguments{"compile", "--arch",        "sm_87", "--shape", "64",     "--family",
+                                           "simt",    "--max-configs", "2",     "--db",    "orin.db"};
   const Finished first = run(folder, arguments);
   INFO(first.err);
   REQUIRE(first.status == 0);
@@ -36,11 +37,68 @@ TEST_CASE("compile keeps cubins in the database and a second run reuses them") {
   CHECK(contains(again.out, "0 kernels compiled in"));
 }
 
+TEST_CASE("compile --first keeps what a tuner would try first, and nothing else") {
+  if (no_nvrtc()) return;
+  const TempFolder folder;
+  const auto arguments = [](const std::string& first) {
+    return std::vector<std::string>{"compile", "--arch", "sm_87", "--shape", "64x64x64,72x64x64", "--family", "simt",
+                                    "--first", first,    "--db",  "orin.db"};
+  };
+  const Finished one = run(folder, arguments("1"));
+  INFO(one.err);
+  REQUIRE(one.status == 0);
+  CHECK(
+      contains(one.err, "sm_87: what would be tried first on a device with 16 SMs; the database has evidence of none"));
+  CHECK(contains(one.out, "\n1 kernel compiled in"));  // the same for both problems
+  const db::Store store = db::Store::open(folder / "orin.db");
+  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  CHECK(store.find_build(runtime::kernel_key(generic_config(target), target)));
+
+  // What was best for a problem nearby comes first; what is known of a problem is not tried again.
+  db::Evidence entry;
+  entry.device.name = "Orin";
+  entry.device.sm = 87;
+  entry.device.sm_count = 8;
+  entry.problem = packed_problem(target.type, target.trans, 128, 64, 64);
+  entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 8}, {"thread_m", 2}, {"thread_n", 2}});
+  entry.producer = {template_hash("simt"), runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
+                    "cold-1"};
+  entry.outcome = {db::Status::ok, "", db::Timing{}};
+  entry.outcome.timing->median_us = 3;
+  entry.outcome.timing->samples = 5;
+  db::Store writable = db::Store::open(folder / "orin.db");
+  writable.record(entry);
+  const Finished two = run(folder, arguments("1"));
+  INFO(two.err);
+  CHECK(contains(two.err, "sm_87: what would be tried first on Orin"));
+  CHECK(contains(two.out, "\n1 kernel compiled in"));
+  CHECK(writable.find_build(runtime::kernel_key(entry.config, target)));
+  const Finished known = run(folder, {"compile", "--arch", "sm_87", "--shape", "128x64x64", "--family", "simt",
+                                      "--first", "9", "--db", "orin.db"});
+  CHECK(known.status == 0);
+  CHECK(contains(known.err, "compiling 1 kernel "));  // the family's own guess
+  CHECK(contains(known.out, "\n0 kernels compiled in"));
+}
+
+TEST_CASE("compile --first stands for itself") {
+  const TempFolder folder;
+  for (const std::vector<std::string>& other : {std::vector<std::string>{"--all"}, {"--max-configs", "4"}}) {
+    std::vector<std::string> arguments{"compile", "--arch", "sm_87", "--shape", "64",
+                                       "--first", "2",      "--db",  "orin.db"};
+    arguments.insert(arguments.end(), other.begin(), other.end());
+    const Finished result = run(folder, arguments);
+    CHECK(result.status == 2);
+    CHECK(contains(result.err, "--first"));
+    CHECK_FALSE(std::filesystem::exists(folder / "orin.db"));
+  }
+  CHECK(run(folder, {"compile", "--arch", "sm_87", "--shape", "64", "--first", "0", "--db", "orin.db"}).status == 2);
+}
+
 TEST_CASE("compile ends cleanly on Ctrl-C and goes on when started again") {
   if (no_nvrtc()) return;
   const TempFolder folder;
-  const std::vector<std::string> arguments{"compile", "--arch", "sm_87", "--family", "simt", "--all",
-                                           "--shape", "64", "--db", "orin.db", "--verbose"};
+  const std::vector<std::string> arguments{"compile", "--arch", "sm_87", "--family", "simt",     "--all",
+                                           "--shape", "64",     "--db",  "orin.db",  "--verbose"};
   Started started(folder, arguments);
   for (int i = 0; i < 600 && !contains(started.err_so_far(), ": ok"); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -19,7 +19,9 @@ namespace {
 
 constexpr const char* kChild = TILESMITH_TUNER_CHILD;
 
-KernelTarget drill_target(const char* arch = "sm_87") { return {*find_type_pair("f64f64"), {}, *limits_for_arch(arch)}; }
+KernelTarget drill_target(const char* arch = "sm_87") {
+  return {*find_type_pair("f64f64"), {}, *limits_for_arch(arch)};
+}
 
 CompilePool::Done next_done(CompilePool& pool) {
   for (;;) {
@@ -32,12 +34,12 @@ CompilePool::Done next_done(CompilePool& pool) {
   }
 }
 
-db::KernelBuild compile_one(CompilePool& pool, test::DrillKind kind) {
+db::KernelBuild compile_one(CompilePool& pool, test::DrillKind kind, std::size_t others = 0) {
   pool.submit({std::size_t(kind) + 100, runtime::kernel_key(test::drill_config(kind), drill_target())});
   const CompilePool::Done done = next_done(pool);
   CHECK(done.ticket == std::size_t(kind) + 100);
   CHECK(done.keep);
-  CHECK(pool.pending() == 0);
+  CHECK(pool.pending() == others);
   return done.build;
 }
 
@@ -61,6 +63,34 @@ TEST_CASE("a compile pool survives compilers that fail, crash and hang") {
   CHECK_FALSE(last.cubin.empty());
   CHECK(last.registers > 0);
   CHECK(last.key.config == test::drill_config(test::kDrillOkToo));
+}
+
+TEST_CASE("spare jobs wait for those that are submitted, and count as such once promoted") {
+  const test::DrillEnabled drill;
+  CompilePool pool(1, std::chrono::seconds(20), kChild);
+  const auto job = [](std::size_t ticket) {
+    return CompilePool::Job{ticket, runtime::kernel_key(test::drill_config(test::kDrillOk), drill_target())};
+  };
+  pool.submit(job(1));
+  for (const std::size_t ticket : {2, 3, 4, 5}) pool.submit_spare(job(ticket));
+  pool.submit(job(6));
+  pool.promote(4);
+  pool.promote(1);  // is under way
+  pool.promote(9);  // nobody's
+  CHECK(pool.pending() == 6);
+  for (const std::size_t ticket : {1, 6, 4, 2}) CHECK(next_done(pool).ticket == ticket);
+  CHECK(pool.drop_spare() == std::vector<std::size_t>{5});  // 3 has begun
+  CHECK(next_done(pool).ticket == 3);
+  CHECK(pool.pending() == 0);
+}
+
+TEST_CASE("spare jobs leave a worker to what is submitted") {
+  const test::DrillEnabled drill;
+  CompilePool pool(2, std::chrono::seconds(20), kChild);
+  for (const std::size_t ticket : {1, 2}) {
+    pool.submit_spare({ticket, runtime::kernel_key(test::drill_config(test::kDrillCompilerHang), drill_target())});
+  }
+  CHECK(compile_one(pool, test::kDrillOk, 2).status == db::Status::ok);
 }
 
 TEST_CASE("compiling ahead keeps every build, compiles none twice and stops when told") {
@@ -107,7 +137,8 @@ TEST_CASE("the measuring kernels compile for the first and the fastest target") 
       CHECK(build.spill_bytes == 0);
     };
     for (const char* entry : {"lead_in", "scrub", "reference_work"}) check(Pacing::source(), entry);
-    for (const Scalar type : {Scalar::f16, Scalar::bf16, Scalar::tf32, Scalar::f32, Scalar::f64, Scalar::s8, Scalar::u8, Scalar::s32}) {
+    for (const Scalar type :
+         {Scalar::f16, Scalar::bf16, Scalar::tf32, Scalar::f32, Scalar::f64, Scalar::s8, Scalar::u8, Scalar::s32}) {
       check(RandomFill::source(type), "random_fill");
     }
   }

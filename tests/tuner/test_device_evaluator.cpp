@@ -2,6 +2,7 @@
 // fail is an outcome, is remembered, and the run goes on.
 #include <chrono>
 #include <map>
+#include <thread>
 
 #include "db/store.hpp"
 #include "runtime/compiler.hpp"
@@ -53,11 +54,13 @@ TEST_CASE("every failing candidate has its status, and the run goes on") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
-  const std::map<test::DrillKind, db::Status> expected{
-      {test::kDrillCompileError, db::Status::compile_failed}, {test::kDrillTooBig, db::Status::device_fault},
-      {test::kDrillFault, db::Status::device_fault},          {test::kDrillHang, db::Status::timed_out},
-      {test::kDrillWrong, db::Status::mismatch},              {test::kDrillOk, db::Status::ok},
-      {test::kDrillOkToo, db::Status::ok}};
+  const std::map<test::DrillKind, db::Status> expected{{test::kDrillCompileError, db::Status::compile_failed},
+                                                       {test::kDrillTooBig, db::Status::device_fault},
+                                                       {test::kDrillFault, db::Status::device_fault},
+                                                       {test::kDrillHang, db::Status::timed_out},
+                                                       {test::kDrillWrong, db::Status::mismatch},
+                                                       {test::kDrillOk, db::Status::ok},
+                                                       {test::kDrillOkToo, db::Status::ok}};
   for (const auto& [kind, status] : expected) evaluator->submit({drill_problem(), test::drill_config(kind)}, 0);
   CHECK(evaluator->in_flight() == expected.size());
   std::map<std::string, db::Outcome> outcomes;
@@ -102,6 +105,52 @@ TEST_CASE("a candidate is compared with the best that is known when its turn com
   CHECK(evaluate(*evaluator, test::kDrillOkToo).timing->median_us == Approx(101.101));  // the incumbent over 1000 added
 }
 
+TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are nobody's") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  const std::vector<Config> guesses{test::drill_config(test::kDrillCompileError), test::drill_config(test::kDrillOk),
+                                    Config("nothing", {}), test::drill_config(test::kDrillCompilerCrash)};
+  CHECK(evaluator->most_foreseen() > guesses.size());
+  evaluator->foresee(drill_problem(64), guesses);
+  CHECK(evaluator->in_flight() == 0);
+  const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+  const auto kept = [&](const Config& config) { return store.find_build(runtime::kernel_key(config, target)); };
+  // The problem before goes on; its play-offs wait for other answers, and the compilers are looked after meanwhile.
+  const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo), test::drill_config(test::kDrillOk)};
+  CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
+  for (int i = 0; i < 100 && !(kept(guesses[0]) && kept(guesses[1]) && kept(guesses[3])); ++i) {
+    CHECK(evaluator->play_off(drill_problem(), finalists).at(1).status == db::Status::ok);
+  }
+  REQUIRE(kept(guesses[1]));
+  CHECK(kept(guesses[1])->status == db::Status::ok);
+  REQUIRE(kept(guesses[0]));
+  CHECK(kept(guesses[0])->status == db::Status::compile_failed);
+  CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(64)).status == db::Status::ok);
+  CHECK(evaluate(*evaluator, test::kDrillCompileError, drill_problem(64)).status == db::Status::compile_failed);
+}
+
+TEST_CASE("a candidate joins its foreseen compilation, which the end of a run does not wait for") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  DeviceEvaluatorOptions options = options_for();
+  options.compile_limit = std::chrono::seconds(4);
+  const std::vector<Config> hang{test::drill_config(test::kDrillCompilerHang)};
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const auto evaluator = make_device_evaluator(store, options, fictional_device());
+    evaluator->foresee(drill_problem(), hang);
+    evaluator->foresee(drill_problem(64), hang);  // is under way
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    CHECK(evaluate(*evaluator, test::kDrillCompilerHang).status == db::Status::compile_failed);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(5500));  // compiled anew: 6 s
+  }
+  db::Store fresh = db::Store::in_memory();
+  const auto before_end = std::chrono::steady_clock::now();
+  make_device_evaluator(fresh, options_for(), fictional_device())->foresee(drill_problem(), hang);
+  CHECK(std::chrono::steady_clock::now() - before_end < std::chrono::seconds(5));
+}
+
 TEST_CASE("configs that need no compiler to be refused are illegal at once") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
@@ -112,7 +161,8 @@ TEST_CASE("configs that need no compiler to be refused are illegal at once") {
   };
   CHECK(status_of(drill_problem(), Config("nothing", {})) == db::Status::illegal);
   CHECK(status_of(drill_problem(), Config("drill", {{"kind", 99}})) == db::Status::illegal);
-  CHECK(status_of(packed_problem(*find_type_pair("f16f32"), {}, 8, 8, 8), test::drill_config(test::kDrillOk)) == db::Status::illegal);
+  CHECK(status_of(packed_problem(*find_type_pair("f16f32"), {}, 8, 8, 8), test::drill_config(test::kDrillOk)) ==
+        db::Status::illegal);
   CHECK(status_of(drill_problem(0), test::drill_config(test::kDrillOk)) == db::Status::illegal);
   CHECK_THROWS_AS(evaluator->next(), std::logic_error);
 }
@@ -184,12 +234,14 @@ TEST_CASE("a device that runs as another architecture compiles PTX, and its kern
   const KernelTarget target{drill_problem().type, {}, as->limits()};
   const auto build = store.find_build(runtime::kernel_key(test::drill_config(test::kDrillOk), target));
   REQUIRE(build);
-  CHECK(std::string_view(reinterpret_cast<const char*>(build->cubin.data()), build->cubin.size()).find(".target sm_87") !=
-        std::string_view::npos);
+  CHECK(
+      std::string_view(reinterpret_cast<const char*>(build->cubin.data()), build->cubin.size()).find(".target sm_87") !=
+      std::string_view::npos);
   for (const runtime::DeviceInfo& real : {hopper, fictional_device()}) {
     const KernelTarget own{drill_problem().type, {}, real.limits};
     CHECK_FALSE(store.find_build(runtime::kernel_key(test::drill_config(test::kDrillOk), own)));
     const auto itself = make_device_evaluator(store, options_for(), real);
-    CHECK(evaluate(*itself, test::kDrillOk, drill_problem(96)).timing->median_us == Approx(101));  // its battery is not spared
+    CHECK(evaluate(*itself, test::kDrillOk, drill_problem(96)).timing->median_us ==
+          Approx(101));  // its battery is not spared
   }
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/family.hpp"
@@ -47,7 +48,7 @@ class ToyFamily final : public Family {
     return {config(4, 4, 2), config(8, 8, 8)};
   }
 
-  static inline std::atomic<int> rules_asked = 0;  ///< only where a space is enumerated
+  static inline std::atomic<int> rules_asked = 0;  ///< where a space is enumerated, and at a target's first guesses
 
   static Config config(int x, int y, int z) { return Config("toy", {{"x", x}, {"y", y}, {"z", z}}); }
 };
@@ -96,6 +97,10 @@ class ToyEvaluator final : public Evaluator {
     db::Outcome outcome = outcome_of(candidate.config);
     return {std::move(candidate), std::move(outcome)};
   }
+  std::size_t most_foreseen() const override { return foresees; }
+  void foresee(const Problem& problem, std::span<const Config> configs) override {
+    foreseen.emplace_back(problem, std::vector<Config>(configs.begin(), configs.end()));
+  }
   std::vector<db::Outcome> play_off(const Problem&, std::span<const Config> finalists) override {
     clock += seconds_each * double(finalists.size());
     played_off.emplace_back(finalists.begin(), finalists.end());
@@ -123,7 +128,8 @@ class ToyEvaluator final : public Evaluator {
   db::DeviceIdentity identity_;
   db::Producer producer_;
   DeviceLimits limits_;
-  std::size_t wide = 4;
+  std::size_t wide = 4, foresees = 0;
+  std::vector<std::pair<Problem, std::vector<Config>>> foreseen;
   double seconds_each = 1, clock = 1000;
   double seconds_first = 0;  // more, for the first of a problem
   double play_off_factor = 1;

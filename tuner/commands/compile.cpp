@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <set>
@@ -19,6 +20,8 @@
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/device_evaluator.hpp"
+#include "tuner/guesses.hpp"
+#include "tuner/measure/timing_policy.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -28,6 +31,7 @@ struct CompileCommandOptions {
   std::vector<std::string> archs;
   std::vector<std::string> families;
   std::int64_t max_configs = 32;
+  std::int64_t first = 0;  // guesses of each problem; 0: a sample of the space instead
   bool all = false;
   std::uint64_t seed = 1;
   std::string db;
@@ -44,7 +48,17 @@ struct GroupCounts {
   std::size_t asked = 0, ok = 0, spilled = 0, failed = 0, reused = 0;
 };
 
-std::vector<KernelTarget> targets_of(const CompileCommandOptions& options, const Workload& workload) {
+/// What was asked for, checked before anything is written.
+struct Asked {
+  Workload workload;
+  std::vector<DeviceLimits> archs;
+  std::vector<const Family*> families;
+  std::vector<KernelTarget> targets;  // of all problems on all architectures, each once
+};
+
+Asked checked(const CompileCommandOptions& options) {
+  Asked asked;
+  asked.workload = select_problems(options.problems);
   std::vector<std::string> archs = split_commas(options.archs);
   if (archs.empty()) {
     const auto here = runtime::list_devices();
@@ -53,36 +67,97 @@ std::vector<KernelTarget> targets_of(const CompileCommandOptions& options, const
     }
     archs.push_back(here.front().limits.arch);
   }
-  std::vector<KernelTarget> targets;
   std::set<std::string> seen;
   for (const std::string& arch : archs) {
+    if (!seen.insert(arch).second) continue;
     const DeviceLimits limits = require_arch(arch);
-    for (const WeightedProblem& one : workload.problems) {
+    asked.archs.push_back(limits);
+    for (const WeightedProblem& one : asked.workload.problems) {
       if (seen.insert(fmt::format("{} {} {}", arch, one.problem.type.name, name(one.problem.trans))).second) {
-        targets.push_back({one.problem.type, one.problem.trans, limits});
+        asked.targets.push_back({one.problem.type, one.problem.trans, limits});
       }
     }
   }
-  return targets;
+  asked.families = families_named(parse_families(options.families));
+  const bool any = std::any_of(asked.targets.begin(), asked.targets.end(), [&](const KernelTarget& target) {
+    return std::any_of(asked.families.begin(), asked.families.end(), [&](const Family* one) { return one->supports(target); });
+  });
+  if (!any) throw UsageError("--family: none of the families has a kernel for these type pairs on this architecture");
+  return asked;
 }
 
-std::vector<CompileJob> jobs_of(const CompileCommandOptions& options, const Workload& workload,
-                                std::map<GroupKey, GroupCounts>& groups) {
-  const std::vector<std::string> names = parse_families(options.families);
+GroupKey group_of(const Config& config, const KernelTarget& target) {
+  return {target.limits.arch, config.family(), std::string(target.type.name), std::string(name(target.trans))};
+}
+
+/// A sample of each family's space for each target, or all of it.
+std::vector<CompileJob> sampled(const CompileCommandOptions& options, const Asked& asked, const std::atomic<bool>& stop) {
   std::vector<CompileJob> jobs;
-  for (const KernelTarget& target : targets_of(options, workload)) {
-    for (const auto& family : families()) {
-      const bool wanted = names.empty() || std::find(names.begin(), names.end(), family->name()) != names.end();
-      if (!wanted || !family->supports(target)) continue;
+  for (const KernelTarget& target : asked.targets) {
+    for (const Family* family : asked.families) {
+      if (stop || !family->supports(target)) continue;
       const Space space = enumerate_space(*family, target);
       const std::size_t most = options.all ? space.configs.size() : std::size_t(options.max_configs);
-      const std::vector<Config> configs = spread_sample(space, first_choices(*family, target), most, options.seed);
-      groups[{target.limits.arch, std::string(family->name()), std::string(target.type.name),
-              std::string(name(target.trans))}].asked = configs.size();
-      for (const Config& config : configs) jobs.push_back({config, target});
+      for (const Config& config : spread_sample(space, first_choices(*family, target), most, options.seed)) {
+        jobs.push_back({config, target});
+      }
     }
   }
-  if (jobs.empty()) throw UsageError("--family: none of the families has a kernel for these type pairs on this architecture");
+  return jobs;
+}
+
+/// The device of this architecture that the store last heard of, and what a tuner on it would be as a producer; without one,
+/// the architecture's best-known device.
+GuessingFor guessing_for(const Asked& asked, const DeviceLimits& arch, const db::Store& store) {
+  GuessingFor whom{asked.families, {}, arch, {}, {}};
+  db::Producer producer;
+  producer.compiler_options = runtime::compiler_options_text({type_pairs().front(), {}, arch});
+  producer.nvrtc_version = runtime::nvrtc_version();
+  producer.measuring_policy = kMeasuringPolicy;
+  std::string newest;
+  for (const db::DeviceIdentity& device : store.devices()) {
+    const auto limits = limits_for_compute_capability(device.sm / 10, device.sm % 10);
+    if (!db::ran_as(device).empty() || !limits || limits->arch != arch.arch) continue;
+    db::EvidenceFilter filter;
+    filter.device_exactly = device;
+    filter.limit = 1;  // the latest
+    const std::vector<db::Evidence> entries = store.evidence(filter);
+    if (entries.empty() || entries.front().created_at < newest) continue;
+    newest = entries.front().created_at;
+    producer.driver_version = entries.front().producer.driver_version;
+    whom.device = device;
+    if (device.sm_count > 0) whom.limits.sm_count = device.sm_count;
+    if (device.smem_per_sm_bytes > 0) whom.limits.smem_per_sm_bytes = device.smem_per_sm_bytes;
+  }
+  whom.producer = [producer](const std::string& family) {
+    db::Producer of_family = producer;
+    of_family.template_hash = template_hash(family);
+    return of_family;
+  };
+  spdlog::info("{}: what would be tried first on {}", arch.arch,
+               newest.empty() ? fmt::format("a device with {} SMs; the database has evidence of none", whom.limits.sm_count)
+                              : short_name(whom.device));
+  return whom;
+}
+
+/// What a tuner would try first for each problem, each kernel once.
+std::vector<CompileJob> first_guesses(const CompileCommandOptions& options, const Asked& asked, const db::Store& store,
+                                      const std::atomic<bool>& stop) {
+  std::vector<CompileJob> jobs;
+  std::set<std::string> seen;
+  for (const DeviceLimits& arch : asked.archs) {
+    Guesser guesser(guessing_for(asked, arch, store), store);
+    for (const WeightedProblem& one : asked.workload.problems) {
+      const Problem& problem = one.problem;
+      if (stop) return jobs;
+      if (problem.m < 1 || problem.n < 1 || problem.k < 1) continue;
+      for (const Config& config : guesser.of(problem, std::size_t(options.first)).to_try) {
+        if (seen.insert(fmt::format("{} {} {} {}", arch.arch, problem.type.name, name(problem.trans), config.text())).second) {
+          jobs.push_back({config, {problem.type, problem.trans, arch}});
+        }
+      }
+    }
+  }
   return jobs;
 }
 
@@ -107,15 +182,17 @@ void print_table(const std::map<GroupKey, GroupCounts>& groups) {
 }
 
 int run_compile(const CompileCommandOptions& options) {
-  const Workload workload = select_problems(options.problems);
-  std::map<GroupKey, GroupCounts> groups;
-  const std::vector<CompileJob> jobs = jobs_of(options, workload, groups);
+  const Asked asked = checked(options);
   const std::string missing = runtime::nvrtc_unavailable_because();
   if (!missing.empty()) throw UsageError(missing);
   apply_log_options(options.log);
   StopOnSignal signals;
   db::Store store = db::Store::open(database_path_for_writing(options.db));
-  spdlog::info("compiling {} for workload {} with NVRTC {}; kept in {}", count_of(jobs.size(), "kernel"), workload.name,
+  const std::vector<CompileJob> jobs =
+      options.first > 0 ? first_guesses(options, asked, store, signals.stop()) : sampled(options, asked, signals.stop());
+  std::map<GroupKey, GroupCounts> groups;
+  for (const CompileJob& job : jobs) ++groups[group_of(job.config, job.target)].asked;
+  spdlog::info("compiling {} for workload {} with NVRTC {}; kept in {}", count_of(jobs.size(), "kernel"), asked.workload.name,
                runtime::nvrtc_version(), store.path().string());
 
   CompileProgress progress(jobs.size());
@@ -147,7 +224,11 @@ Command add_compile(CLI::App& program) {
                                       "Most configs for each family, type pair, transposes and architecture: named and seed "
                                       "configs first, then an even sample of the space")
                           ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->group("Kernels");
-  app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")->excludes(most)->group("Kernels");
+  CLI::Option* all = app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
+                         ->excludes(most)->group("Kernels");
+  app->add_option("--first", options->first,
+                  "Instead, the first N configs that `tune` would try for each problem, going by the evidence in the database")
+      ->type_name("N")->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->excludes(most)->excludes(all)->group("Kernels");
   app->add_option("--seed", options->seed, "Seed of the sample: same seed, same configs")
       ->type_name("N")->capture_default_str()->group("Kernels");
   app->add_option("--compile-jobs", options->compile_jobs, "Compiling processes; 0: one a core")
@@ -155,11 +236,13 @@ Command add_compile(CLI::App& program) {
   add_database_option(*app, options->db);
   add_log_options(*app, options->log);
   app->footer(
-      "Of the problems only type pairs and transposes matter: a compiled kernel serves every shape it is legal for. Kernels\n"
+      "Of the problems only type pairs and transposes matter, except to --first: a compiled kernel serves every shape it is\n"
+      "legal for. --first goes by the device of the architecture that the database last heard of, if it did. Kernels\n"
       "whose registers spill are kept as rejected. Kernels already in the database are not compiled again, so an interrupted\n"
       "run goes on where it stopped. Take the database to the device and run `tilesmith tune --db FILE` there.\n"
       "\nExamples:\n"
       "  tilesmith compile --arch sm_87 --workload orin-perception --db orin.db\n"
+      "  tilesmith compile --arch sm_90a --workload llama3-8b --first 12 --db tuned.db\n"
       "  tilesmith compile --arch sm_90a --type f16f32 --trans NN --family wmma --all --db tuned.db");
   return {app, [options] { return run_compile(*options); }};
 }

@@ -1,0 +1,19 @@
+// The space of family `wmma`: its parameters, and the rules that prune it.
+#pragma once
+
+#include <vector>
+
+#include "kernels/family.hpp"
+
+namespace tilesmith::wmma {
+
+bool supports(const KernelTarget& target);
+std::vector<Parameter> parameters(const KernelTarget& target);
+std::vector<Rule> rules(const KernelTarget& target);
+
+/// Values of parameters that depend on the type pair.
+std::vector<int> fragment_sizes(const TypePair& type);
+std::vector<int> k_steps(const TypePair& type);
+std::vector<int> copy_widths(const TypePair& type);
+
+}  // namespace tilesmith::wmma

@@ -1,0 +1,146 @@
+// What is tried first on a problem: which list of configs, without a space.
+#include "tests/catch.hpp"
+#include "tests/tuner/test_tune_toy.hpp"
+#include "tuner/guesses.hpp"
+#include "tuner/tune_start.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+using namespace tilesmith::tuner::toy;
+
+namespace {
+
+void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
+           const std::string& template_hash = "hash-1", double median_us = 5) {
+  db::Evidence evidence;
+  evidence.problem = problem;
+  evidence.config = config;
+  evidence.device = evaluator.device();
+  evidence.producer = evaluator.producer("toy");
+  evidence.producer.template_hash = template_hash;
+  evidence.outcome = toy::ok(median_us);
+  store.record(evidence);
+}
+
+Guesser guesser_for(const ToyEvaluator& evaluator, const db::Store& store) {
+  return Guesser({families_named({"toy"}),
+                  evaluator.device(),
+                  evaluator.limits(),
+                  [&](const std::string& family) { return evaluator.producer(family); },
+                  {}},
+                 store);
+}
+
+Config toy_config(int x, int y, int z) { return ToyFamily::config(x, y, z); }
+
+}  // namespace
+
+TEST_CASE("a config recorded before a parameter was added gets that parameter's first value") {
+  const std::vector<Parameter> parameters{{"x", {4, 8}, ""}, {"new", {3, 1}, ""}, {"y", {1, 2}, ""}};
+  CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}}), parameters) == Config("f", {{"x", 8}, {"new", 3}, {"y", 2}}));
+  CHECK(as_of_today(Config("f", {{"y", 2}, {"x", 8}, {"new", 1}}), parameters) ==
+        Config("f", {{"x", 8}, {"new", 1}, {"y", 2}}));
+  CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}, {"gone", 0}}), parameters) == std::nullopt);
+}
+
+TEST_CASE("what is filled in of an older recording is a guess and never known") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const Config without_z("toy", {{"x", 7}, {"y", 3}}), elsewhere("toy", {{"x", 6}, {"y", 3}}),
+      breaks_a_rule("toy", {{"x", 8}, {"y", 7}});
+  plant(store, evaluator, square(64), without_z);
+  plant(store, evaluator, square(64), breaks_a_rule, "hash-1", 1);
+  plant(store, evaluator, square(128), elsewhere);
+  const Guesses guesses = guesser_for(evaluator, store).of(square(64));
+  CHECK(guesses.known.empty());
+  REQUIRE(guesses.to_try.size() >= 2);
+  CHECK(guesses.to_try[0] == toy_config(7, 3, 1));
+  CHECK(guesses.to_try[1] == toy_config(6, 3, 1));
+}
+
+TEST_CASE("guesses hold nothing known, nothing twice and nothing that the problem refuses") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const Problem odd = packed_problem(*find_type_pair("f16f32"), {}, 65, 64, 64);
+  plant(store, evaluator, odd, toy_config(4, 4, 2));            // the family's own guess
+  plant(store, evaluator, odd, toy_config(1, 3, 4), "hash-0");  // retired
+  plant(store, evaluator, square(64), toy_config(1, 3, 4));     // the same once more
+  plant(store, evaluator, square(128), toy_config(2, 3, 8));    // wants even M
+  plant(store, evaluator, square(32), toy_config(3, 3, 4));
+  Guesser guesser = guesser_for(evaluator, store);
+  const Guesses guesses = guesser.of(odd);
+  REQUIRE(guesses.known.size() == 1);
+  CHECK(guesses.known[0].config == toy_config(4, 4, 2));
+  CHECK(guesses.to_try ==
+        std::vector{toy_config(1, 3, 4), toy_config(3, 3, 4), toy_config(2, 2, 1), toy_config(1, 1, 1)});
+  CHECK(guesser.of(odd, 2).to_try == std::vector{toy_config(1, 3, 4), toy_config(3, 3, 4)});
+  CHECK(guesser.of(odd, 2).known.size() == 1);
+}
+
+TEST_CASE("bests that are recorded later are guesses once the former are forgotten") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  Guesser guesser = guesser_for(evaluator, store);
+  CHECK(guesser.of(square(64)).to_try.front() == toy_config(4, 4, 2));
+  plant(store, evaluator, square(128), toy_config(7, 2, 4));
+  CHECK(guesser.of(square(64)).to_try.front() == toy_config(4, 4, 2));
+  guesser.forget_bests();
+  CHECK(guesser.of(square(64)).to_try.front() == toy_config(7, 2, 4));
+}
+
+TEST_CASE("a search starts with the very guesses that are told without its space") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  for (const int x : {1, 2, 3, 4}) plant(store, evaluator, square(64 + 8 * x), toy_config(x, 5, 2));
+  plant(store, evaluator, square(64), toy_config(6, 6, 1), "hash-0");
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  const StartingPoint start = starting_points.of(square(64));
+  std::vector<Config> seeds;
+  for (const std::size_t index : start.seeds) seeds.push_back(start.space.config(index));
+  CHECK(seeds == guesser_for(evaluator, store).of(square(64)).to_try);
+  seeds.resize(3);
+  CHECK(starting_points.first_guesses(square(64), 3) == seeds);
+}
+
+TEST_CASE("all guesses of the real families are legal and eligible, and each family is heard of early") {
+  const db::Store store = db::Store::in_memory();
+  const DeviceLimits limits = *limits_for_arch("sm_90a");
+  Guesser guesser({families_named({"simt", "wmma", "mma", "wgmma", "gemv"}),
+                   {},
+                   limits,
+                   [](const std::string&) { return db::Producer{}; },
+                   {}},
+                  store);
+  const Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 4096, 4096, 4096);
+  const std::vector<Config> guesses = guesser.of(problem, 8).to_try;
+  REQUIRE(guesses.size() == 8);
+  CHECK(guesses[0].family() == "wgmma");
+  CHECK(guesses[1].family() == "mma");
+  for (const Config& config : guesses) {
+    const Family& family = *find_family(config.family());
+    CHECK_FALSE(illegal_because(family, config, {problem.type, problem.trans, limits}));
+    CHECK_FALSE(family.refusal(config, problem));
+  }
+}
+
+TEST_CASE("while a problem is searched, the evaluator hears of the first guesses of the next") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 6;
+  options.finalists = 0;
+  quiet_tune(squares({64, 128}), options, evaluator, store);
+  CHECK(evaluator.foreseen.empty());  // it asked for none
+
+  evaluator.foresees = 2;
+  plant(store, evaluator, square(512), toy_config(7, 2, 4));
+  quiet_tune(squares({256, 1024}), options, evaluator, store);
+  REQUIRE(evaluator.foreseen.size() == 1);
+  CHECK(evaluator.foreseen[0].first == square(1024));
+  CHECK(evaluator.foreseen[0].second == std::vector{toy_config(7, 2, 4), toy_config(4, 4, 2)});
+  options.max_candidates = 1;
+  quiet_tune(squares({260, 1028, 64}), options, evaluator, store);
+  REQUIRE(evaluator.foreseen.size() == 3);
+  CHECK(evaluator.foreseen[2].first == square(64));
+  CHECK(evaluator.foreseen[1].second.size() == 1);
+}

@@ -1,0 +1,263 @@
+#include "tuner/guesses.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <unordered_set>
+
+#include "kernels/eligible.hpp"
+#include "runtime/neighbour.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kMostRetired = 3;  // of this problem: good guesses, and proof of nothing
+constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
+constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
+constexpr double kOtherTypeDoublings = 0.5;
+constexpr double kOtherTransposeDoublings = 0.25;  // for each operand
+
+/// How far a measured problem of any type pair and transposes is from this one, in doublings.
+double distance(const Problem& measured, const Problem& problem) {
+  double sum = runtime::distance(measured, problem);
+  if (measured.type != problem.type) sum += kOtherTypeDoublings;
+  sum +=
+      kOtherTransposeDoublings * (int(measured.trans.a != problem.trans.a) + int(measured.trans.b != problem.trans.b));
+  return sum;
+}
+
+using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by config text
+
+/// Those that are ok, fastest first.
+std::vector<Config> fastest_first(const Outcomes& outcomes) {
+  std::vector<std::pair<double, const Config*>> timed;
+  for (const auto& [text, candidate] : outcomes) {
+    const auto& [config, outcome] = candidate;
+    if (outcome.status == db::Status::ok && outcome.timing) timed.emplace_back(outcome.timing->median_us, &config);
+  }
+  std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Config> configs;
+  for (const auto& [median_us, config] : timed) configs.push_back(*config);
+  return configs;
+}
+
+}  // namespace
+
+std::vector<const Family*> families_named(const std::vector<std::string>& names) {
+  std::string known;
+  for (const auto& family : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name());
+  for (const std::string& name : names) {
+    if (find_family(name) == nullptr)
+      throw std::invalid_argument(fmt::format("unknown family '{}': expected one of {}", name, known));
+  }
+  std::vector<const Family*> found;
+  for (const auto& family : families()) {
+    if (names.empty() || std::find(names.begin(), names.end(), family->name()) != names.end())
+      found.push_back(family.get());
+  }
+  return found;
+}
+
+std::optional<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters) {
+  std::vector<Config::Value> values;
+  std::size_t kept = 0;
+  for (const Parameter& parameter : parameters) {
+    const bool has = config.has(parameter.name);
+    if (!has && parameter.values.empty()) return std::nullopt;
+    values.emplace_back(parameter.name, has ? config.at(parameter.name) : parameter.values.front());
+    kept += has ? 1 : 0;
+  }
+  if (kept != config.values().size()) return std::nullopt;
+  return Config(config.family(), std::move(values));
+}
+
+/// Configs in the order in which they come, each once.
+class Guesser::List {
+ public:
+  List(std::vector<Config>& configs, std::size_t most) : configs_(configs), most_(most) {}
+
+  bool full() const { return configs_.size() >= most_; }
+  bool holds(const Config& config) const { return seen_.contains(config.text()); }
+  void leave_out(const Config& config) { seen_.insert(config.text()); }
+  /// False if nothing was added.
+  bool add(const Config& config) {
+    if (full() || !seen_.insert(config.text()).second) return false;
+    configs_.push_back(config);
+    return true;
+  }
+  /// The first from `at` on that is new; `at` is then behind it.
+  bool add_next(const std::vector<Config>& from, std::size_t& at) {
+    while (at < from.size()) {
+      if (add(from[at++])) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<Config>& configs_;
+  std::size_t most_;
+  std::unordered_set<std::string> seen_;
+};
+
+Guesser::Guesser(GuessingFor whom, const db::Store& store) : whom_(std::move(whom)), store_(store) {}
+
+Guesses Guesser::of(const Problem& problem, std::size_t most) {
+  Guesses guesses;
+  List list(guesses.to_try, most);
+  add_own(guesses, list, problem);
+  if (list.full()) return guesses;
+  // What was best nearby and what a family thinks best in turn: a short search hears of both.
+  const std::vector<Config> bests = nearest_bests(problem, list);
+  const std::vector<Config>& own = family_guesses(problem);
+  std::size_t next_best = 0, next_own = 0;
+  bool any = true;
+  while (any && !list.full()) {
+    any = list.add_next(bests, next_best);
+    any = list.add_next(own, next_own) || any;
+  }
+  for (const Config& rung : ladders(problem)) list.add(rung);
+  return guesses;
+}
+
+const Guesser::OfTarget& Guesser::of_target(const Problem& problem) {
+  for (const OfTarget& known : targets_) {
+    if (known.target.type == problem.type && known.target.trans == problem.trans) return known;
+  }
+  OfTarget fresh{{problem.type, problem.trans, whom_.limits}, {}};
+  for (const Family* family : whom_.families) fresh.families.emplace_back(*family, fresh.target);
+  return targets_.emplace_back(std::move(fresh));
+}
+
+/// The config as of today, if it may be tried on the problem.
+std::optional<Config> Guesser::runnable(const Config& config, const Problem& problem) {
+  for (const Legality& legality : of_target(problem).families) {
+    if (legality.family().name() != config.family()) continue;
+    auto today = as_of_today(config, legality.parameters());
+    if (!today || legality.illegal_because(*today) || !eligible(legality.family(), *today, problem)) break;
+    if (whom_.knows && !whom_.knows(problem, *today)) break;
+    return today;
+  }
+  return std::nullopt;
+}
+
+void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
+  db::EvidenceFilter filter;
+  filter.problem = problem;
+  filter.device_exactly = whom_.device;
+  std::map<std::string, db::Producer> producers;
+  std::map<std::string, KnownCandidate> valid;  // by config text; the latest of each candidate
+  Outcomes to_reverify, retired;
+  for (const db::Evidence& entry : store_.evidence(filter)) {
+    const auto config = runnable(entry.config, problem);
+    if (!config) continue;
+    const std::string key = config->text();
+    const bool filled_in = config->values().size() != entry.config.values().size();
+    const auto producer = producers.try_emplace(config->family());
+    if (producer.second) producer.first->second = whom_.producer(config->family());
+    switch (filled_in ? db::Trust::retired : db::judge(entry.producer, producer.first->second)) {
+      case db::Trust::valid: {
+        const auto [known, is_new] = valid.try_emplace(key, KnownCandidate{*config, entry.outcome, false});
+        if (!is_new) known->second.repeated = true;
+        break;
+      }
+      case db::Trust::reverify:
+        to_reverify.try_emplace(key, *config, entry.outcome);
+        break;
+      case db::Trust::retired:
+        retired.try_emplace(key, *config, entry.outcome);
+        break;
+    }
+  }
+  // A candidate counts once, by the evidence that is trusted most.
+  for (const auto& [key, candidate] : to_reverify) retired.erase(key);
+  for (auto& [key, candidate] : valid) {
+    to_reverify.erase(key);
+    retired.erase(key);
+    list.leave_out(candidate.config);
+    guesses.known.push_back(std::move(candidate));
+  }
+  // What failed then is no guess: a search comes to it in its own time.
+  for (const Config& config : fastest_first(to_reverify)) list.add(config);
+  std::vector<Config> formerly = fastest_first(retired);
+  formerly.resize(std::min(formerly.size(), kMostRetired));
+  for (const Config& config : formerly) list.add(config);
+}
+
+/// The bests of other problems that the list does not hold.
+std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& list) {
+  if (!bests_) {
+    db::EvidenceFilter right_ones;  // a best is one of these: the store need not rank the others
+    right_ones.status = db::Status::ok;
+    bests_ = store_.best(right_ones);
+  }
+  struct Neighbour {
+    bool other_device;
+    double distance;
+    const Config* config;
+  };
+  std::vector<Neighbour> neighbours;
+  for (const db::Best& best : *bests_) {
+    const Problem& other = best.evidence.problem;
+    if (other.m < 1 || other.n < 1 || other.k < 1) continue;
+    const bool other_device = !(best.evidence.device == whom_.device);
+    if (!other_device && other == problem) continue;  // judged as the problem's own
+    const double far = distance(other, problem);
+    if (far <= kNearDoublings) neighbours.push_back({other_device, far, &best.evidence.config});
+  }
+  // This device's first: the nearest problem there says more than the same one elsewhere.
+  std::stable_sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
+    return a.other_device != b.other_device ? !a.other_device : a.distance < b.distance;
+  });
+  std::vector<Config> found;
+  for (const Neighbour& neighbour : neighbours) {
+    if (found.size() == kMostBests) break;
+    const auto config = runnable(*neighbour.config, problem);
+    if (config && !list.holds(*config) && std::find(found.begin(), found.end(), *config) == found.end())
+      found.push_back(*config);
+  }
+  return found;
+}
+
+/// The best guess of each family, then the second of each, and so on; of equal rank the family documented last comes first,
+/// which was added for what those before it do not do as well.
+const std::vector<Config>& Guesser::family_guesses(const Problem& problem) {
+  if (family_guesses_ && family_guesses_->first == problem) return family_guesses_->second;
+  const OfTarget& target = of_target(problem);
+  std::vector<std::vector<Config>> of_families;
+  std::size_t most = 0;
+  for (auto legality = target.families.rbegin(); legality != target.families.rend(); ++legality) {
+    if (!legality->family().supports(target.target)) continue;
+    std::vector<Config> good;
+    for (const Config& guess : legality->family().seeds(target.target, problem)) {
+      if (auto config = runnable(guess, problem)) good.push_back(*std::move(config));
+    }
+    most = std::max(most, good.size());
+    of_families.push_back(std::move(good));
+  }
+  std::vector<Config> found;
+  for (std::size_t rank = 0; rank < most; ++rank) {
+    for (const std::vector<Config>& of_family : of_families) {
+      if (rank < of_family.size()) found.push_back(of_family[rank]);
+    }
+  }
+  family_guesses_.emplace(problem, std::move(found));
+  return family_guesses_->second;
+}
+
+/// From the top: the fastest rung first.
+std::vector<Config> Guesser::ladders(const Problem& problem) {
+  const OfTarget& target = of_target(problem);
+  std::vector<Config> found;
+  for (const Legality& legality : target.families) {
+    if (!legality.family().supports(target.target)) continue;
+    const std::vector<NamedConfig> ladder = legality.family().ladder(target.target);
+    for (std::size_t i = ladder.size(); i-- > 0;) {
+      if (auto config = runnable(ladder[i].config, problem)) found.push_back(*std::move(config));
+    }
+  }
+  return found;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,84 @@
+// What is known of a problem, and what is worth trying first on it, in order. No space is enumerated for that, so it can be
+// asked for many problems.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/store.hpp"
+#include "kernels/family.hpp"
+
+namespace tilesmith::tuner {
+
+/// The families of these names, in the order in which they are documented; `names` empty: all. Throws std::invalid_argument
+/// if one is unknown.
+std::vector<const Family*> families_named(const std::vector<std::string>& names);
+
+/// The config as its family, which has these parameters now, would have it: one recorded before a parameter was added gets
+/// the first value of that. Empty if it has a parameter that is no more. What is filled in was never tried: a guess at most.
+std::optional<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters);
+
+/// Whom the guesses are for: a device that is here, or one for which kernels are prepared.
+struct GuessingFor {
+  std::vector<const Family*> families;
+  db::DeviceIdentity device;
+  DeviceLimits limits;
+  std::function<db::Producer(const std::string& family)> producer;  ///< of what would be measured now
+  /// What else may be tried at all (Evaluator::knows); empty: everything.
+  std::function<bool(const Problem&, const Config&)> knows;
+};
+
+/// A candidate whose evidence needs no repeating.
+struct KnownCandidate {
+  Config config;
+  db::Outcome outcome;
+  bool repeated = false;  ///< measured more than once: it was in a play-off
+};
+
+struct Guesses {
+  std::vector<KnownCandidate> known;
+  /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
+  /// retired; the bests of other problems in turn with the families' own guesses; the families' ladders from the top. All are
+  /// legal and eligible for the problem.
+  std::vector<Config> to_try;
+};
+
+class Guesser {
+ public:
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+  /// The store must outlive it.
+  Guesser(GuessingFor whom, const db::Store& store);
+
+  /// `most`: of to_try. The problem has M, N, K ≥ 1.
+  Guesses of(const Problem& problem, std::size_t most = kAll);
+  /// The bests of other problems are read from the store at first need only, and again after this.
+  void forget_bests() { bests_.reset(); }
+
+ private:
+  /// The families' parameters and rules for one type pair and transposes.
+  struct OfTarget {
+    KernelTarget target;
+    std::vector<Legality> families;
+  };
+  class List;
+
+  const OfTarget& of_target(const Problem& problem);
+  std::optional<Config> runnable(const Config& config, const Problem& problem);
+  void add_own(Guesses& guesses, List& list, const Problem& problem);
+  std::vector<Config> nearest_bests(const Problem& problem, const List& list);
+  const std::vector<Config>& family_guesses(const Problem& problem);
+  std::vector<Config> ladders(const Problem& problem);
+
+  GuessingFor whom_;
+  const db::Store& store_;
+  std::vector<OfTarget> targets_;
+  std::optional<std::vector<db::Best>> bests_;
+  std::optional<std::pair<Problem, std::vector<Config>>> family_guesses_;  // the last asked for: they take long to rank
+};
+
+}  // namespace tilesmith::tuner
