@@ -124,7 +124,7 @@ inline std::vector<Bug> mma_bugs() {
        0,
        "f16f32",
        kNT,
-       {{"args.b, kRightKMajor ? k :", "args.b, kRightKMajor ? work.k0 :"}},
+       {{"args_.b, kRightKMajor ? k :", "args_.b, kRightKMajor ? work.k0 :"}},
        kTensorCopied},
       {"only the first warp's sums are stored",
        "gemv",
