@@ -31,6 +31,9 @@ struct BenchSession::Impl {
   Verifier verifier;
   Stopwatch stopwatch;
   std::unique_ptr<CublasLtPeer> peer;
+  std::vector<db::Evidence> evidence;  ///< of evidence_type and evidence_trans
+  std::optional<TypePair> evidence_type;
+  std::optional<Transposes> evidence_trans;
 
   Impl(int device, std::string_view as, const db::Store* used_store, const std::string& peer_name)
       : context(device, as), store(used_store), verifier(context), stopwatch(context) {
@@ -49,6 +52,20 @@ struct BenchSession::Impl {
       if (auto stored = store->find_build(runtime::kernel_key(config, kernel_target))) return std::move(*stored);
     }
     return runtime::compile(config, kernel_target);
+  }
+
+  /// All of this device for the type pair and transposes: which of it counts is the choice's to say. Kept for the next problem.
+  const std::vector<db::Evidence>& evidence_for(const Problem& problem) {
+    db::EvidenceFilter filter;
+    filter.type = std::string(problem.type.name);
+    filter.trans = problem.trans;
+    filter.device_exactly = context.info().identity;
+    if (store != nullptr && (evidence_type != problem.type || evidence_trans != problem.trans)) {
+      evidence = store->evidence(filter);
+      evidence_type = problem.type;
+      evidence_trans = problem.trans;
+    }
+    return evidence;
   }
 
   /// Compiles, loads and verifies. `runnable` is set only when the outcome is ok.
@@ -100,15 +117,7 @@ std::string BenchSession::peer_version() const { return impl_->peer ? impl_->pee
 
 runtime::Choice BenchSession::choice(const Problem& problem) const {
   const KernelTarget target = impl_->target(problem);
-  std::vector<db::Evidence> entries;
-  if (impl_->store != nullptr) {
-    db::EvidenceFilter filter;
-    filter.type = std::string(problem.type.name);
-    filter.trans = problem.trans;
-    filter.device_exactly = impl_->context.info().identity;
-    for (db::Best& best : impl_->store->best(filter)) entries.push_back(std::move(best.evidence));
-  }
-  return runtime::choose(entries, problem, target,
+  return runtime::choose(impl_->evidence_for(problem), problem, target,
                          [&](const std::string& family) { return impl_->producer(family, target); });
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
+#include "tuner/usable_bests.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -79,10 +80,19 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   db::EvidenceFilter of_device = filter;
   of_device.device.reset();
   of_device.device_exactly = device.identity;
-  const std::vector<db::Best> bests = store.best(of_device);
-  std::vector<db::Evidence> entries;
-  for (const db::Best& best : bests) entries.push_back(best.evidence);
-  const std::size_t total = bests.size() + type_pairs().size() * std::size(kAllTransposes);
+  const std::vector<db::Evidence> entries = store.evidence(of_device);
+  std::map<std::string, db::Producer> producers;
+  const auto now = [&](const db::Evidence& entry) {
+    const KernelTarget target{entry.problem.type, entry.problem.trans, device.limits};
+    const std::string& family = entry.config.family();
+    const std::string key = fmt::format("{} {} {}", family, target.type.name, name(target.trans));
+    auto known = producers.find(key);
+    if (known == producers.end()) known = producers.emplace(key, producer_now(entries, family, device, target)).first;
+    return known->second;
+  };
+  const UsableBests usable = usable_bests(entries, now);
+  report.retired = usable.retired;
+  const std::size_t total = usable.bests.size() + type_pairs().size() * std::size(kAllTransposes);
   std::size_t done = 0;
 
   db::Bundle bundle;
@@ -90,13 +100,10 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   bundle.arch = device.limits.arch;
   bundle.made_at = db::now_utc();
   Kernels kernels(store, device.limits);
-  for (const db::Evidence& entry : entries) {
+  for (const db::Evidence& entry : usable.bests) {
     const KernelTarget target{entry.problem.type, entry.problem.trans, device.limits};
-    const std::string& family = entry.config.family();
     on_kernel(++done, total);
-    if (db::judge(entry.producer, producer_now(entries, family, device, target)) == db::Trust::retired) {
-      ++report.retired;
-    } else if (kernels.get(entry.config, target) == nullptr) {
+    if (kernels.get(entry.config, target) == nullptr) {
       ++report.without_kernel;
       spdlog::warn("{} {} is left out: {}", text(entry.problem), entry.config.text(), kernels.why_not());
     } else {
