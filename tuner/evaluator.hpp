@@ -47,7 +47,8 @@ class Evaluator {
 
   /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.
   virtual std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) = 0;
-  /// Whether the landscape or device can say anything of this config for this problem (a replay knows only its own).
+  /// Whether the landscape or device can say anything of this config for this problem (a replay knows only its own). May be
+  /// asked on another thread while anything else is.
   virtual bool knows(const Problem&, const Config&) const { return true; }
 };
 

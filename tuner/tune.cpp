@@ -76,14 +76,12 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
   for (std::size_t i = 0; i < workload.problems.size(); ++i) {
     if (run.stop) return "interrupted";
     const WeightedProblem& weighted = workload.problems[i];
-    const double now = run.clock_seconds();
-    if (now >= run.ends) return "budget";
+    if (run.clock_seconds() >= run.ends) return "budget";
     const bool last = i + 1 == workload.problems.size();
     const double share = last ? 1 : weighted.weight / weight_left;
-    const double deadline = now + (run.ends - now) * share;  // infinity if there is no budget
     weight_left -= weighted.weight;
     const Problem* next = last ? nullptr : &workload.problems[i + 1].problem;
-    switch (ProblemTuning(run, starting_points, i, weighted.problem, deadline, next).run()) {
+    switch (ProblemTuning(run, starting_points, i, weighted.problem, share, next).run()) {
       case ProblemEnding::done:
         break;
       case ProblemEnding::out_of_time:

@@ -41,14 +41,15 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
 }
 
 ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, std::size_t problem_index,
-                             const Problem& problem, double deadline, const Problem* next)
+                             const Problem& problem, double share, const Problem* next)
     : run_(run),
       starting_points_(starting_points),
       problem_(problem),
-      deadline_(deadline),
       next_(next),
       play_off_reserve_(run.play_off_seconds),
       start_(starting_points.of(problem)),
+      // What making the space took is nobody's share.
+      deadline_(run.clock_seconds() + (run.ends - run.clock_seconds()) * share),
       // Every problem has its own sequence: a problem added before it must not change how it is searched.
       strategy_(make_strategy(run.options.strategy, start_.space, run.options.seed, start_.seeds)),
       time_us_(start_.space.size()),
@@ -98,10 +99,12 @@ ProblemEnding ProblemTuning::search() {
   }
 }
 
-/// Tells the evaluator what the next problem will probably try first.
+/// Has the next problem's space made, and tells the evaluator what that will probably try first.
 void ProblemTuning::foresee_next() {
+  if (next_ == nullptr) return;
+  starting_points_.prepare(*next_);
   std::size_t most = run_.evaluator.most_foreseen();
-  if (next_ == nullptr || most == 0) return;
+  if (most == 0) return;
   if (run_.options.max_candidates > 0) most = std::min(most, std::size_t(run_.options.max_candidates));
   run_.evaluator.foresee(*next_, starting_points_.first_guesses(*next_, most));
 }
@@ -208,16 +211,18 @@ void ProblemTuning::play_off() {
   const double began = run_.clock_seconds();
   // With new candidates about, former play-offs do not count: only times taken together can be told apart.
   if (submitted_ > 0) std::fill(played_off_.begin(), played_off_.end(), char{0});
+  bool played = false;
   for (int round = 0; round < kPlayOffRounds && !run_.stop; ++round) {
     const std::vector<std::size_t> finalists = fastest(std::size_t(run_.options.finalists));
     if (finalists.size() < 2 || played_off_[finalists.front()]) break;
     if (!play_off_round(finalists)) break;
-    run_.play_off_seconds = smoothed(run_.play_off_seconds, run_.clock_seconds() - began);
+    played = true;
     const std::size_t best = fastest(1).front();  // played-off times may be larger than the single ones before
     progress_.best_us = *time_us_[best];
     progress_.best_config = start_.space.config(best).text();
     report(std::nullopt);
   }
+  if (played) run_.play_off_seconds = smoothed(run_.play_off_seconds, run_.clock_seconds() - began);
 }
 
 /// False if the play-off as such failed: nothing is then recorded, since that no finalist passed, where each did

@@ -42,9 +42,9 @@ enum class ProblemEnding { done, out_of_time, interrupted };
 
 class ProblemTuning {
  public:
-  /// `deadline`: on the run's clock; infinity if there is none. `next`: the problem after this one, if there is one.
+  /// `share`: of the budget that is left, this problem's. `next`: the problem after this one, if there is one.
   ProblemTuning(TuneRun& run, StartingPoints& starting_points, std::size_t problem_index, const Problem& problem,
-                double deadline, const Problem* next = nullptr);
+                double share, const Problem* next = nullptr);
   ProblemEnding run();
 
  private:
@@ -63,10 +63,10 @@ class ProblemTuning {
   TuneRun& run_;
   StartingPoints& starting_points_;
   const Problem problem_;
-  const double deadline_;
   const Problem* const next_;
   const double play_off_reserve_;
   StartingPoint start_;
+  const double deadline_;  // on the run's clock; infinity if there is none
   std::unique_ptr<Strategy> strategy_;
   std::vector<Score> time_us_;    // by index
   std::vector<char> in_flight_;   // by index

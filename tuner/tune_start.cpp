@@ -41,7 +41,7 @@ const std::vector<Space>& StartingPoints::spaces_of(const Problem& problem) {
   return kept_.front().spaces;
 }
 
-StartingPoint StartingPoints::of(const Problem& problem) {
+SearchSpace StartingPoints::space_of(const Problem& problem) {
   std::vector<Space> allowed;
   for (const Space& space : spaces_of(problem)) {
     const Family* family = find_family(space.family);
@@ -51,7 +51,24 @@ StartingPoint StartingPoints::of(const Problem& problem) {
     }
     allowed.push_back(std::move(kept));
   }
-  StartingPoint start{SearchSpace(std::move(allowed)), {}, {}};
+  return SearchSpace(std::move(allowed));
+}
+
+void StartingPoints::prepare(const Problem& problem) {
+  if (prepared_) prepared_->space.wait();
+  prepared_ = Prepared{problem, std::async(std::launch::async, [this, problem] { return space_of(problem); })};
+}
+
+StartingPoint StartingPoints::of(const Problem& problem) {
+  std::optional<SearchSpace> space;
+  if (prepared_) {
+    Prepared prepared = std::move(*prepared_);
+    prepared_.reset();
+    prepared.space.wait();
+    if (prepared.problem == problem) space = prepared.space.get();
+  }
+  if (!space) space = space_of(problem);
+  StartingPoint start{std::move(*space), {}, {}};
   guesser_.forget_bests();
   const Guesses guesses = guesser_.of(problem);
   for (const KnownCandidate& known : guesses.known) {

@@ -1,7 +1,9 @@
 // What the search of one problem starts from: its space, what is already known of it, and what is worth trying first.
 #pragma once
 
+#include <future>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,9 @@ class StartingPoints {
   /// Only valid evidence is known. What is retired proves nothing: its configs are seeds at most. The problem has
   /// M, N, K ≥ 1.
   StartingPoint of(const Problem& problem);
+  /// Begins to make the space of the problem that will be asked for next, on threads of its own: it takes a second or two, in
+  /// which the device would wait.
+  void prepare(const Problem& problem);
   /// What a search of the problem would try first if it began now, as far as the bests of other problems were known at the
   /// last call of of().
   std::vector<Config> first_guesses(const Problem& problem, std::size_t most);
@@ -40,6 +45,7 @@ class StartingPoints {
   const db::Producer& producer(const std::string& family);
 
  private:
+  SearchSpace space_of(const Problem& problem);
   /// Enumerated anew (a second or two) only where neither this nor one of the last few problems had the type pair and
   /// transposes. Valid until the next call.
   const std::vector<Space>& spaces_of(const Problem& problem);
@@ -55,6 +61,11 @@ class StartingPoints {
     std::vector<Space> spaces;
   };
   std::vector<KeptSpaces> kept_;  // the last used first, and few: one entry takes 100 to 215 MB
+  struct Prepared {
+    Problem problem;
+    std::future<SearchSpace> space;
+  };
+  std::optional<Prepared> prepared_;  // while it is being made, kept_ is touched by nobody else
 };
 
 }  // namespace tilesmith::tuner

@@ -178,3 +178,24 @@ TEST_CASE("spaces are kept for the last four type pairs and transposes that were
   CHECK_FALSE(enumerates("f64f64", {false, false}));
   CHECK(enumerates("bf16f32", {false, false}));
 }
+
+TEST_CASE("a space that was made ahead is the one that is made when it is asked for, also if another is asked for first") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const Problem even = square(64), odd = packed_problem(even.type, even.trans, 65, 64, 64);
+  StartingPoints fresh({"toy"}, evaluator, store), ahead({"toy"}, evaluator, store);
+  const auto same = [&](const Problem& problem) {
+    const StartingPoint expected = fresh.of(problem), start = ahead.of(problem);
+    REQUIRE(start.space.size() == expected.space.size());
+    for (std::size_t i = 0; i < start.space.size(); ++i) REQUIRE(start.space.config(i) == expected.space.config(i));
+    CHECK(start.seeds == expected.seeds);
+  };
+  ahead.prepare(odd);
+  same(odd);
+  ahead.prepare(odd);
+  same(even);
+  ahead.prepare(even);
+  ahead.prepare(odd);
+  same(odd);
+  same(even);
+}
