@@ -179,7 +179,7 @@ TEST_CASE("spaces are kept for the last four type pairs and transposes that were
   CHECK(enumerates("bf16f32", {false, false}));
 }
 
-TEST_CASE("a space that was made ahead is the one that is made when it is asked for, also if another is asked for first") {
+TEST_CASE("a space made ahead is the one made when it is asked for, also if another is asked for first") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   const Problem even = square(64), odd = packed_problem(even.type, even.trans, 65, 64, 64);
