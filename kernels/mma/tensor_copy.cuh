@@ -30,7 +30,7 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
   }
 }
 
-// What the copying thread copies of the block's work items (tensor_core/step_copies.cuh).
+// What the copying warp copies of the block's work items (tensor_core/step_copies.cuh).
 class TensorTiles {
  public:
   __device__ __forceinline__ TensorTiles(const TensorGemmArgs& args, const WorkList& list) : args_(args), list_(list) {}

@@ -71,8 +71,8 @@ __device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap&
       : "memory");
 }
 
-// By a warp: a box of shared memory to the matrix from (row, col) on; what lies outside the matrix is left out. What other threads wrote
-// into the box is published first.
+// By a warp: a box of shared memory to the matrix from (row, col) on; what lies outside the matrix is left out. What other threads
+// wrote into the box is published first.
 __device__ __forceinline__ void store_box(const TensorMap& map, int col, int row, unsigned from) {
   asm volatile(
       TILESMITH_BY_ONE("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];")::"l"(&map),

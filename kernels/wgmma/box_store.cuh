@@ -1,7 +1,7 @@
 // From the sums of a warp to C by the tensor memory accelerator: a warp puts a box of 16 rows × 128 bytes of C into shared
-// memory, and has it stored. The warp goes on at once; only who writes to the same place next waits, until
-// the box was read. Rows of a box lie one behind the other, their 16-byte chunks exchanged (chunk XOR row % 8), as the
-// accelerator expects them and so that no banks clash. What lies outside C it leaves out, by whole chunks.
+// memory, and has it stored. The warp goes on at once; only who writes to the same place next waits, until the box was read.
+// Rows of a box lie one behind the other, their 16-byte chunks exchanged (chunk XOR row % 8), as the accelerator expects them and
+// so that no banks clash. What lies outside C it leaves out, by whole chunks.
 #pragma once
 
 #include "kernels/wgmma/group_tile.cuh"

@@ -27,7 +27,7 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
   }
 }
 
-// What the copying thread copies of the block's work items, the left operand's tile and the right one's.
+// What the copying warp copies of the block's work items, the left operand's tile and the right one's.
 class Tiles {
  public:
   __device__ __forceinline__ Tiles(const TensorGemmArgs& args, const WorkList& list, const ClusterPlace& cluster)
