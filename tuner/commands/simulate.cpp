@@ -130,6 +130,8 @@ int run_simulate(const SimulateCommandOptions& options) {
   const std::vector<OutcomeTable> tables = load_tables(options, signals.stop());
   const std::size_t simulated =
       names.size() + (std::find(names.begin(), names.end(), kBaseline) == names.end() ? 1 : 0);
+  spdlog::info("simulating {} on {}: {} each, from seed {}", fmt::join(names, ", "),
+               count_of(tables.size(), "landscape"), count_of(options.simulation.runs, "run"), options.simulation.seed);
   std::vector<SimulatedLandscape> landscapes;
   {
     SimulateProgress progress(tables.size() * simulated * options.simulation.runs);

@@ -156,7 +156,7 @@ Json records_of(const std::vector<SimulatedLandscape>& landscapes, const Simulat
       json["landscapes"] = 1;
       json["configs"] = landscape.configs;
       json["ok"] = landscape.ok;
-      json["optimum_us"] = landscape.optimum_us;
+      json["optimum_us"] = rounded(landscape.optimum_us);
       json["evaluations"] = landscape.random.mean.size();
       records.push_back(std::move(json));
     }
