@@ -65,6 +65,18 @@ std::string curve_svg(const Curve& curve, const Scale& scale, std::string_view c
       line, band, colour, line, colour, dashed ? " stroke-dasharray=\"5 3\"" : "");
 }
 
+/// 1, 2, 5, 10, ..., and the last one if there is room for it.
+std::vector<double> ticks_up_to(double last) {
+  std::vector<double> ticks;
+  for (double decade = 1; decade <= last; decade *= 10) {
+    for (const double tick : {decade, 2 * decade, 5 * decade}) {
+      if (tick <= last) ticks.push_back(tick);
+    }
+  }
+  if (last > 1.5 * ticks.back()) ticks.push_back(last);
+  return ticks;
+}
+
 std::string axes_svg(const Scale& scale) {
   std::string svg;
   const double step = scale.low < 0.5 ? 0.2 : scale.low < 0.8 ? 0.1 : 0.05;
@@ -76,14 +88,11 @@ std::string axes_svg(const Scale& scale) {
         kLeft, kPanelWidth - kRight, scale.y(fraction), scale.y(fraction), kLeft - 6, scale.y(fraction) + 4, fraction);
   }
   const double bottom = kPanelHeight - kBottom;
-  for (double decade = 1; decade <= scale.last; decade *= 10) {
-    for (const double tick : {decade, 2 * decade, 5 * decade}) {
-      if (tick > scale.last) continue;
-      svg += fmt::format(
-          "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#eee\"/>"
-          "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4:g}</text>\n",
-          scale.x(tick), kTop, bottom, bottom + 14, tick);
-    }
+  for (const double tick : ticks_up_to(scale.last)) {
+    svg += fmt::format(
+        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#eee\"/>"
+        "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
+        scale.x(tick), kTop, bottom, bottom + 14, std::size_t(tick));
   }
   return svg + fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">evaluations</text>\n",
                            (kLeft + kPanelWidth - kRight) / 2, bottom + 30);
