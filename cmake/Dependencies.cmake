@@ -9,6 +9,7 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 if(TILESMITH_BUILD_TUNER)
   find_package(CLI11 REQUIRED)
+  pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/CudaFolders.cmake)

@@ -26,12 +26,13 @@
 
 #include "db/store.hpp"
 #include "tuner/evaluator.hpp"
+#include "tuner/search/strategy.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {
 
 struct TuneOptions {
-  std::string strategy = "local";
+  std::string strategy{kDefaultStrategy};
   std::uint64_t seed = 1;
   std::chrono::duration<double> budget{0};  ///< 0: none
   std::int64_t max_candidates = 0;          ///< a problem, reused evidence included; 0: none

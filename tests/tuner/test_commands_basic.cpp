@@ -10,7 +10,7 @@ TEST_CASE("every command explains itself and ends with status 0") {
   CHECK(all.status == 0);
   CHECK(all.err.empty());
   for (const char* command : {"tune", "compile", "query", "explain", "export", "import", "merge", "devices", "space",
-                              "workloads", "strategies", "version"}) {
+                              "workloads", "strategies", "simulate", "version"}) {
     INFO(command);
     CHECK(contains(all.out, command));
     const Finished one = run(folder, {command, "--help"});

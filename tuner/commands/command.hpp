@@ -47,6 +47,7 @@ Command add_merge(CLI::App& program);
 Command add_devices(CLI::App& program);
 Command add_space(CLI::App& program);
 Command add_strategies(CLI::App& program);
+Command add_simulate(CLI::App& program);
 Command add_workloads(CLI::App& program);
 Command add_version(CLI::App& program);
 

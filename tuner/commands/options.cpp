@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "tuner/commands/command.hpp"
+#include "tuner/search/strategy.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -232,6 +233,14 @@ std::vector<std::string> parse_families(const std::vector<std::string>& texts, s
     }
   }
   return result;
+}
+
+void require_strategy(std::string_view given) {
+  const auto known = strategies();
+  const auto is_given = [&](const StrategyInfo& info) { return info.name == given; };
+  if (std::any_of(known.begin(), known.end(), is_given)) return;
+  throw UsageError(fmt::format("--strategy '{}': unknown strategy; expected one of {}", given,
+                               joined(known, [](const StrategyInfo& info) { return info.name; })));
 }
 
 void add_database_option(CLI::App& app, std::string& path) {

@@ -49,6 +49,9 @@ std::chrono::duration<double> parse_duration(std::string_view text, std::string_
 /// Names of families, checked; comma lists allowed. Empty: all.
 std::vector<std::string> parse_families(const std::vector<std::string>& texts, std::string_view option = "--family");
 
+/// Throws UsageError naming --strategy unless there is one of that name.
+void require_strategy(std::string_view given);
+
 /// One word, or several joined by commas, split.
 std::vector<std::string> split_commas(const std::vector<std::string>& texts);
 

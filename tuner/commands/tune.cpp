@@ -33,7 +33,7 @@ constexpr const char* kNoDeviceAdvice =
 
 struct TuneCommandOptions {
   ProblemOptions problems;
-  std::string strategy = "local";
+  std::string strategy{kDefaultStrategy};
   std::vector<std::string> families;
   std::string budget;
   std::int64_t max_candidates = 0;
@@ -58,15 +58,6 @@ struct Prepared {
   std::chrono::duration<double> time_limit{0};
   DeviceLimits limits;
 };
-
-void check_strategy(const std::string& given) {
-  std::string known;
-  for (const StrategyInfo& info : strategies()) {
-    if (info.name == given) return;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
-  }
-  throw UsageError(fmt::format("--strategy '{}': unknown strategy; expected one of {}", given, known));
-}
 
 void choose_target(const TuneCommandOptions& options, Prepared& prepared) {
   if (!options.arch.empty() && !options.dry_run) throw UsageError("--arch: expected only together with --dry-run");
@@ -95,7 +86,7 @@ void choose_target(const TuneCommandOptions& options, Prepared& prepared) {
 Prepared prepare(const TuneCommandOptions& options) {
   Prepared prepared;
   prepared.workload = select_problems(options.problems);
-  check_strategy(options.strategy);
+  require_strategy(options.strategy);
   TuneOptions& tune = prepared.tune;
   tune.strategy = options.strategy;
   tune.families = parse_families(options.families);

@@ -86,6 +86,9 @@ struct StrategyInfo {
 /// The strategies that make_strategy knows.
 std::vector<StrategyInfo> strategies();
 
+/// What is searched by where nothing else is asked for.
+inline constexpr std::string_view kDefaultStrategy = "local";
+
 /// nullptr if there is no strategy of that name. `seeds` are proposed first, in order; those that repeat or lie outside
 /// the space are left out. `space` must outlive it.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space, std::uint64_t seed,

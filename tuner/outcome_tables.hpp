@@ -1,0 +1,22 @@
+// From a file to the tables that strategies are simulated on.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
+#include "tuner/search/simulation.hpp"
+
+namespace tilesmith::tuner {
+
+struct LoadedTables {
+  std::vector<OutcomeTable> tables;
+  std::size_t too_small = 0;  ///< problems left out: fewer configs than asked for, or none with a time
+};
+
+/// A recorded landscape (db/landscape.hpp) gives a table for each problem with at least `min_configs` recorded configs: all
+/// families together, a parameter's values being those that were recorded, sorted. Any other file is read as a cache of
+/// Kernel Tuner and gives one table, whatever its size. Tables are named after the file (and problem). Throws db::StoreError.
+LoadedTables load_outcome_tables(const std::filesystem::path& path, std::size_t min_configs);
+
+}  // namespace tilesmith::tuner
