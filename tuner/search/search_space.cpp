@@ -120,6 +120,15 @@ std::vector<std::size_t> SearchSpace::neighbours(std::size_t index) const {
   return result;
 }
 
+std::size_t SearchSpace::family(std::size_t index) const { return std::size_t(&block_of(index) - blocks_.data()); }
+
+std::vector<std::size_t> SearchSpace::digits(std::size_t index) const {
+  const Block& block = block_of(index);
+  std::vector<std::size_t> result(block.parameters.size());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = digit(block, codes_[index], i);
+  return result;
+}
+
 std::vector<std::size_t> SearchSpace::radices(std::size_t index) const {
   std::vector<std::size_t> result;
   for (const Parameter& parameter : block_of(index).parameters) result.push_back(parameter.values.size());

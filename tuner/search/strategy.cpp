@@ -9,6 +9,9 @@ namespace tilesmith::tuner {
 
 // One file a strategy.
 std::unique_ptr<Strategy> make_local(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_annealing(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_dual_annealing(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_genetic(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
 std::unique_ptr<Strategy> make_random(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
 std::unique_ptr<Strategy> make_exhaustive(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
 
@@ -22,6 +25,13 @@ struct Row {
 constexpr Row kTable[] = {
     {{"local", "seeds, then descent from the best by single steps, with kicks and restarts out of local optima"},
      make_local},
+    {{"annealing",
+      "seeds, then a walk by single changes that takes worse steps too, ever more rarely; cools and reheats"},
+     make_annealing},
+    {{"dual_annealing", "seeds, then jumps of heavy-tailed length, cooling, with a descent from every new best"},
+     make_dual_annealing},
+    {{"genetic", "seeds, then children of the best configs: crossed within a family, mutated, made legal"},
+     make_genetic},
     {{"random", "seeds, then every config in shuffled order"}, make_random},
     {{"exhaustive", "seeds, then every config in the order of the space"}, make_exhaustive},
 };
@@ -61,7 +71,13 @@ void StrategyBase::observe(std::size_t index, Score time_us) {
   if (index >= visited_.size()) return;
   visit(index);
   if (time_us && !(std::isfinite(*time_us) && *time_us > 0)) time_us.reset();
+  scores_[index] = time_us;
   learn(index, time_us);
+}
+
+Score StrategyBase::score_of(std::size_t index) const {
+  const auto at = scores_.find(index);
+  return at == scores_.end() ? std::nullopt : at->second;
 }
 
 void StrategyBase::visit(std::size_t index) {

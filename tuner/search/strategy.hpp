@@ -38,6 +38,11 @@ class SearchSpace {
   };
   Neighbourhood neighbourhood(std::size_t index) const;
 
+  std::size_t family_count() const { return blocks_.size(); }
+  /// Which of the families, in the order they were given.
+  std::size_t family(std::size_t index) const;
+  /// The positions of the config's values in its parameters' lists.
+  std::vector<std::size_t> digits(std::size_t index) const;
   /// How many values each parameter of the config's family has.
   std::vector<std::size_t> radices(std::size_t index) const;
   /// The config with these parameters (by position) set to these values (by position); nullopt if it is not legal.
