@@ -31,7 +31,7 @@
 namespace tilesmith::tuner {
 
 struct TuneOptions {
-  std::string strategy = "local";
+  std::string strategy = "portfolio";
   std::uint64_t seed = 1;
   std::chrono::duration<double> budget{0};  ///< 0: none
   std::int64_t max_candidates = 0;          ///< a problem, reused evidence included; 0: none

@@ -33,7 +33,7 @@ constexpr const char* kNoDeviceAdvice =
 
 struct TuneCommandOptions {
   ProblemOptions problems;
-  std::string strategy = "local";
+  std::string strategy = "portfolio";
   std::vector<std::string> families;
   std::string budget;
   std::int64_t max_candidates = 0;

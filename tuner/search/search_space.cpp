@@ -129,6 +129,18 @@ std::vector<std::size_t> SearchSpace::digits(std::size_t index) const {
   return result;
 }
 
+double SearchSpace::distance(std::size_t a, std::size_t b) const {
+  const Block& block = block_of(a);
+  if (b < block.begin || b >= block.end) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (std::size_t i = 0; i < block.parameters.size(); ++i) {
+    const std::size_t here = digit(block, codes_[a], i), there = digit(block, codes_[b], i);
+    const std::size_t steps = here > there ? here - there : there - here;
+    if (steps > 0) sum += double(steps) / double(block.parameters[i].values.size() - 1);
+  }
+  return sum;
+}
+
 std::vector<std::size_t> SearchSpace::radices(std::size_t index) const {
   std::vector<std::size_t> result;
   for (const Parameter& parameter : block_of(index).parameters) result.push_back(parameter.values.size());

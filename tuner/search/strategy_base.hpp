@@ -35,8 +35,12 @@ class StrategyBase : public Strategy {
   std::size_t observed_count() const { return scores_.size(); }
   /// Of those not visited, the next in a shuffled order; nothing if there is none.
   std::optional<std::size_t> random_unvisited();
+  /// The next of a well-spread sample: families take turns, and of some random configs the one that differs most from
+  /// those of the sample before. Nothing if there is none.
+  std::optional<std::size_t> spread_unvisited();
 
  private:
+  std::optional<std::size_t> spread_in(std::size_t family);
   void visit(std::size_t index);
   std::optional<std::size_t> next_seed();
 
@@ -49,6 +53,8 @@ class StrategyBase : public Strategy {
   std::unordered_map<std::size_t, Score> scores_;  // looked up only: its order is not the same everywhere
   std::vector<std::size_t> shuffled_;              // made when first needed
   std::size_t next_shuffled_ = 0;
+  std::vector<std::size_t> sample_;  // by spread_unvisited
+  std::size_t next_family_ = 0;
 };
 
 }  // namespace tilesmith::tuner
