@@ -113,6 +113,20 @@ TEST_CASE("neighbours are legal, of the same family, differ in one parameter, an
   CHECK(corner.farther.size() == 4 + 6 + 2);
 }
 
+TEST_CASE("the digits and the family of a config lead back to it") {
+  const SearchSpace space({toy_space(), line_space()});
+  CHECK(space.family_count() == 2);
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    REQUIRE(space.family(i) == (space.config(i).family() == "line" ? 1 : 0));
+    const auto digits = space.digits(i);
+    REQUIRE(digits.size() == space.radices(i).size());
+    std::vector<SearchSpace::Change> changes;
+    for (std::size_t p = 0; p < digits.size(); ++p) changes.emplace_back(p, digits[p]);
+    const std::size_t first_of_family = space.family(i) == 0 ? 0 : space.size() - 3;
+    REQUIRE(space.changed(first_of_family, changes) == i);
+  }
+}
+
 TEST_CASE("a config outside its own space is refused") {
   Space space = line_space();
   space.configs.push_back(Config("line", {{"x", 11}}));
@@ -191,17 +205,19 @@ TEST_CASE("equal seeds give equal searches, other seeds others") {
     }
     return all;
   };
-  for (const char* name : {"local", "random"}) {
-    CHECK(sequence(name, 5) == sequence(name, 5));
-    CHECK(sequence(name, 5) != sequence(name, 6));
+  for (const StrategyInfo& info : strategies()) {
+    CHECK(sequence(info.name, 5) == sequence(info.name, 5));
+    if (info.name != "exhaustive") CHECK(sequence(info.name, 5) != sequence(info.name, 6));
   }
 }
 
 TEST_CASE("scores that are no positive number count as failed") {
   const SearchSpace space({toy_space()});
-  const auto strategy = make_strategy("local", space, 1);
-  for (std::size_t i = 0; i < 10; ++i) strategy->observe(i, i % 2 == 0 ? Score(std::nan("")) : Score(-1.0));
-  CHECK(strategy->ask(3).size() == 3);
+  for (const StrategyInfo& info : strategies()) {
+    const auto strategy = make_strategy(info.name, space, 1);
+    for (std::size_t i = 0; i < 10; ++i) strategy->observe(i, i % 2 == 0 ? Score(std::nan("")) : Score(-1.0));
+    CHECK(strategy->ask(3).size() == 3);
+  }
 }
 
 TEST_CASE("after its first sample local proposes neighbours of the best, single steps first") {

@@ -246,7 +246,7 @@ TEST_CASE("unknown strategies and families and ill-formed problems are refused b
   TuneOptions options = options_for(evaluator);
   options.strategy = "gradient";
   CHECK_THROWS_WITH(quiet_tune(squares({64}), options, evaluator, store),
-                    "unknown strategy 'gradient': expected one of local, random, exhaustive");
+                    Catch::Matchers::StartsWith("unknown strategy 'gradient': expected one of "));
   options.strategy = "local";
   options.families = {"nosuch"};
   CHECK_THROWS_AS(quiet_tune(squares({64}), options, evaluator, store), std::invalid_argument);

@@ -1,5 +1,6 @@
 // Greedy iterated local search: descend from the best known config by first improvement; at a local optimum, kick the
-// best (change several parameters at once) and descend again; every few kicks without gain, start somewhere at random.
+// best (change several parameters at once) and descend again; every few kicks without gain, start somewhere far from
+// the other starts.
 //
 // Several proposals are in flight at once, so that a round never waits for its last result: when the neighbourhood of
 // the centre is used up, kicks go out at once. A result that is better than the best so far always becomes the centre;
@@ -13,8 +14,8 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kFirstSample = 8;     // random configs before the first descent; seeds and evidence count
-constexpr std::size_t kKicksToRestart = 5;  // every so many kicks without gain one start is random
+constexpr std::size_t kFirstSample = 8;     // well-spread configs before the first descent; seeds and evidence count
+constexpr std::size_t kKicksToRestart = 5;  // every so many kicks without gain one start is from the spread sample
 constexpr int kKickTries = 64;              // most kicks of a space with many rules are illegal
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
@@ -59,12 +60,12 @@ class Local final : public StrategyBase {
 
   /// The start of another descent.
   std::optional<std::size_t> next_start() {
-    if (best_us_ == kNone || observed_ < kFirstSample) return random_unvisited();
+    if (best_us_ == kNone || observed_ < kFirstSample) return spread_unvisited();
     if (centre_us_ != kNone) {  // else the kicks of this round are still in flight, or failed: one more joins them
       ++round_;
       centre_us_ = kNone;
     }
-    if (++kicks_without_gain_ % kKicksToRestart == 0) return random_unvisited();
+    if (++kicks_without_gain_ % kKicksToRestart == 0) return spread_unvisited();
     const std::optional<std::size_t> kicked = kick();
     return kicked ? kicked : random_unvisited();
   }

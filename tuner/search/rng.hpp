@@ -23,6 +23,9 @@ class Rng {
     return std::size_t(draw % bound);
   }
 
+  /// Uniform in [0, 1), a multiple of 2^-53.
+  double unit() { return double(engine_() >> 11) * 0x1p-53; }
+
   template <typename T>
   void shuffle(std::vector<T>& items) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);

@@ -120,6 +120,27 @@ std::vector<std::size_t> SearchSpace::neighbours(std::size_t index) const {
   return result;
 }
 
+std::size_t SearchSpace::family(std::size_t index) const { return std::size_t(&block_of(index) - blocks_.data()); }
+
+std::vector<std::size_t> SearchSpace::digits(std::size_t index) const {
+  const Block& block = block_of(index);
+  std::vector<std::size_t> result(block.parameters.size());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = digit(block, codes_[index], i);
+  return result;
+}
+
+double SearchSpace::distance(std::size_t a, std::size_t b) const {
+  const Block& block = block_of(a);
+  if (b < block.begin || b >= block.end) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (std::size_t i = 0; i < block.parameters.size(); ++i) {
+    const std::size_t here = digit(block, codes_[a], i), there = digit(block, codes_[b], i);
+    const std::size_t steps = here > there ? here - there : there - here;
+    if (steps > 0) sum += double(steps) / double(block.parameters[i].values.size() - 1);
+  }
+  return sum;
+}
+
 std::vector<std::size_t> SearchSpace::radices(std::size_t index) const {
   std::vector<std::size_t> result;
   for (const Parameter& parameter : block_of(index).parameters) result.push_back(parameter.values.size());

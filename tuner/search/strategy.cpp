@@ -1,6 +1,8 @@
 #include "tuner/search/strategy.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "tuner/search/strategy_base.hpp"
@@ -9,10 +11,17 @@ namespace tilesmith::tuner {
 
 // One file a strategy.
 std::unique_ptr<Strategy> make_local(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_annealing(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_dual_annealing(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_forest(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_genetic(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_portfolio(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
 std::unique_ptr<Strategy> make_random(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
 std::unique_ptr<Strategy> make_exhaustive(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
 
 namespace {
+
+constexpr int kSpreadDraws = 20;  // of which the one farthest from the sample so far joins it
 
 struct Row {
   StrategyInfo info;
@@ -20,8 +29,20 @@ struct Row {
 };
 
 constexpr Row kTable[] = {
+    {{"portfolio",
+      "the default: seeds, a well-spread sample, then forest and local in turns, both learning from every result"},
+     make_portfolio},
+    {{"forest", "seeds, then what a forest of regression trees, fitted to all results so far, promises most"},
+     make_forest},
     {{"local", "seeds, then descent from the best by single steps, with kicks and restarts out of local optima"},
      make_local},
+    {{"annealing",
+      "seeds, then a walk by single changes that takes worse steps too, ever more rarely; cools and reheats"},
+     make_annealing},
+    {{"dual_annealing", "seeds, then jumps of heavy-tailed length, cooling, with a descent from every new best"},
+     make_dual_annealing},
+    {{"genetic", "seeds, then children of the best configs: crossed within a family, mutated, made legal"},
+     make_genetic},
     {{"random", "seeds, then every config in shuffled order"}, make_random},
     {{"exhaustive", "seeds, then every config in the order of the space"}, make_exhaustive},
 };
@@ -61,7 +82,13 @@ void StrategyBase::observe(std::size_t index, Score time_us) {
   if (index >= visited_.size()) return;
   visit(index);
   if (time_us && !(std::isfinite(*time_us) && *time_us > 0)) time_us.reset();
+  scores_[index] = time_us;
   learn(index, time_us);
+}
+
+Score StrategyBase::score_of(std::size_t index) const {
+  const auto at = scores_.find(index);
+  return at == scores_.end() ? std::nullopt : at->second;
 }
 
 void StrategyBase::visit(std::size_t index) {
@@ -87,6 +114,34 @@ std::optional<std::size_t> StrategyBase::random_unvisited() {
   while (next_shuffled_ < shuffled_.size() && visited_[shuffled_[next_shuffled_]]) ++next_shuffled_;
   if (next_shuffled_ == shuffled_.size()) return std::nullopt;
   return shuffled_[next_shuffled_];
+}
+
+std::optional<std::size_t> StrategyBase::spread_unvisited() {
+  for (std::size_t turn = 0; turn < space_.family_count(); ++turn) {
+    const std::size_t family = next_family_++ % space_.family_count();
+    if (const auto found = spread_in(family)) {
+      sample_.push_back(*found);
+      return found;
+    }
+  }
+  return random_unvisited();
+}
+
+std::optional<std::size_t> StrategyBase::spread_in(std::size_t family) {
+  const auto [begin, end] = space_.family_range(family);
+  std::optional<std::size_t> best;
+  double best_distance = -1;
+  for (int draw = 0; draw < kSpreadDraws && begin < end; ++draw) {
+    const std::size_t index = begin + rng_.below(end - begin);
+    if (visited_[index]) continue;
+    double nearest = std::numeric_limits<double>::infinity();
+    for (const std::size_t other : sample_) nearest = std::min(nearest, space_.distance(index, other));
+    if (nearest > best_distance) {
+      best = index;
+      best_distance = nearest;
+    }
+  }
+  return best;
 }
 
 }  // namespace tilesmith::tuner

@@ -38,6 +38,18 @@ class SearchSpace {
   };
   Neighbourhood neighbourhood(std::size_t index) const;
 
+  std::size_t family_count() const { return blocks_.size(); }
+  /// Which of the families, in the order they were given.
+  std::size_t family(std::size_t index) const;
+  /// The indices of a family's configs: from first up to, but not, second.
+  std::pair<std::size_t, std::size_t> family_range(std::size_t family) const {
+    return {blocks_[family].begin, blocks_[family].end};
+  }
+  /// The positions of the config's values in its parameters' lists.
+  std::vector<std::size_t> digits(std::size_t index) const;
+  /// How far two configs of one family are apart: the sum over parameters of the steps between their values, each as a
+  /// fraction of its list. Infinite for configs of two families.
+  double distance(std::size_t a, std::size_t b) const;
   /// How many values each parameter of the config's family has.
   std::vector<std::size_t> radices(std::size_t index) const;
   /// The config with these parameters (by position) set to these values (by position); nullopt if it is not legal.
@@ -87,7 +99,7 @@ struct StrategyInfo {
 std::vector<StrategyInfo> strategies();
 
 /// What is searched by where nothing else is asked for.
-inline constexpr std::string_view kDefaultStrategy = "local";
+inline constexpr std::string_view kDefaultStrategy = "portfolio";
 
 /// nullptr if there is no strategy of that name. `seeds` are proposed first, in order; those that repeat or lie outside
 /// the space are left out. `space` must outlive it.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "tuner/search/rng.hpp"
@@ -27,10 +28,19 @@ class StrategyBase : public Strategy {
   Rng& rng() { return rng_; }
   /// Proposed or observed.
   bool visited(std::size_t index) const { return visited_[index]; }
+  bool observed(std::size_t index) const { return scores_.contains(index); }
+  /// What was observed last; nothing if it failed or was not observed.
+  Score score_of(std::size_t index) const;
+  /// How many configs were observed.
+  std::size_t observed_count() const { return scores_.size(); }
   /// Of those not visited, the next in a shuffled order; nothing if there is none.
   std::optional<std::size_t> random_unvisited();
+  /// The next of a well-spread sample: families take turns, and of some random configs the one that differs most from
+  /// those of the sample before. Nothing if there is none.
+  std::optional<std::size_t> spread_unvisited();
 
  private:
+  std::optional<std::size_t> spread_in(std::size_t family);
   void visit(std::size_t index);
   std::optional<std::size_t> next_seed();
 
@@ -40,8 +50,11 @@ class StrategyBase : public Strategy {
   std::size_t next_seed_ = 0;
   std::vector<bool> visited_;
   std::size_t unvisited_;
-  std::vector<std::size_t> shuffled_;  // made when first needed
+  std::unordered_map<std::size_t, Score> scores_;  // looked up only: its order is not the same everywhere
+  std::vector<std::size_t> shuffled_;              // made when first needed
   std::size_t next_shuffled_ = 0;
+  std::vector<std::size_t> sample_;  // by spread_unvisited
+  std::size_t next_family_ = 0;
 };
 
 }  // namespace tilesmith::tuner

@@ -1,0 +1,186 @@
+// The model-guided strategies on made landscapes: what they learn, and that they stay quick.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include "tests/catch.hpp"
+#include "tuner/search/regression_forest.hpp"
+#include "tuner/search/strategy.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+constexpr int kValues = 8;
+
+/// Every combination of `parameters` parameters with 8 values each.
+Space cube(const std::string& family, std::size_t parameters) {
+  Space space;
+  space.family = family;
+  std::vector<int> values;
+  for (int v = 0; v < kValues; ++v) values.push_back(v);
+  for (std::size_t p = 0; p < parameters; ++p) space.parameters.push_back({std::string(1, char('a' + p)), values, ""});
+  std::size_t count = 1;
+  for (std::size_t p = 0; p < parameters; ++p) count *= kValues;
+  for (std::size_t code = 0; code < count; ++code) {
+    std::vector<Config::Value> chosen;
+    std::size_t rest = code;
+    for (const Parameter& parameter : space.parameters) {
+      chosen.emplace_back(parameter.name, int(rest % kValues));
+      rest /= kValues;
+    }
+    space.configs.push_back(Config(family, chosen));
+  }
+  return space;
+}
+
+/// Each parameter has its own best value; the best time is 100.
+Score separable(const Config& config) {
+  double time = 100;
+  int i = 0;
+  for (const auto& [name, value] : config.values()) {
+    const int off = value - (i * 3 + 1) % kValues;
+    time *= 1 + 0.05 * off * off;
+    ++i;
+  }
+  return time;
+}
+
+/// As before with noise of up to a half that has no pattern, and a ninth failing.
+Score rugged(const Config& config) {
+  unsigned hash = 2166136261u;
+  for (const auto& [name, value] : config.values()) hash = (hash ^ unsigned(value)) * 16777619u;
+  hash ^= hash >> 15;
+  if (hash % 9 == 0) return std::nullopt;
+  return *separable(config) * (1 + 0.05 * double(hash % 11));
+}
+
+double mean_best(std::string_view name, const SearchSpace& space, Score (*score_of)(const Config&), int evaluations,
+                 std::size_t width) {
+  constexpr int kRuns = 3;
+  double sum = 0;
+  for (int seed = 1; seed <= kRuns; ++seed) {
+    const auto strategy = make_strategy(name, space, std::uint64_t(seed));
+    double best = 1e9;
+    for (int done = 0; done < evaluations;) {
+      for (const std::size_t index : strategy->ask(width)) {
+        const Score score = score_of(space.config(index));
+        if (score) best = std::min(best, *score);
+        strategy->observe(index, score);
+        ++done;
+      }
+    }
+    sum += best;
+  }
+  return sum / kRuns;
+}
+
+}  // namespace
+
+TEST_CASE("a forest predicts what it saw, is doubtful elsewhere, and is the same for equal seeds") {
+  const std::vector<RegressionForest::Feature> features{0, 0, 0, 1, 1, 0, 5, 5};
+  const std::vector<std::int32_t> targets{0, 10, 20, 1000};
+  RegressionForest forest;
+  CHECK_FALSE(forest.fitted());
+  Rng rng(1);
+  forest.fit(features, 2, targets, rng);
+  REQUIRE(forest.fitted());
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto seen = forest.predict(std::span(features).subspan(2 * i, 2));
+    CHECK(seen.mean == Approx(targets[i]));
+    CHECK(seen.variance == Approx(0).margin(1e-6));
+  }
+  const std::vector<RegressionForest::Feature> between{3, 3};
+  const auto unseen = forest.predict(between);
+  CHECK(unseen.variance > 1);
+  RegressionForest again;
+  Rng same(1);
+  again.fit(features, 2, targets, same);
+  CHECK(again.predict(between).mean == unseen.mean);
+}
+
+TEST_CASE("the model learns a separable landscape far faster than random sampling") {
+  const SearchSpace space({cube("cube", 5)});
+  const double random = mean_best("random", space, separable, 80, 1);
+  for (const char* name : {"forest", "portfolio"}) {
+    const double found = mean_best(name, space, separable, 80, 1);
+    INFO(name << " " << found << ", random " << random);
+    CHECK(found - 100 < 0.3 * (random - 100));
+  }
+}
+
+TEST_CASE("portfolio, forest and local beat random sampling on a rugged landscape, alone and in batches") {
+  const SearchSpace space({cube("cube", 4), cube("small", 2)});
+  for (const std::size_t width : {1, 16}) {
+    const double random = mean_best("random", space, rugged, 120, width);
+    for (const char* name : {"portfolio", "forest", "local"}) {
+      const double found = mean_best(name, space, rugged, 120, width);
+      INFO(name << " at width " << width << ": " << found << ", random " << random);
+      CHECK(found <= random);
+    }
+  }
+}
+
+TEST_CASE("the first sample takes families in turns, so that a small one is seen beside a large one") {
+  const SearchSpace space({cube("large", 4), cube("small", 1)});
+  for (const char* name : {"portfolio", "forest", "local"}) {
+    const auto strategy = make_strategy(name, space, 1);
+    std::set<std::string> families;
+    for (const std::size_t index : strategy->ask(2)) families.insert(space.config(index).family());
+    CHECK(families == std::set<std::string>{"large", "small"});
+  }
+}
+
+TEST_CASE("distance counts steps as fractions of the value lists") {
+  const SearchSpace space({cube("cube", 2), cube("line", 1)});
+  const std::size_t a = *space.index_of(Config("cube", {{"a", 0}, {"b", 0}}));
+  const std::size_t b = *space.index_of(Config("cube", {{"a", 7}, {"b", 7}}));
+  CHECK(space.distance(a, a) == 0);
+  CHECK(space.distance(a, b) == 2);
+  CHECK(std::isinf(space.distance(a, *space.index_of(Config("line", {{"a", 0}})))));
+}
+
+TEST_CASE("with stored evidence of the good region the model goes on from there") {
+  const SearchSpace space({cube("cube", 4)});
+  for (const char* name : {"forest", "portfolio"}) {
+    const auto strategy = make_strategy(name, space, 1);
+    for (std::size_t i = 0; i < space.size(); i += 5) strategy->observe(i, separable(space.config(i)));
+    double best = 1e9;
+    for (int round = 0; round < 3; ++round) {
+      for (const std::size_t index : strategy->ask(16)) {
+        best = std::min(best, *separable(space.config(index)));
+        strategy->observe(index, separable(space.config(index)));
+      }
+    }
+    CHECK(best < 110);  // the best is 100, one step off is 105 at least
+  }
+}
+
+TEST_CASE("all of a space is proposed where every candidate fails") {
+  const SearchSpace space({cube("cube", 3)});
+  for (const StrategyInfo& info : strategies()) {
+    const auto strategy = make_strategy(info.name, space, 1);
+    std::size_t count = 0;
+    while (!strategy->done()) {
+      const auto batch = strategy->ask(3);
+      REQUIRE_FALSE(batch.empty());
+      count += batch.size();
+      for (const std::size_t index : batch) strategy->observe(index, std::nullopt);
+    }
+    CHECK(count == space.size());
+  }
+}
+
+TEST_CASE("asks stay quick in a large space") {
+  const SearchSpace space({cube("cube", 6)});
+  const auto start = std::chrono::steady_clock::now();
+  const auto strategy = make_strategy("portfolio", space, 1);
+  constexpr int kAsks = 100;
+  for (int i = 0; i < kAsks; ++i) {
+    for (const std::size_t index : strategy->ask(1)) strategy->observe(index, rugged(space.config(index)));
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  CHECK(took.count() < 0.1 * kAsks);  // some 3 ms each; room for sanitizers and busy machines
+}

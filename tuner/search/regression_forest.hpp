@@ -1,0 +1,47 @@
+// Extremely randomised regression trees (Geurts, Ernst, Wehenkel 2006) over small ordinal features: what `forest`
+// predicts times with. Each tree sees all rows; a node draws cuts at random and keeps the one
+// that leaves the least squared error, so that trees differ where the data say little: their spread is the doubt.
+//
+// Targets are whole numbers, so that their sums are exact and trees come out the same on every machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tuner/search/rng.hpp"
+
+namespace tilesmith::tuner {
+
+class RegressionForest {
+ public:
+  using Feature = std::int16_t;
+
+  struct Prediction {
+    double mean = 0;
+    double variance = 0;  ///< between the trees
+  };
+
+  /// `features` holds targets.size() rows of `columns` each. |target| < 2^20.
+  void fit(std::span<const Feature> features, std::size_t columns, std::span<const std::int32_t> targets, Rng& rng);
+  bool fitted() const { return !roots_.empty(); }
+  Prediction predict(std::span<const Feature> row) const;
+
+ private:
+  /// A leaf has no children and holds a value; elsewhere rows whose value is at most the cut go left.
+  struct Node {
+    std::uint32_t left = 0;  // the right one follows it; 0 for a leaf
+    std::uint16_t a = 0, b = 0;
+    std::int8_t sign_b = 0;  // 0: feature a alone; else a + sign_b * b
+    std::int16_t cut = 0;
+    float value = 0;
+  };
+  struct Split;
+  struct Builder;
+
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> roots_;
+};
+
+}  // namespace tilesmith::tuner
