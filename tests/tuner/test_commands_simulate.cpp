@@ -41,7 +41,8 @@ TEST_CASE("simulate prints a table a landscape and one of the means") {
   const Finished one = run(folder, simulate({"--landscape", "a.json", "--runs", "5"}));
   INFO(one.err);
   REQUIRE(one.status == 0);
-  CHECK(contains(one.out, "a.json: 24 configs, 23 ok, optimum 2000.0 us\nstrategy  score  ms/run\nlocal "));
+  CHECK(contains(one.out, "a.json: 24 configs, 23 ok, optimum 2000.0 us\nstrategy "));
+  CHECK(contains(one.out, "score  ms/run\n" + std::string(tuner::kDefaultStrategy) + " "));
   CHECK_FALSE(contains(one.out, "Mean of"));
   const Finished two =
       run(folder, simulate({"--landscape", "a.json", "--landscape", "b.json.gz", "--strategy", "all", "--runs", "5"}));
@@ -113,7 +114,7 @@ TEST_CASE("simulate draws a picture that stands alone") {
 TEST_CASE("simulate refuses bad options in one line") {
   check_refused({}, {"--landscape is required"});
   check_refused({"--landscape", "cache.json", "--strategy", "local,best"},
-                {"--strategy 'best': unknown strategy; expected one of local"});
+                {"--strategy 'best': unknown strategy; expected one of"});
   check_refused({"--landscape", "cache.json", "--runs", "0"}, {"--runs"});
   check_refused({"--landscape", "cache.json", "--evaluations", "-1"}, {"--evaluations"});
   check_refused({"--landscape", "cache.json", "--width", "x"}, {"--width"});
