@@ -33,6 +33,7 @@ const std::vector<Space>& StartingPoints::spaces_of(const Problem& problem) {
     if (kept_.size() == kMostKeptSpaces) kept_.pop_back();
     KeptSpaces fresh{problem.type, problem.trans, {}};
     for (const Family* family : families_) {
+      if (abandoned_) break;
       fresh.spaces.push_back(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
     }
     found = kept_.insert(kept_.end(), std::move(fresh));
@@ -47,6 +48,7 @@ SearchSpace StartingPoints::space_of(const Problem& problem) {
     const Family* family = find_family(space.family);
     Space kept{space.family, space.parameters, {}, space.combinations, {}};
     for (const Config& config : space.configs) {
+      if (abandoned_) break;
       if (eligible(*family, config, problem) && evaluator_.knows(problem, config)) kept.configs.push_back(config);
     }
     allowed.push_back(std::move(kept));

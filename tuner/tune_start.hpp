@@ -1,6 +1,7 @@
 // What the search of one problem starts from: its space, what is already known of it, and what is worth trying first.
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <map>
 #include <optional>
@@ -32,6 +33,7 @@ class StartingPoints {
   StartingPoints& operator=(const StartingPoints&) = delete;
   /// `families` empty: all. Throws std::invalid_argument if one is unknown.
   StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store);
+  ~StartingPoints() { abandoned_ = true; }
   /// Only valid evidence is known. What is retired proves nothing: its configs are seeds at most. The problem has
   /// M, N, K ≥ 1.
   StartingPoint of(const Problem& problem);
@@ -65,6 +67,8 @@ class StartingPoints {
     Problem problem;
     std::future<SearchSpace> space;
   };
+  std::atomic<bool> abandoned_{
+      false};  // nobody will ask for what is being made: its end is waited for, so let it come soon
   std::optional<Prepared> prepared_;  // while it is being made, kept_ is touched by nobody else
 };
 

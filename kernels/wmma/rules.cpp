@@ -1,5 +1,6 @@
 #include "kernels/wmma/rules.hpp"
 
+#include "kernels/tensor_core/rules.hpp"
 #include "kernels/wmma/geometry.hpp"
 
 namespace tilesmith::wmma {
@@ -37,18 +38,8 @@ std::vector<int> copy_widths(const TypePair& type) {
 }
 
 bool supports(const KernelTarget& target) {
-  if (target.limits.sm < 80) return false;
-  switch (target.type.operand) {
-    case Scalar::f16:
-    case Scalar::bf16:
-    case Scalar::tf32:
-    case Scalar::s8:
-    case Scalar::u8:
-    case Scalar::f64:
-      return target.type.accumulator == target.type.output;
-    default:
-      return false;
-  }
+  return target.limits.sm >= 80 && tensor_core::has_instruction(target.type.operand) &&
+         target.type.accumulator == target.type.output;
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {

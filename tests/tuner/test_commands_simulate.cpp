@@ -114,7 +114,7 @@ TEST_CASE("simulate draws a picture that stands alone") {
 TEST_CASE("simulate refuses bad options in one line") {
   check_refused({}, {"--landscape is required"});
   check_refused({"--landscape", "cache.json", "--strategy", "local,best"},
-                {"--strategy 'best': unknown strategy; expected one of"});
+                {"--strategy 'best': unknown strategy; expected one of portfolio, forest, local, "});
   check_refused({"--landscape", "cache.json", "--runs", "0"}, {"--runs"});
   check_refused({"--landscape", "cache.json", "--evaluations", "-1"}, {"--evaluations"});
   check_refused({"--landscape", "cache.json", "--width", "x"}, {"--width"});

@@ -12,13 +12,8 @@ namespace {
 
 void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
            const std::string& template_hash = "hash-1", double median_us = 5) {
-  db::Evidence evidence;
-  evidence.problem = problem;
-  evidence.config = config;
-  evidence.device = evaluator.device();
-  evidence.producer = evaluator.producer("toy");
+  db::Evidence evidence = evidence_of(evaluator, problem, config, toy::ok(median_us));
   evidence.producer.template_hash = template_hash;
-  evidence.outcome = toy::ok(median_us);
   store.record(evidence);
 }
 

@@ -12,12 +12,8 @@ namespace {
 /// Evidence of this device and, unless another is given, of this producer.
 void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
            const db::Outcome& outcome = toy::ok(5), const std::optional<db::Producer>& producer = std::nullopt) {
-  db::Evidence evidence;
-  evidence.problem = problem;
-  evidence.config = config;
-  evidence.device = evaluator.device();
-  evidence.producer = producer.value_or(evaluator.producer("toy"));
-  evidence.outcome = outcome;
+  db::Evidence evidence = evidence_of(evaluator, problem, config, outcome);
+  if (producer) evidence.producer = *producer;
   store.record(evidence);
 }
 

@@ -158,6 +158,18 @@ inline std::size_t legal_configs() {
 
 inline Problem square(std::int64_t size) { return packed_problem(*find_type_pair("f16f32"), {}, size, size, size); }
 
+/// What that evaluator would have recorded.
+inline db::Evidence evidence_of(const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
+                                const db::Outcome& outcome) {
+  db::Evidence evidence;
+  evidence.problem = problem;
+  evidence.config = config;
+  evidence.device = evaluator.device();
+  evidence.producer = evaluator.producer("toy");
+  evidence.outcome = outcome;
+  return evidence;
+}
+
 inline Workload squares(std::initializer_list<std::int64_t> sizes) {
   Workload workload{"test", {}};
   for (const std::int64_t size : sizes) workload.problems.push_back({square(size), 1});

@@ -14,13 +14,8 @@ class Recorder {
   Recorder() : store_(db::Store::in_memory()) {}
 
   void add(const Problem& problem, const Config& config, const std::string& template_hash, const db::Outcome& outcome) {
-    db::Evidence evidence;
-    evidence.problem = problem;
-    evidence.config = config;
-    evidence.device = evaluator_.device();
-    evidence.producer = evaluator_.producer("toy");
+    db::Evidence evidence = evidence_of(evaluator_, problem, config, outcome);
     evidence.producer.template_hash = template_hash;
-    evidence.outcome = outcome;
     store_.record(evidence);
   }
 

@@ -45,7 +45,7 @@ class DualAnnealing final : public StrategyBase {
     if (!best_ || *time_us < best_us_) {
       best_ = here_ = index;
       best_us_ = here_us_ = *time_us;
-      queue_neighbours_of(index);
+      queue_ = neighbours_to_take(index);
     } else {
       consider(index, *time_us);
     }
@@ -73,14 +73,6 @@ class DualAnnealing final : public StrategyBase {
       changes.emplace_back(i, (digits[i] + (up ? step : radices[i] - step)) % radices[i]);
     }
     return space().changed(here_, changes);
-  }
-
-  void queue_neighbours_of(std::size_t centre) {
-    SearchSpace::Neighbourhood around = space().neighbourhood(centre);
-    rng().shuffle(around.adjacent);
-    rng().shuffle(around.farther);
-    queue_ = std::move(around.farther);
-    queue_.insert(queue_.end(), around.adjacent.begin(), around.adjacent.end());
   }
 
   double temperature_ = kHot;

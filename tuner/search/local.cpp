@@ -34,7 +34,6 @@ class Local final : public StrategyBase {
   }
 
   void learn(std::size_t index, Score time_us) override {
-    ++observed_;
     if (!time_us) return;
     if (*time_us < best_us_) {
       best_ = index;
@@ -44,12 +43,12 @@ class Local final : public StrategyBase {
       return;
     }
     centre_us_ = *time_us;
-    queue_neighbours_of(index);
+    queue_ = neighbours_to_take(index);
   }
 
  private:
   std::optional<std::size_t> next_neighbour() {
-    if (observed_ < std::min(kFirstSample, space().size())) return std::nullopt;
+    if (observed_count() < std::min(kFirstSample, space().size())) return std::nullopt;
     while (!queue_.empty()) {
       const std::size_t next = queue_.back();
       queue_.pop_back();
@@ -60,7 +59,7 @@ class Local final : public StrategyBase {
 
   /// The start of another descent.
   std::optional<std::size_t> next_start() {
-    if (best_us_ == kNone || observed_ < kFirstSample) return spread_unvisited();
+    if (best_us_ == kNone || observed_count() < kFirstSample) return spread_unvisited();
     if (centre_us_ != kNone) {  // else the kicks of this round are still in flight, or failed: one more joins them
       ++round_;
       centre_us_ = kNone;
@@ -88,18 +87,8 @@ class Local final : public StrategyBase {
     return std::nullopt;
   }
 
-  /// Taken from the back: single steps first, then larger ones, each part shuffled.
-  void queue_neighbours_of(std::size_t centre) {
-    SearchSpace::Neighbourhood around = space().neighbourhood(centre);
-    rng().shuffle(around.adjacent);
-    rng().shuffle(around.farther);
-    queue_ = std::move(around.farther);
-    queue_.insert(queue_.end(), around.adjacent.begin(), around.adjacent.end());
-  }
-
   std::vector<std::uint32_t> round_of_;  // in which a config was proposed
   std::uint32_t round_ = 0;
-  std::size_t observed_ = 0;
   std::size_t best_ = 0;
   double best_us_ = kNone;
   double centre_us_ = kNone;

@@ -116,6 +116,15 @@ std::optional<std::size_t> StrategyBase::random_unvisited() {
   return shuffled_[next_shuffled_];
 }
 
+std::vector<std::size_t> StrategyBase::neighbours_to_take(std::size_t centre) {
+  SearchSpace::Neighbourhood around = space_.neighbourhood(centre);
+  rng_.shuffle(around.adjacent);
+  rng_.shuffle(around.farther);
+  std::vector<std::size_t> queue = std::move(around.farther);
+  queue.insert(queue.end(), around.adjacent.begin(), around.adjacent.end());
+  return queue;
+}
+
 std::optional<std::size_t> StrategyBase::spread_unvisited() {
   for (std::size_t turn = 0; turn < space_.family_count(); ++turn) {
     const std::size_t family = next_family_++ % space_.family_count();

@@ -35,6 +35,8 @@ class StrategyBase : public Strategy {
   std::size_t observed_count() const { return scores_.size(); }
   /// Of those not visited, the next in a shuffled order; nothing if there is none.
   std::optional<std::size_t> random_unvisited();
+  /// To be taken from the back: single steps first, then larger ones, each part shuffled.
+  std::vector<std::size_t> neighbours_to_take(std::size_t centre);
   /// The next of a well-spread sample: families take turns, and of some random configs the one that differs most from
   /// those of the sample before. Nothing if there is none.
   std::optional<std::size_t> spread_unvisited();
