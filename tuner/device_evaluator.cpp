@@ -9,6 +9,7 @@
 
 #include "runtime/compiler.hpp"
 #include "tuner/device_evaluator_class.hpp"
+#include "tuner/measure/sampler.hpp"
 #include "tuner/protocol.hpp"
 #include "tuner/verify/verifier.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kReservedCores = 1;
 constexpr std::size_t kMostForeseen = 12;  // more would mostly be compiled for nothing: the search goes by what these give
+constexpr double kAnchorTooSlow = 1.25;  // times as slow as another: that one replaces it. Rarely: each time adds its error
 constexpr int kMostAttempts = 2;  // of a candidate whose measuring process was killed from outside
 
 db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
@@ -61,8 +63,9 @@ std::optional<db::Outcome> DeviceEvaluator::refused(const Candidate& candidate, 
   return std::nullopt;
 }
 
-void DeviceEvaluator::submit(const Candidate& candidate, double incumbent_us) {
-  Item item{candidate, incumbent_us, {}, {}, false, 0};
+void DeviceEvaluator::submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) {
+  if (incumbent) note_time(candidate.problem, incumbent->config, incumbent->us);
+  Item item{candidate, {}, {}, false, 0};
   if (auto outcome = refused(candidate, item.key)) {
     finish(item, *outcome);
   } else if (const auto build = store_.find_build(item.key)) {
@@ -129,11 +132,22 @@ void DeviceEvaluator::take_build(Item item, const db::KernelBuild& build) {
 }
 
 void DeviceEvaluator::finish(const Item& item, db::Outcome outcome) {
-  if (outcome.timing) {
-    double& best_us = best_us_.try_emplace(text(item.candidate.problem), outcome.timing->median_us).first->second;
-    best_us = std::min(best_us, outcome.timing->median_us);
-  }
+  if (outcome.timing) note_time(item.candidate.problem, item.candidate.config, outcome.timing->median_us);
   done_.push_back({item.candidate, std::move(outcome)});
+}
+
+void DeviceEvaluator::note_time(const Problem& problem, const Config& config, double us) {
+  double& best_us = best_us_.try_emplace(text(problem), us).first->second;
+  best_us = std::min(best_us, us);
+  const bool has_anchor = anchor_ && anchor_->problem == problem;
+  if (is_short(us) || (has_anchor && us * kAnchorTooSlow > anchor_->known.us)) return;
+  const auto build = store_.find_build(runtime::kernel_key(config, {problem.type, problem.trans, device_.limits}));
+  if (build && build->status == db::Status::ok) anchor_ = AnchorOf{problem, {config, build->cubin, us}};
+}
+
+std::optional<MeasureSession::Known> DeviceEvaluator::anchor_of(const Problem& problem) const {
+  if (!anchor_ || !(anchor_->problem == problem)) return std::nullopt;
+  return anchor_->known;
 }
 
 /// The outcome if the kernel is known to be wrong; also notes that it is known to be right.
@@ -152,13 +166,11 @@ void DeviceEvaluator::dispatch() {
       finish(item, *outcome);
       continue;
     }
-    // The best may have improved since the candidate was submitted.
-    double incumbent_us = item.incumbent_us;
-    if (const auto best = best_us_.find(text(item.candidate.problem)); best != best_us_.end()) {
-      incumbent_us = incumbent_us > 0 ? std::min(incumbent_us, best->second) : best->second;
-    }
-    const Message request = to_message(MeasureSession::Job{item.candidate.problem, item.candidate.config, item.cubin,
-                                                           item.battery_passed, incumbent_us});
+    const Problem& problem = item.candidate.problem;
+    const auto best = best_us_.find(text(problem));
+    const double incumbent_us = best == best_us_.end() ? 0 : best->second;
+    const Message request = to_message(MeasureSession::Job{problem, item.candidate.config, item.cubin,
+                                                           item.battery_passed, incumbent_us, anchor_of(problem)});
     if (measuring_process_.request(request)) {
       ++item.attempts;
       measuring_ = std::move(item);

@@ -18,7 +18,6 @@ namespace tilesmith::tuner {
 /// A candidate on its way, with its kernel once that is there.
 struct Item {
   Candidate candidate;
-  double incumbent_us = 0;
   db::KernelKey key;
   std::vector<std::byte> cubin;
   bool battery_passed = false;
@@ -33,7 +32,7 @@ class DeviceEvaluator final : public Evaluator {
   const db::DeviceIdentity& device() const override { return device_.identity; }
   const DeviceLimits& limits() const override { return device_.limits; }
   db::Producer producer(const std::string& family) const override;
-  void submit(const Candidate& candidate, double incumbent_us) override;
+  void submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) override;
   std::size_t in_flight() const override { return compiling_count_ + ready_.size() + (measuring_ ? 1 : 0) + done_.size(); }
   // Twice the compile workers keeps them busy; the rest is a stock for the device.
   std::size_t width() const override { return std::size_t(2 * compile_jobs_ + 4); }
@@ -51,6 +50,8 @@ class DeviceEvaluator final : public Evaluator {
   void take_build(Item item, const db::KernelBuild& build);
   void on_answer(const MeasureProcess::Answer& answer);
   void finish(const Item& item, db::Outcome outcome);
+  void note_time(const Problem& problem, const Config& config, double us);
+  std::optional<MeasureSession::Known> anchor_of(const Problem& problem) const;
   std::optional<db::Outcome> refused(const Candidate& candidate, db::KernelKey& key) const;
   std::optional<db::Outcome> known_proof(Item& item);
   db::Outcome conclude(const Item& item, const MeasureProcess::Answer& answer);
@@ -79,6 +80,11 @@ class DeviceEvaluator final : public Evaluator {
   std::deque<Evaluated> done_;
   bool held_ = false;                                             // a play-off has the device for itself
   std::unordered_map<std::string, double> best_us_;               // by problem
+  struct AnchorOf {
+    Problem problem;
+    MeasureSession::Known known;
+  };
+  std::optional<AnchorOf> anchor_;                                // of the problem last timed
 };
 
 }  // namespace tilesmith::tuner

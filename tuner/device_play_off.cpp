@@ -44,7 +44,7 @@ std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(const Problem& p
                                                                 std::vector<db::Outcome>& outcomes) {
   std::vector<Finalist> finalists;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    Item item{{problem, configs[i]}, 0, {}, {}, false, 0};
+    Item item{{problem, configs[i]}, {}, {}, false, 0};
     if (auto outcome = refused(item.candidate, item.key)) {
       outcomes[i] = *outcome;
       continue;
@@ -76,7 +76,7 @@ MeasureProcess::Answer DeviceEvaluator::exchange(const Message& request) {
 /// False if the process did not live to the end of it, or any finalist lost the context for all.
 bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Finalist>& finalists,
                                     std::vector<db::Outcome>& outcomes) {
-  PlayOffRequest request{problem, {}};
+  PlayOffRequest request{problem, {}, anchor_of(problem)};
   for (const Finalist& finalist : finalists) {
     request.finalists.push_back({problem, finalist.item.candidate.config, finalist.item.cubin, true, 0});
   }
@@ -98,7 +98,8 @@ std::vector<db::Outcome> DeviceEvaluator::play_off(const Problem& problem, std::
   if (finalists.empty() || play_together(problem, finalists, outcomes)) return outcomes;
   for (const Finalist& finalist : finalists) {
     const Item& item = finalist.item;
-    const MeasureSession::Job job{problem, item.candidate.config, item.cubin, item.battery_passed, 0};
+    const MeasureSession::Job job{problem, item.candidate.config, item.cubin, item.battery_passed, 0,
+                                  anchor_of(problem)};
     outcomes[finalist.index] = conclude(item, exchange(to_message(job)));
   }
   return outcomes;

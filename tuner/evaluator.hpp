@@ -18,6 +18,12 @@ struct Candidate {
   Config config;
 };
 
+/// The best of a problem so far.
+struct Incumbent {
+  Config config;
+  double us = 0;
+};
+
 struct Evaluated {
   Candidate candidate;
   db::Outcome outcome;
@@ -32,8 +38,9 @@ class Evaluator {
   virtual db::Producer producer(const std::string& family) const = 0;
   virtual const DeviceLimits& limits() const = 0;
 
-  /// `incumbent_us`: best time so far for this problem (0: none), so that clearly slower ones are dropped early.
-  virtual void submit(const Candidate& candidate, double incumbent_us) = 0;
+  /// `incumbent`: of this problem, if there is one: clearly slower candidates are dropped early, and the times of all are
+  /// kept on its scale.
+  virtual void submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) = 0;
   virtual std::size_t in_flight() const = 0;
   /// How many candidates it is worth keeping in flight.
   virtual std::size_t width() const = 0;

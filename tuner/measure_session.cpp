@@ -1,5 +1,7 @@
 #include "tuner/measure_session.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <array>
 #include <deque>
 #include <optional>
@@ -45,11 +47,25 @@ struct MeasureSession::Impl {
   runtime::DeviceBuffer workspace;
   bool context_lost = false;
 
-  runtime::Plan make_plan(const MeasureSession::Job& job) {
-    if (find_family(job.config.family()) == nullptr) {
-      throw std::invalid_argument("this build has no family '" + job.config.family() + "'");
+  runtime::Plan make_plan(const Problem& problem, const Config& config, std::span<const std::byte> cubin) {
+    if (find_family(config.family()) == nullptr) {
+      throw std::invalid_argument("this build has no family '" + config.family() + "'");
     }
-    return runtime::Plan(modules.load(job.cubin), job.config, job.problem);
+    return runtime::Plan(modules.load(cubin), config, problem);
+  }
+
+  /// Nothing where the anchor cannot be loaded: what is timed is then timed without one.
+  std::optional<runtime::Plan> anchor_plan(const Problem& problem, const std::optional<Known>& anchor) {
+    if (!anchor) return std::nullopt;
+    try {
+      return make_plan(problem, anchor->config, anchor->cubin);
+    } catch (const runtime::DeviceError& error) {
+      if (error.context_lost()) throw;
+      spdlog::warn("{}: the anchor cannot be loaded ({})", text(problem), error.what());
+    } catch (const std::invalid_argument& error) {
+      spdlog::warn("{}: the anchor is not usable ({})", text(problem), error.what());
+    }
+    return std::nullopt;
   }
 
   const OperandSets& operands_of(const Problem& problem) {
@@ -91,7 +107,7 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
     if (on_phase) on_phase(phase, new_problem);
   };
   enter(Phase::loading);
-  const runtime::Plan plan = make_plan(job);
+  const runtime::Plan plan = make_plan(job.problem, job.config, job.cubin);
   result.battery_passed = job.battery_passed;
   if (!job.battery_passed) {
     enter(Phase::battery);
@@ -110,8 +126,13 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
 
   enter(Phase::timing, new_problem);
   const OperandSets& sets = operands_of(job.problem);
-  const Contender contender = Stopwatch::contender(plan, sets, workspace_of(plan.workspace_bytes()));
-  result.outcome = {db::Status::ok, "", stopwatch.time(contender, sets.count(), job.incumbent_us)};
+  const std::optional<runtime::Plan> beside = anchor_plan(job.problem, job.anchor);
+  // They run one after the other on one stream: one workspace serves both.
+  void* const memory = workspace_of(std::max(plan.workspace_bytes(), beside ? beside->workspace_bytes() : 0));
+  std::optional<Anchor> anchor;
+  if (beside) anchor = Anchor{Stopwatch::contender(*beside, sets, memory), job.anchor->us};
+  const Contender contender = Stopwatch::contender(plan, sets, memory);
+  result.outcome = {db::Status::ok, "", stopwatch.time(contender, sets.count(), job.incumbent_us, anchor)};
 }
 
 MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& on_phase) {
@@ -129,18 +150,22 @@ MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& o
   return result;
 }
 
-std::vector<db::Outcome> MeasureSession::play_off(const Problem& problem, std::span<const Job> finalists) {
+std::vector<db::Outcome> MeasureSession::play_off(const Problem& problem, std::span<const Job> finalists,
+                                                  const std::optional<Known>& anchor) {
   std::vector<db::Outcome> outcomes(finalists.size());
   std::vector<std::size_t> playing;
   std::deque<runtime::Plan> plans;
   std::vector<Contender> contenders;
+  std::optional<KnownTime> known;
   try {
     const OperandSets& sets = impl_->operands_of(problem);
     std::size_t workspace_bytes = 0;
     for (std::size_t i = 0; i < finalists.size(); ++i) {
       try {
-        const runtime::Plan& plan = plans.emplace_back(impl_->make_plan(finalists[i]));
+        const runtime::Plan& plan =
+            plans.emplace_back(impl_->make_plan(problem, finalists[i].config, finalists[i].cubin));
         workspace_bytes = std::max(workspace_bytes, plan.workspace_bytes());
+        if (anchor && anchor->config == finalists[i].config) known = KnownTime{playing.size(), anchor->us};
         playing.push_back(i);
       } catch (const runtime::DeviceError& error) {
         if (error.context_lost()) throw;
@@ -149,10 +174,15 @@ std::vector<db::Outcome> MeasureSession::play_off(const Problem& problem, std::s
         outcomes[i] = failure(db::Status::illegal, in_phase(Phase::play_off, error.what()));
       }
     }
-    // They run one after the other on one stream: one workspace serves all.
+    // An anchor that is no finalist plays along for the scale.
+    if (auto plan = known ? std::nullopt : impl_->anchor_plan(problem, anchor)) {
+      workspace_bytes = std::max(workspace_bytes, plan->workspace_bytes());
+      known = KnownTime{plans.size(), anchor->us};
+      plans.push_back(*std::move(plan));
+    }
     void* const workspace = impl_->workspace_of(workspace_bytes);
     for (const runtime::Plan& plan : plans) contenders.push_back(Stopwatch::contender(plan, sets, workspace));
-    const std::vector<db::Timing> timings = impl_->stopwatch.play_off(contenders, sets.count());
+    const std::vector<db::Timing> timings = impl_->stopwatch.play_off(contenders, sets.count(), known);
     for (std::size_t i = 0; i < playing.size(); ++i) outcomes[playing[i]] = {db::Status::ok, "", timings[i]};
   } catch (const runtime::DeviceError& error) {
     const db::Outcome failed = impl_->device_error(Phase::play_off, error);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -27,12 +28,19 @@ class MeasureSession {
   explicit MeasureSession(const runtime::Context& context, TimingPolicy policy = {});
   ~MeasureSession();
 
+  /// A config that was found right and timed for the same problem: what long launches are timed beside.
+  struct Known {
+    Config config;
+    std::vector<std::byte> cubin;
+    double us = 0;
+  };
   struct Job {
     Problem problem;
     Config config;
     std::vector<std::byte> cubin;
     bool battery_passed = false;  ///< known from the store: not repeated
     double incumbent_us = 0;
+    std::optional<Known> anchor = std::nullopt;
   };
   struct Result {
     db::Outcome outcome;
@@ -47,7 +55,8 @@ class MeasureSession {
   /// Interleaved timing of candidates that evaluate() already found right. One that cannot be loaded or launched any
   /// more has that as its outcome, and the others are timed without it. After a lost context every outcome is
   /// device_fault, and the process must end.
-  std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Job> finalists);
+  std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Job> finalists,
+                                    const std::optional<Known>& anchor = std::nullopt);
   bool context_lost() const;
 
   /// The sentinel's time that drift is relative to.

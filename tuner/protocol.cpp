@@ -1,6 +1,8 @@
 #include "tuner/protocol.hpp"
 
 #include <cmath>
+#include <span>
+#include <utility>
 
 namespace tilesmith::tuner {
 namespace {
@@ -41,6 +43,45 @@ db::Timing timing_from_json(const json& from) {
   timing.power_w = from.at("power_w");
   timing.drift = from.at("drift");
   return timing;
+}
+
+/// Takes the next `bytes` of the cubins that follow a message.
+class Cubins {
+ public:
+  explicit Cubins(const Message& message) : rest_(message.blob) {}
+  std::optional<std::vector<std::byte>> take(std::size_t bytes) {
+    if (bytes > rest_.size()) return std::nullopt;
+    const auto taken = rest_.first(bytes);
+    rest_ = rest_.subspan(bytes);
+    return std::vector<std::byte>(taken.begin(), taken.end());
+  }
+  bool all_taken() const { return rest_.empty(); }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+void append_cubin(Message& message, const std::vector<std::byte>& cubin) {
+  message.blob.insert(message.blob.end(), cubin.begin(), cubin.end());
+}
+
+void append_anchor(Message& message, const std::optional<MeasureSession::Known>& anchor) {
+  if (!anchor) return;
+  message.json["anchor"] = {
+      {"config", anchor->config.text()}, {"us", anchor->us}, {"cubin_bytes", anchor->cubin.size()}};
+  append_cubin(message, anchor->cubin);
+}
+
+/// False if the message names an anchor that is not of its form.
+bool take_anchor(const json& from, Cubins& cubins, std::optional<MeasureSession::Known>& anchor) {
+  if (!from.contains("anchor")) return true;
+  const json& entry = from.at("anchor");
+  const auto config = config_of(entry);
+  const double us = entry.at("us");
+  auto cubin = cubins.take(entry.at("cubin_bytes"));
+  if (!config || !cubin || !(us > 0)) return false;
+  anchor = MeasureSession::Known{*config, *std::move(cubin), us};
+  return true;
 }
 
 }  // namespace
@@ -115,12 +156,15 @@ std::optional<db::KernelBuild> kernel_build(const Message& message, const db::Ke
 }
 
 Message to_message(const MeasureSession::Job& job) {
-  return {{{"do", "evaluate"},
-           {"problem", text(job.problem)},
-           {"config", job.config.text()},
-           {"battery_passed", job.battery_passed},
-           {"incumbent_us", job.incumbent_us}},
-          job.cubin};
+  Message message{{{"do", "evaluate"},
+                   {"problem", text(job.problem)},
+                   {"config", job.config.text()},
+                   {"battery_passed", job.battery_passed},
+                   {"incumbent_us", job.incumbent_us},
+                   {"cubin_bytes", job.cubin.size()}},
+                  job.cubin};
+  append_anchor(message, job.anchor);
+  return message;
 }
 
 std::optional<MeasureSession::Job> evaluate_request(const Message& message) {
@@ -129,8 +173,12 @@ std::optional<MeasureSession::Job> evaluate_request(const Message& message) {
     if (from.at("do") != "evaluate") return std::nullopt;
     const auto problem = problem_of(from);
     const auto config = config_of(from);
-    if (!problem || !config) return std::nullopt;
-    return MeasureSession::Job{*problem, *config, message.blob, from.at("battery_passed"), from.at("incumbent_us")};
+    Cubins cubins(message);
+    auto cubin = cubins.take(from.at("cubin_bytes"));
+    if (!problem || !config || !cubin) return std::nullopt;
+    MeasureSession::Job job{*problem, *config, *std::move(cubin), from.at("battery_passed"), from.at("incumbent_us")};
+    if (!take_anchor(from, cubins, job.anchor) || !cubins.all_taken()) return std::nullopt;
+    return job;
   });
 }
 
@@ -170,8 +218,9 @@ Message to_message(const PlayOffRequest& request) {
   Message message{{{"do", "play_off"}, {"problem", text(request.problem)}, {"finalists", json::array()}}, {}};
   for (const MeasureSession::Job& finalist : request.finalists) {
     message.json["finalists"].push_back({{"config", finalist.config.text()}, {"cubin_bytes", finalist.cubin.size()}});
-    message.blob.insert(message.blob.end(), finalist.cubin.begin(), finalist.cubin.end());
+    append_cubin(message, finalist.cubin);
   }
+  append_anchor(message, request.anchor);
   return message;
 }
 
@@ -181,17 +230,15 @@ std::optional<PlayOffRequest> play_off_request(const Message& message) {
     if (from.at("do") != "play_off") return std::nullopt;
     const auto problem = problem_of(from);
     if (!problem) return std::nullopt;
-    PlayOffRequest request{*problem, {}};
-    std::size_t offset = 0;
+    PlayOffRequest request{*problem, {}, std::nullopt};
+    Cubins cubins(message);
     for (const json& entry : from.at("finalists")) {
       const auto config = config_of(entry);
-      const std::size_t bytes = entry.at("cubin_bytes");
-      if (!config || bytes > message.blob.size() - offset) return std::nullopt;
-      const auto cubin = message.blob.begin() + std::ptrdiff_t(offset);
-      request.finalists.push_back({*problem, *config, {cubin, cubin + std::ptrdiff_t(bytes)}, true, 0});
-      offset += bytes;
+      auto cubin = cubins.take(entry.at("cubin_bytes"));
+      if (!config || !cubin) return std::nullopt;
+      request.finalists.push_back({*problem, *config, *std::move(cubin), true, 0});
     }
-    if (offset != message.blob.size()) return std::nullopt;
+    if (!take_anchor(from, cubins, request.anchor) || !cubins.all_taken()) return std::nullopt;
     return request;
   });
 }

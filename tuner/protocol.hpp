@@ -2,10 +2,11 @@
 //
 // Whatever arrives is checked: the reading functions return nullopt for a message that is not of their form.
 //   compile      {"do":"compile","config","type","trans","arch"}  → {"status","message","registers",...} + cubin
-//   evaluate     {"do":"evaluate","problem","config","battery_passed","incumbent_us"} + cubin
+//   evaluate     {"do":"evaluate","problem","config","battery_passed","incumbent_us","cubin_bytes","anchor"} + cubins
 //                → any number of {"phase","new_problem"}, then {"outcome","battery_passed","context_lost","phase"}
-//   play_off     {"do":"play_off","problem","finalists":[{"config","cubin_bytes"}]} + cubins, one after the other
+//   play_off     {"do":"play_off","problem","finalists":[{"config","cubin_bytes"}],"anchor"} + cubins
 //                → {"outcomes":[..],"context_lost"}
+//   "anchor", where there is one: {"config","us","cubin_bytes"}; cubins stand one after the other, the anchor's last.
 //   a measuring process begins with {"ready":true,"sentinel_us"}; any worker may say {"fatal":"..."} and end.
 #pragma once
 
@@ -55,6 +56,7 @@ std::optional<PhaseNote> phase_note(const Message& message);
 struct PlayOffRequest {
   Problem problem;
   std::vector<MeasureSession::Job> finalists;
+  std::optional<MeasureSession::Known> anchor;
 };
 Message to_message(const PlayOffRequest& request);
 std::optional<PlayOffRequest> play_off_request(const Message& message);

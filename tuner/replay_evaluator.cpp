@@ -25,7 +25,7 @@ class ReplayEvaluator final : public Evaluator, public RecordedElsewhere {
     return "replay";
   }
 
-  void submit(const Candidate& candidate, double) override { queue_.push_back(candidate); }
+  void submit(const Candidate& candidate, const std::optional<Incumbent>&) override { queue_.push_back(candidate); }
   std::size_t in_flight() const override { return queue_.size(); }
   std::size_t width() const override { return kWidth; }
   Evaluated next() override {

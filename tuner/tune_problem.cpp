@@ -119,7 +119,7 @@ void ProblemTuning::submit_more() {
       in_flight_[index] = 1;
       ++pending_;
       ++submitted_;
-      run_.evaluator.submit({problem_, start_.space.config(index)}, progress_.best_us);
+      run_.evaluator.submit({problem_, start_.space.config(index)}, incumbent_);
     }
   }
 }
@@ -186,8 +186,13 @@ void ProblemTuning::take(const Evaluated& evaluated) {
 void ProblemTuning::note(std::size_t index, Score time_us) {
   time_us_[index] = time_us;
   if (!time_us || (progress_.best_us > 0 && *time_us >= progress_.best_us)) return;
-  progress_.best_us = *time_us;
-  progress_.best_config = start_.space.config(index).text();
+  set_best(index);
+}
+
+void ProblemTuning::set_best(std::size_t index) {
+  incumbent_ = Incumbent{start_.space.config(index), *time_us_[index]};
+  progress_.best_us = incumbent_->us;
+  progress_.best_config = incumbent_->config.text();
 }
 
 /// Indices of the fastest, in the order of the view `best`.
@@ -217,9 +222,7 @@ void ProblemTuning::play_off() {
     if (finalists.size() < 2 || played_off_[finalists.front()]) break;
     if (!play_off_round(finalists)) break;
     played = true;
-    const std::size_t best = fastest(1).front();  // played-off times may be larger than the single ones before
-    progress_.best_us = *time_us_[best];
-    progress_.best_config = start_.space.config(best).text();
+    set_best(fastest(1).front());  // played-off times may be larger than the single ones before
     report(std::nullopt);
   }
   if (played) run_.play_off_seconds = smoothed(run_.play_off_seconds, run_.clock_seconds() - began);

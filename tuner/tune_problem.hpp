@@ -55,6 +55,7 @@ class ProblemTuning {
   std::size_t how_many_more();
   void take(const Evaluated& evaluated);
   void note(std::size_t index, Score time_us);
+  void set_best(std::size_t index);
   void play_off();
   bool play_off_round(const std::vector<std::size_t>& finalists);
   std::vector<std::size_t> fastest(std::size_t most) const;
@@ -74,6 +75,7 @@ class ProblemTuning {
   std::int64_t submitted_ = 0, pending_ = 0;
   bool out_of_time_ = false;
   double last_outcome_at_ = 0;
+  std::optional<Incumbent> incumbent_;
   Progress progress_;
 };
 

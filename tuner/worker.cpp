@@ -59,7 +59,7 @@ void measure_loop(MeasureSession& session, Connection& supervisor) {
       const MeasureSession::Result result = session.evaluate(*job, note);
       if (!supervisor.send(to_message(result))) return;
     } else if (const auto request = play_off_request(*message)) {
-      const PlayOffAnswer answer{session.play_off(request->problem, request->finalists), session.context_lost()};
+      const PlayOffAnswer answer{session.play_off(request->problem, request->finalists, request->anchor), session.context_lost()};
       if (!supervisor.send(to_message(answer))) return;
     } else {
       supervisor.send({{{"fatal", "the request is malformed"}}, {}});

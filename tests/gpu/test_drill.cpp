@@ -42,7 +42,7 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
       {test::kDrillCompilerHang, db::Status::compile_failed},
       {test::kDrillOkToo, db::Status::ok},
   };
-  for (const auto& [kind, status] : expected) evaluator->submit({drill_problem(), test::drill_config(kind)}, 0);
+  for (const auto& [kind, status] : expected) evaluator->submit({drill_problem(), test::drill_config(kind)}, std::nullopt);
   std::map<std::string, db::Outcome> outcomes;
   while (evaluator->in_flight() > 0) {
     const tuner::Evaluated evaluated = evaluator->next();
@@ -57,7 +57,7 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
   }
 
   SECTION("a right kernel is timed after all of that, on another problem") {
-    evaluator->submit({drill_problem(200), test::drill_config(test::kDrillOk)}, 0);
+    evaluator->submit({drill_problem(200), test::drill_config(test::kDrillOk)}, std::nullopt);
     const tuner::Evaluated evaluated = evaluator->next();
     INFO(evaluated.outcome.message);
     REQUIRE(evaluated.outcome.status == db::Status::ok);
@@ -66,8 +66,8 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
   }
   SECTION("a kernel that the battery condemned is not run again on another problem") {
     const auto start = std::chrono::steady_clock::now();
-    evaluator->submit({drill_problem(200), test::drill_config(test::kDrillHang)}, 0);
-    evaluator->submit({drill_problem(200), test::drill_config(test::kDrillWrong)}, 0);
+    evaluator->submit({drill_problem(200), test::drill_config(test::kDrillHang)}, std::nullopt);
+    evaluator->submit({drill_problem(200), test::drill_config(test::kDrillWrong)}, std::nullopt);
     std::map<std::string, db::Status> statuses;
     while (evaluator->in_flight() > 0) {
       const tuner::Evaluated evaluated = evaluator->next();

@@ -72,6 +72,31 @@ TEST_CASE("a clearly slower candidate is given up early, and its time is still t
   CHECK(timing.median_us > 900);
 }
 
+TEST_CASE("a long launch beside an anchor has a time on its scale, a short one has not", "[stopwatch]") {
+  const runtime::Context context(0);
+  tuner::Stopwatch stopwatch(context);
+  Waiter waiter(context);
+  // Of 600 µs it is said that they are 300: all is half as long, and the drift is 2.
+  const std::optional<tuner::Anchor> anchor{{waiter.contender(600000), 300}};
+  const db::Timing timing = stopwatch.time(waiter.contender(400000), 4, 0, anchor);
+  CHECK(timing.median_us == Approx(200).epsilon(0.03));
+  CHECK(timing.drift == Approx(2).epsilon(0.03));
+  CHECK(timing.samples >= 3);
+  const db::Timing slow = stopwatch.time(waiter.contender(2000000), 4, 300, anchor);
+  CHECK(slow.samples <= 3);
+  CHECK(slow.median_us == Approx(1000).epsilon(0.03));
+
+  const std::optional<tuner::Anchor> short_anchor{{waiter.contender(600000), 20}};
+  const db::Timing alone = stopwatch.time(waiter.contender(400000), 4, 0, short_anchor);
+  CHECK(alone.median_us > 350);
+
+  const std::vector<tuner::Contender> two{waiter.contender(400000), waiter.contender(600000)};
+  const std::vector<db::Timing> played = stopwatch.play_off(two, 4, tuner::KnownTime{1, 300});
+  CHECK(played.at(0).median_us == Approx(200).epsilon(0.03));
+  CHECK(played.at(1).median_us == Approx(300));
+  CHECK(played.at(1).drift == Approx(2).epsilon(0.03));
+}
+
 TEST_CASE("a play-off orders contenders that differ by a few percent, in the order of the arguments", "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);

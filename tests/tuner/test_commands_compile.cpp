@@ -62,7 +62,7 @@ TEST_CASE("compile --first keeps what a tuner would try first, and nothing else"
   entry.problem = packed_problem(target.type, target.trans, 128, 64, 64);
   entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 8}, {"thread_m", 2}, {"thread_n", 2}});
   entry.producer = {template_hash("simt"), runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
-                    "cold-1"};
+                    tuner::kMeasuringPolicy};
   entry.outcome = {db::Status::ok, "", db::Timing{}};
   entry.outcome.timing->median_us = 3;
   entry.outcome.timing->samples = 5;

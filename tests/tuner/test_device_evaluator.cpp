@@ -41,7 +41,7 @@ runtime::DeviceInfo fictional_device() {
 Problem drill_problem(std::int64_t m = 32) { return packed_problem(*find_type_pair("f64f64"), {}, m, 32, 32); }
 
 db::Outcome evaluate(Evaluator& evaluator, test::DrillKind kind, const Problem& problem = drill_problem()) {
-  evaluator.submit({problem, test::drill_config(kind)}, 0);
+  evaluator.submit({problem, test::drill_config(kind)}, std::nullopt);
   const Evaluated evaluated = evaluator.next();
   CHECK(evaluated.candidate.config == test::drill_config(kind));
   CHECK(evaluator.in_flight() == 0);
@@ -61,7 +61,7 @@ TEST_CASE("every failing candidate has its status, and the run goes on") {
                                                        {test::kDrillWrong, db::Status::mismatch},
                                                        {test::kDrillOk, db::Status::ok},
                                                        {test::kDrillOkToo, db::Status::ok}};
-  for (const auto& [kind, status] : expected) evaluator->submit({drill_problem(), test::drill_config(kind)}, 0);
+  for (const auto& [kind, status] : expected) evaluator->submit({drill_problem(), test::drill_config(kind)}, std::nullopt);
   CHECK(evaluator->in_flight() == expected.size());
   std::map<std::string, db::Outcome> outcomes;
   while (evaluator->in_flight() > 0) {
@@ -102,7 +102,33 @@ TEST_CASE("a candidate is compared with the best that is known when its turn com
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
   CHECK(evaluate(*evaluator, test::kDrillOk).timing->median_us == Approx(101));
-  CHECK(evaluate(*evaluator, test::kDrillOkToo).timing->median_us == Approx(101.101));  // the incumbent over 1000 added
+  // The incumbent over 1000 is added, and 1000 for an anchor.
+  CHECK(evaluate(*evaluator, test::kDrillOkToo).timing->median_us == Approx(1101.101));
+}
+
+TEST_CASE("long launches are timed beside one that is known, which a far faster one replaces") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  const auto time_of_next = [&](const std::optional<Incumbent>& incumbent, const Problem& problem = drill_problem()) {
+    evaluator->submit({problem, test::drill_config(test::kDrillOk)}, incumbent);
+    return evaluator->next().outcome.timing->median_us;
+  };
+  const Config known = test::drill_config(test::kDrillOkToo);
+  CHECK(time_of_next(Incumbent{known, 90}) == Approx(101.09));   // no kernel of it is at hand
+  CHECK(time_of_next(std::nullopt) == Approx(1100.09));          // beside the one before
+  CHECK(time_of_next(std::nullopt, drill_problem(64)) == 100);   // of another problem
+  CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
+  const auto played_beside = [&](const Incumbent& incumbent) {
+    time_of_next(incumbent);
+    const db::Outcome outcome = evaluator->play_off(drill_problem(), std::vector<Config>{known}).front();
+    const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+    return outcome.timing->median_us - double(store.find_build(runtime::kernel_key(known, target))->cubin.size());
+  };
+  CHECK(played_beside({known, 85}) == Approx(101.09));  // the one timed first stays
+  CHECK(played_beside({known, 75}) == Approx(75));
+  CHECK(played_beside({known, 62}) == Approx(75));
+  CHECK(played_beside({known, 40}) == Approx(75));      // of short launches none is kept
 }
 
 TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are nobody's") {
@@ -156,7 +182,7 @@ TEST_CASE("configs that need no compiler to be refused are illegal at once") {
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
   const auto status_of = [&](const Problem& problem, const Config& config) {
-    evaluator->submit({problem, config}, 0);
+    evaluator->submit({problem, config}, std::nullopt);
     return evaluator->next().outcome.status;
   };
   CHECK(status_of(drill_problem(), Config("nothing", {})) == db::Status::illegal);
@@ -194,7 +220,7 @@ TEST_CASE("a measuring process that does not start ends the run with its reason"
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(7), fictional_device());
-  evaluator->submit({drill_problem(), test::drill_config(test::kDrillOk)}, 0);
+  evaluator->submit({drill_problem(), test::drill_config(test::kDrillOk)}, std::nullopt);
   try {
     evaluator->next();
     FAIL("next() should have thrown");

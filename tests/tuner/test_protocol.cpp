@@ -23,6 +23,7 @@ TEST_CASE("requests and answers come back as they were sent") {
   CHECK(evaluated->cubin == job().cubin);
   CHECK(evaluated->battery_passed);
   CHECK(evaluated->incumbent_us == 12.5);
+  CHECK_FALSE(evaluated->anchor);
 
   db::Timing timing;
   timing.median_us = 3.25;
@@ -43,10 +44,43 @@ TEST_CASE("requests and answers come back as they were sent") {
   CHECK(compiled->trans == Transposes{true, true});
   CHECK(compiled->arch == "sm_87");
 
-  const auto played = play_off_request(to_message(PlayOffRequest{job().problem, {job(), job()}}));
+  const auto played = play_off_request(to_message(PlayOffRequest{job().problem, {job(), job()}, std::nullopt}));
   REQUIRE(played);
   REQUIRE(played->finalists.size() == 2);
   CHECK(played->finalists[1].cubin == job().cubin);
+  CHECK_FALSE(played->anchor);
+}
+
+TEST_CASE("an anchor goes along with its kernel") {
+  const MeasureSession::Known anchor{Config("simt", {{"tile_m", 64}}), {std::byte{3}, std::byte{4}, std::byte{5}}, 80.5};
+  MeasureSession::Job beside = job();
+  beside.anchor = anchor;
+  const auto check = [&](const std::optional<MeasureSession::Known>& came) {
+    REQUIRE(came);
+    CHECK(came->config == anchor.config);
+    CHECK(came->cubin == anchor.cubin);
+    CHECK(came->us == 80.5);
+  };
+  const Message asked = to_message(beside);
+  const auto evaluated = evaluate_request(asked);
+  REQUIRE(evaluated);
+  CHECK(evaluated->cubin == job().cubin);
+  check(evaluated->anchor);
+  const auto played = play_off_request(to_message(PlayOffRequest{job().problem, {job()}, anchor}));
+  REQUIRE(played);
+  CHECK(played->finalists.at(0).cubin == job().cubin);
+  check(played->anchor);
+
+  const auto spoilt = [&](const char* field, const nlohmann::json& value) {
+    Message message = asked;
+    message.json["anchor"][field] = value;
+    return evaluate_request(message).has_value();
+  };
+  CHECK_FALSE(spoilt("us", 0));
+  CHECK_FALSE(spoilt("us", "fast"));
+  CHECK_FALSE(spoilt("config", "?"));
+  CHECK_FALSE(spoilt("cubin_bytes", 2));
+  CHECK_FALSE(spoilt("cubin_bytes", 4));
 }
 
 TEST_CASE("messages of another form are refused") {
@@ -60,7 +94,7 @@ TEST_CASE("messages of another form are refused") {
   CHECK_FALSE(evaluate_answer({nlohmann::json::array(), {}}));
   CHECK_FALSE(evaluate_answer({"text", {}}));
 
-  Message played = to_message(PlayOffRequest{job().problem, {job()}});
+  Message played = to_message(PlayOffRequest{job().problem, {job()}, std::nullopt});
   played.json["finalists"][0]["cubin_bytes"] = 3;
   CHECK_FALSE(play_off_request(played));
   played.json["finalists"][0]["cubin_bytes"] = 1;

@@ -94,7 +94,7 @@ TEST_CASE("a replay knows only what was recorded, and gives the recorded outcome
   CHECK(outcomes[1].status == db::Status::illegal);
 
   CHECK_THROWS_AS(evaluator->next(), std::logic_error);
-  evaluator->submit({recorded_problem(), known}, 0);
+  evaluator->submit({recorded_problem(), known}, std::nullopt);
   CHECK(evaluator->in_flight() == 1);
   const Evaluated evaluated = evaluator->next();
   CHECK(evaluated.candidate.config == known);

@@ -136,8 +136,9 @@ TEST_CASE("the bests of the nearest problems and the families' guesses come in t
   CHECK(evaluator.order[2] == ToyFamily::config(7, 2, 4));
   CHECK(evaluator.order[3] == ToyFamily::config(2, 2, 1));
   CHECK(evaluator.order[4] == ToyFamily::config(1, 1, 1));
-  CHECK(evaluator.incumbents.front() == 0);
-  CHECK(evaluator.incumbents.back() > 0);
+  CHECK_FALSE(evaluator.incumbents.front());
+  REQUIRE(evaluator.incumbents.back());
+  CHECK(evaluator.incumbents.back()->us == Approx(evaluator.outcome_of(evaluator.incumbents.back()->config).timing->median_us));
 }
 
 TEST_CASE("a problem whose rows are aligned alike is nearer than one of more like size whose rows are not") {

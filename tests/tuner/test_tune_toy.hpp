@@ -79,9 +79,9 @@ class ToyEvaluator final : public Evaluator {
   db::Producer producer(const std::string&) const override { return producer_; }
   const DeviceLimits& limits() const override { return limits_; }
 
-  void submit(const Candidate& candidate, double incumbent_us) override {
+  void submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) override {
     queue_.push_back(candidate);
-    incumbents.push_back(incumbent_us);
+    incumbents.push_back(incumbent);
     most_in_flight = std::max(most_in_flight, queue_.size());
   }
   std::size_t in_flight() const override { return queue_.size(); }
@@ -139,7 +139,7 @@ class ToyEvaluator final : public Evaluator {
   std::map<std::string, int> evaluations;     // by problem and config text
   std::vector<Config> order;
   std::vector<std::vector<Config>> played_off;
-  std::vector<double> incumbents;
+  std::vector<std::optional<Incumbent>> incumbents;
   std::size_t most_in_flight = 0;
 
  private:

@@ -1,9 +1,10 @@
 // The sentinel: a fixed reference kernel timed in between, so that drift of the device's speed is seen.
 //
 // What it sees: the SM clock, whatever moved it (heat, power mode, governor), and another program on the device. What it
-// does not see: the memory clock; and the clock that a heavy kernel pulls down while it runs under a power limit, if the
-// clock recovers before the sentinel runs (it is kept light on purpose: about 0.4 ms a candidate, nearly no power). A time
-// bound by memory bandwidth does not follow the SM clock, so dividing by a drift of a few percent can be off by as much.
+// does not see: the memory clock; and, once the clock has settled, how far a heavy kernel pulled it down under a power limit
+// while it ran (the sentinel is kept light on purpose: about 0.4 ms a candidate, nearly no power). Kernels that heavy are
+// timed beside each other instead. A time bound by memory bandwidth does not follow the SM clock, so dividing by a drift of
+// a few percent can be off by as much.
 #pragma once
 
 #include "runtime/device.hpp"

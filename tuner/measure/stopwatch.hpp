@@ -1,10 +1,16 @@
 // Times plans by one policy, so that times are comparable: full-entropy random operands, rotating through more than
 // twice the L2 (cold), CUDA graphs of many launches for short kernels, sampling until the relative confidence interval
-// of the median is narrow, a sentinel kernel in between to see and divide out drift, samples under throttling discarded.
+// of the median is narrow, samples under throttling discarded.
+//
+// Drift of the device's speed is divided out. Long launches are timed in turn with an anchor, a contender of the same
+// problem whose time is known, and drift is the anchor's time now over that: under a power limit a heavy kernel pulls the
+// clock down for itself and for what comes after it, and only another one beside it has the same. Short launches, and long
+// ones without an anchor, have a sentinel kernel timed before and after them, when the clock has settled.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +30,18 @@ struct Contender {
   std::function<void(int set, const runtime::Stream& stream)> enqueue;
 };
 
+/// A contender whose time is known.
+struct Anchor {
+  Contender contender;
+  double us = 0;
+};
+
+/// Which of the contenders of a play-off has a known time.
+struct KnownTime {
+  std::size_t contender = 0;
+  double us = 0;
+};
+
 class Stopwatch {
  public:
   /// Compiles its helper kernels and lets the clocks settle: about 0.3 s. The context must outlive it.
@@ -38,12 +56,15 @@ class Stopwatch {
   static Contender contender(const runtime::Plan& plan, const OperandSets& operands, void* workspace);
 
   /// Times one contender on `operand_sets` sets. `incumbent_us` (0: none) allows giving up early on a clearly slower one;
-  /// its timing is then true but wide (one or three samples). Throws runtime::DeviceError.
-  db::Timing time(const Contender& contender, int operand_sets, double incumbent_us = 0);
+  /// its timing is then true but wide (one or three samples). With an anchor whose launches are not short the two take
+  /// turns, and the time is on the anchor's scale. Throws runtime::DeviceError.
+  db::Timing time(const Contender& contender, int operand_sets, double incumbent_us = 0,
+                  const std::optional<Anchor>& anchor = std::nullopt);
 
   /// Times several interleaved, round by round in shuffled order, until their order is settled or inside the noise.
-  /// Results in the order of the arguments.
-  std::vector<db::Timing> play_off(std::span<const Contender> contenders, int operand_sets);
+  /// Results in the order of the arguments; where `known` names a contender whose launches are not short, on its scale.
+  std::vector<db::Timing> play_off(std::span<const Contender> contenders, int operand_sets,
+                                   std::optional<KnownTime> known = std::nullopt);
 
  private:
   struct Impl;

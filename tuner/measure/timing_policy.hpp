@@ -4,7 +4,7 @@
 namespace tilesmith::tuner {
 
 /// Changes whenever the meaning of a stored time changes.
-inline constexpr const char* kMeasuringPolicy = "cold-1";
+inline constexpr const char* kMeasuringPolicy = "cold-2";
 
 struct TimingPolicy {
   double target_relative_ci = 0.01;  ///< stop when half the 95% confidence interval of the median is within this
