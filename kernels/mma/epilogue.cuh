@@ -23,6 +23,8 @@ class WarpSums {
   static constexpr int kColumns = kWarpN;
   static constexpr int kRowStep = kDealt<LeftTile> == Dealt::in_order ? 1 : kDealt<LeftTile> == Dealt::pairs ? 2 : 0;
 
+  static constexpr bool kInPairs = kDealt<RightTile> == Dealt::in_order;
+
   __device__ __forceinline__ explicit WarpSums(const WarpTile& tile) : tile_(tile) {}
 
   static __device__ __forceinline__ int row_of(int i, int r, int g) { return row_in_warp<kDealt<LeftTile>>(i, r, g); }

@@ -9,6 +9,7 @@
 namespace tilesmith {
 
 using Stored = Either<kPartials, Accumulator, Output>;
+constexpr int kStoredVector = 16 / int(sizeof(Stored));
 
 template <int Count>
 struct alignas(Count * sizeof(Stored) < 16 ? Count * sizeof(Stored) : 16) StoredVector {

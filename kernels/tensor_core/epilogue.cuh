@@ -1,6 +1,7 @@
 // From the sums of a warp to memory.
 //
-//   direct    2 or 4 neighbouring columns a thread, as the instruction leaves them
+//   direct    16 bytes a thread, after a trade within quads (traded_store.cuh); else 2 or 4 neighbouring columns, as the
+//             instruction leaves them
 //   staged    8 rows of the warp's tile at a time through shared memory, then stores of whole rows
 //   summed    where several warps (sliced K) or the blocks of a cluster (split K) hold sums of the same elements: all
 //             through shared memory, added in a fixed order, each block storing its share of the rows
@@ -11,6 +12,8 @@
 //   row(i, r)                             the tile's row of this thread's sums (i, r), i < kRowGroups, r < 2
 //   row_of(i, r, g)                       the same for the g-th of the 8 rows that the warp's threads hold together
 //   kRowStep                              row_of(i, r, g + 1) - row_of(i, r, g) if it is always the same, else 0
+//   kInPairs                              a thread holds, of every 8 columns, two neighbours: those that are its number's in
+//                                         its quad
 //   each_run(i, r, first, columns, put)   put(column, sums) for each run of neighbours that the thread holds of that row, of the
 //                                         `columns` columns from `first` on
 #pragma once
@@ -18,26 +21,22 @@
 #include "kernels/tensor_core/barrier.cuh"
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/destination.cuh"
+#include "kernels/tensor_core/traded_store.cuh"
 
 namespace tilesmith {
 
-constexpr int kStoredVector = 16 / int(sizeof(Stored));
-
-// A run of neighbours, and its way to memory.
-template <typename Element, int Count>
-struct alignas(Count * sizeof(Element) < 16 ? Count * sizeof(Element) : 16) Run {
-  Element x[Count];
-};
-template <typename Element, int Count>
-__device__ __forceinline__ void put_run(Element* to, const Element (&elements)[Count]) {
-  Run<Element, Count> run;
-#pragma unroll
-  for (int e = 0; e < Count; ++e) run.x[e] = elements[e];
-  *reinterpret_cast<Run<Element, Count>*>(to) = run;
-}
-
 template <typename Sums>
 __device__ __forceinline__ void store_direct(const Sums& sums, const Destination& to, int m0, int n0) {
+  if constexpr (Sums::kInPairs && QuadTrade<true>::kPossible && !kAtomicAdds) {
+    if (to.takes_vectors() && to.cols() % kStoredVector == 0) {
+      if (to.overwrites()) {
+        store_traded<true>(sums, to, m0, n0);
+      } else {
+        store_traded<false>(sums, to, m0, n0);
+      }
+      return;
+    }
+  }
 #pragma unroll
   for (int i = 0; i < Sums::kRowGroups; ++i) {
 #pragma unroll
@@ -46,14 +45,6 @@ __device__ __forceinline__ void store_direct(const Sums& sums, const Destination
       sums.each_run(i, r, 0, Sums::kColumns, [&](int n, const auto& run) { to.store(m, n0 + n, run); });
     }
   }
-}
-
-// Neighbours in shared memory, at a multiple of their bytes (or 16).
-template <typename Element, int Count>
-__device__ __forceinline__ void get_run(const Element* from, Element (&elements)[Count]) {
-  const auto run = *reinterpret_cast<const Run<Element, Count>*>(from);
-#pragma unroll
-  for (int e = 0; e < Count; ++e) elements[e] = run.x[e];
 }
 
 // Rows of sums in shared memory to C, by kStoringWarps warps. In vectors, where C's rows start at 16-byte boundaries; else an

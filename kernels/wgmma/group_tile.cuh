@@ -107,6 +107,7 @@ class WarpSums {
   static constexpr int kRowGroups = kLeftTiles;
   static constexpr int kColumns = kRightExtent;
   static constexpr int kRowStep = kLeftFromRegisters ? LeftFragments::kRowStep : 1;
+  static constexpr bool kInPairs = true;
 
   __device__ __forceinline__ explicit WarpSums(const GroupTile& tile) : tile_(tile) {}
 

@@ -49,7 +49,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "tile rows (of clusters) walked together, so that running blocks share operands in the L2"},
       {"store_staged",
        {0, 1},
-       "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers"},
+       "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers, traded within quads"},
       {"store_tma",
        {0, 1},
        "1: from shared memory to C by the tensor memory accelerator, in boxes of 16 rows × 128 bytes"},

@@ -17,6 +17,7 @@ namespace tilesmith::planted {
 #define TILESMITH_WGMMA(...) TILESMITH_WGMMA_BY(0, __VA_ARGS__)
 
 inline constexpr const char* kOneGroup = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 0, 0, 0);
+inline constexpr const char* kOddColumns = TILESMITH_WGMMA(64, 144, 64, 1, 0, 1, 0, 0, 0);
 inline constexpr const char* kTwoGroups = TILESMITH_WGMMA(128, 64, 64, 2, 0, 1, 1, 0, 0);
 inline constexpr const char* kShared = TILESMITH_WGMMA(128, 64, 64, 2, 0, 2, 0, 0, 0);
 inline constexpr const char* kTurns = TILESMITH_WGMMA(128, 128, 64, 2, 2, 1, 1, 0, 0);
@@ -51,6 +52,34 @@ inline std::vector<Bug> wgmma_bugs() {
        "bf16f32",
        kTN,
        {{"row / kPanelElements * kPanelBytes + slab * kSlabK * kPanelRowBytes", "row / kPanelElements * kPanelBytes"}},
+       kOneGroup},
+      {"lanes of a quad keep what they should give",
+       "wgmma",
+       0,
+       "f16f32",
+       kNN,
+       {{"const unsigned kept = upper ? second[w] : first[w];", "const unsigned kept = upper ? first[w] : second[w];"}},
+       kOneGroup},
+      {"quads trade their halves the wrong way round",
+       "wgmma",
+       0,
+       "bf16f32bf16",
+       kNN,
+       {{"trade<2>(lower, upper, all, lane)", "trade<2>(upper, lower, all, lane)"}},
+       kOneGroup},
+      {"columns that fill no trade are left out",
+       "wgmma",
+       0,
+       "f16f32f16",
+       kNN,
+       {{"if constexpr (kEnd < Sums::kColumns) {\n        sums.each_run", "if constexpr (false) {\n        sums.each_run"}},
+       kOddColumns},
+      {"traded sums overwrite C whatever beta is",
+       "wgmma",
+       0,
+       "f16f32",
+       kNN,
+       {{"store_traded<false>(sums, to, m0, n0)", "store_traded<true>(sums, to, m0, n0)"}},
        kOneGroup},
       {"both groups multiply the first one's rows",
        "wgmma",

@@ -54,7 +54,8 @@ TEST_CASE("a kernel of known duration is timed right, short in a graph and long 
     const db::Timing timing = stopwatch.time(waiter.contender(ns), 4);
     INFO(ns << " ns: " << timing.median_us << " us");
     // The waiting does not follow the SM clock, so drift is undone; a launch adds a few microseconds.
-    const double measured_us = timing.median_us * (std::abs(timing.drift - 1) > 0.01 ? timing.drift : 1.0);
+    const double measured_us = timing.median_us * timing.drift;
+    if (ns > 100000) CHECK(timing.drift == 1);  // of long launches without an anchor none is divided out
     CHECK(measured_us >= double(ns) / 1e3 - 1.5);
     CHECK(measured_us <= double(ns) / 1e3 * 1.02 + 8);
     CHECK(timing.samples >= 3);

@@ -32,14 +32,11 @@ constexpr std::size_t kPlayOffMostRounds = 60;
 constexpr double kPlayOffUs = 500e3;            // no new round after this ...
 constexpr double kPlayOffMostUs = 3000e3;       // ... and not even the least number of rounds after this
 
-/// By what samples that drifted so far by the sentinel's count are divided.
-double divisor(double sentinel_drift) { return std::abs(sentinel_drift - 1) > kDriftNoise ? sentinel_drift : 1.0; }
-
-db::Timing to_timing(std::span<const double> samples_us, double drift, double divided_by,
-                     const runtime::Telemetry& telemetry) {
+/// Of samples that have the drift still in them.
+db::Timing to_timing(std::span<const double> samples_us, double drift, const runtime::Telemetry& telemetry) {
   db::Timing timing;
   timing.drift = drift;
-  timing.median_us = median(samples_us) / divided_by;
+  timing.median_us = median(samples_us) / drift;
   timing.spread = relative_spread(samples_us);
   timing.samples = int(samples_us.size());
   timing.clock_mhz = telemetry.clock_mhz;
@@ -62,8 +59,7 @@ struct Stopwatch::Impl {
   Clock::time_point tolerant_until{};  ///< disturbed measurements count until then: repeats did not help
   Clock::time_point slow_until{};      ///< the clocks stay low however busy the device is kept
 
-  /// Drift before or after a measurement: wakes clocks that fell while the device was idle, and lets those rise again that
-  /// the measured kernel pulled down, since what a kernel does to its own clock is part of its time.
+  /// Drift before a measurement; wakes clocks that fell while the device was idle.
   double settled_drift() {
     double drift = sentinel.drift();
     if (Clock::now() < slow_until) return drift;
@@ -83,15 +79,16 @@ struct Stopwatch::Impl {
     return {};
   }
 
-  /// Repeats a measurement while it is disturbed: what `measure` returns, with the sentinel's drift (1 where the
-  /// measurement has an anchor of its own) and the telemetry.
+  /// Repeats a measurement while it is disturbed: what `measure` returns, the telemetry, and the drift to divide by: 1 where
+  /// the sentinel does not count.
   template <typename Measure>
-  auto undisturbed(const std::string& what, bool anchored, Measure&& measure) {
+  auto undisturbed(const std::string& what, bool by_sentinel, Measure&& measure) {
     for (int repeat = 0;; ++repeat) {
-      const double drift_before = anchored ? 1 : settled_drift();
+      const double drift_before = settled_drift();
       auto samples = measure();
       const runtime::Telemetry telemetry = runtime::read_telemetry(context.info().ordinal);
-      const double drift = anchored ? 1 : 0.5 * (drift_before + settled_drift());
+      double drift = by_sentinel ? 0.5 * (drift_before + sentinel.drift()) : 1;
+      if (std::abs(drift - 1) <= kDriftNoise) drift = 1;
       const std::string reason = disturbance(telemetry, drift);
       if (reason.empty() || repeat == kRepeats) {
         if (!reason.empty()) {
@@ -138,8 +135,10 @@ struct Stopwatch::Impl {
     Sampler sampler(contender, operand_sets, pacing, stream);
     Sampler anchor_sampler(anchor.contender, operand_sets, pacing, stream);
     const auto [taken, drift, telemetry] = undisturbed(
-        contender.name, true, [&] { return sample_beside(sampler, anchor_sampler, anchor.us, incumbent_us); });
-    return to_timing(taken.samples_us, median(taken.anchor_samples_us) / anchor.us, 1, telemetry);
+        contender.name, false, [&] { return sample_beside(sampler, anchor_sampler, anchor.us, incumbent_us); });
+    db::Timing timing = to_timing(taken.samples_us, 1, telemetry);
+    timing.drift = median(taken.anchor_samples_us) / anchor.us;
+    return timing;
   }
 
   std::vector<std::vector<double>> play_rounds(std::deque<Sampler>& samplers) {
@@ -192,10 +191,11 @@ db::Timing Stopwatch::time(const Contender& contender, int operand_sets, double 
                            const std::optional<Anchor>& anchor) {
   if (anchor && !is_short(anchor->us)) return impl_->time_beside(contender, operand_sets, incumbent_us, *anchor);
   Sampler sampler(contender, operand_sets, impl_->pacing, impl_->stream);
-  sampler.prepare(is_short(sampler.launch_us()));
+  const bool graphed = is_short(sampler.launch_us());
+  sampler.prepare(graphed);
   const auto [samples_us, drift, telemetry] = impl_->undisturbed(
-      contender.name, false, [&] { return impl_->sample_until_enough(sampler, incumbent_us); });
-  return to_timing(samples_us, drift, divisor(drift), telemetry);
+      contender.name, graphed, [&] { return impl_->sample_until_enough(sampler, incumbent_us); });
+  return to_timing(samples_us, drift, telemetry);
 }
 
 std::vector<db::Timing> Stopwatch::play_off(std::span<const Contender> contenders, int operand_sets,
@@ -208,14 +208,14 @@ std::vector<db::Timing> Stopwatch::play_off(std::span<const Contender> contender
     const Sampler& added = samplers.emplace_back(contender, operand_sets, impl_->pacing, impl_->stream);
     fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
   }
-  for (Sampler& sampler : samplers) sampler.prepare(!anchored && is_short(fastest_us));
+  const bool graphed = !anchored && is_short(fastest_us);
+  for (Sampler& sampler : samplers) sampler.prepare(graphed);
   const auto [samples_us, sentinel_drift, telemetry] =
-      impl_->undisturbed("play-off", anchored, [&] { return impl_->play_rounds(samplers); });
+      impl_->undisturbed("play-off", graphed, [&] { return impl_->play_rounds(samplers); });
   const double drift = anchored ? median(samples_us[known->contender]) / known->us : sentinel_drift;
-  const double divided_by = anchored ? drift : divisor(drift);
   std::vector<db::Timing> timings;
   for (const std::vector<double>& samples : samples_us) {
-    timings.push_back(to_timing(samples, drift, divided_by, telemetry));
+    timings.push_back(to_timing(samples, drift, telemetry));
   }
   return timings;
 }

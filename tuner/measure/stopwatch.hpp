@@ -2,10 +2,10 @@
 // twice the L2 (cold), CUDA graphs of many launches for short kernels, sampling until the relative confidence interval
 // of the median is narrow, samples under throttling discarded.
 //
-// Drift of the device's speed is divided out. Long launches are timed in turn with an anchor, a contender of the same
-// problem whose time is known, and drift is the anchor's time now over that: under a power limit a heavy kernel pulls the
-// clock down for itself and for what comes after it, and only another one beside it has the same. Short launches, and long
-// ones without an anchor, have a sentinel kernel timed before and after them, when the clock has settled.
+// Drift of the device's speed is divided out of times that are compared. Short launches have a sentinel kernel timed before
+// and after them. Long ones are timed in turn with an anchor, a contender of the same problem whose time is known, and drift is
+// the anchor's time now over that: under a power limit a heavy kernel pulls the clock down for itself and for what comes after
+// it, which a light sentinel cannot tell from another drift. A long launch without an anchor is taken as it is measured.
 #pragma once
 
 #include <functional>

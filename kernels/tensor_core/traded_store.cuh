@@ -1,0 +1,113 @@
+// From a warp's sums straight to C, 16 bytes a store: the four lanes that hold neighbours of a row, in pairs, trade them first.
+//
+//   columns of two instructions, 32 bits each     lane 0   1   2   3          0     1     2     3
+//   (of four, 16 bits each)                            01  23  45  67   ──▶   0123  89ab  4567  cdef
+//                                                      89  ab  cd  ef
+//
+// A quad's stores then cover 64 bytes of a row, and need neither shared memory, which the products of others may fill, nor a
+// warp that waits for itself.
+#pragma once
+
+#include "kernels/tensor_core/destination.cuh"
+#include "kernels/tensor_core/run.cuh"
+
+namespace tilesmith {
+
+// Of `mine` and what lane `threadIdx.x ^ kLanes` has: lanes whose bit kLanes is set give their first and keep their second, the
+// others the other way; what comes from the lower lane stands first.
+template <int kLanes, int Count>
+__device__ __forceinline__ void trade(const unsigned (&first)[Count], const unsigned (&second)[Count],
+                                      unsigned (&both)[2 * Count], int lane) {
+  const bool upper = (lane & kLanes) != 0;
+#pragma unroll
+  for (int w = 0; w < Count; ++w) {
+    const unsigned kept = upper ? second[w] : first[w];
+    const unsigned got = __shfl_xor_sync(0xffffffff, upper ? first[w] : second[w], kLanes);
+    both[w] = upper ? got : kept;
+    both[Count + w] = upper ? kept : got;
+  }
+}
+
+// The sums of kStoredVector columns of C in a row, out of kStoredVector / 2 instructions.
+//   kOverwrites  what C holds does not matter: known beforehand. Sums that are stored narrower then become so before
+template <bool kOverwrites>
+class QuadTrade {
+  static constexpr bool kFinished = kOverwrites && sizeof(Stored) < sizeof(Accumulator);
+  using Element = Either<kFinished, Stored, Accumulator>;
+  static constexpr int kWords = 2 * int(sizeof(Element)) / 4;  // of a run of two
+
+ public:
+  static constexpr int kInstructions = kStoredVector / 2;
+  static constexpr bool kPossible = kInstructions == 2 || kInstructions == 4;
+
+  // The first of the columns that the lane has after the trade.
+  static __device__ __forceinline__ int column(int lane) {
+    return kInstructions == 2 ? lane % 2 * 8 + lane % 4 / 2 * 4 : lane % 4 * 8;
+  }
+
+  __device__ __forceinline__ void take(int instruction, const Destination& to, const Accumulator (&run)[2]) {
+    Run<Element, 2> words;
+    if constexpr (kFinished) {
+      to.finish(run, words.x);
+    } else {
+      words.x[0] = run[0];
+      words.x[1] = run[1];
+    }
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) words_[instruction][w] = reinterpret_cast<const unsigned*>(&words)[w];
+  }
+
+  __device__ __forceinline__ void put(Stored* at, const Destination& to, bool inside, int lane) const {
+    Run<Element, kStoredVector> run;
+    unsigned(&all)[kInstructions * kWords] = *reinterpret_cast<unsigned(*)[kInstructions * kWords]>(&run);
+    if constexpr (kInstructions == 2) {
+      trade<1>(words_[0], words_[1], all, lane);
+    } else {
+      unsigned lower[2 * kWords], upper[2 * kWords];
+      trade<1>(words_[0], words_[1], lower, lane);
+      trade<1>(words_[2], words_[3], upper, lane);
+      trade<2>(lower, upper, all, lane);
+    }
+    if (!inside) return;
+    if constexpr (kFinished) {
+      put_run(at, run.x);
+    } else {
+      to.template put<kOverwrites>(at, run.x);
+    }
+  }
+
+ private:
+  unsigned words_[kInstructions][kWords];
+};
+
+// Where rows of C take vectors and end with a whole one. Columns of the warp's tile that fill no trade are stored in pairs.
+template <bool kOverwrites, typename Sums>
+__device__ __forceinline__ void store_traded(const Sums& sums, const Destination& to, int m0, int n0) {
+  using Trade = QuadTrade<kOverwrites>;
+  constexpr int kAtATime = 8 * Trade::kInstructions, kEnd = Sums::kColumns / kAtATime * kAtATime;
+  int lane = int(threadIdx.x % 32);
+  asm volatile("" : "+r"(lane), "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
+  const int col = Trade::column(lane), cols_left = to.cols() - (n0 + col);
+#pragma unroll
+  for (int i = 0; i < Sums::kRowGroups; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int m = m0 + Sums::row_of(i, r, lane / 4);
+      const bool inside = m < to.rows();
+      Stored* const place = to.place(m, n0 + col);
+#pragma unroll
+      for (int first = 0; first < kEnd; first += kAtATime) {
+        Trade trade;
+        int taken = 0;
+        sums.each_run(i, r, first, kAtATime, [&](int, const auto& run) { trade.take(taken++, to, run); });
+        trade.put(place + first, to, inside && first < cols_left, lane);
+      }
+      if constexpr (kEnd < Sums::kColumns) {
+        sums.each_run(i, r, kEnd, Sums::kColumns - kEnd,
+                      [&](int n, const auto& run) { to.store(m, n0 + n, run); });
+      }
+    }
+  }
+}
+
+}  // namespace tilesmith
