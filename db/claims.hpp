@@ -1,9 +1,10 @@
-// Claims: processes that share a database say which problem they are about to tune, on which kind of device, so that no two
-// tune the same one at a time.
+// Claims: processes that share a database say which problem they are about to tune, on which kind of device, so that
+// no two tune the same one at a time.
 //
-// A claim is a lock on one byte of an empty file beside the database (tuned.db-claims); device and problem say which byte.
-// The kernel keeps it and drops it with its process, however that ends: killed, crashed or with the machine, so a claim is
-// never stale. The file stays behind, empty. As the database, it must be on a disk with working locks, shared by one machine.
+// A claim is a lock on one byte of an empty file beside the database (tuned.db-claims); device and problem say which
+// byte. The kernel keeps it and drops it with its process, however that ends: killed, crashed or with the machine, so
+// a claim is never stale. The file stays behind, empty. As the database, it must be on a disk with working locks,
+// shared by one machine.
 //
 // Errors: StoreError, one line, if the file cannot be opened or locked. Threads: Claims may be used by any.
 #pragma once

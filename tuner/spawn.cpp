@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kFirstDescriptor = 3;
 
-// What the child does between fork and exec. Only async-signal-safe calls: another thread of the parent may have held any
-// lock when it forked.
+// What the child does between fork and exec. Only async-signal-safe calls: another thread of the parent may have held
+// any lock when it forked.
 [[noreturn]] void become(const char* executable, char* const* arguments, const Spawn& what, int report, pid_t parent) {
   const auto fail = [&] {
     const int error = errno;

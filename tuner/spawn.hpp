@@ -1,4 +1,5 @@
-// How child processes of this same executable are started, so that none outlives its parent, and how they ended, in words.
+// How child processes of this same executable are started, so that none outlives its parent, and how they ended, in
+// words.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +13,8 @@ namespace tilesmith::tuner {
 struct Spawn {
   std::string executable;  ///< empty: this very program, /proc/self/exe
   std::vector<std::string> arguments;
-  int descriptor_3 = -1;  ///< what the child finds there
-  int output = -1;        ///< its standard output and error; -1: this process's standard error
+  int descriptor_3 = -1;       ///< what the child finds there
+  int output = -1;             ///< its standard output and error; -1: this process's standard error
   int death_signal = SIGKILL;  ///< sent to it when the thread that started it ends
   enum class Signals {
     ignored,   ///< SIGINT, SIGTERM and SIGHUP: to end it is its parent's decision

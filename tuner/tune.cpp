@@ -133,7 +133,7 @@ TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator&
   if (options.board == nullptr) own_board.emplace(workload, run.ends);
   TurnBoard& board = own_board ? *own_board : *options.board;
   run.ends = board.ends();
-  Turns turns(workload, store, evaluator.device(), options.gpu, board, options.tuner);
+  Turns turns(workload, store, evaluator.device(), board, options.tuner, options.gpu);
   run.problem_count = workload.problems.size();
   if (const auto* elsewhere = dynamic_cast<const RecordedElsewhere*>(&evaluator)) run.origin = elsewhere->origin();
   run.result.run = db::new_uuid();

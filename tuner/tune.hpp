@@ -31,6 +31,7 @@
 
 namespace tilesmith::tuner {
 
+class GpuQueue;
 class TurnBoard;
 
 struct TuneOptions {
@@ -42,7 +43,7 @@ struct TuneOptions {
   int finalists = 5;                        ///< in the play-off; fewer than 2: no play-off
   std::string command;                      ///< for the run's record
   std::string workload_name;                ///< for the run's record; empty: the workload's own
-  std::string gpu;                          ///< its name, for tuners that share it: they take turns; empty: it is not shared
+  GpuQueue* gpu = nullptr;                  ///< for a GPU that other tuners may share: they take turns
   TurnBoard* board = nullptr;               ///< of the tuners that share this run; its end then counts and not `budget`
   int tuner = 0;                            ///< this one's number there
   std::function<double()> clock_seconds;    ///< steady clock if empty; tests bring their own

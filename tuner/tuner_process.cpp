@@ -16,7 +16,8 @@ namespace tilesmith::tuner {
 
 TunerProcess::TunerProcess(std::vector<std::string> arguments, int board_descriptor) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe for a tuner process");
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    throw std::system_error(errno, std::generic_category(), "pipe for a tuner process");
   output_ = ends[0];
   ::fcntl(output_, F_SETFL, O_NONBLOCK);
   Spawn what;
@@ -47,8 +48,10 @@ std::vector<std::string> TunerProcess::read_lines() {
   std::array<char, 65536> chunk;
   for (;;) {
     const ssize_t got = ::read(output_, chunk.data(), chunk.size());
-    if (got > 0) pending_.append(chunk.data(), std::size_t(got));
-    else if (got == 0 || errno != EINTR) break;
+    if (got > 0)
+      pending_.append(chunk.data(), std::size_t(got));
+    else if (got == 0 || errno != EINTR)
+      break;
   }
   if (reaped_ && !pending_.empty() && pending_.back() != '\n') pending_ += '\n';
   std::vector<std::string> lines;

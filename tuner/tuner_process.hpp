@@ -1,5 +1,5 @@
-// A child `tilesmith tune` that works on one device for a supervising one: its lines, and its end. Like a tuner that was
-// started by hand, it ends in order when it is sent SIGTERM, which it also is when its supervisor dies.
+// A child `tilesmith tune` that works on one device for a supervising one: its lines, and its end. Like a tuner that
+// was started by hand, it ends in order when it is sent SIGTERM, which it also is when its supervisor dies.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,8 @@ class TunerProcess {
 
   pid_t pid() const { return pid_; }
   int fd() const { return output_; }  ///< for poll()
-  /// The whole lines that it has written since the last call, without waiting. After its end also the last, cut short one.
+  /// The whole lines that it has written since the last call, without waiting. After its end also the last, cut short
+  /// one.
   std::vector<std::string> read_lines();
   bool ended();
   /// Of waitpid(), once it has ended.

@@ -1,5 +1,6 @@
 #include "tuner/turn_board.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -69,22 +70,21 @@ TurnBoard::TurnBoard(const Workload& workload, double ends)
 }
 
 TurnBoard TurnBoard::inherited(int fd, const Workload& workload) {
+  const auto no_board = [&] {
+    return std::runtime_error(
+        fmt::format("descriptor {} is no board of turns: expected one from a supervising tune", fd));
+  };
   struct stat status {};
-  if (::fstat(fd, &status) != 0 || std::size_t(status.st_size) < sizeof(Header)) {
-    throw std::runtime_error(
-        fmt::format("descriptor {} is no board of turns: expected one from a supervising tune", fd));
-  }
-  const std::size_t problems = (std::size_t(status.st_size) - sizeof(Header)) / sizeof(Slot);
-  TurnBoard board(fd, problems);
+  const bool made_in_memory = ::fcntl(fd, F_GET_SEALS) >= 0;
+  if (!made_in_memory || ::fstat(fd, &status) != 0 || std::size_t(status.st_size) < sizeof(Header)) throw no_board();
+  TurnBoard board(fd, (std::size_t(status.st_size) - sizeof(Header)) / sizeof(Slot));
   const auto* header = static_cast<const Header*>(board.memory_);
-  if (header->magic != kMagic) {
-    throw std::runtime_error(
-        fmt::format("descriptor {} is no board of turns: expected one from a supervising tune", fd));
-  }
+  if (header->magic != kMagic) throw no_board();
   if (header->workload != fingerprint(workload)) {
     throw std::runtime_error(fmt::format("workload {} has changed since the run began: expected the same {} problems",
                                          workload.name, header->problems));
   }
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return board;
 }
 

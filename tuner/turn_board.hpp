@@ -1,8 +1,8 @@
-// What the tuners of one run tell each other of its problems, in memory that they share: which had their turn, which have it
-// now and until when, and which a tuner prepares for. It is made by one process and inherited by others.
+// What the tuners of one run tell each other of its problems, in memory that they share: which had their turn, which
+// have it now and until when, and which a tuner prepares for. It is made by one process and inherited by others.
 //
-// Only `done` binds. The rest is advice, for choosing what to try next and for sharing out the time; who may tune a problem is
-// decided by its claim (db/claims.hpp), which dies with its process where a note here does not.
+// Only `done` binds. The rest is advice, for choosing what to try next and for sharing out the time; who may tune a
+// problem is decided by its claim (db/claims.hpp), which dies with its process where a note here does not.
 #pragma once
 
 #include <atomic>

@@ -10,21 +10,30 @@ namespace tilesmith::tuner {
 
 using State = TurnBoard::State;
 
-Turns::Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, std::string gpu,
-             TurnBoard& board, int tuner)
+std::optional<db::Claim> GpuQueue::take() {
+  if (held_) return std::exchange(held_, std::nullopt);
+  if (!place_) place_ = claims_.take("next on " + gpu_);
+  if (!place_) return std::nullopt;
+  std::optional<db::Claim> gpu = claims_.take(gpu_);
+  if (gpu) place_.reset();
+  return gpu;
+}
+
+Turns::Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, TurnBoard& board,
+             int tuner, GpuQueue* gpu)
     : workload_(workload),
       claims_(store),
       device_(device),
-      gpu_(std::move(gpu)),
       board_(board),
       tuner_(tuner),
+      gpu_(gpu),
       elsewhere_(workload.problems.size(), 0) {}
 
 Turns::~Turns() { board_.release(tuner_); }
 
 std::optional<Turns::Turn> Turns::take(double now, double ends) {
   std::optional<db::Claim> gpu;
-  if (!gpu_.empty() && !(gpu = take_gpu())) {
+  if (gpu_ != nullptr && !(gpu = gpu_->take())) {
     waiting_for_ = "the GPU, which another tuner times a problem on";
     return std::nullopt;
   }
@@ -49,15 +58,6 @@ std::optional<Turns::Turn> Turns::take(double now, double ends) {
 void Turns::finished(const Turn& turn) { board_.finish(turn.problem, tuner_); }
 
 bool Turns::all_done() const { return board_.count(State::done) == board_.size(); }
-
-/// Tuners queue for the GPU: the one that had it must not have it again before one that waits.
-std::optional<db::Claim> Turns::take_gpu() {
-  if (!place_in_queue_) place_in_queue_ = claims_.take("next on " + gpu_);
-  if (!place_in_queue_) return std::nullopt;
-  std::optional<db::Claim> gpu = claims_.take(gpu_);
-  if (gpu) place_in_queue_.reset();
-  return gpu;
-}
 
 /// What is left to do, the likeliest first.
 std::vector<std::size_t> Turns::in_order() const {

@@ -1,14 +1,16 @@
-// Which problem a tuner takes next, and which part of the time is its share, where several tuners may work on one workload and
-// one database.
+// Which problem a tuner takes next, and which part of the time is its share, where several tuners may work on one
+// workload and one database.
 //
-// A problem has its turn with the tuner that holds its claim. What another process has claimed is passed over, and come back for.
-// Tuners of one run share a board of turns: a problem that had its turn there is nobody's again. Tuners that were started apart
-// have boards of their own: each gives every problem a turn, and the later one finds the evidence of the earlier.
+// A problem has its turn with the tuner that holds its claim. What another process has claimed is passed over, and
+// come back for. Tuners of one run share a board of turns: a problem that had its turn there is nobody's again.
+// Tuners that were started apart have boards of their own: each gives every problem a turn, and the later one finds
+// the evidence of the earlier.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/claims.hpp"
@@ -17,12 +19,28 @@
 
 namespace tilesmith::tuner {
 
+/// Who may time on a GPU: one tuner of a database at a time. They queue: the one that had it must not have it again before
+/// one that waits.
+class GpuQueue {
+ public:
+  /// `gpu` is its name, the same for every tuner.
+  GpuQueue(const db::Store& store, std::string gpu) : claims_(store), gpu_(std::move(gpu)) {}
+  /// nullopt: it is another's, or another is next. Then asked again, until it is granted or nobody waits any more.
+  std::optional<db::Claim> take();
+  /// What was granted is held on to, for the next take().
+  void put_back(db::Claim gpu) { held_ = std::move(gpu); }
+
+ private:
+  const db::Claims claims_;
+  const std::string gpu_;
+  std::optional<db::Claim> place_, held_;
+};
+
 class Turns {
  public:
-  /// `gpu` names the GPU that the problems are timed on, for tuners that share it: they have it in turn, a problem each. Empty:
-  /// it need not be shared. `tuner` is this one's number on the board.
-  Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, std::string gpu,
-        TurnBoard& board, int tuner);
+  /// `tuner` is this one's number on the board. `gpu`: of the GPU that the problems are timed on; null: it is not shared.
+  Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, TurnBoard& board, int tuner,
+        GpuQueue* gpu = nullptr);
   ~Turns();
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
@@ -35,8 +53,8 @@ class Turns {
     db::Claim claim;
     std::optional<db::Claim> gpu;
   };
-  /// The problem that this tuner has prepared for, else the first one that nobody works on. nullopt: nothing can be taken now.
-  /// `ends`: when the budget is used up, infinity if there is none.
+  /// The problem that this tuner has prepared for, else the first one that nobody works on. nullopt: nothing can be
+  /// taken now. `ends`: when the budget is used up, infinity if there is none.
   std::optional<Turn> take(double now, double ends);
   void finished(const Turn& turn);
 
@@ -45,7 +63,6 @@ class Turns {
   const std::string& waiting_for() const { return waiting_for_; }
 
  private:
-  std::optional<db::Claim> take_gpu();
   std::vector<std::size_t> in_order() const;
   double share_of(std::size_t problem, double now, double ends) const;
   const Problem* foresee_after(std::size_t problem);
@@ -53,11 +70,10 @@ class Turns {
   const Workload& workload_;
   const db::Claims claims_;
   const db::DeviceIdentity device_;
-  const std::string gpu_;
   TurnBoard& board_;
   const int tuner_;
-  std::optional<db::Claim> place_in_queue_;  // for the GPU
-  std::vector<char> elsewhere_;              // by problem: another process had it claimed when it was last looked at
+  GpuQueue* const gpu_;
+  std::vector<char> elsewhere_;  // by problem: another process had it claimed when it was last looked at
   std::string waiting_for_;
 };
 

@@ -35,8 +35,7 @@ struct Shared {
 TEST_CASE("tuners of one run take different problems, and each has one turn") {
   Shared shared;
   TurnBoard board(shared.workload);
-  Turns one(shared.workload, shared.store, device(), "", board, 0),
-      two(shared.workload, shared.store, device(), "", board, 1);
+  Turns one(shared.workload, shared.store, device(), board, 0), two(shared.workload, shared.store, device(), board, 1);
   auto first = one.take(0, kNoEnd);
   auto second = two.take(0, kNoEnd);
   REQUIRE(first);
@@ -67,9 +66,9 @@ TEST_CASE("a problem whose tuner died is free to the others, and one that was gi
   Shared shared;
   shared.workload = squares({16});
   TurnBoard board(shared.workload);
-  Turns survivor(shared.workload, shared.store, device(), "", board, 1);
+  Turns survivor(shared.workload, shared.store, device(), board, 1);
   {
-    Turns interrupted(shared.workload, shared.store, device(), "", board, 0);
+    Turns interrupted(shared.workload, shared.store, device(), board, 0);
     const auto turn = interrupted.take(0, kNoEnd);
     CHECK(board.note(0).state == State::begun);
     CHECK_FALSE(survivor.take(0, kNoEnd));
@@ -90,12 +89,12 @@ TEST_CASE("tuners of different models and of other runs give every problem a tur
   Shared shared;
   shared.workload = squares({16, 32});
   TurnBoard board(shared.workload), other_board(shared.workload);
-  Turns mine(shared.workload, shared.store, device(), "", board, 0);
+  Turns mine(shared.workload, shared.store, device(), board, 0);
   const auto turn = mine.take(0, kNoEnd);
-  Turns model(shared.workload, shared.store, device("Other"), "", other_board, 0);
+  Turns model(shared.workload, shared.store, device("Other"), other_board, 0);
   CHECK(model.take(0, kNoEnd)->problem == 0);
   TurnBoard later_board(shared.workload);
-  Turns later(shared.workload, shared.store, device(), "", later_board, 0);
+  Turns later(shared.workload, shared.store, device(), later_board, 0);
   auto elsewhere = later.take(0, kNoEnd);
   REQUIRE(elsewhere);
   CHECK(elsewhere->problem == 1);
@@ -109,8 +108,7 @@ TEST_CASE("the time of all tuners is shared out by weight") {
   Shared shared;
   TurnBoard board(shared.workload, 100);
   board.set_tuners(2);
-  Turns one(shared.workload, shared.store, device(), "", board, 0),
-      two(shared.workload, shared.store, device(), "", board, 1);
+  Turns one(shared.workload, shared.store, device(), board, 0), two(shared.workload, shared.store, device(), board, 1);
   auto first = one.take(0, 100);
   CHECK(first->share == Approx(0.5));  // two problems each
   auto second = two.take(0, 100);
@@ -125,7 +123,7 @@ TEST_CASE("the time of all tuners is shared out by weight") {
   CHECK(second->share == Approx(1));
 
   TurnBoard alone(shared.workload, 100);
-  Turns single(shared.workload, shared.store, device("Other"), "", alone, 0);
+  Turns single(shared.workload, shared.store, device("Other"), alone, 0);
   CHECK(single.take(0, 100)->share == Approx(0.25));
 }
 
@@ -134,7 +132,7 @@ TEST_CASE("no share is more than the time left, nor less for a tuner that died w
   shared.workload = squares({16, 32});
   TurnBoard board(shared.workload, 100);
   board.set_tuners(8);
-  Turns one(shared.workload, shared.store, device(), "", board, 0);
+  Turns one(shared.workload, shared.store, device(), board, 0);
   CHECK(one.take(0, 100)->share == 1);
   board.set_tuners(1);
   board.begin(0, 7, 100);
@@ -145,9 +143,10 @@ TEST_CASE("no share is more than the time left, nor less for a tuner that died w
 TEST_CASE("tuners that share a GPU have it in turn") {
   Shared shared;
   TurnBoard one_board(shared.workload), two_board(shared.workload);
-  Turns one(shared.workload, shared.store, device(), "GPU 0", one_board, 0);
-  Turns two(shared.workload, shared.store, device(), "GPU 0", two_board, 0);
-  Turns other_gpu(shared.workload, shared.store, device(), "GPU 1", two_board, 1);
+  GpuQueue one_queue(shared.store, "GPU 0"), two_queue(shared.store, "GPU 0"), other_queue(shared.store, "GPU 1");
+  Turns one(shared.workload, shared.store, device(), one_board, 0, &one_queue);
+  Turns two(shared.workload, shared.store, device(), two_board, 0, &two_queue);
+  Turns other_gpu(shared.workload, shared.store, device(), two_board, 1, &other_queue);
   auto turn = one.take(0, kNoEnd);
   REQUIRE(turn);
   CHECK_FALSE(two.take(0, kNoEnd));
@@ -158,6 +157,24 @@ TEST_CASE("tuners that share a GPU have it in turn") {
   CHECK_FALSE(one.take(0, kNoEnd));  // the other one waits for it
   CHECK(two.take(0, kNoEnd));
   CHECK(one.take(0, kNoEnd));
+}
+
+TEST_CASE("a GPU that is held on to is nobody else's, and is given for the next turn") {
+  Shared shared;
+  TurnBoard board(shared.workload);
+  GpuQueue mine(shared.store, "GPU 0"), others(shared.store, "GPU 0");
+  std::optional<db::Claim> gpu = mine.take();
+  REQUIRE(gpu);
+  mine.put_back(std::move(*gpu));
+  gpu.reset();
+  CHECK_FALSE(others.take());
+  Turns turns(shared.workload, shared.store, device(), board, 0, &mine);
+  {
+    const auto turn = turns.take(0, kNoEnd);
+    CHECK(turn);
+    CHECK_FALSE(others.take());
+  }
+  CHECK(others.take());
 }
 
 TEST_CASE("a board is inherited for its own workload only") {

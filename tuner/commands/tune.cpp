@@ -3,6 +3,8 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <thread>
+#include <utility>
 
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/progress.hpp"
@@ -17,6 +19,7 @@
 #include "tuner/search/strategy.hpp"
 #include "tuner/tuner_process.hpp"
 #include "tuner/turn_board.hpp"
+#include "tuner/turns.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -49,14 +52,32 @@ void save_record(const db::Store& store, const db::DeviceIdentity& device, const
   spdlog::info("recorded the landscape in {}", path);
 }
 
+/// Before anything is started on it: what a measuring process times first is what it judges all later times by.
+bool await_gpu(GpuQueue& queue, const std::atomic<bool>& stop) {
+  bool said = false;
+  while (!stop) {
+    if (std::optional<db::Claim> gpu = queue.take()) {
+      queue.put_back(std::move(*gpu));
+      return true;
+    }
+    if (!std::exchange(said, true)) spdlog::info("waiting for the GPU, which another tuner times a problem on");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return false;
+}
+
 int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
   std::optional<TurnBoard> board = join_board(options, prepared);
   const TuneDevice& device = prepared.devices.front();
   apply_log_options(options.log, board ? fmt::format("[device {}]", device.ordinal) : "");
   StopOnSignal signals;
   db::Store store = open_tune_store(options);
+  GpuQueue queue(store, device.gpu);
+  if (!device.gpu.empty()) {
+    if (!await_gpu(queue, signals.stop())) return signals.exit_status();
+    prepared.tune.gpu = &queue;
+  }
   const std::unique_ptr<Evaluator> evaluator = make_evaluator(options, prepared, store);
-  prepared.tune.gpu = device.gpu;
   if (board) {
     prepared.tune.board = &*board;
     prepared.tune.tuner = device.ordinal;
@@ -114,7 +135,8 @@ Command add_tune(CLI::App& program) {
                   "share the problems")
       ->type_name("N,..|all")->capture_default_str()->group("Device");
   add_as_option(*app, options->as)->group("Device");
-  app->add_option("--compile-jobs", options->compile_jobs, "Compiling processes of each GPU; 0: one a core, one core a GPU left for measuring")
+  app->add_option("--compile-jobs", options->compile_jobs,
+                  "Compiling processes of each GPU; 0: one a core, one core a GPU left for measuring")
       ->type_name("N")->capture_default_str()->check(CLI::Range(0, 1024).description(""))->group("Device");
   app->add_option("--time-limit", options->time_limit, "Longest a candidate may take on the device, verification included")
       ->type_name("TIME")->capture_default_str()->group("Device");
@@ -123,8 +145,9 @@ Command add_tune(CLI::App& program) {
                   "--db nothing is kept")
       ->type_name("FILE")->allow_extra_args(false)->group("Device");
   add_database_option(*app, options->db);
-  app->add_option("--record", options->record, "Save the device's landscape here at the end (.zst: compressed); of devices of several models one each, with the "
-                  "device's number before the extension")
+  app->add_option("--record", options->record,
+                  "Save the device's landscape here at the end (.zst: compressed); for devices of several models a file for "
+                  "each, with a device's number before the extension")
       ->type_name("FILE")->group("Output");
   app->add_flag("--dry-run", options->dry_run, "List the problems and how many configs each family has for them, and end")
       ->group("Output");
@@ -135,16 +158,16 @@ Command add_tune(CLI::App& program) {
   app->footer(
       "Every outcome is committed as it comes: a run that is ended or killed goes on where it stopped when started again.\n"
       "Ctrl-C once ends cleanly with what was found (exit status 130), twice ends at once.\n"
-      "Several runs may share a database: a problem is tuned by one at a time on devices of a model, and runs on one GPU take\n"
-      "turns, a problem each. With several devices, a process that dies is started again a few times; if that is given up, the\n"
-      "others finish the problems and the exit status is 1.\n"
+      "Several runs may share a database: a problem is tuned by one of them at a time on devices of one model, and runs on one\n"
+      "GPU take turns, a problem each. With several devices, a tuner process that dies is started again, up to 5 times; then the\n"
+      "others go on without it, and the exit status is 1, or 2 if it could not work at all.\n"
       "Without problems given, the built-in workload `quick` is tuned.\n"
       "\nExamples:\n"
       "  tilesmith tune --shape 4096 --type f16f32,bf16f32 --trans all --budget 10m\n"
       "  tilesmith tune --workload llama3-8b --budget 8h --log tune.log\n"
       "  tilesmith tune --workload llama3-8b --device all --budget 1h\n"
       "  tilesmith tune --as sm_87 --workload orin-perception --max-candidates 20 --db proof.db\n"
-      "  tilesmith tune --workload quick --replay db/recorded/h200_quick.jsonl.zst --strategy exhaustive");
+      "  tilesmith tune --workload quick --replay db/recorded/h200.jsonl.zst --strategy exhaustive");
   return {app, [options] { return run_tune(*options); }};
 }
 

@@ -40,10 +40,10 @@ struct TuneDevice {
   int ordinal = 0;
   db::DeviceIdentity identity;
   DeviceLimits limits;
-  double clock_mhz = 0;      ///< 0: unknown
+  double clock_mhz = 0;  ///< 0: unknown
   std::string driver_version;
-  std::string gpu;           ///< its name among all GPUs of the machine; empty: a recording
-  std::string recording;     ///< the file; empty: a GPU
+  std::string gpu;        ///< its name among all GPUs of the machine; empty: a recording
+  std::string recording;  ///< the file; empty: a GPU
 };
 
 /// What the run works on, known before anything is written.
@@ -60,7 +60,8 @@ PreparedTune prepare_tune(const TuneCommandOptions& options);
 /// What an exhaustive run would try.
 void print_dry_run(const PreparedTune& prepared);
 
-/// A tuner process for each device, all on one database and, of one model, on one board of turns. Returns the exit status.
+/// A tuner process for each device, all on one database and, of one model, on one board of turns. Returns the exit
+/// status.
 int tune_on_several(const TuneCommandOptions& options, const PreparedTune& prepared);
 
 /// The store that the options name, made if it is missing; in memory for a replay without --db.

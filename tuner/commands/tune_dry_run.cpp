@@ -16,7 +16,8 @@ namespace {
 std::vector<const Family*> chosen_families(const std::vector<std::string>& names) {
   std::vector<const Family*> chosen;
   for (const auto& family : families()) {
-    if (names.empty() || std::find(names.begin(), names.end(), family->name()) != names.end()) chosen.push_back(family.get());
+    if (names.empty() || std::find(names.begin(), names.end(), family->name()) != names.end())
+      chosen.push_back(family.get());
   }
   return chosen;
 }

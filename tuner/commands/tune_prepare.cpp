@@ -27,15 +27,18 @@ std::vector<int> parse_devices(const std::string& given) {
     int ordinal = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
     if (error != std::errc{} || end != text.data() + text.size() || ordinal < 0 || ordinal > kMostOrdinal) {
-      throw UsageError(fmt::format("--device '{}': expected an ordinal such as 0, several such as 0,2, or all (see "
-                                   "`tilesmith devices`)", given));
+      throw UsageError(
+          fmt::format("--device '{}': expected an ordinal such as 0, several such as 0,2, or all (see "
+                      "`tilesmith devices`)",
+                      given));
     }
     if (std::find(ordinals.begin(), ordinals.end(), ordinal) != ordinals.end()) {
       throw UsageError(fmt::format("--device '{}': {} is named twice; expected each device once", given, ordinal));
     }
     ordinals.push_back(ordinal);
   }
-  if (ordinals.empty()) throw UsageError(fmt::format("--device '{}': names no device; expected an ordinal, or all", given));
+  if (ordinals.empty())
+    throw UsageError(fmt::format("--device '{}': names no device; expected an ordinal, or all", given));
   return ordinals;
 }
 
@@ -48,13 +51,15 @@ std::vector<TuneDevice> recorded_devices(const std::vector<std::string>& files, 
   for (const int ordinal : ordinals) {
     if (std::size_t(ordinal) >= files.size()) {
       throw UsageError(fmt::format("--device {}: no such device; expected at most {}, as there {} of --replay", ordinal,
-                                   files.size() - 1, files.size() == 1 ? "is one" : fmt::format("are {}", files.size())));
+                                   files.size() - 1,
+                                   files.size() == 1 ? "is one" : fmt::format("are {}", files.size())));
     }
     const std::string& file = files[std::size_t(ordinal)];
     const db::Landscape landscape = db::load_landscape(file);
     const auto limits = limits_for_arch(landscape.arch);
     if (!limits) {
-      throw UsageError(fmt::format("--replay '{}': recorded for {}; expected one of {}", file, landscape.arch, supported_archs()));
+      throw UsageError(
+          fmt::format("--replay '{}': recorded for {}; expected one of {}", file, landscape.arch, supported_archs()));
     }
     devices.push_back({ordinal, landscape.device, *limits, 0, "", "", file});
   }
@@ -74,15 +79,17 @@ std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const 
   const runtime::DeviceInfo first = require_device(0, advice);
   for (const runtime::DeviceInfo& info : runtime::list_devices()) {
     if (info.limits.arch.empty()) {
-      spdlog::warn("device {}: {} is sm_{} and left out; expected one of {}", info.ordinal, info.identity.name, info.identity.sm,
-                   supported_archs());
+      spdlog::warn("device {}: {} is sm_{} and left out; expected one of {}", info.ordinal, info.identity.name,
+                   info.identity.sm, supported_archs());
       continue;
     }
     devices.push_back(present_device(info, as));
   }
   if (devices.empty()) {
-    throw UsageError(fmt::format("--device all: no device of an architecture that is supported; expected one of {}, here is "
-                                 "{} of sm_{}", supported_archs(), first.identity.name, first.identity.sm));
+    throw UsageError(
+        fmt::format("--device all: no device of an architecture that is supported; expected one of {}, here is "
+                    "{} of sm_{}",
+                    supported_archs(), first.identity.name, first.identity.sm));
   }
   return devices;
 }
@@ -125,7 +132,8 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
   prepared.devices = choose_devices(options);
   if (options.dry_run) return prepared;
   if (prepared.devices.size() > 1 && !options.replays.empty() && options.db.empty()) {
-    throw UsageError("--replay: of several devices expected together with --db FILE, the database that their tuners share");
+    throw UsageError(
+        "--replay: of several devices expected together with --db FILE, the database that their tuners share");
   }
   if (options.replays.empty()) {
     const std::string missing = runtime::nvrtc_unavailable_because();

@@ -81,8 +81,10 @@ std::vector<std::string> shared_arguments() {
   std::vector<std::string> kept;
   const std::vector<std::string>& given = command_arguments();
   for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i] == "--device" || given[i] == "--compile-jobs") ++i;
-    else if (given[i].rfind("--device=", 0) != 0 && given[i].rfind("--compile-jobs=", 0) != 0) kept.push_back(given[i]);
+    if (given[i] == "--device" || given[i] == "--compile-jobs")
+      ++i;
+    else if (given[i].rfind("--device=", 0) != 0 && given[i].rfind("--compile-jobs=", 0) != 0)
+      kept.push_back(given[i]);
   }
   return kept;
 }
@@ -92,9 +94,8 @@ class Supervision {
   Supervision(const TuneCommandOptions& options, const PreparedTune& prepared, std::deque<Model>& models)
       : workload_(prepared.workload),
         arguments_(shared_arguments()),
-        compile_jobs_(options.compile_jobs > 0
-                          ? options.compile_jobs
-                          : default_compile_jobs(kReservedCores, int(prepared.devices.size()))) {
+        compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs
+                                               : default_compile_jobs(kReservedCores, int(prepared.devices.size()))) {
     for (Model& model : models) {
       for (const TuneDevice& device : model.devices) {
         tuners_.emplace_back();
@@ -105,8 +106,8 @@ class Supervision {
   }
   ~Supervision() { Screen::instance().clear_status(); }
 
-  /// Until every tuner has ended, by itself or because `stop` asks for it. Returns the exit status of the first device that
-  /// was given up, 0 if none was.
+  /// Until every tuner has ended, by itself or because `stop` asks for it. Returns the exit status of the first
+  /// device that was given up, 0 if none was.
   int run(const std::atomic<bool>& stop) {
     for (Tuner& tuner : tuners_) start(tuner);
     bool asked = false;
@@ -126,8 +127,9 @@ class Supervision {
   void start(Tuner& tuner) {
     tuner.restart_at.reset();
     std::vector<std::string> arguments = arguments_;
-    for (const std::string& word : {std::string("--device"), std::to_string(tuner.device.ordinal),
-                                    std::string("--compile-jobs"), std::to_string(compile_jobs_), std::string("--board")})
+    for (const std::string& word :
+         {std::string("--device"), std::to_string(tuner.device.ordinal), std::string("--compile-jobs"),
+          std::to_string(compile_jobs_), std::string("--board")})
       arguments.push_back(word);
     tuner.started = Clock::now();
     tuner.process = std::make_unique<TunerProcess>(std::move(arguments), tuner.model->board.fd());
@@ -147,7 +149,8 @@ class Supervision {
       if (tuner.process) waiting.push_back({tuner.process->fd(), POLLIN, 0});
     }
     const int got = ::poll(waiting.data(), waiting.size(), int(std::chrono::milliseconds(kLookAroundEvery).count()));
-    const bool hung_up = std::any_of(waiting.begin(), waiting.end(), [](const pollfd& one) { return one.revents & POLLHUP; });
+    const bool hung_up =
+        std::any_of(waiting.begin(), waiting.end(), [](const pollfd& one) { return one.revents & POLLHUP; });
     if (got > 0 && hung_up) ::poll(nullptr, 0, 10);  // a tuner that is ending: its pipe would not let us wait
   }
 
@@ -167,7 +170,8 @@ class Supervision {
   }
 
   void take_death(Tuner& tuner, int status) {
-    const std::string what = fmt::format("device {}: its tuner ended: {}", tuner.device.ordinal, ending_in_words(status));
+    const std::string what =
+        fmt::format("device {}: its tuner ended: {}", tuner.device.ordinal, ending_in_words(status));
     TurnBoard& board = tuner.model->board;
     if (board.count(TurnBoard::State::done) == board.size()) {
       spdlog::warn("{}; nothing was left to do", what);
@@ -195,10 +199,11 @@ class Supervision {
       std::string doing = tuner.process ? "waiting" : tuner.restart_at ? "starting again" : "ended";
       for (std::size_t i = 0; tuner.process && i < board.size(); ++i) {
         const TurnBoard::Note note = board.note(i);
-        if (note.state == TurnBoard::State::begun && note.tuner == tuner.device.ordinal) doing = text(workload_.problems[i].problem);
+        if (note.state == TurnBoard::State::begun && note.tuner == tuner.device.ordinal)
+          doing = text(workload_.problems[i].problem);
       }
-      lines.push_back(fmt::format("device {}: {}/{} done  {}", tuner.device.ordinal, board.count(TurnBoard::State::done),
-                                  board.size(), doing));
+      lines.push_back(fmt::format("device {}: {}/{} done  {}", tuner.device.ordinal,
+                                  board.count(TurnBoard::State::done), board.size(), doing));
     }
     Screen::instance().set_status(std::move(lines));
   }
@@ -214,7 +219,8 @@ std::string list_of(const std::deque<Model>& models) {
   std::string all;
   for (const Model& model : models) {
     std::string ordinals;
-    for (const TuneDevice& device : model.devices) ordinals += fmt::format("{}{}", ordinals.empty() ? "" : ", ", device.ordinal);
+    for (const TuneDevice& device : model.devices)
+      ordinals += fmt::format("{}{}", ordinals.empty() ? "" : ", ", device.ordinal);
     all += fmt::format("{}{} (device {})", all.empty() ? "" : " and ", short_name(model.identity()), ordinals);
   }
   return all;
@@ -223,7 +229,10 @@ std::string list_of(const std::deque<Model>& models) {
 void log_end(const std::deque<Model>& models, bool stopped, int given_up_with) {
   for (const Model& model : models) {
     const std::size_t done = model.board.count(TurnBoard::State::done);
-    const char* how = stopped ? "interrupted" : done == model.board.size() ? "done" : given_up_with != 0 ? "failed" : "budget";
+    const char* how = stopped                      ? "interrupted"
+                      : done == model.board.size() ? "done"
+                      : given_up_with != 0         ? "failed"
+                                                   : "budget";
     spdlog::info("ended: {}; {} of {} had {} turn on {}", how, done, count_of(model.board.size(), "problem"),
                  done == 1 ? "its" : "their", short_name(model.identity()));
   }
@@ -261,7 +270,8 @@ SummaryDevice summary_device(const db::Store& store, const Model& model) {
   const KernelTarget target{type_pairs().front(), {}, device.limits};
   db::EvidenceFilter filter;
   filter.device_exactly = device.identity;
-  const TargetDevice here{device.identity, device.limits, device.clock_mhz, device.driver_version, device.recording.empty()};
+  const TargetDevice here{device.identity, device.limits, device.clock_mhz, device.driver_version,
+                          device.recording.empty()};
   return {device.identity, device.limits, device.clock_mhz,
           [entries = store.evidence(filter), here, target](const std::string& family) {
             return producer_now(entries, family, here, target);
