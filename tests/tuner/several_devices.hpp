@@ -6,10 +6,12 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "db/claims.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
@@ -98,6 +100,17 @@ inline bool await(const std::function<bool()>& condition) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
+}
+
+/// With --verbose: devices 0 and 1 have told of outcomes, or that none is left for them.
+inline bool both_work(const Started& started) {
+  const std::string told = started.err_so_far();
+  return contains(told, "[device 0] ") && contains(told, "[device 1] ");
+}
+
+/// Keeps a run that needs the last problem from ending before its test is done with it.
+inline std::optional<db::Claim> claim_last(const TempFolder& folder, int problems) {
+  return db::Claims(db::Store::open(folder / "tuned.db")).take(made_device(), problems_of(problems).back());
 }
 
 }  // namespace tilesmith::tests
