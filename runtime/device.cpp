@@ -96,6 +96,8 @@ DeviceInfo read_info(const Driver& driver, int ordinal) {
   info.driver_version = driver_version_text(driver);
   check(driver.device_total_mem(&info.memory_bytes, device), "cuDeviceTotalMem");
   info.clock_mhz = attributes[CU_DEVICE_ATTRIBUTE_CLOCK_RATE] / 1e3;
+  std::array<char, 64> bus_id{};
+  if (driver.device_get_pci_bus_id(bus_id.data(), int(bus_id.size()), device) == CUDA_SUCCESS) info.pci_bus_id = bus_id.data();
   return info;
 }
 

@@ -50,6 +50,7 @@ struct DeviceInfo {
   std::string driver_version;  ///< of the installed driver if NVML tells, else the CUDA version it supports
   std::size_t memory_bytes = 0;
   double clock_mhz = 0;     ///< maximum SM clock
+  std::string pci_bus_id;   ///< "0000:01:00.0"; empty if the driver does not tell
   bool integrated = false;  ///< shares memory with the CPU (Jetson)
 };
 

@@ -33,12 +33,12 @@ int usable_cores() {
 
 }  // namespace
 
-int default_compile_jobs(int reserved_cores) {
+int default_compile_jobs(int reserved_cores, int sharers) {
   const long pages = ::sysconf(_SC_AVPHYS_PAGES);
   const long page_bytes = ::sysconf(_SC_PAGESIZE);
   std::uint64_t by_memory = kMostUsefulJobs;
-  if (pages > 0 && page_bytes > 0) by_memory = std::uint64_t(pages) * std::uint64_t(page_bytes) / kJobMemoryBytes;
-  const int by_cores = usable_cores() - reserved_cores;
+  if (pages > 0 && page_bytes > 0) by_memory = std::uint64_t(pages) * std::uint64_t(page_bytes) / kJobMemoryBytes / unsigned(sharers);
+  const int by_cores = usable_cores() / sharers - reserved_cores;
   return std::max(1, std::min({by_cores, kMostUsefulJobs, int(std::min<std::uint64_t>(by_memory, kMostUsefulJobs))}));
 }
 

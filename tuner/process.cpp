@@ -1,12 +1,9 @@
 #include "tuner/process.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +16,8 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "tuner/spawn.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -52,43 +51,6 @@ bool send_all(int fd, const void* data, std::size_t bytes) {
 void close_if_open(int& fd) noexcept {
   if (fd >= 0) ::close(fd);
   fd = -1;
-}
-
-// What the child does between fork and exec. Only async-signal-safe calls: another thread of the supervisor may have
-// held any lock when it forked.
-[[noreturn]] void become(const char* executable, char* const* arguments, int socket, int report, pid_t supervisor) {
-  const auto fail = [&] {
-    const int error = errno;
-    [[maybe_unused]] const ssize_t written = ::write(report, &error, sizeof(error));
-    ::_exit(127);
-  };
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail();
-  if (::getppid() != supervisor) ::_exit(127);  // it ended before the line above took effect
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);  // ignored signals stay ignored across exec
-
-  const int null = ::open("/dev/null", O_RDONLY);
-  if (null >= 0) ::dup2(null, STDIN_FILENO);
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // the supervisor's standard output carries results only
-  // The socket moves to 3; the report pipe to 4, to be closed by exec when that succeeds.
-  const int socket_copy = ::fcntl(socket, F_DUPFD, 16);
-  const int report_copy = ::fcntl(report, F_DUPFD, 16);
-  if (socket_copy < 0 || report_copy < 0) fail();
-  if (::dup2(socket_copy, kWorkerSocket) < 0 || ::dup2(report_copy, kWorkerSocket + 1) < 0) fail();
-  report = kWorkerSocket + 1;
-  ::fcntl(report, F_SETFD, FD_CLOEXEC);
-  // Descriptors of the supervisor (database, driver, other workers' sockets) must not live on in the child.
-#ifdef SYS_close_range
-  if (::syscall(SYS_close_range, unsigned(kWorkerSocket + 2), ~0u, 0u) != 0)
-#endif
-  {
-    for (int fd = kWorkerSocket + 2; fd < 1024; ++fd) ::close(fd);
-  }
-  ::execv(executable, arguments);
-  fail();
-  ::_exit(127);
 }
 
 }  // namespace
@@ -178,43 +140,25 @@ std::optional<Message> Connection::receive() {
 // ---- WorkerProcess --------------------------------------------------------------------------------------------------
 
 WorkerProcess::WorkerProcess(std::vector<std::string> arguments, const std::string& executable) {
-  const std::string program = executable.empty() ? "/proc/self/exe" : executable;
-  std::vector<std::string> owned{executable.empty() ? "tilesmith" : executable};
-  owned.insert(owned.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& argument : owned) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-
-  int sockets[2], report[2];
+  int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     throw std::system_error(errno, std::generic_category(), "socketpair for a worker process");
   }
   connection_ = Connection(sockets[0]);
   const timeval patience{kSendPatienceS, 0};
   ::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-  if (::pipe2(report, O_CLOEXEC) != 0) {
-    const int error = errno;
+  Spawn what;
+  what.executable = executable;
+  what.arguments = std::move(arguments);
+  what.descriptor_3 = sockets[1];
+  static_assert(kWorkerSocket == 3);
+  try {
+    pid_ = spawn(what);
+  } catch (...) {
     ::close(sockets[1]);
-    throw std::system_error(error, std::generic_category(), "pipe for a worker process");
+    throw;
   }
-
-  const pid_t supervisor = ::getpid();
-  pid_ = ::fork();
-  if (pid_ == 0) become(program.c_str(), argv.data(), sockets[1], report[1], supervisor);
-  const int fork_error = errno;
   ::close(sockets[1]);
-  ::close(report[1]);
-  int error = pid_ < 0 ? fork_error : 0;
-  // Empty when exec succeeded: its end was closed by it.
-  while (pid_ > 0 && ::read(report[0], &error, sizeof(error)) < 0 && errno == EINTR) {
-  }
-  ::close(report[0]);
-  if (error != 0) {
-    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-    reaped_ = true;
-    throw std::system_error(error, std::generic_category(), "starting worker process " + program);
-  }
 }
 
 WorkerProcess::~WorkerProcess() { kill(); }
@@ -261,12 +205,7 @@ std::string WorkerProcess::ending() {
     kill();
     return "closed its socket and did not end";
   }
-  if (WIFSIGNALED(wait_status_)) {
-    const int signal = WTERMSIG(wait_status_);
-    const char* text = ::strsignal(signal);
-    return fmt::format("killed by signal {} ({})", signal, text ? text : "unknown");
-  }
-  return fmt::format("exit status {}", WEXITSTATUS(wait_status_));
+  return ending_in_words(wait_status_);
 }
 
 int serve(const std::function<Message(const Message&)>& answer) {

@@ -4,14 +4,20 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <optional>
 #include <stdexcept>
+#include <thread>
 
 #include "tuner/replay_evaluator.hpp"
 #include "tuner/tune_problem.hpp"
 #include "tuner/tune_start.hpp"
+#include "tuner/turns.hpp"
 
 namespace tilesmith::tuner {
 namespace {
+
+constexpr std::chrono::milliseconds kLookAgainAfter{100};
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -67,21 +73,29 @@ void take_leftovers(TuneRun& run, StartingPoints& starting_points) {
   }
 }
 
+/// Looks around again soon; says what for, once.
+void await_others(const Turns& turns, std::string& said) {
+  if (said != turns.waiting_for()) spdlog::info("waiting for {}", turns.waiting_for());
+  said = turns.waiting_for();
+  std::this_thread::sleep_for(kLookAgainAfter);
+}
+
 /// Tunes problem after problem; returns how the run ended.
-std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
+std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Workload& workload, Turns& turns) {
   take_leftovers(run, starting_points);
-  double weight_left = 0;
-  for (const WeightedProblem& weighted : workload.problems) weight_left += weighted.weight;
   bool cut_short = false;
-  for (std::size_t i = 0; i < workload.problems.size(); ++i) {
+  std::string said;
+  while (!turns.all_done()) {
     if (run.stop) return "interrupted";
-    const WeightedProblem& weighted = workload.problems[i];
-    if (run.clock_seconds() >= run.ends) return "budget";
-    const bool last = i + 1 == workload.problems.size();
-    const double share = last ? 1 : weighted.weight / weight_left;
-    weight_left -= weighted.weight;
-    const Problem* next = last ? nullptr : &workload.problems[i + 1].problem;
-    switch (ProblemTuning(run, starting_points, i, weighted.problem, share, next).run()) {
+    const double now = run.clock_seconds();
+    if (now >= run.ends) return "budget";
+    const std::optional<Turns::Turn> turn = turns.take(now, run.ends);
+    if (!turn) {
+      await_others(turns, said);
+      continue;
+    }
+    const Problem& problem = workload.problems[turn->problem].problem;
+    switch (ProblemTuning(run, starting_points, turn->problem, problem, turn->share, turn->next).run()) {
       case ProblemEnding::done:
         break;
       case ProblemEnding::out_of_time:
@@ -90,6 +104,7 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
       case ProblemEnding::interrupted:
         return "interrupted";
     }
+    turns.finished(*turn);
   }
   return cut_short ? "budget" : "done";
 }
@@ -114,13 +129,18 @@ TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator&
   run.clock_seconds = options.clock_seconds ? options.clock_seconds : steady_seconds;
   run.started = run.clock_seconds();
   if (options.budget.count() > 0) run.ends = run.started + options.budget.count();
+  std::optional<TurnBoard> own_board;
+  if (options.board == nullptr) own_board.emplace(workload, run.ends);
+  TurnBoard& board = own_board ? *own_board : *options.board;
+  run.ends = board.ends();
+  Turns turns(workload, store, evaluator.device(), board, options.tuner, options.gpu);
   run.problem_count = workload.problems.size();
   if (const auto* elsewhere = dynamic_cast<const RecordedElsewhere*>(&evaluator)) run.origin = elsewhere->origin();
   run.result.run = db::new_uuid();
 
   store.begin_run(run_record(run.result.run, workload, options));
   try {
-    run.result.ended_how = tune_all(run, starting_points, workload);
+    run.result.ended_how = tune_all(run, starting_points, workload, turns);
     store.end_run(run.result.run, run.result.ended_how);
   } catch (const std::exception& error) {
     end_as_failed(store, run.result.run, error.what());

@@ -1,6 +1,6 @@
 // The tune loop: problems × strategy × evaluator → store. Knows no CUDA, no terminal.
 //
-// For each problem, in the order given:
+// For each problem, in the order given, less what other tuners of the database work on (turns.hpp):
 //   1. the legal configs of the chosen families that the problem does not refuse and the evaluator knows;
 //   2. evidence of this very candidate, device and producer, failures included, is reused and never repeated; evidence
 //      that rests on another driver or NVRTC is tried again, first of all;
@@ -31,6 +31,9 @@
 
 namespace tilesmith::tuner {
 
+class GpuQueue;
+class TurnBoard;
+
 struct TuneOptions {
   std::string strategy{kDefaultStrategy};
   std::uint64_t seed = 1;
@@ -40,6 +43,9 @@ struct TuneOptions {
   int finalists = 5;                        ///< in the play-off; fewer than 2: no play-off
   std::string command;                      ///< for the run's record
   std::string workload_name;                ///< for the run's record; empty: the workload's own
+  GpuQueue* gpu = nullptr;                  ///< for a GPU that other tuners may share: they take turns
+  TurnBoard* board = nullptr;               ///< of the tuners that share this run; its end then counts and not `budget`
+  int tuner = 0;                            ///< this one's number there
   std::function<double()> clock_seconds;    ///< steady clock if empty; tests bring their own
 };
 
@@ -61,11 +67,12 @@ struct TuneResult {
   std::string run;                                     ///< uuid
 };
 
-/// Tunes every problem. Each outcome is committed to the store before the next is looked at, and before on_progress
+/// Tunes every problem that no other tuner of this database has claimed for such a device, and comes back for those
+/// (turns.hpp); waits for what others have. Each outcome is committed to the store before the next is looked at, and before on_progress
 /// hears of it. Evidence already in the store for the same candidate, device and producer is used and not repeated.
 ///
 /// The budget is shared by weight: a problem gets what is left of it × its weight / the weights still to come, so time
-/// that one problem leaves over flows on to the next. Candidates are no longer submitted when those in flight are
+/// that one problem leaves over flows on to the next; tuners on one board share out the time of all. Candidates are no longer submitted when those in flight are
 /// expected to fill the rest of a problem's share; those in flight are waited for.
 ///
 /// `stop` ends the loop cleanly after the outcome being waited for; what else is in flight is left to the evaluator,

@@ -95,6 +95,12 @@ class Started {
   Started& operator=(const Started&) = delete;
 
   void signal(int number) const { ::kill(pid_, number); }
+  pid_t pid() const { return pid_; }
+  /// Whether it has ended; its status is still wait()'s to tell.
+  bool ended() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, id_t(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+  }
   std::string err_so_far() const { return read_file(err_); }
 
   Finished wait() {

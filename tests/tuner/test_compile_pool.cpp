@@ -125,6 +125,8 @@ TEST_CASE("compiling ahead keeps every build, compiles none twice and stops when
 TEST_CASE("the default number of compile jobs is at least one") {
   CHECK(default_compile_jobs(0) >= 1);
   CHECK(default_compile_jobs(1000) == 1);
+  CHECK(default_compile_jobs(0, 1000) == 1);
+  CHECK(default_compile_jobs(0, 2) <= default_compile_jobs(0));
 }
 
 TEST_CASE("the measuring kernels compile for the first and the fastest target") {

@@ -3,18 +3,25 @@
 namespace tilesmith::tuner {
 namespace {
 
-std::string& stored() {
-  static std::string line;
-  return line;
+struct Stored {
+  std::string line;
+  std::vector<std::string> arguments;
+};
+
+Stored& stored() {
+  static Stored words;
+  return words;
 }
 
 }  // namespace
 
 void set_command_line(int argc, const char* const* argv) {
-  stored() = "tilesmith";
-  for (int i = 1; i < argc; ++i) stored() += std::string(1, ' ') + argv[i];
+  stored() = {"tilesmith", {argv + (argc > 0 ? 1 : 0), argv + argc}};
+  for (const std::string& word : stored().arguments) stored().line += " " + word;
 }
 
-const std::string& command_line() { return stored(); }
+const std::string& command_line() { return stored().line; }
+
+const std::vector<std::string>& command_arguments() { return stored().arguments; }
 
 }  // namespace tilesmith::tuner

@@ -47,14 +47,14 @@ void start_console_log() {
   spdlog::set_default_logger(std::move(logger));
 }
 
-void apply_log_options(const LogOptions& options) {
+void apply_log_options(const LogOptions& options, const std::string& writer) {
   std::vector<spdlog::sink_ptr> sinks{make_console(options.verbose ? spdlog::level::debug : spdlog::level::info)};
   if (!options.file.empty()) {
     require_writable(options.file, "--log");
     try {
       auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
       file->set_level(spdlog::level::debug);
-      file->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+      file->set_pattern(fmt::format("%Y-%m-%dT%H:%M:%S.%e%z %l {}%v", writer.empty() ? "" : writer + " "));
       sinks.push_back(std::move(file));
     } catch (const spdlog::spdlog_ex& error) {
       throw UsageError(fmt::format("--log '{}': {}; expected a file that can be written", options.file, error.what()));
@@ -62,7 +62,7 @@ void apply_log_options(const LogOptions& options) {
   }
   auto logger = std::make_shared<spdlog::logger>("tilesmith", sinks.begin(), sinks.end());
   logger->set_level(spdlog::level::debug);
-  logger->flush_on(spdlog::level::info);
+  logger->flush_on(writer.empty() ? spdlog::level::info : spdlog::level::debug);  // whole lines, among those of others
   spdlog::set_default_logger(std::move(logger));
 }
 

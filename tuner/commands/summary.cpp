@@ -36,17 +36,14 @@ std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice&
 
 }  // namespace
 
-std::string summary_of_bests(const Workload& workload, const db::Store& store, const Evaluator& evaluator, double clock_mhz,
-                             std::size_t width) {
+std::string summary_of_bests(const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width) {
   std::set<std::string> units;
   for (const WeightedProblem& one : workload.problems) units.insert(rate_unit(one.problem.type));
   using Align = TextTable::Align;
   TextTable table({{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}, {"µs", Align::right},
                    {fmt::format("{}", fmt::join(units, "|")), Align::right}, {"peak", Align::right},
                    {"spread", Align::right}, {"rung"}, {"config"}});
-  const auto now = [&](const std::string& family) { return evaluator.producer(family); };
   std::map<std::string, std::vector<db::Evidence>> entries;  // by type pair and transposes, read once each
-  const db::DeviceIdentity device = evaluator.device();
   for (const WeightedProblem& one : workload.problems) {
     const Problem& problem = one.problem;
     const std::string key = fmt::format("{} {}", problem.type.name, name(problem.trans));
@@ -54,15 +51,15 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
       db::EvidenceFilter filter;
       filter.type = std::string(problem.type.name);
       filter.trans = problem.trans;
-      filter.device_exactly = device;
+      filter.device_exactly = device.identity;
       entries[key] = store.evidence(filter);
     }
-    const KernelTarget target{problem.type, problem.trans, evaluator.limits()};
-    const runtime::Choice choice = runtime::choose(entries[key], problem, target, now, &device);
-    table.add(cells_of(problem, choice, peak_tflops(device, problem.type, clock_mhz)));
+    const KernelTarget target{problem.type, problem.trans, device.limits};
+    const runtime::Choice choice = runtime::choose(entries[key], problem, target, device.producer, &device.identity);
+    table.add(cells_of(problem, choice, peak_tflops(device.identity, problem.type, device.clock_mhz)));
   }
   const bool cut = width > 0 && table.width() > width;
-  return fmt::format("\n{}\n\n{}{}", short_name(device), table.text(width),
+  return fmt::format("\n{}\n\n{}{}", short_name(device.identity), table.text(width),
                      cut ? "(cut to the terminal's width; through a pipe or with `tilesmith query --format csv` lines are whole)\n" : "");
 }
 

@@ -2,17 +2,25 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "db/store.hpp"
-#include "tuner/evaluator.hpp"
+#include "kernels/device_limits.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {
 
+/// What the table is for: a device, and what would be the producer of a family's evidence on it now.
+struct SummaryDevice {
+  db::DeviceIdentity identity;
+  DeviceLimits limits;
+  double clock_mhz = 0;  ///< the maximum, 0 if unknown
+  std::function<db::Producer(const std::string& family)> producer;
+};
+
 /// A line a problem: type, transposes, M, N, K, µs, TFLOP/s, percent of peak, spread, rung, config. Times of the exact rung
-/// only: a neighbour's time says nothing of this problem. `clock_mhz`: the device's maximum, 0 if unknown.
-std::string summary_of_bests(const Workload& workload, const db::Store& store, const Evaluator& evaluator, double clock_mhz,
-                             std::size_t width);
+/// only: a neighbour's time says nothing of this problem.
+std::string summary_of_bests(const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width);
 
 }  // namespace tilesmith::tuner

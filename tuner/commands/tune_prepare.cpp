@@ -1,0 +1,159 @@
+// What `tilesmith tune` works on: its options checked, its devices found.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "runtime/compiler.hpp"
+#include "tuner/commands/command.hpp"
+#include "tuner/commands/command_line.hpp"
+#include "tuner/commands/figures.hpp"
+#include "tuner/commands/target.hpp"
+#include "tuner/commands/tune_command.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr const char* kNoDeviceAdvice =
+    "use --replay FILE to run against a recording, or `tilesmith compile --arch sm_87` to prepare";
+constexpr int kMostOrdinal = 1024;
+
+/// Ordinals in the order given; empty: all.
+std::vector<int> parse_devices(const std::string& given) {
+  if (given == "all") return {};
+  std::vector<int> ordinals;
+  for (const std::string& text : split_commas({given})) {
+    int ordinal = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+    if (error != std::errc{} || end != text.data() + text.size() || ordinal < 0 || ordinal > kMostOrdinal) {
+      throw UsageError(
+          fmt::format("--device '{}': expected an ordinal such as 0, several such as 0,2, or all (see "
+                      "`tilesmith devices`)",
+                      given));
+    }
+    if (std::find(ordinals.begin(), ordinals.end(), ordinal) != ordinals.end()) {
+      throw UsageError(fmt::format("--device '{}': {} is named twice; expected each device once", given, ordinal));
+    }
+    ordinals.push_back(ordinal);
+  }
+  if (ordinals.empty())
+    throw UsageError(fmt::format("--device '{}': names no device; expected an ordinal, or all", given));
+  return ordinals;
+}
+
+/// Recordings stand for devices: the first is device 0.
+std::vector<TuneDevice> recorded_devices(const std::vector<std::string>& files, std::vector<int> ordinals) {
+  if (ordinals.empty()) {
+    for (std::size_t i = 0; i < files.size(); ++i) ordinals.push_back(int(i));
+  }
+  std::vector<TuneDevice> devices;
+  for (const int ordinal : ordinals) {
+    if (std::size_t(ordinal) >= files.size()) {
+      throw UsageError(fmt::format("--device {}: no such device; expected at most {}, as there {} of --replay", ordinal,
+                                   files.size() - 1,
+                                   files.size() == 1 ? "is one" : fmt::format("are {}", files.size())));
+    }
+    const std::string& file = files[std::size_t(ordinal)];
+    const db::Landscape landscape = db::load_landscape(file);
+    const auto limits = limits_for_arch(landscape.arch);
+    if (!limits) {
+      throw UsageError(
+          fmt::format("--replay '{}': recorded for {}; expected one of {}", file, landscape.arch, supported_archs()));
+    }
+    devices.push_back({ordinal, landscape.device, *limits, 0, "", "", file});
+  }
+  return devices;
+}
+
+TuneDevice present_device(runtime::DeviceInfo found, const std::string& as) {
+  const runtime::DeviceInfo info = require_device_as(std::move(found), as);
+  const std::string name = info.pci_bus_id.empty() ? std::to_string(info.ordinal) : info.pci_bus_id;
+  return {info.ordinal, info.identity, info.limits, info.clock_mhz, info.driver_version, "GPU " + name, ""};
+}
+
+std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const std::string& as, const char* advice) {
+  std::vector<TuneDevice> devices;
+  for (const int ordinal : ordinals) devices.push_back(present_device(require_device(ordinal, advice), as));
+  if (!ordinals.empty()) return devices;
+  const runtime::DeviceInfo first = require_device(0, advice);
+  for (const runtime::DeviceInfo& info : runtime::list_devices()) {
+    if (info.limits.arch.empty()) {
+      spdlog::warn("device {}: {} is sm_{} and left out; expected one of {}", info.ordinal, info.identity.name,
+                   info.identity.sm, supported_archs());
+      continue;
+    }
+    devices.push_back(present_device(info, as));
+  }
+  if (devices.empty()) {
+    throw UsageError(
+        fmt::format("--device all: no device of an architecture that is supported; expected one of {}, here is "
+                    "{} of sm_{}",
+                    supported_archs(), first.identity.name, first.identity.sm));
+  }
+  return devices;
+}
+
+std::vector<TuneDevice> choose_devices(const TuneCommandOptions& options) {
+  const std::vector<int> ordinals = parse_devices(options.device);
+  if (!options.arch.empty() && !options.dry_run) throw UsageError("--arch: expected only together with --dry-run");
+  if (!options.as.empty()) {
+    require_arch(options.as, "--as");
+    if (!options.replays.empty()) throw UsageError("--as: expected only without --replay, which runs no kernel");
+    if (!options.arch.empty()) throw UsageError("--as: expected only without --arch");
+  }
+  if (!options.replays.empty()) return recorded_devices(options.replays, ordinals);
+  if (!options.arch.empty()) {
+    TuneDevice not_here;
+    not_here.limits = require_arch(options.arch);
+    return {not_here};
+  }
+  return present_devices(ordinals, options.as, options.dry_run ? "use --arch ARCH to count for one" : kNoDeviceAdvice);
+}
+
+}  // namespace
+
+PreparedTune prepare_tune(const TuneCommandOptions& options) {
+  PreparedTune prepared;
+  prepared.workload = select_problems(options.problems);
+  require_strategy(options.strategy);
+  TuneOptions& tune = prepared.tune;
+  tune.strategy = options.strategy;
+  tune.families = parse_families(options.families);
+  tune.seed = options.seed;
+  if (!options.budget.empty()) tune.budget = parse_duration(options.budget, "--budget");
+  tune.max_candidates = options.max_candidates;
+  tune.finalists = options.finalists;
+  tune.command = command_line();
+  if (const std::string own = " --board"; options.board) tune.command.resize(tune.command.size() - own.size());
+  tune.workload_name = prepared.workload.name;
+  prepared.time_limit = parse_duration(options.time_limit, "--time-limit");
+  if (!options.record.empty()) require_writable(options.record, "--record");
+  prepared.devices = choose_devices(options);
+  if (options.dry_run) return prepared;
+  if (prepared.devices.size() > 1 && !options.replays.empty() && options.db.empty()) {
+    throw UsageError(
+        "--replay: of several devices expected together with --db FILE, the database that their tuners share");
+  }
+  if (options.replays.empty()) {
+    const std::string missing = runtime::nvrtc_unavailable_because();
+    if (!missing.empty()) throw UsageError(missing);
+  }
+  return prepared;
+}
+
+db::Store open_tune_store(const TuneCommandOptions& options) {
+  // A replay measures nothing: it is kept only where the user says so.
+  if (!options.replays.empty() && options.db.empty()) return db::Store::in_memory();
+  return db::Store::open(database_path_for_writing(options.db));
+}
+
+std::string announcement(const TuneCommandOptions& options, const PreparedTune& prepared, const std::string& on) {
+  const double budget = prepared.tune.budget.count();
+  return fmt::format("tuning {} of workload {} on {}{}; strategy {}, seed {}{}",
+                     count_of(prepared.workload.problems.size(), "problem"), prepared.workload.name, on,
+                     options.replays.empty() ? "" : " (replayed)", options.strategy, options.seed,
+                     budget > 0 ? fmt::format(", budget {}", format_seconds(budget)) : "");
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,80 @@
+// Which problem a tuner takes next, and which part of the time is its share, where several tuners may work on one
+// workload and one database.
+//
+// A problem has its turn with the tuner that holds its claim. What another process has claimed is passed over, and
+// come back for. Tuners of one run share a board of turns: a problem that had its turn there is nobody's again.
+// Tuners that were started apart have boards of their own: each gives every problem a turn, and the later one finds
+// the evidence of the earlier.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/claims.hpp"
+#include "tuner/turn_board.hpp"
+#include "tuner/workload.hpp"
+
+namespace tilesmith::tuner {
+
+/// Who may time on a GPU: one tuner of a database at a time. They queue: the one that had it must not have it again before
+/// one that waits.
+class GpuQueue {
+ public:
+  /// `gpu` is its name, the same for every tuner.
+  GpuQueue(const db::Store& store, std::string gpu) : claims_(store), gpu_(std::move(gpu)) {}
+  /// nullopt: it is another's, or another is next. Then asked again, until it is granted or nobody waits any more.
+  std::optional<db::Claim> take();
+  /// What was granted is held on to, for the next take().
+  void put_back(db::Claim gpu) { held_ = std::move(gpu); }
+
+ private:
+  const db::Claims claims_;
+  const std::string gpu_;
+  std::optional<db::Claim> place_, held_;
+};
+
+class Turns {
+ public:
+  /// `tuner` is this one's number on the board. `gpu`: of the GPU that the problems are timed on; null: it is not shared.
+  Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, TurnBoard& board, int tuner,
+        GpuQueue* gpu = nullptr);
+  ~Turns();
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+
+  /// Held while the problem is tuned.
+  struct Turn {
+    std::size_t problem = 0;
+    double share = 1;               ///< of the time that is left
+    const Problem* next = nullptr;  ///< what this tuner will probably take after it
+    db::Claim claim;
+    std::optional<db::Claim> gpu;
+  };
+  /// The problem that this tuner has prepared for, else the first one that nobody works on. nullopt: nothing can be
+  /// taken now. `ends`: when the budget is used up, infinity if there is none.
+  std::optional<Turn> take(double now, double ends);
+  void finished(const Turn& turn);
+
+  bool all_done() const;
+  /// What the last take() found to be others', in words.
+  const std::string& waiting_for() const { return waiting_for_; }
+
+ private:
+  std::vector<std::size_t> in_order() const;
+  double share_of(std::size_t problem, double now, double ends) const;
+  const Problem* foresee_after(std::size_t problem);
+
+  const Workload& workload_;
+  const db::Claims claims_;
+  const db::DeviceIdentity device_;
+  TurnBoard& board_;
+  const int tuner_;
+  GpuQueue* const gpu_;
+  std::vector<char> elsewhere_;  // by problem: another process had it claimed when it was last looked at
+  std::string waiting_for_;
+};
+
+}  // namespace tilesmith::tuner
