@@ -66,8 +66,8 @@ std::vector<report::RunFigures> runs_to_report(const db::Store& store, const std
   if (found.empty() && wanted != "latest" && wanted != "all") {
     const std::string newest = runs.empty() ? "" : fmt::format(", the newest {}", runs.back().run.uuid);
     throw UsageError(
-        fmt::format("--run '{}': not one run of {} begins so; expected latest, all, or the uuid of one of its {}{}",
-                    wanted, store.path().string(), count_of(runs.size(), "run"), newest));
+        fmt::format("--run '{}': not one run of {} begins so; expected latest, all, or a uuid ({} there{})", wanted,
+                    store.path().string(), count_of(runs.size(), "run"), newest));
   }
   return found;
 }

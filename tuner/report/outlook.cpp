@@ -10,7 +10,7 @@ constexpr double kMinute = 60;
 
 double expected_us(const OutlookProblem& problem, double last_doubling, double more) {
   const double n = double(problem.curve_us.size());
-  return problem.best_us * std::exp(-last_doubling * std::log2(1 + more / n));
+  return std::max(problem.floor_us, problem.best_us * std::exp(-last_doubling * more / (n + more)));
 }
 
 ProblemOutlook first_look(const OutlookProblem& problem) {

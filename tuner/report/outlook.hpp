@@ -1,10 +1,11 @@
 // What another hour would go to.
 //
-// The best time of a problem falls by about as much with each doubling of its evaluations. So what the last doubling
-// brought, g = ln(best after n/2 evaluations / best after n), is what the next one is expected to bring, and m more
-// evaluations make a time t into t·exp(−g·log2(1 + m/n)). A g within the spread of the best's time is noise, and counts as
-// none. The hour is dealt out in minutes, each to the problem where it is expected to save the most, weight × time.
-// Problems with fewer than kLeastEvaluations say nothing yet: they come first, up to so many each.
+// Each doubling of a problem's evaluations is expected to bring half of what the one before brought: so do the strategies on
+// recorded landscapes (docs/notes/search.md; README, "Comparing search strategies": the means after 25 to 400 evaluations).
+// With g = ln(best after n/2 evaluations / best after n), m more evaluations make a time t into t·exp(−g·m/(n + m)), though
+// never less than the time at the device's peak. A g within the spread of the best's time is noise, and counts as none. The
+// hour is dealt out in minutes, each to the problem where it is expected to save the most, weight × time. Problems with fewer
+// than kLeastEvaluations say nothing yet: they come first, up to so many each.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct OutlookProblem {
   double weight = 1;
   double best_us = 0;                 ///< 0: none
   double spread = 0;                  ///< of the best's time
+  double floor_us = 0;                ///< the time at the device's peak; 0: unknown
   double seconds_per_evaluation = 0;  ///< 0: unknown
   std::vector<double> curve_us;       ///< best after each evaluation, 0 while there is none
 };

@@ -1,6 +1,8 @@
 // Clocks, temperatures and power over the night.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "tuner/commands/figures.hpp"
 #include "tuner/commands/target.hpp"
 #include "tuner/report/charts.hpp"
@@ -10,9 +12,12 @@
 namespace tilesmith::tuner::report {
 namespace {
 
+std::string value_text(double value) { return fmt::format("{:.{}f}", value, std::abs(value) < 100 ? 1 : 0); }
+
 std::string figure(const Series& series, const Report& report) {
-  std::string caption = fmt::format("<strong>{}</strong> median {:.4g} {}, {:.4g} to {:.4g}", escaped(series.name),
-                                    series.median(), escaped(series.unit), series.lowest(), series.highest());
+  std::string caption =
+      fmt::format("<strong>{}</strong> median {} {}, {} to {}", escaped(series.name), value_text(series.median()),
+                  escaped(series.unit), value_text(series.lowest()), value_text(series.highest()));
   if (series.marked > 0) {
     caption += fmt::format("; <span class=\"marked\">{} {}</span>", format_count((long long)(series.marked)),
                            escaped(series.mark));

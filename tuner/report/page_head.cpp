@@ -34,10 +34,8 @@ std::string nothing_text(const Report& report) {
   const RunFigures& last = report.selection.runs.back();
   const std::string how = last.open() ? "it has no end: it is still at work, or was killed"
                                       : fmt::format("it ended: {}", last.run.ended_how);
-  return fmt::format(
-      "Nothing was recorded: {} without an outcome of its own ({}). What a run knows already it does not try "
-      "again.",
-      report.selection.runs.size() == 1 ? "the run was" : "the runs were", how);
+  return fmt::format("No outcome was recorded by {} ({}). What is known already is not tried again.",
+                     report.selection.runs.size() == 1 ? "this run" : "these runs", how);
 }
 
 /// Everything in one sentence or two.

@@ -26,7 +26,7 @@ std::string row_of(const Report& report, std::size_t index) {
   } else {
     row += number_cell("too few to tell", 0, "quiet");
   }
-  row += number_cell(fmt::format("{:.0f}", look.minutes), look.minutes);
+  row += number_cell(look.minutes < 1 ? "<1" : fmt::format("{:.0f}", look.minutes), look.minutes);
   row += number_cell(fmt::format("{:.0f}", look.evaluations), look.evaluations) + number_cell(format_us(now), now);
   row += number_cell(format_us(look.expected_us), look.expected_us);
   row += number_cell(look.saved_us > 0 ? fmt::format("{:.3g}", look.saved_us) : "-", look.saved_us);
@@ -82,8 +82,8 @@ std::string verdict(const Report& report) {
     saved += report.outlook.problems[i].saved_us;
   }
   return fmt::format(
-      "<p>Expected of the hour: {:.2g}% off the weighted sum of all best times, {:.4g} µs.{}</p>\n",
-      now > 0 ? 100 * saved / now : 0, now,
+      "<p>Expected of the hour: {:.2g}% off the weighted sum of all best times, {} µs.{}</p>\n",
+      now > 0 ? 100 * saved / now : 0, format_us(now),
       report.outlook.minutes_unused >= 1
           ? fmt::format(" {:.0f} of its minutes would find nothing to do.", report.outlook.minutes_unused)
           : "");
@@ -93,15 +93,16 @@ std::string verdict(const Report& report) {
 
 std::string outlook_section(const Report& report) {
   std::string text = fmt::format(
-      "<p>How this is reckoned: a problem's best time falls by about as much with each doubling of its evaluations. So "
-      "what the "
-      "last doubling brought is what the next is expected to bring; if that is within the spread of the best's time, "
-      "it counts as "
-      "nothing. The hour is dealt out minute by minute, each to the problem where it is expected to save the most: "
-      "weight × µs. "
-      "Problems with fewer than {} evaluations come first. {} It is an extrapolation: it knows neither how much of a "
+      "<p>How this is reckoned: each doubling of a problem's evaluations is expected to bring half of what the one "
+      "before "
+      "brought, as on recorded landscapes. So m more evaluations after n bring the share m / (n + m) of what the last "
+      "doubling "
+      "brought, but no time below that at the device's peak. What lies within the spread of the best's time counts as "
+      "nothing. "
+      "The hour is dealt out minute by minute, each to the problem where it is expected to save the most: weight × µs. "
+      "Problems with fewer than {} evaluations come first. {} This is an extrapolation: it does not know how much of a "
       "space is "
-      "left nor what a kernel can reach.</p>\n",
+      "left.</p>\n",
       kLeastEvaluations,
       report.options.workload ? fmt::format("Weights are those of workload {}.", escaped(report.options.workload->name))
                               : "Every problem has weight 1: --workload gives others.");

@@ -110,6 +110,7 @@ void add_outlook(Report& report) {
     if (!one.best) continue;
     problem.best_us = one.best->outcome.timing->median_us;
     problem.spread = one.best->outcome.timing->spread;
+    problem.floor_us = problem.best_us * rate_of(one.problem, one.device, problem.best_us).of_peak.value_or(0);
   }
   report.outlook = outlook(problems);
 }

@@ -64,10 +64,9 @@ Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const
   all.push_back(series_of("Drift", "%", entries, [](const db::Timing& t) { return 100 * (t.drift - 1); }));
   if (!all[0].readings.empty()) {
     const double least = kLowClock * all[0].highest();
-    mark(all[0], fmt::format("below {:.0f} % of the highest", 100 * kLowClock),
-         [&](double mhz) { return mhz < least; });
+    mark(all[0], fmt::format("below {:.0f}% of the highest", 100 * kLowClock), [&](double mhz) { return mhz < least; });
   }
-  mark(all[3], fmt::format("more than {:.0f} % either way: taken although disturbed", 100 * kDisturbedDrift),
+  mark(all[3], fmt::format("more than {:.0f}% either way: taken although disturbed", 100 * kDisturbedDrift),
        [](double percent) { return std::abs(percent) > 100 * kDisturbedDrift; });
   const bool drifts = std::any_of(all[3].readings.begin(), all[3].readings.end(),
                                   [](const Reading& reading) { return reading.value != 0; });

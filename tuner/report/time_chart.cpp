@@ -14,6 +14,7 @@ namespace {
 constexpr double kWidth = 1100, kHeight = 132, kLeft = 56, kRight = 16, kTop = 8, kBottom = 24;
 constexpr double kGap = 18;         // px, what is left of a pause
 constexpr double kBin = 2;          // px
+constexpr double kSilence = 120;    // s: a longer one breaks the line
 constexpr double kLabelEvery = 90;  // px, at least
 
 /// Stretches of work side by side, each as wide as its share of the time.
@@ -68,6 +69,7 @@ double label_step(double seconds_per_label) {
 std::string time_labels(const TimeAxis& axis) {
   std::string text;
   double free_from = 0;  // px
+  std::string day;       // of the label before
   for (const TimeAxis::Piece& piece : axis.pieces()) {
     if (piece.from > kLeft) {
       text += fmt::format("<path class=\"cut\" d=\"M{:.1f} {}V{}\"/>", piece.from - kGap / 2, kTop, kHeight - kBottom);
@@ -81,9 +83,12 @@ std::string time_labels(const TimeAxis& axis) {
       const double x = piece.at(t);
       text += fmt::format("<path class=\"grid\" d=\"M{:.1f} {}V{}\"/>", x, kTop, kHeight - kBottom);
       if (x < free_from || x > kWidth - kRight - 14) continue;
-      text +=
-          fmt::format("<text x=\"{:.1f}\" y=\"{}\" class=\"mid\">{}</text>", x, kHeight - 6, utc_minutes(t).substr(11));
-      free_from = x + 44;
+      const std::string when = utc_minutes(t);  // 2026-01-31 23:59
+      const bool new_day = !day.empty() && when.substr(0, 10) != day;
+      text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" class=\"mid\">{}</text>", x, kHeight - 6,
+                          when.substr(new_day ? 5 : 11));
+      day = when.substr(0, 10);
+      free_from = x + (new_day ? 64 : 44);
     }
   }
   return text;
@@ -91,7 +96,8 @@ std::string time_labels(const TimeAxis& axis) {
 
 /// The readings of a few pixels' width of one piece.
 struct Bin {
-  std::size_t piece = 0;
+  double last = 0;           // the latest reading's time
+  bool begins_line = false;  // after a pause, or a silence
   double x = 0, low = 0, high = 0;
   std::vector<double> values;
   double median() {
@@ -105,10 +111,11 @@ std::vector<Bin> bins_of(const Series& series, const TimeAxis& axis) {
   for (const Reading& reading : series.readings) {
     const std::size_t piece = axis.piece_of(reading.time);
     const double x = kBin * std::round(axis.pieces()[piece].at(reading.time) / kBin);
-    if (bins.empty() || bins.back().piece != piece || x > bins.back().x) {
-      bins.push_back({piece, x, reading.value, reading.value, {}});
-    }
+    const bool begins_line = bins.empty() || reading.time - bins.back().last > kSilence;
+    if (begins_line || x > bins.back().x)
+      bins.push_back({reading.time, begins_line, x, reading.value, reading.value, {}});
     Bin& bin = bins.back();
+    bin.last = reading.time;
     bin.low = std::min(bin.low, reading.value);
     bin.high = std::max(bin.high, reading.value);
     bin.values.push_back(reading.value);
@@ -128,13 +135,13 @@ svg::Scale scale_of(const Series& series) {
   return {low - margin, high + margin, kHeight - kBottom, kTop};
 }
 
-/// Piece after piece: the band of what was read, and its median.
+/// Line after line: the band of what was read, and its median.
 std::string lines(std::vector<Bin>& bins, const svg::Scale& y) {
   std::string text;
   for (std::size_t first = 0; first < bins.size();) {
     std::size_t end = first;
     svg::Points band, median;
-    for (; end < bins.size() && bins[end].piece == bins[first].piece; ++end) {
+    for (; end < bins.size() && (end == first || !bins[end].begins_line); ++end) {
       band.emplace_back(bins[end].x, y.at(bins[end].high));
       median.emplace_back(bins[end].x, y.at(bins[end].median()));
     }

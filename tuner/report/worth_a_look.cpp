@@ -18,6 +18,13 @@ constexpr double kBehindPeer = 0.95;
 using Notes = std::vector<std::string>;
 
 void about_runs(const Report& report, Notes& notes) {
+  const auto elsewhere = [](const RunFigures& run) { return !run.recorded; };
+  if (std::any_of(report.selection.runs.begin(), report.selection.runs.end(), elsewhere)) {
+    notes.push_back(
+        "Some of this is imported: of each candidate its latest measurement alone may be there, which bends "
+        "convergence, "
+        "gains and what another hour is expected to bring.");
+  }
   for (const RunFigures& run : report.selection.runs) {
     if (!run.recorded) continue;
     if (run.open()) {
