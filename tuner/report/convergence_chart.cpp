@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tuner/commands/figures.hpp"
+#include "tuner/report/chart_parts.hpp"
 #include "tuner/report/charts.hpp"
 #include "tuner/report/page_text.hpp"
 #include "tuner/svg.hpp"
@@ -75,18 +76,12 @@ Frame frame_of(const ProblemFigures& problem) {
 }
 
 std::string axes(const Frame& frame) {
-  std::string text;
-  for (const double us : svg::round_ticks(frame.y.low, frame.y.high, 5)) {
-    text += fmt::format(
-        "<path class=\"grid\" d=\"M{0} {1:.1f}H{2}\"/><text x=\"{3}\" y=\"{4:.1f}\" class=\"end\">{5:g}</text>", kLeft,
-        frame.y.at(us), kWidth - kRight, kLeft - 8, frame.y.at(us) + 4, us);
-  }
+  std::string text = value_grid(frame.y, kLeft, kWidth - kRight, 5);
   for (const double k : svg::decade_ticks(frame.x.high)) {
-    text += fmt::format(
-        "<path class=\"grid\" d=\"M{0:.1f} {1}V{2}\"/><text x=\"{0:.1f}\" y=\"{3}\" class=\"mid\">{4}</text>",
-        frame.x.at(k), kTop, kHeight - kBottom, kHeight - kBottom + 16, std::size_t(k));
+    text += fmt::format(R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" class="mid">{4}</text>)",
+                        frame.x.at(k), kTop, kHeight - kBottom, kHeight - kBottom + 16, std::size_t(k));
   }
-  return text + fmt::format("<text x=\"{}\" y=\"{}\" class=\"mid\">evaluations</text><text x=\"{}\" y=\"{}\">µs</text>",
+  return text + fmt::format(R"(<text x="{}" y="{}" class="mid">evaluations</text><text x="{}" y="{}">µs</text>)",
                             (kLeft + kWidth - kRight) / 2, kHeight - 6, 8, kTop + 4);
 }
 
@@ -103,7 +98,7 @@ std::string dots(const Convergence& convergence, const Frame& frame) {
       failed += fmt::format("M{:.0f} {:.0f}v5", x, kHeight - kBottom);
     }
   }
-  return fmt::format("<path class=\"dots\" d=\"{}\"/><path class=\"ticks\" d=\"{}\"/>", passed, failed);
+  return fmt::format(R"(<path class="dots" d="{}"/><path class="ticks" d="{}"/>)", passed, failed);
 }
 
 }  // namespace
@@ -119,16 +114,16 @@ double common_top(const std::vector<ProblemFigures>& problems) {
 }
 
 std::string small_convergence(const ProblemFigures& problem, double top) {
-  std::string text = fmt::format(
-      "<svg class=\"small\" viewBox=\"0 0 {0} {1}\" preserveAspectRatio=\"none\" role=\"img\"><title>{2}</title>"
-      "<path class=\"grid\" d=\"M0 {3}H{0}\"/>",
-      kSmallWidth, kSmallHeight, svg::escaped(story_of(problem)), kSmallHeight - 5);
+  std::string text =
+      fmt::format(R"(<svg class="small" viewBox="0 0 {0} {1}" preserveAspectRatio="none" role="img"><title>{2}</title>)"
+                  R"(<path class="grid" d="M0 {3}H{0}"/>)",
+                  kSmallWidth, kSmallHeight, svg::escaped(story_of(problem)), kSmallHeight - 5);
   if (problem.best) {
     const svg::Scale x{1, std::max(2.0, double(problem.convergence.reported())), 0, kSmallWidth, true};
     const svg::Scale y{1, top, kSmallHeight - 5, 4, true};
-    text += fmt::format("<path class=\"line\" d=\"{}\"/>", steps(problem.convergence, x, y, last_best(problem)));
+    text += fmt::format(R"(<path class="line" d="{}"/>)", steps(problem.convergence, x, y, last_best(problem)));
   } else {
-    text += fmt::format("<text x=\"{}\" y=\"{}\" class=\"mid\">no time</text>", kSmallWidth / 2, kSmallHeight / 2);
+    text += fmt::format(R"(<text x="{}" y="{}" class="mid">no time</text>)", kSmallWidth / 2, kSmallHeight / 2);
   }
   return text + "</svg>";
 }
@@ -137,21 +132,21 @@ std::string large_convergence(const ProblemFigures& problem) {
   if (!problem.best) return {};
   const Convergence& convergence = problem.convergence;
   const Frame frame = frame_of(problem);
-  std::string text = fmt::format("<svg class=\"large\" viewBox=\"0 0 {} {}\" role=\"img\"><title>{}</title>", kWidth,
+  std::string text = fmt::format(R"(<svg class="large" viewBox="0 0 {} {}" role="img"><title>{}</title>)", kWidth,
                                  kHeight, svg::escaped(story_of(problem)));
   // The last doubling counts what was known before: the part of it that lies in this chart is shaded.
   const double half = double(convergence.best_us.size()) / 2 - double(convergence.before);
   const double from = frame.x.at(std::max(1.0, half));
   if (convergence.best_us.size() >= kLeastEvaluations) {
-    text += fmt::format("<rect class=\"shade\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>", from, kTop,
+    text += fmt::format(R"(<rect class="shade" x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>)", from, kTop,
                         frame.x.to - from, kHeight - kTop - kBottom);
   }
   text += axes(frame) + dots(convergence, frame);
   if (const double before = convergence.best_before_us(); before > 0 && before <= frame.y.high) {
     text +=
-        fmt::format("<path class=\"base\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", frame.x.from, frame.y.at(before), frame.x.to);
+        fmt::format(R"(<path class="base" d="M{:.1f} {:.1f}H{:.1f}"/>)", frame.x.from, frame.y.at(before), frame.x.to);
   }
-  return text + fmt::format("<path class=\"line\" d=\"{}\"/></svg>", steps(convergence, frame.x, frame.y, 1));
+  return text + fmt::format(R"(<path class="line" d="{}"/></svg>)", steps(convergence, frame.x, frame.y, 1));
 }
 
 }  // namespace tilesmith::tuner::report

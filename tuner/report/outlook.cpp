@@ -9,7 +9,7 @@ namespace {
 constexpr double kMinute = 60;
 
 double expected_us(const OutlookProblem& problem, double last_doubling, double more) {
-  const double n = double(problem.curve_us.size());
+  const auto n = double(problem.curve_us.size());
   return std::max(problem.floor_us, problem.best_us * std::exp(-last_doubling * more / (n + more)));
 }
 
@@ -41,7 +41,7 @@ double deal_to_the_untried(const std::vector<OutlookProblem>& problems, Outlook&
   for (std::size_t i = 0; i < problems.size(); ++i) {
     ProblemOutlook& look = result.problems[i];
     if (look.prospect != Prospect::too_few) continue;
-    const double wanted = double(kLeastEvaluations - problems[i].curve_us.size());
+    const auto wanted = double(kLeastEvaluations - problems[i].curve_us.size());
     const double minutes = wanted * problems[i].seconds_per_evaluation / kMinute;
     look.minutes = std::min(left, minutes);
     look.evaluations = minutes > 0 ? wanted * look.minutes / minutes : wanted;
@@ -64,7 +64,7 @@ Outlook outlook(const std::vector<OutlookProblem>& problems) {
     return problem.weight * (expected_us(problem, look.last_doubling, look.evaluations) -
                              expected_us(problem, look.last_doubling, look.evaluations + a_minute));
   };
-  for (; left >= 1 - 1e-9; left -= 1) {
+  while (left >= 1 - 1e-9) {
     std::size_t most = problems.size();
     double most_saved = 0;
     for (std::size_t i = 0; i < problems.size(); ++i) {
@@ -75,6 +75,7 @@ Outlook outlook(const std::vector<OutlookProblem>& problems) {
       }
     }
     if (most == problems.size()) break;
+    left -= 1;
     result.problems[most].minutes += 1;
     result.problems[most].evaluations += kMinute / problems[most].seconds_per_evaluation;
   }

@@ -20,7 +20,7 @@ constexpr Part kParts[] = {
 
 std::string navigation() {
   std::string links;
-  for (const Part& part : kParts) links += fmt::format("<a href=\"#{}\">{}</a>", part.id, part.title);
+  for (const Part& part : kParts) links += fmt::format(R"(<a href="#{}">{}</a>)", part.id, part.title);
   return fmt::format("<nav aria-label=\"Sections\">{}</nav>\n", links);
 }
 
@@ -45,11 +45,11 @@ std::string page_of(const Report& report) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; )"
       "script-src "
       "'unsafe-inline'\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
       escaped(title_of(report)), kPageStyle);
-  page += "<header><p class=\"brand\">Tilesmith</p>" + navigation() + "</header>\n<main>\n" + head_section(report);
+  page += R"(<header><p class="brand">Tilesmith</p>)" + navigation() + "</header>\n<main>\n" + head_section(report);
   for (const Part& part : kParts) {
     page += fmt::format(
         "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", part.id,

@@ -38,7 +38,7 @@ std::string fact(std::string_view term, const std::string& text) {
 
 std::string facts(const ProblemFigures& problem) {
   const db::Timing& timing = *problem.best->outcome.timing;
-  std::string text = "<dl class=\"facts\">";
+  std::string text = R"(<dl class="facts">)";
   text += fact("best", fmt::format("{} µs ±{:.1f}%, {}", format_us(timing.median_us), 100 * timing.spread,
                                    count_of(std::size_t(std::max(0, timing.samples)), "sample")));
   text += fact("config", problem.best->config.text());
@@ -56,13 +56,12 @@ std::string panel(const ProblemFigures& problem, std::size_t index, double top) 
           ? fmt::format("{} µs · {}", format_us(problem.best->outcome.timing->median_us), times(problem.gain()))
           : fmt::format("{} failed", problem.failed);
   const std::string summary =
-      fmt::format("<summary><span class=\"name\">{}</span>{}<span class=\"figures\">{}</span></summary>",
+      fmt::format(R"(<summary><span class="name">{}</span>{}<span class="figures">{}</span></summary>)",
                   escaped(name_of(problem.problem)), small_convergence(problem, top), escaped(figures));
   const std::string inside =
       problem.best
-          ? fmt::format(
-                "<div class=\"scroll\" role=\"region\" aria-label=\"Convergence of {}\" tabindex=\"0\">{}</div>{}",
-                escaped(name_of(problem.problem)), large_convergence(problem), facts(problem))
+          ? fmt::format(R"(<div class="scroll" role="region" aria-label="Convergence of {}" tabindex="0">{}</div>{})",
+                        escaped(name_of(problem.problem)), large_convergence(problem), facts(problem))
           : "<p>No candidate passed; see the failures below.</p>";
   return fmt::format("<details class=\"panel\" id=\"p{}\">{}\n{}</details>\n", index, summary, inside);
 }

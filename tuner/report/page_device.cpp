@@ -19,11 +19,11 @@ std::string figure(const Series& series, const Report& report) {
       fmt::format("<strong>{}</strong> median {} {}, {} to {}", escaped(series.name), value_text(series.median()),
                   escaped(series.unit), value_text(series.lowest()), value_text(series.highest()));
   if (series.marked > 0) {
-    caption += fmt::format("; <span class=\"marked\">{} {}</span>", format_count((long long)(series.marked)),
+    caption += fmt::format(R"(; <span class="marked">{} {}</span>)", format_count((long long)(series.marked)),
                            escaped(series.mark));
   }
   return fmt::format(
-      "<figure><figcaption>{}</figcaption><div class=\"scroll\" role=\"region\" aria-label=\"{} over time\" "
+      R"(<figure><figcaption>{}</figcaption><div class="scroll" role="region" aria-label="{} over time" )"
       "tabindex=\"0\">{}</div></figure>\n",
       caption, escaped(series.name), time_series(series, report.selection.stretches));
 }

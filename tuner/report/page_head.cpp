@@ -124,7 +124,7 @@ std::string ending_of(const RunFigures& run) {
 std::string runs_table(const Report& report) {
   std::string rows;
   for (const RunFigures& run : report.selection.runs) {
-    rows += "<tr><th scope=\"row\"><code>" + escaped(run.run.uuid) + "</code></th>";
+    rows += R"(<tr><th scope="row"><code>)" + escaped(run.run.uuid) + "</code></th>";
     rows += fmt::format("<td>{}</td>", moment(run.began));
     rows += number_cell(format_seconds(run.ended - run.began), run.ended - run.began);
     rows += number_cell(format_count((long long)(run.entries)), double(run.entries));
@@ -146,14 +146,14 @@ std::string provenance(const Report& report) {
   if (report.provenance.empty()) return {};
   std::string text;
   for (const std::string& one : report.provenance) text += (text.empty() ? "" : "; ") + escaped(one);
-  return "<p class=\"quiet\">Measured with " + text + ".</p>\n";
+  return R"(<p class="quiet">Measured with )" + text + ".</p>\n";
 }
 
 }  // namespace
 
 std::string head_section(const Report& report) {
   std::string text = "<section id=\"head\" aria-labelledby=\"head-title\">\n<h1 id=\"head-title\">Tuning report</h1>\n";
-  text += "<p class=\"lead\">" + escaped(headline(report)) + "</p>\n";
+  text += R"(<p class="lead">)" + escaped(headline(report)) + "</p>\n";
   if (report.entries > 0) text += cards(report);
   const std::vector<std::string> notes = worth_a_look(report);
   if (!notes.empty()) {

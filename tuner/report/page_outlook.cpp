@@ -18,7 +18,7 @@ std::string row_of(const Report& report, std::size_t index) {
   const double now = problem.best ? problem.best->outcome.timing->median_us : 0;
   std::string row = "<tr>";
   if (report.devices.size() > 1) row += text_cell(short_name(problem.device));
-  row += fmt::format("<th scope=\"row\"><a href=\"#p{}\">{}</a></th>", index, escaped(name_of(problem.problem)));
+  row += fmt::format(R"(<th scope="row"><a href="#p{}">{}</a></th>)", index, escaped(name_of(problem.problem)));
   row +=
       number_cell(fmt::format("{:g}", problem.weight), problem.weight) + number_cell(format_count((long long)(n)), n);
   if (look.prospect == Prospect::gains) {
@@ -71,7 +71,7 @@ std::string the_others(const Report& report) {
 
 std::string verdict(const Report& report) {
   if (report.outlook.ranking.empty()) {
-    return "<p class=\"fine\">Nothing is expected of another hour with the same strategy: no problem's best fell by "
+    return R"(<p class="fine">Nothing is expected of another hour with the same strategy: no problem's best fell by )"
            "more than "
            "the noise in its last doubling of evaluations.</p>\n";
   }

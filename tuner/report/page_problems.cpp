@@ -45,7 +45,7 @@ std::string row_of(const Report& report, std::size_t index) {
   const Rate rate = rate_of(p, problem.device, us);
   std::string row = "<tr>";
   if (report.devices.size() > 1) row += text_cell(short_name(problem.device));
-  row += fmt::format("<th scope=\"row\"><a href=\"#p{}\">{}</a></th>", index, escaped(p.type.name));
+  row += fmt::format(R"(<th scope="row"><a href="#p{}">{}</a></th>)", index, escaped(p.type.name));
   row += text_cell(name(p.trans));
   for (const std::int64_t size : {p.m, p.n, p.k}) row += number_cell(std::to_string(size), double(size));
   row += text_cell(problem.best ? problem.best->config.family() : "-");

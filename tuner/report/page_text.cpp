@@ -11,7 +11,7 @@ namespace tilesmith::tuner::report {
 namespace {
 
 std::string class_attribute(std::string_view css_class) {
-  return css_class.empty() ? "" : fmt::format(" class=\"{}\"", css_class);
+  return css_class.empty() ? "" : fmt::format(R"( class="{}")", css_class);
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ std::string times(double ratio) {
 }
 
 std::string moment(double seconds) {
-  return fmt::format("<time datetime=\"{}\">{}</time>", utc_text(seconds), utc_minutes(seconds));
+  return fmt::format(R"(<time datetime="{}">{}</time>)", utc_text(seconds), utc_minutes(seconds));
 }
 
 std::string text_cell(std::string_view text, std::string_view css_class) {
@@ -36,13 +36,13 @@ std::string text_cell(std::string_view text, std::string_view css_class) {
 
 std::string number_cell(std::string_view text, double sort, std::string_view css_class) {
   const std::string classes = css_class.empty() ? "n" : fmt::format("n {}", css_class);
-  return fmt::format("<td class=\"{}\" data-v=\"{}\">{}</td>", classes,
+  return fmt::format(R"(<td class="{}" data-v="{}">{}</td>)", classes,
                      std::isfinite(sort) ? fmt::format("{:.10g}", sort) : "", escaped(text));
 }
 
 std::string header(std::string_view text, bool number, std::string_view title) {
-  return fmt::format("<th scope=\"col\"{}{}>{}</th>", number ? " class=\"n\"" : "",
-                     title.empty() ? "" : fmt::format(" title=\"{}\"", escaped(title)), escaped(text));
+  return fmt::format(R"(<th scope="col"{}{}>{}</th>)", number ? R"( class="n")" : "",
+                     title.empty() ? "" : fmt::format(R"( title="{}")", escaped(title)), escaped(text));
 }
 
 std::string scrolling(const std::string& content, std::string_view label) {

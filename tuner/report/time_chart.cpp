@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tuner/report/chart_parts.hpp"
 #include "tuner/report/charts.hpp"
 #include "tuner/report/utc.hpp"
 #include "tuner/svg.hpp"
@@ -72,7 +73,7 @@ std::string time_labels(const TimeAxis& axis) {
   std::string day;       // of the label before
   for (const TimeAxis::Piece& piece : axis.pieces()) {
     if (piece.from > kLeft) {
-      text += fmt::format("<path class=\"cut\" d=\"M{:.1f} {}V{}\"/>", piece.from - kGap / 2, kTop, kHeight - kBottom);
+      text += fmt::format(R"(<path class="cut" d="M{:.1f} {}V{}"/>)", piece.from - kGap / 2, kTop, kHeight - kBottom);
     }
     const double seconds = std::max(1.0, piece.ended - piece.began);
     const double step = label_step(seconds * kLabelEvery / std::max(1.0, piece.to - piece.from));
@@ -81,11 +82,11 @@ std::string time_labels(const TimeAxis& axis) {
     if (moments.empty()) moments.push_back(piece.began);
     for (const double t : moments) {
       const double x = piece.at(t);
-      text += fmt::format("<path class=\"grid\" d=\"M{:.1f} {}V{}\"/>", x, kTop, kHeight - kBottom);
+      text += fmt::format(R"(<path class="grid" d="M{:.1f} {}V{}"/>)", x, kTop, kHeight - kBottom);
       if (x < free_from || x > kWidth - kRight - 14) continue;
       const std::string when = utc_minutes(t);  // 2026-01-31 23:59
       const bool new_day = !day.empty() && when.substr(0, 10) != day;
-      text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" class=\"mid\">{}</text>", x, kHeight - 6,
+      text += fmt::format(R"(<text x="{:.1f}" y="{}" class="mid">{}</text>)", x, kHeight - 6,
                           when.substr(new_day ? 5 : 11));
       day = when.substr(0, 10);
       free_from = x + (new_day ? 64 : 44);
@@ -147,7 +148,7 @@ std::string lines(std::vector<Bin>& bins, const svg::Scale& y) {
     }
     for (std::size_t i = end; i > first; --i) band.emplace_back(bins[i - 1].x, y.at(bins[i - 1].low));
     if (end - first == 1) median.emplace_back(median.front().first + 1, median.front().second);
-    text += fmt::format("<polygon class=\"band\" points=\"{}\"/><polyline class=\"line\" points=\"{}\"/>",
+    text += fmt::format(R"(<polygon class="band" points="{}"/><polyline class="line" points="{}"/>)",
                         svg::points_text(band), svg::points_text(median));
     first = end;
   }
@@ -164,7 +165,7 @@ std::string marks(const Series& series, const TimeAxis& axis, const svg::Scale& 
     path += fmt::format("M{:.0f} {:.0f}h0", x, y.at(reading.value));
     last = x;
   }
-  return path.empty() ? path : fmt::format("<path class=\"marks\" d=\"{}\"/>", path);
+  return path.empty() ? path : fmt::format(R"(<path class="marks" d="{}"/>)", path);
 }
 
 }  // namespace
@@ -174,14 +175,10 @@ std::string time_series(const Series& series, const std::vector<Stretch>& stretc
   const TimeAxis axis(stretches);
   const svg::Scale y = scale_of(series);
   std::string text =
-      fmt::format("<svg class=\"series\" viewBox=\"0 0 {} {}\" role=\"img\"><title>{}</title>", kWidth, kHeight,
+      fmt::format(R"(<svg class="series" viewBox="0 0 {} {}" role="img"><title>{}</title>)", kWidth, kHeight,
                   svg::escaped(fmt::format("{}: {:.4g} to {:.4g} {}", series.name, series.lowest(), series.highest(),
                                            series.unit)));
-  for (const double value : svg::round_ticks(y.low, y.high, 4)) {
-    text += fmt::format(
-        "<path class=\"grid\" d=\"M{0} {1:.1f}H{2}\"/><text x=\"{3}\" y=\"{4:.1f}\" class=\"end\">{5:g}</text>", kLeft,
-        y.at(value), kWidth - kRight, kLeft - 8, y.at(value) + 4, value);
-  }
+  text += value_grid(y, kLeft, kWidth - kRight, 4);
   std::vector<Bin> bins = bins_of(series, axis);
   return text + time_labels(axis) + lines(bins, y) + marks(series, axis, y) + "</svg>";
 }
