@@ -10,6 +10,8 @@
 #   TILESMITH_BUILD_DIR     build folder (default: build/release)
 #   TILESMITH_CMAKE_ARGS    more arguments for CMake, separated by spaces
 #   TILESMITH_NO_TOOLKIT=1  ignore an installed CUDA Toolkit and use the wheels
+#   TILESMITH_INSTALL_BROWSER=1  also install Chromium, for the test that photographs the report's page, where the
+#                           distribution has it as a package; without one that test is skipped
 #   CUDA_HOME               a CUDA Toolkit in an unusual place
 
 set -euo pipefail
@@ -66,6 +68,13 @@ ensure_packages() {
   local missing
   mapfile -t missing < <(missing_packages)
   if [ ${#missing[@]} -gt 0 ]; then install_packages "${missing[@]}"; fi
+}
+
+# Only a test wants it: what fails here is a warning.
+ensure_browser() {
+  [ "${TILESMITH_INSTALL_BROWSER:-0}" = 1 ] || return 0
+  if have chromium || have chromium-browser || have google-chrome; then return 0; fi
+  (install_packages chromium) || warn "no browser: the test that photographs the report's page will be skipped"
 }
 
 # Prints the include folder of a toolkit that has NVRTC too; nothing if there is none.
@@ -144,6 +153,7 @@ main() {
   done
 
   ensure_packages
+  ensure_browser
   local include wheels=""
   include=$(find_toolkit)
   if [ -z "$include" ]; then

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tuner/bench.hpp"
+#include "tuner/bench_csv.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/figures.hpp"
 #include "tuner/commands/logging.hpp"
@@ -20,8 +21,6 @@
 
 namespace tilesmith::tuner {
 namespace {
-
-constexpr const char* kCsvHeader = "type,trans,M,N,K,label,family,config,us,spread,peer_us,peer_first_us,peer_algorithms,ratio";
 
 struct BenchCommandOptions {
   ProblemOptions problems;
@@ -51,18 +50,18 @@ class CsvFile {
     std::ifstream existing(path_);
     std::string line;
     if (std::getline(existing, line)) {
-      if (line != kCsvHeader) {
+      if (line != kBenchCsvHeader) {
         throw UsageError(fmt::format("--out '{}': expected a new file, or one that bench wrote (first line '{}')", path_,
-                                     kCsvHeader));
+                                     kBenchCsvHeader));
       }
       while (std::getline(existing, line)) done_.insert(problem_columns(line));
     } else {
       require_writable(path_, "--out");
     }
-    const bool fresh = done_.empty() && line != kCsvHeader;
+    const bool fresh = done_.empty() && line != kBenchCsvHeader;
     file_.open(path_, std::ios::app);
     if (!file_) throw UsageError(fmt::format("--out '{}': cannot be opened for writing", path_));
-    if (fresh) file_ << kCsvHeader << '\n' << std::flush;
+    if (fresh) file_ << kBenchCsvHeader << '\n' << std::flush;
   }
 
   bool has(const Problem& problem) const { return done_.count(key(problem)) != 0; }

@@ -1,0 +1,37 @@
+// The CSV file that `tilesmith bench --out` writes, and its reader.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/config.hpp"
+#include "kernels/problem.hpp"
+
+namespace tilesmith::tuner {
+
+inline constexpr std::string_view kBenchCsvHeader =
+    "type,trans,M,N,K,label,family,config,us,spread,peer_us,peer_first_us,peer_algorithms,ratio";
+
+struct BenchRow {
+  Problem problem;  ///< packed: the file has no leading dimensions
+  std::string label;
+  Config config;
+  std::optional<double> us;       ///< empty where our kernel failed
+  std::optional<double> peer_us;  ///< the peer's best; empty where it refuses the problem, or was not asked
+};
+
+/// One line: "FILE:LINE: what was wrong, what was expected".
+class BenchCsvError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// `origin` names the text in errors.
+std::vector<BenchRow> parse_bench_csv(std::string_view text, const std::string& origin);
+std::vector<BenchRow> load_bench_csv(const std::filesystem::path& path);
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,99 @@
+#include "tuner/report/outlook.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilesmith::tuner::report {
+namespace {
+
+constexpr double kMinute = 60;
+
+double expected_us(const OutlookProblem& problem, double last_doubling, double more) {
+  const auto n = double(problem.curve_us.size());
+  return std::max(problem.floor_us, problem.best_us * std::exp(-last_doubling * more / (n + more)));
+}
+
+ProblemOutlook first_look(const OutlookProblem& problem) {
+  ProblemOutlook look;
+  const std::size_t n = problem.curve_us.size();
+  if (n < kLeastEvaluations) {
+    look.prospect = Prospect::too_few;
+  } else if (!(problem.best_us > 0)) {
+    look.prospect = Prospect::no_time;
+  } else {
+    const double half = problem.curve_us[n / 2 - 1];
+    // Where none of the first half passed, the first time that did is what it began from.
+    const double from =
+        half > 0 ? half
+                 : *std::find_if(problem.curve_us.begin(), problem.curve_us.end(), [](double us) { return us > 0; });
+    const double g = std::log(from / problem.best_us);
+    if (g > problem.spread && problem.seconds_per_evaluation > 0) {
+      look.prospect = Prospect::gains;
+      look.last_doubling = g;
+    }
+  }
+  return look;
+}
+
+/// Brings problems up to kLeastEvaluations; returns the minutes that are left.
+double deal_to_the_untried(const std::vector<OutlookProblem>& problems, Outlook& result) {
+  double left = kMinutes;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    ProblemOutlook& look = result.problems[i];
+    if (look.prospect != Prospect::too_few) continue;
+    const auto wanted = double(kLeastEvaluations - problems[i].curve_us.size());
+    const double minutes = wanted * problems[i].seconds_per_evaluation / kMinute;
+    look.minutes = std::min(left, minutes);
+    look.evaluations = minutes > 0 ? wanted * look.minutes / minutes : wanted;
+    left -= look.minutes;
+  }
+  return left;
+}
+
+}  // namespace
+
+Outlook outlook(const std::vector<OutlookProblem>& problems) {
+  Outlook result;
+  for (const OutlookProblem& problem : problems) result.problems.push_back(first_look(problem));
+  double left = deal_to_the_untried(problems, result);
+  const auto saved_by_next_minute = [&](std::size_t i) {
+    const OutlookProblem& problem = problems[i];
+    const ProblemOutlook& look = result.problems[i];
+    if (look.prospect != Prospect::gains) return 0.0;
+    const double a_minute = kMinute / problem.seconds_per_evaluation;
+    return problem.weight * (expected_us(problem, look.last_doubling, look.evaluations) -
+                             expected_us(problem, look.last_doubling, look.evaluations + a_minute));
+  };
+  while (left >= 1 - 1e-9) {
+    std::size_t most = problems.size();
+    double most_saved = 0;
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      const double saved = saved_by_next_minute(i);
+      if (saved > most_saved) {
+        most = i;
+        most_saved = saved;
+      }
+    }
+    if (most == problems.size()) break;
+    left -= 1;
+    result.problems[most].minutes += 1;
+    result.problems[most].evaluations += kMinute / problems[most].seconds_per_evaluation;
+  }
+  result.minutes_unused = std::max(0.0, left);
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    ProblemOutlook& look = result.problems[i];
+    if (look.prospect == Prospect::gains && look.minutes > 0) {
+      look.expected_us = expected_us(problems[i], look.last_doubling, look.evaluations);
+      look.saved_us = problems[i].weight * (problems[i].best_us - look.expected_us);
+    }
+    if (look.minutes > 0 || look.prospect == Prospect::too_few) result.ranking.push_back(i);
+  }
+  std::stable_sort(result.ranking.begin(), result.ranking.end(), [&](std::size_t a, std::size_t b) {
+    const ProblemOutlook &x = result.problems[a], &y = result.problems[b];
+    if ((x.prospect == Prospect::too_few) != (y.prospect == Prospect::too_few)) return x.prospect == Prospect::too_few;
+    return x.saved_us > y.saved_us;
+  });
+  return result;
+}
+
+}  // namespace tilesmith::tuner::report

@@ -1,0 +1,53 @@
+// What another hour would go to.
+//
+// Each doubling of a problem's evaluations is expected to bring half of what the one before brought: so do the strategies on
+// recorded landscapes (docs/notes/search.md; README, "Comparing search strategies": the means after 25 to 400 evaluations).
+// With g = ln(best after n/2 evaluations / best after n), m more evaluations make a time t into t·exp(−g·m/(n + m)), though
+// never less than the time at the device's peak. A g within the spread of the best's time is noise, and counts as none. The
+// hour is dealt out in minutes, each to the problem where it is expected to save the most, weight × time. Problems with fewer
+// than kLeastEvaluations say nothing yet: they come first, up to so many each.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace tilesmith::tuner::report {
+
+inline constexpr std::size_t kLeastEvaluations = 8;
+inline constexpr int kMinutes = 60;
+
+/// What is known of one problem.
+struct OutlookProblem {
+  double weight = 1;
+  double best_us = 0;                 ///< 0: none
+  double spread = 0;                  ///< of the best's time
+  double floor_us = 0;                ///< the time at the device's peak; 0: unknown
+  double seconds_per_evaluation = 0;  ///< 0: unknown
+  std::vector<double> curve_us;       ///< best after each evaluation, 0 while there is none
+};
+
+enum class Prospect {
+  gains,    ///< its last doubling brought something
+  settled,  ///< it brought nothing beyond the spread
+  too_few,  ///< fewer than kLeastEvaluations
+  no_time,  ///< no candidate passed, of enough evaluations
+};
+
+struct ProblemOutlook {
+  Prospect prospect = Prospect::settled;
+  double last_doubling = 0;  ///< g; 0 unless `gains`
+  double minutes = 0;        ///< of the hour
+  double evaluations = 0;    ///< in these minutes
+  double expected_us = 0;    ///< after them; 0 unless `gains`
+  double saved_us = 0;       ///< weight × (best − expected)
+};
+
+struct Outlook {
+  std::vector<ProblemOutlook> problems;  ///< as given
+  std::vector<std::size_t> ranking;      ///< those that get time: too_few first, then by what is saved
+  double minutes_unused = 0;             ///< nothing is expected of them
+};
+
+Outlook outlook(const std::vector<OutlookProblem>& problems);
+
+}  // namespace tilesmith::tuner::report

@@ -1,0 +1,54 @@
+// Clocks, temperatures and power over the night.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tuner/commands/figures.hpp"
+#include "tuner/commands/target.hpp"
+#include "tuner/report/charts.hpp"
+#include "tuner/report/page_text.hpp"
+#include "tuner/report/sections.hpp"
+
+namespace tilesmith::tuner::report {
+namespace {
+
+std::string value_text(double value) { return fmt::format("{:.{}f}", value, std::abs(value) < 100 ? 1 : 0); }
+
+std::string figure(const Series& series, const Report& report) {
+  std::string caption =
+      fmt::format("<strong>{}</strong> median {} {}, {} to {}", escaped(series.name), value_text(series.median()),
+                  escaped(series.unit), value_text(series.lowest()), value_text(series.highest()));
+  if (series.marked > 0) {
+    caption += fmt::format(R"(; <span class="marked">{} {}</span>)", format_count((long long)(series.marked)),
+                           escaped(series.mark));
+  }
+  return fmt::format(
+      R"(<figure><figcaption>{}</figcaption><div class="scroll" role="region" aria-label="{} over time" )"
+      "tabindex=\"0\">{}</div></figure>\n",
+      caption, escaped(series.name), time_series(series, report.selection.stretches));
+}
+
+}  // namespace
+
+std::string device_section(const Report& report) {
+  std::string text;
+  for (const Telemetry& telemetry : report.telemetry) {
+    text += fmt::format("<h3>{}</h3>\n", escaped(db::text(telemetry.device)));
+    if (telemetry.series.empty()) {
+      text += telemetry.timed == 0 ? "<p>No candidate was timed, so nothing was read.</p>\n"
+                                   : "<p>The device told neither clock, temperature nor power.</p>\n";
+    }
+    for (const Series& series : telemetry.series) text += figure(series, report);
+  }
+  if (text.empty()) return "<p>No candidate was timed, so nothing was read.</p>\n";
+  return "<p>Read as each candidate was timed; a band spans what was read within two pixels, the line is the median. "
+         "Pauses in "
+         "which no run was at work are cut out. Drift is how much slower the sentinel, a fixed kernel, ran than at the "
+         "start; it "
+         "is divided out of the times. Samples taken while the device was throttled are measured again and not kept, "
+         "so they "
+         "are not in these charts; marked are low clocks, and entries taken although they were disturbed.</p>\n" +
+         text;
+}
+
+}  // namespace tilesmith::tuner::report

@@ -1,0 +1,114 @@
+// The table of problems.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "tuner/commands/figures.hpp"
+#include "tuner/commands/records.hpp"
+#include "tuner/commands/target.hpp"
+#include "tuner/report/page_text.hpp"
+#include "tuner/report/sections.hpp"
+
+namespace tilesmith::tuner::report {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+std::string gain_cell(const ProblemFigures& problem) {
+  const double gain = problem.gain();
+  if (!(gain > 0)) return number_cell("-", kNone);
+  return number_cell(times(gain), gain, gain > 1.005 ? "good" : gain < 0.995 ? "bad" : "");
+}
+
+std::string peer_cell(const ProblemFigures& problem) {
+  if (!problem.peer) return number_cell("-", kNone);
+  if (problem.peer->refused) return number_cell("refused", kNone, "quiet");
+  const double ratio = problem.peer->ratio;
+  if (!(ratio > 0)) return number_cell("-", kNone);
+  return number_cell((problem.peer->same_run ? "" : "~") + times(ratio), ratio,
+                     ratio >= 1     ? "good"
+                     : ratio < 0.95 ? "bad"
+                                    : "");
+}
+
+std::string found_cell(const ProblemFigures& problem) {
+  if (!problem.best) return number_cell("-", kNone);
+  if (!problem.best_is_new) return number_cell("before", -1, "quiet");
+  return number_cell(fmt::format("{} (#{})", format_seconds(problem.best_found_at), problem.best_found_after),
+                     problem.best_found_at);
+}
+
+std::string row_of(const Report& report, std::size_t index) {
+  const ProblemFigures& problem = report.problems[index];
+  const Problem& p = problem.problem;
+  const double us = problem.best ? problem.best->outcome.timing->median_us : 0;
+  const Rate rate = rate_of(p, problem.device, us);
+  std::string row = "<tr>";
+  if (report.devices.size() > 1) row += text_cell(short_name(problem.device));
+  row += fmt::format(R"(<th scope="row"><a href="#p{}">{}</a></th>)", index, escaped(p.type.name));
+  row += text_cell(name(p.trans));
+  for (const std::int64_t size : {p.m, p.n, p.k}) row += number_cell(std::to_string(size), double(size));
+  row += text_cell(problem.best ? problem.best->config.family() : "-");
+  row += number_cell(format_us(us), us > 0 ? us : kNone, "key");
+  row += number_cell(us > 0 ? fmt::format("{} {}", format_tflops(rate.value), rate.unit) : "-",
+                     us > 0 ? rate.value : kNone);
+  row += number_cell(rate.of_peak ? format_percent(*rate.of_peak) : "-", rate.of_peak.value_or(kNone));
+  row += gain_cell(problem);
+  if (!report.options.bench_name.empty()) row += peer_cell(problem);
+  row += number_cell(format_count((long long)(problem.tried)), double(problem.tried));
+  row += number_cell(format_count((long long)(problem.failed)), double(problem.failed),
+                     problem.failed == problem.tried ? "bad" : "");
+  row += found_cell(problem);
+  row += text_cell(
+      (problem.best ? problem.best->config.text() : std::string("no candidate passed")) + problem_extras(p), "code");
+  return row + "</tr>\n";
+}
+
+std::string head_of(const Report& report) {
+  std::string head;
+  if (report.devices.size() > 1) head += header("device");
+  head +=
+      header("type") + header("op", false, "transposes") + header("M", true) + header("N", true) + header("K", true);
+  head += header("family") + header("µs", true, "median of the best config") + header("rate", true);
+  head += header("of peak", true, "of the multiply units, or of the memory where the rate is GB/s");
+  head += header("gain", true, "baseline's time over the best's");
+  if (!report.options.bench_name.empty()) head += header("× cuBLASLt", true, "its best time over ours");
+  head += header("tried", true, "candidates") + header("failed", true, "candidates");
+  head += header("found", true,
+                 "when the best was first timed: work since the beginning, and which evaluation of the problem");
+  return head + header("config");
+}
+
+std::string not_reached(const Report& report) {
+  if (report.not_reached.empty()) return {};
+  std::string items;
+  for (const WeightedProblem& one : report.not_reached) items += "<li>" + escaped(name_of(one.problem)) + "</li>\n";
+  return fmt::format(
+      "<details><summary>{} of workload {} not reached</summary>\n<ul class=\"plain\">\n{}</ul></details>\n",
+      count_of(report.not_reached.size(), "problem"), escaped(report.options.workload->name), items);
+}
+
+}  // namespace
+
+std::string problems_section(const Report& report) {
+  if (report.problems.empty()) return "<p>No problem was tuned.</p>\n" + not_reached(report);
+  std::string rows;
+  for (std::size_t i = 0; i < report.problems.size(); ++i) rows += row_of(report, i);
+  std::string text =
+      "<p>Gain is the baseline's time over the best's. The baseline is what the database held before, or else the "
+      "first "
+      "candidate that passed. Peak is the device's data-sheet rate; problems that memory bounds are given in GB/s.";
+  if (!report.options.bench_name.empty()) {
+    text += " Against cuBLASLt, ~ marks a ratio of two runs; the others were timed interleaved.";
+  }
+  text += "</p>\n";
+  return text +
+         scrolling(
+             fmt::format("<table class=\"sortable\" id=\"problem-table\">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}"
+                         "</tbody></table>",
+                         head_of(report), rows),
+             "Problems and their best configs") +
+         not_reached(report);
+}
+
+}  // namespace tilesmith::tuner::report

@@ -1,0 +1,118 @@
+#include "tuner/report/problem_figures.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "tuner/commands/figures.hpp"
+#include "tuner/peaks.hpp"
+#include "tuner/report/utc.hpp"
+
+namespace tilesmith::tuner::report {
+namespace {
+
+/// The latest reported entry of each candidate.
+std::map<std::string, const db::Evidence*> latest_reported(const ProblemEntries& entries) {
+  std::map<std::string, const db::Evidence*> latest;
+  for (const db::Evidence* entry : entries.reported) latest[entry->config.text()] = entry;
+  return latest;
+}
+
+void note(const db::Evidence& entry, BestKnown& known, Convergence& convergence) {
+  known.add(entry);
+  convergence.best_us.push_back(known.best_us());
+  convergence.times_us.push_back(entry.outcome.timing ? entry.outcome.timing->median_us : 0);
+}
+
+Baseline baseline_of(const ProblemEntries& entries, const BestKnown& before, const BestKnown& now) {
+  const db::Evidence* base = before.best();
+  Baseline result{Baseline::Kind::known, 0};
+  if (base == nullptr) {
+    result.kind = Baseline::Kind::first_guess;
+    const auto passed = [](const db::Evidence* entry) { return entry->outcome.timing.has_value(); };
+    const auto first = std::find_if(entries.reported.begin(), entries.reported.end(), passed);
+    if (first == entries.reported.end()) return {};
+    base = *first;
+  }
+  const db::Evidence* latest = now.latest(base->config.text());
+  result.us = (latest->outcome.timing ? latest : base)->outcome.timing->median_us;
+  return result;
+}
+
+void find_best(const ProblemEntries& entries, const BestKnown& before, const BestKnown& now, const Selection& work,
+               ProblemFigures& figures) {
+  if (now.best() == nullptr) return;
+  figures.best = *now.best();
+  const std::string config = figures.best->config.text();
+  const db::Evidence* known = before.latest(config);
+  figures.best_is_new = known == nullptr || !known->outcome.timing;
+  if (!figures.best_is_new) return;
+  const auto found = std::find_if(entries.reported.begin(), entries.reported.end(), [&](const db::Evidence* entry) {
+    return entry->outcome.timing && entry->config == figures.best->config;
+  });
+  figures.best_found_after = std::size_t(found - entries.reported.begin()) + 1;
+  figures.best_found_at = work.seconds_until(utc_seconds((*found)->created_at).value_or(0));
+}
+
+}  // namespace
+
+Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us) {
+  Rate rate;
+  if (!(us > 0)) return rate;
+  const double gigabytes = double(problem.a_bytes() + problem.b_bytes() + problem.c_bytes()) * 1e-9;
+  const auto peak = peak_tflops(device, problem.type);
+  const double bandwidth = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
+  const bool memory_bound =
+      peak && bandwidth > 0 ? gigabytes / bandwidth > problem.flop() * 1e-12 / *peak : problem.m == 1 || problem.n == 1;
+  if (memory_bound) {
+    rate.value = gigabytes / (us * 1e-6);
+    rate.unit = "GB/s";
+    if (bandwidth > 0) rate.of_peak = rate.value / bandwidth;
+  } else {
+    rate.value = tflops(problem, us);
+    rate.unit = rate_unit(problem.type);
+    if (peak) rate.of_peak = rate.value / *peak;
+  }
+  return rate;
+}
+
+ProblemFigures figures_of(const ProblemEntries& entries, const Selection& work) {
+  ProblemFigures figures;
+  figures.device = entries.reported.front()->device;
+  figures.problem = entries.reported.front()->problem;
+  figures.evaluations = entries.reported.size();
+  BestKnown known;
+  for (const db::Evidence* entry : entries.before) note(*entry, known, figures.convergence);
+  figures.convergence.before = entries.before.size();
+  const BestKnown before = known;
+  for (const db::Evidence* entry : entries.reported) note(*entry, known, figures.convergence);
+  for (const auto& [config, entry] : latest_reported(entries)) {
+    ++figures.tried;
+    figures.failed += entry->outcome.timing ? 0 : 1;
+  }
+  find_best(entries, before, known, work, figures);
+  figures.baseline = baseline_of(entries, before, known);
+  return figures;
+}
+
+std::vector<const db::Evidence*> failed_candidates(const ProblemEntries& entries) {
+  std::vector<const db::Evidence*> failed;
+  for (const auto& [config, entry] : latest_reported(entries)) {
+    if (!entry->outcome.timing) failed.push_back(entry);
+  }
+  return failed;
+}
+
+std::optional<PeerRatio> peer_ratio(const ProblemFigures& figures, const std::vector<BenchRow>& rows) {
+  std::optional<PeerRatio> result;
+  for (const BenchRow& row : rows) {
+    if (!(row.problem == figures.problem)) continue;
+    if (!result) result = PeerRatio{true, 0, false};
+    if (!row.peer_us || !figures.best || result->same_run) continue;
+    result->refused = false;
+    result->same_run = row.us && row.config == figures.best->config;
+    result->ratio = *row.peer_us / (result->same_run ? *row.us : figures.best->outcome.timing->median_us);
+  }
+  return result;
+}
+
+}  // namespace tilesmith::tuner::report

@@ -1,0 +1,24 @@
+// The figures of one problem on one device.
+#pragma once
+
+#include <vector>
+
+#include "tuner/report/report.hpp"
+
+namespace tilesmith::tuner::report {
+
+/// Entries of one problem on one device, oldest first.
+struct ProblemEntries {
+  std::vector<const db::Evidence*> before, reported;
+};
+
+/// `work`: tells how long was worked until the best was found.
+ProblemFigures figures_of(const ProblemEntries& entries, const Selection& work);
+
+/// The latest reported entry of each candidate, of those that are no times.
+std::vector<const db::Evidence*> failed_candidates(const ProblemEntries& entries);
+
+/// Rows of the CSV file that are about this problem; nullopt if there are none.
+std::optional<PeerRatio> peer_ratio(const ProblemFigures& figures, const std::vector<BenchRow>& rows);
+
+}  // namespace tilesmith::tuner::report

@@ -1,0 +1,197 @@
+#include "tuner/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "tuner/report/problem_figures.hpp"
+#include "tuner/report/utc.hpp"
+
+namespace tilesmith::tuner::report {
+namespace {
+
+/// In the order in which problems are listed.
+using Place = std::tuple<std::string, std::size_t, std::string, std::int64_t, std::int64_t, std::int64_t, std::string>;
+
+Place place_of(const db::Evidence& entry) {
+  const Problem& p = entry.problem;
+  const auto types = type_pairs();
+  const auto type = std::find(types.begin(), types.end(), p.type) - types.begin();
+  return {db::text(entry.device), std::size_t(type), std::string(name(p.trans)), p.m, p.n, p.k, text(p)};
+}
+
+/// Which entries tell of today's kernels: those that the newest entry of their family on their device does not retire.
+class Usable {
+ public:
+  explicit Usable(const Selection& selection) {
+    for (const auto* list : {&selection.before, &selection.entries}) {
+      for (const db::Evidence* entry : *list) {
+        const db::Evidence*& newest = newest_[key(*entry)];
+        if (newest == nullptr || std::pair(entry->created_at, entry->id) > std::pair(newest->created_at, newest->id)) {
+          newest = entry;
+        }
+      }
+    }
+  }
+  bool operator()(const db::Evidence& entry) const {
+    return db::judge(entry.producer, newest_.at(key(entry))->producer) != db::Trust::retired;
+  }
+
+ private:
+  static std::string key(const db::Evidence& entry) { return db::text(entry.device) + '\n' + entry.config.family(); }
+  std::unordered_map<std::string, const db::Evidence*> newest_;
+};
+
+std::map<Place, ProblemEntries> by_problem(const Selection& selection, std::size_t& retired) {
+  const Usable usable(selection);
+  std::map<Place, ProblemEntries> problems;
+  for (const db::Evidence* entry : selection.entries) {
+    if (usable(*entry)) {
+      problems[place_of(*entry)].reported.push_back(entry);
+    } else {
+      ++retired;
+    }
+  }
+  for (const db::Evidence* entry : selection.before) {
+    const auto found = problems.find(place_of(*entry));
+    if (found == problems.end() || !usable(*entry)) continue;
+    // What other runs did in the meantime is theirs to report.
+    if (entry->created_at <= found->second.reported.front()->created_at) found->second.before.push_back(entry);
+  }
+  return problems;
+}
+
+/// Time from each entry's forerunner in its run to the entry, by the entry's problem.
+std::map<Place, double> seconds_by_problem(const Selection& selection) {
+  std::map<std::string, double> last;
+  for (const RunFigures& run : selection.runs) {
+    if (run.recorded) last[run.run.uuid] = run.began;
+  }
+  std::map<Place, double> seconds;
+  for (const db::Evidence* entry : selection.entries) {
+    const double now = utc_seconds(entry->created_at).value_or(0);
+    const auto [place, fresh] = last.try_emplace(entry->run, now);
+    seconds[place_of(*entry)] += std::clamp(now - place->second, 0.0, kLongestPause);
+    place->second = now;
+  }
+  return seconds;
+}
+
+void add_weights(Report& report) {
+  if (!report.options.workload) return;
+  for (const WeightedProblem& wanted : report.options.workload->problems) {
+    bool reached = false;
+    for (ProblemFigures& one : report.problems) {
+      if (!(one.problem == wanted.problem)) continue;
+      one.weight = wanted.weight;
+      reached = true;
+    }
+    if (!reached) report.not_reached.push_back(wanted);
+  }
+}
+
+void add_outlook(Report& report) {
+  std::vector<OutlookProblem> problems;
+  for (const ProblemFigures& one : report.problems) {
+    OutlookProblem& problem = problems.emplace_back();
+    problem.weight = one.weight;
+    problem.curve_us = one.convergence.best_us;
+    // A problem of which only one moment is known costs what all do on average.
+    const double seconds = one.seconds > 0      ? one.seconds / double(one.evaluations)
+                           : report.entries > 0 ? report.seconds / double(report.entries)
+                                                : 0;
+    problem.seconds_per_evaluation = seconds;
+    if (!one.best) continue;
+    problem.best_us = one.best->outcome.timing->median_us;
+    problem.spread = one.best->outcome.timing->spread;
+    problem.floor_us = problem.best_us * rate_of(one.problem, one.device, problem.best_us).of_peak.value_or(0);
+  }
+  report.outlook = outlook(problems);
+}
+
+void add_devices(Report& report) {
+  std::map<std::string, std::vector<const db::Evidence*>> by_device;
+  std::set<std::string> provenance;
+  for (const db::Evidence* entry : report.selection.entries) {
+    by_device[db::text(entry->device)].push_back(entry);
+    const db::Producer& producer = entry->producer;
+    provenance.insert(
+        fmt::format("{}NVRTC {}, measuring policy {}",
+                    producer.driver_version.empty() ? "" : fmt::format("driver {}, ", producer.driver_version),
+                    producer.nvrtc_version, producer.measuring_policy));
+  }
+  for (const auto& [device, entries] : by_device) {
+    report.devices.push_back(entries.front()->device);
+    report.telemetry.push_back(telemetry_of(entries.front()->device, entries));
+  }
+  report.provenance.assign(provenance.begin(), provenance.end());
+}
+
+void add_times(Report& report) {
+  const Selection& selection = report.selection;
+  report.seconds = selection.seconds();
+  if (selection.stretches.empty()) return;
+  report.began = selection.stretches.front().began;
+  report.ended = selection.stretches.back().ended;
+}
+
+template <typename Value>
+Mean geometric_mean(const Report& report, const Value& value_of) {
+  Mean mean;
+  double sum = 0;
+  for (const ProblemFigures& problem : report.problems) {
+    const double value = value_of(problem);
+    if (!(value > 0)) continue;
+    sum += std::log(value);
+    ++mean.count;
+  }
+  if (mean.count > 0) mean.value = std::exp(sum / double(mean.count));
+  return mean;
+}
+
+}  // namespace
+
+Report make_report(const std::vector<db::Evidence>& entries, std::vector<RunFigures> runs, ReportOptions options) {
+  Report report;
+  report.options = std::move(options);
+  report.selection = select(entries, std::move(runs), report.options.since);
+  report.entries = report.selection.entries.size();
+  add_times(report);
+  const auto seconds = seconds_by_problem(report.selection);
+  std::vector<const db::Evidence*> failed;
+  for (const auto& [place, of_problem] : by_problem(report.selection, report.retired)) {
+    ProblemFigures figures = figures_of(of_problem, report.selection);
+    figures.seconds = seconds.at(place);
+    figures.peer = peer_ratio(figures, report.options.bench);
+    report.tried += figures.tried;
+    report.failed += figures.failed;
+    report.problems.push_back(std::move(figures));
+    const auto more = failed_candidates(of_problem);
+    failed.insert(failed.end(), more.begin(), more.end());
+  }
+  report.failures = failures_by_kind(failed);
+  add_weights(report);
+  add_devices(report);
+  add_outlook(report);
+  return report;
+}
+
+Mean mean_gain(const Report& report, Baseline::Kind kind) {
+  return geometric_mean(report, [&](const ProblemFigures& p) { return p.baseline.kind == kind ? p.gain() : 0; });
+}
+
+Mean mean_gain(const Report& report) {
+  return geometric_mean(report, [](const ProblemFigures& p) { return p.gain(); });
+}
+
+Mean mean_peer_ratio(const Report& report) {
+  return geometric_mean(report, [](const ProblemFigures& p) { return p.peer ? p.peer->ratio : 0; });
+}
+
+}  // namespace tilesmith::tuner::report

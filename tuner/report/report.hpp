@@ -1,0 +1,107 @@
+// The figures of a report: all that the page says, computed from evidence and runs alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "tuner/bench_csv.hpp"
+#include "tuner/report/convergence.hpp"
+#include "tuner/report/failures.hpp"
+#include "tuner/report/outlook.hpp"
+#include "tuner/report/selection.hpp"
+#include "tuner/report/telemetry.hpp"
+#include "tuner/workload.hpp"
+
+namespace tilesmith::tuner::report {
+
+/// What a best time is measured against.
+struct Baseline {
+  enum class Kind {
+    none,         ///< no candidate passed
+    known,        ///< the best that the database held before
+    first_guess,  ///< the first candidate that passed
+  };
+  Kind kind = Kind::none;
+  double us = 0;  ///< of its latest entry: timed beside the best if it came into the same play-off
+};
+
+struct Rate {
+  double value = 0;
+  std::string unit;               ///< TFLOP/s, TOPS, or GB/s where memory bounds the problem
+  std::optional<double> of_peak;  ///< of the multiply units, or of the memory; nullopt if that is not known
+};
+/// Memory bounds a problem whose bytes take longer than its operations, each at its peak; where no peak is known, one with
+/// M = 1 or N = 1. Every operand is read, and C written, once.
+Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us);
+
+struct PeerRatio {
+  bool refused = false;   ///< the peer has no algorithm for it
+  double ratio = 0;       ///< peer's time over ours
+  bool same_run = false;  ///< timed interleaved with this very config; else two runs are compared
+};
+
+struct ProblemFigures {
+  db::DeviceIdentity device;
+  Problem problem;
+  double weight = 1;
+  std::size_t evaluations = 0;       ///< entries reported
+  std::size_t tried = 0;             ///< candidates among them
+  std::size_t failed = 0;            ///< of these, whose latest entry is no time
+  std::optional<db::Evidence> best;  ///< what counts now, found before or in what is reported
+  bool best_is_new = false;
+  std::size_t best_found_after = 0;  ///< evaluations of what is reported; 0 if it was known before
+  double best_found_at = 0;          ///< seconds of work after the beginning; 0 if it was known before
+  double seconds = 0;                ///< spent on it
+  Baseline baseline;
+  Convergence convergence;
+  std::optional<PeerRatio> peer;
+
+  /// Baseline over best; 0 without both.
+  double gain() const { return best && baseline.us > 0 ? baseline.us / best->outcome.timing->median_us : 0; }
+};
+
+struct ReportOptions {
+  std::string run = "latest";  ///< as given, for the page
+  std::optional<double> since;
+  std::string device;                ///< as given, for the page
+  std::string database;              ///< path, for the page
+  std::optional<Workload> workload;  ///< gives weights, and what was to be tuned
+  std::vector<BenchRow> bench;
+  std::string bench_name;  ///< path, for the page; empty: no CSV
+  std::string made_at;     ///< ISO 8601 UTC
+};
+
+struct Report {
+  ReportOptions options;
+  Selection selection;
+  std::vector<db::DeviceIdentity> devices;
+  std::vector<ProblemFigures> problems;      ///< by device, type pair, transposes, M, N, K
+  std::vector<WeightedProblem> not_reached;  ///< of the workload
+  std::size_t entries = 0;                   ///< reported ones
+  std::size_t tried = 0, failed = 0;         ///< candidates
+  std::size_t retired = 0;                   ///< reported entries that say nothing of today's kernels
+  double began = 0, ended = 0;               ///< of the whole, seconds since 1970
+  double seconds = 0;                        ///< at work
+  std::vector<FailureKind> failures;
+  std::vector<Telemetry> telemetry;     ///< a device each
+  Outlook outlook;                      ///< in the order of `problems`
+  std::vector<std::string> provenance;  ///< "driver 580, NVRTC 13.0, measuring policy cold-1", each once
+};
+
+/// `entries`: oldest first; the report points into them. `runs`: those to report (matching_runs).
+Report make_report(const std::vector<db::Evidence>& entries, std::vector<RunFigures> runs, ReportOptions options);
+
+struct Mean {
+  double value = 0;  ///< geometric; 0 of nothing
+  std::size_t count = 0;
+};
+/// Of the gains of all problems against baselines of this kind.
+Mean mean_gain(const Report& report, Baseline::Kind kind);
+Mean mean_gain(const Report& report);
+Mean mean_peer_ratio(const Report& report);
+
+}  // namespace tilesmith::tuner::report

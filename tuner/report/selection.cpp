@@ -1,0 +1,126 @@
+#include "tuner/report/selection.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "tuner/report/utc.hpp"
+
+namespace tilesmith::tuner::report {
+namespace {
+
+double time_of(const db::Evidence& entry) { return utc_seconds(entry.created_at).value_or(0); }
+
+std::vector<Stretch> merged(std::vector<Stretch> stretches) {
+  std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) { return a.began < b.began; });
+  std::vector<Stretch> result;
+  for (const Stretch& one : stretches) {
+    if (!result.empty() && one.began <= result.back().ended) {
+      result.back().ended = std::max(result.back().ended, one.ended);
+    } else {
+      result.push_back(one);
+    }
+  }
+  return result;
+}
+
+/// When a run that only its entries tell of was at work.
+void add_stretches_between(const std::vector<double>& times, std::vector<Stretch>& stretches) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (i > 0 && times[i] - times[i - 1] <= kLongestPause) {
+      stretches.back().ended = times[i];
+    } else {
+      stretches.push_back({times[i], times[i]});
+    }
+  }
+}
+
+}  // namespace
+
+double Selection::seconds() const { return seconds_until(std::numeric_limits<double>::infinity()); }
+
+double Selection::seconds_until(double moment) const {
+  double sum = 0;
+  for (const Stretch& one : stretches) sum += std::clamp(moment, one.began, one.ended) - one.began;
+  return sum;
+}
+
+std::vector<RunFigures> runs_of(const std::vector<db::Evidence>& entries, const std::vector<db::Run>& records) {
+  std::map<std::string, RunFigures> by_uuid;
+  for (const db::Evidence& entry : entries) {
+    RunFigures& run = by_uuid[entry.run];
+    const double time = time_of(entry);
+    run.run.uuid = entry.run;
+    run.began = run.entries == 0 ? time : std::min(run.began, time);
+    run.ended = std::max(run.ended, time);
+    ++run.entries;
+  }
+  for (const db::Run& record : records) {
+    RunFigures& run = by_uuid[record.uuid];
+    run.run = record;
+    run.recorded = true;
+    run.began = utc_seconds(record.started_at).value_or(run.began);
+    run.ended = utc_seconds(record.ended_at).value_or(std::max(run.began, run.ended));
+  }
+  std::vector<RunFigures> runs;
+  for (auto& [uuid, run] : by_uuid) runs.push_back(std::move(run));
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const RunFigures& a, const RunFigures& b) { return a.began < b.began; });
+  return runs;
+}
+
+std::vector<RunFigures> matching_runs(const std::vector<RunFigures>& runs, const std::string& wanted) {
+  if (wanted == "all") return runs;
+  if (wanted == "latest") return runs.empty() ? runs : std::vector<RunFigures>{runs.back()};
+  std::vector<RunFigures> found;
+  for (const RunFigures& run : runs) {
+    if (run.run.uuid == wanted) return {run};
+    if (!wanted.empty() && run.run.uuid.rfind(wanted, 0) == 0) found.push_back(run);
+  }
+  return found.size() == 1 ? found : std::vector<RunFigures>{};
+}
+
+Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigures> runs, std::optional<double> since) {
+  const double from = since.value_or(0);
+  Selection selection;
+  std::map<std::string, std::vector<double>> times;  // of each run's entries
+  std::map<std::string, RunFigures*> chosen;
+  std::erase_if(runs, [&](const RunFigures& run) { return !run.open() && run.ended < from; });
+  for (RunFigures& run : runs) {
+    run.entries = 0;
+    chosen[run.run.uuid] = &run;
+  }
+  for (const db::Evidence& entry : entries) {
+    const auto run = chosen.find(entry.run);
+    const double time = time_of(entry);
+    if (run == chosen.end() || time < from) {
+      selection.before.push_back(&entry);
+      continue;
+    }
+    ++run->second->entries;
+    times[entry.run].push_back(time);
+    selection.entries.push_back(&entry);
+  }
+  if (selection.entries.empty()) {
+    selection.before.clear();
+  } else {
+    const auto later = [&](const db::Evidence* entry) {
+      return entry->created_at > selection.entries.back()->created_at;
+    };
+    std::erase_if(selection.before, later);
+  }
+  std::vector<Stretch> stretches;
+  for (const RunFigures& run : runs) {
+    if (run.recorded) {
+      stretches.push_back({std::max(run.began, from), std::max({run.began, from, run.ended})});
+    } else {
+      add_stretches_between(times[run.run.uuid], stretches);
+    }
+  }
+  selection.stretches = merged(std::move(stretches));
+  selection.runs = std::move(runs);
+  return selection;
+}
+
+}  // namespace tilesmith::tuner::report

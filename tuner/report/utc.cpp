@@ -1,0 +1,72 @@
+#include "tuner/report/utc.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+
+#include "db/evidence.hpp"
+
+namespace tilesmith::tuner::report {
+namespace {
+
+using namespace std::chrono;
+
+int number_at(const std::string& text, std::size_t at, std::size_t digits) {
+  return std::atoi(text.substr(at, digits).c_str());
+}
+
+struct Calendar {
+  int year, month, day, hour, minute;
+  double second;
+};
+
+Calendar calendar_of(double seconds) {
+  const auto milliseconds_all = std::chrono::milliseconds(std::llround(seconds * 1000));
+  const sys_time<std::chrono::milliseconds> time{milliseconds_all};
+  const auto midnight = floor<days>(time);
+  const year_month_day date{midnight};
+  const hh_mm_ss clock{time - midnight};
+  return {int(date.year()),
+          int(unsigned(date.month())),
+          int(unsigned(date.day())),
+          int(clock.hours().count()),
+          int(clock.minutes().count()),
+          double(clock.seconds().count()) + double(clock.subseconds().count()) * 1e-3};
+}
+
+}  // namespace
+
+std::optional<double> utc_seconds(std::string_view given) {
+  const auto normalized = db::normalized_utc(given);
+  if (!normalized) return std::nullopt;
+  const std::string& text = *normalized;
+  const year_month_day date{year(number_at(text, 0, 4)), month(unsigned(number_at(text, 5, 2))),
+                            day(unsigned(number_at(text, 8, 2)))};
+  if (!date.ok()) return std::nullopt;
+  const double midnight = double(sys_days(date).time_since_epoch().count()) * 86400;
+  return midnight + number_at(text, 11, 2) * 3600 + number_at(text, 14, 2) * 60 + number_at(text, 17, 2) +
+         number_at(text, 20, 3) * 1e-3;
+}
+
+std::string utc_text(double seconds) {
+  const Calendar c = calendar_of(seconds);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:06.3f}Z", c.year, c.month, c.day, c.hour, c.minute, c.second);
+}
+
+std::string utc_minutes(double seconds) {
+  const Calendar c = calendar_of(seconds);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}", c.year, c.month, c.day, c.hour, c.minute);
+}
+
+std::optional<double> parse_moment(std::string_view text) {
+  std::string whole(text);
+  if (!whole.empty() && whole.back() == 'Z') whole.pop_back();
+  if (whole.size() == 10) whole += "T00:00:00";
+  if (whole.size() == 16) whole += ":00";
+  if (whole.size() > 10 && whole[10] == ' ') whole[10] = 'T';
+  return utc_seconds(whole + "Z");
+}
+
+}  // namespace tilesmith::tuner::report
