@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/compiler.hpp"
+#include "tuner/compile_jobs.hpp"
 #include "tuner/device_evaluator_class.hpp"
 #include "tuner/protocol.hpp"
 #include "tuner/verify/verifier.hpp"
@@ -31,7 +32,7 @@ std::string kernel_text(const db::KernelKey& key) {
 DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device)
     : store_(store),
       device_(device),
-      compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs : default_compile_jobs(kReservedCores)),
+      compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs : default_compile_jobs(kReservedCores, device.integrated)),
       pool_(compile_jobs_, options.compile_limit, options.worker_executable),
       measuring_process_(options.device, options.as, options.time_limit, options.worker_executable) {}
 

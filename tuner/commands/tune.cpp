@@ -241,8 +241,8 @@ Command add_tune(CLI::App& program) {
   app->add_option("--device", options->device, "Ordinal of the GPU (see `tilesmith devices`)")
       ->type_name("N")->capture_default_str()->check(CLI::Range(0, 1024).description(""))->group("Device");
   add_as_option(*app, options->as)->group("Device");
-  app->add_option("--compile-jobs", options->compile_jobs, "Compiling processes; 0: one a core, one core left for measuring")
-      ->type_name("N")->capture_default_str()->check(CLI::Range(0, 1024).description(""))->group("Device");
+  add_compile_jobs_option(*app, options->compile_jobs,
+                          "one a core but one; where the GPU shares the memory (Jetson), one for two cores, and half of the memory")->group("Device");
   app->add_option("--time-limit", options->time_limit, "Longest a candidate may take on the device, verification included")
       ->type_name("TIME")->capture_default_str()->group("Device");
   app->add_option("--replay", options->replay,
