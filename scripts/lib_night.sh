@@ -44,21 +44,24 @@ if clock.get("mhz"):
 '
 }
 
-# Sets device, device_text, power_mode, clocks, hottest_c, nvrtc.
+# Sets device, device_text (both change with the power mode), power_mode, clocks, hottest_c, throttled, nvrtc.
 # shellcheck disable=SC2034  # some are used by the script that sources this
-check_machine() {
-  local text facts name value device_missing='' nvrtc_missing='' throttled=''
-  device='' device_text='' power_mode='' clocks='' hottest_c='' nvrtc=''
-  have python3 || fail "python3 is not installed"
-  check_disk "$db" --db
-  check_disk "$out" --out
+read_machine() {
+  local text facts name value
+  device='' device_text='' device_missing='' power_mode='' clocks='' hottest_c='' throttled='' nvrtc='' nvrtc_missing=''
   # This also opens the database, if there is one yet, and has SQLite check it; what is wrong is said in one line.
   if ! text=$(TILESMITH_DB=$db "$tilesmith" devices --format json 2>/dev/null); then
     fail "$(TILESMITH_DB=$db "$tilesmith" devices --format json 2>&1 >/dev/null | tail -n 1)"
   fi
   facts=$(facts_in <<<"$text" 2>/dev/null) || fail "$tilesmith devices --format json: expected JSON, got: $(head -n 1 <<<"$text")"
   while IFS='=' read -r name value; do printf -v "$name" '%s' "$value"; done <<<"$facts"
+}
 
+check_machine() {
+  have python3 || fail "python3 is not installed"
+  check_disk "$db" --db
+  check_disk "$out" --out
+  read_machine
   [ -n "$device" ] || fail "no GPU: ${device_missing:-not told why}"
   [ -n "$nvrtc" ] || fail "no NVRTC: ${nvrtc_missing:-not told why}"
   [ -z "$hottest_c" ] || [ "$hottest_c" -lt "$max_heat_c" ] ||

@@ -117,8 +117,9 @@ fi
 . "$ROOT/scripts/lib_night.sh"
 check_machine
 
-say "${device:?}; power mode ${power_mode:-not told}; GPU clock ${clocks:-not told}; hottest ${hottest_c:--} C; NVRTC $nvrtc"
+machine_line() { echo "${device:?}; power mode ${power_mode:-not told}; GPU clock ${clocks:-not told}; hottest ${hottest_c:--} C; NVRTC $nvrtc"; }
 if $dry_run; then
+  say "$(machine_line)"
   say "would tune until $(date -d "@$ends_at" '+%F %H:%M:%S'): $tilesmith tune ${tune_options[*]} --db $db"
   "$HOLD" --dry-run ${hold_options[@]+"${hold_options[@]}"}
   say "would then write log, report and bundle to a new folder in $out, and keep the newest $keep there"
@@ -163,6 +164,7 @@ release() {
   if [ -s "$folder/machine.log" ]; then tell "$(tail -n 1 "$folder/machine.log")"; fi
 }
 
+# shellcheck disable=SC2317  # the traps below call it
 on_signal() {
   interrupted=$1
   if [ -n "$tuner" ]; then kill -TERM "$tuner" 2>/dev/null || true; fi
@@ -214,14 +216,17 @@ tune_through_the_night() {
 }
 
 # --- the morning -------------------------------------------------------------------------------------------------------
+# False if what should be there is not.
 write_results() {
+  local whole=0
   if "$tilesmith" report --help >/dev/null 2>&1; then
-    "$tilesmith" report --db "$db" --out "$folder/report.html" || tell "no report: tilesmith report failed"
+    "$tilesmith" report --db "$db" --out "$folder/report.html" || { tell "no report: tilesmith report failed"; whole=1; }
   else
     tell "no report: this tilesmith has no command report"
   fi
   "$tilesmith" export --format bundle --db "$db" --device "$device_text" --output "$folder/tuned.tsb" ||
-    tell "no bundle: tilesmith export failed"
+    { tell "no bundle: tilesmith export failed"; whole=1; }
+  return "$whole"
 }
 
 # Only folders that are named as ours are removed.
@@ -233,6 +238,8 @@ remove_old_folders() {
 
 tell "tuning until $(date -d "@$ends_at" '+%F %H:%M:%S'); logs in $folder"
 start_holder
+read_machine  # as it is held
+tell "$(machine_line)"
 status=0
 tune_through_the_night || status=$?
 release
@@ -242,6 +249,7 @@ if [ -n "$interrupted" ]; then
   exit "$interrupted"
 fi
 [ "$status" -eq 0 ] || fail "tilesmith tune failed (status $status); see $folder/tune.log"
-write_results
+write_results || status=1
 remove_old_folders
-tell "done; log, report and bundle are in $folder"
+tell "done; see $folder"
+exit "$status"

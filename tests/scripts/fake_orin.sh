@@ -57,7 +57,7 @@ case "$command" in
       echo "tilesmith devices: $TILESMITH_DB: the database is corrupt" >&2
       exit 2
     fi
-    present='[{"name": "Orin", "text": "Orin sm_87"}]'
+    present='[{"name": "Orin", "text": "Orin in mode '$(cat "$machine/mode")'"}]'
     [ ! -e "$machine/no_gpu" ] || present='[]'
     nvrtc='{"version": "12.6", "absent_because": null}'
     [ ! -e "$machine/no_nvrtc" ] || nvrtc='{"version": null, "absent_because": "libnvrtc.so was not found"}'
@@ -83,7 +83,7 @@ case "$command" in
     fi
     ;;
   report) [ "$1" = --help ] || echo report >"$(value_of --out "$@")" ;;
-  export) echo bundle >"$(value_of --output "$@")" ;;
+  export) echo "export $*" >>"$machine/calls"; echo bundle >"$(value_of --output "$@")" ;;
 esac
 FAKE
 

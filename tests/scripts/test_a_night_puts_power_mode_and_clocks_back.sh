@@ -34,6 +34,7 @@ begin "${night[@]}" --budget 1h --power-mode 0 --lock-clocks >"$folder/out" 2>&1
 called 'tuned in mode 0, clocks locked' || complain "tuned without power mode and clocks"
 called inhibited || complain "the machine was not kept awake"
 is_put_back || complain "not put back at the end"
+called 'export .*--device Orin in mode 0' || complain "the bundle is not that of the mode that was tuned in"
 results=("$folder"/nights/*/tuned.tsb)
 [ -s "${results[0]}" ] || complain "no bundle"
 [ -s "$(dirname "${results[0]}")/report.html" ] || complain "no report"
