@@ -126,8 +126,12 @@ if $dry_run; then
   exit 0
 fi
 
-folder=$out/$(date '+%Y%m%d-%H%M%S')
-mkdir -p "$folder" "$(dirname "$db")" || exit 2
+began=$(date +%s)
+folder=$out/$(date -d "@$began" '+%Y%m%d-%H%M%S')
+mkdir -p "$out" "$(dirname "$db")" || exit 2
+exec 8>"$out/lock"
+flock -w 5 8 || fail "$out/lock: another night is at work there"
+mkdir -p "$folder" || exit 2
 tell() { say "$*"; printf '%s %s\n' "$(date '+%F %T')" "$*" >>"$folder/overnight.log" || true; }
 
 # --- holding the machine ----------------------------------------------------------------------------------------------
@@ -219,8 +223,11 @@ tune_through_the_night() {
 # False if what should be there is not.
 write_results() {
   local whole=0
-  if "$tilesmith" report --help >/dev/null 2>&1; then
-    "$tilesmith" report --db "$db" --out "$folder/report.html" || { tell "no report: tilesmith report failed"; whole=1; }
+  local help report=("$tilesmith" report --db "$db" --out "$folder/report.html")
+  if help=$("$tilesmith" report --help 2>/dev/null); then
+    # A night may be several runs.
+    if [[ $help == *--since* ]]; then report+=(--since "$(date -u -d "@$began" '+%FT%H:%M')"); fi
+    "${report[@]}" || { tell "no report: tilesmith report failed"; whole=1; }
   else
     tell "no report: this tilesmith has no command report"
   fi

@@ -82,7 +82,11 @@ case "$command" in
       exit 139
     fi
     ;;
-  report) [ "$1" = --help ] || echo report >"$(value_of --out "$@")" ;;
+  report)
+    if [ "$1" = --help ]; then echo '--out FILE  --since TIME'; exit; fi
+    echo "report $*" >>"$machine/calls"
+    echo report >"$(value_of --out "$@")"
+    ;;
   export) echo "export $*" >>"$machine/calls"; echo bundle >"$(value_of --output "$@")" ;;
 esac
 FAKE

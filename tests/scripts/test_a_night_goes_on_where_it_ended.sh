@@ -30,6 +30,18 @@ called '--budget 7[0-2][0-9][0-9]s' || complain "--until: expected about two hou
 [ -e "$folder/nights/notes-of-mine" ] || complain "a folder that is not ours was removed"
 [ "$(find "$folder/nights" -name '20*' | wc -l)" -eq 2 ] || complain "expected the newest two"
 
-sed -i 's/^  report) .*/  report) exit 2 ;;/' "$folder/bin/tilesmith"
+called "report .*--since $(date -u +%Y)" || complain "the report is not about all runs of the night"
+sed -i "s/^  report)/  report) exit 2 ;; no-report)/" "$folder/bin/tilesmith"
 "${night[@]}" --budget 1h >"$folder/out" 2>&1 || complain "a night without the command report failed"
 grep -q 'no report: this tilesmith has no command report' "$folder/out" || complain "a missing report is not told"
+
+touch "$machine/slow"
+rm "$machine/tuner"
+"${night[@]}" --budget 1h >"$folder/out" 2>&1 &
+script=$!
+eventually test -s "$machine/tuner" || complain "the tuner was not started"
+status=0
+"${night[@]}" --budget 1h >"$folder/second" 2>&1 || status=$?
+[ "$status" -eq 2 ] || complain "a second night beside the first: expected status 2, got $status"
+grep -q 'another night is at work' "$folder/second" || complain "expected a line about the other night"
+kill -TERM "$script"
