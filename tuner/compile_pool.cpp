@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +19,6 @@ namespace {
 constexpr int kMostAttempts = 2;
 constexpr int kMostLostIdle = 50;
 constexpr int kJobsPerProcess = 1000;  // NVRTC keeps some memory of every compilation
-constexpr int kYield = 5;              // compilers are this much nicer than their owner, and so than what measures
 
 }  // namespace
 
@@ -37,9 +35,7 @@ void wait_for_input(const std::vector<int>& descriptors,
 }
 
 struct CompilePool::Worker {
-  explicit Worker(const std::string& executable) : process({"worker", "compile"}, executable) {
-    ::setpriority(PRIO_PROCESS, id_t(process.pid()), std::min(19, ::getpriority(PRIO_PROCESS, 0) + kYield));
-  }
+  explicit Worker(const std::string& executable) : process({"worker", "compile"}, executable) {}
 
   WorkerProcess process;
   std::optional<Queued> running;

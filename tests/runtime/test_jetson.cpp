@@ -1,7 +1,7 @@
 // A Jetson's state as read from recorded trees (jetson_trees/README.md), whole and damaged.
+#include <cuda.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +9,7 @@
 #include "runtime/device_jetson.hpp"
 #include "runtime/sysfs.hpp"
 #include "tests/catch.hpp"
+#include "tests/runtime/fake_driver.hpp"
 
 namespace tilesmith::runtime {
 namespace {
@@ -203,6 +204,24 @@ TEST_CASE("TILESMITH_SYSFS_ROOT names the root that a Jetson is read from") {
   ::setenv("TILESMITH_SYSFS_ROOT", tree.root().c_str(), 1);
   CHECK(jetson_root() == tree.root());
   CHECK(jetson_power_mode() == "MODE_30W");
+  ::unsetenv("TILESMITH_SYSFS_ROOT");
+}
+
+TEST_CASE("an integrated GPU's telemetry and power mode are the Jetson's, over-current included") {
+  const fake::FakeDriver driver;
+  auto& attributes = fake::state().attributes;
+  attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 8;
+  attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = 7;
+  attributes[CU_DEVICE_ATTRIBUTE_INTEGRATED] = 1;
+  const Tree tree("jetpack6");
+  ::setenv("TILESMITH_SYSFS_ROOT", tree.root().c_str(), 1);
+  CHECK(device_info(0).identity.power_mode == "MAXN");
+  const Telemetry calm = read_telemetry(0);
+  CHECK(calm.clock_mhz == Approx(1300.5));
+  CHECK_FALSE(calm.throttled);
+  tree.put(std::string(kOverCurrent) + "oc1_event_cnt", "1");
+  CHECK(read_telemetry(0).throttle_reason == "over-current slowed the chip");
+  CHECK_FALSE(read_telemetry(0).throttled);
   ::unsetenv("TILESMITH_SYSFS_ROOT");
 }
 
