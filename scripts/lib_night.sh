@@ -69,7 +69,7 @@ check_machine() {
   [ -z "$throttled" ] || fail "the GPU is throttled: $throttled"
   check_power_mode_exists
   if [ ${#hold_options[@]} -gt 0 ] && [ ${#as_root[@]} -gt 0 ] && ! $dry_run; then
-    "${as_root[@]}" true 2>/dev/null || fail "--power-mode and --lock-clocks need root: run it as root, or allow sudo without a password"
+    "${as_root[@]}" true || fail "--power-mode and --lock-clocks need root: run it as root or where sudo can ask for a password"
   fi
 }
 

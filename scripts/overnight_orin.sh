@@ -7,7 +7,7 @@
 # Usage: overnight_orin.sh [OPTION]... [-- OPTION OF `tilesmith tune`...]
 #   --budget TIME      tune for so long: 90m, 8h, 7h30m (default: 8h)
 #   --until HH:MM      or until that time of day
-#   --power-mode N     hold this power mode (nvpmodel's number); needs root or sudo without a password
+#   --power-mode N     hold this power mode (nvpmodel's number); needs root, or sudo, which may ask for a password at the start
 #   --lock-clocks      hold the highest clocks of the mode (jetson_clocks); needs the same
 #   --db FILE          the database (default: $TILESMITH_DB, else ~/.local/share/tilesmith/tuned.db)
 #   --out FOLDER       logs, report and bundle go to a folder a night in it (default: ~/.local/state/tilesmith/overnight)
@@ -108,10 +108,13 @@ find_tilesmith() {
 [ -n "$tilesmith" ] || fail "tilesmith: no such program in $BUILD_DIR/bin or PATH; build it (scripts/setup.sh), or name it with --tilesmith"
 [ -x "$tilesmith" ] || fail "--tilesmith $tilesmith: no such program"
 
-# What root must do is done through this.
+# What root must do is done through this. sudo may ask for a password only now, where someone can answer: the holder then
+# stays root through the night.
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  as_root=(sudo -n env "PATH=$PATH" ${TILESMITH_STATE_DIR:+"TILESMITH_STATE_DIR=$TILESMITH_STATE_DIR"})
+  as_root=(sudo)
+  [ -t 0 ] || as_root+=(-n)
+  as_root+=(env "PATH=$PATH" ${TILESMITH_STATE_DIR:+"TILESMITH_STATE_DIR=$TILESMITH_STATE_DIR"})
 fi
 # shellcheck source=scripts/lib_night.sh
 . "$ROOT/scripts/lib_night.sh"
@@ -140,15 +143,15 @@ tuner=''
 interrupted=''
 
 start_holder() {
-  local answer='' hold=("$HOLD" ${hold_options[@]+"${hold_options[@]}"})
+  local answer='' root=() hold=("$HOLD" ${hold_options[@]+"${hold_options[@]}"})
   local inhibit=(systemd-inhibit --what=sleep:idle --who=Tilesmith --why=tuning --mode=block)
-  if [ ${#hold_options[@]} -gt 0 ]; then hold=(${as_root[@]+"${as_root[@]}"} "${hold[@]}"); fi
-  if have systemd-inhibit && "${inhibit[@]}" true 2>/dev/null; then
+  if [ ${#hold_options[@]} -gt 0 ]; then root=(${as_root[@]+"${as_root[@]}"}); fi
+  if have systemd-inhibit && ${root[@]+"${root[@]}"} "${inhibit[@]}" true 2>/dev/null; then
     hold=("${inhibit[@]}" "${hold[@]}")
   else
     warn "systemd-inhibit does not work here: see to it that the machine does not fall asleep"
   fi
-  coproc HOLDER { exec setsid "${hold[@]}" 2>>"$folder/machine.log"; }
+  coproc HOLDER { exec ${root[@]+"${root[@]}"} setsid --wait "${hold[@]}" 2>>"$folder/machine.log"; }
   life=${HOLDER[1]}
   holder=$HOLDER_PID
   IFS= read -r -t 300 answer <&"${HOLDER[0]}" || true
@@ -163,7 +166,8 @@ release() {
   local status=0
   wait "$holder" 2>/dev/null || status=$?
   if [ "$status" -ne 0 ] && [ ${#hold_options[@]} -gt 0 ]; then
-    ${as_root[@]+"${as_root[@]}"} "$HOLD" --put-back 2>>"$folder/machine.log" || true
+    ${as_root[@]+"${as_root[@]}"} "$HOLD" --put-back 2>>"$folder/machine.log" </dev/null ||
+      tell "power mode and clocks may not be put back; run as root: $HOLD --put-back"
   fi
   if [ -s "$folder/machine.log" ]; then tell "$(tail -n 1 "$folder/machine.log")"; fi
 }

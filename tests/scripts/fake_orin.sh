@@ -17,7 +17,12 @@ fake() {
   chmod +x "$folder/bin/$1"
 }
 fake id <<'FAKE'
-echo 0
+if [ -e "$machine/user" ] && [ -z "${FAKE_ROOT:-}" ]; then echo 1000; else echo 0; fi
+FAKE
+fake sudo <<'FAKE'
+[ ! -e "$machine/no_sudo" ] || { echo "sudo: a password is required" >&2; exit 1; }
+while [[ $1 == -* ]]; do shift; done
+FAKE_ROOT=1 exec "$@"
 FAKE
 fake nvpmodel <<'FAKE'
 case "$1" in

@@ -68,6 +68,17 @@ kill -TERM "$script"
 wait "$script" || true
 is_put_back || complain "not put back after kill -9 of the holder"
 
+# The same for a user who may become root.
+touch "$machine/user"
+begin in_background
+kill -KILL "$script"
+eventually is_put_back || complain "a user: not put back after kill -9 of the script"
+begin in_background
+kill -TERM "$script"
+wait "$script" || true
+is_put_back || complain "a user: not put back after SIGTERM"
+rm "$machine/user"
+
 # A power cut: settings changed, state left, nobody there.
 rm "$machine/slow"
 printf 'power_mode=2\nclocks=stored\n' >"$folder/state/held_settings"

@@ -41,6 +41,12 @@ with "$machine/throttled" '' refused 'the GPU is throttled: gpu-throttle-alert'
 with "$machine/no_gpu" '' refused 'no GPU: no driver'
 with "$machine/no_nvrtc" '' refused 'no NVRTC: libnvrtc.so was not found'
 with "$folder/tuned.db" broken refused 'tuned.db: the database is corrupt'
+touch "$machine/user" "$machine/no_sudo"
+status=0
+"${night[@]}" --power-mode 0 >"$folder/out" 2>&1 </dev/null || status=$?
+if [ "$status" -ne 2 ] || ! grep -q 'need root' "$folder/out"; then complain "a user who may not become root: expected to be told"; fi
+[ ! -e "$folder/nights" ] || complain "a user who may not become root: a folder was made"
+rm "$machine/user" "$machine/no_sudo"
 
 mkdir -p "$folder/root/etc"
 printf '< POWER_MODEL ID=0 NAME=MAXN >\n< POWER_MODEL ID=2 NAME=MODE_30W >\n' >"$folder/root/etc/nvpmodel.conf"
