@@ -62,7 +62,7 @@ kill "$(cat "$machine/tuner")"
 rm "$folder/bin/setpriv"
 
 begin in_background
-holder=$(pgrep -f "^bash $root/scripts/hold_machine.sh --power-mode 0 --lock-clocks\$" | head -n 1)
+holder=$(pgrep -P "$script" -f hold_machine.sh)
 kill -KILL "$holder"
 kill -TERM "$script"
 wait "$script" || true
