@@ -40,22 +40,24 @@ std::optional<std::uint64_t> memory_available_in(const std::string& meminfo) {
   return kib * 1024;
 }
 
-CompileMachine compile_machine(bool shared_with_device) {
+CompileMachine compile_machine(bool shared_with_device, int sharers) {
   std::ifstream file("/proc/meminfo");
   const std::string meminfo(std::istreambuf_iterator<char>(file), {});
-  return {usable_cores(), memory_available_in(meminfo), shared_with_device};
+  return {usable_cores(), memory_available_in(meminfo), shared_with_device, sharers};
 }
 
 int compile_jobs_for(const CompileMachine& machine, int reserved_cores) {
   const int share = machine.shared_with_device ? 2 : 1;
-  const int by_cores = std::min(machine.cores / share, machine.cores - reserved_cores);
+  const int cores = machine.cores / machine.sharers;
+  const int by_cores = std::min(cores / share, cores - reserved_cores);
   std::uint64_t by_memory = kMostUsefulJobs;
-  if (machine.available_bytes) by_memory = std::min(by_memory, *machine.available_bytes / share / kJobBytes);
+  if (machine.available_bytes)
+    by_memory = std::min(by_memory, *machine.available_bytes / unsigned(share * machine.sharers) / kJobBytes);
   return std::max(1, std::min({by_cores, int(by_memory), kMostUsefulJobs}));
 }
 
-int default_compile_jobs(int reserved_cores, bool shared_with_device) {
-  return compile_jobs_for(compile_machine(shared_with_device), reserved_cores);
+int default_compile_jobs(int reserved_cores, bool shared_with_device, int sharers) {
+  return compile_jobs_for(compile_machine(shared_with_device, sharers), reserved_cores);
 }
 
 }  // namespace tilesmith::tuner

@@ -15,6 +15,8 @@ TEST_CASE("one compile job a core, as memory allows, and never none") {
   CHECK(compile_jobs_for({16, std::nullopt, false}, 0) == 16);
   CHECK(compile_jobs_for({16, 0, false}, 0) == 1);
   CHECK(compile_jobs_for({1, 120 * kGiB, false}, 1) == 1);
+  CHECK(compile_jobs_for({32, 256 * kGiB, false, 2}, 1) == 15);  // two GPUs, a tuner each
+  CHECK(compile_jobs_for({32, 4 * kGiB, false, 2}, 1) == 4);
   CHECK(default_compile_jobs(0, false) >= 1);
   CHECK(default_compile_jobs(1000, true) == 1);
 }
