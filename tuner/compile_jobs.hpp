@@ -17,8 +17,8 @@ struct CompileMachine {
 CompileMachine compile_machine(bool shared_with_device, int sharers = 1);
 
 /// One job a core, less `reserved_cores`; no more than memory allows, at half a GiB a job, or than one device can keep up
-/// with; at least one. Of sharers each gets its part. Where the device shares the machine, half of the cores and half of the memory: compiling yields to
-/// timing.
+/// with; at least one. Of sharers each gets its part. Where the device shares the machine, half of the cores and half of
+/// the memory: compiling yields to timing.
 int compile_jobs_for(const CompileMachine& machine, int reserved_cores);
 
 /// The same for this machine.
