@@ -3,44 +3,23 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <memory>
-#include <optional>
 #include <string_view>
-#include <system_error>
-#include <vector>
+#include <utility>
+
+#include "runtime/sysfs.hpp"
 
 namespace tilesmith::runtime {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string trimmed(std::string text) {
+std::string trimmed(const std::string& text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string::npos) return {};
   return text.substr(start, text.find_last_not_of(" \t\r\n") - start + 1);
-}
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  return trimmed(std::string(std::istreambuf_iterator<char>(file), {}));
-}
-
-std::optional<double> number_of(const fs::path& path) {
-  const std::string text = text_of(path);
-  long long value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || text.empty()) return std::nullopt;
-  return double(value);
-}
-
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    entries.push_back(it->path());
-  return entries;
 }
 
 /// The value of KEY in a line of nvpmodel.conf: "< POWER_MODEL ID=2 NAME=MODE_30W >".
@@ -80,44 +59,6 @@ std::string output_of_nvpmodel() {
   return output;
 }
 
-double gpu_clock_mhz(const fs::path& root) {
-  // 17000000.gpu on JetPack 6, 17000000.ga10b on 5.
-  for (const fs::path& entry : entries_of(root / "sys/class/devfreq")) {
-    const std::string name = entry.filename().string();
-    if (!name.ends_with(".gpu") && !name.ends_with(".ga10b")) continue;
-    if (const auto hz = number_of(entry / "cur_freq")) return *hz / 1e6;
-  }
-  return 0;
-}
-
-double gpu_temperature_c(const fs::path& root) {
-  for (const fs::path& zone : entries_of(root / "sys/class/thermal")) {
-    const std::string type = text_of(zone / "type");
-    if (type != "gpu-thermal" && type != "GPU-therm") continue;
-    if (const auto milli = number_of(zone / "temp")) return *milli / 1e3;
-  }
-  return 0;
-}
-
-/// The rail named VDD_GPU_SOC (Orin AGX) or VDD_CPU_GPU_CV (Orin NX and Nano): volts times amperes.
-double gpu_power_w(const fs::path& root) {
-  for (const fs::path& driver : entries_of(root / "sys/bus/i2c/drivers")) {
-    if (!driver.filename().string().starts_with("ina3221")) continue;
-    for (const fs::path& chip : entries_of(driver)) {
-      for (const fs::path& hwmon : entries_of(chip / "hwmon")) {
-        for (int channel = 1; channel <= 3; ++channel) {
-          const std::string number = std::to_string(channel);
-          if (text_of(hwmon / ("in" + number + "_label")).find("GPU") == std::string::npos) continue;
-          const auto millivolt = number_of(hwmon / ("in" + number + "_input"));
-          const auto milliampere = number_of(hwmon / ("curr" + number + "_input"));
-          if (millivolt && milliampere) return *millivolt * *milliampere / 1e6;
-        }
-      }
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::string power_mode_in(const std::string& nvpmodel_output) {
@@ -128,18 +69,33 @@ std::string power_mode_in(const std::string& nvpmodel_output) {
   return trimmed(nvpmodel_output.substr(start, nvpmodel_output.find('\n', start) - start));
 }
 
+fs::path jetson_root() {
+  const char* given = std::getenv("TILESMITH_SYSFS_ROOT");
+  return given != nullptr && *given != '\0' ? given : "/";
+}
+
 std::string jetson_power_mode(const fs::path& root) {
   std::string mode = power_mode_from_files(root);
   if (mode.empty() && root == "/") mode = power_mode_in(output_of_nvpmodel());
   return mode;
 }
 
-Telemetry read_jetson(const fs::path& root) {
+Telemetry telemetry_of(const JetsonState& state) {
   Telemetry telemetry;
-  telemetry.clock_mhz = gpu_clock_mhz(root);
-  telemetry.temperature_c = gpu_temperature_c(root);
-  telemetry.power_w = gpu_power_w(root);
+  telemetry.clock_mhz = state.gpu.current_mhz.value_or(0);
+  if (const ThermalZone* zone = state.gpu_zone()) telemetry.temperature_c = zone->temperature_c.value_or(0);
+  if (const PowerRail* rail = state.gpu_rail()) telemetry.power_w = rail->watt;
+  const ThrottleVerdict verdict = judge_throttling(state);
+  telemetry.throttled = verdict.throttled;
+  telemetry.throttle_reason = verdict.reason;
   return telemetry;
+}
+
+std::string OverCurrentWatch::since_last(const JetsonState& state) {
+  if (!state.over_current_events) return {};
+  const std::optional<long long> before = std::exchange(last_, state.over_current_events);
+  if (!before || *state.over_current_events <= *before) return {};
+  return "over-current slowed the chip";
 }
 
 }  // namespace tilesmith::runtime

@@ -1,5 +1,6 @@
 #include <array>
-#include <filesystem>
+#include <mutex>
+#include <string>
 
 #include "runtime/device.hpp"
 #include "runtime/device_jetson.hpp"
@@ -13,6 +14,19 @@ bool is_integrated(const Driver& table, CUdevice device) {
   int integrated = 0;
   return table.device_get_attribute(&integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED, device) == CUDA_SUCCESS &&
          integrated != 0;
+}
+
+Telemetry read_jetson() {
+  static OverCurrentWatch watch;
+  static std::mutex mutex;
+  const JetsonState state = read_jetson_state(jetson_root());
+  Telemetry telemetry = telemetry_of(state);
+  const std::lock_guard lock(mutex);
+  if (const std::string reason = watch.since_last(state); !reason.empty()) {
+    telemetry.throttled = true;
+    telemetry.throttle_reason += (telemetry.throttle_reason.empty() ? "" : ", ") + reason;
+  }
+  return telemetry;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "runtime/compiler.hpp"
+#include "tuner/compile_jobs.hpp"
 #include "tuner/compile_pool.hpp"
 #include "tuner/device_evaluator.hpp"
 
@@ -17,7 +18,7 @@ std::size_t compile_all(db::Store& store, std::span<const CompileJob> jobs, int 
                         const std::function<void(const db::KernelBuild&, bool reused)>& on_done,
                         const std::atomic<bool>& stop, const std::string& worker_executable) {
   if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty()) throw std::runtime_error(reason);
-  const int workers = compile_jobs > 0 ? compile_jobs : default_compile_jobs(0);
+  const int workers = compile_jobs > 0 ? compile_jobs : default_compile_jobs(0, false);
   CompilePool pool(workers, kCompileLimit, worker_executable);
   std::size_t next = 0, compiled = 0;
   while (!stop && (next < jobs.size() || pool.pending() > 0)) {

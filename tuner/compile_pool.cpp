@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sched.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,26 +19,8 @@ namespace {
 constexpr int kMostAttempts = 2;
 constexpr int kMostLostIdle = 50;
 constexpr int kJobsPerProcess = 1000;  // NVRTC keeps some memory of every compilation
-constexpr int kMostUsefulJobs = 24;    // at a second a kernel more than a device can time
-constexpr std::uint64_t kJobMemoryBytes = std::uint64_t{1} << 30;
-
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof(cores), &cores) == 0) return std::max(1, CPU_COUNT(&cores));
-  return std::max(1, int(::sysconf(_SC_NPROCESSORS_ONLN)));
-}
 
 }  // namespace
-
-int default_compile_jobs(int reserved_cores, int sharers) {
-  const long pages = ::sysconf(_SC_AVPHYS_PAGES);
-  const long page_bytes = ::sysconf(_SC_PAGESIZE);
-  std::uint64_t by_memory = kMostUsefulJobs;
-  if (pages > 0 && page_bytes > 0) by_memory = std::uint64_t(pages) * std::uint64_t(page_bytes) / kJobMemoryBytes / unsigned(sharers);
-  const int by_cores = usable_cores() / sharers - reserved_cores;
-  return std::max(1, std::min({by_cores, kMostUsefulJobs, int(std::min<std::uint64_t>(by_memory, kMostUsefulJobs))}));
-}
 
 void wait_for_input(const std::vector<int>& descriptors,
                     std::optional<std::chrono::steady_clock::time_point> deadline) {

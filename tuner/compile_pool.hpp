@@ -16,11 +16,6 @@
 
 namespace tilesmith::tuner {
 
-/// How many compile workers suit this machine: one a core that this process may use, less `reserved_cores`, and no more
-/// than its free memory allows (about 1 GiB each) or than one device can keep up with. Of `sharers` alike that share the
-/// machine, for one.
-int default_compile_jobs(int reserved_cores, int sharers = 1);
-
 /// Waits until one of the descriptors has something to read or the deadline has passed.
 void wait_for_input(const std::vector<int>& descriptors, std::optional<std::chrono::steady_clock::time_point> deadline);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/compiler.hpp"
+#include "tuner/compile_jobs.hpp"
 #include "tuner/device_evaluator_class.hpp"
 #include "tuner/measure/sampler.hpp"
 #include "tuner/protocol.hpp"
@@ -33,7 +34,7 @@ std::string kernel_text(const db::KernelKey& key) {
 DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device)
     : store_(store),
       device_(device),
-      compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs : default_compile_jobs(kReservedCores)),
+      compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs : default_compile_jobs(kReservedCores, device.integrated)),
       pool_(compile_jobs_, options.compile_limit, options.worker_executable),
       measuring_process_(options.device, options.as, options.time_limit, options.worker_executable) {}
 
@@ -140,7 +141,11 @@ void DeviceEvaluator::note_time(const Problem& problem, const Config& config, do
   double& best_us = best_us_.try_emplace(text(problem), us).first->second;
   best_us = std::min(best_us, us);
   const bool has_anchor = anchor_ && anchor_->problem == problem;
-  if (is_short(us) || (has_anchor && us * kAnchorTooSlow > anchor_->known.us)) return;
+  if (is_short(best_us)) {  // what competes for it is timed in graphs
+    if (has_anchor) anchor_.reset();
+    return;
+  }
+  if (has_anchor && us * kAnchorTooSlow > anchor_->known.us) return;
   const auto build = store_.find_build(runtime::kernel_key(config, {problem.type, problem.trans, device_.limits}));
   if (build && build->status == db::Status::ok) anchor_ = AnchorOf{problem, {config, build->cubin, us}};
 }

@@ -19,7 +19,7 @@ namespace tilesmith::tuner {
 struct DeviceEvaluatorOptions {
   int device = 0;
   std::string as;                                      ///< the architecture whose code it runs; empty: its own
-  int compile_jobs = 0;                                ///< 0: one a core, one left for measuring, as memory allows
+  int compile_jobs = 0;                                ///< 0: as default_compile_jobs() finds
   std::chrono::duration<double> time_limit{20};        ///< of one phase (battery, verification, timing) of a candidate
   std::chrono::duration<double> compile_limit{60};     ///< of one compilation
   std::string worker_executable;                       ///< its main calls worker_main(); empty: this very program

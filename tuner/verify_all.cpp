@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/compiler.hpp"
+#include "tuner/compile_jobs.hpp"
 #include "tuner/compile_pool.hpp"
 #include "tuner/verify/verifier.hpp"
 
@@ -73,7 +74,7 @@ void verify_all(const runtime::Context& context, const NextJob& next_job, int co
                 const OnVerified& on_verified, const std::atomic<bool>& stop, const std::string& worker_executable) {
   if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty())
     throw std::runtime_error(reason);
-  const int workers = compile_jobs > 0 ? compile_jobs : default_compile_jobs(kReservedCores);
+  const int workers = compile_jobs > 0 ? compile_jobs : default_compile_jobs(kReservedCores, context.info().integrated);
   CompilePool pool(workers, kCompileLimit, worker_executable);
   Verifier verifier(context);
   Jobs jobs(next_job, on_verified);

@@ -264,23 +264,4 @@ TEST_CASE("a Jetson's power mode is read by name from nvpmodel's files") {
   CHECK(power_mode_in("sh: nvpmodel: not found").empty());
 }
 
-TEST_CASE("a Jetson's clock, temperature and power are read from its files") {
-  const Tree tree("jetson");
-  CHECK(read_jetson(tree.root()).clock_mhz == 0);
-  tree.put("sys/class/devfreq/15340000.vic/cur_freq", "729600000\n");
-  tree.put("sys/class/devfreq/17000000.gpu/cur_freq", "1300500000\n");
-  tree.put("sys/class/thermal/thermal_zone0/type", "cpu-thermal\n");
-  tree.put("sys/class/thermal/thermal_zone0/temp", "51000\n");
-  tree.put("sys/class/thermal/thermal_zone1/type", "gpu-thermal\n");
-  tree.put("sys/class/thermal/thermal_zone1/temp", "47500\n");
-  const std::string hwmon = "sys/bus/i2c/drivers/ina3221/1-0040/hwmon/hwmon3/";
-  tree.put(hwmon + "in1_label", "VDD_GPU_SOC\n");
-  tree.put(hwmon + "in1_input", "19000\n");
-  tree.put(hwmon + "curr1_input", "800\n");
-  const Telemetry telemetry = read_jetson(tree.root());
-  CHECK(telemetry.clock_mhz == Approx(1300.5));
-  CHECK(telemetry.temperature_c == Approx(47.5));
-  CHECK(telemetry.power_w == Approx(15.2));
-}
-
 }  // namespace tilesmith::runtime

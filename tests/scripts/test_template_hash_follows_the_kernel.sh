@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The template hashes, by which evidence is retired, change with what decides a kernel or its launches, in the families that
 # it belongs to; comments, and the choice among configs, leave them as they are.
+# shellcheck disable=SC2016  # $ is sed's
 set -euo pipefail
 root=$1
 folder=$(mktemp -d)

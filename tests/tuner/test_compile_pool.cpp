@@ -122,13 +122,6 @@ TEST_CASE("compiling ahead keeps every build, compiles none twice and stops when
   CHECK(compile_all(store, jobs, 2, note, stop, kChild) == 0);
 }
 
-TEST_CASE("the default number of compile jobs is at least one") {
-  CHECK(default_compile_jobs(0) >= 1);
-  CHECK(default_compile_jobs(1000) == 1);
-  CHECK(default_compile_jobs(0, 1000) == 1);
-  CHECK(default_compile_jobs(0, 2) <= default_compile_jobs(0));
-}
-
 TEST_CASE("the measuring kernels compile for the first and the fastest target") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
     const std::vector<std::string> options{std::string("--gpu-architecture=") + arch, "--std=c++17"};

@@ -231,8 +231,7 @@ Command add_compile(CLI::App& program) {
       ->type_name("N")->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->excludes(most)->excludes(all)->group("Kernels");
   app->add_option("--seed", options->seed, "Seed of the sample: same seed, same configs")
       ->type_name("N")->capture_default_str()->group("Kernels");
-  app->add_option("--compile-jobs", options->compile_jobs, "Compiling processes; 0: one a core")
-      ->type_name("N")->capture_default_str()->check(CLI::Range(0, 1024).description(""));
+  add_compile_jobs_option(*app, options->compile_jobs, "one a core");
   add_database_option(*app, options->db);
   add_log_options(*app, options->log);
   app->footer(

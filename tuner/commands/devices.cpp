@@ -1,4 +1,4 @@
-// tilesmith devices: the GPUs here, and those a database knows.
+// tilesmith devices: the GPUs here, what the machine tells of itself, and those a database knows.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -7,8 +7,11 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/compiler.hpp"
+#include "runtime/device_jetson.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/figures.hpp"
+#include "tuner/commands/jetson_report.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
 #include "tuner/commands/table.hpp"
@@ -58,7 +61,22 @@ Json json_of(const db::DeviceIdentity& identity) {
   return json;
 }
 
-std::string as_json(const std::vector<runtime::DeviceInfo>& here, const std::vector<Known>& known) {
+/// What is at hand to compile with: "NVRTC 12.6", or why there is none.
+std::string nvrtc_text() {
+  const std::string missing = runtime::nvrtc_unavailable_because();
+  return missing.empty() ? "NVRTC " + runtime::nvrtc_version() : "no NVRTC: " + missing;
+}
+
+Json nvrtc_json() {
+  const std::string missing = runtime::nvrtc_unavailable_because();
+  Json json;
+  json["version"] = missing.empty() ? Json(runtime::nvrtc_version()) : Json(nullptr);
+  json["absent_because"] = missing.empty() ? Json(nullptr) : Json(missing);
+  return json;
+}
+
+std::string as_json(const std::vector<runtime::DeviceInfo>& here, const std::vector<Known>& known,
+                    const runtime::JetsonState& jetson) {
   Json json;
   json["present"] = Json::array();
   for (const runtime::DeviceInfo& info : here) {
@@ -72,6 +90,8 @@ std::string as_json(const std::vector<runtime::DeviceInfo>& here, const std::vec
     json["present"].push_back(std::move(one));
   }
   json["absent_because"] = here.empty() ? Json(runtime::device_unavailable_because()) : Json(nullptr);
+  json["nvrtc"] = nvrtc_json();
+  json["jetson"] = jetson.empty() ? Json(nullptr) : jetson_json(jetson, runtime::jetson_power_mode());
   json["known"] = Json::array();
   for (const Known& device : known) {
     Json one = json_of(device.identity);
@@ -86,7 +106,8 @@ std::string peak_cell(const runtime::DeviceInfo& info) {
   return peak ? format_tflops(*peak) : "-";
 }
 
-std::string as_text(const std::vector<runtime::DeviceInfo>& here, const std::vector<Known>& known, std::size_t width) {
+std::string as_text(const std::vector<runtime::DeviceInfo>& here, const std::vector<Known>& known,
+                    const runtime::JetsonState& jetson, std::size_t width) {
   using Align = TextTable::Align;
   std::string out;
   if (here.empty()) {
@@ -104,6 +125,8 @@ std::string as_text(const std::vector<runtime::DeviceInfo>& here, const std::vec
     }
     out = table.text(width);
   }
+  out += nvrtc_text() + "\n";
+  if (!jetson.empty()) out += jetson_text(jetson, runtime::jetson_power_mode());
   if (known.empty()) return out + "no device in the database\n";
   TextTable table({{"in the database"}, {"SMs", Align::right}, {"L2", Align::right}, {"GB/s", Align::right}, {"power mode"},
                    {"problems", Align::right}, {"as text"}});
@@ -121,20 +144,23 @@ int run_devices(const DevicesOptions& options) {
   if (format == TextFormat::csv) throw UsageError("--format 'csv': expected table or json");
   const std::vector<runtime::DeviceInfo> here = runtime::list_devices();
   const std::vector<Known> known = known_devices(options);
-  write_result(format == TextFormat::json ? as_json(here, known) : as_text(here, known, stdout_width()));
+  const runtime::JetsonState jetson = runtime::read_jetson_state(runtime::jetson_root());
+  write_result(format == TextFormat::json ? as_json(here, known, jetson) : as_text(here, known, jetson, stdout_width()));
   return kExitOk;
 }
 
 }  // namespace
 
 Command add_devices(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("devices", "The GPUs here, and those the database knows");
+  CLI::App* app = program.add_subcommand("devices", "The GPUs here, what this machine tells of itself, and the GPUs the database knows");
   const auto options = std::make_shared<DevicesOptions>();
   app->add_option("--format", options->format, "table or json")->type_name("FORMAT")->capture_default_str();
   add_database_option(*app, options->db);
   app->footer(
       "Any part of a device's text, as printed in the last column, serves as --device of query, explain and export. A device\n"
       "that ran another architecture's code (tune --as sm_87) is meant only by a part that says so: 'H200 as sm_87'.\n"
+      "On a Jetson, clock, heat, cooling, power and power mode are shown as the tuner reads them. They are read under the folder\n"
+      "that TILESMITH_SYSFS_ROOT names, default /.\n"
       "\nExample:\n"
       "  tilesmith devices --format json");
   return {app, [options] { return run_devices(*options); }};

@@ -14,6 +14,8 @@
 namespace tilesmith::tuner {
 namespace {
 
+constexpr int kMostCompileJobs = 1024;
+
 std::optional<std::int64_t> parse_dimension(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -241,6 +243,27 @@ void require_strategy(std::string_view given) {
   if (std::any_of(known.begin(), known.end(), is_given)) return;
   throw UsageError(fmt::format("--strategy '{}': unknown strategy; expected one of {}", given,
                                joined(known, [](const StrategyInfo& info) { return info.name; })));
+}
+
+CLI::Option* add_compile_jobs_option(CLI::App& app, int& jobs, const std::string& auto_means) {
+  const auto take = [&jobs](const std::string& text) {
+    if (text == "auto") {
+      jobs = 0;
+      return;
+    }
+    int given = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), given);
+    if (error != std::errc() || end != text.data() + text.size() || given < 0 || given > kMostCompileJobs) {
+      throw CLI::ValidationError(
+          fmt::format("--compile-jobs '{}': expected auto or a whole number up to {}", text, kMostCompileJobs));
+    }
+    jobs = given;
+  };
+  return app
+      .add_option_function<std::string>("--compile-jobs", take,
+                                        "Compiling processes, or auto: " + auto_means + "; no more than memory allows, at 0.5 GiB each")
+      ->type_name("N|auto")
+      ->default_str("auto");
 }
 
 void add_database_option(CLI::App& app, std::string& path) {

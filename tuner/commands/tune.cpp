@@ -135,9 +135,8 @@ Command add_tune(CLI::App& program) {
                   "share the problems")
       ->type_name("N,..|all")->capture_default_str()->group("Device");
   add_as_option(*app, options->as)->group("Device");
-  app->add_option("--compile-jobs", options->compile_jobs,
-                  "Compiling processes of each GPU; 0: one a core, one core a GPU left for measuring")
-      ->type_name("N")->capture_default_str()->check(CLI::Range(0, 1024).description(""))->group("Device");
+  add_compile_jobs_option(*app, options->compile_jobs,
+                          "of each GPU: one a core but one; where the GPU shares the memory (Jetson), one for two cores, and half of the memory")->group("Device");
   app->add_option("--time-limit", options->time_limit, "Longest a candidate may take on the device, verification included")
       ->type_name("TIME")->capture_default_str()->group("Device");
   app->add_option("--replay", options->replays,

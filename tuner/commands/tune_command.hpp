@@ -44,6 +44,7 @@ struct TuneDevice {
   std::string driver_version;
   std::string gpu;        ///< its name among all GPUs of the machine; empty: a recording
   std::string recording;  ///< the file; empty: a GPU
+  bool integrated = false;  ///< it shares memory, heat and power with the CPU
 };
 
 /// What the run works on, known before anything is written.

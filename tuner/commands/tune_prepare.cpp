@@ -69,7 +69,8 @@ std::vector<TuneDevice> recorded_devices(const std::vector<std::string>& files, 
 TuneDevice present_device(runtime::DeviceInfo found, const std::string& as) {
   const runtime::DeviceInfo info = require_device_as(std::move(found), as);
   const std::string name = info.pci_bus_id.empty() ? std::to_string(info.ordinal) : info.pci_bus_id;
-  return {info.ordinal, info.identity, info.limits, info.clock_mhz, info.driver_version, "GPU " + name, ""};
+  return {info.ordinal, info.identity, info.limits, info.clock_mhz, info.driver_version, "GPU " + name, "",
+          info.integrated};
 }
 
 std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const std::string& as, const char* advice) {

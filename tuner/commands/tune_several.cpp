@@ -20,7 +20,7 @@
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/commands/tune_command.hpp"
-#include "tuner/compile_pool.hpp"
+#include "tuner/compile_jobs.hpp"
 #include "tuner/spawn.hpp"
 #include "tuner/tuner_process.hpp"
 #include "tuner/turn_board.hpp"
@@ -95,7 +95,8 @@ class Supervision {
       : workload_(prepared.workload),
         arguments_(shared_arguments()),
         compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs
-                                               : default_compile_jobs(kReservedCores, int(prepared.devices.size()))) {
+                                               : default_compile_jobs(kReservedCores, prepared.devices.front().integrated,
+                                                                      int(prepared.devices.size()))) {
     for (Model& model : models) {
       for (const TuneDevice& device : model.devices) {
         tuners_.emplace_back();

@@ -177,11 +177,8 @@ Command add_verify(CLI::App& program) {
       ->check(CLI::Range(0, 1024).description(""))
       ->group("Device");
   add_as_option(*app, options->as)->group("Device");
-  app->add_option("--compile-jobs", options->compile_jobs, "Compiling processes; 0: one a core, one core left")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1024).description(""))
-      ->group("Device");
+  add_compile_jobs_option(*app, options->compile_jobs,
+                          "one a core but one; where the GPU shares the memory (Jetson), one for two cores, and half of the memory")->group("Device");
   add_log_options(*app, options->log);
   app->footer(
       "Of the problems only type pairs and transposes matter: each kernel must pass the battery of small awkward "
