@@ -58,7 +58,7 @@ TEST_CASE("where there is no Jetson, devices tells of none") {
   CHECK(nlohmann::json::parse(run(folder, {"devices", "--format", "json"}, environment).out).at("jetson").is_null());
 }
 
-TEST_CASE("--compile-jobs takes a number or auto, and refuses the rest in one line") {
+TEST_CASE("compile jobs are a number or auto, and the rest is refused in one line") {
   const TempFolder folder;
   for (const char* command : {"tune", "compile", "verify"}) {
     for (const char* wrong : {"some", "-1", "2000", "1.5", ""}) {
