@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Says what a CSV of `tilesmith bench --peer` holds: a Markdown table, means over its problems, and a plot.
+"""Says what a CSV of `tilesmith bench --peer` holds: means over its problems, by type pair and in all, as Markdown.
 
-Usage: bench_report.py CSV [--landscape FILE] [--plot FILE.svg] [--help]
+Usage: bench_report.py CSV [--table FILE.md] [--landscape FILE] [--plot FILE.svg] [--help]
 
-  --landscape FILE   a recorded landscape (JSON lines; .zst needs the program zstd): problems with fewer than four tries of the
-                     families that the CSV names are marked with °
+  --table FILE.md    write every problem's time and ratio, in tables by type pair
+  --landscape FILE   a recorded landscape (JSON lines; .zst needs the program zstd): in the table, problems with fewer than four
+                     tries of the families that the CSV names are marked with °
   --plot FILE.svg    write the ratio of every problem, sorted, as a picture
 """
 import argparse
@@ -67,18 +68,21 @@ def cell(row, tries):
     return f"{time} ({ratio}){LETTERS.get(row['family'], ' ' + row['family'])}{'°' if few else ''}"
 
 
-def print_table(rows, tries):
+def write_table(rows, tries, path):
     by_problem = {(row["type"], shape(row), row["trans"]): row for row in rows}
-    lines = []
+    sizes = {}  # by type pair, in the order of the CSV
     for row in rows:
-        line = (row["type"], shape(row))
-        if line not in lines:
-            lines.append(line)
-    print("| type | M×N×K | " + " | ".join(TRANSPOSES) + " |")
-    print("|---" * (2 + len(TRANSPOSES)) + "|")
-    for kind, size in lines:
-        found = [by_problem.get((kind, size, trans)) for trans in TRANSPOSES]
-        print(f"| {kind} | {'×'.join(map(str, size))} | " + " | ".join(cell(row, tries) if row else "" for row in found) + " |")
+        sizes.setdefault(row["type"], {})[shape(row)] = True
+    lines = [f"# Every problem of {os.path.basename(path).removesuffix('.md')}.csv", "",
+             "µs, and how many times as fast as the best of the peer's algorithms, which was timed in turn with it. Refused: the peer "
+             "has none for it. By `wgmma`, or where a letter says so by `mma` (m), `gemv` (g), `wmma` (w) or `simt` (s). °: fewer than "
+             f"{FEW_TRIES} configs were tried."]
+    for kind, shapes in sizes.items():
+        lines += ["", f"## {kind}", "", "| M×N×K | " + " | ".join(TRANSPOSES) + " |", "|---" * (1 + len(TRANSPOSES)) + "|"]
+        for size in shapes:
+            found = [by_problem.get((kind, size, trans)) for trans in TRANSPOSES]
+            lines.append(f"| {'×'.join(map(str, size))} | " + " | ".join(cell(row, tries) if row else "" for row in found) + " |")
+    write_whole(path, "\n".join(lines) + "\n")
 
 
 def ratios(rows):
@@ -89,14 +93,31 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+def means(rows):
+    """Cells of a row: how many problems, how many compared, and what their ratios are."""
+    values = [ratio for ratio, _ in ratios(rows)]
+    if not values:
+        return f"{len(rows)} | 0 | | | | "
+    return (f"{len(rows)} | {len(values)} | {geometric_mean(values):.2f}× | {sum(value >= 1 for value in values)} | "
+            f"{sum(value < 0.95 for value in values)} | {min(values):.2f}×")
+
+
 def print_means(rows):
-    compared = ratios(rows)
-    if not compared:
-        return
-    values = [ratio for ratio, _ in compared]
-    print(f"\n{len(rows)} problems, {len(rows) - len(compared)} of them refused by the peer. Of the others: geometric mean "
-          f"{geometric_mean(values):.3f}×, {sum(value >= 1 for value in values)} at 1.00× or above, {sum(value < 0.95 for value in values)} "
-          f"below 0.95×.")
+    print("| type | problems | compared | geometric mean | ≥ 1.00× | < 0.95× | lowest |")
+    print("|---" * 7 + "|")
+    for kind in dict.fromkeys(row["type"] for row in rows):
+        print(f"| {kind} | {means([row for row in rows if row['type'] == kind])} |")
+    print(f"| all | {means(rows)} |")
+
+
+def write_whole(path, text):
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError as error:
+        fail(f"{path}: {error.strerror}")
 
 
 def write_plot(rows, path):
@@ -127,24 +148,21 @@ def write_plot(rows, path):
         x = left + index * 96
         parts.append(f'<rect x="{x}" y="8" width="10" height="10" fill="{colour[kind]}"/><text x="{x + 14}" y="17">{kind}</text>')
     parts.append(f'<text x="{left}" y="{height - 8}">{len(compared)} problems, from the slowest beside the peer to the fastest</text></svg>')
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write("\n".join(parts) + "\n")
-        os.replace(temporary, path)
-    except OSError as error:
-        fail(f"{path}: {error.strerror}")
+    write_whole(path, "\n".join(parts) + "\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
     parser.add_argument("csv", help=argparse.SUPPRESS)
+    parser.add_argument("--table", help=argparse.SUPPRESS)
     parser.add_argument("--landscape", help=argparse.SUPPRESS)
     parser.add_argument("--plot", help=argparse.SUPPRESS)
     options = parser.parse_args()
     rows = read_rows(options.csv)
-    print_table(rows, read_tries(options.landscape) if options.landscape else None)
+    tries = read_tries(options.landscape) if options.landscape else None
     print_means(rows)
+    if options.table:
+        write_table(rows, tries, options.table)
     if options.plot:
         write_plot(rows, options.plot)
 

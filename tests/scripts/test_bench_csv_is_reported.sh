@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench_report.py: the table and the means of a CSV, marks for what was hardly tried, and a plot that is well-formed; a file that
+# bench_report.py: the means and the table of a CSV, marks for what was hardly tried, and a plot that is well-formed; a file that
 # is none of `tilesmith bench` is refused in one line.
 set -euo pipefail
 root=$1
@@ -16,11 +16,15 @@ CSV
   echo '{"tilesmith_landscape":1}'
   for config in 1 2 3 4; do echo "{\"problem\":\"f16f32 NN 64 64 64\",\"config\":\"wgmma{a=$config}\",\"status\":\"ok\"}"; done
 } >"$folder/landscape.jsonl"
-python3 "$root/scripts/bench_report.py" "$folder/bench.csv" --landscape "$folder/landscape.jsonl" --plot "$folder/plot.svg" >"$folder/out"
-expect() { grep -qF -- "$1" "$folder/out" || { echo "expected: $1"; cat "$folder/out"; exit 1; }; }
-expect '| f16f32 | 64×64×64 | 2.5 (4.00×) |  |  | 10 (1.00×) m° |'
-expect '| s8s32 | 64×64×64 | 3 (refused) m° |  |  |  |'
-expect '4 problems, 1 of them refused by the peer. Of the others: geometric mean 1.000×, 2 at 1.00× or above, 1 below 0.95×.'
+python3 "$root/scripts/bench_report.py" "$folder/bench.csv" --landscape "$folder/landscape.jsonl" --plot "$folder/plot.svg" \
+  --table "$folder/bench.md" >"$folder/out"
+expect() { grep -qxF -- "$2" "$folder/$1" || { echo "expected in $1: $2"; cat "$folder/$1"; exit 1; }; }
+expect bench.md '## f16f32'
+expect bench.md '| 64×64×64 | 2.5 (4.00×) |  |  | 10 (1.00×) m° |'
+expect bench.md '| 64×64×64 | 3 (refused) m° |  |  |  |'
+expect out '| f16f32 | 2 | 2 | 2.00× | 2 | 0 | 1.00× |'
+expect out '| s8s32 | 1 | 0 | | | |  |'
+expect out '| all | 4 | 3 | 1.00× | 2 | 1 | 0.25× |'
 python3 -c 'import sys, xml.dom.minidom
 titles = [t.firstChild.data for t in xml.dom.minidom.parse(sys.argv[1]).getElementsByTagName("title")]
 assert titles == ["f64f64 NN 64×64×64: 0.25×", "f16f32 TT 64×64×64: 1.00×", "f16f32 NN 64×64×64: 4.00×"], titles' "$folder/plot.svg"
