@@ -1,11 +1,12 @@
 // What the process tests start: compile workers with the drill family, a measuring process without a device whose
-// behaviour follows from the drill's kind, and children that misbehave on the socket.
+// behaviour follows from the drill's kind, a tuner over both, and children that misbehave on the socket.
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string_view>
 
 #include "tests/gpu/drill_family.hpp"
+#include "tests/tuner/drill_tuner.hpp"
 #include "tuner/device_evaluator.hpp"
 #include "tuner/process.hpp"
 #include "tuner/protocol.hpp"
@@ -61,6 +62,10 @@ MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Jo
     }
   }
   enter(Phase::timing);
+  if (job.problem.n == tests::kDrillTunerN) {  // long enough to be killed in, and faster by kind
+    ::usleep(tests::kDrillTunerTimingUs);
+    return {timed(kind == test::kDrillOk ? 20 : 30), true, false, Phase::timing};
+  }
   // The time says whether the battery was repeated, what the incumbent was, and whether there was an anchor.
   const double anchored = job.anchor && !job.anchor->cubin.empty() ? 1000 : 0;
   return {timed(100 + (job.battery_passed ? 0 : 1) + job.incumbent_us / 1000 + anchored), true, false, Phase::timing};
@@ -97,6 +102,7 @@ int main(int argc, char** argv) {
   if (mode == "corrupt") return corrupt();
   if (mode == "no_json") return no_json();
   const test::DrillEnabled drill;
+  if (mode == "tune" && argc > 4) return tests::tune_drill(argv[2], std::atoi(argv[3]), std::atoi(argv[4]));
   if (mode == "worker" && argc > 4 && std::string_view(argv[2]) == "measure") {
     if (std::string_view(argv[4]) == kNoSuchDevice) {
       Connection(kWorkerSocket).send({{{"fatal", "there is no device 7"}}, {}});

@@ -1,0 +1,70 @@
+// A tuner over the drill family and a device that is played: problems enough to be killed in, each with every way to fail.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "db/store.hpp"
+#include "tests/gpu/drill_family.hpp"
+#include "tuner/device_evaluator.hpp"
+#include "tuner/tune.hpp"
+
+namespace tilesmith::tests {
+
+constexpr int kDrillTunerN = 48;
+constexpr int kDrillTunerTimingUs = 4000;
+constexpr int kDrillTunerFailed = 1;
+
+inline runtime::DeviceInfo played_device() {
+  runtime::DeviceInfo device;
+  device.identity.name = "Played";
+  device.identity.sm = 87;
+  device.identity.sm_count = 16;
+  device.identity.l2_bytes = 4 << 20;
+  device.limits = *limits_for_arch("sm_87");
+  device.driver_version = "1.0";
+  return device;
+}
+
+inline tuner::Workload drill_workload(int problems) {
+  tuner::Workload workload;
+  workload.name = "drill";
+  for (int i = 1; i <= problems; ++i)
+    workload.problems.push_back({packed_problem(*find_type_pair("f64f64"), {}, 16 * i, kDrillTunerN, 32), 1.0});
+  return workload;
+}
+
+/// Tunes to the end; resumes what an earlier one left. `file_bytes` > 0: no file of this process may grow beyond that, as if
+/// the disk were full.
+inline int tune_drill(const char* database, int problems, int file_bytes) {
+  if (file_bytes > 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{rlim_t(file_bytes), rlim_t(file_bytes)};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  try {
+    db::Store store = db::Store::open(database);
+    tuner::DeviceEvaluatorOptions options;
+    options.compile_jobs = 2;
+    options.time_limit = std::chrono::milliseconds(500);
+    options.compile_limit = std::chrono::seconds(3);
+    const auto evaluator = tuner::make_device_evaluator(store, options, played_device());
+    tuner::TuneOptions tune;
+    tune.strategy = "exhaustive";
+    tune.families = {"drill"};
+    tune.finalists = 1;
+    const std::atomic<bool> never{false};
+    tuner::tune(drill_workload(problems), tune, *evaluator, store, {}, never);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return kDrillTunerFailed;
+  }
+}
+
+}  // namespace tilesmith::tests
