@@ -11,12 +11,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr double kSmoothing = 0.2;  // weight of the newest in a running mean
 constexpr int kPlayOffRounds = 3;   // a lucky single time may draw new finalists in; it must end
-
-double smoothed(double mean, double newest) {
-  return mean > 0 ? (1 - kSmoothing) * mean + kSmoothing * newest : newest;
-}
 
 Score score_of(const db::Outcome& outcome) {
   if (outcome.status != db::Status::ok || !outcome.timing) return std::nullopt;
@@ -46,7 +41,7 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, std:
       starting_points_(starting_points),
       problem_(problem),
       next_(next),
-      play_off_reserve_(run.play_off_seconds),
+      play_off_reserve_(run.play_off_seconds.value()),
       start_(starting_points.of(problem)),
       // What making the space took is nobody's share.
       deadline_(run.clock_seconds() + (run.ends - run.clock_seconds()) * share),
@@ -137,8 +132,8 @@ std::size_t ProblemTuning::how_many_more() {
 
   const double now = run_.clock_seconds();
   const bool none_came = progress_.done == progress_.reused;
-  const double left = deadline_ - play_off_reserve_ - now - (none_came ? run_.first_outcome_seconds : 0);
-  const double cost = run_.candidate_seconds;
+  const double left = deadline_ - play_off_reserve_ - now - (none_came ? run_.first_outcome_seconds.value() : 0);
+  const double cost = run_.candidate_seconds.value();
   double affordable = double(most);
   if (left <= 0)
     affordable = 0;
@@ -146,7 +141,7 @@ std::size_t ProblemTuning::how_many_more() {
     affordable = std::floor(left / cost) + (none_came ? 1 : 0) - double(pending_);
   // The first outcome is waited for in any case: as many as take half as long come with it.
   if (none_came && cost > 0 && now < run_.ends)
-    affordable = std::max(affordable, std::floor(run_.first_outcome_seconds / 2 / cost) + 1 - double(pending_));
+    affordable = std::max(affordable, std::floor(run_.first_outcome_seconds.value() / 2 / cost) + 1 - double(pending_));
   // A share too small for anything still gets one candidate while the budget lasts: a problem is better tried than not.
   if (affordable < 1 && submitted_ == 0 && progress_.done == 0 && now < run_.ends) affordable = 1;
   if (affordable < 1) {
@@ -159,8 +154,7 @@ std::size_t ProblemTuning::how_many_more() {
 void ProblemTuning::take(const Evaluated& evaluated) {
   const double now = run_.clock_seconds();
   const bool first = progress_.done == progress_.reused;
-  double& seconds = first ? run_.first_outcome_seconds : run_.candidate_seconds;
-  seconds = smoothed(seconds, now - last_outcome_at_);
+  (first ? run_.first_outcome_seconds : run_.candidate_seconds).add(now - last_outcome_at_);
   last_outcome_at_ = now;
 
   const auto index = start_.space.index_of(evaluated.candidate.config);
@@ -225,7 +219,7 @@ void ProblemTuning::play_off() {
     set_best(fastest(1).front());  // played-off times may be larger than the single ones before
     report(std::nullopt);
   }
-  if (played) run_.play_off_seconds = smoothed(run_.play_off_seconds, run_.clock_seconds() - began);
+  if (played) run_.play_off_seconds.add(run_.clock_seconds() - began);
 }
 
 /// False if the play-off as such failed: nothing is then recorded, since that no finalist passed, where each did

@@ -2,6 +2,7 @@
 // play-off of the best.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <limits>
@@ -16,6 +17,21 @@
 
 namespace tilesmith::tuner {
 
+/// Of the last `memory` values, about; of all while they are fewer.
+class RunningMean {
+ public:
+  explicit RunningMean(int memory) : memory_(memory) {}
+  void add(double value) {
+    count_ = std::min(count_ + 1, memory_);
+    mean_ += (value - mean_) / count_;
+  }
+  double value() const { return mean_; }  ///< 0: unknown
+
+ private:
+  int memory_, count_ = 0;
+  double mean_ = 0;
+};
+
 /// What the problems of one run share.
 struct TuneRun {
   const TuneOptions& options;
@@ -28,9 +44,9 @@ struct TuneRun {
   double ends = std::numeric_limits<double>::infinity();  // when the budget is used up
   std::size_t problem_count = 0;
   std::string origin;                // of the evidence; empty: this machine
-  double first_outcome_seconds = 0;  // from a problem's start to its first outcome, as of late: its first compilations
-  double candidate_seconds = 0;      // between two later outcomes, as of late; 0: unknown
-  double play_off_seconds = 0;       // of one problem, as of late
+  RunningMean first_outcome_seconds{5};  // from a problem's start to its first outcome: its first compilations
+  RunningMean candidate_seconds{64};     // between two later outcomes; they come in bursts as long as what is in flight
+  RunningMean play_off_seconds{5};       // of one problem
   TuneResult result;
 };
 

@@ -219,6 +219,28 @@ TEST_CASE("where a problem's first outcome takes long, more candidates than one 
   for (std::int64_t i = 1; i <= 10; ++i) CHECK(store.evidence(of_problem(square(64 * i))).size() >= 8);
 }
 
+TEST_CASE("where outcomes come in bursts no problem takes the time of those after it") {
+  ToyEvaluator evaluator;
+  evaluator.wide = 34;
+  evaluator.burst = 9;
+  evaluator.seconds_each = 0.0625;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.finalists = 0;
+  options.budget = std::chrono::seconds(60);  // 3 s a problem: 48 candidates
+  Workload workload{"many", {}};
+  for (std::int64_t i = 1; i <= 20; ++i) workload.problems.push_back({square(64 * i), 1});
+  const double began = evaluator.clock;
+  quiet_tune(workload, options, evaluator, store);
+  CHECK(evaluator.clock - began <= 61);
+  for (std::int64_t i = 1; i <= 20; ++i) {
+    const std::size_t tried = store.evidence(of_problem(square(64 * i))).size();
+    INFO(i << ": " << tried);
+    CHECK(tried >= 30);
+    CHECK(tried <= 66);
+  }
+}
+
 TEST_CASE("the stop flag ends the run cleanly with what was found") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();

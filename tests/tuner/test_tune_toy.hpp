@@ -91,7 +91,8 @@ class ToyEvaluator final : public Evaluator {
     queue_.pop_back();
     if (text(candidate.problem) != last_problem_) clock += seconds_first;
     last_problem_ = text(candidate.problem);
-    clock += seconds_each;
+    ++nexts_;
+    if (burst == 1 || nexts_ % burst == 0) clock += seconds_each * double(burst);
     ++evaluations[text(candidate.problem) + candidate.config.text()];
     order.push_back(candidate.config);
     db::Outcome outcome = outcome_of(candidate.config);
@@ -132,6 +133,7 @@ class ToyEvaluator final : public Evaluator {
   std::vector<std::pair<Problem, std::vector<Config>>> foreseen;
   double seconds_each = 1, clock = 1000;
   double seconds_first = 0;  // more, for the first of a problem
+  std::size_t burst = 1;     // so many outcomes come at a time
   double play_off_factor = 1;
   bool play_off_fails = false;
   std::map<std::string, db::Outcome> plants;  // by config text
@@ -145,6 +147,7 @@ class ToyEvaluator final : public Evaluator {
  private:
   std::vector<Candidate> queue_;
   std::string last_problem_;
+  std::size_t nexts_ = 0;
 };
 
 inline const std::atomic<bool> kNeverStop{false};
