@@ -24,6 +24,12 @@ constexpr int kMostAttempts = 2;  // of a candidate whose measuring process was 
 
 db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
 
+/// How far the candidate came.
+Phase phase_of(const MeasureProcess::Answer& answer) {
+  const auto result = answer.message ? evaluate_answer(*answer.message) : std::nullopt;
+  return result ? result->phase : answer.phase;
+}
+
 /// Within one evaluator a kernel is told apart by these: architecture, options and compiler are the same for all.
 std::string kernel_text(const db::KernelKey& key) {
   return fmt::format("{} {} {}", key.config.text(), key.type.name, name(key.trans));
@@ -66,7 +72,7 @@ std::optional<db::Outcome> DeviceEvaluator::refused(const Candidate& candidate, 
 
 void DeviceEvaluator::submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) {
   if (incumbent) note_time(candidate.problem, incumbent->config, incumbent->us);
-  Item item{candidate, {}, {}, false, 0};
+  Item item{candidate, {}, {}};
   if (auto outcome = refused(candidate, item.key)) {
     finish(item, *outcome);
   } else if (const auto build = store_.find_build(item.key)) {
@@ -174,8 +180,10 @@ void DeviceEvaluator::dispatch() {
     const Problem& problem = item.candidate.problem;
     const auto best = best_us_.find(text(problem));
     const double incumbent_us = best == best_us_.end() ? 0 : best->second;
+    const auto anchor = item.alone ? std::nullopt : anchor_of(problem);
+    item.beside_anchor = anchor.has_value();
     const Message request = to_message(MeasureSession::Job{problem, item.candidate.config, item.cubin,
-                                                           item.battery_passed, incumbent_us, anchor_of(problem)});
+                                                           item.battery_passed, incumbent_us, anchor});
     if (measuring_process_.request(request)) {
       ++item.attempts;
       measuring_ = std::move(item);
@@ -217,7 +225,16 @@ void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
     ready_.push_front(std::move(item));
     return;
   }
-  finish(item, conclude(item, answer));
+  db::Outcome outcome = conclude(item, answer);
+  if (outcome.status != db::Status::ok && item.beside_anchor && phase_of(answer) == Phase::timing) {
+    spdlog::warn("{}: {} beside an anchor; tried again alone", item.candidate.config.text(), outcome.message);
+    anchor_.reset();
+    item.alone = true;
+    item.attempts = 0;
+    ready_.push_front(std::move(item));
+    return;
+  }
+  finish(item, std::move(outcome));
 }
 
 void DeviceEvaluator::step(bool wait) {

@@ -21,6 +21,8 @@ struct Item {
   db::KernelKey key;
   std::vector<std::byte> cubin;
   bool battery_passed = false;
+  bool beside_anchor = false;  // as it is timed now
+  bool alone = false;          // it failed beside one
   int attempts = 0;
 };
 

@@ -44,7 +44,7 @@ std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(const Problem& p
                                                                 std::vector<db::Outcome>& outcomes) {
   std::vector<Finalist> finalists;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    Item item{{problem, configs[i]}, {}, {}, false, 0};
+    Item item{{problem, configs[i]}, {}, {}};
     if (auto outcome = refused(item.candidate, item.key)) {
       outcomes[i] = *outcome;
       continue;
@@ -98,8 +98,7 @@ std::vector<db::Outcome> DeviceEvaluator::play_off(const Problem& problem, std::
   if (finalists.empty() || play_together(problem, finalists, outcomes)) return outcomes;
   for (const Finalist& finalist : finalists) {
     const Item& item = finalist.item;
-    const MeasureSession::Job job{problem, item.candidate.config, item.cubin, item.battery_passed, 0,
-                                  anchor_of(problem)};
+    const MeasureSession::Job job{problem, item.candidate.config, item.cubin, item.battery_passed, 0};
     outcomes[finalist.index] = conclude(item, exchange(to_message(job)));
   }
   return outcomes;

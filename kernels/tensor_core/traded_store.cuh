@@ -13,8 +13,8 @@
 
 namespace tilesmith {
 
-// Of `mine` and what lane `threadIdx.x ^ kLanes` has: lanes whose bit kLanes is set give their first and keep their second, the
-// others the other way; what comes from the lower lane stands first.
+// With lane `threadIdx.x ^ kLanes`: lanes whose bit kLanes is set give their first and keep their second, the others the other
+// way; what comes from the lower lane stands first.
 template <int kLanes, int Count>
 __device__ __forceinline__ void trade(const unsigned (&first)[Count], const unsigned (&second)[Count],
                                       unsigned (&both)[2 * Count], int lane) {

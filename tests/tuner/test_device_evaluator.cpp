@@ -132,6 +132,19 @@ TEST_CASE("long launches are timed beside one that is known, which a far faster 
   CHECK(played_beside({known, 62}) == 0);               // a slower one comes again
 }
 
+TEST_CASE("a candidate that fails beside an anchor is tried again alone") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  CHECK(evaluate(*evaluator, test::kDrillFault).status == db::Status::device_fault);  // its kernel is in the store now
+  evaluator->submit({drill_problem(), test::drill_config(test::kDrillOk)},
+                    Incumbent{test::drill_config(test::kDrillFault), 90});
+  const db::Outcome outcome = evaluator->next().outcome;
+  INFO(outcome.message);
+  REQUIRE(outcome.status == db::Status::ok);
+  CHECK(outcome.timing->median_us < 1000);  // the child adds 1000 for an anchor
+}
+
 TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are nobody's") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();

@@ -62,6 +62,7 @@ MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Jo
     }
   }
   enter(Phase::timing);
+  if (job.anchor && job.anchor->config.at("kind") == test::kDrillFault) std::abort();
   if (job.problem.n == tests::kDrillTunerN) {  // long enough to be killed in, and faster by kind
     ::usleep(tests::kDrillTunerTimingUs);
     return {timed(kind == test::kDrillOk ? 20 : 30), true, false, Phase::timing};
