@@ -166,6 +166,28 @@ TEST_CASE("telemetry leaves out what is unknown, and marks low clocks and distur
   CHECK(series[2].highest() == Approx(20));
 }
 
+TEST_CASE("an anchor's drift is no disturbance, the sentinel's is") {
+  MadeNight night;
+  night.passed(1, 49.9).outcome.timing->drift = 1.2;
+  night.passed(2, 50).outcome.timing->drift = 1.2;
+  night.passed(3, 800).outcome.timing->drift = 0.8;
+  night.passed(4, 49.9).outcome.timing->drift = 0.8;
+  night.passed(5, 49.9).outcome.timing->drift = 1.09;
+  night.producer.measuring_policy = "cold-1";  // by which the sentinel counted for all
+  night.passed(6, 800).outcome.timing->drift = 1.2;
+  const Report report = report_of(night);
+  const Series& drift = report.telemetry.at(0).series.back();
+  REQUIRE(drift.name == "Drift");
+  REQUIRE(drift.readings.size() == 6);
+  CHECK(drift.readings[0].marked);
+  CHECK_FALSE(drift.readings[1].marked);
+  CHECK_FALSE(drift.readings[2].marked);
+  CHECK(drift.readings[3].marked);
+  CHECK_FALSE(drift.readings[4].marked);
+  CHECK(drift.readings[5].marked);
+  CHECK(drift.marked == 3);
+}
+
 TEST_CASE("the peer's ratio is that of the same run where the config is the same") {
   MadeNight night;
   night.passed(1, 20);
