@@ -15,6 +15,9 @@ namespace tilesmith::tests {
 inline constexpr const char* kNight = "aaaaaaaa-0000-4000-8000-000000000001";
 inline constexpr const char* kEarlier = "bbbbbbbb-0000-4000-8000-000000000002";
 
+inline constexpr const char* kOther = "cccccccc-0000-4000-8000-000000000003";
+inline constexpr const char* kLast = "dddddddd-0000-4000-8000-000000000004";
+
 /// Entries come a second apart unless told otherwise, from 22:00 on.
 class MadeNight {
  public:

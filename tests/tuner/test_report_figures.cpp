@@ -17,6 +17,15 @@ Report report_of(const MadeNight& night, const std::string& wanted = "latest", R
   return make_report(night.entries, matching_runs(runs_of(night.entries, night.runs), wanted), std::move(options));
 }
 
+using Uuids = std::vector<std::string>;
+Uuids latest_of(const MadeNight& night) {
+  Uuids uuids;
+  for (const RunFigures& run : matching_runs(runs_of(night.entries, night.runs), "latest")) {
+    uuids.push_back(run.run.uuid);
+  }
+  return uuids;
+}
+
 double seconds_at(int second) { return *utc_seconds(MadeNight::at(second)); }
 
 }  // namespace
@@ -97,6 +106,51 @@ TEST_CASE("the latest run is the one that began last, and all are all of them") 
   CHECK(report_of(night, "all").problems.size() == 1);
   CHECK(report_of(night, "bbbb").problems.size() == 1);
   CHECK(matching_runs(runs_of(night.entries, night.runs), "cccc").empty());
+}
+
+TEST_CASE("overlapping runs of one host and workload are one latest") {
+  MadeNight night;
+  night.recorded(kEarlier, 0, 50, "done");
+  night.recorded(kNight, 100, 150, "budget");
+  night.recorded(kOther, 101, 190, "budget");
+  CHECK(latest_of(night) == Uuids{kNight, kOther});
+  night.recorded(kLast, 170, 180, "done");  // does not overlap the first of them
+  CHECK(latest_of(night) == Uuids{kNight, kOther, kLast});
+  night.runs[3].workload = "another";
+  CHECK(latest_of(night) == Uuids{kLast});
+  night.runs[3].workload = "night";
+  night.runs[3].host = "h200";
+  CHECK(latest_of(night) == Uuids{kLast});
+  CHECK(matching_runs(runs_of(night.entries, night.runs), "all").size() == 4);
+}
+
+TEST_CASE("the latest includes runs that were open when it began, and none that was killed long before") {
+  MadeNight night;
+  night.recorded(kEarlier, 0, {}, "");  // killed
+  night.recorded(kNight, 1000, {}, "");
+  night.recorded(kOther, 1001, {}, "");
+  CHECK(latest_of(night) == Uuids{kNight, kOther});
+  night.run = kNight;
+  night.second = 1499;
+  night.passed(1, 20);
+  night.recorded(kLast, 2000, 2100, "budget");
+  CHECK(latest_of(night) == Uuids{kNight, kOther, kLast});
+  night.runs.back().started_at = MadeNight::at(2101);
+  CHECK(latest_of(night) == Uuids{kLast});
+}
+
+TEST_CASE("a report of several devices tells of each") {
+  MadeNight night;
+  night.recorded(kNight, 0, 10, "done");
+  night.recorded(kOther, 1, 12, "done");
+  night.passed(1, 20);
+  night.run = kOther;
+  night.device.name = "another";
+  night.passed(1, 30);
+  const Report report = report_of(night);
+  CHECK(report.devices.size() == 2);
+  CHECK(report.problems.size() == 2);
+  CHECK(report.seconds == 12);
 }
 
 TEST_CASE("since cuts runs and their time") {

@@ -34,13 +34,15 @@ struct Selection {
   double seconds_until(double moment) const;  ///< at work before a moment
 };
 
-/// Pauses longer than this are no work, where only entries tell when a run was at work.
+/// Pauses longer than this are no work, where only entries tell when a run was at work. An open run is taken to be at work
+/// for so long after its last entry.
 inline constexpr double kLongestPause = 600;
 
 /// Every run of the store: recorded ones, and those that the entries name. Oldest first.
 std::vector<RunFigures> runs_of(const std::vector<db::Evidence>& entries, const std::vector<db::Run>& records);
 
-/// `wanted`: "latest", "all", or a uuid or the beginning of one. Empty result: there is none, or several begin so.
+/// `wanted`: "latest", "all", or a uuid or the beginning of one. Empty result: there is none, or several begin so. The latest
+/// are several where runs of the same host and workload overlap: each tuner of a `tune --device all` has a run of its own.
 std::vector<RunFigures> matching_runs(const std::vector<RunFigures>& runs, const std::string& wanted);
 
 /// `entries`: oldest first; they must outlive the selection. Entries later than the last selected one are left out.
