@@ -153,6 +153,43 @@ TEST_CASE("a report of several devices tells of each") {
   CHECK(report.seconds == 12);
 }
 
+TEST_CASE("since leaves out an open run that showed no sign of life from then on") {
+  MadeNight night;
+  night.recorded(kEarlier, 0, {}, "");  // killed
+  night.run = kEarlier;
+  night.passed(1, 20);
+  night.recorded(kNight, 100, 110, "done");
+  night.run = kNight;
+  night.second = 104;
+  night.passed(2, 10);
+  ReportOptions options;
+  options.since = seconds_at(60);
+  Report report = report_of(night, "all", options);
+  REQUIRE(report.selection.runs.size() == 1);
+  CHECK(report.selection.runs[0].run.uuid == kNight);
+  CHECK(report.began == seconds_at(100));
+  CHECK(report.seconds == 10);
+  CHECK(report.problems.at(0).baseline.kind == Baseline::Kind::known);
+  options.since = seconds_at(1);
+  report = report_of(night, "all", options);
+  CHECK(report.selection.runs.size() == 2);
+  CHECK(report.began == seconds_at(1));
+}
+
+TEST_CASE("a run without entries adds no time") {
+  MadeNight night;
+  night.recorded(kEarlier, 0, 70, "done");
+  night.recorded(kNight, 100, 110, "done");
+  night.second = 104;
+  night.passed(2, 10);
+  ReportOptions options;
+  options.since = seconds_at(60);
+  const Report report = report_of(night, "all", options);
+  CHECK(report.selection.runs.size() == 2);
+  CHECK(report.began == seconds_at(100));
+  CHECK(report.seconds == 10);
+}
+
 TEST_CASE("since cuts runs and their time") {
   MadeNight night;
   night.recorded(kNight, 0, 100, "budget");

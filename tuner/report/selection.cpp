@@ -103,7 +103,7 @@ Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigure
   Selection selection;
   std::map<std::string, std::vector<double>> times;  // of each run's entries
   std::map<std::string, RunFigures*> chosen;
-  std::erase_if(runs, [&](const RunFigures& run) { return !run.open() && run.ended < from; });
+  std::erase_if(runs, [&](const RunFigures& run) { return run.ended < from; });
   for (RunFigures& run : runs) {
     run.entries = 0;
     chosen[run.run.uuid] = &run;
@@ -129,6 +129,7 @@ Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigure
   }
   std::vector<Stretch> stretches;
   for (const RunFigures& run : runs) {
+    if (run.entries == 0) continue;
     if (run.recorded) {
       stretches.push_back({std::max(run.began, from), std::max({run.began, from, run.ended})});
     } else {

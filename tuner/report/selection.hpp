@@ -15,7 +15,7 @@ struct RunFigures {
   db::Run run;  ///< only the uuid if the store has no record of it
   bool recorded = false;
   double began = 0;  ///< seconds since 1970: its record's start, else its first entry
-  double ended = 0;  ///< its record's end, else its last entry
+  double ended = 0;  ///< its record's end, else its last sign of life: its last entry, or its start
   std::size_t entries = 0;
   bool open() const { return recorded && run.ended_at.empty(); }  ///< still at work, or killed
 };
@@ -29,7 +29,7 @@ struct Selection {
   std::vector<RunFigures> runs;              ///< oldest first
   std::vector<const db::Evidence*> entries;  ///< of these runs, since then; oldest first
   std::vector<const db::Evidence*> before;   ///< older ones and those of other runs meanwhile; oldest first
-  std::vector<Stretch> stretches;            ///< when these runs were at work; they do not overlap
+  std::vector<Stretch> stretches;            ///< when those with entries were at work; they do not overlap
   double seconds() const;
   double seconds_until(double moment) const;  ///< at work before a moment
 };
