@@ -71,7 +71,9 @@ struct Timing {
   double clock_mhz = 0;        ///< SM clock while measuring; 0: unknown
   double temperature_c = 0;    ///< 0: unknown
   double power_w = 0;          ///< 0: unknown
-  double drift = 1;            ///< sentinel's time now over its time at the start; median_us is already divided by it
+  /// What median_us is already freed of: for short launches the sentinel's time over its time at the start, for long ones
+  /// timed beside an anchor the anchor's time over its known one; 1 where neither was used.
+  double drift = 1;
 };
 
 struct Outcome {

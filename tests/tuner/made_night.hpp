@@ -15,6 +15,9 @@ namespace tilesmith::tests {
 inline constexpr const char* kNight = "aaaaaaaa-0000-4000-8000-000000000001";
 inline constexpr const char* kEarlier = "bbbbbbbb-0000-4000-8000-000000000002";
 
+inline constexpr const char* kOther = "cccccccc-0000-4000-8000-000000000003";
+inline constexpr const char* kLast = "dddddddd-0000-4000-8000-000000000004";
+
 /// Entries come a second apart unless told otherwise, from 22:00 on.
 class MadeNight {
  public:
@@ -24,7 +27,7 @@ class MadeNight {
   std::string run = kNight;
   Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 1024, 1024, 1024);
   db::DeviceIdentity device = made_device();
-  db::Producer producer{"hash-1", "-O", "13.0", "580.65", "cold-1"};
+  db::Producer producer{"hash-1", "-O", "13.0", "580.65", "cold-2"};
   int second = 0;  ///< of the last entry
 
   static std::string at(int seconds) {

@@ -17,6 +17,15 @@ Report report_of(const MadeNight& night, const std::string& wanted = "latest", R
   return make_report(night.entries, matching_runs(runs_of(night.entries, night.runs), wanted), std::move(options));
 }
 
+using Uuids = std::vector<std::string>;
+Uuids latest_of(const MadeNight& night) {
+  Uuids uuids;
+  for (const RunFigures& run : matching_runs(runs_of(night.entries, night.runs), "latest")) {
+    uuids.push_back(run.run.uuid);
+  }
+  return uuids;
+}
+
 double seconds_at(int second) { return *utc_seconds(MadeNight::at(second)); }
 
 }  // namespace
@@ -99,6 +108,88 @@ TEST_CASE("the latest run is the one that began last, and all are all of them") 
   CHECK(matching_runs(runs_of(night.entries, night.runs), "cccc").empty());
 }
 
+TEST_CASE("overlapping runs of one host and workload are one latest") {
+  MadeNight night;
+  night.recorded(kEarlier, 0, 50, "done");
+  night.recorded(kNight, 100, 150, "budget");
+  night.recorded(kOther, 101, 190, "budget");
+  CHECK(latest_of(night) == Uuids{kNight, kOther});
+  night.recorded(kLast, 170, 180, "done");  // does not overlap the first of them
+  CHECK(latest_of(night) == Uuids{kNight, kOther, kLast});
+  night.runs[3].workload = "another";
+  CHECK(latest_of(night) == Uuids{kLast});
+  night.runs[3].workload = "night";
+  night.runs[3].host = "h200";
+  CHECK(latest_of(night) == Uuids{kLast});
+  CHECK(matching_runs(runs_of(night.entries, night.runs), "all").size() == 4);
+}
+
+TEST_CASE("the latest includes runs that were open when it began, and none that was killed long before") {
+  MadeNight night;
+  night.recorded(kEarlier, 0, {}, "");  // killed
+  night.recorded(kNight, 1000, {}, "");
+  night.recorded(kOther, 1001, {}, "");
+  CHECK(latest_of(night) == Uuids{kNight, kOther});
+  night.run = kNight;
+  night.second = 1499;
+  night.passed(1, 20);
+  night.recorded(kLast, 2000, 2100, "budget");
+  CHECK(latest_of(night) == Uuids{kNight, kOther, kLast});
+  night.runs.back().started_at = MadeNight::at(2101);
+  CHECK(latest_of(night) == Uuids{kLast});
+}
+
+TEST_CASE("a report of several devices tells of each") {
+  MadeNight night;
+  night.recorded(kNight, 0, 10, "done");
+  night.recorded(kOther, 1, 12, "done");
+  night.passed(1, 20);
+  night.run = kOther;
+  night.device.name = "another";
+  night.passed(1, 30);
+  const Report report = report_of(night);
+  CHECK(report.devices.size() == 2);
+  CHECK(report.problems.size() == 2);
+  CHECK(report.seconds == 12);
+}
+
+TEST_CASE("since leaves out an open run that showed no sign of life from then on") {
+  MadeNight night;
+  night.recorded(kEarlier, 0, {}, "");  // killed
+  night.run = kEarlier;
+  night.passed(1, 20);
+  night.recorded(kNight, 100, 110, "done");
+  night.run = kNight;
+  night.second = 104;
+  night.passed(2, 10);
+  ReportOptions options;
+  options.since = seconds_at(60);
+  Report report = report_of(night, "all", options);
+  REQUIRE(report.selection.runs.size() == 1);
+  CHECK(report.selection.runs[0].run.uuid == kNight);
+  CHECK(report.began == seconds_at(100));
+  CHECK(report.seconds == 10);
+  CHECK(report.problems.at(0).baseline.kind == Baseline::Kind::known);
+  options.since = seconds_at(1);
+  report = report_of(night, "all", options);
+  CHECK(report.selection.runs.size() == 2);
+  CHECK(report.began == seconds_at(1));
+}
+
+TEST_CASE("a run without entries adds no time") {
+  MadeNight night;
+  night.recorded(kEarlier, 0, 70, "done");
+  night.recorded(kNight, 100, 110, "done");
+  night.second = 104;
+  night.passed(2, 10);
+  ReportOptions options;
+  options.since = seconds_at(60);
+  const Report report = report_of(night, "all", options);
+  CHECK(report.selection.runs.size() == 2);
+  CHECK(report.began == seconds_at(100));
+  CHECK(report.seconds == 10);
+}
+
 TEST_CASE("since cuts runs and their time") {
   MadeNight night;
   night.recorded(kNight, 0, 100, "budget");
@@ -164,6 +255,28 @@ TEST_CASE("telemetry leaves out what is unknown, and marks low clocks and distur
   CHECK(series[2].name == "Drift");
   CHECK(series[2].marked == 1);
   CHECK(series[2].highest() == Approx(20));
+}
+
+TEST_CASE("an anchor's drift is no disturbance, the sentinel's is") {
+  MadeNight night;
+  night.passed(1, 49.9).outcome.timing->drift = 1.2;
+  night.passed(2, 50).outcome.timing->drift = 1.2;
+  night.passed(3, 800).outcome.timing->drift = 0.8;
+  night.passed(4, 49.9).outcome.timing->drift = 0.8;
+  night.passed(5, 49.9).outcome.timing->drift = 1.09;
+  night.producer.measuring_policy = "cold-1";  // by which the sentinel counted for all
+  night.passed(6, 800).outcome.timing->drift = 1.2;
+  const Report report = report_of(night);
+  const Series& drift = report.telemetry.at(0).series.back();
+  REQUIRE(drift.name == "Drift");
+  REQUIRE(drift.readings.size() == 6);
+  CHECK(drift.readings[0].marked);
+  CHECK_FALSE(drift.readings[1].marked);
+  CHECK_FALSE(drift.readings[2].marked);
+  CHECK(drift.readings[3].marked);
+  CHECK_FALSE(drift.readings[4].marked);
+  CHECK(drift.readings[5].marked);
+  CHECK(drift.marked == 3);
 }
 
 TEST_CASE("the peer's ratio is that of the same run where the config is the same") {

@@ -125,6 +125,17 @@ TEST_CASE("the report says plainly that nothing was tuned, or that nothing passe
   }
 }
 
+TEST_CASE("the report's page calls short launches disturbed, not long ones timed beside an anchor") {
+  MadeNight night;
+  night.recorded(kNight, 0, 60, "done");
+  night.passed(1, 800).outcome.timing->drift = 1.3;
+  const std::string disturbed =
+      "1 of 2 readings are more than 10% either way by the sentinel: taken although disturbed";
+  CHECK_FALSE(contains(page_of(night), "taken although disturbed"));
+  night.passed(2, 20).outcome.timing->drift = 1.3;
+  CHECK(contains(page_of(night), disturbed));
+}
+
 TEST_CASE("the report takes cuBLASLt's times from bench's CSV, and weights from a workload") {
   const TempFolder folder;
   write_file(folder / "bench.csv",

@@ -43,11 +43,11 @@ std::string device_section(const Report& report) {
   if (text.empty()) return "<p>No candidate was timed, so nothing was read.</p>\n";
   return "<p>Read as each candidate was timed; a band spans what was read within two pixels, the line is the median. "
          "Pauses in "
-         "which no run was at work are cut out. Drift is how much slower the sentinel, a fixed kernel, ran than at the "
-         "start; it "
-         "is divided out of the times. Samples taken while the device was throttled are measured again and not kept, "
-         "so they "
-         "are not in these charts; marked are low clocks, and entries taken although they were disturbed.</p>\n" +
+         "which no run was at work are cut out. Drift is what the times are already freed of: for launches below 50 µs "
+         "how much slower the sentinel, a fixed kernel, ran than at the start; for longer ones how much slower another "
+         "config, timed in turn with them, ran than its known time. Samples taken while the device was throttled are "
+         "measured again, and kept only where that did not help. Marked are low clocks, and short launches that were "
+         "taken although the sentinel told of a disturbance.</p>\n" +
          text;
 }
 

@@ -36,6 +36,23 @@ void add_stretches_between(const std::vector<double>& times, std::vector<Stretch
   }
 }
 
+/// The newest run, and those of its host and workload that were at work together with it: the tuners of one supervising
+/// tune, also those that were started again.
+std::vector<RunFigures> latest_runs(const std::vector<RunFigures>& runs) {
+  if (runs.empty() || !runs.back().recorded) return runs.empty() ? runs : std::vector{runs.back()};
+  const db::Run& newest = runs.back().run;
+  std::vector<RunFigures> group;
+  double reach = 0;
+  for (const RunFigures& run : runs) {
+    if (!run.recorded || run.run.host != newest.host || run.run.workload != newest.workload) continue;
+    if (run.began > reach) group.clear();
+    const double ended = run.open() ? run.ended + kLongestPause : run.ended;
+    reach = group.empty() ? ended : std::max(reach, ended);
+    group.push_back(run);
+  }
+  return group;
+}
+
 }  // namespace
 
 double Selection::seconds() const { return seconds_until(std::numeric_limits<double>::infinity()); }
@@ -72,7 +89,7 @@ std::vector<RunFigures> runs_of(const std::vector<db::Evidence>& entries, const 
 
 std::vector<RunFigures> matching_runs(const std::vector<RunFigures>& runs, const std::string& wanted) {
   if (wanted == "all") return runs;
-  if (wanted == "latest") return runs.empty() ? runs : std::vector<RunFigures>{runs.back()};
+  if (wanted == "latest") return latest_runs(runs);
   std::vector<RunFigures> found;
   for (const RunFigures& run : runs) {
     if (run.run.uuid == wanted) return {run};
@@ -86,7 +103,7 @@ Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigure
   Selection selection;
   std::map<std::string, std::vector<double>> times;  // of each run's entries
   std::map<std::string, RunFigures*> chosen;
-  std::erase_if(runs, [&](const RunFigures& run) { return !run.open() && run.ended < from; });
+  std::erase_if(runs, [&](const RunFigures& run) { return run.ended < from; });
   for (RunFigures& run : runs) {
     run.entries = 0;
     chosen[run.run.uuid] = &run;
@@ -112,6 +129,7 @@ Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigure
   }
   std::vector<Stretch> stretches;
   for (const RunFigures& run : runs) {
+    if (run.entries == 0) continue;
     if (run.recorded) {
       stretches.push_back({std::max(run.began, from), std::max({run.began, from, run.ended})});
     } else {

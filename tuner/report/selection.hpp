@@ -15,7 +15,7 @@ struct RunFigures {
   db::Run run;  ///< only the uuid if the store has no record of it
   bool recorded = false;
   double began = 0;  ///< seconds since 1970: its record's start, else its first entry
-  double ended = 0;  ///< its record's end, else its last entry
+  double ended = 0;  ///< its record's end, else its last sign of life: its last entry, or its start
   std::size_t entries = 0;
   bool open() const { return recorded && run.ended_at.empty(); }  ///< still at work, or killed
 };
@@ -29,18 +29,20 @@ struct Selection {
   std::vector<RunFigures> runs;              ///< oldest first
   std::vector<const db::Evidence*> entries;  ///< of these runs, since then; oldest first
   std::vector<const db::Evidence*> before;   ///< older ones and those of other runs meanwhile; oldest first
-  std::vector<Stretch> stretches;            ///< when these runs were at work; they do not overlap
+  std::vector<Stretch> stretches;            ///< when those with entries were at work; they do not overlap
   double seconds() const;
   double seconds_until(double moment) const;  ///< at work before a moment
 };
 
-/// Pauses longer than this are no work, where only entries tell when a run was at work.
+/// Pauses longer than this are no work, where only entries tell when a run was at work. An open run is taken to be at work
+/// for so long after its last entry.
 inline constexpr double kLongestPause = 600;
 
 /// Every run of the store: recorded ones, and those that the entries name. Oldest first.
 std::vector<RunFigures> runs_of(const std::vector<db::Evidence>& entries, const std::vector<db::Run>& records);
 
-/// `wanted`: "latest", "all", or a uuid or the beginning of one. Empty result: there is none, or several begin so.
+/// `wanted`: "latest", "all", or a uuid or the beginning of one. Empty result: there is none, or several begin so. The latest
+/// are several where runs of the same host and workload overlap: each tuner of a `tune --device all` has a run of its own.
 std::vector<RunFigures> matching_runs(const std::vector<RunFigures>& runs, const std::string& wanted);
 
 /// `entries`: oldest first; they must outlive the selection. Entries later than the last selected one are left out.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "tuner/measure/sampler.hpp"
 #include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {
@@ -14,7 +15,8 @@ namespace {
 bool lower(const Reading& a, const Reading& b) { return a.value < b.value; }
 
 Series series_of(const std::string& name, const std::string& unit, const std::vector<const db::Evidence*>& entries,
-                 const std::function<std::optional<double>(const db::Timing&)>& value_of) {
+                 const std::function<std::optional<double>(const db::Timing&)>& value_of,
+                 const std::function<bool(const db::Evidence&)>& is_marked = {}) {
   Series series;
   series.name = name;
   series.unit = unit;
@@ -22,18 +24,26 @@ Series series_of(const std::string& name, const std::string& unit, const std::ve
     if (!entry->outcome.timing) continue;
     const auto time = utc_seconds(entry->created_at);
     const auto value = value_of(*entry->outcome.timing);
-    if (time && value && std::isfinite(*value)) series.readings.push_back({*time, *value, false});
+    if (time && value && std::isfinite(*value))
+      series.readings.push_back({*time, *value, is_marked && is_marked(*entry)});
   }
   return series;
 }
 
-template <typename IsMarked>
-void mark(Series& series, const std::string& what, const IsMarked& is_marked) {
-  series.mark = what;
-  for (Reading& reading : series.readings) {
-    reading.marked = is_marked(reading.value);
-    series.marked += reading.marked ? 1 : 0;
-  }
+void mark_low(Series& clock) {
+  if (clock.readings.empty()) return;
+  clock.mark = fmt::format("below {:.0f}% of the highest", 100 * kLowClock);
+  const double least = kLowClock * clock.highest();
+  for (Reading& reading : clock.readings) reading.marked = reading.value < least;
+}
+
+/// Whether the entry's drift is the sentinel's. cold-1 asked it about long launches too.
+bool is_by_sentinel(const db::Evidence& entry) {
+  return is_short(entry.outcome.timing->median_us) || entry.producer.measuring_policy == "cold-1";
+}
+
+bool is_disturbed(const db::Evidence& entry) {
+  return is_by_sentinel(entry) && std::abs(entry.outcome.timing->drift - 1) > kDisturbedDrift;
 }
 
 /// 0 stands for unknown.
@@ -61,13 +71,15 @@ Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const
   all.push_back(series_of("SM clock", "MHz", entries, [](const db::Timing& t) { return known(t.clock_mhz); }));
   all.push_back(series_of("Temperature", "°C", entries, [](const db::Timing& t) { return known(t.temperature_c); }));
   all.push_back(series_of("Power", "W", entries, [](const db::Timing& t) { return known(t.power_w); }));
-  all.push_back(series_of("Drift", "%", entries, [](const db::Timing& t) { return 100 * (t.drift - 1); }));
-  if (!all[0].readings.empty()) {
-    const double least = kLowClock * all[0].highest();
-    mark(all[0], fmt::format("below {:.0f}% of the highest", 100 * kLowClock), [&](double mhz) { return mhz < least; });
+  all.push_back(series_of(
+      "Drift", "%", entries, [](const db::Timing& t) { return 100 * (t.drift - 1); }, is_disturbed));
+  mark_low(all[0]);
+  all[3].mark =
+      fmt::format("more than {:.0f}% either way by the sentinel: taken although disturbed", 100 * kDisturbedDrift);
+  for (Series& series : all) {
+    series.marked = std::size_t(std::count_if(series.readings.begin(), series.readings.end(),
+                                              [](const Reading& reading) { return reading.marked; }));
   }
-  mark(all[3], fmt::format("more than {:.0f}% either way: taken although disturbed", 100 * kDisturbedDrift),
-       [](double percent) { return std::abs(percent) > 100 * kDisturbedDrift; });
   const bool drifts = std::any_of(all[3].readings.begin(), all[3].readings.end(),
                                   [](const Reading& reading) { return reading.value != 0; });
   if (!drifts) all[3].readings.clear();
