@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 namespace tilesmith::db {
 namespace {
@@ -18,8 +19,27 @@ mode_t permissions_of(const std::filesystem::path& database) {
   return ::stat(database.c_str(), &status) == 0 ? status.st_mode & 0777 : 0644;
 }
 
+/// Opens the file of claims; it is made if there is none yet, with what permissions the umask would take from it too.
+int open_claims(const std::filesystem::path& file, const std::filesystem::path& database) {
+  for (;;) {
+    const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd >= 0 || errno != ENOENT) return fd;
+    const mode_t permissions = permissions_of(database);
+    const int made = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
+    if (made >= 0) static_cast<void>(::fchmod(made, permissions));  // where that fails, the owner can still claim
+    if (made >= 0 || errno != EEXIST) return made;                  // another process has just made it
+  }
+}
+
 /// Files may be 2^63 - 1 bytes long, and what lies behind the end can be locked too.
 off_t byte_of(std::string_view name) { return off_t(XXH3_64bits(name.data(), name.size()) >> 2); }
+
+/// The same for all paths to a database: links are followed.
+std::filesystem::path real_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error ? std::filesystem::absolute(path) : real;
+}
 
 [[noreturn]] void fail(const std::filesystem::path& file, std::string_view doing, int error) {
   throw StoreError(fmt::format("{}: {} ({}): expected a file on a local disk that can be written", file.string(), doing,
@@ -38,7 +58,7 @@ Claim& Claim::operator=(Claim&& other) noexcept {
 }
 
 Claims::Claims(const Store& store) {
-  if (store.path() != ":memory:") database_ = std::filesystem::absolute(store.path());
+  if (store.path() != ":memory:") database_ = real_path(store.path());
 }
 
 std::optional<Claim> Claims::take(const DeviceIdentity& device, const Problem& problem) const {
@@ -48,7 +68,7 @@ std::optional<Claim> Claims::take(const DeviceIdentity& device, const Problem& p
 std::optional<Claim> Claims::take(std::string_view name) const {
   if (database_.empty()) return Claim(-1);
   const std::filesystem::path file = database_.string() + "-claims";
-  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, permissions_of(database_));
+  const int fd = open_claims(file, database_);
   if (fd < 0) fail(file, "claims cannot be kept here", errno);
   Claim claim(fd);
   struct flock lock {};

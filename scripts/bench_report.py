@@ -10,10 +10,12 @@ Usage: bench_report.py CSV [--table FILE.md] [--landscape FILE] [--plot FILE.svg
 """
 import argparse
 import collections
+import contextlib
 import csv
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 
@@ -24,7 +26,31 @@ FEW_TRIES = 4
 
 
 def fail(message):
-    sys.exit(f"bench_report.py: {message}")
+    """Bad input: one line, status 2."""
+    print(f"bench_report.py: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def is_number_above_0(text):
+    try:
+        return 0 < float(text) < math.inf
+    except ValueError:
+        return False
+
+
+def fault_of(row):
+    """What is wrong with a row of the CSV, or None."""
+    if None in row or None in row.values():
+        return "expected as many values as there are columns"
+    if row["trans"] not in TRANSPOSES:
+        return f"trans: {row['trans']!r}: expected one of {', '.join(TRANSPOSES)}"
+    for name in "MNK":
+        if not re.fullmatch("[1-9][0-9]{0,17}", row[name]):
+            return f"{name}: {row[name]!r}: expected a whole number above 0"
+    for name in ("us", "peer_us", "ratio"):
+        if row[name] and not is_number_above_0(row[name]):
+            return f"{name}: {row[name]!r}: expected a number above 0, or nothing"
+    return None
 
 
 def read_rows(path):
@@ -34,9 +60,19 @@ def read_rows(path):
             missing = [name for name in NEEDED if name not in (reader.fieldnames or [])]
             if missing:
                 fail(f"{path}: expected the columns of `tilesmith bench --out`; {', '.join(missing)} missing")
-            return list(reader)
+            rows = {}
+            for row in reader:
+                if fault := fault_of(row):
+                    fail(f"{path}:{reader.line_num}: {fault}")
+                problem = (row["type"], row["trans"], shape(row))
+                if problem in rows:
+                    fail(f"{path}:{reader.line_num}: {name_of(row)} once more: expected one row a problem, as without --ladder and --config")
+                rows[problem] = row
+            return list(rows.values())
     except OSError as error:
         fail(f"{path}: {error.strerror}")
+    except (UnicodeDecodeError, csv.Error) as error:
+        fail(f"{path}: expected CSV: {error}")
 
 
 def read_tries(path):
@@ -60,20 +96,26 @@ def shape(row):
     return tuple(int(row[name]) for name in "MNK")
 
 
+def name_of(row):
+    """As a landscape names its problem."""
+    return " ".join([row["type"], row["trans"], *map(str, shape(row))])
+
+
 def cell(row, tries):
+    if not row["us"]:
+        return "failed"
     time = f"{float(row['us']):.4g}"
     ratio = f"{float(row['ratio']):.2f}×" if row["ratio"] else "refused"
-    problem = " ".join([row["type"], row["trans"], *map(str, shape(row))])
-    few = tries is not None and sum(tries[problem, family] for family in LETTERS) < FEW_TRIES
+    few = tries is not None and sum(tries[name_of(row), family] for family in LETTERS) < FEW_TRIES
     return f"{time} ({ratio}){LETTERS.get(row['family'], ' ' + row['family'])}{'°' if few else ''}"
 
 
-def write_table(rows, tries, path):
+def write_table(rows, tries, source, path):
     by_problem = {(row["type"], shape(row), row["trans"]): row for row in rows}
     sizes = {}  # by type pair, in the order of the CSV
     for row in rows:
         sizes.setdefault(row["type"], {})[shape(row)] = True
-    lines = [f"# Every problem of {os.path.basename(path).removesuffix('.md')}.csv", "",
+    lines = [f"# Every problem of {os.path.basename(source)}", "",
              "µs, and how many times as fast as the best of the peer's algorithms, which was timed in turn with it. Refused: the peer "
              "has none for it. By `wgmma`, or where a letter says so by `mma` (m), `gemv` (g), `wmma` (w) or `simt` (s). °: fewer than "
              f"{FEW_TRIES} configs were tried."]
@@ -117,6 +159,8 @@ def write_whole(path, text):
             file.write(text)
         os.replace(temporary, path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            os.remove(temporary)
         fail(f"{path}: {error.strerror}")
 
 
@@ -162,7 +206,7 @@ def main():
     tries = read_tries(options.landscape) if options.landscape else None
     print_means(rows)
     if options.table:
-        write_table(rows, tries, options.table)
+        write_table(rows, tries, options.csv, options.table)
     if options.plot:
         write_plot(rows, options.plot)
 

@@ -139,11 +139,12 @@ tell() { say "$*"; printf '%s %s\n' "$(date '+%F %T')" "$*" >>"$folder/overnight
 
 # --- holding the machine ----------------------------------------------------------------------------------------------
 life=''     # our end of the holder's pipe: nobody else may have it
+holder=''
 tuner=''
 interrupted=''
 
 start_holder() {
-  local answer='' root=() hold=("$HOLD" ${hold_options[@]+"${hold_options[@]}"})
+  local answer='' from reason root=() hold=("$HOLD" ${hold_options[@]+"${hold_options[@]}"})
   local inhibit=(systemd-inhibit --what=sleep:idle --who=Tilesmith --why=tuning --mode=block)
   if [ ${#hold_options[@]} -gt 0 ]; then root=(${as_root[@]+"${as_root[@]}"}); fi
   if have systemd-inhibit && ${root[@]+"${root[@]}"} "${inhibit[@]}" true 2>/dev/null; then
@@ -152,19 +153,22 @@ start_holder() {
     warn "systemd-inhibit does not work here: see to it that the machine does not fall asleep"
   fi
   coproc HOLDER { exec ${root[@]+"${root[@]}"} setsid --wait "${hold[@]}" 2>>"$folder/machine.log"; }
-  life=${HOLDER[1]}
-  holder=$HOLDER_PID
-  IFS= read -r -t 300 answer <&"${HOLDER[0]}" || true
-  [ "$answer" = held ] || fail "$(tail -n 1 "$folder/machine.log" | sed 's/^hold_machine.sh: //')"
+  holder=$!
+  from=${HOLDER[0]:-}  # unset as soon as it has ended
+  life=${HOLDER[1]:-}
+  { [ -z "$from" ] || IFS= read -r -t 300 answer <&"$from"; } 2>/dev/null || true
+  [ "$answer" != held ] || return 0
+  reason=$(tail -n 1 "$folder/machine.log" 2>/dev/null | sed 's/^hold_machine.sh: //') || true
+  fail "${reason:-hold_machine.sh did not hold the machine, and does not say why}"
 }
 
 # Ends the holding. If the holder was killed, its work is done here.
 release() {
-  [ -n "$life" ] || return 0
-  { exec {life}>&-; } 2>/dev/null || true
-  life=''
+  [ -n "$holder" ] || return 0
+  [ -z "$life" ] || { exec {life}>&-; } 2>/dev/null || true
   local status=0
   wait "$holder" 2>/dev/null || status=$?
+  life='' holder=''
   if [ "$status" -ne 0 ] && [ ${#hold_options[@]} -gt 0 ]; then
     ${as_root[@]+"${as_root[@]}"} "$HOLD" --put-back 2>>"$folder/machine.log" </dev/null ||
       tell "power mode and clocks may not be put back; run as root: $HOLD --put-back"
@@ -196,6 +200,7 @@ tune_once() {
       ${dies_with_us[@]+"${dies_with_us[@]}"} "$tilesmith" tune "${tune_options[@]}" --db "$db" --budget "${1}s" --log "$folder/tune.log"
   ) >"$folder/bests.txt" &
   tuner=$!
+  [ -z "$interrupted" ] || kill -TERM "$tuner" 2>/dev/null || true  # the signal may have come before there was a tuner to tell
   while :; do  # a signal ends the wait, not the tuner
     status=0
     wait "$tuner" || status=$?
@@ -227,14 +232,9 @@ tune_through_the_night() {
 # False if what should be there is not.
 write_results() {
   local whole=0
-  local help report=("$tilesmith" report --db "$db" --out "$folder/report.html")
-  if help=$("$tilesmith" report --help 2>/dev/null); then
-    # A night may be several runs.
-    if [[ $help == *--since* ]]; then report+=(--since "$(date -u -d "@$began" '+%FT%H:%M')"); fi
-    "${report[@]}" || { tell "no report: tilesmith report failed"; whole=1; }
-  else
-    tell "no report: this tilesmith has no command report"
-  fi
+  # A night may be several runs.
+  "$tilesmith" report --db "$db" --since "$(date -u -d "@$began" '+%FT%H:%M')" --out "$folder/report.html" ||
+    { tell "no report: tilesmith report failed"; whole=1; }
   "$tilesmith" export --format bundle --db "$db" --device "$device_text" --output "$folder/tuned.tsb" ||
     { tell "no bundle: tilesmith export failed"; whole=1; }
   return "$whole"
@@ -254,8 +254,9 @@ tell "$(machine_line)"
 status=0
 tune_through_the_night || status=$?
 release
-cat "$folder/bests.txt"
+[ ! -e "$folder/bests.txt" ] || cat "$folder/bests.txt"
 if [ -n "$interrupted" ]; then
+  remove_old_folders
   tell "interrupted; the same command goes on from here"
   exit "$interrupted"
 fi

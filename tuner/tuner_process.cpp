@@ -13,6 +13,12 @@
 #include "tuner/spawn.hpp"
 
 namespace tilesmith::tuner {
+namespace {
+
+/// Of a process whose end somebody else was told: it is not known to have been a good one.
+constexpr int kExitUnknown = 255;
+
+}  // namespace
 
 TunerProcess::TunerProcess(std::vector<std::string> arguments, int board_descriptor) {
   int ends[2];
@@ -65,7 +71,9 @@ std::vector<std::string> TunerProcess::read_lines() {
 bool TunerProcess::ended() {
   if (reaped_) return true;
   const pid_t got = ::waitpid(pid_, &wait_status_, WNOHANG);
-  reaped_ = got == pid_ || (got < 0 && errno != EINTR);
+  const bool unknown = got < 0 && errno != EINTR;
+  if (unknown) wait_status_ = W_EXITCODE(kExitUnknown, 0);
+  reaped_ = got == pid_ || unknown;
   return reaped_;
 }
 

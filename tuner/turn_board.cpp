@@ -57,9 +57,10 @@ TurnBoard::TurnBoard(const Workload& workload, double ends)
           [&] {
             const int fd = ::memfd_create("tilesmith-turns", MFD_CLOEXEC);
             const std::size_t bytes = sizeof(Header) + workload.problems.size() * sizeof(Slot);
-            if (fd < 0 || ::ftruncate(fd, off_t(bytes)) != 0)
-              throw std::system_error(errno, std::generic_category(), "making the board of turns");
-            return fd;
+            if (fd >= 0 && ::ftruncate(fd, off_t(bytes)) == 0) return fd;
+            const int error = errno;
+            if (fd >= 0) ::close(fd);
+            throw std::system_error(error, std::generic_category(), "making the board of turns");
           }(),
           workload.problems.size()) {
   Header* header = new (memory_) Header;
@@ -77,9 +78,10 @@ TurnBoard TurnBoard::inherited(int fd, const Workload& workload) {
   struct stat status {};
   const bool made_in_memory = ::fcntl(fd, F_GET_SEALS) >= 0;
   if (!made_in_memory || ::fstat(fd, &status) != 0 || std::size_t(status.st_size) < sizeof(Header)) throw no_board();
-  TurnBoard board(fd, (std::size_t(status.st_size) - sizeof(Header)) / sizeof(Slot));
+  const std::size_t slots = (std::size_t(status.st_size) - sizeof(Header)) / sizeof(Slot);
+  TurnBoard board(fd, slots);
   const auto* header = static_cast<const Header*>(board.memory_);
-  if (header->magic != kMagic) throw no_board();
+  if (header->magic != kMagic || header->problems != slots) throw no_board();
   if (header->workload != fingerprint(workload)) {
     throw std::runtime_error(fmt::format("workload {} has changed since the run began: expected the same {} problems",
                                          workload.name, header->problems));

@@ -202,12 +202,33 @@ TEST_CASE("where no claims can be kept, one line names the file") {
 }
 
 TEST_CASE("the file of claims may be used by whoever may write the database") {
+  for (const mode_t mode : {0600U, 0666U}) {  // the umask takes from the second
+    TemporaryFolder folder;
+    const Store store = Store::open(folder / "a.db");
+    ::chmod((folder / "a.db").c_str(), mode);
+    const mode_t before = ::umask(0027);
+    CHECK(Claims(store).take("anything"));
+    ::umask(before);
+    struct stat status {};
+    const std::filesystem::path file = folder / "a.db-claims";
+    REQUIRE(::stat(file.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == mode);
+    CHECK(status.st_size == 0);
+    ::chmod(file.c_str(), 0640);  // what somebody has chosen is kept
+    CHECK(Claims(store).take("anything"));
+    REQUIRE(::stat(file.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0640);
+  }
+}
+
+TEST_CASE("paths to one database share its claims") {
   TemporaryFolder folder;
   const Store store = Store::open(folder / "a.db");
-  ::chmod((folder / "a.db").c_str(), 0600);
-  CHECK(Claims(store).take("anything"));
-  struct stat status {};
-  REQUIRE(::stat((folder / "a.db-claims").c_str(), &status) == 0);
-  CHECK((status.st_mode & 0777) == 0600);
-  CHECK(status.st_size == 0);
+  std::filesystem::create_directory(folder / "sub");
+  std::filesystem::create_symlink(folder / "a.db", folder / "sub" / "link.db");
+  std::filesystem::create_directory_symlink(folder / "sub" / "..", folder / "here");
+  const std::optional<Claim> claim = Claims(store).take("anything");
+  for (const std::filesystem::path& path :
+       {folder / "sub" / "link.db", folder / "sub" / ".." / "a.db", folder / "here" / "a.db"})
+    CHECK_FALSE(Claims(Store::open(path)).take("anything"));
 }

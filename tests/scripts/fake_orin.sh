@@ -88,13 +88,26 @@ case "$command" in
     fi
     ;;
   report)
-    if [ "$1" = --help ]; then echo '--out FILE  --since TIME'; exit; fi
+    [ ! -e "$machine/no_report" ] || exit 2
     echo "report $*" >>"$machine/calls"
     echo report >"$(value_of --out "$@")"
     ;;
   export) echo "export $*" >>"$machine/calls"; echo bundle >"$(value_of --output "$@")" ;;
 esac
 FAKE
+
+# night_where COMMAND ACTION OPTION...: a night in which ACTION happens just before the script runs COMMAND the first time.
+night_where() {
+  printf 'awaited=%q action=%q\n' "$1" "$2" >"$folder/before.sh"
+  cat >>"$folder/before.sh" <<'BEFORE'
+if [ "${0##*/}" = overnight_orin.sh ]; then
+  set -T
+  trap 'if [ "$BASH_COMMAND" = "$awaited" ] && [ "$BASHPID" = "$$" ]; then trap - DEBUG; eval "$action"; fi' DEBUG
+fi
+BEFORE
+  shift 2
+  BASH_ENV=$folder/before.sh timeout 30 "${night[@]}" "$@"
+}
 
 export PATH=$folder/bin:$PATH TILESMITH_STATE_DIR=$folder/state XDG_STATE_HOME=$folder/home XDG_DATA_HOME=$folder/home
 unset TILESMITH_DB TILESMITH_SYSFS_ROOT

@@ -68,6 +68,22 @@ kill -TERM "$script"
 wait "$script" || true
 is_put_back || complain "not put back after kill -9 of the holder"
 
+# Before there is a tuner to tell. Old folders are removed all the same.
+interrupted_before() {
+  local status=0
+  mkdir -p "$folder/nights/20200101-000000"
+  # shellcheck disable=SC2016  # of the script
+  night_where "$1" "kill -$2"' $$' --budget 1h --power-mode 0 --lock-clocks --keep 1 >"$folder/out" 2>&1 || status=$?
+  [ "$status" -eq "$3" ] || complain "$2 before '$1': exit status $status, expected $3"
+  grep -q 'interrupted; the same command goes on from here' "$folder/out" || complain "$2 before '$1' is not told"
+  is_put_back || complain "not put back after $2 before '$1'"
+  [ ! -e "$folder/nights/20200101-000000" ] || complain "$2 before '$1': an old folder was kept"
+}
+begin interrupted_before start_holder INT 130
+[ ! -e "$machine/tuner" ] || complain "tuned after a signal"
+# shellcheck disable=SC2016  # a command of the script
+begin interrupted_before 'tuner=$!' TERM 143
+
 # The same for a user who may become root.
 touch "$machine/user"
 begin in_background

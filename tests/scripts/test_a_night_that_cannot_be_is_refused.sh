@@ -66,5 +66,15 @@ failed() {
 }
 with "$machine/needs_reboot" '' failed 'where that needs a reboot' --power-mode 0
 [ ! -e "$machine/rebooted" ] || complain "agreed to a reboot"
+# Also where the holder has ended before its answer is read: bash then forgets its pipe.
+held_late() {
+  local status=0
+  # shellcheck disable=SC2016  # of the script
+  night_where 'holder=$!' 'sleep 1' --power-mode 0 >"$folder/out" 2>&1 || status=$?
+  [ "$status" -eq 2 ] || complain "a holder that ends at once: expected status 2, got $status"
+  grep -q 'where that needs a reboot' "$folder/out" || complain "a holder that ends at once: its reason is not told"
+  [ ! -e "$machine/tuner" ] || complain "a holder that ends at once: tuned all the same"
+}
+with "$machine/needs_reboot" '' held_late
 fake jetson_clocks <<<'exit 1'
 failed 'jetson_clocks --store failed' --power-mode 0 --lock-clocks

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench_report.py: the means and the table of a CSV, marks for what was hardly tried, and a plot that is well-formed; a file that
-# is none of `tilesmith bench` is refused in one line.
+# bench_report.py: the means and the table of a CSV, what failed, marks for what was hardly tried, and a plot that is well-formed;
+# a file that is none of `tilesmith bench`, or has a value that is none, is refused in one line, with status 2.
 set -euo pipefail
 root=$1
 folder=$(mktemp -d)
@@ -11,24 +11,62 @@ f16f32,NN,64,64,64,"tuned (exact)",wgmma,"wgmma{a=1,b=2}",2.5,0.01,10.0,10.0,8,4
 f16f32,TT,64,64,64,"tuned (exact)",mma,"mma{a=1}",10.0,0.01,10.0,10.0,8,1.000
 s8s32,NN,64,64,64,"tuned (exact)",mma,"mma{a=2}",3.0,0.01,,,0,
 f64f64,NN,64,64,64,"tuned (exact)",mma,"mma{a=2}",8.0,0.01,2.0,2.0,8,0.250
+f64f64,NT,64,64,64,"tuned (exact)",mma,"mma{a=2}",,,2.0,2.0,8,
 CSV
 {
   echo '{"tilesmith_landscape":1}'
   for config in 1 2 3 4; do echo "{\"problem\":\"f16f32 NN 64 64 64\",\"config\":\"wgmma{a=$config}\",\"status\":\"ok\"}"; done
 } >"$folder/landscape.jsonl"
 python3 "$root/scripts/bench_report.py" "$folder/bench.csv" --landscape "$folder/landscape.jsonl" --plot "$folder/plot.svg" \
-  --table "$folder/bench.md" >"$folder/out"
+  --table "$folder/table.md" >"$folder/out"
 expect() { grep -qxF -- "$2" "$folder/$1" || { echo "expected in $1: $2"; cat "$folder/$1"; exit 1; }; }
-expect bench.md '## f16f32'
-expect bench.md '| 64×64×64 | 2.5 (4.00×) |  |  | 10 (1.00×) m° |'
-expect bench.md '| 64×64×64 | 3 (refused) m° |  |  |  |'
+expect table.md '# Every problem of bench.csv'
+expect table.md '## f16f32'
+expect table.md '| 64×64×64 | 2.5 (4.00×) |  |  | 10 (1.00×) m° |'
+expect table.md '| 64×64×64 | 3 (refused) m° |  |  |  |'
+expect table.md '| 64×64×64 | 8 (0.25×) m° | failed |  |  |'
 expect out '| f16f32 | 2 | 2 | 2.00× | 2 | 0 | 1.00× |'
 expect out '| s8s32 | 1 | 0 | | | |  |'
-expect out '| all | 4 | 3 | 1.00× | 2 | 1 | 0.25× |'
+expect out '| all | 5 | 3 | 1.00× | 2 | 1 | 0.25× |'
 python3 -c 'import sys, xml.dom.minidom
 titles = [t.firstChild.data for t in xml.dom.minidom.parse(sys.argv[1]).getElementsByTagName("title")]
 assert titles == ["f64f64 NN 64×64×64: 0.25×", "f16f32 TT 64×64×64: 1.00×", "f16f32 NN 64×64×64: 4.00×"], titles' "$folder/plot.svg"
 
-printf 'a,b\n1,2\n' >"$folder/other.csv"
-if python3 "$root/scripts/bench_report.py" "$folder/other.csv" >/dev/null 2>"$folder/errors"; then exit 1; fi
-[ "$(wc -l <"$folder/errors")" = 1 ] && grep -q 'other.csv: expected the columns' "$folder/errors"
+# refused WORDS OPTION...: one line that holds WORDS, status 2, no file left.
+refused() {
+  local words=$1 status=0 before
+  shift
+  before=$(find "$folder" | sort)
+  python3 "$root/scripts/bench_report.py" "$@" >/dev/null 2>"$folder/errors" || status=$?
+  [ "$status" -eq 2 ] || { echo "$words: expected status 2, got $status"; cat "$folder/errors"; exit 1; }
+  if [ "$(wc -l <"$folder/errors")" -ne 1 ] || ! grep -qF -- "$words" "$folder/errors"; then
+    echo "expected one line with: $words"
+    cat "$folder/errors"
+    exit 1
+  fi
+  [ "$before" = "$(find "$folder" | sort)" ] || { echo "$words: a file was left"; exit 1; }
+}
+: >"$folder/errors"
+: >"$folder/changed.csv"
+# changed FROM TO WORDS: refused with FROM of the CSV changed to TO.
+changed() {
+  sed "s/$1/$2/" "$folder/bench.csv" >"$folder/changed.csv"
+  refused "$3" "$folder/changed.csv"
+}
+changed ',2.5,' ',x,' "changed.csv:2: us: 'x': expected a number above 0"
+changed ',2.5,' ',nan,' "us: 'nan'"
+changed ',2.5,' ',-1,' "us: '-1'"
+changed ',1.000$' ',0' "changed.csv:3: ratio: '0'"
+changed ',2.0,2.0,8,0.250' ',inf,2.0,8,0.250' "changed.csv:5: peer_us: 'inf'"
+changed 's8s32,NN,64,' 's8s32,NN,64.5,' "changed.csv:4: M: '64.5': expected a whole number"
+changed 's8s32,NN,64,64,64' 's8s32,NN,64,64,' "changed.csv:4: K: ''"
+changed 's8s32,NN' 's8s32,XX' "changed.csv:4: trans: 'XX'"
+changed ',8,0.250' '' 'changed.csv:5: expected as many values'
+changed 'f64f64,NT' 'f64f64,NN' 'changed.csv:6: f64f64 NN 64 64 64 once more: expected one row a problem'
+printf 'a,b\n1,2\n' >"$folder/changed.csv"
+refused 'changed.csv: expected the columns' "$folder/changed.csv"
+printf '\377\n' >"$folder/changed.csv"
+refused 'changed.csv: expected CSV' "$folder/changed.csv"
+refused 'nothing.csv: No such file' "$folder/nothing.csv"
+mkdir "$folder/taken.md"
+refused 'taken.md: Is a directory' "$folder/bench.csv" --table "$folder/taken.md"

@@ -191,6 +191,8 @@ TEST_CASE("a board is inherited for its own workload only") {
   CHECK_THROWS_WITH(TurnBoard::inherited(-1, workload), Catch::Contains("no board of turns"));
   CHECK_THROWS_WITH(TurnBoard::inherited(::open("/dev/null", O_RDONLY), workload),
                     Catch::Contains("no board of turns"));
+  REQUIRE(::ftruncate(board.fd(), 60) == 0);  // less than its problems need
+  CHECK_THROWS_WITH(TurnBoard::inherited(::dup(board.fd()), workload), Catch::Contains("no board of turns"));
 }
 
 TEST_CASE("two tuners at once share a run, and no candidate is tried twice") {
