@@ -19,6 +19,7 @@ namespace tilesmith::tests {
 constexpr int kDrillTunerN = 48;
 constexpr int kDrillTunerTimingUs = 4000;
 constexpr int kDrillTunerFailed = 1;
+constexpr std::chrono::milliseconds kDrillTunerTimeLimit{1500}, kDrillTunerCompileLimit{6000};
 
 inline runtime::DeviceInfo played_device() {
   runtime::DeviceInfo device;
@@ -51,8 +52,8 @@ inline int tune_drill(const char* database, int problems, int file_bytes) {
     db::Store store = db::Store::open(database);
     tuner::DeviceEvaluatorOptions options;
     options.compile_jobs = 2;
-    options.time_limit = std::chrono::milliseconds(500);
-    options.compile_limit = std::chrono::seconds(3);
+    options.time_limit = kDrillTunerTimeLimit;
+    options.compile_limit = kDrillTunerCompileLimit;
     const auto evaluator = tuner::make_device_evaluator(store, options, played_device());
     tuner::TuneOptions tune;
     tune.strategy = "exhaustive";

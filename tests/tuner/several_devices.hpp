@@ -81,12 +81,21 @@ inline std::size_t occurrences(const std::string& text, const std::string& part)
   return count;
 }
 
+/// A file of /proc; empty if its process has gone meanwhile.
+inline std::string read_proc(const std::filesystem::path& path) {
+  try {
+    return read_file(path);
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 inline std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string status = read_file(entry.path() / "stat");
+    const std::string status = read_proc(entry.path() / "stat");
     const std::size_t after_name = status.rfind(')');
     if (after_name == std::string::npos || after_name + 4 > status.size() || status[after_name + 2] == 'Z') continue;
     if (std::strtol(status.c_str() + after_name + 4, nullptr, 10) == parent) children.push_back(pid_t(std::stol(name)));
@@ -94,11 +103,12 @@ inline std::vector<pid_t> children_of(pid_t parent) {
   return children;
 }
 
-inline bool await(const std::function<bool()>& condition) {
-  for (int i = 0; i < 1000; ++i) {
+inline bool await(const std::function<bool()>& condition, std::chrono::seconds most = std::chrono::seconds(10)) {
+  const auto until = std::chrono::steady_clock::now() + most;
+  do {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  } while (std::chrono::steady_clock::now() < until);
   return false;
 }
 

@@ -67,7 +67,7 @@ class DrillTuner {
 std::vector<pid_t> workers_of(pid_t tuner, const std::string& kind) {
   std::vector<pid_t> found;
   for (const pid_t child : children_of(tuner)) {
-    std::string words = read_file("/proc/" + std::to_string(child) + "/cmdline");
+    std::string words = read_proc("/proc/" + std::to_string(child) + "/cmdline");
     std::replace(words.begin(), words.end(), '\0', ' ');
     if (contains(words, "worker " + kind)) found.push_back(child);
   }
@@ -122,7 +122,7 @@ void check_complete(const std::filesystem::path& database, int problems) {
 }  // namespace
 
 TEST_CASE("two hundred kills of tuner, compilers and measuring process lose nothing, and the best is found") {
-  constexpr int kProblems = 260, kKills = 200;
+  constexpr int kProblems = 260, kKills = 200, kEarlyKills = 20;
   const test::DrillEnabled drill;
   const TempFolder folder;
   const std::filesystem::path database = folder / "drill.db";
@@ -130,32 +130,40 @@ TEST_CASE("two hundred kills of tuner, compilers and measuring process lose noth
   const auto between = [&](int least, int most) { return std::uniform_int_distribution<>(least, most)(random); };
   std::set<std::int64_t> seen;
   std::map<std::string, int> kills;
-  // A job whose process is killed twice from outside has that as its outcome: it must not happen to the same one.
   std::map<std::string, Clock::time_point> last_kill;
-  const auto may_kill = [&](const std::string& kind) { return Clock::now() - last_kill[kind] > (kind == "compile" ? 3500ms : 400ms); };
-
-  auto tuner = std::make_unique<DrillTuner>(database, kProblems);
   int killed = 0;
-  while (killed < kKills) {
-    const bool compiled = !seen.empty();
-    std::this_thread::sleep_for(std::chrono::milliseconds(compiled ? between(3, 60) : between(20, 400)));
-    REQUIRE_FALSE(tuner->ended());
-    const std::string kind = between(0, 3) == 0 ? "tune" : between(0, 1) == 0 ? "measure" : "compile";
+  auto tuner = std::make_unique<DrillTuner>(database, kProblems);
+  // A job whose process is killed twice from outside has that as its outcome: `pause` is longer than one takes.
+  const auto kill_one = [&](const std::string& kind, std::chrono::milliseconds pause) {
     if (kind == "tune") {
       tuner->kill();
       check_kept(database, seen);
       tuner = std::make_unique<DrillTuner>(database, kProblems);
     } else {
       const std::vector<pid_t> workers = workers_of(tuner->pid(), kind);
-      if (workers.empty() || !may_kill(kind)) {
-        if (seen.empty() && std::filesystem::exists(database)) check_kept(database, seen);
-        continue;
-      }
+      if (workers.empty() || Clock::now() - last_kill[kind] < pause) return;
       last_kill[kind] = Clock::now();
       ::kill(workers[std::size_t(between(0, int(workers.size()) - 1))], SIGKILL);
     }
     ++killed;
     ++kills[kind];
+  };
+
+  // While the first problem's kernels are compiled and found out to hang, to crash or to be wrong.
+  while (killed < kEarlyKills) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(between(20, 400)));
+    const int which = between(0, 3);
+    if (which == 0) kill_one("compile", kDrillTunerCompileLimit + 1000ms);
+    if (which == 1) kill_one("measure", kDrillTunerTimeLimit + 1000ms);
+    if (which > 1) kill_one("tune", 0ms);
+  }
+  REQUIRE(await([&] { return tuner->ended() || stored_in(database) > test::kDrillKinds; }, 60s));
+  // While all others are timed.
+  while (killed < kKills) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(between(3, 60)));
+    REQUIRE_FALSE(tuner->ended());
+    if (between(0, 1) == 0) kill_one("measure", 400ms);
+    else kill_one("tune", 0ms);
   }
   CHECK(tuner->wait() == 0);
   check_kept(database, seen);

@@ -15,7 +15,7 @@ namespace {
 
 /// What a tuner process was told to work on.
 std::string device_of(pid_t tuner) {
-  const std::string words = read_file("/proc/" + std::to_string(tuner) + "/cmdline");
+  const std::string words = read_proc("/proc/" + std::to_string(tuner) + "/cmdline");
   const std::string option("--device\0", 9);
   const std::size_t at = words.find(option);
   return at == std::string::npos ? "" : words.c_str() + at + option.size();
