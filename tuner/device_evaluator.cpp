@@ -151,7 +151,7 @@ void DeviceEvaluator::note_time(const Problem& problem, const Config& config, do
     if (has_anchor) anchor_.reset();
     return;
   }
-  if (has_anchor && us * kAnchorTooSlow > anchor_->known.us) return;
+  if ((has_anchor && us * kAnchorTooSlow > anchor_->known.us) || never_anchors_.contains(config.text())) return;
   const auto build = store_.find_build(runtime::kernel_key(config, {problem.type, problem.trans, device_.limits}));
   if (build && build->status == db::Status::ok) anchor_ = AnchorOf{problem, {config, build->cubin, us}};
 }
@@ -180,8 +180,8 @@ void DeviceEvaluator::dispatch() {
     const Problem& problem = item.candidate.problem;
     const auto best = best_us_.find(text(problem));
     const double incumbent_us = best == best_us_.end() ? 0 : best->second;
-    const auto anchor = item.alone ? std::nullopt : anchor_of(problem);
-    item.beside_anchor = anchor.has_value();
+    const auto anchor = item.failed_beside.empty() ? anchor_of(problem) : std::nullopt;
+    item.anchor = anchor ? anchor->config.text() : "";
     const Message request = to_message(MeasureSession::Job{problem, item.candidate.config, item.cubin,
                                                            item.battery_passed, incumbent_us, anchor});
     if (measuring_process_.request(request)) {
@@ -226,13 +226,16 @@ void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
     return;
   }
   db::Outcome outcome = conclude(item, answer);
-  if (outcome.status != db::Status::ok && item.beside_anchor && phase_of(answer) == Phase::timing) {
+  if (outcome.status != db::Status::ok && !item.anchor.empty() && phase_of(answer) == Phase::timing) {
     spdlog::warn("{}: {} beside an anchor; tried again alone", item.candidate.config.text(), outcome.message);
-    anchor_.reset();
-    item.alone = true;
+    item.failed_beside = item.anchor;
     item.attempts = 0;
     ready_.push_front(std::move(item));
     return;
+  }
+  if (outcome.status == db::Status::ok && !item.failed_beside.empty()) {
+    never_anchors_.insert(item.failed_beside);
+    if (anchor_ && anchor_->known.config.text() == item.failed_beside) anchor_.reset();
   }
   finish(item, std::move(outcome));
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,8 +22,8 @@ struct Item {
   db::KernelKey key;
   std::vector<std::byte> cubin;
   bool battery_passed = false;
-  bool beside_anchor = false;  // as it is timed now
-  bool alone = false;          // it failed beside one
+  std::string anchor;         // config that it is timed beside now; empty: none
+  std::string failed_beside;  // config that it was timed beside before; it is then timed alone
   int attempts = 0;
 };
 
@@ -87,6 +88,7 @@ class DeviceEvaluator final : public Evaluator {
     MeasureSession::Known known;
   };
   std::optional<AnchorOf> anchor_;                                // of the problem last timed
+  std::set<std::string> never_anchors_;                           // configs beside which failed what is right alone
 };
 
 }  // namespace tilesmith::tuner

@@ -11,6 +11,7 @@
 
 #include "db/store.hpp"
 #include "tests/gpu/drill_family.hpp"
+#include "tests/tuner/fictional_device.hpp"
 #include "tuner/device_evaluator.hpp"
 #include "tuner/tune.hpp"
 
@@ -20,17 +21,6 @@ constexpr int kDrillTunerN = 48;
 constexpr int kDrillTunerTimingUs = 4000;
 constexpr int kDrillTunerFailed = 1;
 constexpr std::chrono::milliseconds kDrillTunerTimeLimit{1500}, kDrillTunerCompileLimit{6000};
-
-inline runtime::DeviceInfo played_device() {
-  runtime::DeviceInfo device;
-  device.identity.name = "Played";
-  device.identity.sm = 87;
-  device.identity.sm_count = 16;
-  device.identity.l2_bytes = 4 << 20;
-  device.limits = *limits_for_arch("sm_87");
-  device.driver_version = "1.0";
-  return device;
-}
 
 inline tuner::Workload drill_workload(int problems) {
   tuner::Workload workload;
@@ -54,7 +44,7 @@ inline int tune_drill(const char* database, int problems, int file_bytes) {
     options.compile_jobs = 2;
     options.time_limit = kDrillTunerTimeLimit;
     options.compile_limit = kDrillTunerCompileLimit;
-    const auto evaluator = tuner::make_device_evaluator(store, options, played_device());
+    const auto evaluator = tuner::make_device_evaluator(store, options, fictional_device());
     tuner::TuneOptions tune;
     tune.strategy = "exhaustive";
     tune.families = {"drill"};

@@ -9,11 +9,13 @@
 #include "runtime/virtual_arch.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/drill_family.hpp"
+#include "tests/tuner/fictional_device.hpp"
 #include "tuner/device_evaluator.hpp"
 #include "tuner/measure/timing_policy.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
+using tests::fictional_device;
 
 namespace {
 
@@ -25,17 +27,6 @@ DeviceEvaluatorOptions options_for(int device = 0) {
   options.compile_limit = std::chrono::seconds(20);
   options.worker_executable = TILESMITH_TUNER_CHILD;
   return options;
-}
-
-runtime::DeviceInfo fictional_device() {
-  runtime::DeviceInfo device;
-  device.identity.name = "Fictional";
-  device.identity.sm = 87;
-  device.identity.sm_count = 16;
-  device.identity.l2_bytes = 4 << 20;
-  device.limits = *limits_for_arch("sm_87");
-  device.driver_version = "1.0";
-  return device;
 }
 
 Problem drill_problem(std::int64_t m = 32) { return packed_problem(*find_type_pair("f64f64"), {}, m, 32, 32); }
@@ -143,6 +134,11 @@ TEST_CASE("a candidate that fails beside an anchor is tried again alone") {
   INFO(outcome.message);
   REQUIRE(outcome.status == db::Status::ok);
   CHECK(outcome.timing->median_us < 1000);  // the child adds 1000 for an anchor
+
+  // The one that it failed beside is no anchor again, however fast.
+  evaluator->submit({drill_problem(), test::drill_config(test::kDrillOkToo)},
+                    Incumbent{test::drill_config(test::kDrillFault), 60});
+  CHECK(evaluator->next().outcome.timing->median_us > 1000);  // beside the first right one
 }
 
 TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are nobody's") {

@@ -11,6 +11,16 @@ using namespace tilesmith;
 using namespace tilesmith::tuner;
 using namespace tilesmith::tuner::toy;
 
+namespace {
+
+Workload twenty_squares() {
+  Workload workload{"many", {}};
+  for (std::int64_t i = 1; i <= 20; ++i) workload.problems.push_back({square(64 * i), 1});
+  return workload;
+}
+
+}  // namespace
+
 TEST_CASE("exhaustive tuning tries every legal config once, and the best is the optimum") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
@@ -210,8 +220,7 @@ TEST_CASE("where a problem's first outcome takes long, more candidates than one 
   TuneOptions options = options_for(evaluator);
   options.finalists = 0;
   options.budget = std::chrono::seconds(18);  // 0.9 s a problem: less than a first outcome takes
-  Workload workload{"many", {}};
-  for (std::int64_t i = 1; i <= 20; ++i) workload.problems.push_back({square(64 * i), 1});
+  const Workload workload = twenty_squares();
   const double began = evaluator.clock;
   const TuneResult result = quiet_tune(workload, options, evaluator, store);
   CHECK(evaluator.clock - began <= 20);
@@ -228,8 +237,7 @@ TEST_CASE("where outcomes come in bursts no problem takes the time of those afte
   TuneOptions options = options_for(evaluator);
   options.finalists = 0;
   options.budget = std::chrono::seconds(60);  // 3 s a problem: 48 candidates
-  Workload workload{"many", {}};
-  for (std::int64_t i = 1; i <= 20; ++i) workload.problems.push_back({square(64 * i), 1});
+  const Workload workload = twenty_squares();
   const double began = evaluator.clock;
   quiet_tune(workload, options, evaluator, store);
   CHECK(evaluator.clock - began <= 61);

@@ -212,8 +212,9 @@ Command add_bench(CLI::App& program) {
   add_as_option(*app, options->as);
   add_log_options(*app, options->log);
   app->footer(
-      "Everything is verified before it is timed. Times are medians in microseconds of cold operands and random data,\n"
-      "all contenders of a problem interleaved in one run. TeOPS: M*K + (2K-1)*M*N + 2*M*N operations.\n"
+      "Everything is verified before it is timed. Times are medians in microseconds on random data, all contenders of a\n"
+      "problem interleaved in one run; operands that fit the L2 are cold for the first of a round alone.\n"
+      "TeOPS: M*K + (2K-1)*M*N + 2*M*N operations.\n"
       "\"x peer\" is the peer's best time over ours: above 1 is faster than the peer.\n\n"
       "Examples:\n"
       "  tilesmith bench --ladder --peer cublaslt --type f16f32 --shape 4096\n"

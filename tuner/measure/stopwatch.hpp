@@ -1,6 +1,7 @@
 // Times plans by one policy, so that times are comparable: full-entropy random operands, rotating through more than
 // twice the L2 (cold), CUDA graphs of many launches for short kernels, sampling until the relative confidence interval
-// of the median is narrow, samples under throttling discarded.
+// of the median is narrow, samples under throttling discarded. Contenders that take turns rotate in step: what fits the L2 is
+// cold for the first of them alone (docs/notes/measuring.md).
 //
 // Drift of the device's speed is divided out of times that are compared. Short launches have a sentinel kernel timed before
 // and after them. Long ones are timed in turn with an anchor, a contender of the same problem whose time is known, and drift is

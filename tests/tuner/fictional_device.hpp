@@ -1,0 +1,19 @@
+// A device that no machine has: for evaluators whose measuring process only plays one.
+#pragma once
+
+#include "runtime/device.hpp"
+
+namespace tilesmith::tests {
+
+inline runtime::DeviceInfo fictional_device() {
+  runtime::DeviceInfo device;
+  device.identity.name = "Fictional";
+  device.identity.sm = 87;
+  device.identity.sm_count = 16;
+  device.identity.l2_bytes = 4 << 20;
+  device.limits = *limits_for_arch("sm_87");
+  device.driver_version = "1.0";
+  return device;
+}
+
+}  // namespace tilesmith::tests
