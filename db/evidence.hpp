@@ -78,7 +78,7 @@ struct Timing {
 
 struct Outcome {
   Status status = Status::illegal;
-  std::string message;             ///< one line; empty when ok
+  std::string message;             ///< one line; when ok what disturbed the timing, as a rule nothing
   std::optional<Timing> timing;    ///< present exactly when ok
 };
 

@@ -99,7 +99,7 @@ TEST_CASE("a kernel of known duration is timed right, short in a graph and long 
   Waiter waiter(context);
   tuner::Rotation rotation(4);
   for (const unsigned long long ns : {20000ull, 400000ull, 3000000ull}) {
-    const db::Timing timing = stopwatch.time(waiter.contender(ns), rotation);
+    const db::Timing timing = stopwatch.time(waiter.contender(ns), rotation).timing.value();
     INFO(ns << " ns: " << timing.median_us << " us");
     // The waiting does not follow the SM clock, so drift is undone; a launch adds a few microseconds.
     const double measured_us = timing.median_us * timing.drift;
@@ -117,7 +117,7 @@ TEST_CASE("a clearly slower candidate is given up early, and its time is still t
   tuner::Stopwatch stopwatch(context);
   Waiter waiter(context);
   tuner::Rotation rotation(4);
-  const db::Timing timing = stopwatch.time(waiter.contender(1000000), rotation, 100);
+  const db::Timing timing = stopwatch.time(waiter.contender(1000000), rotation, 100).timing.value();
   CHECK(timing.samples <= 3);
   CHECK(timing.median_us > 900);
 }
@@ -129,23 +129,30 @@ TEST_CASE("a long launch beside an anchor has a time on its scale, a short one h
   tuner::Rotation rotation(4);
   // Of 600 µs it is said that they are 480: all takes four fifths, and the drift is 1.25.
   const std::optional<tuner::Anchor> anchor{{waiter.contender(600000), 480}};
-  const db::Timing timing = stopwatch.time(waiter.contender(400000), rotation, 0, anchor);
+  const db::Timing timing = stopwatch.time(waiter.contender(400000), rotation, 0, anchor).timing.value();
   CHECK(timing.median_us == Approx(320).epsilon(0.03));
   CHECK(timing.drift == Approx(1.25).epsilon(0.03));
   CHECK(timing.samples >= 3);
-  const db::Timing slow = stopwatch.time(waiter.contender(2000000), rotation, 300, anchor);
+  const db::Timing slow = stopwatch.time(waiter.contender(2000000), rotation, 300, anchor).timing.value();
   CHECK(slow.samples <= 3);
   CHECK(slow.median_us == Approx(1600).epsilon(0.03));
 
   const std::optional<tuner::Anchor> short_anchor{{waiter.contender(600000), 20}};
-  const db::Timing alone = stopwatch.time(waiter.contender(400000), rotation, 0, short_anchor);
+  const db::Timing alone = stopwatch.time(waiter.contender(400000), rotation, 0, short_anchor).timing.value();
   CHECK(alone.median_us > 350);
 
   const std::vector<tuner::Contender> two{waiter.contender(400000), waiter.contender(600000)};
-  const std::vector<db::Timing> played = stopwatch.play_off(two, rotation, tuner::KnownTime{1, 480});
-  CHECK(played.at(0).median_us == Approx(320).epsilon(0.03));
-  CHECK(played.at(1).median_us == Approx(480));
-  CHECK(played.at(1).drift == Approx(1.25).epsilon(0.03));
+  const std::vector<db::Outcome> played = stopwatch.play_off(two, rotation, tuner::KnownTime{1, 480});
+  CHECK(played.at(0).timing->median_us == Approx(320).epsilon(0.03));
+  CHECK(played.at(1).timing->median_us == Approx(480));
+  CHECK(played.at(1).timing->drift == Approx(1.25).epsilon(0.03));
+
+  // An anchor of which so much less is said is another device's: the time is true to it, and says so.
+  const std::optional<tuner::Anchor> wrong{{waiter.contender(600000), 200}};
+  const db::Outcome disturbed = stopwatch.time(waiter.contender(400000), rotation, 0, wrong);
+  CHECK(disturbed.status == db::Status::ok);
+  CHECK(disturbed.timing->drift == Approx(3).epsilon(0.03));
+  CHECK(disturbed.message.rfind("disturbed: the anchor drifted to ", 0) == 0);
 }
 
 TEST_CASE("a play-off orders contenders that differ by a few percent, in the order of the arguments", "[stopwatch]") {
@@ -154,11 +161,11 @@ TEST_CASE("a play-off orders contenders that differ by a few percent, in the ord
   Waiter waiter(context);
   const std::vector<tuner::Contender> contenders{waiter.contender(215000), waiter.contender(200000), waiter.contender(260000)};
   tuner::Rotation rotation(4);
-  const std::vector<db::Timing> timings = stopwatch.play_off(contenders, rotation);
-  REQUIRE(timings.size() == 3);
-  CHECK(timings[1].median_us < timings[0].median_us);
-  CHECK(timings[0].median_us < timings[2].median_us);
-  for (const db::Timing& timing : timings) CHECK(timing.samples >= 15);
+  const std::vector<db::Outcome> played = stopwatch.play_off(contenders, rotation);
+  REQUIRE(played.size() == 3);
+  CHECK(played[1].timing->median_us < played[0].timing->median_us);
+  CHECK(played[0].timing->median_us < played[2].timing->median_us);
+  for (const db::Outcome& outcome : played) CHECK(outcome.timing->samples >= 15);
 }
 
 TEST_CASE("whichever contender launches finds operands that all the other sets were read after", "[stopwatch]") {
@@ -201,8 +208,8 @@ TEST_CASE("a plan is timed on operand sets that exceed twice the L2", "[stopwatc
   runtime::DeviceBuffer workspace(std::max<std::size_t>(plan.workspace_bytes(), 256));
   tuner::Stopwatch stopwatch(context);
   const tuner::Contender contender = tuner::Stopwatch::contender(plan, operands, workspace.data());
-  const db::Timing first = stopwatch.time(contender, operands.rotation());
-  const db::Timing second = stopwatch.time(contender, operands.rotation());
+  const db::Timing first = stopwatch.time(contender, operands.rotation()).timing.value();
+  const db::Timing second = stopwatch.time(contender, operands.rotation()).timing.value();
   CHECK(first.median_us > 1);
   CHECK(std::abs(first.median_us / second.median_us - 1) < 0.1);
   CHECK(first.drift == Approx(1).margin(0.2));

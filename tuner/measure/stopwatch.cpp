@@ -10,7 +10,7 @@
 #include <numeric>
 #include <random>
 #include <thread>
-#include <tuple>
+#include <utility>
 
 #include "tuner/measure/disturbance.hpp"
 #include "tuner/measure/pacing.hpp"
@@ -32,6 +32,19 @@ constexpr std::size_t kPlayOffLeastRounds = 15;
 constexpr std::size_t kPlayOffMostRounds = 60;
 constexpr double kPlayOffUs = 500e3;            // no new round after this ...
 constexpr double kPlayOffMostUs = 3000e3;       // ... and not even the least number of rounds after this
+
+/// What a measurement gave, when it counted or could not be repeated any more.
+template <typename Samples>
+struct Taken {
+  Samples samples;
+  double drift = 1;  ///< to divide by
+  runtime::Telemetry telemetry;
+  std::string disturbance;  ///< empty: none
+
+  db::Outcome outcome(const db::Timing& timing) const {
+    return {db::Status::ok, disturbance.empty() ? "" : "disturbed: " + disturbance, timing};
+  }
+};
 
 /// Of samples that have the drift still in them.
 db::Timing to_timing(std::span<const double> samples_us, double drift, const runtime::Telemetry& telemetry) {
@@ -87,8 +100,7 @@ struct Stopwatch::Impl {
     sentinel.warm_up(10);
   }
 
-  /// Repeats a measurement while it is disturbed: what `measure` returns, the telemetry, and the drift to divide by, which an
-  /// anchor's samples tell by `anchor_drift`.
+  /// Repeats a measurement while it is disturbed. What drift it is to be divided by an anchor's samples tell by `anchor_drift`.
   template <typename Measure, typename AnchorDrift>
   auto undisturbed(const std::string& what, DriftBy by, Measure&& measure, AnchorDrift&& anchor_drift) {
     for (int repeat = 0;; ++repeat) {
@@ -105,7 +117,7 @@ struct Stopwatch::Impl {
       double drift = drift_before;
       if (by == DriftBy::anchor) drift = anchor_drift(samples);
       if (by == DriftBy::sentinel) drift = 0.5 * (drift_before + sentinel.drift());
-      const std::string reason = disturbance(telemetry, by, drift);
+      std::string reason = disturbance(telemetry, by, drift);
       if (!reason.empty() && !is_last) {
         pause(what, reason);
         continue;
@@ -115,7 +127,7 @@ struct Stopwatch::Impl {
         tolerant_until = Clock::now() + kTolerance;
       }
       if (by == DriftBy::nothing || (by == DriftBy::sentinel && std::abs(drift - 1) <= kDriftNoise)) drift = 1;
-      return std::tuple(std::move(samples), drift, telemetry);
+      return Taken<decltype(samples)>{std::move(samples), drift, telemetry, std::move(reason)};
     }
   }
 
@@ -157,15 +169,15 @@ struct Stopwatch::Impl {
     return taken;
   }
 
-  db::Timing time_beside(const Contender& contender, Rotation& rotation, double incumbent_us, const Anchor& anchor) {
+  db::Outcome time_beside(const Contender& contender, Rotation& rotation, double incumbent_us, const Anchor& anchor) {
     Sampler sampler(contender, rotation, pacing, stream);
     Sampler anchor_sampler(anchor.contender, rotation, pacing, stream);
-    const auto [taken, drift, telemetry] = undisturbed(
+    const auto taken = undisturbed(
         contender.name, DriftBy::anchor, [&] { return sample_beside(sampler, anchor_sampler, anchor.us, incumbent_us); },
         [&](const Beside& beside) { return median(beside.anchor_samples_us) / anchor.us; });
-    db::Timing timing = to_timing(taken.samples_us, 1, telemetry);
-    timing.drift = drift;
-    return timing;
+    db::Timing timing = to_timing(taken.samples.samples_us, 1, taken.telemetry);
+    timing.drift = taken.drift;
+    return taken.outcome(timing);
   }
 
   std::vector<std::vector<double>> play_rounds(std::deque<Sampler>& samplers) {
@@ -214,8 +226,8 @@ Contender Stopwatch::contender(const runtime::Plan& plan, const OperandSets& ope
           }};
 }
 
-db::Timing Stopwatch::time(const Contender& contender, Rotation& rotation, double incumbent_us,
-                           const std::optional<Anchor>& anchor) {
+db::Outcome Stopwatch::time(const Contender& contender, Rotation& rotation, double incumbent_us,
+                            const std::optional<Anchor>& anchor) {
   if (anchor && !is_short(anchor->us)) return impl_->time_beside(contender, rotation, incumbent_us, *anchor);
   Sampler sampler(contender, rotation, impl_->pacing, impl_->stream);
   const double launch_us = sampler.launch_us();
@@ -225,13 +237,13 @@ db::Timing Stopwatch::time(const Contender& contender, Rotation& rotation, doubl
     if (is_settled_first(launch_us, incumbent_us, impl_->policy)) impl_->settle([&] { return sampler.take().us; });
     return impl_->sample_until_enough(sampler, incumbent_us);
   };
-  const auto [samples_us, drift, telemetry] = impl_->undisturbed(
-      contender.name, graphed ? DriftBy::sentinel : DriftBy::nothing, measure, [](const auto&) { return 1.0; });
-  return to_timing(samples_us, drift, telemetry);
+  const auto taken = impl_->undisturbed(contender.name, graphed ? DriftBy::sentinel : DriftBy::nothing, measure,
+                                        [](const auto&) { return 1.0; });
+  return taken.outcome(to_timing(taken.samples, taken.drift, taken.telemetry));
 }
 
-std::vector<db::Timing> Stopwatch::play_off(std::span<const Contender> contenders, Rotation& rotation,
-                                            std::optional<KnownTime> known) {
+std::vector<db::Outcome> Stopwatch::play_off(std::span<const Contender> contenders, Rotation& rotation,
+                                             std::optional<KnownTime> known) {
   if (contenders.empty()) return {};
   const bool anchored = known && !is_short(known->us);
   std::deque<Sampler> samplers;
@@ -250,14 +262,14 @@ std::vector<db::Timing> Stopwatch::play_off(std::span<const Contender> contender
     if (by == DriftBy::nothing) impl_->settle([&] { return take_turn(samplers); });
     return impl_->play_rounds(samplers);
   };
-  const auto [samples_us, drift, telemetry] = impl_->undisturbed(
+  const auto taken = impl_->undisturbed(
       "play-off", by, measure,
       [&](const auto& samples) { return median(samples[known->contender]) / known->us; });
-  std::vector<db::Timing> timings;
-  for (const std::vector<double>& samples : samples_us) {
-    timings.push_back(to_timing(samples, drift, telemetry));
+  std::vector<db::Outcome> outcomes;
+  for (const std::vector<double>& samples : taken.samples) {
+    outcomes.push_back(taken.outcome(to_timing(samples, taken.drift, taken.telemetry)));
   }
-  return timings;
+  return outcomes;
 }
 
 }  // namespace tilesmith::tuner

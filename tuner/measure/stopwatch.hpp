@@ -59,14 +59,15 @@ class Stopwatch {
 
   /// Times one contender on the sets that the rotation leads it through. `incumbent_us` (0: none) allows giving up early on a clearly slower one;
   /// its timing is then true but wide (one or three samples). With an anchor whose launches are not short the two take
-  /// turns, and the time is on the anchor's scale. Throws runtime::DeviceError.
-  db::Timing time(const Contender& contender, Rotation& rotation, double incumbent_us = 0,
-                  const std::optional<Anchor>& anchor = std::nullopt);
+  /// turns, and the time is on the anchor's scale. The outcome is ok; its message tells of a disturbance that did not pass
+  /// while the measurement was repeated. Throws runtime::DeviceError.
+  db::Outcome time(const Contender& contender, Rotation& rotation, double incumbent_us = 0,
+                   const std::optional<Anchor>& anchor = std::nullopt);
 
   /// Times several interleaved, round by round in shuffled order, until their order is settled or inside the noise.
   /// Results in the order of the arguments; where `known` names a contender whose launches are not short, on its scale.
-  std::vector<db::Timing> play_off(std::span<const Contender> contenders, Rotation& rotation,
-                                   std::optional<KnownTime> known = std::nullopt);
+  std::vector<db::Outcome> play_off(std::span<const Contender> contenders, Rotation& rotation,
+                                    std::optional<KnownTime> known = std::nullopt);
 
  private:
   struct Impl;
