@@ -1,7 +1,7 @@
 // Times plans by one policy, so that times are comparable: full-entropy random operands, rotating through more than
 // twice the L2 (cold), CUDA graphs of many launches for short kernels, sampling until the relative confidence interval
-// of the median is narrow, samples under throttling discarded. Contenders that take turns share one rotation, so that the operands
-// are cold for each of them, whatever the others read.
+// of the median is narrow, measurements under throttling repeated. Contenders that take turns share one rotation, so that
+// the operands are cold for each of them, whatever the others read.
 //
 // Drift of the device's speed is divided out of times that are compared. Short launches have a sentinel kernel timed before
 // and after them. Long ones are timed in turn with an anchor, a contender of the same problem whose time is known, and drift is
@@ -57,10 +57,10 @@ class Stopwatch {
   /// any). The plan, the operands and the workspace must outlive it.
   static Contender contender(const runtime::Plan& plan, const OperandSets& operands, void* workspace);
 
-  /// Times one contender on the sets that the rotation leads it through. `incumbent_us` (0: none) allows giving up early on a clearly slower one;
-  /// its timing is then true but wide (one or three samples). With an anchor whose launches are not short the two take
-  /// turns, and the time is on the anchor's scale. The outcome is ok; its message tells of a disturbance that did not pass
-  /// while the measurement was repeated. Throws runtime::DeviceError.
+  /// Times one contender on the sets that the rotation leads it through. `incumbent_us` (0: none) allows giving up early on
+  /// a clearly slower one; its timing is then true but wide (one or three samples). With an anchor whose launches are not
+  /// short the two take turns, and the time is on the anchor's scale. The outcome is ok; its message tells of a disturbance
+  /// that did not pass while the measurement was repeated. Throws runtime::DeviceError.
   db::Outcome time(const Contender& contender, Rotation& rotation, double incumbent_us = 0,
                    const std::optional<Anchor>& anchor = std::nullopt);
 
