@@ -8,6 +8,7 @@
 #include "runtime/plan.hpp"
 #include "tuner/measure/cublaslt_peer.hpp"
 #include "tuner/measure/operand_sets.hpp"
+#include "tuner/measure/sampler.hpp"
 #include "tuner/measure/stopwatch.hpp"
 #include "tuner/verify/verifier.hpp"
 
@@ -86,16 +87,19 @@ struct BenchSession::Impl {
     return {db::Status::ok, "", {}};
   }
 
-  /// The peer's first choice and its fastest others, by a first timing of each.
+  /// The peer's first choice and its fastest others, by a first timing of each: beside the first choice while all are long.
   std::vector<Contender> peer_finalists(const OperandSets& operands, BenchReport& report) {
     if (!peer) return {};
     std::vector<Contender> offered = peer->contenders(operands);
     report.peer_algorithms = int(offered.size());
     std::vector<std::pair<double, std::size_t>> order;
     double fastest_us = 0;
+    std::optional<Anchor> anchor;
     for (std::size_t i = 0; i < offered.size(); ++i) {
-      const double us = stopwatch.time(offered[i], operands.count(), fastest_us).median_us;
+      const double us = stopwatch.time(offered[i], operands.rotation(), fastest_us, anchor).timing->median_us;
       if (fastest_us == 0 || us < fastest_us) fastest_us = us;
+      if (i == 0) anchor = Anchor{offered[0], us};
+      if (is_short(fastest_us)) anchor.reset();
       order.emplace_back(us, i);
     }
     std::sort(order.begin(), order.end());
@@ -139,13 +143,14 @@ BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchCon
   for (Contender& finalist : impl_->peer_finalists(operands, report)) contenders.push_back(std::move(finalist));
   if (contenders.empty()) return report;
 
-  const std::vector<db::Timing> timings = impl_->stopwatch.play_off(contenders, operands.count());
+  const std::vector<db::Outcome> played = impl_->stopwatch.play_off(contenders, operands.rotation());
   for (std::size_t i = 0; i < ours.size(); ++i) {
-    if (runnables[i].plan) report.ours[i].outcome.timing = timings[place[i]];
+    if (runnables[i].plan) report.ours[i].outcome = played[place[i]];
   }
-  for (std::size_t i = first_peer; i < timings.size(); ++i) {
-    if (i == first_peer) report.peer_first = timings[i];
-    if (!report.peer_best || timings[i].median_us < report.peer_best->median_us) report.peer_best = timings[i];
+  for (std::size_t i = first_peer; i < played.size(); ++i) {
+    const db::Timing& timing = *played[i].timing;
+    if (i == first_peer) report.peer_first = timing;
+    if (!report.peer_best || timing.median_us < report.peer_best->median_us) report.peer_best = timing;
   }
   return report;
 }

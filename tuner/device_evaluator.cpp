@@ -21,6 +21,8 @@ constexpr int kReservedCores = 1;
 constexpr std::size_t kMostForeseen = 12;  // more would mostly be compiled for nothing: the search goes by what these give
 constexpr double kAnchorTooSlow = 1.25;  // times as slow as another: that one replaces it. Rarely: each time adds its error
 constexpr int kMostAttempts = 2;  // of a candidate whose measuring process was killed from outside
+constexpr int kMostSetAside = 2;  // of one candidate's timings
+constexpr std::chrono::seconds kNoneSetAside{60};  // after a candidate that was disturbed to the last
 
 db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
 
@@ -218,6 +220,22 @@ db::Outcome DeviceEvaluator::conclude(const Item& item, const MeasureProcess::An
   return result.outcome;
 }
 
+/// Whether a disturbed timing does not count and its candidate is queued again, behind those that wait: a device that throttles
+/// needs time. What is still disturbed then is taken as it is, and says so.
+bool DeviceEvaluator::set_aside(Item& item, const db::Outcome& outcome) {
+  const auto now = std::chrono::steady_clock::now();
+  if (outcome.status != db::Status::ok || outcome.message.empty() || now < none_set_aside_until_) return false;
+  if (item.set_aside == kMostSetAside) {
+    none_set_aside_until_ = now + kNoneSetAside;
+    return false;
+  }
+  spdlog::info("{}: {}; timed again later", item.candidate.config.text(), outcome.message);
+  ++item.set_aside;
+  item.attempts = 0;
+  ready_.push_back(std::move(item));
+  return true;
+}
+
 void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
   Item item = *std::exchange(measuring_, std::nullopt);
   if (answer.killed_from_outside && item.attempts < kMostAttempts) {
@@ -237,6 +255,7 @@ void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
     never_anchors_.insert(item.failed_beside);
     if (anchor_ && anchor_->known.config.text() == item.failed_beside) anchor_.reset();
   }
+  if (set_aside(item, outcome)) return;
   finish(item, std::move(outcome));
 }
 

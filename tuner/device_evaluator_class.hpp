@@ -2,6 +2,7 @@
 // Internal: make_device_evaluator() makes one.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <map>
 #include <optional>
@@ -25,6 +26,7 @@ struct Item {
   std::string anchor;         // config that it is timed beside now; empty: none
   std::string failed_beside;  // config that it was timed beside before; it is then timed alone
   int attempts = 0;
+  int set_aside = 0;          // times that its timing was disturbed
 };
 
 /// One step at a time in one thread: candidate → compiling → ready → measuring → done.
@@ -52,6 +54,7 @@ class DeviceEvaluator final : public Evaluator {
   void on_built(const CompilePool::Done& done);
   void take_build(Item item, const db::KernelBuild& build);
   void on_answer(const MeasureProcess::Answer& answer);
+  bool set_aside(Item& item, const db::Outcome& outcome);
   void finish(const Item& item, db::Outcome outcome);
   void note_time(const Problem& problem, const Config& config, double us);
   std::optional<MeasureSession::Known> anchor_of(const Problem& problem) const;
@@ -89,6 +92,7 @@ class DeviceEvaluator final : public Evaluator {
   };
   std::optional<AnchorOf> anchor_;                                // of the problem last timed
   std::set<std::string> never_anchors_;                           // configs beside which failed what is right alone
+  std::chrono::steady_clock::time_point none_set_aside_until_{};  // disturbed times count until then: waiting did not help
 };
 
 }  // namespace tilesmith::tuner

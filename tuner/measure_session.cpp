@@ -132,7 +132,7 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
   std::optional<Anchor> anchor;
   if (beside) anchor = Anchor{Stopwatch::contender(*beside, sets, memory), job.anchor->us};
   const Contender contender = Stopwatch::contender(plan, sets, memory);
-  result.outcome = {db::Status::ok, "", stopwatch.time(contender, sets.count(), job.incumbent_us, anchor)};
+  result.outcome = stopwatch.time(contender, sets.rotation(), job.incumbent_us, anchor);
 }
 
 MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& on_phase) {
@@ -182,8 +182,8 @@ std::vector<db::Outcome> MeasureSession::play_off(const Problem& problem, std::s
     }
     void* const workspace = impl_->workspace_of(workspace_bytes);
     for (const runtime::Plan& plan : plans) contenders.push_back(Stopwatch::contender(plan, sets, workspace));
-    const std::vector<db::Timing> timings = impl_->stopwatch.play_off(contenders, sets.count(), known);
-    for (std::size_t i = 0; i < playing.size(); ++i) outcomes[playing[i]] = {db::Status::ok, "", timings[i]};
+    const std::vector<db::Outcome> played = impl_->stopwatch.play_off(contenders, sets.rotation(), known);
+    for (std::size_t i = 0; i < playing.size(); ++i) outcomes[playing[i]] = played[i];
   } catch (const runtime::DeviceError& error) {
     const db::Outcome failed = impl_->device_error(Phase::play_off, error);
     for (db::Outcome& outcome : outcomes) outcome = failed;

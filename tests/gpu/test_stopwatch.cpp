@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <span>
+#include <vector>
 
 #include "runtime/compiler.hpp"
 #include "runtime/device.hpp"
@@ -16,9 +18,20 @@ using namespace tilesmith;
 
 namespace {
 
-// One thread waits for so many nanoseconds: a kernel whose duration is known.
+// One thread waits for so many nanoseconds: a kernel whose duration is known. The other one also writes down which operand set it
+// was launched on; `log[0]` counts, and what does not fit is only counted.
 constexpr const char* kWaitSource = R"(
 extern "C" __global__ void wait_ns(unsigned long long ns) {
+  unsigned long long start, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (now - start < ns);
+}
+
+extern "C" __global__ void log_set(unsigned long long ns, int set, unsigned* log, unsigned size) {
+  const unsigned at = ++log[0];
+  if (at < size) log[at] = set;
   unsigned long long start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
   do {
@@ -44,14 +57,49 @@ class Waiter {
   CUfunc_st* kernel_;
 };
 
+/// The operand sets of all launches of its contenders, in order, those replayed from graphs too.
+class SetLog {
+ public:
+  explicit SetLog(const runtime::Context& context)
+      : module_(tuner::load_helper(context, kWaitSource, "log_set")),
+        kernel_(module_.function("log_set", 0)),
+        memory_(kWords * sizeof(unsigned)) {
+    memory_.fill(0);
+  }
+  tuner::Contender contender(unsigned long long ns) {
+    return {"logging", [this, ns](int set, const runtime::Stream& stream) {
+              unsigned long long value = ns;
+              std::byte* log = memory_.data();
+              unsigned size = kWords;
+              void* parameters[] = {&value, &set, &log, &size};
+              const unsigned one[3] = {1, 1, 1};
+              runtime::launch(kernel_, one, one, 0, stream, parameters);
+            }};
+  }
+  std::vector<unsigned> sets() const {
+    std::vector<unsigned> words(kWords);
+    memory_.download(std::as_writable_bytes(std::span(words)));
+    const std::size_t launches = words[0];
+    REQUIRE(launches < kWords);
+    return {words.begin() + 1, words.begin() + 1 + std::ptrdiff_t(launches)};
+  }
+
+ private:
+  static constexpr unsigned kWords = 1 << 20;
+  runtime::Module module_;
+  CUfunc_st* kernel_;
+  runtime::DeviceBuffer memory_;
+};
+
 }  // namespace
 
 TEST_CASE("a kernel of known duration is timed right, short in a graph and long alone", "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
   Waiter waiter(context);
+  tuner::Rotation rotation(4);
   for (const unsigned long long ns : {20000ull, 400000ull, 3000000ull}) {
-    const db::Timing timing = stopwatch.time(waiter.contender(ns), 4);
+    const db::Timing timing = stopwatch.time(waiter.contender(ns), rotation).timing.value();
     INFO(ns << " ns: " << timing.median_us << " us");
     // The waiting does not follow the SM clock, so drift is undone; a launch adds a few microseconds.
     const double measured_us = timing.median_us * timing.drift;
@@ -68,7 +116,8 @@ TEST_CASE("a clearly slower candidate is given up early, and its time is still t
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
   Waiter waiter(context);
-  const db::Timing timing = stopwatch.time(waiter.contender(1000000), 4, 100);
+  tuner::Rotation rotation(4);
+  const db::Timing timing = stopwatch.time(waiter.contender(1000000), rotation, 100).timing.value();
   CHECK(timing.samples <= 3);
   CHECK(timing.median_us > 900);
 }
@@ -77,25 +126,33 @@ TEST_CASE("a long launch beside an anchor has a time on its scale, a short one h
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
   Waiter waiter(context);
-  // Of 600 µs it is said that they are 300: all is half as long, and the drift is 2.
-  const std::optional<tuner::Anchor> anchor{{waiter.contender(600000), 300}};
-  const db::Timing timing = stopwatch.time(waiter.contender(400000), 4, 0, anchor);
-  CHECK(timing.median_us == Approx(200).epsilon(0.03));
-  CHECK(timing.drift == Approx(2).epsilon(0.03));
+  tuner::Rotation rotation(4);
+  // Of 600 µs it is said that they are 480: all takes four fifths, and the drift is 1.25.
+  const std::optional<tuner::Anchor> anchor{{waiter.contender(600000), 480}};
+  const db::Timing timing = stopwatch.time(waiter.contender(400000), rotation, 0, anchor).timing.value();
+  CHECK(timing.median_us == Approx(320).epsilon(0.03));
+  CHECK(timing.drift == Approx(1.25).epsilon(0.03));
   CHECK(timing.samples >= 3);
-  const db::Timing slow = stopwatch.time(waiter.contender(2000000), 4, 300, anchor);
+  const db::Timing slow = stopwatch.time(waiter.contender(2000000), rotation, 300, anchor).timing.value();
   CHECK(slow.samples <= 3);
-  CHECK(slow.median_us == Approx(1000).epsilon(0.03));
+  CHECK(slow.median_us == Approx(1600).epsilon(0.03));
 
   const std::optional<tuner::Anchor> short_anchor{{waiter.contender(600000), 20}};
-  const db::Timing alone = stopwatch.time(waiter.contender(400000), 4, 0, short_anchor);
+  const db::Timing alone = stopwatch.time(waiter.contender(400000), rotation, 0, short_anchor).timing.value();
   CHECK(alone.median_us > 350);
 
   const std::vector<tuner::Contender> two{waiter.contender(400000), waiter.contender(600000)};
-  const std::vector<db::Timing> played = stopwatch.play_off(two, 4, tuner::KnownTime{1, 300});
-  CHECK(played.at(0).median_us == Approx(200).epsilon(0.03));
-  CHECK(played.at(1).median_us == Approx(300));
-  CHECK(played.at(1).drift == Approx(2).epsilon(0.03));
+  const std::vector<db::Outcome> played = stopwatch.play_off(two, rotation, tuner::KnownTime{1, 480});
+  CHECK(played.at(0).timing->median_us == Approx(320).epsilon(0.03));
+  CHECK(played.at(1).timing->median_us == Approx(480));
+  CHECK(played.at(1).timing->drift == Approx(1.25).epsilon(0.03));
+
+  // An anchor of which so much less is said is another device's: the time is true to it, and says so.
+  const std::optional<tuner::Anchor> wrong{{waiter.contender(600000), 200}};
+  const db::Outcome disturbed = stopwatch.time(waiter.contender(400000), rotation, 0, wrong);
+  CHECK(disturbed.status == db::Status::ok);
+  CHECK(disturbed.timing->drift == Approx(3).epsilon(0.03));
+  CHECK(disturbed.message.rfind("disturbed: the anchor drifted to ", 0) == 0);
 }
 
 TEST_CASE("a play-off orders contenders that differ by a few percent, in the order of the arguments", "[stopwatch]") {
@@ -103,11 +160,37 @@ TEST_CASE("a play-off orders contenders that differ by a few percent, in the ord
   tuner::Stopwatch stopwatch(context);
   Waiter waiter(context);
   const std::vector<tuner::Contender> contenders{waiter.contender(215000), waiter.contender(200000), waiter.contender(260000)};
-  const std::vector<db::Timing> timings = stopwatch.play_off(contenders, 4);
-  REQUIRE(timings.size() == 3);
-  CHECK(timings[1].median_us < timings[0].median_us);
-  CHECK(timings[0].median_us < timings[2].median_us);
-  for (const db::Timing& timing : timings) CHECK(timing.samples >= 15);
+  tuner::Rotation rotation(4);
+  const std::vector<db::Outcome> played = stopwatch.play_off(contenders, rotation);
+  REQUIRE(played.size() == 3);
+  CHECK(played[1].timing->median_us < played[0].timing->median_us);
+  CHECK(played[0].timing->median_us < played[2].timing->median_us);
+  for (const db::Outcome& outcome : played) CHECK(outcome.timing->samples >= 15);
+}
+
+TEST_CASE("whichever contender launches finds operands that all the other sets were read after", "[stopwatch]") {
+  const runtime::Context context(0);
+  tuner::Stopwatch stopwatch(context);
+  for (const int sets : {2, 7, 101}) {
+    SetLog log(context);
+    tuner::Rotation rotation(sets);
+    // Single launches; whole rotations in a graph; of 101 sets, pieces of a rotation. Contenders of one play-off would each by
+    // themselves cut the rotation differently.
+    const tuner::Anchor anchor{log.contender(100000), 100};
+    stopwatch.time(log.contender(80000), rotation, 0, anchor);
+    stopwatch.time(log.contender(8000), rotation);
+    stopwatch.play_off(std::vector{log.contender(60000), log.contender(90000), log.contender(70000)}, rotation);
+    stopwatch.play_off(std::vector{log.contender(8000), log.contender(30000), log.contender(15000)}, rotation);
+    stopwatch.time(log.contender(60000), rotation);
+    const std::vector<unsigned> launched = log.sets();
+    REQUIRE(launched.size() > 100);
+    std::size_t out_of_turn = 0;
+    for (std::size_t i = 1; i < launched.size(); ++i) {
+      if (launched[i] != (launched[i - 1] + 1) % unsigned(sets)) ++out_of_turn;
+    }
+    INFO(launched.size() << " launches on " << sets << " sets");
+    CHECK(out_of_turn == 0);
+  }
 }
 
 TEST_CASE("a plan is timed on operand sets that exceed twice the L2", "[stopwatch]") {
@@ -125,8 +208,8 @@ TEST_CASE("a plan is timed on operand sets that exceed twice the L2", "[stopwatc
   runtime::DeviceBuffer workspace(std::max<std::size_t>(plan.workspace_bytes(), 256));
   tuner::Stopwatch stopwatch(context);
   const tuner::Contender contender = tuner::Stopwatch::contender(plan, operands, workspace.data());
-  const db::Timing first = stopwatch.time(contender, operands.count());
-  const db::Timing second = stopwatch.time(contender, operands.count());
+  const db::Timing first = stopwatch.time(contender, operands.rotation()).timing.value();
+  const db::Timing second = stopwatch.time(contender, operands.rotation()).timing.value();
   CHECK(first.median_us > 1);
   CHECK(std::abs(first.median_us / second.median_us - 1) < 0.1);
   CHECK(first.drift == Approx(1).margin(0.2));
@@ -136,7 +219,8 @@ TEST_CASE("a contender that cannot be launched throws", "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
   const tuner::Contender broken{"broken", [](int, const runtime::Stream&) { throw runtime::DeviceError(1, "cannot be launched"); }};
-  CHECK_THROWS_AS(stopwatch.time(broken, 2), runtime::DeviceError);
+  tuner::Rotation rotation(2);
+  CHECK_THROWS_AS(stopwatch.time(broken, rotation), runtime::DeviceError);
 }
 
 TEST_CASE("operands are random, of full entropy, and as aligned as the problem says", "[stopwatch]") {

@@ -5,6 +5,10 @@
 
 namespace tilesmith::tests {
 
+// Of problems with these M the played device disturbs the first timing of a process, or all.
+constexpr int kDisturbedOnceM = 80, kDisturbedM = 112;
+constexpr int kDisturbedOnceUs = 200000;
+
 inline runtime::DeviceInfo fictional_device() {
   runtime::DeviceInfo device;
   device.identity.name = "Fictional";

@@ -141,6 +141,39 @@ TEST_CASE("a candidate that fails beside an anchor is tried again alone") {
   CHECK(evaluator->next().outcome.timing->median_us > 1000);  // beside the first right one
 }
 
+TEST_CASE("a candidate timed on a disturbed device is queued again behind the others") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  const Problem problem = drill_problem(tests::kDisturbedOnceM);
+  for (const test::DrillKind kind : {test::kDrillOk, test::kDrillOkToo}) {  // so that neither waits for a compiler below
+    CHECK(evaluate(*evaluator, kind).status == db::Status::ok);
+  }
+  evaluator->submit({problem, test::drill_config(test::kDrillOk)}, std::nullopt);
+  evaluator->submit({problem, test::drill_config(test::kDrillOkToo)}, std::nullopt);
+  const Evaluated first = evaluator->next();
+  CHECK(first.candidate.config == test::drill_config(test::kDrillOkToo));
+  CHECK(evaluator->in_flight() == 1);
+  const Evaluated again = evaluator->next();
+  CHECK(again.candidate.config == test::drill_config(test::kDrillOk));
+  for (const Evaluated& evaluated : {first, again}) {
+    CHECK(evaluated.outcome.status == db::Status::ok);
+    CHECK(evaluated.outcome.message.empty());
+  }
+}
+
+TEST_CASE("what stays disturbed is taken after three times, and what comes next at once, each saying so") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  const Problem problem = drill_problem(tests::kDisturbedM);
+  const db::Outcome first = evaluate(*evaluator, test::kDrillOk, problem);
+  CHECK(first.status == db::Status::ok);
+  CHECK(first.timing->median_us == Approx(100));
+  CHECK(first.message == "disturbed: throttled, 3");
+  CHECK(evaluate(*evaluator, test::kDrillOkToo, problem).message == "disturbed: throttled, 4");
+}
+
 TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are nobody's") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();

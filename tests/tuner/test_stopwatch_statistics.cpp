@@ -2,7 +2,6 @@
 
 #include "tests/catch.hpp"
 #include "tuner/measure/operand_sets.hpp"
-#include "tuner/measure/sampler.hpp"
 #include "tuner/measure/statistics.hpp"
 
 using namespace tilesmith::tuner;
@@ -87,6 +86,15 @@ TEST_CASE("a winner is settled when its interval ends below the second's") {
   CHECK(winner_is_settled(std::vector<std::vector<double>>{fast}));
 }
 
+TEST_CASE("between two launches on one operand set an L2's worth of others is read") {
+  const std::size_t mib = std::size_t{1} << 20;
+  for (std::size_t set_mib = 1; set_mib < 300; ++set_mib) {
+    const int others = operand_set_count(set_mib * mib, 50 * mib, 10000 * mib) - 1;
+    INFO(others << " others of " << set_mib << " MiB");
+    CHECK(std::size_t(others) * set_mib >= 50);
+  }
+}
+
 TEST_CASE("operand sets exceed twice the L2 unless memory or their number ends that") {
   const std::size_t mib = std::size_t{1} << 20;
   CHECK(operand_set_count(10 * mib, 50 * mib, 10000 * mib) == 11);
@@ -95,26 +103,4 @@ TEST_CASE("operand sets exceed twice the L2 unless memory or their number ends t
   CHECK(operand_set_count(300 * mib, 50 * mib, 0) == 1);
   CHECK(operand_set_count(1024, 50 * mib, 10000 * mib) == kMaxOperandSets);
   CHECK(operand_set_count(0, 50 * mib, 10000 * mib) == kMaxOperandSets);
-}
-
-TEST_CASE("graphs hold whole rotations when they are short, and pieces of one that cover every set when it is long") {
-  const GraphLayout whole = graph_layout(10, 5);
-  CHECK(whole.graphs == 1);
-  CHECK(whole.launches_per_graph == 60);
-  for (const int sets : {1, 2, 7, 50, 255, 256}) {
-    for (const double launch_us : {0.1, 2.0, 7.0, 20.0, 49.0}) {
-      const GraphLayout layout = graph_layout(sets, launch_us);
-      INFO(sets << " sets of " << launch_us << " us");
-      CHECK(layout.launches_per_graph >= 1);
-      if (layout.graphs == 1) {
-        CHECK(layout.launches_per_graph % sets == 0);
-      } else {
-        CHECK(layout.graphs <= 8);
-        CHECK(layout.graphs * layout.launches_per_graph >= sets);
-        CHECK((layout.graphs - 1) * layout.launches_per_graph < sets);
-      }
-    }
-  }
-  CHECK(is_short(10));
-  CHECK_FALSE(is_short(1000));
 }

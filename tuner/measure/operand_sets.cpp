@@ -49,20 +49,20 @@ int operand_set_count(std::size_t set_bytes, std::size_t l2_bytes, std::size_t m
 
 struct OperandSets::Impl {
   Problem problem;
-  int count = 0;
+  Rotation rotation;
   Slab a, b, c;
 };
 
-OperandSets::OperandSets(const runtime::Context& context, const Problem& problem, std::uint64_t seed)
-    : impl_(std::make_unique<Impl>()) {
+OperandSets::OperandSets(const runtime::Context& context, const Problem& problem, std::uint64_t seed) {
   const std::size_t set_bytes =
       slot_bytes(problem.a_bytes()) + slot_bytes(problem.b_bytes()) + slot_bytes(problem.c_bytes());
   const runtime::DeviceInfo& device = context.info();
-  impl_->problem = problem;
-  impl_->count = operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);
-  impl_->a = make_slab(problem, problem.type.operand, problem.a_bytes(), impl_->count);
-  impl_->b = make_slab(problem, problem.type.operand, problem.b_bytes(), impl_->count);
-  impl_->c = make_slab(problem, problem.type.output, problem.c_bytes(), impl_->count);
+  const int count =
+      operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);
+  impl_ = std::make_unique<Impl>(Impl{problem, Rotation(count),
+                                      make_slab(problem, problem.type.operand, problem.a_bytes(), count),
+                                      make_slab(problem, problem.type.operand, problem.b_bytes(), count),
+                                      make_slab(problem, problem.type.output, problem.c_bytes(), count)});
 
   RandomFill random(context);
   const runtime::Stream stream;
@@ -77,7 +77,8 @@ OperandSets::~OperandSets() = default;
 OperandSets::OperandSets(OperandSets&&) noexcept = default;
 OperandSets& OperandSets::operator=(OperandSets&&) noexcept = default;
 
-int OperandSets::count() const { return impl_->count; }
+int OperandSets::count() const { return impl_->rotation.operand_sets(); }
+Rotation& OperandSets::rotation() const { return impl_->rotation; }
 const void* OperandSets::a(int set) const { return impl_->a.at(set); }
 const void* OperandSets::b(int set) const { return impl_->b.at(set); }
 void* OperandSets::c(int set) const { return impl_->c.at(set); }

@@ -6,6 +6,7 @@
 
 #include "kernels/problem.hpp"
 #include "runtime/device.hpp"
+#include "tuner/measure/rotation.hpp"
 
 namespace tilesmith::tuner {
 
@@ -27,6 +28,8 @@ class OperandSets {
   OperandSets(OperandSets&&) noexcept;
   OperandSets& operator=(OperandSets&&) noexcept;
   int count() const;
+  /// In which order they are read by all that are timed on them.
+  Rotation& rotation() const;
   const void* a(int set) const;
   const void* b(int set) const;
   void* c(int set) const;

@@ -5,19 +5,10 @@
 
 #include "runtime/device.hpp"
 #include "tuner/measure/pacing.hpp"
+#include "tuner/measure/rotation.hpp"
 #include "tuner/measure/stopwatch.hpp"
 
 namespace tilesmith::tuner {
-
-/// How the launches of a rotation through the operand sets are spread over CUDA graphs.
-struct GraphLayout {
-  int graphs = 1;              ///< replayed in turn; together they pass through all sets
-  int launches_per_graph = 1;  ///< the last graph of several may be shorter
-};
-
-/// A graph should last some hundred µs: long against an event's resolution and the launch of the graph, short enough for
-/// many samples. Rotations shorter than that are repeated whole within one graph; longer ones are cut in up to 8 pieces.
-GraphLayout graph_layout(int operand_sets, double launch_us);
 
 /// Whether launches of that length are timed inside a graph: below some 50 µs the gaps around a single launch would show.
 bool is_short(double launch_us);
@@ -30,33 +21,28 @@ class Sampler {
   };
 
   /// Warms the contender up: at least two launches (one if it is very long) and 200 µs of work. The arguments must
-  /// outlive it.
-  Sampler(const Contender& contender, int operand_sets, Pacing& pacing, const runtime::Stream& stream);
+  /// outlive it; contenders that are compared share the rotation.
+  Sampler(const Contender& contender, Rotation& rotation, Pacing& pacing, const runtime::Stream& stream);
 
   /// A rough time of one launch, from the warm-up.
   double launch_us() const { return launch_us_; }
 
-  /// Call once before take(): captures the graphs and replays each once (its first replay also uploads it). Contenders
-  /// that are compared must be prepared alike.
-  void prepare(bool graphed);
+  /// For samples of graphs instead of single launches: captures them and replays each once (its first replay also uploads
+  /// it). Contenders that are compared must be given the same layout, all before the first sample.
+  void prepare(const GraphLayout& layout);
   Sample take();
 
  private:
   double time_launches(int launches);
 
   const Contender& contender_;
-  int operand_sets_;
+  Rotation& rotation_;
   Pacing& pacing_;
   const runtime::Stream& stream_;
   runtime::Event before_, after_;
   double launch_us_ = 0;
-  struct Piece {
-    runtime::Graph graph;
-    int launches = 0;
-  };
-  std::vector<Piece> pieces_;  ///< empty: single launches
-  std::size_t next_piece_ = 0;
-  int next_set_ = 0;
+  GraphLayout layout_;
+  std::vector<runtime::Graph> graphs_;  ///< of the layout; empty: single launches
 };
 
 }  // namespace tilesmith::tuner

@@ -10,11 +10,13 @@
 #include <numeric>
 #include <random>
 #include <thread>
-#include <tuple>
+#include <utility>
 
+#include "tuner/measure/disturbance.hpp"
 #include "tuner/measure/pacing.hpp"
 #include "tuner/measure/sampler.hpp"
 #include "tuner/measure/sentinel.hpp"
+#include "tuner/measure/settling.hpp"
 #include "tuner/measure/statistics.hpp"
 
 namespace tilesmith::tuner {
@@ -23,7 +25,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kDriftNoise = 0.01;       // the sentinel's own repeatability: smaller drift is not divided out
-constexpr double kDriftDisturbed = 0.10;   // larger: not heat but another program or a changed mode; measured again
 constexpr int kRepeats = 2;                // of a measurement that was disturbed
 constexpr std::chrono::milliseconds kPause{100};
 constexpr std::chrono::seconds kTolerance{10};  // no more repeats for so long after they did not help
@@ -31,6 +32,19 @@ constexpr std::size_t kPlayOffLeastRounds = 15;
 constexpr std::size_t kPlayOffMostRounds = 60;
 constexpr double kPlayOffUs = 500e3;            // no new round after this ...
 constexpr double kPlayOffMostUs = 3000e3;       // ... and not even the least number of rounds after this
+
+/// What a measurement gave, when it counted or could not be repeated any more.
+template <typename Samples>
+struct Taken {
+  Samples samples;
+  double drift = 1;  ///< to divide by
+  runtime::Telemetry telemetry;
+  std::string disturbance;  ///< empty: none
+
+  db::Outcome outcome(const db::Timing& timing) const {
+    return {db::Status::ok, disturbance.empty() ? "" : "disturbed: " + disturbance, timing};
+  }
+};
 
 /// Of samples that have the drift still in them.
 db::Timing to_timing(std::span<const double> samples_us, double drift, const runtime::Telemetry& telemetry) {
@@ -43,6 +57,13 @@ db::Timing to_timing(std::span<const double> samples_us, double drift, const run
   timing.temperature_c = telemetry.temperature_c;
   timing.power_w = telemetry.power_w;
   return timing;
+}
+
+/// A sample of each; the time of all.
+double take_turn(std::deque<Sampler>& samplers) {
+  double us = 0;
+  for (Sampler& sampler : samplers) us += sampler.take().us;
+  return us;
 }
 
 }  // namespace
@@ -71,36 +92,49 @@ struct Stopwatch::Impl {
     return drift;
   }
 
-  /// What a measurement was disturbed by; empty if it counts.
-  std::string disturbance(const runtime::Telemetry& telemetry, double drift) {
-    if (Clock::now() < tolerant_until) return {};
-    if (telemetry.throttled) return "throttled: " + telemetry.throttle_reason;
-    if (!(std::abs(drift - 1) <= kDriftDisturbed)) return fmt::format("the sentinel drifted to {:.2f}", drift);
-    return {};
+  bool is_tolerant() const { return Clock::now() < tolerant_until; }
+
+  void pause(const std::string& what, const std::string& reason) {
+    spdlog::debug("{}: {}; again in a moment", what, reason);
+    std::this_thread::sleep_for(kPause);
+    sentinel.warm_up(10);
   }
 
-  /// Repeats a measurement while it is disturbed: what `measure` returns, the telemetry, and the drift to divide by: 1 where
-  /// the sentinel does not count.
-  template <typename Measure>
-  auto undisturbed(const std::string& what, bool by_sentinel, Measure&& measure) {
+  /// Repeats a measurement while it is disturbed. What drift it is to be divided by an anchor's samples tell by `anchor_drift`.
+  template <typename Measure, typename AnchorDrift>
+  auto undisturbed(const std::string& what, DriftBy by, Measure&& measure, AnchorDrift&& anchor_drift) {
     for (int repeat = 0;; ++repeat) {
+      const bool is_last = repeat == kRepeats || is_tolerant();
       const double drift_before = settled_drift();
+      if (by == DriftBy::nothing && !is_last) {  // what is known before need not be measured
+        if (const std::string reason = disturbance({}, by, drift_before); !reason.empty()) {
+          pause(what, reason);
+          continue;
+        }
+      }
       auto samples = measure();
       const runtime::Telemetry telemetry = runtime::read_telemetry(context.info().ordinal);
-      double drift = by_sentinel ? 0.5 * (drift_before + sentinel.drift()) : 1;
-      if (std::abs(drift - 1) <= kDriftNoise) drift = 1;
-      const std::string reason = disturbance(telemetry, drift);
-      if (reason.empty() || repeat == kRepeats) {
-        if (!reason.empty()) {
-          spdlog::warn("{}: measured {} times and still {}; taken as it is", what, repeat + 1, reason);
-          tolerant_until = Clock::now() + kTolerance;
-        }
-        return std::tuple(std::move(samples), drift, telemetry);
+      double drift = drift_before;
+      if (by == DriftBy::anchor) drift = anchor_drift(samples);
+      if (by == DriftBy::sentinel) drift = 0.5 * (drift_before + sentinel.drift());
+      std::string reason = disturbance(telemetry, by, drift);
+      if (!reason.empty() && !is_last) {
+        pause(what, reason);
+        continue;
       }
-      spdlog::debug("{}: {}; measured again", what, reason);
-      std::this_thread::sleep_for(kPause);
-      sentinel.warm_up(10);
+      if (!reason.empty() && !is_tolerant()) {
+        spdlog::warn("{}: after {} attempts still {}; taken as it is", what, repeat + 1, reason);
+        tolerant_until = Clock::now() + kTolerance;
+      }
+      if (by == DriftBy::nothing || (by == DriftBy::sentinel && std::abs(drift - 1) <= kDriftNoise)) drift = 1;
+      return Taken<decltype(samples)>{std::move(samples), drift, telemetry, std::move(reason)};
     }
+  }
+
+  /// Runs a load, a turn of which `take` does and tells the time of, until its time stays.
+  template <typename Take>
+  void settle(Take&& take) {
+    for (Settling settling(policy.max_settle_us); !settling.over();) settling.add(take());
   }
 
   std::vector<double> sample_until_enough(Sampler& sampler, double incumbent_us) {
@@ -119,26 +153,31 @@ struct Stopwatch::Impl {
     std::vector<double> anchor_samples_us;  ///< as measured
   };
 
+  /// Who is first in a turn is left to chance: with an even number of sets each would else keep to its half of them.
   Beside sample_beside(Sampler& sampler, Sampler& anchor_sampler, double anchor_us, double incumbent_us) {
     Beside taken;
     double measured_us = 0;
+    std::mt19937_64 chance(1);
     while (judge_samples(taken.samples_us, measured_us, policy, incumbent_us) == Sampling::go_on) {
-      taken.anchor_samples_us.push_back(anchor_sampler.take().us);
-      const Sampler::Sample sample = sampler.take();
-      taken.samples_us.push_back(sample.us * anchor_us / taken.anchor_samples_us.back());
-      measured_us += sample.measured_us;
+      const bool is_first = chance() % 2 == 0;
+      const Sampler::Sample first = is_first ? sampler.take() : anchor_sampler.take();
+      const Sampler::Sample second = is_first ? anchor_sampler.take() : sampler.take();
+      taken.anchor_samples_us.push_back((is_first ? second : first).us);
+      taken.samples_us.push_back((is_first ? first : second).us * anchor_us / taken.anchor_samples_us.back());
+      measured_us += first.measured_us + second.measured_us;
     }
     return taken;
   }
 
-  db::Timing time_beside(const Contender& contender, int operand_sets, double incumbent_us, const Anchor& anchor) {
-    Sampler sampler(contender, operand_sets, pacing, stream);
-    Sampler anchor_sampler(anchor.contender, operand_sets, pacing, stream);
-    const auto [taken, drift, telemetry] = undisturbed(
-        contender.name, false, [&] { return sample_beside(sampler, anchor_sampler, anchor.us, incumbent_us); });
-    db::Timing timing = to_timing(taken.samples_us, 1, telemetry);
-    timing.drift = median(taken.anchor_samples_us) / anchor.us;
-    return timing;
+  db::Outcome time_beside(const Contender& contender, Rotation& rotation, double incumbent_us, const Anchor& anchor) {
+    Sampler sampler(contender, rotation, pacing, stream);
+    Sampler anchor_sampler(anchor.contender, rotation, pacing, stream);
+    const auto taken = undisturbed(
+        contender.name, DriftBy::anchor, [&] { return sample_beside(sampler, anchor_sampler, anchor.us, incumbent_us); },
+        [&](const Beside& beside) { return median(beside.anchor_samples_us) / anchor.us; });
+    db::Timing timing = to_timing(taken.samples.samples_us, 1, taken.telemetry);
+    timing.drift = taken.drift;
+    return taken.outcome(timing);
   }
 
   std::vector<std::vector<double>> play_rounds(std::deque<Sampler>& samplers) {
@@ -187,37 +226,50 @@ Contender Stopwatch::contender(const runtime::Plan& plan, const OperandSets& ope
           }};
 }
 
-db::Timing Stopwatch::time(const Contender& contender, int operand_sets, double incumbent_us,
-                           const std::optional<Anchor>& anchor) {
-  if (anchor && !is_short(anchor->us)) return impl_->time_beside(contender, operand_sets, incumbent_us, *anchor);
-  Sampler sampler(contender, operand_sets, impl_->pacing, impl_->stream);
-  const bool graphed = is_short(sampler.launch_us());
-  sampler.prepare(graphed);
-  const auto [samples_us, drift, telemetry] = impl_->undisturbed(
-      contender.name, graphed, [&] { return impl_->sample_until_enough(sampler, incumbent_us); });
-  return to_timing(samples_us, drift, telemetry);
+db::Outcome Stopwatch::time(const Contender& contender, Rotation& rotation, double incumbent_us,
+                            const std::optional<Anchor>& anchor) {
+  if (anchor && !is_short(anchor->us)) return impl_->time_beside(contender, rotation, incumbent_us, *anchor);
+  Sampler sampler(contender, rotation, impl_->pacing, impl_->stream);
+  const double launch_us = sampler.launch_us();
+  const bool graphed = is_short(launch_us);
+  if (graphed) sampler.prepare(graph_layout(rotation.operand_sets(), launch_us));
+  const auto measure = [&] {
+    if (is_settled_first(launch_us, incumbent_us, impl_->policy)) impl_->settle([&] { return sampler.take().us; });
+    return impl_->sample_until_enough(sampler, incumbent_us);
+  };
+  const auto taken = impl_->undisturbed(contender.name, graphed ? DriftBy::sentinel : DriftBy::nothing, measure,
+                                        [](const auto&) { return 1.0; });
+  return taken.outcome(to_timing(taken.samples, taken.drift, taken.telemetry));
 }
 
-std::vector<db::Timing> Stopwatch::play_off(std::span<const Contender> contenders, int operand_sets,
-                                            std::optional<KnownTime> known) {
+std::vector<db::Outcome> Stopwatch::play_off(std::span<const Contender> contenders, Rotation& rotation,
+                                             std::optional<KnownTime> known) {
   if (contenders.empty()) return {};
   const bool anchored = known && !is_short(known->us);
   std::deque<Sampler> samplers;
   double fastest_us = 0;
   for (const Contender& contender : contenders) {
-    const Sampler& added = samplers.emplace_back(contender, operand_sets, impl_->pacing, impl_->stream);
+    const Sampler& added = samplers.emplace_back(contender, rotation, impl_->pacing, impl_->stream);
     fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
   }
   const bool graphed = !anchored && is_short(fastest_us);
-  for (Sampler& sampler : samplers) sampler.prepare(graphed);
-  const auto [samples_us, sentinel_drift, telemetry] =
-      impl_->undisturbed("play-off", graphed, [&] { return impl_->play_rounds(samplers); });
-  const double drift = anchored ? median(samples_us[known->contender]) / known->us : sentinel_drift;
-  std::vector<db::Timing> timings;
-  for (const std::vector<double>& samples : samples_us) {
-    timings.push_back(to_timing(samples, drift, telemetry));
+  const GraphLayout layout = graph_layout(rotation.operand_sets(), fastest_us);
+  if (graphed) {
+    for (Sampler& sampler : samplers) sampler.prepare(layout);
   }
-  return timings;
+  const DriftBy by = anchored ? DriftBy::anchor : graphed ? DriftBy::sentinel : DriftBy::nothing;
+  const auto measure = [&] {
+    if (by == DriftBy::nothing) impl_->settle([&] { return take_turn(samplers); });
+    return impl_->play_rounds(samplers);
+  };
+  const auto taken = impl_->undisturbed(
+      "play-off", by, measure,
+      [&](const auto& samples) { return median(samples[known->contender]) / known->us; });
+  std::vector<db::Outcome> outcomes;
+  for (const std::vector<double>& samples : taken.samples) {
+    outcomes.push_back(taken.outcome(to_timing(samples, taken.drift, taken.telemetry)));
+  }
+  return outcomes;
 }
 
 }  // namespace tilesmith::tuner

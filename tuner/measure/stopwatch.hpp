@@ -1,12 +1,13 @@
 // Times plans by one policy, so that times are comparable: full-entropy random operands, rotating through more than
 // twice the L2 (cold), CUDA graphs of many launches for short kernels, sampling until the relative confidence interval
-// of the median is narrow, samples under throttling discarded. Contenders that take turns rotate in step: what fits the L2 is
-// cold for the first of them alone (docs/notes/measuring.md).
+// of the median is narrow, measurements under throttling repeated. Contenders that take turns share one rotation, so that
+// the operands are cold for each of them, whatever the others read.
 //
 // Drift of the device's speed is divided out of times that are compared. Short launches have a sentinel kernel timed before
 // and after them. Long ones are timed in turn with an anchor, a contender of the same problem whose time is known, and drift is
 // the anchor's time now over that: under a power limit a heavy kernel pulls the clock down for itself and for what comes after
-// it, which a light sentinel cannot tell from another drift. A long launch without an anchor is taken as it is measured.
+// it, which a light sentinel cannot tell from another drift. Long launches without an anchor, the first of a problem and those of
+// `bench`, are run until their time stays, and then taken as they are measured: theirs is the time of a device under that load.
 #pragma once
 
 #include <functional>
@@ -56,16 +57,17 @@ class Stopwatch {
   /// any). The plan, the operands and the workspace must outlive it.
   static Contender contender(const runtime::Plan& plan, const OperandSets& operands, void* workspace);
 
-  /// Times one contender on `operand_sets` sets. `incumbent_us` (0: none) allows giving up early on a clearly slower one;
-  /// its timing is then true but wide (one or three samples). With an anchor whose launches are not short the two take
-  /// turns, and the time is on the anchor's scale. Throws runtime::DeviceError.
-  db::Timing time(const Contender& contender, int operand_sets, double incumbent_us = 0,
-                  const std::optional<Anchor>& anchor = std::nullopt);
+  /// Times one contender on the sets that the rotation leads it through. `incumbent_us` (0: none) allows giving up early on
+  /// a clearly slower one; its timing is then true but wide (one or three samples). With an anchor whose launches are not
+  /// short the two take turns, and the time is on the anchor's scale. The outcome is ok; its message tells of a disturbance
+  /// that did not pass while the measurement was repeated. Throws runtime::DeviceError.
+  db::Outcome time(const Contender& contender, Rotation& rotation, double incumbent_us = 0,
+                   const std::optional<Anchor>& anchor = std::nullopt);
 
   /// Times several interleaved, round by round in shuffled order, until their order is settled or inside the noise.
   /// Results in the order of the arguments; where `known` names a contender whose launches are not short, on its scale.
-  std::vector<db::Timing> play_off(std::span<const Contender> contenders, int operand_sets,
-                                   std::optional<KnownTime> known = std::nullopt);
+  std::vector<db::Outcome> play_off(std::span<const Contender> contenders, Rotation& rotation,
+                                    std::optional<KnownTime> known = std::nullopt);
 
  private:
   struct Impl;

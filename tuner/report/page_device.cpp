@@ -45,9 +45,9 @@ std::string device_section(const Report& report) {
          "Pauses in "
          "which no run was at work are cut out. Drift is what the times are already freed of: for launches below 50 µs "
          "how much slower the sentinel, a fixed kernel, ran than at the start; for longer ones how much slower another "
-         "config, timed in turn with them, ran than its known time. Samples taken while the device was throttled are "
-         "measured again, and kept only where that did not help. Marked are low clocks, and short launches that were "
-         "taken although the sentinel told of a disturbance.</p>\n" +
+         "config, timed in turn with them, ran than its known time. Candidates timed while the device was throttled are "
+         "timed again later, and the times kept only where that did not help. Marked are low clocks, and short launches "
+         "that were taken although the sentinel told of a disturbance.</p>\n" +
          text;
 }
 

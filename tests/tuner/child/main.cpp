@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "tests/gpu/drill_family.hpp"
 #include "tests/tuner/drill_tuner.hpp"
+#include "tests/tuner/fictional_device.hpp"
 #include "tuner/device_evaluator.hpp"
 #include "tuner/process.hpp"
 #include "tuner/protocol.hpp"
@@ -49,6 +51,15 @@ db::Outcome timed(double median_us) {
   return {db::Status::ok, "", timing};
 }
 
+/// Tells how many there were. The one that passes takes long enough for another candidate to be submitted meanwhile.
+std::string disturbance_of(const Problem& problem) {
+  static int disturbed = 0;
+  const bool passes = problem.m == tests::kDisturbedOnceM && disturbed == 0;
+  if (passes) ::usleep(tests::kDisturbedOnceUs);
+  if (!passes && problem.m != tests::kDisturbedM) return "";
+  return "disturbed: throttled, " + std::to_string(++disturbed);
+}
+
 MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Job& job) {
   const auto enter = [&](Phase phase) { supervisor.send(to_message(PhaseNote{phase, false})); };
   const int kind = job.config.at("kind");
@@ -69,7 +80,9 @@ MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Jo
   }
   // The time says whether the battery was repeated, what the incumbent was, and whether there was an anchor.
   const double anchored = job.anchor && !job.anchor->cubin.empty() ? 1000 : 0;
-  return {timed(100 + (job.battery_passed ? 0 : 1) + job.incumbent_us / 1000 + anchored), true, false, Phase::timing};
+  db::Outcome outcome = timed(100 + (job.battery_passed ? 0 : 1) + job.incumbent_us / 1000 + anchored);
+  outcome.message = disturbance_of(job.problem);
+  return {std::move(outcome), true, false, Phase::timing};
 }
 
 int measure_without_device() {

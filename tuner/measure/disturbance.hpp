@@ -1,0 +1,21 @@
+// What makes a measurement no evidence: pure, no device, no clock.
+#pragma once
+
+#include <string>
+
+#include "runtime/device.hpp"
+
+namespace tilesmith::tuner {
+
+/// What tells how far the device's speed drifted while a time was taken.
+enum class DriftBy {
+  sentinel,  ///< of short launches: its readings before and after
+  anchor,    ///< of long ones timed beside it
+  nothing,   ///< of long ones without an anchor: drift is not divided out, and the sentinel's reading before tells of it
+};
+
+/// What disturbed the measurement, empty if it counts: heat or a brake that slows the clocks, or a drift larger than the heat, and
+/// beside an anchor the power limit, of a device at work.
+std::string disturbance(const runtime::Telemetry& telemetry, DriftBy by, double drift);
+
+}  // namespace tilesmith::tuner
