@@ -86,6 +86,10 @@ std::optional<double> peak_tflops(const runtime::DeviceInfo& device, const TypeP
   return peak_tflops(device.identity, type, device.clock_mhz);
 }
 
+double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
+  return clock_for(device, type.operand, clock_mhz);
+}
+
 double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
   const double peak = peak_tflops(device, problem.type).value_or(0);
   const double bandwidth_gbps = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
