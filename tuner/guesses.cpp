@@ -147,9 +147,15 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   filter.problem = problem;
   filter.device_exactly = whom_.device;
   std::map<std::string, db::Producer> producers;
-  std::map<std::string, KnownCandidate> valid;  // by config text; the latest of each candidate
+  struct Tried {
+    KnownCandidate candidate;
+    std::size_t entries_since;  // the first of it
+  };
+  std::map<std::string, Tried> valid;  // by config text; the latest of each candidate
   Outcomes to_reverify, retired;
+  std::size_t entries = 0;
   for (const db::Evidence& entry : store_.evidence(filter)) {
+    ++entries;
     const auto config = runnable(entry.config, problem);
     if (!config) continue;
     const std::string key = config->text();
@@ -158,8 +164,8 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
     if (producer.second) producer.first->second = whom_.producer(config->family());
     switch (filled_in ? db::Trust::retired : db::judge(entry.producer, producer.first->second)) {
       case db::Trust::valid: {
-        const auto [known, is_new] = valid.try_emplace(key, KnownCandidate{*config, entry.outcome, false});
-        if (!is_new) known->second.repeated = true;
+        const auto [known, is_new] = valid.try_emplace(key, Tried{{*config, entry.outcome, false}, entries});
+        if (!is_new) known->second = {{*config, known->second.candidate.outcome, true}, entries};
         break;
       }
       case db::Trust::reverify:
@@ -172,12 +178,16 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   }
   // A candidate counts once, by the evidence that is trusted most.
   for (const auto& [key, candidate] : to_reverify) retired.erase(key);
-  for (auto& [key, candidate] : valid) {
+  std::vector<Tried> in_order;
+  for (auto& [key, tried] : valid) {
     to_reverify.erase(key);
     retired.erase(key);
-    list.leave_out(candidate.config);
-    guesses.known.push_back(std::move(candidate));
+    list.leave_out(tried.candidate.config);
+    in_order.push_back(std::move(tried));
   }
+  std::stable_sort(in_order.begin(), in_order.end(),
+                   [](const Tried& a, const Tried& b) { return a.entries_since > b.entries_since; });
+  for (Tried& tried : in_order) guesses.known.push_back(std::move(tried.candidate));
   // What failed then is no guess: a search comes to it in its own time.
   for (const Config& config : fastest_first(to_reverify)) list.add(config);
   std::vector<Config> formerly = fastest_first(retired);

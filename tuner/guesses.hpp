@@ -40,7 +40,7 @@ struct KnownCandidate {
 };
 
 struct Guesses {
-  std::vector<KnownCandidate> known;
+  std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
   /// retired; the bests of other problems in turn with the families' own guesses; the families' ladders from the top. All are
   /// legal and eligible for the problem.

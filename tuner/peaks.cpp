@@ -1,5 +1,6 @@
 #include "tuner/peaks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -83,6 +84,17 @@ std::optional<double> peak_tflops(const db::DeviceIdentity& device, const TypePa
 
 std::optional<double> peak_tflops(const runtime::DeviceInfo& device, const TypePair& type) {
   return peak_tflops(device.identity, type, device.clock_mhz);
+}
+
+double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
+  return clock_for(device, type.operand, clock_mhz);
+}
+
+double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
+  const double peak = peak_tflops(device, problem.type).value_or(0);
+  const double bandwidth_gbps = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
+  const double bytes = double(problem.a_bytes() + problem.b_bytes() + problem.c_bytes());
+  return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0, bandwidth_gbps > 0 ? bytes / bandwidth_gbps * 1e-3 : 0);
 }
 
 }  // namespace tilesmith::tuner

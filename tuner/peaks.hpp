@@ -14,6 +14,13 @@ namespace tilesmith::tuner {
 std::optional<double> peak_tflops(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz = 0);
 std::optional<double> peak_tflops(const runtime::DeviceInfo& device, const TypePair& type);
 
+/// The clock that peak_tflops() reckons with; 0: unknown.
+double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz = 0);
+
+/// The time below which the problem cannot come on the device: its operations at the peak, or its operands and result at the
+/// bandwidth of memory, whichever takes longer. 0 where neither is known.
+double floor_us(const db::DeviceIdentity& device, const Problem& problem);
+
 /// Operations (a multiply and an add are two) that one SM of this compute capability finishes a clock, dense; 0: unknown.
 /// `full_rate` is false for GeForce devices, whose f32 accumulation runs at half rate.
 int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate = true);

@@ -80,6 +80,13 @@ void await_others(const Turns& turns, std::string& said) {
   std::this_thread::sleep_for(kLookAgainAfter);
 }
 
+/// Notes how a turn left its problem.
+void end_turn(Turns& turns, const Turns::Turn& turn, const ProblemTuning& tuning, ProblemEnding ending) {
+  // A further turn that came to nothing would come to nothing again.
+  const bool nothing_left = ending == ProblemEnding::done || (turn.number > 1 && tuning.submitted() == 0);
+  nothing_left ? turns.finished(turn) : turns.rested(turn, tuning.rest());
+}
+
 /// Tunes problem after problem; returns how the run ended.
 std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Workload& workload, Turns& turns) {
   take_leftovers(run, starting_points);
@@ -89,22 +96,18 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
     if (run.stop) return "interrupted";
     const double now = run.clock_seconds();
     if (now >= run.ends) return "budget";
-    const std::optional<Turns::Turn> turn = turns.take(now, run.ends);
+    const double least = run.least_turn_seconds();
+    if (turns.all_had_turns() && run.ends - now < least) return "budget";
+    const std::optional<Turns::Turn> turn = turns.take(now, run.ends, least);
     if (!turn) {
       await_others(turns, said);
       continue;
     }
-    const Problem& problem = workload.problems[turn->problem].problem;
-    switch (ProblemTuning(run, starting_points, turn->problem, problem, turn->share, turn->next).run()) {
-      case ProblemEnding::done:
-        break;
-      case ProblemEnding::out_of_time:
-        cut_short = true;
-        break;
-      case ProblemEnding::interrupted:
-        return "interrupted";
-    }
-    turns.finished(*turn);
+    ProblemTuning tuning(run, starting_points, workload.problems[turn->problem].problem, *turn);
+    const ProblemEnding ending = tuning.run();
+    if (ending == ProblemEnding::interrupted) return "interrupted";
+    cut_short = cut_short || ending == ProblemEnding::out_of_time;
+    end_turn(turns, *turn, tuning, ending);
   }
   return cut_short ? "budget" : "done";
 }

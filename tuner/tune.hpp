@@ -26,6 +26,7 @@
 
 #include "db/store.hpp"
 #include "tuner/evaluator.hpp"
+#include "tuner/expected_gain.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/workload.hpp"
 
@@ -58,6 +59,9 @@ struct Progress {
   double best_us = 0;
   std::string best_config;
   double seconds_elapsed = 0, seconds_left = 0;  ///< left: of the budget; 0 if there is none
+  std::uint32_t turn = 1;                        ///< of this problem's turns
+  Trend trend;                                   ///< of all its evaluations, known ones included
+  bool gave_up_time = false;                     ///< it has settled, and the rest of its turn's time is for other problems
   std::optional<Evaluated> last;                 ///< the outcome this call reports, if it reports one
 };
 
@@ -71,12 +75,15 @@ struct TuneResult {
 /// (turns.hpp); waits for what others have. Each outcome is committed to the store before the next is looked at, and before on_progress
 /// hears of it. Evidence already in the store for the same candidate, device and producer is used and not repeated.
 ///
-/// The budget is shared by weight: a problem gets what is left of it × its weight / the weights still to come, so time
-/// that one problem leaves over flows on to the next; tuners on one board share out the time of all. Candidates are no longer submitted when those in flight are
-/// expected to fill the rest of a problem's share; those in flight are waited for.
+/// The budget is shared by weight at first: a problem gets what is left of it × its weight / the weights still to come, so time
+/// that one problem leaves over flows on to the next; tuners on one board share out the time of all. A problem whose last
+/// doubling of evaluations brought nothing gives up the last third of its share (expected_gain.hpp; what an earlier run spent on it counts,
+/// so that a resumed run goes where that one would have gone). What is given up goes to the problems of which most is
+/// expected, weight × time × gain, in further turns (turns.hpp). Candidates are no longer submitted when those in flight are
+/// expected to fill the rest of a problem's turn; those in flight are waited for.
 ///
 /// `stop` ends the loop cleanly after the outcome being waited for; what else is in flight is left to the evaluator,
-/// and there is no play-off. The run then ends as "interrupted", and as "budget" if a problem was cut short by its time.
+/// and there is no play-off. The run then ends as "interrupted", and as "budget" if a problem had something left to try.
 ///
 /// Throws std::invalid_argument (one line) for an unknown strategy or family or a problem that is not well formed,
 /// before anything is written. What the evaluator, the store or on_progress throw ends the run as "failed: ..." and is

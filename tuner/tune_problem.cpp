@@ -8,10 +8,14 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tuner/peaks.hpp"
+
 namespace tilesmith::tuner {
 namespace {
 
 constexpr int kPlayOffRounds = 3;   // a lucky single time may draw new finalists in; it must end
+constexpr double kPatience = 2.0 / 3;  // of its time a problem has in any case
+constexpr double kWorthwhile = 2;      // times what a turn's first compilations and its play-off take
 
 Score score_of(const db::Outcome& outcome) {
   if (outcome.status != db::Status::ok || !outcome.timing) return std::nullopt;
@@ -35,22 +39,31 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
   run.store.record(evidence);
 }
 
-ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, std::size_t problem_index,
-                             const Problem& problem, double share, const Problem* next)
+double TuneRun::least_turn_seconds() const {
+  return kWorthwhile * (first_outcome_seconds.value() + play_off_seconds.value()) +
+         double(kLeastEvaluations) * candidate_seconds.value();
+}
+
+ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, const Problem& problem,
+                             const Turns::Turn& turn)
     : run_(run),
       starting_points_(starting_points),
       problem_(problem),
-      next_(next),
+      next_(turn.next),
+      floor_us_(floor_us(run.evaluator.device(), problem)),
       play_off_reserve_(run.play_off_seconds.value()),
       start_(starting_points.of(problem)),
       // What making the space took is nobody's share.
-      deadline_(run.clock_seconds() + (run.ends - run.clock_seconds()) * share),
-      // Every problem has its own sequence: a problem added before it must not change how it is searched.
-      strategy_(make_strategy(run.options.strategy, start_.space, run.options.seed, start_.seeds)),
+      began_(run.clock_seconds()),
+      deadline_(began_ + (run.ends - began_) * turn.share),
+      others_could_use_it_(turn.number == 1 && turn.share < 1),
+      // Every turn of every problem has its own sequence: a problem added before it must not change how it is searched.
+      strategy_(make_strategy(run.options.strategy, start_.space, run.options.seed + turn.number - 1, start_.seeds)),
       time_us_(start_.space.size()),
       in_flight_(start_.space.size(), 0),
       played_off_(start_.space.size(), 0) {
-  progress_.problem_index = problem_index;
+  progress_.problem_index = turn.problem;
+  progress_.turn = turn.number;
   progress_.problem_count = run.problem_count;
   progress_.problem = problem;
   const auto size = std::int64_t(start_.space.size());
@@ -70,7 +83,7 @@ ProblemEnding ProblemTuning::run() {
 void ProblemTuning::reuse_known() {
   for (const StartingPoint::Known& known : start_.known) {
     const Score score = score_of(known.outcome);
-    note(known.index, score);
+    note(known.index, known.outcome);
     played_off_[known.index] = known.repeated;
     strategy_->observe(known.index, score);
     ++progress_.done;
@@ -78,7 +91,7 @@ void ProblemTuning::reuse_known() {
     if (!score) ++progress_.failed;
   }
   progress_.left = std::max<std::int64_t>(0, progress_.left - progress_.reused);
-  run_.result.reused += progress_.reused;
+  if (progress_.turn == 1) run_.result.reused += progress_.reused;  // what this run itself found is known later
 }
 
 ProblemEnding ProblemTuning::search() {
@@ -131,6 +144,11 @@ std::size_t ProblemTuning::how_many_more() {
   if (std::isinf(deadline_)) return most;
 
   const double now = run_.clock_seconds();
+  if (!progress_.gave_up_time && gives_up_time(now)) {
+    progress_.gave_up_time = out_of_time_ = true;
+    spare_seconds_ = deadline_ - play_off_reserve_ - now;
+  }
+  if (progress_.gave_up_time) return 0;
   const bool none_came = progress_.done == progress_.reused;
   const double left = deadline_ - play_off_reserve_ - now - (none_came ? run_.first_outcome_seconds.value() : 0);
   const double cost = run_.candidate_seconds.value();
@@ -151,6 +169,14 @@ std::size_t ProblemTuning::how_many_more() {
   return std::min(most, std::size_t(affordable));
 }
 
+/// Whether it has settled, after a fair trial, and enough of its time is left to be of use elsewhere.
+bool ProblemTuning::gives_up_time(double now) const {
+  if (!others_could_use_it_ || progress_.done - progress_.reused < std::int64_t(kLeastEvaluations)) return false;
+  if (!trend().settled() || deadline_ - play_off_reserve_ - now < run_.least_turn_seconds()) return false;
+  const double before = double(progress_.reused) * run_.candidate_seconds.value();
+  return before + now - began_ >= kPatience * (before + deadline_ - began_);
+}
+
 void ProblemTuning::take(const Evaluated& evaluated) {
   const double now = run_.clock_seconds();
   const bool first = progress_.done == progress_.reused;
@@ -169,7 +195,7 @@ void ProblemTuning::take(const Evaluated& evaluated) {
   if (evaluated.outcome.status != db::Status::ok) ++run_.result.failed;
 
   const Score score = score_of(evaluated.outcome);
-  note(*index, score);
+  note(*index, evaluated.outcome);
   strategy_->observe(*index, score);
   ++progress_.done;
   if (!score) ++progress_.failed;
@@ -177,10 +203,31 @@ void ProblemTuning::take(const Evaluated& evaluated) {
   report(evaluated);
 }
 
-void ProblemTuning::note(std::size_t index, Score time_us) {
+void ProblemTuning::note(std::size_t index, const db::Outcome& outcome) {
+  const Score time_us = score_of(outcome);
   time_us_[index] = time_us;
-  if (!time_us || (progress_.best_us > 0 && *time_us >= progress_.best_us)) return;
-  set_best(index);
+  if (time_us && !(progress_.best_us > 0 && *time_us >= progress_.best_us)) {
+    set_best(index);
+    best_spread_ = outcome.timing->spread;
+  }
+  curve_us_.push_back(progress_.best_us);
+}
+
+/// Of single timings: the play-off's times would make a best of the second half look slower or faster than it was. A further turn
+/// that brought nothing speaks for itself, whatever the turn before it brought.
+Trend ProblemTuning::trend() const {
+  Trend trend = trend_of(curve_us_, curve_us_.empty() ? 0 : curve_us_.back(), best_spread_, floor_us_);
+  const std::size_t before = std::size_t(progress_.reused);
+  if (progress_.turn > 1 && before > 0 && curve_us_[before - 1] > 0 &&
+      !(std::log(curve_us_[before - 1] / curve_us_.back()) > best_spread_))
+    trend.last_doubling = 0;
+  return trend;
+}
+
+TurnBoard::Rest ProblemTuning::rest() const {
+  const std::int64_t tried = progress_.done - progress_.reused;
+  const double each = tried > 0 ? (last_outcome_at_ - began_) / double(tried) : run_.candidate_seconds.value();
+  return {trend(), each, spare_seconds_};
 }
 
 void ProblemTuning::set_best(std::size_t index) {
@@ -246,6 +293,7 @@ void ProblemTuning::report(std::optional<Evaluated> last) {
   const double now = run_.clock_seconds();
   progress_.seconds_elapsed = now - run_.started;
   progress_.seconds_left = std::isinf(run_.ends) ? 0 : std::max(0.0, run_.ends - now);
+  progress_.trend = trend();
   progress_.last = std::move(last);
   if (run_.on_progress) run_.on_progress(progress_);
 }

@@ -1,5 +1,5 @@
-// The search of one problem: ask, submit, record, observe, until its space, its share or its time is used up; then the
-// play-off of the best.
+// One turn of a problem: ask, submit, record, observe, until its space or its share of the time is used up, or nothing more is
+// expected of it while others could use the time; then the play-off of the best.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "tuner/search/strategy.hpp"
 #include "tuner/tune.hpp"
 #include "tuner/tune_start.hpp"
+#include "tuner/turns.hpp"
 
 namespace tilesmith::tuner {
 
@@ -48,6 +49,9 @@ struct TuneRun {
   RunningMean candidate_seconds{64};     // between two later outcomes; they come in bursts as long as what is in flight
   RunningMean play_off_seconds{5};       // of one problem
   TuneResult result;
+
+  /// What a turn takes before it is worth its beginning and its end.
+  double least_turn_seconds() const;
 };
 
 /// Commits one outcome as evidence of this run.
@@ -58,10 +62,12 @@ enum class ProblemEnding { done, out_of_time, interrupted };
 
 class ProblemTuning {
  public:
-  /// `share`: of the budget that is left, this problem's. `next`: the problem after this one, if there is one.
-  ProblemTuning(TuneRun& run, StartingPoints& starting_points, std::size_t problem_index, const Problem& problem,
-                double share, const Problem* next = nullptr);
+  ProblemTuning(TuneRun& run, StartingPoints& starting_points, const Problem& problem, const Turns::Turn& turn);
   ProblemEnding run();
+
+  /// After run(): how many candidates it tried, and what the turn leaves to others.
+  std::int64_t submitted() const { return submitted_; }
+  TurnBoard::Rest rest() const;
 
  private:
   void reuse_known();
@@ -69,8 +75,10 @@ class ProblemTuning {
   void foresee_next();
   void submit_more();
   std::size_t how_many_more();
+  bool gives_up_time(double now) const;
   void take(const Evaluated& evaluated);
-  void note(std::size_t index, Score time_us);
+  void note(std::size_t index, const db::Outcome& outcome);
+  Trend trend() const;
   void set_best(std::size_t index);
   void play_off();
   bool play_off_round(const std::vector<std::size_t>& finalists);
@@ -81,9 +89,11 @@ class ProblemTuning {
   StartingPoints& starting_points_;
   const Problem problem_;
   const Problem* const next_;
+  const double floor_us_;
   const double play_off_reserve_;
   StartingPoint start_;
-  const double deadline_;  // on the run's clock; infinity if there is none
+  const double began_, deadline_;  // on the run's clock; infinity if there is no end
+  const bool others_could_use_it_;
   std::unique_ptr<Strategy> strategy_;
   std::vector<Score> time_us_;    // by index
   std::vector<char> in_flight_;   // by index
@@ -91,6 +101,9 @@ class ProblemTuning {
   std::int64_t submitted_ = 0, pending_ = 0;
   bool out_of_time_ = false;
   double last_outcome_at_ = 0;
+  double spare_seconds_ = 0;      // given up
+  std::vector<double> curve_us_;  // best after each evaluation, known ones first in the order in which they were tried
+  double best_spread_ = 0;
   std::optional<Incumbent> incumbent_;
   Progress progress_;
 };

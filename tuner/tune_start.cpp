@@ -77,7 +77,6 @@ StartingPoint StartingPoints::of(const Problem& problem) {
     if (const auto index = start.space.index_of(known.config))
       start.known.push_back({*index, known.outcome, known.repeated});
   }
-  std::sort(start.known.begin(), start.known.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
   for (const Config& config : guesses.to_try) {
     if (const auto index = start.space.index_of(config)) start.seeds.push_back(*index);
   }

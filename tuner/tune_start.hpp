@@ -23,7 +23,7 @@ struct StartingPoint {
     bool repeated = false;  ///< measured more than once: it was in a play-off
   };
   SearchSpace space;
-  std::vector<Known> known;
+  std::vector<Known> known;        ///< in the order in which they were first tried
   std::vector<std::size_t> seeds;  ///< best guess first (Guesses::to_try)
 };
 

@@ -39,6 +39,8 @@ struct TurnBoard::Header {
 struct TurnBoard::Slot {
   std::atomic<Note> note{};
   std::atomic<double> deadline{0};
+  // Of Rest: advice, so that nothing is lost if they are read while another tuner writes them.
+  std::atomic<double> evaluations{0}, best_us{0}, last_doubling{0}, floor_us{0}, seconds_per_evaluation{0}, spare_seconds{0};
   static_assert(std::atomic<Note>::is_always_lock_free && std::atomic<double>::is_always_lock_free,
                 "a lock would be of one process");
 };
@@ -113,20 +115,40 @@ double TurnBoard::deadline(std::size_t problem) const { return slot(problem).dea
 void TurnBoard::foresee(std::size_t problem, int tuner) {
   Note open = note(problem);
   if (open.state == State::open)
-    slot(problem).note.compare_exchange_strong(open, {State::foreseen, std::uint16_t(tuner)});
+    slot(problem).note.compare_exchange_strong(open, {State::foreseen, std::uint16_t(tuner), open.turns});
 }
 
 void TurnBoard::begin(std::size_t problem, int tuner, double deadline) {
   slot(problem).deadline = deadline;
-  slot(problem).note = Note{State::begun, std::uint16_t(tuner)};
+  slot(problem).spare_seconds = 0;
+  slot(problem).note = Note{State::begun, std::uint16_t(tuner), note(problem).turns};
 }
 
-void TurnBoard::finish(std::size_t problem, int tuner) { slot(problem).note = Note{State::done, std::uint16_t(tuner)}; }
+void TurnBoard::finish(std::size_t problem, int tuner) {
+  slot(problem).note = Note{State::done, std::uint16_t(tuner), note(problem).turns + 1};
+}
+
+void TurnBoard::rest(std::size_t problem, const Rest& rest) {
+  Slot& at = slot(problem);
+  at.evaluations = rest.trend.evaluations;
+  at.best_us = rest.trend.best_us;
+  at.last_doubling = rest.trend.last_doubling;
+  at.floor_us = rest.trend.floor_us;
+  at.seconds_per_evaluation = rest.seconds_per_evaluation;
+  at.spare_seconds = rest.spare_seconds;
+  at.note = Note{State::open, 0, note(problem).turns + 1};
+}
+
+TurnBoard::Rest TurnBoard::rest_of(std::size_t problem) const {
+  const Slot& at = slot(problem);
+  return {{at.evaluations, at.best_us, at.last_doubling, at.floor_us}, at.seconds_per_evaluation, at.spare_seconds};
+}
 
 void TurnBoard::release(std::size_t problem, int tuner) {
   Note now = note(problem);
   // Unless another tuner has taken it meanwhile.
-  if (now.tuner == tuner && now.state != State::done) slot(problem).note.compare_exchange_strong(now, Note{});
+  const bool its_own = (now.state == State::foreseen || now.state == State::begun) && now.tuner == tuner;
+  if (its_own) slot(problem).note.compare_exchange_strong(now, {State::open, 0, now.turns});
 }
 
 void TurnBoard::release(int tuner) {
@@ -136,6 +158,12 @@ void TurnBoard::release(int tuner) {
 std::size_t TurnBoard::count(State state) const {
   std::size_t found = 0;
   for (std::size_t i = 0; i < size(); ++i) found += note(i).state == state ? 1 : 0;
+  return found;
+}
+
+std::size_t TurnBoard::had_turns() const {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < size(); ++i) found += note(i).turns > 0 ? 1 : 0;
   return found;
 }
 

@@ -1,5 +1,5 @@
 // What the tuners of one run tell each other of its problems, in memory that they share: which had their turn, which
-// have it now and until when, and which a tuner prepares for. It is made by one process and inherited by others.
+// have it now and until when, how those that rest may go on, and which a tuner prepares for. It is made by one process and inherited by others.
 //
 // Only `done` binds. The rest is advice, for choosing what to try next and for sharing out the time; who may tune a
 // problem is decided by its claim (db/claims.hpp), which dies with its process where a note here does not.
@@ -10,16 +10,25 @@
 #include <cstdint>
 #include <limits>
 
+#include "tuner/expected_gain.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {
 
 class TurnBoard {
  public:
+  /// A problem that rests, as it had turns and may have others, is open.
   enum class State : std::uint16_t { open, foreseen, begun, done };
   struct Note {
     State state = State::open;
     std::uint16_t tuner = 0;  ///< whose it is, unless it is open
+    std::uint32_t turns = 0;  ///< that it had
+  };
+  /// How a problem's last turn left it.
+  struct Rest {
+    Trend trend;
+    double seconds_per_evaluation = 0;
+    double spare_seconds = 0;  ///< of its share, which it gave up as settled
   };
 
   /// A fresh board for a workload, in memory of its own. `ends`: when the budget is used up, on the run's clock.
@@ -44,11 +53,18 @@ class TurnBoard {
   double deadline(std::size_t problem) const;
   void foresee(std::size_t problem, int tuner);
   void begin(std::size_t problem, int tuner, double deadline);
+  /// Its turn is over, and it has nothing left to try.
   void finish(std::size_t problem, int tuner);
+  /// Its turn is over, and it may have others.
+  void rest(std::size_t problem, const Rest& rest);
+  /// Of a problem that had a turn.
+  Rest rest_of(std::size_t problem) const;
   /// What this tuner had begun or foreseen is open again.
   void release(int tuner);
   void release(std::size_t problem, int tuner);
   std::size_t count(State state) const;
+  /// How many problems had a turn.
+  std::size_t had_turns() const;
 
  private:
   struct Header;

@@ -2,12 +2,17 @@
 // workload and one database.
 //
 // A problem has its turn with the tuner that holds its claim. What another process has claimed is passed over, and
-// come back for. Tuners of one run share a board of turns: a problem that had its turn there is nobody's again.
+// come back for. Tuners of one run share a board of turns. Without an end a problem has one turn there, in which it is
+// searched until nothing is left to try. With one every problem has a first turn, of a length by its weight; what time then is left, as
+// settled problems gave up theirs, is dealt out in further turns: to the problem that is expected to save the most in a second,
+// weight × µs (expected_gain.hpp), a third as many evaluations as it had; where nothing is expected of any, by weight, to those
+// that had the least of theirs.
 // Tuners that were started apart have boards of their own: each gives every problem a turn, and the later one finds
 // the evidence of the earlier.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,23 +53,30 @@ class Turns {
   /// Held while the problem is tuned.
   struct Turn {
     std::size_t problem = 0;
+    std::uint32_t number = 1;       ///< of the problem's turns
     double share = 1;               ///< of the time that is left
     const Problem* next = nullptr;  ///< what this tuner will probably take after it
     db::Claim claim;
     std::optional<db::Claim> gpu;
   };
   /// The problem that this tuner has prepared for, else the first one that nobody works on. nullopt: nothing can be
-  /// taken now. `ends`: when the budget is used up, infinity if there is none.
-  std::optional<Turn> take(double now, double ends);
+  /// taken now. `ends`: when the budget is used up, infinity if there is none. `least_seconds`: what a further turn takes at least.
+  std::optional<Turn> take(double now, double ends, double least_seconds = 0);
+  /// Nothing is left to try.
   void finished(const Turn& turn);
+  /// Its time is over.
+  void rested(const Turn& turn, const TurnBoard::Rest& rest);
 
   bool all_done() const;
+  /// Every problem had its first turn.
+  bool all_had_turns() const { return board_.had_turns() == board_.size(); }
   /// What the last take() found to be others', in words.
   const std::string& waiting_for() const { return waiting_for_; }
 
  private:
   std::vector<std::size_t> in_order() const;
-  double share_of(std::size_t problem, double now, double ends) const;
+  double promise(std::size_t problem) const;
+  double share_of(std::size_t problem, double now, double ends, double least_seconds) const;
   const Problem* foresee_after(std::size_t problem);
 
   const Workload& workload_;

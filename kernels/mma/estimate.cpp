@@ -72,14 +72,19 @@ double share_of_rate(const TypePair& type, int warps) {
 /// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
 double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.88 : 1; }
 
-/// Blocks that an SM has room for: often more than min_blocks, where there are so many.
-int blocks_that_fit(const Config& config, const Geometry& g, const DeviceLimits& limits) {
-  if (config.at("persistent") == 1) return g.min_blocks;
+void count_room(Estimate& made, const Geometry& g, const DeviceLimits& limits) {
   const int registers = (g.accumulator_registers + g.fragment_registers + kOtherRegisters) * g.threads;
-  const int fit =
-      std::min({limits.smem_per_sm_bytes / (g.smem_bytes + kReservedBytes), limits.threads_per_sm / g.threads,
-                limits.registers_per_sm / registers, limits.blocks_per_sm});
-  return std::max(fit, g.min_blocks);
+  made.room_by_shared_memory = limits.smem_per_sm_bytes / (g.smem_bytes + kReservedBytes);
+  made.room_by_registers = limits.registers_per_sm / registers;
+  made.room_by_threads = std::min(limits.threads_per_sm / g.threads, limits.blocks_per_sm);
+  made.compiled_for = g.min_blocks;
+}
+
+/// Blocks that an SM has room for: often more than min_blocks, where there are so many.
+int blocks_that_fit(const Config& config, const Estimate& made) {
+  if (config.at("persistent") == 1) return made.compiled_for;
+  const int fit = std::min({made.room_by_shared_memory, made.room_by_registers, made.room_by_threads});
+  return std::max(fit, made.compiled_for);
 }
 
 /// What an operand costs of DRAM's rate, bytes, when blocks copy its rows in such pieces.
@@ -89,7 +94,8 @@ double dram_bytes(double bytes, double piece_bytes) {
 
 }  // namespace
 
-double estimate_cycles(const Config& config, const KernelTarget& target, const Problem& problem) {
+Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
+  Estimate made;
   const Geometry g(config, target.type);
   const Rates& rates = rates_of(target.limits.sm);
   const double element = double(size_bytes(target.type.operand)), output = double(size_bytes(target.type.output));
@@ -103,7 +109,8 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   const bool crowds = config.at("pack") != 0 && config.at("overlap") == 1;
   const double items = double(g.tiles(problem)) * split_k;
   const auto blocks_of_sm = [&](double blocks) { return crowds ? blocks : std::ceil(blocks / sms); };
-  const double resident = std::min(double(blocks_that_fit(config, g, target.limits)), blocks_of_sm(items));
+  count_room(made, g, target.limits);
+  const double resident = std::min(double(blocks_that_fit(config, made)), blocks_of_sm(items));
   const int warps = g.multiplying_threads / 32 * int(resident);
 
   // A step of one block, alone on its SM.
@@ -137,13 +144,27 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   double cycles = full_waves * wave(resident) + (rest > 0 ? wave(std::min(resident, blocks_of_sm(rest))) : 0);
   if (config.at("persistent") == 1 && full_waves > 1) cycles -= (full_waves - 1) * (first_step + epilogue / 2);
 
+  made.blocks = items;
+  made.sms = sms;
+  made.resident = resident;
+  made.waves = items / (sms * resident);
+  const double blocks_in_turn = full_waves * resident + (rest > 0 ? std::min(resident, blocks_of_sm(rest)) : 0);
+  const double steps_in_turn = blocks_in_turn * steps;
+  made.multiplying = steps_in_turn * copied_by_all * products / share_of_rate(target.type, warps);
+  made.shared_memory = steps_in_turn * (step_bytes + fragment_bytes) / kSharedBytes;
+  made.l2 = steps_in_turn * step_bytes / rates.l2_bytes;
+  made.latency = std::ceil(made.waves) * (first_step + steps * kMemoryLatency / (config.at("stages") - 1));
+  made.storing = blocks_in_turn * epilogue;
+
   const double sums = double(problem.m) * double(problem.n);
   const double a_bytes = double(problem.m) * double(problem.k) * element;
   const double b_bytes = double(problem.n) * double(problem.k) * element;
   const double read = dram_bytes(a_bytes, (target.trans.a ? g.block_m : g.block_k) * element) +
                       dram_bytes(b_bytes, (target.trans.b ? g.block_k : g.block_n) * element);
-  cycles = std::hypot(cycles, (read + sums * output) / (rates.dram_bytes * sms));
+  made.dram = (read + sums * output) / (rates.dram_bytes * sms);
+  cycles = std::hypot(cycles, made.dram);
 
+  const double without_passes = cycles;
   if (cluster_k(config) > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;
   if (partial_slices(config) > 1)
     cycles += next_launch + 2 * partial_slices(config) * sums * accumulator / (kWorkspaceBytes * sms);
@@ -151,7 +172,9 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   const double packed_bytes =
       ((config.at("pack") & pack_a) != 0 ? a_bytes : 0) + ((config.at("pack") & pack_b) != 0 ? b_bytes : 0);
   if (packed_bytes > 0) cycles += next_launch + 2 * packed_bytes / (rates.dram_bytes * sms);
-  return kLaunch + cycles;
+  made.cycles = kLaunch + cycles;
+  made.passes = made.cycles - without_passes;
+  return made;
 }
 
 }  // namespace tilesmith::mma

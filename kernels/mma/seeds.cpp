@@ -150,7 +150,7 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
     for (const Choice& choice : choices(tile, target, problem)) {
       const Config config = make_config(choice, target, problem);
       if (fills_device(config, target, problem) && legal(config))
-        of_tile.emplace_back(estimate_cycles(config, target, problem), config);
+        of_tile.emplace_back(mma::estimate(config, target, problem).cycles, config);
     }
     ranking.add_tile(std::move(of_tile));
   }

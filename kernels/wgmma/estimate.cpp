@@ -19,6 +19,8 @@ constexpr double kStoreBytes = 24;     // of results
 constexpr double kBoxStoreBytes = 23;  // by the accelerator: of small tiles less than straight from the warps
 constexpr double kWorkspaceBytes = 8;  // written and read again
 
+constexpr int kReservedBytes = 1024;  // of the shared memory of a block, by CUDA
+
 constexpr double kLaunch = 3500;
 constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
 constexpr double kFirstStep = 1800;         // from a block's start until it multiplies, beside its first stage's bytes
@@ -41,7 +43,8 @@ double copied_bytes(int extent, int copied, const Geometry& g, bool packed, std:
 
 }  // namespace
 
-double estimate_cycles(const Config& config, const KernelTarget& target, const Problem& problem) {
+Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
+  Estimate made;
   const Geometry g(config, target.type, target.trans);
   const double element = double(size_bytes(target.type.operand)), output = double(size_bytes(target.type.output));
   const double accumulator = double(size_bytes(target.type.accumulator));
@@ -79,10 +82,26 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
   const double waves = full_waves + (rest > 0 ? 1 : 0);
   if (config.at("schedule") != one_tile && waves > 1) cycles -= (waves - 1) * (first + (ping_pongs ? epilogue : 0));
 
+  made.blocks = items;
+  made.sms = sms;
+  made.resident = resident;
+  made.waves = items / (sms * resident);
+  made.room_by_shared_memory = target.limits.smem_per_sm_bytes / (g.smem_bytes + kReservedBytes);
+  made.room_by_threads = std::min(target.limits.threads_per_sm / g.threads, target.limits.blocks_per_sm);
+  made.compiled_for = g.min_blocks;
+  const double blocks_in_turn = full_waves * resident + (rest > 0 ? std::ceil(rest / sms) : 0);
+  made.multiplying = blocks_in_turn * steps * products;
+  made.shared_memory = blocks_in_turn * steps * (read + double(g.stage_bytes)) / kSharedBytes;
+  made.l2 = blocks_in_turn * steps * copied / kL2Bytes;
+  made.latency = waves * (first + steps * kMemoryLatency / (config.at("stages") - 1));
+  made.storing = blocks_in_turn * epilogue;
+
   const double sums = double(problem.m) * double(problem.n);
   const double operand_bytes = (double(problem.m) + double(problem.n)) * double(problem.k) * element;
-  cycles = std::max(cycles, first + (operand_bytes + sums * output) / (kDramBytes * sms));
+  made.dram = (operand_bytes + sums * output) / (kDramBytes * sms);
+  cycles = std::max(cycles, first + made.dram);
 
+  const double without_passes = cycles;
   if (cluster_k(config) > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;
   if (partial_slices(config) > 1)
     cycles += kOverlappedLaunch + 2 * partial_slices(config) * sums * accumulator / (kWorkspaceBytes * sms);
@@ -92,7 +111,9 @@ double estimate_cycles(const Config& config, const KernelTarget& target, const P
       ((config.at("pack") & pack_a) != 0 ? double(problem.m) * double(problem.k) * element : 0) +
       ((config.at("pack") & pack_b) != 0 ? double(problem.n) * double(problem.k) * element : 0);
   if (packed_bytes > 0) cycles += kOverlappedLaunch + 2 * packed_bytes / (kDramBytes * sms);
-  return kLaunch + cycles;
+  made.cycles = kLaunch + cycles;
+  made.passes = made.cycles - without_passes;
+  return made;
 }
 
 }  // namespace tilesmith::wgmma

@@ -144,7 +144,7 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
     std::vector<Ranking::Candidate> of_tile;
     for (const Config& config : configs_of(tile, target, problem)) {
       if (fills_device(config, target, problem) && legal(config))
-        of_tile.emplace_back(estimate_cycles(config, target, problem), config);
+        of_tile.emplace_back(wgmma::estimate(config, target, problem).cycles, config);
     }
     ranking.add_tile(std::move(of_tile));
   }

@@ -156,7 +156,7 @@ TEST_CASE("seeds are legal configs that the problem takes, of several tiles, the
           CHECK_FALSE(illegal_because(mma_family(), seed, target));
           CHECK_FALSE(mma_family().refusal(seed, problem));
           CHECK_FALSE(mma_family().dominated(seed, problem));
-          const double cycles = mma::estimate_cycles(seed, target, problem);
+          const double cycles = mma::estimate(seed, target, problem).cycles;
           CHECK(cycles >= last);
           last = cycles;
         }

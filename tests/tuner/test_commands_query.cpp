@@ -64,6 +64,51 @@ TEST_CASE("explain names the rung, the config, the evidence and the runners-up")
   CHECK(json["runners_up"].size() == 5);
 }
 
+TEST_CASE("explain shows what is known before anything is compiled: estimates in parts, and what was pruned by what") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  const auto explained = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"explain", "f16f32 NN 4096 4096 4096", "--arch", "sm_87", "--db", "tuned.db", "--prior"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished result = run(folder, arguments);
+    INFO(result.err);
+    REQUIRE(result.status == 0);
+    return result.out;
+  };
+  const std::string text = explained({});
+  for (const char* part : {"makes no estimate", "guess", "blocks an SM", "bound by", "multiplying", "mma{", "against rules",
+                           "refuse it", "dominated", "because"}) {
+    INFO(part);
+    CHECK(contains(text, part));
+  }
+  const auto prior = nlohmann::json::parse(explained({"--format", "json"})).at("prior");
+  CHECK(prior["estimate"].is_null());  // of the generic config
+  bool any = false;
+  for (const auto& guess : prior["guesses"]) {
+    const auto& made = guess["estimate"];
+    if (made.is_null()) continue;
+    any = true;
+    CHECK(made["sms"] == 16);
+    CHECK(made["waves"].get<double>() ==
+          Approx(made["blocks"].get<double>() / (16 * made["blocks_an_sm"].get<double>())));
+    CHECK(made["blocks_an_sm"] <= made["room_by_threads"]);
+    CHECK(made["cycles"].get<double>() >= made["multiplying_cycles"].get<double>());
+    CHECK(made["us"].is_null());  // no device, no clock
+  }
+  CHECK(any);
+  for (const auto& one : prior["pruned"]) {
+    std::int64_t sum = one["left"].get<std::int64_t>();
+    for (const auto& rule : one["by_rules"]) sum += rule["combinations"].get<std::int64_t>();
+    for (const char* by : {"refused", "dominated"}) {
+      for (const auto& reason : one[by]) sum += reason["configs"].get<std::int64_t>();
+    }
+    INFO(one["family"]);
+    CHECK(sum == one["combinations"]);
+    CHECK(one["family"] != "wgmma");  // of no use on sm_87
+  }
+  CHECK(run(folder, {"explain", "f16f32 NN 0 8 8", "--db", "tuned.db", "--prior"}).status == 2);
+}
+
 TEST_CASE("explain answers for an architecture that the database knows no device of") {
   const TempFolder folder;
   make_database(folder / "tuned.db");

@@ -2,6 +2,8 @@
 #include "tuner/tune.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <stdexcept>
 
 #include "tests/catch.hpp"
@@ -247,6 +249,80 @@ TEST_CASE("where outcomes come in bursts no problem takes the time of those afte
     CHECK(tried >= 30);
     CHECK(tried <= 66);
   }
+}
+
+namespace {
+
+/// Of three problems the second one's time falls with every candidate; the others have the same time whatever is tried.
+ToyEvaluator one_that_gains() {
+  ToyEvaluator evaluator;
+  evaluator.answers = [tried = 0](const Candidate& candidate) mutable {
+    return ok(candidate.problem == square(128) ? 1000.0 / ++tried : 10);
+  };
+  return evaluator;
+}
+
+std::size_t tried(const db::Store& store, std::int64_t size) { return store.evidence(of_problem(square(size))).size(); }
+
+}  // namespace
+
+TEST_CASE("a settled problem gives its time to one that still improves, and keeps the most of it") {
+  std::vector<Config> orders[2];
+  for (std::vector<Config>& order : orders) {
+    ToyEvaluator evaluator = one_that_gains();
+    db::Store store = db::Store::in_memory();
+    TuneOptions options = options_for(evaluator);
+    options.finalists = 0;
+    options.budget = std::chrono::seconds(240);  // 80 candidates each
+    const double began = evaluator.clock;
+    std::map<std::size_t, std::uint32_t> turns;
+    std::set<std::size_t> gave_up;
+    const auto note = [&](const Progress& now) {
+      turns[now.problem_index] = std::max(turns[now.problem_index], now.turn);
+      if (now.gave_up_time) gave_up.insert(now.problem_index);
+      if (now.gave_up_time) CHECK(now.trend.settled());
+    };
+    const TuneResult result = tune(squares({64, 128, 256}), options, evaluator, store, note, kNeverStop);
+    CHECK(result.ended_how == "budget");
+    CHECK(result.reused == 0);
+    CHECK(evaluator.clock - began <= 240);
+    CHECK(evaluator.total() >= 230);
+    for (const std::int64_t settled : {64, 256}) {
+      CHECK(tried(store, settled) >= 52);
+      CHECK(tried(store, settled) <= 60);
+    }
+    CHECK(tried(store, 128) >= 115);
+    CHECK(gave_up == std::set<std::size_t>{0, 2});
+    CHECK(turns[1] >= 2);
+    CHECK(turns[0] == 1);
+    order = evaluator.order;
+  }
+  CHECK(orders[0] == orders[1]);
+}
+
+TEST_CASE("a resumed run knows which problems had settled") {
+  ToyEvaluator evaluator = one_that_gains();
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.finalists = 0;
+  options.budget = std::chrono::seconds(120);
+  quiet_tune(squares({64, 128, 256}), options, evaluator, store);
+  const std::size_t before = tried(store, 64), gained = tried(store, 128);
+  quiet_tune(squares({64, 128, 256}), options, evaluator, store);
+  CHECK(tried(store, 64) - before >= kLeastEvaluations);
+  CHECK(tried(store, 64) - before <= 30);  // its share was 40
+  CHECK(tried(store, 128) - gained >= 60);
+}
+
+TEST_CASE("a budget that outlasts what there is to try ends with every space tried") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 40;
+  options.budget = std::chrono::seconds(200);
+  const TuneResult result = quiet_tune(squares({64, 128, 256}), options, evaluator, store);
+  CHECK(result.ended_how == "done");
+  CHECK(evaluator.total() == 3 * 40);
 }
 
 TEST_CASE("the stop flag ends the run cleanly with what was found") {

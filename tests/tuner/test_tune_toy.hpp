@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -95,7 +96,7 @@ class ToyEvaluator final : public Evaluator {
     if (burst == 1 || nexts_ % burst == 0) clock += seconds_each * double(burst);
     ++evaluations[text(candidate.problem) + candidate.config.text()];
     order.push_back(candidate.config);
-    db::Outcome outcome = outcome_of(candidate.config);
+    db::Outcome outcome = answers ? answers(candidate) : outcome_of(candidate.config);
     return {std::move(candidate), std::move(outcome)};
   }
   std::size_t most_foreseen() const override { return foresees; }
@@ -137,6 +138,7 @@ class ToyEvaluator final : public Evaluator {
   double play_off_factor = 1;
   bool play_off_fails = false;
   std::map<std::string, db::Outcome> plants;  // by config text
+  std::function<db::Outcome(const Candidate&)> answers;  // instead of outcome_of(), outside play-offs
   std::set<std::string> unknown;              // config texts
   std::map<std::string, int> evaluations;     // by problem and config text
   std::vector<Config> order;

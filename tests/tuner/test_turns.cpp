@@ -1,6 +1,7 @@
 // Who tunes which problem, where several tuners share a workload and a database.
 #include "tuner/turns.hpp"
 
+#include <initializer_list>
 #include <limits>
 #include <thread>
 
@@ -138,6 +139,67 @@ TEST_CASE("no share is more than the time left, nor less for a tuner that died w
   board.begin(0, 7, 100);
   board.release(0);
   CHECK(one.take(0, 100)->share == 1);  // of the problem that is not begun
+}
+
+TEST_CASE("what settled problems give up is theirs too, and is no part of the others' first turns") {
+  Shared shared;
+  TurnBoard board(shared.workload, 100);
+  Turns turns(shared.workload, shared.store, device(), board, 0);
+  {
+    const auto first = turns.take(0, 100);
+    CHECK(first->share == Approx(0.25));
+    turns.rested(*first, {{40, 10, 0, 0}, 0.25, 15});
+  }
+  CHECK(board.note(0).state == State::open);
+  CHECK(board.had_turns() == 1);
+  CHECK(board.rest_of(0).spare_seconds == 15);
+  const auto second = turns.take(10, 100);
+  CHECK(second->problem == 1);
+  CHECK(second->share * 90 == Approx(25));
+}
+
+TEST_CASE("further turns go where weight, time and gain promise most, and last for a third as many evaluations") {
+  Shared shared;
+  shared.workload.problems[3].weight = 4;
+  TurnBoard board(shared.workload, 1000);
+  Turns turns(shared.workload, shared.store, device(), board, 0);
+  const Trend small{60, 10, 0.1, 0}, large{60, 100, 0.1, 0}, settled{60, 1000, 0, 0}, at_peak{60, 1000, 0.1, 1000};
+  const auto leave = [&](std::initializer_list<Trend> trends) {
+    std::size_t i = 0;
+    for (const Trend& trend : trends) board.rest(i++, {trend, 0.5, 0});
+  };
+  leave({small, settled, large, settled});
+  CHECK(turns.all_had_turns());
+  CHECK_FALSE(turns.all_done());
+  {
+    const auto turn = turns.take(900, 1000);
+    REQUIRE(turn);
+    CHECK(turn->problem == 2);
+    CHECK(turn->number == 2);
+    CHECK(turn->share * 100 == Approx(10));
+    CHECK(*turn->next == shared.workload.problems[0].problem);
+    turns.rested(*turn, {settled, 0.5, 0});
+  }
+  CHECK(turns.take(900, 1000)->problem == 0);
+  leave({small, settled, at_peak, small});
+  CHECK(turns.take(900, 1000)->problem == 3);  // by its weight
+  leave({small, {3, 0, 0, 0}, large, large});
+  CHECK(turns.take(900, 1000)->problem == 1);  // nothing can be said of it
+  CHECK(turns.take(900, 1000, 50)->share == Approx(0.5));
+  CHECK_FALSE(turns.take(960, 1000, 50));  // not worth beginning
+}
+
+TEST_CASE("where nothing is expected of any problem, the time goes by weight to those that had least of it") {
+  Shared shared;
+  shared.workload = squares({16, 32, 64});
+  shared.workload.problems[2].weight = 2;
+  TurnBoard board(shared.workload, 1000);
+  Turns turns(shared.workload, shared.store, device(), board, 0);
+  for (std::size_t i = 0; i < 3; ++i) board.rest(i, {{40.0 - double(i), 10, 0, 0}, 1, 0});
+  const auto turn = turns.take(900, 1000);
+  CHECK(turn->problem == 2);
+  CHECK(turn->share == Approx(0.5));
+  CHECK(*turn->next == shared.workload.problems[1].problem);
 }
 
 TEST_CASE("tuners that share a GPU have it in turn") {

@@ -9,6 +9,7 @@
 #include "tuner/commands/figures.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
+#include "tuner/commands/prior.hpp"
 #include "tuner/commands/records.hpp"
 #include "tuner/commands/table.hpp"
 #include "tuner/commands/target.hpp"
@@ -21,6 +22,7 @@ namespace {
 struct ExplainOptions {
   std::vector<std::string> words;
   std::string device, arch, format = "table", db;
+  bool prior = false;
 };
 
 Problem problem_of(const std::vector<std::string>& words) {
@@ -99,7 +101,7 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   return out + "\n" + table.text(width);
 }
 
-std::string as_json(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice) {
+nlohmann::ordered_json as_json(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice) {
   nlohmann::ordered_json json;
   json["problem"] = text(problem);
   json["device"] = device.identity.name.empty() ? device.limits.arch : db::text(device.identity);
@@ -115,7 +117,15 @@ std::string as_json(const Problem& problem, const TargetDevice& device, const ru
                                   {"median_us", next.median_us},
                                   {"note", next.note}});
   }
-  return json.dump(1) + "\n";
+  return json;
+}
+
+/// At the clock of the choice's evidence if that is of this problem, so that estimate and time can be compared.
+double clock_of(const runtime::Choice& choice, const TargetDevice& device, const Problem& problem) {
+  if (choice.rung == runtime::Rung::exact && choice.evidence && choice.evidence->outcome.timing &&
+      choice.evidence->outcome.timing->clock_mhz > 0)
+    return choice.evidence->outcome.timing->clock_mhz;
+  return rated_clock_mhz(device.identity, problem.type, device.clock_mhz);
 }
 
 int run_explain(const ExplainOptions& options) {
@@ -134,8 +144,20 @@ int run_explain(const ExplainOptions& options) {
   const auto now = [&](const std::string& family) { return producer_now(entries, family, device, target); };
   const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
   const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);
-  write_result(format == TextFormat::json ? as_json(problem, device, choice)
-                                          : as_text(problem, device, choice, stdout_width()));
+  std::optional<Prior> prior;
+  if (options.prior) {
+    if (problem.m < 1 || problem.n < 1 || problem.k < 1) throw UsageError("--prior: expected M, N and K of at least 1");
+    prior = prior_of(choice.config, {families_named({}), device.identity, device.limits, now, {}}, store, problem,
+                     clock_of(choice, device, problem));
+  }
+  if (format == TextFormat::json) {
+    nlohmann::ordered_json json = as_json(problem, device, choice);
+    if (prior) json["prior"] = as_json(*prior);
+    write_result(json.dump(1) + "\n");
+  } else {
+    const std::string text = as_text(problem, device, choice, stdout_width());
+    write_result(prior ? text + "\n" + as_text(*prior, stdout_width()) : text);
+  }
   return kExitOk;
 }
 
@@ -150,6 +172,9 @@ Command add_explain(CLI::App& program) {
   app->add_option("--device", options->device, "Answer for the device of the database whose text contains this")->type_name("TEXT");
   app->add_option("--arch", options->arch, "Answer for this architecture, where the database knows no device of it")->type_name("ARCH");
   app->add_option("--format", options->format, "table or json")->type_name("FORMAT")->capture_default_str();
+  app->add_flag("--prior", options->prior,
+                "Also what is known before anything is compiled: what the config and the first guesses are estimated to take, "
+                "by waves of blocks, room on an SM and bytes, and which configs were pruned and why");
   add_database_option(*app, options->db);
   app->footer(
       "Rungs, in order: `exact` (evidence for this very problem), `neighbour` (the best config of a similar measured problem),\n"
@@ -157,6 +182,7 @@ Command add_explain(CLI::App& program) {
       "device of the database.\n"
       "\nExamples:\n"
       "  tilesmith explain f16f32 NN 1024 1024 1024\n"
+      "  tilesmith explain f16f32 NN 1024 1024 1024 --prior\n"
       "  tilesmith explain 's8s32 NT 1000 4096 4096 lda=4112' --device Orin --db orin.db");
   return {app, [options] { return run_explain(*options); }};
 }

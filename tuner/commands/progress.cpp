@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tuner/commands/figures.hpp"
 #include "tuner/commands/terminal.hpp"
@@ -22,14 +23,27 @@ std::string bar(double fraction) {
   return fmt::format("[{}{}]", std::string(filled, '#'), std::string(kBarColumns - filled, '.'));
 }
 
+/// "3/20", and from the second on which turn it is.
+std::string place(const Progress& now) {
+  return fmt::format("{}/{}{}", now.problem_index + 1, now.problem_count,
+                     now.turn > 1 ? fmt::format(", turn {}", now.turn) : "");
+}
+
 }  // namespace
+
+std::string prospect_text(const Progress& now) {
+  if (now.gave_up_time) return "settled, the rest of its time goes to other problems";
+  if (!(now.seconds_left > 0) || now.left == 0 || now.trend.too_few()) return "";
+  if (now.trend.settled()) return "settled";
+  return fmt::format("still gaining, {:.1f}% by the last half of its candidates", 100 * (1 - std::exp(-now.trend.last_doubling)));
+}
 
 TuneProgress::~TuneProgress() { Screen::instance().clear_status(); }
 
 void TuneProgress::update(const Progress& now) {
-  if (last_ && now.problem_index != last_->problem_index) {
-    log_finished_problem();
-    problem_began_s_ = last_->seconds_elapsed;
+  if (last_ && (now.problem_index != last_->problem_index || now.turn != last_->turn)) {
+    log_finished_turn();
+    turn_began_s_ = last_->seconds_elapsed;
   }
   if (now.last) log_outcome(now);
   last_ = now;
@@ -41,7 +55,7 @@ void TuneProgress::update(const Progress& now) {
     if (time - drawn_ < kRedrawEvery) return;
     const double share = double(now.done) / double(std::max<std::int64_t>(1, now.done + now.left));
     screen.set_status({
-        fmt::format("problem {}/{}  {}", now.problem_index + 1, now.problem_count, text(now.problem)),
+        fmt::format("problem {}  {}", place(now), text(now.problem)),
         fmt::format("{} {} done ({} known before), {} failed, {} left  {}", bar(share), now.done, now.reused, now.failed,
                     now.left, time_left(now)),
         "best " + best_text(now) + (now.best_config.empty() ? "" : "  " + now.best_config),
@@ -50,16 +64,15 @@ void TuneProgress::update(const Progress& now) {
   } else if (drawn_ == Clock::time_point{}) {
     drawn_ = time;
   } else if (time - drawn_ >= kPlainLineEvery) {
-    spdlog::info("[{}/{}] {}: {} done ({} known before), {} failed, {} left, best {}, {}", now.problem_index + 1,
-                 now.problem_count, text(now.problem), now.done, now.reused, now.failed, now.left, best_text(now),
-                 time_left(now));
+    spdlog::info("[{}] {}: {} done ({} known before), {} failed, {} left, best {}, {}", place(now), text(now.problem),
+                 now.done, now.reused, now.failed, now.left, best_text(now), time_left(now));
     drawn_ = time;
   }
 }
 
 void TuneProgress::finish() {
   Screen::instance().clear_status();
-  if (last_) log_finished_problem();
+  if (last_) log_finished_turn();
   last_.reset();
 }
 
@@ -74,11 +87,12 @@ void TuneProgress::log_outcome(const Progress& now) const {
   spdlog::debug("{} {}: {}: {}", problem, one.candidate.config.text(), db::name(one.outcome.status), one.outcome.message);
 }
 
-void TuneProgress::log_finished_problem() const {
+void TuneProgress::log_finished_turn() const {
   const Progress& was = *last_;
-  spdlog::info("[{}/{}] {}: best {}; {} candidates, {} known before, {} failed, {}{}{}", was.problem_index + 1,
-               was.problem_count, text(was.problem), best_text(was), was.done, was.reused, was.failed,
-               format_seconds(was.seconds_elapsed - problem_began_s_), was.best_config.empty() ? "" : "; ", was.best_config);
+  const std::string prospect = prospect_text(was);
+  spdlog::info("[{}] {}: best {}; {} candidates, {} known before, {} failed, {}{}{}{}{}", place(was), text(was.problem),
+               best_text(was), was.done, was.reused, was.failed, format_seconds(was.seconds_elapsed - turn_began_s_),
+               prospect.empty() ? "" : "; ", prospect, was.best_config.empty() ? "" : "; ", was.best_config);
 }
 
 std::string TuneProgress::best_text(const Progress& now) const {
@@ -92,7 +106,7 @@ std::string TuneProgress::best_text(const Progress& now) const {
 std::string TuneProgress::time_left(const Progress& now) const {
   if (now.seconds_left > 0) return fmt::format("{} of the budget left", format_seconds(now.seconds_left));
   const std::int64_t timed = now.done - now.reused;
-  const double spent = now.seconds_elapsed - problem_began_s_;
+  const double spent = now.seconds_elapsed - turn_began_s_;
   if (timed < 5 || !(spent > 0) || now.left <= 0) return fmt::format("{} elapsed", format_seconds(now.seconds_elapsed));
   return fmt::format("{} elapsed, about {} left for this problem", format_seconds(now.seconds_elapsed),
                      format_seconds(spent / double(timed) * double(now.left)));

@@ -12,7 +12,10 @@
 
 namespace tilesmith::tuner {
 
-/// For `tune`. One log line a finished problem; on a terminal a status block, else a line about every 10 s.
+/// What the turn that `now` ends says of the problem's future: "" in its first and only turn of a run without a budget.
+std::string prospect_text(const Progress& now);
+
+/// For `tune`. One log line a finished turn; on a terminal a status block, else a line about every 10 s.
 class TuneProgress {
  public:
   /// `peak` gives the device's peak in TFLOP/s for a type pair, or nullopt.
@@ -22,19 +25,19 @@ class TuneProgress {
   TuneProgress& operator=(const TuneProgress&) = delete;
 
   void update(const Progress& now);
-  /// The last problem's line, and the block goes.
+  /// The last turn's line, and the block goes.
   void finish();
 
  private:
   void log_outcome(const Progress& now) const;
-  void log_finished_problem() const;
+  void log_finished_turn() const;
   std::string best_text(const Progress& now) const;
   std::string time_left(const Progress& now) const;
 
   using Clock = std::chrono::steady_clock;
   std::function<std::optional<double>(const TypePair&)> peak_;
   std::optional<Progress> last_;
-  double problem_began_s_ = 0;
+  double turn_began_s_ = 0;
   Clock::time_point drawn_{};
 };
 

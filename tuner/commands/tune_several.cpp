@@ -203,8 +203,8 @@ class Supervision {
         if (note.state == TurnBoard::State::begun && note.tuner == tuner.device.ordinal)
           doing = text(workload_.problems[i].problem);
       }
-      lines.push_back(fmt::format("device {}: {}/{} done  {}", tuner.device.ordinal,
-                                  board.count(TurnBoard::State::done), board.size(), doing));
+      lines.push_back(fmt::format("device {}: {}/{} had turns  {}", tuner.device.ordinal,
+                                  board.had_turns(), board.size(), doing));
     }
     Screen::instance().set_status(std::move(lines));
   }
@@ -234,8 +234,9 @@ void log_end(const std::deque<Model>& models, bool stopped, int given_up_with) {
                       : done == model.board.size() ? "done"
                       : given_up_with != 0         ? "failed"
                                                    : "budget";
-    spdlog::info("ended: {}; {} of {} had {} turn on {}", how, done, count_of(model.board.size(), "problem"),
-                 done == 1 ? "its" : "their", short_name(model.identity()));
+    const std::size_t had = model.board.had_turns();
+    spdlog::info("ended: {}; {} of {} had {} turn on {}", how, had, count_of(model.board.size(), "problem"),
+                 had == 1 ? "its" : "their", short_name(model.identity()));
   }
 }
 

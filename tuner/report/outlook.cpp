@@ -8,29 +8,20 @@ namespace {
 
 constexpr double kMinute = 60;
 
-double expected_us(const OutlookProblem& problem, double last_doubling, double more) {
-  const auto n = double(problem.curve_us.size());
-  return std::max(problem.floor_us, problem.best_us * std::exp(-last_doubling * more / (n + more)));
+Trend trend_of(const OutlookProblem& problem) {
+  return tuner::trend_of(problem.curve_us, problem.best_us, problem.spread, problem.floor_us);
 }
 
 ProblemOutlook first_look(const OutlookProblem& problem) {
+  const Trend trend = trend_of(problem);
   ProblemOutlook look;
-  const std::size_t n = problem.curve_us.size();
-  if (n < kLeastEvaluations) {
+  if (trend.too_few()) {
     look.prospect = Prospect::too_few;
   } else if (!(problem.best_us > 0)) {
     look.prospect = Prospect::no_time;
-  } else {
-    const double half = problem.curve_us[n / 2 - 1];
-    // Where none of the first half passed, the first time that did is what it began from.
-    const double from =
-        half > 0 ? half
-                 : *std::find_if(problem.curve_us.begin(), problem.curve_us.end(), [](double us) { return us > 0; });
-    const double g = std::log(from / problem.best_us);
-    if (g > problem.spread && problem.seconds_per_evaluation > 0) {
-      look.prospect = Prospect::gains;
-      look.last_doubling = g;
-    }
+  } else if (!trend.settled() && problem.seconds_per_evaluation > 0) {
+    look.prospect = Prospect::gains;
+    look.last_doubling = trend.last_doubling;
   }
   return look;
 }
@@ -61,8 +52,9 @@ Outlook outlook(const std::vector<OutlookProblem>& problems) {
     const ProblemOutlook& look = result.problems[i];
     if (look.prospect != Prospect::gains) return 0.0;
     const double a_minute = kMinute / problem.seconds_per_evaluation;
-    return problem.weight * (expected_us(problem, look.last_doubling, look.evaluations) -
-                             expected_us(problem, look.last_doubling, look.evaluations + a_minute));
+    const Trend trend = trend_of(problem);
+    return problem.weight *
+           (expected_us(trend, look.evaluations) - expected_us(trend, look.evaluations + a_minute));
   };
   while (left >= 1 - 1e-9) {
     std::size_t most = problems.size();
@@ -83,7 +75,7 @@ Outlook outlook(const std::vector<OutlookProblem>& problems) {
   for (std::size_t i = 0; i < problems.size(); ++i) {
     ProblemOutlook& look = result.problems[i];
     if (look.prospect == Prospect::gains && look.minutes > 0) {
-      look.expected_us = expected_us(problems[i], look.last_doubling, look.evaluations);
+      look.expected_us = expected_us(trend_of(problems[i]), look.evaluations);
       look.saved_us = problems[i].weight * (problems[i].best_us - look.expected_us);
     }
     if (look.minutes > 0 || look.prospect == Prospect::too_few) result.ranking.push_back(i);

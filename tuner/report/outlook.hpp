@@ -1,19 +1,14 @@
-// What another hour would go to.
-//
-// Each doubling of a problem's evaluations is expected to bring half of what the one before brought: so do the strategies on
-// recorded landscapes (docs/notes/search.md; README, "Comparing search strategies": the means after 25 to 400 evaluations).
-// With g = ln(best after n/2 evaluations / best after n), m more evaluations make a time t into t·exp(−g·m/(n + m)), though
-// never less than the time at the device's peak. A g within the spread of the best's time is noise, and counts as none. The
-// hour is dealt out in minutes, each to the problem where it is expected to save the most, weight × time. Problems with fewer
-// than kLeastEvaluations say nothing yet: they come first, up to so many each.
+// What another hour would go to: dealt out in minutes, each to the problem where it is expected to save the most, weight × time
+// (expected_gain.hpp). Problems with fewer than kLeastEvaluations say nothing yet: they come first, up to so many each.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
+#include "tuner/expected_gain.hpp"
+
 namespace tilesmith::tuner::report {
 
-inline constexpr std::size_t kLeastEvaluations = 8;
 inline constexpr int kMinutes = 60;
 
 /// What is known of one problem.

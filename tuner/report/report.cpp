@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tuner/peaks.hpp"
 #include "tuner/report/problem_figures.hpp"
 #include "tuner/report/utc.hpp"
 
@@ -110,7 +111,7 @@ void add_outlook(Report& report) {
     if (!one.best) continue;
     problem.best_us = one.best->outcome.timing->median_us;
     problem.spread = one.best->outcome.timing->spread;
-    problem.floor_us = problem.best_us * rate_of(one.problem, one.device, problem.best_us).of_peak.value_or(0);
+    problem.floor_us = floor_us(one.device, one.problem);
   }
   report.outlook = outlook(problems);
 }
