@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <unordered_set>
@@ -18,6 +19,10 @@ constexpr std::size_t kMostBests = 8;    // of other problems, from this device 
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
 constexpr double kOtherTypeDoublings = 0.5;
 constexpr double kOtherTransposeDoublings = 0.25;  // for each operand
+constexpr std::size_t kMostTried = 1000;           // candidates that the model learns from, of the nearest problems
+constexpr std::size_t kLeastTried = 100;
+constexpr double kGoodSlowdown = 1.1;  // what did no worse on one of those problems may do well on this one
+constexpr std::uint64_t kModelSeed = 1;
 
 /// How far a measured problem of any type pair and transposes is from this one, in doublings.
 double distance(const Problem& measured, const Problem& problem) {
@@ -108,13 +113,16 @@ Guesses Guesser::of(const Problem& problem, std::size_t most) {
   List list(guesses.to_try, most);
   add_own(guesses, list, problem);
   if (list.full()) return guesses;
-  // What was best nearby and what a family thinks best in turn: a short search hears of both.
+  // What the model promises most of, what was best nearby and what a family thinks best in turn: a short search hears of all.
   const std::vector<Config> bests = nearest_bests(problem, list);
   const std::vector<Config>& own = family_guesses(problem);
-  std::size_t next_best = 0, next_own = 0;
+  const std::vector<Config>& learned = promising(problem, bests);
+  std::size_t next_best = 0, next_own = 0, next_learned = 0;
   bool any = true;
   while (any && !list.full()) {
-    any = list.add_next(bests, next_best);
+    any = list.add_next(learned, next_learned);
+    any = list.add_next(bests, next_best) || any;
+    any = list.add_next(learned, next_learned) || any;
     any = list.add_next(own, next_own) || any;
   }
   for (const Config& rung : ladders(problem)) list.add(rung);
@@ -147,11 +155,11 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   filter.problem = problem;
   filter.device_exactly = whom_.device;
   std::map<std::string, db::Producer> producers;
-  struct Tried {
+  struct Found {
     KnownCandidate candidate;
     std::size_t entries_since;  // the first of it
   };
-  std::map<std::string, Tried> valid;  // by config text; the latest of each candidate
+  std::map<std::string, Found> valid;  // by config text; the latest of each candidate
   Outcomes to_reverify, retired;
   std::size_t entries = 0;
   for (const db::Evidence& entry : store_.evidence(filter)) {
@@ -164,7 +172,7 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
     if (producer.second) producer.first->second = whom_.producer(config->family());
     switch (filled_in ? db::Trust::retired : db::judge(entry.producer, producer.first->second)) {
       case db::Trust::valid: {
-        const auto [known, is_new] = valid.try_emplace(key, Tried{{*config, entry.outcome, false}, entries});
+        const auto [known, is_new] = valid.try_emplace(key, Found{{*config, entry.outcome, false}, entries});
         if (!is_new) known->second = {{*config, known->second.candidate.outcome, true}, entries};
         break;
       }
@@ -178,16 +186,16 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   }
   // A candidate counts once, by the evidence that is trusted most.
   for (const auto& [key, candidate] : to_reverify) retired.erase(key);
-  std::vector<Tried> in_order;
-  for (auto& [key, tried] : valid) {
+  std::vector<Found> in_order;
+  for (auto& [key, found] : valid) {
     to_reverify.erase(key);
     retired.erase(key);
-    list.leave_out(tried.candidate.config);
-    in_order.push_back(std::move(tried));
+    list.leave_out(found.candidate.config);
+    in_order.push_back(std::move(found));
   }
   std::stable_sort(in_order.begin(), in_order.end(),
-                   [](const Tried& a, const Tried& b) { return a.entries_since > b.entries_since; });
-  for (Tried& tried : in_order) guesses.known.push_back(std::move(tried.candidate));
+                   [](const Found& a, const Found& b) { return a.entries_since > b.entries_since; });
+  for (Found& found : in_order) guesses.known.push_back(std::move(found.candidate));
   // What failed then is no guess: a search comes to it in its own time.
   for (const Config& config : fastest_first(to_reverify)) list.add(config);
   std::vector<Config> formerly = fastest_first(retired);
@@ -195,20 +203,24 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   for (const Config& config : formerly) list.add(config);
 }
 
-/// The bests of other problems that the list does not hold.
-std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& list) {
+const std::vector<db::Best>& Guesser::bests() {
   if (!bests_) {
     db::EvidenceFilter right_ones;  // a best is one of these: the store need not rank the others
     right_ones.status = db::Status::ok;
     bests_ = store_.best(right_ones);
   }
+  return *bests_;
+}
+
+/// The bests of other problems that the list does not hold.
+std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& list) {
   struct Neighbour {
     bool other_device;
     double distance;
     const Config* config;
   };
   std::vector<Neighbour> neighbours;
-  for (const db::Best& best : *bests_) {
+  for (const db::Best& best : bests()) {
     const Problem& other = best.evidence.problem;
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
     const bool other_device = !(best.evidence.device == whom_.device);
@@ -254,6 +266,55 @@ const std::vector<Config>& Guesser::family_guesses(const Problem& problem) {
   }
   family_guesses_.emplace(problem, std::move(found));
   return family_guesses_->second;
+}
+
+/// What was tried on this device on the problems nearest to this one, and not on it itself.
+std::vector<Tried> Guesser::tried_nearby(const Problem& problem) {
+  std::vector<std::pair<double, const db::Evidence*>> nearest;
+  for (const db::Best& best : bests()) {
+    const Problem& other = best.evidence.problem;
+    if (other.m < 1 || other.n < 1 || other.k < 1 || other == problem || !(best.evidence.device == whom_.device)) continue;
+    nearest.emplace_back(distance(other, problem), &best.evidence);
+  }
+  std::stable_sort(nearest.begin(), nearest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Tried> tried;
+  for (const auto& [far, best] : nearest) {
+    if (tried.size() >= kMostTried) break;
+    db::EvidenceFilter filter;
+    filter.problem = best->problem;
+    filter.device_exactly = whom_.device;
+    filter.latest_only = true;
+    const double best_us = best->outcome.timing->median_us;
+    double worst = 1;
+    std::vector<std::pair<Config, std::optional<double>>> slowdowns;
+    for (const db::Evidence& entry : store_.evidence(filter)) {
+      const auto config = runnable(entry.config, best->problem);
+      if (!config) continue;
+      const bool ok = entry.outcome.status == db::Status::ok && entry.outcome.timing;
+      slowdowns.emplace_back(*config, ok ? std::optional(entry.outcome.timing->median_us / best_us) : std::nullopt);
+      worst = std::max(worst, slowdowns.back().second.value_or(1));
+    }
+    for (auto& [config, slowdown] : slowdowns) tried.push_back({best->problem, std::move(config), slowdown.value_or(worst)});
+  }
+  return tried;
+}
+
+/// What a model of the evidence nearby promises most of: of the bests, the families' guesses and what did well there.
+const std::vector<Config>& Guesser::promising(const Problem& problem, const std::vector<Config>& bests) {
+  if (promising_ && promising_->first == problem) return promising_->second;
+  promising_.emplace(problem, std::vector<Config>{});
+  const std::vector<Tried> tried = tried_nearby(problem);
+  if (tried.size() < kLeastTried) return promising_->second;
+  std::vector<Config> candidates;
+  List once(candidates, kAll);
+  for (const Config& config : bests) once.add(config);
+  for (const Config& config : family_guesses(problem)) once.add(config);
+  for (const Tried& one : tried) {
+    if (one.slowdown > kGoodSlowdown) continue;
+    if (const auto config = runnable(one.config, problem)) once.add(*config);
+  }
+  promising_->second = most_promising_first(std::move(candidates), tried, problem, {whom_.device, whom_.limits}, kModelSeed);
+  return promising_->second;
 }
 
 /// From the top: the fastest rung first.

@@ -11,6 +11,7 @@
 
 #include "db/store.hpp"
 #include "kernels/family.hpp"
+#include "tuner/evidence_model.hpp"
 
 namespace tilesmith::tuner {
 
@@ -42,8 +43,8 @@ struct KnownCandidate {
 struct Guesses {
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
-  /// retired; the bests of other problems in turn with the families' own guesses; the families' ladders from the top. All are
-  /// legal and eligible for the problem.
+  /// retired; then in turn what a model of other problems' evidence promises most of (evidence_model.hpp), the bests of other
+  /// problems and the families' own guesses; the families' ladders from the top. All are legal and eligible for the problem.
   std::vector<Config> to_try;
 };
 
@@ -72,13 +73,16 @@ class Guesser {
   void add_own(Guesses& guesses, List& list, const Problem& problem);
   std::vector<Config> nearest_bests(const Problem& problem, const List& list);
   const std::vector<Config>& family_guesses(const Problem& problem);
+  const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& bests);
+  const std::vector<db::Best>& bests();
+  std::vector<Tried> tried_nearby(const Problem& problem);
   std::vector<Config> ladders(const Problem& problem);
 
   GuessingFor whom_;
   const db::Store& store_;
   std::vector<OfTarget> targets_;
   std::optional<std::vector<db::Best>> bests_;
-  std::optional<std::pair<Problem, std::vector<Config>>> family_guesses_;  // the last asked for: they take long to rank
+  std::optional<std::pair<Problem, std::vector<Config>>> family_guesses_, promising_;  // the last asked for: they take long
 };
 
 }  // namespace tilesmith::tuner
