@@ -20,6 +20,7 @@ constexpr double kNearDoublings = 4;     // what was best further away is no bet
 constexpr double kOtherTypeDoublings = 0.5;
 constexpr double kOtherTransposeDoublings = 0.25;  // for each operand
 constexpr std::size_t kMostTried = 1000;           // candidates that the model learns from, of the nearest problems
+constexpr std::size_t kMostOfOne = 24;             // of them of one problem: many problems say more than much of a few
 constexpr std::size_t kLeastTried = 100;
 constexpr double kGoodSlowdown = 1.1;  // what did no worse on one of those problems may do well on this one
 constexpr std::uint64_t kModelSeed = 1;
@@ -46,6 +47,17 @@ std::vector<Config> fastest_first(const Outcomes& outcomes) {
   std::vector<Config> configs;
   for (const auto& [median_us, config] : timed) configs.push_back(*config);
   return configs;
+}
+
+/// Of many the faster half that is asked for, and every so-many-th of the rest.
+std::vector<Tried> some_of(std::vector<Tried> tried) {
+  std::sort(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
+    return a.slowdown != b.slowdown ? a.slowdown < b.slowdown : a.config.text() < b.config.text();
+  });
+  const std::size_t all = tried.size(), count = std::min(all, kMostOfOne), fast = count / 2;
+  for (std::size_t i = fast; i < count; ++i) std::swap(tried[i], tried[fast + (i - fast) * (all - fast) / (count - fast)]);
+  tried.erase(tried.begin() + std::ptrdiff_t(count), tried.end());
+  return tried;
 }
 
 }  // namespace
@@ -294,7 +306,9 @@ std::vector<Tried> Guesser::tried_nearby(const Problem& problem) {
       slowdowns.emplace_back(*config, ok ? std::optional(entry.outcome.timing->median_us / best_us) : std::nullopt);
       worst = std::max(worst, slowdowns.back().second.value_or(1));
     }
-    for (auto& [config, slowdown] : slowdowns) tried.push_back({best->problem, std::move(config), slowdown.value_or(worst)});
+    std::vector<Tried> of_one;
+    for (auto& [config, slowdown] : slowdowns) of_one.push_back({best->problem, std::move(config), slowdown.value_or(worst)});
+    for (Tried& one : some_of(std::move(of_one))) tried.push_back(std::move(one));
   }
   return tried;
 }
