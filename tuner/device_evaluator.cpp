@@ -43,6 +43,7 @@ DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions&
     : store_(store),
       device_(device),
       compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs : default_compile_jobs(kReservedCores, device.integrated)),
+      set_aside_for_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.set_aside)),
       pool_(compile_jobs_, options.compile_limit, options.worker_executable),
       measuring_process_(options.device, options.as, options.time_limit, options.worker_executable) {}
 
@@ -73,7 +74,7 @@ std::optional<db::Outcome> DeviceEvaluator::refused(const Candidate& candidate, 
 }
 
 void DeviceEvaluator::submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) {
-  if (incumbent) note_time(candidate.problem, incumbent->config, incumbent->us);
+  if (incumbent && !incumbent->disturbed) note_time(candidate.problem, incumbent->config, incumbent->us);
   Item item{candidate, {}, {}};
   if (auto outcome = refused(candidate, item.key)) {
     finish(item, *outcome);
@@ -141,7 +142,8 @@ void DeviceEvaluator::take_build(Item item, const db::KernelBuild& build) {
 }
 
 void DeviceEvaluator::finish(const Item& item, db::Outcome outcome) {
-  if (outcome.timing) note_time(item.candidate.problem, item.candidate.config, outcome.timing->median_us);
+  const bool disturbed = !outcome.message.empty();
+  if (outcome.timing && !disturbed) note_time(item.candidate.problem, item.candidate.config, outcome.timing->median_us);
   done_.push_back({item.candidate, std::move(outcome)});
 }
 
@@ -172,9 +174,12 @@ std::optional<db::Outcome> DeviceEvaluator::known_proof(Item& item) {
 }
 
 void DeviceEvaluator::dispatch() {
-  while (!held_ && !measuring_ && measuring_process_.idle() && !ready_.empty()) {
-    Item item = std::move(ready_.front());
-    ready_.pop_front();
+  while (!held_ && !measuring_ && measuring_process_.idle()) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto next = std::find_if(ready_.begin(), ready_.end(), [&](const Item& one) { return one.not_before <= now; });
+    if (next == ready_.end()) break;
+    Item item = std::move(*next);
+    ready_.erase(next);
     if (auto outcome = known_proof(item)) {
       finish(item, *outcome);
       continue;
@@ -220,8 +225,8 @@ db::Outcome DeviceEvaluator::conclude(const Item& item, const MeasureProcess::An
   return result.outcome;
 }
 
-/// Whether a disturbed timing does not count and its candidate is queued again, behind those that wait: a device that throttles
-/// needs time. What is still disturbed then is taken as it is, and says so.
+/// Whether a disturbed timing does not count and its candidate is queued again, for later: a device that throttles needs time. What
+/// is still disturbed then is taken as it is, and says so.
 bool DeviceEvaluator::set_aside(Item& item, const db::Outcome& outcome) {
   const auto now = std::chrono::steady_clock::now();
   if (outcome.status != db::Status::ok || outcome.message.empty() || now < none_set_aside_until_) return false;
@@ -232,6 +237,7 @@ bool DeviceEvaluator::set_aside(Item& item, const db::Outcome& outcome) {
   spdlog::info("{}: {}; timed again later", item.candidate.config.text(), outcome.message);
   ++item.set_aside;
   item.attempts = 0;
+  item.not_before = now + set_aside_for_;
   ready_.push_back(std::move(item));
   return true;
 }
@@ -266,6 +272,9 @@ void DeviceEvaluator::step(bool wait) {
     if (measuring_process_.descriptor() >= 0) descriptors.push_back(measuring_process_.descriptor());
     auto deadline = pool_.deadline();
     if (const auto other = measuring_process_.deadline(); other && (!deadline || *other < *deadline)) deadline = other;
+    for (const Item& item : ready_) {  // that was set aside
+      if (!measuring_ && (!deadline || item.not_before < *deadline)) deadline = item.not_before;
+    }
     wait_for_input(descriptors, deadline);
   }
   for (const CompilePool::Done& done : pool_.collect()) on_built(done);

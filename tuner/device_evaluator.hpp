@@ -22,6 +22,7 @@ struct DeviceEvaluatorOptions {
   int compile_jobs = 0;                                ///< 0: as default_compile_jobs() finds
   std::chrono::duration<double> time_limit{20};        ///< of one phase (battery, verification, timing) of a candidate
   std::chrono::duration<double> compile_limit{60};     ///< of one compilation
+  std::chrono::duration<double> set_aside{5};          ///< how long a candidate whose timing was disturbed waits
   std::string worker_executable;                       ///< its main calls worker_main(); empty: this very program
 };
 

@@ -27,6 +27,7 @@ struct Item {
   std::string failed_beside;  // config that it was timed beside before; it is then timed alone
   int attempts = 0;
   int set_aside = 0;          // times that its timing was disturbed
+  std::chrono::steady_clock::time_point not_before{};  // is it timed again
 };
 
 /// One step at a time in one thread: candidate → compiling → ready → measuring → done.
@@ -73,6 +74,7 @@ class DeviceEvaluator final : public Evaluator {
   db::Store& store_;
   runtime::DeviceInfo device_;
   int compile_jobs_;
+  std::chrono::steady_clock::duration set_aside_for_;
   CompilePool pool_;
   MeasureProcess measuring_process_;
 

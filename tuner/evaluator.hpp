@@ -22,6 +22,7 @@ struct Candidate {
 struct Incumbent {
   Config config;
   double us = 0;
+  bool disturbed = false;  ///< the time is not one to hold others against
 };
 
 struct Evaluated {

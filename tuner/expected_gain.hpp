@@ -3,7 +3,7 @@
 // Each doubling of a problem's evaluations is expected to bring half of what the one before brought: so do the strategies on
 // recorded landscapes (docs/notes/search.md; README, "Comparing search strategies": the means after 25 to 400 evaluations).
 // With g = ln(best after n/2 evaluations / best after n), m more evaluations make a time t into t·exp(−g·m/(n + m)), though
-// never less than the time at the device's peak. A g within the spread of the best's time is noise, and counts as none.
+// never less than floor_us() (tuner/peaks.hpp). A g within the spread of the best's time is noise, and counts as none.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Trend {
   double evaluations = 0;
   double best_us = 0;        ///< 0: none
   double last_doubling = 0;  ///< g; 0 where it is noise, or nothing was ok
-  double floor_us = 0;       ///< the time at the device's peak; 0: unknown
+  double floor_us = 0;       ///< as floor_us() finds; 0: unknown
 
   bool too_few() const { return evaluations < double(kLeastEvaluations); }
   bool settled() const { return !too_few() && last_doubling <= 0; }

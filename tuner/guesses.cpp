@@ -19,6 +19,7 @@ constexpr std::size_t kMostBests = 8;    // of other problems, from this device 
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
 constexpr double kOtherTypeDoublings = 0.5;
 constexpr double kOtherTransposeDoublings = 0.25;  // for each operand
+constexpr std::size_t kMostRead = 4000;            // entries read for it, of whatever families and policies
 constexpr std::size_t kMostTried = 1000;           // candidates that the model learns from, of the nearest problems
 constexpr std::size_t kMostOfOne = 24;             // of them of one problem: many problems say more than much of a few
 constexpr std::size_t kLeastTried = 100;
@@ -290,8 +291,9 @@ std::vector<Tried> Guesser::tried_nearby(const Problem& problem) {
   }
   std::stable_sort(nearest.begin(), nearest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Tried> tried;
+  std::size_t read = 0;
   for (const auto& [far, best] : nearest) {
-    if (tried.size() >= kMostTried) break;
+    if (tried.size() >= kMostTried || read >= kMostRead) break;
     db::EvidenceFilter filter;
     filter.problem = best->problem;
     filter.device_exactly = whom_.device;
@@ -300,6 +302,7 @@ std::vector<Tried> Guesser::tried_nearby(const Problem& problem) {
     double worst = 1;
     std::vector<std::pair<Config, std::optional<double>>> slowdowns;
     for (const db::Evidence& entry : store_.evidence(filter)) {
+      ++read;
       const auto config = runnable(entry.config, best->problem);
       if (!config) continue;
       const bool ok = entry.outcome.status == db::Status::ok && entry.outcome.timing;

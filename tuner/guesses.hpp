@@ -57,8 +57,12 @@ class Guesser {
 
   /// `most`: of to_try. The problem has M, N, K ≥ 1.
   Guesses of(const Problem& problem, std::size_t most = kAll);
-  /// The bests of other problems are read from the store at first need only, and again after this.
-  void forget_bests() { bests_.reset(); }
+  /// The bests of other problems are read from the store at first need only, and again after this. What the model promised of a
+  /// problem stays, if there was enough to learn from: to learn again what little was added is not worth an idle device.
+  void forget_bests() {
+    bests_.reset();
+    if (promising_ && promising_->second.empty()) promising_.reset();
+  }
 
  private:
   /// The families' parameters and rules for one type pair and transposes.

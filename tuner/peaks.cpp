@@ -93,7 +93,8 @@ double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, d
 double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
   const double peak = peak_tflops(device, problem.type).value_or(0);
   const double bandwidth_gbps = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
-  const double bytes = double(problem.a_bytes() + problem.b_bytes() + problem.c_bytes());
+  const double m = double(problem.m), n = double(problem.n), k = double(problem.k);
+  const double bytes = (m + n) * k * double(size_bytes(problem.type.operand)) + m * n * double(size_bytes(problem.type.output));
   return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0, bandwidth_gbps > 0 ? bytes / bandwidth_gbps * 1e-3 : 0);
 }
 

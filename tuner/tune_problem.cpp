@@ -56,10 +56,11 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
       // What making the space took is nobody's share.
       began_(run.clock_seconds()),
       deadline_(began_ + (run.ends - began_) * turn.share),
-      others_could_use_it_(turn.number == 1 && turn.share < 1),
+      others_could_use_it_(turn.number == 1 && turn.others_left),
       // Every turn of every problem has its own sequence: a problem added before it must not change how it is searched.
       strategy_(make_strategy(run.options.strategy, start_.space, run.options.seed + turn.number - 1, start_.seeds)),
       time_us_(start_.space.size()),
+      disturbed_(start_.space.size(), 0),
       in_flight_(start_.space.size(), 0),
       played_off_(start_.space.size(), 0) {
   progress_.problem_index = turn.problem;
@@ -206,6 +207,7 @@ void ProblemTuning::take(const Evaluated& evaluated) {
 void ProblemTuning::note(std::size_t index, const db::Outcome& outcome) {
   const Score time_us = score_of(outcome);
   time_us_[index] = time_us;
+  disturbed_[index] = time_us && !outcome.message.empty();
   if (time_us && !(progress_.best_us > 0 && *time_us >= progress_.best_us)) {
     set_best(index);
     best_spread_ = outcome.timing->spread;
@@ -231,7 +233,7 @@ TurnBoard::Rest ProblemTuning::rest() const {
 }
 
 void ProblemTuning::set_best(std::size_t index) {
-  incumbent_ = Incumbent{start_.space.config(index), *time_us_[index]};
+  incumbent_ = Incumbent{start_.space.config(index), *time_us_[index], disturbed_[index] != 0};
   progress_.best_us = incumbent_->us;
   progress_.best_config = incumbent_->config.text();
 }
@@ -284,6 +286,7 @@ bool ProblemTuning::play_off_round(const std::vector<std::size_t>& finalists) {
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     record_outcome(run_, starting_points_, {problem_, configs[i]}, outcomes[i]);
     time_us_[finalists[i]] = score_of(outcomes[i]);
+    disturbed_[finalists[i]] = time_us_[finalists[i]] && !outcomes[i].message.empty();
     played_off_[finalists[i]] = 1;
   }
   return true;

@@ -96,6 +96,7 @@ class ProblemTuning {
   const bool others_could_use_it_;
   std::unique_ptr<Strategy> strategy_;
   std::vector<Score> time_us_;    // by index
+  std::vector<char> disturbed_;   // by index: whether the time is of a disturbed device
   std::vector<char> in_flight_;   // by index
   std::vector<char> played_off_;  // by index
   std::int64_t submitted_ = 0, pending_ = 0;

@@ -59,7 +59,8 @@ std::optional<Turns::Turn> Turns::take(double now, double ends, double least_sec
     const double share = share_of(i, now, ends, least_seconds);
     board_.release(tuner_);  // what was foreseen and is not taken
     board_.begin(i, tuner_, std::isinf(ends) ? ends : now + (ends - now) * share);
-    return Turn{i, note.turns + 1, share, foresee_after(i), std::move(*claim), std::move(gpu)};
+    const bool others_left = !std::isinf(ends) && board_.size() - board_.count(State::done) > 1;
+    return Turn{i, note.turns + 1, share, others_left, foresee_after(i), std::move(*claim), std::move(gpu)};
   }
   waiting_for_ = fmt::format("{} {} that other tuners have claimed", others, others == 1 ? "problem" : "problems");
   return std::nullopt;

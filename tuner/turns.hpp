@@ -55,6 +55,7 @@ class Turns {
     std::size_t problem = 0;
     std::uint32_t number = 1;       ///< of the problem's turns
     double share = 1;               ///< of the time that is left
+    bool others_left = false;       ///< time that it gives up is of use to another problem
     const Problem* next = nullptr;  ///< what this tuner will probably take after it
     db::Claim claim;
     std::optional<db::Claim> gpu;

@@ -25,6 +25,7 @@ DeviceEvaluatorOptions options_for(int device = 0) {
   options.compile_jobs = 2;
   options.time_limit = std::chrono::milliseconds(700);
   options.compile_limit = std::chrono::seconds(20);
+  options.set_aside = std::chrono::milliseconds(50);
   options.worker_executable = TILESMITH_TUNER_CHILD;
   return options;
 }
@@ -172,6 +173,34 @@ TEST_CASE("what stays disturbed is taken after three times, and what comes next 
   CHECK(first.timing->median_us == Approx(100));
   CHECK(first.message == "disturbed: throttled, 3");
   CHECK(evaluate(*evaluator, test::kDrillOkToo, problem).message == "disturbed: throttled, 4");
+}
+
+TEST_CASE("a candidate that was set aside waits also where it is alone") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  DeviceEvaluatorOptions options = options_for();
+  options.set_aside = std::chrono::milliseconds(400);
+  const auto evaluator = make_device_evaluator(store, options, fictional_device());
+  CHECK(evaluate(*evaluator, test::kDrillOk).status == db::Status::ok);  // compiled, and the measuring process is up
+  const auto began = std::chrono::steady_clock::now();
+  CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(tests::kDisturbedOnceM)).message.empty());
+  CHECK(std::chrono::steady_clock::now() - began >= options.set_aside);
+}
+
+TEST_CASE("a time of a disturbed device is nobody's anchor") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  for (const test::DrillKind kind : {test::kDrillOk, test::kDrillOkToo}) {  // so that both kernels are at hand
+    CHECK(evaluate(*evaluator, kind).status == db::Status::ok);
+  }
+  const auto time_beside = [&](const Problem& problem, bool disturbed) {
+    evaluator->submit({problem, test::drill_config(test::kDrillOk)},
+                      Incumbent{test::drill_config(test::kDrillOkToo), 60, disturbed});
+    return evaluator->next().outcome.timing->median_us;
+  };
+  CHECK(time_beside(drill_problem(2048), true) < 1000);
+  CHECK(time_beside(drill_problem(4096), false) > 1000);
 }
 
 TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are nobody's") {

@@ -95,6 +95,20 @@ TEST_CASE("what the model promises most of comes first of the guesses, from this
   CHECK(guesses_on(other) != here);  // elsewhere only the bests count
 }
 
+TEST_CASE("what was too little to learn from is looked for again when the bests are") {
+  Fixture fixture;
+  db::Store store = db::Store::in_memory();
+  const GuessingFor whom{{find_family("toy")}, fixture.evaluator.device(), fixture.evaluator.limits(),
+                         [&](const std::string& family) { return fixture.evaluator.producer(family); }, {}};
+  Guesser guesser(whom, store);
+  const std::vector<Config> before = guesser.of(square(128)).to_try;  // as where a problem is foreseen
+  for (const Tried& one : tried_elsewhere())
+    store.record(evidence_of(fixture.evaluator, one.problem, one.config, ok(10 * one.slowdown)));
+  CHECK(guesser.of(square(128)).to_try == before);
+  guesser.forget_bests();
+  CHECK(guesser.of(square(128)).to_try == Guesser(whom, store).of(square(128)).to_try);
+}
+
 TEST_CASE("what was tried on the problem itself teaches nothing of it, and a few candidates teach nothing at all") {
   Fixture fixture;
   db::Store store = db::Store::in_memory();

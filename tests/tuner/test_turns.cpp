@@ -158,6 +158,25 @@ TEST_CASE("what settled problems give up is theirs too, and is no part of the ot
   CHECK(second->share * 90 == Approx(25));
 }
 
+TEST_CASE("time given up is of use while another problem is left, in the last first turn too") {
+  Shared shared;
+  shared.workload.problems.resize(2);
+  TurnBoard board(shared.workload, 100);
+  Turns turns(shared.workload, shared.store, device(), board, 0);
+  {
+    const auto first = turns.take(0, 100);
+    CHECK(first->others_left);
+    turns.rested(*first, {{40, 10, 0.1, 0}, 0.25, 0});
+  }
+  {
+    const auto last = turns.take(50, 100);
+    CHECK(last->number == 1);
+    CHECK(last->others_left);
+    turns.finished(*last);
+  }
+  CHECK_FALSE(turns.take(60, 100)->others_left);
+}
+
 TEST_CASE("further turns go where weight, time and gain promise most, and last for a third as many evaluations") {
   Shared shared;
   shared.workload.problems[3].weight = 4;

@@ -155,8 +155,9 @@ Command add_tune(CLI::App& program) {
   app->add_flag("--board", options->board)->group("");  // for tune_on_several() alone
   add_log_options(*app, options->log);
   app->footer(
-      "With --budget a problem's share goes by its weight, and at least two thirds of it are spent there. What a problem that has\n"
-      "settled gives up goes to those that still gain, where weight, time and the gain expected of more candidates are largest.\n"
+      "With --budget a problem's share goes by its weight, and at least two thirds of it are spent there, what earlier runs spent\n"
+      "on it included. What a problem that has settled gives up goes to those that still gain, where weight, time and the gain\n"
+      "expected of more candidates are largest.\n"
       "Every outcome is committed as it comes: a run that is ended or killed goes on where it stopped when started again.\n"
       "Ctrl-C once ends cleanly with what was found (exit status 130), twice ends at once.\n"
       "Several runs may share a database: a problem is tuned by one of them at a time on devices of one model, and runs on one\n"

@@ -6,8 +6,8 @@
 // Drift of the device's speed is divided out of times that are compared. Short launches have a sentinel kernel timed before
 // and after them. Long ones are timed in turn with an anchor, a contender of the same problem whose time is known, and drift is
 // the anchor's time now over that: under a power limit a heavy kernel pulls the clock down for itself and for what comes after
-// it, which a light sentinel cannot tell from another drift. Long launches without an anchor, the first of a problem and those of
-// `bench`, are run until their time stays, and then taken as they are measured: theirs is the time of a device under that load.
+// it, which a light sentinel cannot tell from another drift. Long launches without an anchor, the first of a problem and those that
+// `bench` plays off, are run until their time stays, and then taken as they are measured: theirs is the time of a device under that load.
 #pragma once
 
 #include <functional>

@@ -16,7 +16,7 @@ struct OutlookProblem {
   double weight = 1;
   double best_us = 0;                 ///< 0: none
   double spread = 0;                  ///< of the best's time
-  double floor_us = 0;                ///< the time at the device's peak; 0: unknown
+  double floor_us = 0;                ///< as floor_us() finds; 0: unknown
   double seconds_per_evaluation = 0;  ///< 0: unknown
   std::vector<double> curve_us;       ///< best after each evaluation, 0 while there is none
 };

@@ -97,7 +97,7 @@ std::string outlook_section(const Report& report) {
       "before "
       "brought, as on recorded landscapes. So m more evaluations after n bring the share m / (n + m) of what the last "
       "doubling "
-      "brought, but no time below that at the device's peak. What lies within the spread of the best's time counts as "
+      "brought, but no time below that at the peak of the device or of its memory. What lies within the spread of the best's time counts as "
       "nothing. "
       "The hour is dealt out minute by minute, each to the problem where it is expected to save the most: weight × µs. "
       "Problems with fewer than {} evaluations come first. {} This is an extrapolation: it does not know how much of a "
