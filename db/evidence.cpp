@@ -142,10 +142,8 @@ std::optional<std::string> normalized_utc(std::string_view text) {
 }
 
 Trust judge(const Producer& entry, const Producer& now) {
-  if (entry.template_hash != now.template_hash || entry.compiler_options != now.compiler_options ||
-      entry.measuring_policy != now.measuring_policy) {
-    return Trust::retired;
-  }
+  if (entry.template_hash != now.template_hash || entry.compiler_options != now.compiler_options) return Trust::retired;
+  if (entry.measuring_policy != now.measuring_policy) return Trust::remeasure;
   if (entry.nvrtc_version != now.nvrtc_version || entry.driver_version != now.driver_version) return Trust::reverify;
   return Trust::valid;
 }
@@ -154,6 +152,7 @@ std::string_view name(Trust trust) {
   switch (trust) {
     case Trust::valid: return "valid";
     case Trust::reverify: return "reverify";
+    case Trust::remeasure: return "remeasure";
     case Trust::retired: return "retired";
   }
   return "unknown";

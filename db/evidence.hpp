@@ -107,7 +107,8 @@ std::optional<std::string> normalized_utc(std::string_view text);
 enum class Trust {
   valid,      ///< same template, compiler options, NVRTC, driver and policy
   reverify,   ///< the driver or NVRTC changed: verify again, then use
-  retired,    ///< the template, the options or the measuring policy changed
+  remeasure,  ///< the measuring policy changed: the kernel is the same, but its time compares with those of its own policy alone
+  retired,    ///< the template or the options changed
 };
 Trust judge(const Producer& entry, const Producer& now);
 std::string_view name(Trust trust);

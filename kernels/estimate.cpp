@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "kernels/mma/estimate.hpp"
+#include "kernels/wgmma/estimate.hpp"
+
 namespace tilesmith {
 
 std::string_view Estimate::bound_by() const {
@@ -12,6 +15,12 @@ std::string_view Estimate::bound_by() const {
     if (other.second > longest.second) longest = other;
   }
   return longest.first;
+}
+
+std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
+  if (config.family() == "mma") return mma::estimate(config, target, problem);
+  if (config.family() == "wgmma") return wgmma::estimate(config, target, problem);
+  return std::nullopt;
 }
 
 }  // namespace tilesmith

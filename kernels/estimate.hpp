@@ -2,7 +2,10 @@
 // before anything is compiled; `tilesmith explain --prior` shows it.
 #pragma once
 
+#include <optional>
 #include <string_view>
+
+#include "kernels/family.hpp"
 
 namespace tilesmith {
 
@@ -24,5 +27,8 @@ struct Estimate {
   /// The name of the longest of them, passes aside.
   std::string_view bound_by() const;
 };
+
+/// Empty if the config's family makes none. Precondition: the config is legal; m, n, k ≥ 1.
+std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem);
 
 }  // namespace tilesmith

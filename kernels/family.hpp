@@ -12,7 +12,6 @@
 
 #include "kernels/config.hpp"
 #include "kernels/device_limits.hpp"
-#include "kernels/estimate.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/problem.hpp"
 
@@ -84,12 +83,6 @@ class Family {
   virtual std::vector<Config> seeds(const KernelTarget&) const { return {}; }
   /// The same for one problem; may hold some that refuse it. A family that knows no better answers as for any.
   virtual std::vector<Config> seeds(const KernelTarget& target, const Problem&) const { return seeds(target); }
-
-  /// How long a config may take, from counting alone; empty: the family makes no estimate. Precondition: the config is legal;
-  /// m, n, k ≥ 1.
-  virtual std::optional<Estimate> estimate(const Config&, const KernelTarget&, const Problem&) const {
-    return std::nullopt;
-  }
 };
 
 /// All families of this build, in the order in which they are documented.

@@ -42,11 +42,25 @@ bool later(const db::Evidence& a, const db::Evidence& b) {
 }
 
 bool better(const Usable& a, const Usable& b) {
-  if (a.trust != b.trust) return a.trust == db::Trust::valid;
+  if (a.trust != b.trust) return a.trust < b.trust;
   if (a.entry->outcome.timing->median_us != b.entry->outcome.timing->median_us) {
     return a.entry->outcome.timing->median_us < b.entry->outcome.timing->median_us;
   }
   return a.entry->config.text() < b.entry->config.text();
+}
+
+/// Of a problem that no time of today's measuring policy is known of: the entries of the latest policy's, as the others do not
+/// compare with them.
+void keep_one_policy(std::vector<Usable>& configs) {
+  const bool any_of_today =
+      std::any_of(configs.begin(), configs.end(), [](const Usable& one) { return one.trust != db::Trust::remeasure; });
+  const auto newest = std::max_element(configs.begin(), configs.end(), [](const Usable& a, const Usable& b) {
+    return later(*b.entry, *a.entry);
+  });
+  const std::string policy = newest->entry->producer.measuring_policy;
+  std::erase_if(configs, [&](const Usable& one) {
+    return one.trust == db::Trust::remeasure && (any_of_today || one.entry->producer.measuring_policy != policy);
+  });
 }
 
 bool has_time(const db::Evidence& entry) {
@@ -126,6 +140,7 @@ class Chooser {
     }
     std::vector<MeasuredProblem> result;
     for (auto& [key, measured] : groups) {
+      keep_one_policy(measured.configs);
       std::sort(measured.configs.begin(), measured.configs.end(), better);
       measured.same_device = device_ == nullptr || measured.configs.front().entry->device == *device_;
       measured.distance = runtime::distance(measured.problem(), problem_);
@@ -152,7 +167,7 @@ class Chooser {
       if (found) {
         choice.runners_up.push_back(
             {one.entry->config, Rung::exact, one.entry->outcome.timing->median_us,
-             one.trust == db::Trust::valid ? "same problem" : "same problem, to be re-verified"});
+             one.trust == db::Trust::reverify ? "same problem, to be re-verified" : "same problem"});
         continue;
       }
       found = true;
@@ -201,8 +216,8 @@ class Chooser {
       return;
     }
     choice.reason = fmt::format(
-        "none of {} entries for {} {} can be used: {} retired (template, compiler options or "
-        "measuring policy changed), {} illegal here or refusing the problem",
+        "none of {} entries for {} {} can be used: {} retired (template or compiler options "
+        "changed), {} illegal here or refusing the problem",
         tally_.seen, problem_.type.name, name(problem_.trans), tally_.retired, tally_.refused);
   }
 
@@ -216,6 +231,10 @@ class Chooser {
   static void note_trust(Choice& choice) {
     if (choice.trust == db::Trust::reverify) {
       choice.reason += "; the driver or NVRTC changed since, the tuner has to verify it again";
+    }
+    if (choice.trust == db::Trust::remeasure) {
+      choice.reason += fmt::format("; timed by the measuring policy {}, the tuner has to time it again",
+                                   choice.evidence->producer.measuring_policy);
     }
   }
 

@@ -47,7 +47,8 @@ struct Choice {
   std::vector<RunnerUp> runners_up;  ///< next best first, at most 5
 };
 
-/// `entries`: evidence of this device, any problem, in any order. Retired entries are passed over. Of several entries
+/// `entries`: evidence of this device, any problem, in any order. Retired entries are passed over, and those of former measuring
+/// policies where any of today's is known of their problem. Of several entries
 /// of one candidate the latest counts, so that a config that was right once and failed later is not chosen; where only
 /// those with status ok are given, nothing is known of later failures. `now(family)` gives the producer that this
 /// runtime would be. `device`: if given, entries of other devices may be among them; those count as neighbours at most.

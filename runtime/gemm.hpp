@@ -62,8 +62,9 @@ struct Explanation {
   std::string measured;  ///< the problem it was measured on; empty on the generic rung
   double median_us = 0;  ///< its time there, as stored; 0 on the generic rung
   std::string
-      trust;  ///< "valid", or "reverify": the driver or NVRTC changed since it was verified, so the tuner has to
-              ///< verify it again (`tilesmith tune`); until then it is used as it is
+      trust;  ///< "valid"; or "reverify": the driver or NVRTC changed since it was verified, so the tuner has to
+              ///< verify it again (`tilesmith tune`); or "remeasure": it was timed by a former measuring policy, and
+              ///< nothing on its problem by today's; until then it is used as it is
   std::string kernel;  ///< "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"
 };
 

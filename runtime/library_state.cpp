@@ -35,7 +35,7 @@ std::unique_ptr<Context> open_context(int ordinal) {
 
 /// The producer that this runtime is, for a family. A stored cubin is preferred to compiling, so NVRTC is taken to be
 /// the one of the newest entry, until it is known which kernel is loaded. Times of two measuring policies are not
-/// comparable: the newest entry's policy counts, and older ones are passed over. Entries of other options (another
+/// comparable: the newest entry's policy is today's, and older ones count where it is not known of a problem. Entries of other options (another
 /// architecture's code, run here) are no word on either.
 db::Producer producer_now(const std::vector<db::Evidence>& entries, const std::string& family,
                           const KernelTarget& target, const std::string& driver_version) {

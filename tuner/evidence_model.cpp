@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "kernels/family.hpp"
+#include "kernels/estimate.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/search/regression_forest.hpp"
 
@@ -74,7 +74,7 @@ void describe(const Config& config, const Problem& problem, const TriedOn& on, c
   row[kFamily] = index_of(families(), [&](const auto& family) { return family->name() == config.family(); });
   describe_problem(problem, row);
   describe_fit(config, problem, on.limits, row);
-  if (const auto made = find_family(config.family())->estimate(config, {problem.type, problem.trans, on.limits}, problem)) {
+  if (const auto made = estimate(config, {problem.type, problem.trans, on.limits}, problem)) {
     row[kWaves] = logarithm(made->waves);
     row[kEstimate] = logarithm(made->cycles / std::max(1.0, floor_us(on.device, problem)));
   }

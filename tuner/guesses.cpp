@@ -192,6 +192,7 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
       case db::Trust::reverify:
         to_reverify.try_emplace(key, *config, entry.outcome);
         break;
+      case db::Trust::remeasure:
       case db::Trust::retired:
         retired.try_emplace(key, *config, entry.outcome);
         break;

@@ -14,16 +14,24 @@ UsableBests usable_bests(const std::vector<db::Evidence>& entries,
   struct Found {
     const db::Evidence* best = nullptr;
     bool any_usable = false;
+    bool of_today = false;      // the best's measuring policy
+    std::string former_policy;  // the latest of the others
   };
   std::map<std::string, Found> by_problem;
   std::unordered_set<std::string> candidates;
   for (const db::Evidence& entry : entries) {
     const std::string place = fmt::format("{}\n{}", text(entry.problem), db::text(entry.device));
     Found& found = by_problem[place];
-    if (db::judge(entry.producer, now(entry)) == db::Trust::retired) continue;
+    const db::Trust trust = db::judge(entry.producer, now(entry));
+    if (trust == db::Trust::retired) continue;
     found.any_usable = true;
     if (!candidates.insert(fmt::format("{}\n{}", place, entry.config.text())).second) continue;
     if (entry.outcome.status != db::Status::ok || !entry.outcome.timing) continue;
+    const bool of_today = trust != db::Trust::remeasure;
+    if (!of_today && found.former_policy.empty()) found.former_policy = entry.producer.measuring_policy;
+    if (!of_today && (found.of_today || entry.producer.measuring_policy != found.former_policy)) continue;
+    if (of_today && !found.of_today) found.best = nullptr;
+    found.of_today = of_today;
     const auto rank = [](const db::Evidence& of) { return std::pair(of.outcome.timing->median_us, of.config.text()); };
     if (found.best == nullptr || rank(entry) < rank(*found.best)) found.best = &entry;
   }

@@ -15,7 +15,8 @@ struct UsableBests {
 };
 
 /// Of each problem on each device the fastest candidate by the latest of its entries that are not retired: a time of a former
-/// kernel hides no slower one of today's. (The view `best` knows nothing of today's kernels.) Equal times: the smaller config
+/// kernel hides no slower one of today's. Those of a former measuring policy, the latest, count for problems of which no time of
+/// today's is known. (The view `best` knows nothing of today's kernels.) Equal times: the smaller config
 /// text, as in that view. `entries`: latest first, as Store::evidence() gives them; `now`: the producer that would measure the
 /// entry's config today.
 UsableBests usable_bests(const std::vector<db::Evidence>& entries,

@@ -6,7 +6,6 @@
 #include <array>
 #include <limits>
 
-#include "kernels/mma/estimate.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
 #include "kernels/mma/seeds.hpp"
@@ -42,11 +41,6 @@ class Mma final : public Family {
   std::vector<Rule> rules(const KernelTarget& target) const override { return mma::rules(target); }
   std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
     return mma::seeds(target, problem);
-  }
-
-  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target,
-                                   const Problem& problem) const override {
-    return mma::estimate(config, target, problem);
   }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;

@@ -1,7 +1,7 @@
 // How long a config of the family `wgmma` may take, from counting alone: what orders the configs that are tried first.
 #pragma once
 
-#include "kernels/family.hpp"
+#include "kernels/estimate.hpp"
 
 namespace tilesmith::wgmma {
 

@@ -91,12 +91,13 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "that must come from registers",
        [type, trans](const Config& c) {
          if (c.at("swap") == 0) return true;
+         if (c.at("split_k") > 1 && c.at("reduction") == within_cluster) return false;
          if (left_from_registers(c, type, trans)) return c.at("store_staged") == 0;
          if (c.at("schedule") != one_tile) return false;
          if (c.at("store_tma") == 1) return c.at("block_m") > 64 && c.at("block_m") % 64 != 0;
          return c.at("store_staged") == 0 && c.at("block_m") <= 128;
        },
-       {"block_m", "schedule", "store_staged", "store_tma", "swap", "pack"}},
+       {"block_m", "schedule", "store_staged", "store_tma", "swap", "split_k", "reduction", "pack"}},
       {"warpgroups", "three share tiles that two cannot split; ping-pong is played by two",
        [](const Config& c) {
          const int groups = c.at("warpgroups");

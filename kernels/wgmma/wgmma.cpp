@@ -6,7 +6,6 @@
 
 #include "kernels/render.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
-#include "kernels/wgmma/estimate.hpp"
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/instruction.hpp"
 #include "kernels/wgmma/rules.hpp"
@@ -63,11 +62,6 @@ class Wgmma final : public Family {
   std::vector<Rule> rules(const KernelTarget& target) const override { return wgmma::rules(target); }
   std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
     return wgmma::seeds(target, problem);
-  }
-
-  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target,
-                                   const Problem& problem) const override {
-    return wgmma::estimate(config, target, problem);
   }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override {

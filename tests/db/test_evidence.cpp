@@ -35,7 +35,7 @@ TEST_CASE("a device's text differs whenever one of its fields does") {
   CHECK(text(sample_device()).substr(0, 26) == "NVIDIA H200/sm_90/132SM/L2");
 }
 
-TEST_CASE("a changed template, option or policy retires an entry; a changed driver or NVRTC asks for verification") {
+TEST_CASE("a changed template or option retires an entry, a changed policy asks for a time, a changed driver or NVRTC for verification") {
   const Producer now = sample_producer();
   CHECK(judge(now, now) == Trust::valid);
   Producer entry = now;
@@ -51,6 +51,10 @@ TEST_CASE("a changed template, option or policy retires an entry; a changed driv
   CHECK(judge(entry, now) == Trust::retired);
   entry = now;
   entry.measuring_policy = "cold-0";
+  CHECK(judge(entry, now) == Trust::remeasure);
+  entry.driver_version = "570";
+  CHECK(judge(entry, now) == Trust::remeasure);
+  entry.template_hash = "old";
   CHECK(judge(entry, now) == Trust::retired);
 }
 

@@ -1,5 +1,5 @@
 // The analytic prior: its parts, by hand.
-#include "kernels/family.hpp"
+#include "kernels/estimate.hpp"
 
 #include <cmath>
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 
 Estimate of_first_seed(const char* family, const KernelTarget& target, const Problem& problem, Config& config) {
   config = find_family(family)->seeds(target, problem).at(0);
-  return *find_family(family)->estimate(config, target, problem);
+  return *estimate(config, target, problem);
 }
 
 }  // namespace
@@ -43,5 +43,5 @@ TEST_CASE("an estimate counts blocks, what an SM has room for, waves, and what b
 TEST_CASE("families without an estimate make none") {
   const Problem cube = packed_problem(*find_type_pair("f16f32"), {}, 64, 64, 64);
   const KernelTarget target{cube.type, {}, *limits_for_arch("sm_87")};
-  CHECK_FALSE(find_family("simt")->estimate(generic_config(target), target, cube));
+  CHECK_FALSE(estimate(generic_config(target), target, cube));
 }

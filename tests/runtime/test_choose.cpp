@@ -246,6 +246,28 @@ TEST_CASE("evidence to be re-verified is used only where none is valid, and says
   CHECK(choice.reason.find("verify") != std::string::npos);
 }
 
+TEST_CASE("times of a former measuring policy decide where there are none of today's, and only among themselves", "[choose]") {
+  Given given;
+  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 512", toy(128), 9),
+                   entry("f16f32 NN 512 512 512", toy(192), 1)};
+  for (db::Evidence& one : given.entries) one.producer.measuring_policy = "former";
+  given.entries[0].created_at = given.entries[1].created_at = "2026-03-01T00:00:00.000Z";
+  given.entries[2].created_at = "2026-01-01T00:00:00.000Z";
+  given.entries[2].producer.measuring_policy = "first";
+  const Choice former = given.choose("f16f32 NN 512 512 512");
+  CHECK(former.rung == Rung::exact);
+  CHECK(former.config == toy(64));  // the faster of the latest policy's
+  CHECK(former.trust == db::Trust::remeasure);
+  CHECK(former.reason.find("measuring policy former") != std::string::npos);
+  CHECK(former.runners_up.size() == 1);
+
+  given.entries[1].producer.measuring_policy = producer("choose_toy").measuring_policy;
+  const Choice today = given.choose("f16f32 NN 512 512 512");
+  CHECK(today.config == toy(128));  // slower than what no longer compares
+  CHECK(today.trust == db::Trust::valid);
+  CHECK(today.runners_up.empty());
+}
+
 TEST_CASE("a candidate that failed later is no longer chosen", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 512", toy(128), 9),

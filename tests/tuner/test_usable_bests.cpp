@@ -13,9 +13,11 @@ class Recorder {
  public:
   Recorder() : store_(db::Store::in_memory()) {}
 
-  void add(const Problem& problem, const Config& config, const std::string& template_hash, const db::Outcome& outcome) {
+  void add(const Problem& problem, const Config& config, const std::string& template_hash, const db::Outcome& outcome,
+           const std::string& policy = {}) {
     db::Evidence evidence = evidence_of(evaluator_, problem, config, outcome);
     evidence.producer.template_hash = template_hash;
+    if (!policy.empty()) evidence.producer.measuring_policy = policy;
     store_.record(evidence);
   }
 
@@ -55,4 +57,21 @@ TEST_CASE("of a candidate the latest entry counts, a failure too") {
   recorder.add(problem, ToyFamily::config(1, 2, 1), "hash-1", {db::Status::mismatch, "wrong", std::nullopt});
   CHECK(recorder.usable().bests.empty());
   CHECK(recorder.usable().retired == 0);
+}
+
+TEST_CASE("times of a former measuring policy count for problems that have none of today's, those of the latest") {
+  Recorder recorder;
+  const Problem both = square(64), former = square(96);
+  recorder.add(both, ToyFamily::config(1, 1, 1), "hash-1", toy::ok(1), "former");
+  recorder.add(both, ToyFamily::config(1, 2, 1), "hash-1", toy::ok(5));
+  recorder.add(both, ToyFamily::config(1, 3, 1), "hash-1", toy::ok(2), "former");
+  recorder.add(former, ToyFamily::config(1, 1, 1), "hash-1", toy::ok(1), "first");
+  recorder.add(former, ToyFamily::config(1, 2, 1), "hash-1", toy::ok(9), "former");
+  recorder.add(former, ToyFamily::config(1, 3, 1), "hash-1", toy::ok(8), "former");
+  const UsableBests found = recorder.usable();
+  REQUIRE(found.bests.size() == 2);
+  CHECK(found.retired == 0);
+  for (const db::Evidence& best : found.bests) {
+    CHECK(best.config == (best.problem == both ? ToyFamily::config(1, 2, 1) : ToyFamily::config(1, 3, 1)));
+  }
 }

@@ -152,9 +152,9 @@ Prior prior_of(const Config& chosen, const GuessingFor& whom, const db::Store& s
   const KernelTarget target{problem.type, problem.trans, whom.limits};
   Prior prior;
   prior.clock_mhz = clock_mhz;
-  prior.chosen = {chosen, find_family(chosen.family())->estimate(chosen, target, problem)};
+  prior.chosen = {chosen, estimate(chosen, target, problem)};
   for (const Config& guess : Guesser(whom, store).of(problem, kGuesses).to_try)
-    prior.guesses.push_back({guess, find_family(guess.family())->estimate(guess, target, problem)});
+    prior.guesses.push_back({guess, estimate(guess, target, problem)});
   for (const Family* family : whom.families) {
     if (family->supports(target)) prior.pruned.push_back(pruned_of(*family, target, problem));
   }

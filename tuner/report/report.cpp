@@ -41,7 +41,7 @@ class Usable {
     }
   }
   bool operator()(const db::Evidence& entry) const {
-    return db::judge(entry.producer, newest_.at(key(entry))->producer) != db::Trust::retired;
+    return db::judge(entry.producer, newest_.at(key(entry))->producer) <= db::Trust::reverify;  // times that compare
   }
 
  private:
