@@ -63,6 +63,22 @@ db::Run run_record(const std::string& uuid, const Workload& workload, const Tune
   return run;
 }
 
+/// By problem, whether its latest evidence on the device is of today's producer: what an earlier run got to.
+std::vector<char> tried_before(const Workload& workload, const db::DeviceIdentity& device, const db::Store& store,
+                               StartingPoints& starting_points) {
+  std::vector<char> tried;
+  for (const WeightedProblem& weighted : workload.problems) {
+    db::EvidenceFilter filter;
+    filter.problem = weighted.problem;
+    filter.device_exactly = device;
+    filter.limit = 1;
+    const std::vector<db::Evidence> latest = store.evidence(filter);
+    tried.push_back(!latest.empty() && find_family(latest[0].config.family()) != nullptr &&
+                    db::judge(latest[0].producer, starting_points.producer(latest[0].config.family())) == db::Trust::valid);
+  }
+  return tried;
+}
+
 /// What an interrupted run left in flight on this evaluator: true outcomes, kept, and so not tried again.
 void take_leftovers(TuneRun& run, StartingPoints& starting_points) {
   while (run.evaluator.in_flight() > 0 && !run.stop) {
@@ -136,7 +152,8 @@ TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator&
   if (options.board == nullptr) own_board.emplace(workload, run.ends);
   TurnBoard& board = own_board ? *own_board : *options.board;
   run.ends = board.ends();
-  Turns turns(workload, store, evaluator.device(), board, options.tuner, options.gpu);
+  Turns turns(workload, store, evaluator.device(), board, options.tuner, options.gpu,
+              tried_before(workload, evaluator.device(), store, starting_points));
   run.problem_count = workload.problems.size();
   if (const auto* elsewhere = dynamic_cast<const RecordedElsewhere*>(&evaluator)) run.origin = elsewhere->origin();
   run.result.run = db::new_uuid();

@@ -28,14 +28,17 @@ std::optional<db::Claim> GpuQueue::take() {
 }
 
 Turns::Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, TurnBoard& board,
-             int tuner, GpuQueue* gpu)
+             int tuner, GpuQueue* gpu, std::vector<char> tried)
     : workload_(workload),
       claims_(store),
       device_(device),
       board_(board),
       tuner_(tuner),
       gpu_(gpu),
-      elsewhere_(workload.problems.size(), 0) {}
+      tried_(std::move(tried)),
+      elsewhere_(workload.problems.size(), 0) {
+  tried_.resize(workload.problems.size(), 0);
+}
 
 Turns::~Turns() { board_.release(tuner_); }
 
@@ -71,7 +74,7 @@ void Turns::rested(const Turn& turn, const TurnBoard::Rest& rest) { board_.rest(
 
 bool Turns::all_done() const { return board_.count(State::done) == board_.size(); }
 
-/// What is left to do: first turns, the likeliest to be free first; then further ones, where most is expected first.
+/// What is left to do: first turns, the likeliest to be free first, of problems not yet tried before others; then further ones, where most is expected first.
 std::vector<std::size_t> Turns::in_order() const {
   const auto rank = [&](const TurnBoard::Note& note) {
     const bool mine = note.tuner == tuner_;
@@ -93,7 +96,7 @@ std::vector<std::size_t> Turns::in_order() const {
     const int at = rank(note);
     if (at == 4) continue;
     if (note.turns == 0) {
-      ranked.emplace_back(false, at, 0, 0, i);
+      ranked.emplace_back(false, at, tried_[i], 0, i);
     } else {
       const TurnBoard::Rest rest = board_.rest_of(i);
       const double had = rest.trend.evaluations * rest.seconds_per_evaluation / workload_.problems[i].weight;

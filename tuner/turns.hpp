@@ -1,5 +1,5 @@
 // Which problem a tuner takes next, and which part of the time is its share, where several tuners may work on one
-// workload and one database.
+// workload and one database. What earlier runs did not get to comes first, in the workload's order.
 //
 // A problem has its turn with the tuner that holds its claim. What another process has claimed is passed over, and
 // come back for. Tuners of one run share a board of turns. Without an end a problem has one turn there, in which it is
@@ -44,8 +44,9 @@ class GpuQueue {
 class Turns {
  public:
   /// `tuner` is this one's number on the board. `gpu`: of the GPU that the problems are timed on; null: it is not shared.
+  /// `tried`: by problem, whether it has evidence of today's; those have their first turn after the others. Empty: none has.
   Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, TurnBoard& board, int tuner,
-        GpuQueue* gpu = nullptr);
+        GpuQueue* gpu = nullptr, std::vector<char> tried = {});
   ~Turns();
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
@@ -86,6 +87,7 @@ class Turns {
   TurnBoard& board_;
   const int tuner_;
   GpuQueue* const gpu_;
+  std::vector<char> tried_;      // by problem: an earlier run got to it
   std::vector<char> elsewhere_;  // by problem: another process had it claimed when it was last looked at
   std::string waiting_for_;
 };

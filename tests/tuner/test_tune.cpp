@@ -314,6 +314,22 @@ TEST_CASE("a resumed run knows which problems had settled") {
   CHECK(tried(store, 128) - gained >= 60);
 }
 
+TEST_CASE("a resumed run begins with the problems that the one before did not get to") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 10;
+  quiet_tune(squares({64}), options, evaluator, store);
+  std::vector<std::int64_t> order;
+  const std::atomic<bool> stop{false};
+  tune(squares({64, 128}), options, evaluator, store,
+       [&](const Progress& p) {
+         if (order.empty() || order.back() != p.problem.m) order.push_back(p.problem.m);
+       },
+       stop);
+  CHECK(order == std::vector<std::int64_t>{128, 64});
+}
+
 TEST_CASE("a budget that outlasts what there is to try ends with every space tried") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();

@@ -86,6 +86,17 @@ TEST_CASE("a problem whose tuner died is free to the others, and one that was gi
   CHECK(board.note(0).state == State::done);
 }
 
+TEST_CASE("what an earlier run has not got to comes first") {
+  Shared shared;
+  TurnBoard board(shared.workload);
+  Turns turns(shared.workload, shared.store, device(), board, 0, nullptr, {1, 1, 0, 0});
+  for (const std::size_t problem : {2u, 3u, 0u, 1u}) {
+    const auto turn = turns.take(0, kNoEnd);
+    CHECK(turn->problem == problem);
+    turns.finished(*turn);
+  }
+}
+
 TEST_CASE("tuners of different models and of other runs give every problem a turn") {
   Shared shared;
   shared.workload = squares({16, 32});
