@@ -49,8 +49,7 @@ bool better(const Usable& a, const Usable& b) {
   return a.entry->config.text() < b.entry->config.text();
 }
 
-/// Of a problem that no time of today's measuring policy is known of: the entries of the latest policy's, as the others do not
-/// compare with them.
+/// Entries of one problem of which the times compare: those of today's measuring policy if there are any, else of the latest.
 void keep_one_policy(std::vector<Usable>& configs) {
   const bool any_of_today =
       std::any_of(configs.begin(), configs.end(), [](const Usable& one) { return one.trust != db::Trust::remeasure; });
