@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "kernels/eligible.hpp"
-#include "runtime/neighbour.hpp"
+#include "tuner/tried_nearby.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -17,23 +17,9 @@ namespace {
 constexpr std::size_t kMostRetired = 3;  // of this problem: good guesses, and proof of nothing
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
-constexpr double kOtherTypeDoublings = 0.5;
-constexpr double kOtherTransposeDoublings = 0.25;  // for each operand
-constexpr std::size_t kMostRead = 4000;            // entries read for it, of whatever families and policies
-constexpr std::size_t kMostTried = 1000;           // candidates that the model learns from, of the nearest problems
-constexpr std::size_t kMostOfOne = 24;             // of them of one problem: many problems say more than much of a few
-constexpr std::size_t kLeastTried = 100;
+constexpr std::size_t kLeastTried = 100;  // candidates that the model learns from
 constexpr double kGoodSlowdown = 1.1;  // what did no worse on one of those problems may do well on this one
 constexpr std::uint64_t kModelSeed = 1;
-
-/// How far a measured problem of any type pair and transposes is from this one, in doublings.
-double distance(const Problem& measured, const Problem& problem) {
-  double sum = runtime::distance(measured, problem);
-  if (measured.type != problem.type) sum += kOtherTypeDoublings;
-  sum +=
-      kOtherTransposeDoublings * (int(measured.trans.a != problem.trans.a) + int(measured.trans.b != problem.trans.b));
-  return sum;
-}
 
 using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by config text
 
@@ -48,17 +34,6 @@ std::vector<Config> fastest_first(const Outcomes& outcomes) {
   std::vector<Config> configs;
   for (const auto& [median_us, config] : timed) configs.push_back(*config);
   return configs;
-}
-
-/// Of many the faster half that is asked for, and every so-many-th of the rest.
-std::vector<Tried> some_of(std::vector<Tried> tried) {
-  std::sort(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
-    return a.slowdown != b.slowdown ? a.slowdown < b.slowdown : a.config.text() < b.config.text();
-  });
-  const std::size_t all = tried.size(), count = std::min(all, kMostOfOne), fast = count / 2;
-  for (std::size_t i = fast; i < count; ++i) std::swap(tried[i], tried[fast + (i - fast) * (all - fast) / (count - fast)]);
-  tried.erase(tried.begin() + std::ptrdiff_t(count), tried.end());
-  return tried;
 }
 
 }  // namespace
@@ -239,7 +214,7 @@ std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& l
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
     const bool other_device = !(best.evidence.device == whom_.device);
     if (!other_device && other == problem) continue;  // judged as the problem's own
-    const double far = distance(other, problem);
+    const double far = doublings_apart(other, problem);
     if (far <= kNearDoublings) neighbours.push_back({other_device, far, &best.evidence.config});
   }
   // This device's first: the nearest problem there says more than the same one elsewhere.
@@ -282,46 +257,12 @@ const std::vector<Config>& Guesser::family_guesses(const Problem& problem) {
   return family_guesses_->second;
 }
 
-/// What was tried on this device on the problems nearest to this one, and not on it itself.
-std::vector<Tried> Guesser::tried_nearby(const Problem& problem) {
-  std::vector<std::pair<double, const db::Evidence*>> nearest;
-  for (const db::Best& best : bests()) {
-    const Problem& other = best.evidence.problem;
-    if (other.m < 1 || other.n < 1 || other.k < 1 || other == problem || !(best.evidence.device == whom_.device)) continue;
-    nearest.emplace_back(distance(other, problem), &best.evidence);
-  }
-  std::stable_sort(nearest.begin(), nearest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Tried> tried;
-  std::size_t read = 0;
-  for (const auto& [far, best] : nearest) {
-    if (tried.size() >= kMostTried || read >= kMostRead) break;
-    db::EvidenceFilter filter;
-    filter.problem = best->problem;
-    filter.device_exactly = whom_.device;
-    filter.latest_only = true;
-    const double best_us = best->outcome.timing->median_us;
-    double worst = 1;
-    std::vector<std::pair<Config, std::optional<double>>> slowdowns;
-    for (const db::Evidence& entry : store_.evidence(filter)) {
-      ++read;
-      const auto config = runnable(entry.config, best->problem);
-      if (!config) continue;
-      const bool ok = entry.outcome.status == db::Status::ok && entry.outcome.timing;
-      slowdowns.emplace_back(*config, ok ? std::optional(entry.outcome.timing->median_us / best_us) : std::nullopt);
-      worst = std::max(worst, slowdowns.back().second.value_or(1));
-    }
-    std::vector<Tried> of_one;
-    for (auto& [config, slowdown] : slowdowns) of_one.push_back({best->problem, std::move(config), slowdown.value_or(worst)});
-    for (Tried& one : some_of(std::move(of_one))) tried.push_back(std::move(one));
-  }
-  return tried;
-}
-
 /// What a model of the evidence nearby promises most of: of the bests, the families' guesses and what did well there.
 const std::vector<Config>& Guesser::promising(const Problem& problem, const std::vector<Config>& bests) {
   if (promising_ && promising_->first == problem) return promising_->second;
   promising_.emplace(problem, std::vector<Config>{});
-  const std::vector<Tried> tried = tried_nearby(problem);
+  const auto today = [&](const Config& config, const Problem& other) { return runnable(config, other); };
+  const std::vector<Tried> tried = tried_nearby(problem, this->bests(), store_, whom_.device, today);
   if (tried.size() < kLeastTried) return promising_->second;
   std::vector<Config> candidates;
   List once(candidates, kAll);

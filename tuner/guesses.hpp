@@ -11,7 +11,6 @@
 
 #include "db/store.hpp"
 #include "kernels/family.hpp"
-#include "tuner/evidence_model.hpp"
 
 namespace tilesmith::tuner {
 
@@ -79,7 +78,6 @@ class Guesser {
   const std::vector<Config>& family_guesses(const Problem& problem);
   const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& bests);
   const std::vector<db::Best>& bests();
-  std::vector<Tried> tried_nearby(const Problem& problem);
   std::vector<Config> ladders(const Problem& problem);
 
   GuessingFor whom_;
