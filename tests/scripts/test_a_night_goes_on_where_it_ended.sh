@@ -20,6 +20,7 @@ status=0
 rm "$machine/crashes"
 
 : >"$machine/calls"
+sleep 1.1  # nights' folders are named by the second
 mkdir -p "$folder/nights/20200101-000000" "$folder/nights/20200102-000000" "$folder/nights/notes-of-mine"
 "${night[@]}" --until "$(date -d '+2 hours' +%H:%M)" --keep 2 -- --type f16f32 --shape 512 >"$folder/out" 2>&1 || complain "a second night failed"
 called 'tune --type f16f32 --shape 512' || complain "what follows -- is not given to tune"
