@@ -148,6 +148,23 @@ Trust judge(const Producer& entry, const Producer& now) {
   return Trust::valid;
 }
 
+bool is_later(const Evidence& a, const Evidence& b) {
+  return a.created_at != b.created_at ? a.created_at > b.created_at : a.id > b.id;
+}
+
+void keep_comparable(std::vector<Judged>& entries) {
+  if (entries.empty()) return;
+  const bool any_of_today =
+      std::any_of(entries.begin(), entries.end(), [](const Judged& one) { return one.trust != Trust::remeasure; });
+  const auto latest = std::max_element(entries.begin(), entries.end(), [](const Judged& a, const Judged& b) {
+    return is_later(*b.entry, *a.entry);
+  });
+  const std::string policy = latest->entry->producer.measuring_policy;
+  std::erase_if(entries, [&](const Judged& one) {
+    return one.trust == Trust::remeasure && (any_of_today || one.entry->producer.measuring_policy != policy);
+  });
+}
+
 std::string_view name(Trust trust) {
   switch (trust) {
     case Trust::valid: return "valid";

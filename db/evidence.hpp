@@ -113,6 +113,17 @@ enum class Trust {
 Trust judge(const Producer& entry, const Producer& now);
 std::string_view name(Trust trust);
 
+/// Whether one entry was made after another.
+bool is_later(const Evidence& a, const Evidence& b);
+
+struct Judged {
+  const Evidence* entry;
+  Trust trust;
+};
+/// Of entries of one problem on one device that have a time and are not retired, keeps those whose times compare: those of today's
+/// measuring policy if there are any, else those of the latest.
+void keep_comparable(std::vector<Judged>& entries);
+
 /// A compiled kernel: one config for one type pair, transposes and architecture.
 struct KernelKey {
   Config config;

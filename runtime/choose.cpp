@@ -18,10 +18,7 @@ constexpr std::size_t kMostRunnersUp = 5;
 constexpr double kOtherDeviceDoublings = 2;
 
 /// An entry that may be used, as far as its evidence goes; whether its config runs this problem here is asked later.
-struct Usable {
-  const db::Evidence* entry;
-  db::Trust trust;
-};
+using Usable = db::Judged;
 
 struct Tally {
   std::size_t seen = 0;  ///< entries of the type pair and transposes
@@ -37,29 +34,12 @@ struct MeasuredProblem {
   const Problem& problem() const { return configs.front().entry->problem; }
 };
 
-bool later(const db::Evidence& a, const db::Evidence& b) {
-  return a.created_at != b.created_at ? a.created_at > b.created_at : a.id > b.id;
-}
-
 bool better(const Usable& a, const Usable& b) {
   if (a.trust != b.trust) return a.trust < b.trust;
   if (a.entry->outcome.timing->median_us != b.entry->outcome.timing->median_us) {
     return a.entry->outcome.timing->median_us < b.entry->outcome.timing->median_us;
   }
   return a.entry->config.text() < b.entry->config.text();
-}
-
-/// Entries of one problem of which the times compare: those of today's measuring policy if there are any, else of the latest.
-void keep_one_policy(std::vector<Usable>& configs) {
-  const bool any_of_today =
-      std::any_of(configs.begin(), configs.end(), [](const Usable& one) { return one.trust != db::Trust::remeasure; });
-  const auto newest = std::max_element(configs.begin(), configs.end(), [](const Usable& a, const Usable& b) {
-    return later(*b.entry, *a.entry);
-  });
-  const std::string policy = newest->entry->producer.measuring_policy;
-  std::erase_if(configs, [&](const Usable& one) {
-    return one.trust == db::Trust::remeasure && (any_of_today || one.entry->producer.measuring_policy != policy);
-  });
 }
 
 bool has_time(const db::Evidence& entry) {
@@ -123,7 +103,7 @@ class Chooser {
       const std::string candidate =
           fmt::format("{}\n{}\n{}", text(entry.problem), entry.config.text(), db::text(entry.device));
       const auto [place, fresh] = latest.try_emplace(candidate, Usable{&entry, how});
-      if (!fresh && later(entry, *place->second.entry)) place->second = {&entry, how};
+      if (!fresh && db::is_later(entry, *place->second.entry)) place->second = {&entry, how};
     }
     std::vector<Usable> result;
     for (const auto& [candidate, usable] : latest) {
@@ -139,7 +119,7 @@ class Chooser {
     }
     std::vector<MeasuredProblem> result;
     for (auto& [key, measured] : groups) {
-      keep_one_policy(measured.configs);
+      db::keep_comparable(measured.configs);
       std::sort(measured.configs.begin(), measured.configs.end(), better);
       measured.same_device = device_ == nullptr || measured.configs.front().entry->device == *device_;
       measured.distance = runtime::distance(measured.problem(), problem_);

@@ -173,8 +173,10 @@ std::optional<db::Outcome> DeviceEvaluator::known_proof(Item& item) {
   return std::nullopt;
 }
 
+bool DeviceEvaluator::can_dispatch() const { return !held_ && !measuring_ && measuring_process_.idle(); }
+
 void DeviceEvaluator::dispatch() {
-  while (!held_ && !measuring_ && measuring_process_.idle()) {
+  while (can_dispatch()) {
     const auto now = std::chrono::steady_clock::now();
     const auto next = std::find_if(ready_.begin(), ready_.end(), [&](const Item& one) { return one.not_before <= now; });
     if (next == ready_.end()) break;
@@ -272,8 +274,8 @@ void DeviceEvaluator::step(bool wait) {
     if (measuring_process_.descriptor() >= 0) descriptors.push_back(measuring_process_.descriptor());
     auto deadline = pool_.deadline();
     if (const auto other = measuring_process_.deadline(); other && (!deadline || *other < *deadline)) deadline = other;
-    for (const Item& item : ready_) {  // that was set aside
-      if (!measuring_ && (!deadline || item.not_before < *deadline)) deadline = item.not_before;
+    for (const Item& item : ready_) {  // set aside, where not even the process is waited for
+      if (can_dispatch() && (!deadline || item.not_before < *deadline)) deadline = item.not_before;
     }
     wait_for_input(descriptors, deadline);
   }

@@ -49,6 +49,7 @@ class DeviceEvaluator final : public Evaluator {
 
  private:
   void step(bool wait);
+  bool can_dispatch() const;
   void dispatch();
   std::size_t ticket_for(const db::KernelKey& key);
   void compile(Item item);

@@ -258,15 +258,15 @@ const std::vector<Config>& Guesser::family_guesses(const Problem& problem) {
 }
 
 /// What a model of the evidence nearby promises most of: of the bests, the families' guesses and what did well there.
-const std::vector<Config>& Guesser::promising(const Problem& problem, const std::vector<Config>& bests) {
+const std::vector<Config>& Guesser::promising(const Problem& problem, const std::vector<Config>& nearest) {
   if (promising_ && promising_->first == problem) return promising_->second;
   promising_.emplace(problem, std::vector<Config>{});
   const auto today = [&](const Config& config, const Problem& other) { return runnable(config, other); };
-  const std::vector<Tried> tried = tried_nearby(problem, this->bests(), store_, whom_.device, today);
+  const std::vector<Tried> tried = tried_nearby(problem, bests(), store_, whom_.device, today);
   if (tried.size() < kLeastTried) return promising_->second;
   std::vector<Config> candidates;
   List once(candidates, kAll);
-  for (const Config& config : bests) once.add(config);
+  for (const Config& config : nearest) once.add(config);
   for (const Config& config : family_guesses(problem)) once.add(config);
   for (const Tried& one : tried) {
     if (one.slowdown > kGoodSlowdown) continue;

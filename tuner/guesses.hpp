@@ -76,7 +76,7 @@ class Guesser {
   void add_own(Guesses& guesses, List& list, const Problem& problem);
   std::vector<Config> nearest_bests(const Problem& problem, const List& list);
   const std::vector<Config>& family_guesses(const Problem& problem);
-  const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& bests);
+  const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& nearest);
   const std::vector<db::Best>& bests();
   std::vector<Config> ladders(const Problem& problem);
 

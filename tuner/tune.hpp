@@ -6,7 +6,8 @@
 //      that rests on another driver or NVRTC is tried again, first of all;
 //   3. then what was fastest here before the template, its options or the measuring policy changed, a few configs; then
 //      what a model of other problems' evidence promises most of and what was best for problems near this one, of whatever
-//      type and transposes, nearest first, in turn with the families' own guesses; then the known ladder, then what the strategy proposes (guesses.hpp);
+//      type and transposes, nearest first, in turn with the families' own guesses; then the known ladder, then what the
+//      strategy proposes (guesses.hpp);
 //   4. meanwhile the evaluator may prepare what the next problem will try first;
 //   5. at the end the best are played off interleaved. The play-off's times are recorded as newer evidence of the same
 //      candidates, so they are the ones that count.

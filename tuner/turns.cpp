@@ -74,7 +74,8 @@ void Turns::rested(const Turn& turn, const TurnBoard::Rest& rest) { board_.rest(
 
 bool Turns::all_done() const { return board_.count(State::done) == board_.size(); }
 
-/// What is left to do: first turns, the likeliest to be free first, of problems not yet tried before others; then further ones, where most is expected first.
+/// What is left to do: first turns, the likeliest to be free first, of problems not yet tried before others; then further
+/// ones, where most is expected first.
 std::vector<std::size_t> Turns::in_order() const {
   const auto rank = [&](const TurnBoard::Note& note) {
     const bool mine = note.tuner == tuner_;

@@ -2,20 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 namespace tilesmith::tuner {
 
 UsableBests usable_bests(const std::vector<db::Evidence>& entries,
                          const std::function<db::Producer(const db::Evidence&)>& now) {
   struct Found {
-    const db::Evidence* best = nullptr;
+    std::vector<db::Judged> timed;  // the latest entries of candidates, where they are ok
     bool any_usable = false;
-    bool of_today = false;      // the best's measuring policy
-    std::string former_policy;  // the latest of the others
   };
   std::map<std::string, Found> by_problem;
   std::unordered_set<std::string> candidates;
@@ -26,18 +26,17 @@ UsableBests usable_bests(const std::vector<db::Evidence>& entries,
     if (trust == db::Trust::retired) continue;
     found.any_usable = true;
     if (!candidates.insert(fmt::format("{}\n{}", place, entry.config.text())).second) continue;
-    if (entry.outcome.status != db::Status::ok || !entry.outcome.timing) continue;
-    const bool of_today = trust != db::Trust::remeasure;
-    if (!of_today && found.former_policy.empty()) found.former_policy = entry.producer.measuring_policy;
-    if (!of_today && (found.of_today || entry.producer.measuring_policy != found.former_policy)) continue;
-    if (of_today && !found.of_today) found.best = nullptr;
-    found.of_today = of_today;
-    const auto rank = [](const db::Evidence& of) { return std::pair(of.outcome.timing->median_us, of.config.text()); };
-    if (found.best == nullptr || rank(entry) < rank(*found.best)) found.best = &entry;
+    if (entry.outcome.status == db::Status::ok && entry.outcome.timing) found.timed.push_back({&entry, trust});
   }
   UsableBests result;
-  for (const auto& [place, found] : by_problem) {
-    if (found.best != nullptr) result.bests.push_back(*found.best);
+  for (auto& [place, found] : by_problem) {
+    db::keep_comparable(found.timed);
+    const auto rank = [](const db::Judged& of) {
+      return std::pair(of.entry->outcome.timing->median_us, of.entry->config.text());
+    };
+    const auto best = std::min_element(found.timed.begin(), found.timed.end(),
+                                       [&](const db::Judged& a, const db::Judged& b) { return rank(a) < rank(b); });
+    if (best != found.timed.end()) result.bests.push_back(*best->entry);
     if (!found.any_usable) ++result.retired;
   }
   return result;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/mma/geometry.hpp"
+#include "kernels/tensor_core/rules.hpp"
 
 namespace tilesmith::mma {
 namespace {
@@ -36,7 +37,6 @@ constexpr double kStoreBytes = 16;          // of an SM and cycle, of sums
 constexpr double kWorkspaceBytes = 8;       // of an SM and cycle, written and read again
 constexpr double kLineBytes = 128;          // of the L2
 constexpr double kReadAgain = 0.25;   // of each piece of a line beyond the first: 16×4096×4096 with pieces of 32, 64
-constexpr int kReservedBytes = 1024;  // of the shared memory of a block, by CUDA
 constexpr int kOtherRegisters = 40;   // of a thread, beside sums and fragments
 
 const Rates& rates_of(int sm) {
@@ -74,7 +74,7 @@ double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.
 
 void count_room(Estimate& made, const Geometry& g, const DeviceLimits& limits) {
   const int registers = (g.accumulator_registers + g.fragment_registers + kOtherRegisters) * g.threads;
-  made.room_by_shared_memory = limits.smem_per_sm_bytes / (g.smem_bytes + kReservedBytes);
+  made.room_by_shared_memory = blocks_by_shared_memory(g.smem_bytes, limits);
   made.room_by_registers = limits.registers_per_sm / registers;
   made.room_by_threads = std::min(limits.threads_per_sm / g.threads, limits.blocks_per_sm);
   made.compiled_for = g.min_blocks;

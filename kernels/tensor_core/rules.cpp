@@ -51,9 +51,13 @@ Rule atomic_adds_rule(const TypePair& type) {
           {"split_k", "reduction"}};
 }
 
-bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits) {
+int blocks_by_shared_memory(int bytes, const DeviceLimits& limits) {
   constexpr int kSystemBytes = 1024;  // of each block
-  return bytes <= limits.smem_per_block_bytes && (bytes + kSystemBytes) * min_blocks <= limits.smem_per_sm_bytes;
+  return limits.smem_per_sm_bytes / (bytes + kSystemBytes);
+}
+
+bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits) {
+  return bytes <= limits.smem_per_block_bytes && blocks_by_shared_memory(bytes, limits) >= min_blocks;
 }
 
 bool leaves_workspace_to_packing(const Config& config) {

@@ -21,6 +21,9 @@ Rule reduction_rule();
 /// "There are atomic adds of 32 and 64 bits."
 Rule atomic_adds_rule(const TypePair& type);
 
+/// Blocks with so much shared memory that an SM has room for.
+int blocks_by_shared_memory(int bytes, const DeviceLimits& limits);
+
 /// The resident blocks' shared memory fits an SM's.
 bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/tensor_core/rules.hpp"
 #include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {
@@ -18,8 +19,6 @@ constexpr double kDramBytes = 19;
 constexpr double kStoreBytes = 24;     // of results
 constexpr double kBoxStoreBytes = 23;  // by the accelerator: of small tiles less than straight from the warps
 constexpr double kWorkspaceBytes = 8;  // written and read again
-
-constexpr int kReservedBytes = 1024;  // of the shared memory of a block, by CUDA
 
 constexpr double kLaunch = 3500;
 constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
@@ -86,7 +85,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.sms = sms;
   made.resident = resident;
   made.waves = items / (sms * resident);
-  made.room_by_shared_memory = target.limits.smem_per_sm_bytes / (g.smem_bytes + kReservedBytes);
+  made.room_by_shared_memory = blocks_by_shared_memory(g.smem_bytes, target.limits);
   made.room_by_threads = std::min(target.limits.threads_per_sm / g.threads, target.limits.blocks_per_sm);
   made.compiled_for = g.min_blocks;
   const double blocks_in_turn = full_waves * resident + (rest > 0 ? std::ceil(rest / sms) : 0);
