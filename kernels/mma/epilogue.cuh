@@ -24,6 +24,7 @@ class WarpSums {
   static constexpr int kRowStep = kDealt<LeftTile> == Dealt::in_order ? 1 : kDealt<LeftTile> == Dealt::pairs ? 2 : 0;
 
   static constexpr bool kInPairs = kDealt<RightTile> == Dealt::in_order;
+  static constexpr bool kSwapped = false;
 
   __device__ __forceinline__ explicit WarpSums(const WarpTile& tile) : tile_(tile) {}
 

@@ -14,6 +14,7 @@
 //   kRowStep                              row_of(i, r, g + 1) - row_of(i, r, g) if it is always the same, else 0
 //   kInPairs                              a thread holds, of every 8 columns, two neighbours: those that are its number's in
 //                                         its quad
+//   kSwapped                              rows run along N, columns along M: for sums stored by way of all shared memory alone
 //   each_run(i, r, first, columns, put)   put(column, sums) for each run of neighbours that the thread holds of that row, of the
 //                                         `columns` columns from `first` on
 #pragma once
@@ -220,15 +221,26 @@ __device__ __forceinline__ void store_summed(const Sums& sums, const Destination
   constexpr int kStride = kBlockN + kSumsPad, kPart = kShare * kStride;
   static_assert(kBlockM % kClusterK == 0, "a tile's rows must split among the blocks of a cluster");
   const unsigned rank = kClusterSums ? rank_in_cluster() : 0;
+  // This warp's part of a row of C, where it is stored.
+  const auto part_of = [&](int m) {
+    Accumulator* part = of_block(shared, unsigned(m / kShare)) + (rank * kSlices + place.slice) * kPart;
+    return part + m % kShare * kStride + place.n0;
+  };
   if constexpr (kClusterSums) wait_for_all();  // the other blocks' rings are read
 #pragma unroll
   for (int i = 0; i < Sums::kRowGroups; ++i) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const int row = place.m0 + sums.row(i, r);
-      Accumulator* part = of_block(shared, unsigned(row / kShare)) + (rank * kSlices + place.slice) * kPart;
-      Accumulator* at = part + row % kShare * kStride + place.n0;
-      sums.each_run(i, r, 0, Sums::kColumns, [&](int n, const auto& run) { put_run(at + n, run); });
+      const int row = sums.row(i, r);
+      if constexpr (Sums::kSwapped) {
+        sums.each_run(i, r, 0, Sums::kColumns, [&](int column, const auto& run) {
+#pragma unroll
+          for (int e = 0; e < int(sizeof(run) / sizeof(run[0])); ++e) part_of(place.m0 + column + e)[row] = run[e];
+        });
+      } else {
+        Accumulator* at = part_of(place.m0 + row);
+        sums.each_run(i, r, 0, Sums::kColumns, [&](int n, const auto& run) { put_run(at + n, run); });
+      }
     }
   }
   wait_for_all();

@@ -7,6 +7,13 @@
 
 namespace tilesmith {
 
+// What is known beforehand of chunks that are read together.
+enum class Chunks {
+  any,  // nothing: the blocks that they are read by may reach over the operand's ends, where there may be no memory
+  readable,  // of rows of the operand, whose ends they may reach over; the blocks lie inside
+  inside,    // nor do they reach over those
+};
+
 // An operand [rows, cols] of row stride ld, read in chunks of 16 bytes that may start anywhere: by the one or two aligned
 // blocks of 16 bytes that they lie in.
 template <typename Element>
@@ -18,12 +25,11 @@ class ChunkReader {
   static constexpr int kCount = kPackedChunkBytes / kSize;  // elements of a chunk
 
   __device__ __forceinline__ ChunkReader(const void* from, long long ld, int rows, int cols)
-      : from_(static_cast<const Element*>(from)),
-        end_(from_ + ((rows - 1) * ld + cols)),
+      : from_(reinterpret_cast<Address>(from)),
         ld_(ld),
         rows_(rows),
         cols_(cols),
-        aligned_((reinterpret_cast<Address>(from) | ld * kSize) % kPackedChunkBytes == 0) {}
+        aligned_((from_ | ld * kSize) % kPackedChunkBytes == 0) {}
 
   __device__ __forceinline__ int rows() const { return rows_; }
   __device__ __forceinline__ int cols() const { return cols_; }
@@ -34,24 +40,32 @@ class ChunkReader {
     unsigned skew = 0;                                                      // of them, where in the first block
   };
 
+  // Whether all chunks of the rows are Chunks::readable.
+  __device__ __forceinline__ bool readable(int first_row, int last_row) const {
+    return cols_ >= kCount && last_row < rows_ - 1 && !near_start(first_row, 0);
+  }
+  // Whether those of [row, row + rows) x [col, col + cols) are Chunks::inside; `col` is where a chunk begins.
+  __device__ __forceinline__ bool inside(int row, int col, int rows, int cols) const {
+    return row + rows <= rows_ && col + cols <= cols_ && !near_start(row, col) &&
+           !near_end(row + rows - 1, col + cols - kCount);
+  }
+
   // Starts to read [col, col + kCount) of a row.
+  template <Chunks Known>
   __device__ __forceinline__ Chunk load(int row, int col) const {
     Chunk chunk;
-    if (row >= rows_ || col >= cols_) return chunk;
-    chunk.bytes = min(cols_ - col, kCount) * kSize;
-    const Element* source = from_ + row * ld_ + col;
-    chunk.skew = aligned_ ? 0 : unsigned(reinterpret_cast<Address>(source) % kPackedChunkBytes);
-    const uint4* block = reinterpret_cast<const uint4*>(reinterpret_cast<Address>(source) - chunk.skew);
-    const bool both = int(chunk.skew) + chunk.bytes > kPackedChunkBytes;
-    if (reinterpret_cast<Address>(block) < reinterpret_cast<Address>(from_) ||
-        reinterpret_cast<Address>(block + (both ? 2 : 1)) > reinterpret_cast<Address>(end_)) {
-      // A block reaches over the operand's own ends: what lies there may not be memory.
+    if (Known == Chunks::any && row >= rows_) return chunk;
+    if (Known != Chunks::inside && col >= cols_) return chunk;
+    chunk.bytes = Known == Chunks::inside ? kPackedChunkBytes : min(cols_ - col, kCount) * kSize;
+    const Address source = from_ + (row * ld_ + col) * kSize;
+    if (Known == Chunks::any && (cols_ < kCount || near_start(row, col) || near_end(row, col))) {
       chunk.first = one_by_one(source, chunk.bytes);
-      chunk.skew = 0;
-    } else {
-      chunk.first = block[0];
-      if (both) chunk.second = block[1];
+      return chunk;
     }
+    chunk.skew = aligned_ ? 0 : unsigned(source) % kPackedChunkBytes;
+    const uint4* block = reinterpret_cast<const uint4*>(source - chunk.skew);
+    chunk.first = __ldg(block);
+    if (int(chunk.skew) + chunk.bytes > kPackedChunkBytes) chunk.second = __ldg(block + 1);
     return chunk;
   }
 
@@ -70,25 +84,34 @@ class ChunkReader {
     if (chunk.bytes < kPackedChunkBytes) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int inside = chunk.bytes - 4 * i;  // bytes of the word
-        w[i] = inside >= 4 ? w[i] : inside <= 0 ? 0 : w[i] & ((1u << 8 * inside) - 1);
+        const int outside = min(max(4 * (i + 1) - chunk.bytes, 0), 4);  // bytes of the word
+        w[i] &= __funnelshift_rc(~0u, 0, 8 * outside);
       }
     }
     return make_uint4(w[0], w[1], w[2], w[3]);
   }
 
  private:
-  static __device__ __forceinline__ uint4 one_by_one(const Element* source, int bytes) {
+  // Whether a block of the chunk that begins there may reach over the operand's first or last element. Elsewhere there are, on
+  // either side, as many elements as a chunk has, if a row has so many.
+  __device__ __forceinline__ bool near_start(int row, int col) const {
+    return row == 0 && col == 0 && from_ % kPackedChunkBytes != 0;
+  }
+  __device__ __forceinline__ bool near_end(int row, int col) const {
+    return row == rows_ - 1 && col + 2 * kCount > cols_;
+  }
+
+  static __device__ __forceinline__ uint4 one_by_one(Address source, int bytes) {
     struct alignas(kPackedChunkBytes) Elements {
       Element x[kCount];
     } out;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) out.x[i] = i * kSize < bytes ? source[i] : Element(0);
+    for (int i = 0; i < kCount; ++i)
+      out.x[i] = i * kSize < bytes ? reinterpret_cast<const Element*>(source)[i] : Element(0);
     return *reinterpret_cast<const uint4*>(&out);
   }
 
-  const Element* from_;
-  const Element* end_;
+  Address from_;
   long long ld_;
   int rows_, cols_;
   bool aligned_;  // every row's chunks, so that each is one block
@@ -104,31 +127,43 @@ class AlignedCopy {
   __device__ __forceinline__ long long elements() const {
     return packed_bytes(reader_.rows(), reader_.cols(), sizeof(Element)) / sizeof(Element);
   }
-  __device__ __forceinline__ long long shares() const { return (chunks() + kShare - 1) / kShare; }
+  __device__ __forceinline__ unsigned shares() const { return unsigned((chunks() + kShare - 1) / kShare); }
 
-  __device__ __forceinline__ void copy(long long share) const {
-    typename ChunkReader<Element>::Chunk read[kPackChunks];
-    Element* to[kPackChunks];
+  __device__ __forceinline__ void copy(unsigned share) const {
     const int per_row = chunks_per_row();
-#pragma unroll
-    for (int i = 0; i < kPackChunks; ++i) {
-      const long long number = share * kShare + i * kPackThreads + threadIdx.x;
-      if (number >= chunks()) continue;
-      // A 64-bit division takes as long as the copy: only where the operand has so many chunks.
-      const int row = number <= 0xffffffffll ? int(unsigned(number) / unsigned(per_row)) : int(number / per_row);
-      const int col = int(number - static_cast<long long>(row) * per_row) * ChunkReader<Element>::kCount;
-      to[i] = to_ + row * packed_row_stride(reader_.cols(), sizeof(Element)) + col;
-      read[i] = reader_.load(row, col);
-    }
-#pragma unroll
-    for (int i = 0; i < kPackChunks; ++i) {
-      const long long number = share * kShare + i * kPackThreads + threadIdx.x;
-      if (number < chunks()) *reinterpret_cast<uint4*>(to[i]) = reader_.value(read[i]);
+    const long long first = static_cast<long long>(share) * kShare;
+    // A 64-bit division takes as long as the copy: only where the operand has so many chunks.
+    const int row = first <= 0xffffffffll ? int(unsigned(first) / unsigned(per_row)) : int(first / per_row);
+    const unsigned chunk = unsigned(first - static_cast<long long>(row) * per_row);
+    if (reader_.readable(row, row + int((chunk + kShare - 1) / per_row))) {
+      copy<Chunks::readable>(row, chunk);
+    } else {
+      copy<Chunks::any>(row, chunk);
     }
   }
 
  private:
-  static constexpr long long kShare = kPackThreads * kPackChunks;
+  static constexpr int kShare = kPackThreads * kPackChunks;
+
+  // From that chunk of the row on, row after row.
+  template <Chunks Known>
+  __device__ __forceinline__ void copy(int first_row, unsigned first_chunk) const {
+    typename ChunkReader<Element>::Chunk read[kPackChunks];
+    Element* to[kPackChunks];
+    const unsigned per_row = unsigned(chunks_per_row());
+#pragma unroll
+    for (int i = 0; i < kPackChunks; ++i) {
+      const unsigned chunk = first_chunk + i * kPackThreads + threadIdx.x;
+      const int row = first_row + int(chunk / per_row), col = int(chunk % per_row) * ChunkReader<Element>::kCount;
+      read[i] = reader_.template load<Known>(row, col);
+      to[i] = to_ + row * packed_row_stride(reader_.cols(), sizeof(Element)) + col;
+      if (Known == Chunks::any && row >= reader_.rows()) to[i] = nullptr;
+    }
+#pragma unroll
+    for (int i = 0; i < kPackChunks; ++i) {
+      if (Known != Chunks::any || to[i] != nullptr) *reinterpret_cast<uint4*>(to[i]) = reader_.value(read[i]);
+    }
+  }
 
   __device__ __forceinline__ int chunks_per_row() const {
     return int(packed_row_stride(reader_.cols(), sizeof(Element)) / ChunkReader<Element>::kCount);
@@ -145,7 +180,7 @@ class AlignedCopy {
 template <typename CopyA, typename CopyB>
 __device__ __forceinline__ void pack_operands(const GemmArgs& args) {
   if (args.k == 0) return;  // nothing is read, so nothing is packed
-  long long share = blockIdx.x;
+  unsigned share = blockIdx.x;
   Operand* to = static_cast<Operand*>(args.workspace);
   if constexpr ((kPack & 1) != 0) {
     const CopyA a(args.a, args.lda, kTransA ? args.k : args.m, kTransA ? args.m : args.k, to);

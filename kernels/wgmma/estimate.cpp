@@ -70,8 +70,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double first = kFirstStep + double(g.stage_bytes) / kL2Bytes + (g.sharing_blocks() > 1 ? kClusterStart : 0);
   const double store_bytes = config.at("store_tma") == 1 ? kBoxStoreBytes : kStoreBytes;
   // Some bytes of each row; sums of a left operand from registers lie in pairs, 32 bytes of a row or more (left_operand.cuh).
-  const bool straight =
-      config.at("swap") == 1 && config.at("store_tma") == 0 && !left_from_registers(config, target.type, target.trans);
+  const bool straight = config.at("swap") == 1 && config.at("store_tma") == 0 && cluster_k(config) == 1 &&
+                        !left_from_registers(config, target.type, target.trans);
   const double stored = sums_of_block * output / store_bytes * (straight ? 2 : 1);
   const double epilogue = stored - std::min(stored / 2, kHiddenByStep * config.at("stagger"));
   const auto wave = [&](double blocks) { return first + steps * std::max(alone, blocks * busy) + blocks * epilogue; };

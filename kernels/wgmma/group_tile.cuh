@@ -108,6 +108,7 @@ class WarpSums {
   static constexpr int kColumns = kRightExtent;
   static constexpr int kRowStep = kLeftFromRegisters ? LeftFragments::kRowStep : 1;
   static constexpr bool kInPairs = true;
+  static constexpr bool kSwapped = kSwap != 0;
 
   __device__ __forceinline__ explicit WarpSums(const GroupTile& tile) : tile_(tile) {}
 

@@ -35,7 +35,8 @@ class KMajorCopy {
   static constexpr int kChunk = ChunkReader<Element>::kCount;
   static constexpr int kWordsOfRow = 32, kChunksOfRow = 8;
   static constexpr int kTileK = kWordsOfRow * kWord, kTileCols = kChunksOfRow * kChunk;
-  static constexpr int kPasses = kWordsOfRow * kChunksOfRow / kPackThreads;
+  static constexpr int kAtATime = kPackThreads / kChunksOfRow;  // rows of words that the block's threads take together
+  static constexpr int kPasses = kWordsOfRow / kAtATime;
 
  public:
   __device__ __forceinline__ KMajorCopy(const void* from, long long ld, int rows, int cols, Element* to)
@@ -44,20 +45,32 @@ class KMajorCopy {
   __device__ __forceinline__ long long elements() const {
     return packed_bytes(reader_.cols(), reader_.rows(), sizeof(Element)) / sizeof(Element);
   }
-  __device__ __forceinline__ long long shares() const {
-    return static_cast<long long>(tiles_k()) * ((reader_.cols() + kTileCols - 1) / kTileCols);
+  __device__ __forceinline__ unsigned shares() const {
+    return tiles_k() * unsigned((reader_.cols() + kTileCols - 1) / kTileCols);
   }
 
-  __device__ __forceinline__ void copy(long long share) const {
+  __device__ __forceinline__ void copy(unsigned share) const {
     __shared__ __align__(16) unsigned tile[kTileCols * kWordsOfRow];
     const int k0 = int(share % tiles_k()) * kTileK, col0 = int(share / tiles_k()) * kTileCols;
-    const int chunk = int(threadIdx.x % kChunksOfRow);
+    if (reader_.inside(k0, col0, kTileK, kTileCols)) {
+      turn<Chunks::inside>(tile, k0, col0);
+    } else {
+      turn<Chunks::any>(tile, k0, col0);
+    }
+  }
+
+ private:
+  template <Chunks Known>
+  __device__ __forceinline__ void turn(unsigned* tile, int k0, int col0) const {
+    const int chunk = int(threadIdx.x % kChunksOfRow), number = int(threadIdx.x / kChunksOfRow);
     typename ChunkReader<Element>::Chunk read[kPasses][kWord];
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
 #pragma unroll
-      for (int i = 0; i < kWord; ++i)
-        read[pass][i] = reader_.load(k0 + word_of(pass) * kWord + i, col0 + chunk * kChunk);
+      for (int i = 0; i < kWord; ++i) {
+        const int k = k0 + (number + pass * kAtATime) * kWord + i;
+        read[pass][i] = reader_.template load<Known>(k, col0 + chunk * kChunk);
+      }
     }
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
@@ -71,25 +84,23 @@ class KMajorCopy {
         for (int i = 0; i < kWord; ++i) w[i] = word(rows[i], part);
         transpose_within_words(w);
 #pragma unroll
-        for (int e = 0; e < kWord; ++e) put(tile, chunk, part * kWord + e, word_of(pass), w[e]);
+        for (int e = 0; e < kWord; ++e) put(tile, chunk, part * kWord + e, number + pass * kAtATime, w[e]);
       }
     }
     __syncthreads();
+    // Written by as many threads a row as it was read by.
     const long long stride = packed_row_stride(reader_.rows(), sizeof(Element));
-    for (int i = int(threadIdx.x); i < kTileCols * kChunksOfRow; i += kPackThreads) {
-      const int col = i / kChunksOfRow, part = i % kChunksOfRow;
-      const int k = k0 + part * 4 * kWord;
-      if (col0 + col >= reader_.cols() || k >= stride) continue;
-      const unsigned* from = tile + col * kWordsOfRow + (part ^ col / kChunk) * 4;
+    const int k = k0 + chunk * 4 * kWord;
+#pragma unroll
+    for (int first = 0; first < kTileCols; first += kAtATime) {
+      const int col = first + number;
+      if (Known == Chunks::any && (col0 + col >= reader_.cols() || k >= stride)) continue;
+      const unsigned* from = tile + col * kWordsOfRow + (chunk ^ col / kChunk) * 4;
       *reinterpret_cast<uint4*>(to_ + (col0 + col) * stride + k) = *reinterpret_cast<const uint4*>(from);
     }
   }
 
- private:
-  __device__ __forceinline__ int tiles_k() const { return (reader_.rows() + kTileK - 1) / kTileK; }
-  static __device__ __forceinline__ int word_of(int pass) {
-    return int(threadIdx.x / kChunksOfRow) + pass * (kPackThreads / kChunksOfRow);
-  }
+  __device__ __forceinline__ unsigned tiles_k() const { return unsigned(reader_.rows() + kTileK - 1) / kTileK; }
   static __device__ __forceinline__ unsigned word(const uint4& chunk, int i) {
     return i == 0 ? chunk.x : i == 1 ? chunk.y : i == 2 ? chunk.z : chunk.w;
   }

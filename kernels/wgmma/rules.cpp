@@ -31,7 +31,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        {8, 16, 32, 64, 72, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256},
        "columns of C a block computes"},
       {"block_k", {panel, 2 * panel}, "K-step: elements of K in a stage"},
-      {"stages", {2, 3, 4, 5, 6, 8, 12}, "buffers in shared memory, filled ahead by the tensor memory accelerator"},
+      {"stages", {2, 3, 4, 5, 6, 7, 8, 10, 12}, "buffers in shared memory, filled ahead by the tensor memory accelerator"},
       {"warpgroups", {1, 2, 3}, "groups of four warps that multiply"},
       {"schedule",
        {one_tile, cooperative, ping_pong},
@@ -91,13 +91,12 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "that must come from registers",
        [type, trans](const Config& c) {
          if (c.at("swap") == 0) return true;
-         if (c.at("split_k") > 1 && c.at("reduction") == within_cluster) return false;
          if (left_from_registers(c, type, trans)) return c.at("store_staged") == 0;
          if (c.at("schedule") != one_tile) return false;
          if (c.at("store_tma") == 1) return c.at("block_m") > 64 && c.at("block_m") % 64 != 0;
          return c.at("store_staged") == 0 && c.at("block_m") <= 128;
        },
-       {"block_m", "schedule", "store_staged", "store_tma", "swap", "split_k", "reduction", "pack"}},
+       {"block_m", "schedule", "store_staged", "store_tma", "swap", "pack"}},
       {"warpgroups", "three share tiles that two cannot split; ping-pong is played by two",
        [](const Config& c) {
          const int groups = c.at("warpgroups");

@@ -28,6 +28,9 @@ inline constexpr const char* kBothPacked = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 
 inline constexpr const char* kSplit =
     "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
     "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=8,reduction=0,pack=0}";
+inline constexpr const char* kSwappedSlices =
+    "wgmma{block_m=16,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
+    "group_m=1,store_staged=0,store_tma=0,swap=1,split_k=2,reduction=2,pack=0}";
 inline constexpr const char* kBoxes = TILESMITH_WGMMA_BY(1, 64, 128, 64, 1, 1, 1, 1, 0, 0);
 inline constexpr const char* kBoxesInTurns = TILESMITH_WGMMA_BY(1, 128, 128, 64, 2, 2, 1, 1, 0, 0);
 inline constexpr const char* kSwappedBoxes = TILESMITH_WGMMA_BY(1, 80, 64, 64, 1, 0, 1, 1, 1, 0);
@@ -172,6 +175,13 @@ inline std::vector<Bug> wgmma_bugs() {
        kNN,
        {{"first_chunk + matrix % 2", "first_chunk + matrix / 2"}},
        kSwappedBoxes},
+      {"neighbours in a column of swapped sums are added to one row",
+       "wgmma",
+       0,
+       "f16f32",
+       kNT,
+       {{"part_of(place.m0 + column + e)[row]", "part_of(place.m0 + column)[row]"}},
+       kSwappedSlices},
       {"the second words of a slab are its first",
        "wgmma",
        0,
