@@ -178,6 +178,38 @@ TEST_CASE("seeds come first, in order, without repetitions or strangers") {
   }
 }
 
+TEST_CASE("once a dozen configs have a time, one proposal in three is a seed, and none is lost") {
+  const SearchSpace space({toy_space()});
+  std::vector<std::size_t> seeds;
+  for (std::size_t i = 0; i < space.size() && seeds.size() < 40; i += 2) seeds.push_back(i);
+  for (const StrategyInfo& info : strategies()) {
+    const auto strategy = make_strategy(info.name, space, 1, seeds);
+    std::size_t next = 0;  // of the seeds
+    for (std::size_t timed = 0; timed < 12; ++next) {
+      REQUIRE(strategy->ask(1) == std::vector<std::size_t>{seeds[next]});
+      const bool failed = next % 4 == 3;  // which proves nothing of the seeds
+      strategy->observe(seeds[next], failed ? Score{} : Score(100.0 - double(next)));
+      if (!failed) ++timed;
+    }
+    std::set<std::size_t> proposed(seeds.begin(), seeds.begin() + std::ptrdiff_t(next));
+    for (int turn = 0; turn < 12; ++turn) {
+      const auto asked = strategy->ask(1);
+      REQUIRE(asked.size() == 1);
+      while (turn % 3 == 0 && proposed.contains(seeds[next])) ++next;  // the strategy came to it by itself
+      if (turn % 3 == 0) CHECK(asked[0] == seeds[next]);
+      proposed.insert(asked[0]);
+      strategy->observe(asked[0], 200.0);
+    }
+    while (!strategy->done()) {
+      for (const std::size_t index : strategy->ask(5)) {
+        proposed.insert(index);
+        strategy->observe(index, 200.0);
+      }
+    }
+    CHECK(proposed.size() == space.size());
+  }
+}
+
 TEST_CASE("what was observed from elsewhere is never proposed") {
   const SearchSpace space({toy_space()});
   for (const StrategyInfo& info : strategies()) {

@@ -22,6 +22,8 @@ std::unique_ptr<Strategy> make_exhaustive(const SearchSpace&, std::uint64_t seed
 namespace {
 
 constexpr int kSpreadDraws = 20;  // of which the one farthest from the sample so far joins it
+constexpr std::size_t kSeedsAlone = 12;  // as many configs with a time are known before a strategy proposes of its own
+constexpr std::size_t kSeedEvery = 3;    // proposals, from then on
 
 struct Row {
   StrategyInfo info;
@@ -30,21 +32,21 @@ struct Row {
 
 constexpr Row kTable[] = {
     {{"portfolio",
-      "the default: seeds, a well-spread sample, then forest and local in turns, both learning from every result"},
+      "the default: a well-spread sample, then forest and local in turns, both learning from every result"},
      make_portfolio},
-    {{"forest", "seeds, then what a forest of regression trees, fitted to all results so far, promises most"},
+    {{"forest", "what a forest of regression trees, fitted to all results so far, promises most"},
      make_forest},
-    {{"local", "seeds, then descent from the best by single steps, with kicks and restarts out of local optima"},
+    {{"local", "descent from the best by single steps, with kicks and restarts out of local optima"},
      make_local},
     {{"annealing",
-      "seeds, then a walk by single changes that takes worse steps too, ever more rarely; cools and reheats"},
+      "a walk by single changes that takes worse steps too, ever more rarely; cools and reheats"},
      make_annealing},
-    {{"dual_annealing", "seeds, then jumps of heavy-tailed length, cooling, with a descent from every new best"},
+    {{"dual_annealing", "jumps of heavy-tailed length, cooling, with a descent from every new best"},
      make_dual_annealing},
-    {{"genetic", "seeds, then children of the best configs: crossed within a family, mutated, made legal"},
+    {{"genetic", "children of the best configs: crossed within a family, mutated, made legal"},
      make_genetic},
-    {{"random", "seeds, then every config in shuffled order"}, make_random},
-    {{"exhaustive", "seeds, then every config in the order of the space"}, make_exhaustive},
+    {{"random", "every config in shuffled order"}, make_random},
+    {{"exhaustive", "every config in the order of the space"}, make_exhaustive},
 };
 
 }  // namespace
@@ -69,8 +71,9 @@ StrategyBase::StrategyBase(const SearchSpace& space, std::uint64_t seed, std::ve
 std::vector<std::size_t> StrategyBase::ask(std::size_t most) {
   std::vector<std::size_t> proposals;
   while (proposals.size() < most && unvisited_ > 0) {
-    std::optional<std::size_t> next = next_seed();
-    if (!next) next = propose();
+    const bool seeds_turn = timed_ < kSeedsAlone || turn_++ % kSeedEvery == 0;
+    std::optional<std::size_t> next = seeds_turn ? next_seed() : propose();
+    if (!next) next = seeds_turn ? propose() : next_seed();
     if (!next) break;
     visit(*next);
     proposals.push_back(*next);
@@ -82,7 +85,9 @@ void StrategyBase::observe(std::size_t index, Score time_us) {
   if (index >= visited_.size()) return;
   visit(index);
   if (time_us && !(std::isfinite(*time_us) && *time_us > 0)) time_us.reset();
-  scores_[index] = time_us;
+  Score& score = scores_[index];
+  if (time_us && !score) ++timed_;
+  score = time_us;
   learn(index, time_us);
 }
 

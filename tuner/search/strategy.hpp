@@ -101,8 +101,9 @@ std::vector<StrategyInfo> strategies();
 /// What is searched by where nothing else is asked for.
 inline constexpr std::string_view kDefaultStrategy = "portfolio";
 
-/// nullptr if there is no strategy of that name. `seeds` are proposed first, in order; those that repeat or lie outside
-/// the space are left out. `space` must outlive it.
+/// nullptr if there is no strategy of that name. `seeds` are proposed in order, those that repeat or lie outside the space left
+/// out: alone until a dozen configs have a time, then one in three proposals, so that many guesses of which the first were
+/// good do not keep a short search from what lies around the best (docs/notes/search.md). `space` must outlive it.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space, std::uint64_t seed,
                                         std::vector<std::size_t> seeds = {});
 

@@ -1,4 +1,5 @@
-// What all strategies share: seeds come first, and nothing is proposed twice or after it was observed.
+// What all strategies share: the first seeds come first, the others in turn with what the strategy proposes of its own, and
+// nothing is proposed twice or after it was observed.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ class StrategyBase : public Strategy {
   bool done() const final { return unvisited_ == 0; }
 
  protected:
-  /// The next proposal once the seeds are used up: a config not visited yet, or nothing (observe first).
+  /// The next proposal where it is no seed's turn: a config not visited yet, or nothing (observe first).
   virtual std::optional<std::size_t> propose() = 0;
   /// Called for every observation; the score is a positive number if there is one.
   virtual void learn(std::size_t /*index*/, Score /*time_us*/) {}
@@ -50,9 +51,11 @@ class StrategyBase : public Strategy {
   Rng rng_;
   std::vector<std::size_t> seeds_;
   std::size_t next_seed_ = 0;
+  std::size_t turn_ = 0;  // of a seed or an own proposal
   std::vector<bool> visited_;
   std::size_t unvisited_;
   std::unordered_map<std::size_t, Score> scores_;  // looked up only: its order is not the same everywhere
+  std::size_t timed_ = 0;                          // of them, those with a time
   std::vector<std::size_t> shuffled_;              // made when first needed
   std::size_t next_shuffled_ = 0;
   std::vector<std::size_t> sample_;  // by spread_unvisited
