@@ -1,0 +1,181 @@
+// The packing passes, run on the host: what lies beyond an operand's ends may not be memory, and a GPU does not tell of a few
+// bytes too many.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+// What the passes use of CUDA. Operands are read by __ldg, which notes what it may not read, or element by element.
+#define __device__
+#define __forceinline__ inline
+#define __shared__ static
+#define __align__(n) __attribute__((aligned(n)))
+
+namespace {
+
+struct __align__(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct Index {
+  unsigned x;
+};
+thread_local Index threadIdx{0};
+Index blockIdx{0};
+
+struct Readable {
+  std::uintptr_t begin, end;
+} readable;
+std::atomic<int> strayed{0};
+std::barrier<>* of_block = nullptr;
+
+uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+int min(int a, int b) { return std::min(a, b); }
+int max(int a, int b) { return std::max(a, b); }
+uint4 __ldg(const uint4* from) {
+  const auto at = reinterpret_cast<std::uintptr_t>(from);
+  if (at % 16 == 0 && at >= readable.begin && at + 16 <= readable.end) return *from;
+  ++strayed;
+  return {};
+}
+unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
+  return unsigned((std::uint64_t(high) << 32 | low) >> bits % 32);
+}
+unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned bits) {
+  return unsigned((std::uint64_t(high) << 32 | low) >> std::min(bits, 32u));
+}
+unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const std::uint64_t bytes = std::uint64_t(b) << 32 | a;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+  return result;
+}
+void __syncthreads() { of_block->arrive_and_wait(); }
+
+}  // namespace
+
+// Of the config: not used by the copies, which are what is tested.
+namespace tilesmith {
+using Operand = std::uint16_t;
+constexpr int kPack = 3;
+constexpr bool kTransA = false, kTransB = false;
+}  // namespace tilesmith
+
+#include "kernels/wgmma/k_major_copy.cuh"
+
+namespace {
+
+using namespace tilesmith;
+
+/// Memory that ends, and begins, where there is none.
+class Island {
+ public:
+  explicit Island(std::size_t bytes) : page_(std::size_t(sysconf(_SC_PAGESIZE))) {
+    inside_ = (bytes + page_ - 1) / page_ * page_;
+    void* all = mmap(nullptr, inside_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(all != MAP_FAILED);
+    all_ = static_cast<std::byte*>(all);
+    REQUIRE(mprotect(all_ + page_, inside_, PROT_READ | PROT_WRITE) == 0);
+  }
+  Island(const Island&) = delete;
+  Island& operator=(const Island&) = delete;
+  ~Island() { munmap(all_, inside_ + 2 * page_); }
+  std::byte* begin() const { return all_ + page_; }
+  std::byte* end() const { return begin() + inside_; }
+
+ private:
+  std::size_t page_, inside_;
+  std::byte* all_;
+};
+
+/// Every block of the copy, by as many threads as it has.
+template <typename Copy>
+void run(const Copy& copy) {
+  std::barrier<> together(kPackThreads);
+  of_block = &together;
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < unsigned(kPackThreads); ++i) {
+    threads.emplace_back([&, i] {
+      threadIdx.x = i;
+      for (unsigned share = 0; share < copy.shares(); ++share) {
+        copy.copy(share);
+        together.arrive_and_wait();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// Packs an operand of `rows` rows of `cols` elements that begins `skew` elements after the island's start, or ends at its end.
+template <typename Element, template <typename> typename Copy>
+void check_copy(int rows, int cols, int ld, int skew, bool turned) {
+  const std::size_t span = std::size_t(rows - 1) * std::size_t(ld) + std::size_t(cols);
+  const Island island((span + std::size_t(std::max(skew, 0))) * sizeof(Element));
+  auto* from =
+      skew < 0 ? reinterpret_cast<Element*>(island.end()) - span : reinterpret_cast<Element*>(island.begin()) + skew;
+  for (std::size_t i = 0; i < span; ++i) from[i] = Element((i * 2654435761u >> 7) | 1);
+
+  const int packed_rows = turned ? cols : rows, packed_cols = turned ? rows : cols;
+  const auto stride = std::size_t(packed_row_stride(packed_cols, sizeof(Element)));
+  const Island packed(std::size_t(packed_bytes(packed_rows, packed_cols, sizeof(Element))));
+  auto* to = reinterpret_cast<Element*>(packed.begin());
+  std::memset(packed.begin(), 0xee, std::size_t(packed.end() - packed.begin()));
+
+  readable = {reinterpret_cast<std::uintptr_t>(from), reinterpret_cast<std::uintptr_t>(from + span)};
+  strayed = 0;
+  run(Copy<Element>(from, ld, rows, cols, to));
+  CHECK(strayed == 0);
+  std::size_t wrong = 0;
+  for (std::size_t row = 0; row < std::size_t(packed_rows); ++row) {
+    for (std::size_t col = 0; col < stride; ++col) {
+      const std::size_t at = turned ? col * std::size_t(ld) + row : row * std::size_t(ld) + col;
+      const Element expected = col < std::size_t(packed_cols) ? from[at] : Element(0);
+      wrong += to[row * stride + col] != expected;
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+struct Shape {
+  int rows, cols, ld;
+};
+
+constexpr Shape kShapes[] = {
+    {1, 1, 1},     {1, 16, 16},    {2, 3, 3},      {5, 7, 9},       {3, 15, 15},     {9, 31, 31},
+    {64, 64, 64},  {65, 64, 64},   {64, 65, 65},   {63, 130, 133},  {128, 128, 128}, {129, 127, 127},
+    {200, 90, 90}, {31, 261, 261}, {70, 256, 259}, {2, 1100, 1100}, {1, 3000, 3000},
+};
+
+template <typename Element, template <typename> typename Copy>
+void check_copies(bool turned) {
+  for (const Shape& shape : kShapes) {
+    for (const int skew : {-1, 0, 3}) {
+      INFO(shape.rows << " rows of " << shape.cols << ", stride " << shape.ld << ", " << sizeof(Element)
+                      << " bytes, skew " << skew);
+      check_copy<Element, Copy>(shape.rows, shape.cols, shape.ld, skew, turned);
+    }
+  }
+}
+
+TEST_CASE("operands packed as they are stored are whole, zero in their padding, and read nowhere else") {
+  check_copies<std::uint8_t, AlignedCopy>(false);
+  check_copies<std::uint16_t, AlignedCopy>(false);
+  check_copies<std::uint32_t, AlignedCopy>(false);
+  check_copies<std::uint64_t, AlignedCopy>(false);
+}
+
+TEST_CASE("operands turned K-major are whole, zero in their padding, and read nowhere else") {
+  check_copies<std::uint8_t, KMajorCopy>(true);
+  check_copies<std::uint16_t, KMajorCopy>(true);
+  check_copies<std::uint32_t, KMajorCopy>(true);
+}
+
+}  // namespace
