@@ -8,12 +8,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/estimate.hpp"
 #include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
-constexpr int kPlayOffRounds = 3;   // a lucky single time may draw new finalists in; it must end
+constexpr int kPlayOffRounds = 3;      // a lucky single time may draw new finalists in; it must end
 constexpr double kPatience = 2.0 / 3;  // of its time a problem has in any case
 constexpr double kWorthwhile = 2;      // times what a turn's first compilations and its play-off take
 
@@ -22,6 +23,15 @@ Score score_of(const db::Outcome& outcome) {
   const double median_us = outcome.timing->median_us;
   if (!(std::isfinite(median_us) && median_us > 0)) return std::nullopt;
   return median_us;
+}
+
+/// Of the cycles that a config of the space takes; 0 for all of a family that estimates none. The space must outlive it.
+std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const Problem& problem,
+                                                const DeviceLimits& limits) {
+  return [&space, problem, target = KernelTarget{problem.type, problem.trans, limits}](std::size_t index) {
+    const std::optional<Estimate> made = estimate(space.config(index), target, problem);
+    return made ? made->cycles : 0;
+  };
 }
 
 }  // namespace
@@ -58,7 +68,8 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
       deadline_(began_ + (run.ends - began_) * turn.share),
       others_could_use_it_(turn.number == 1 && turn.others_left),
       // Every turn of every problem has its own sequence: a problem added before it must not change how it is searched.
-      strategy_(make_strategy(run.options.strategy, start_.space, run.options.seed + turn.number - 1, start_.seeds)),
+      strategy_(make_strategy(run.options.strategy, start_.space, run.options.seed + turn.number - 1,
+                              {start_.seeds, estimates_of(start_.space, problem, run.evaluator.limits())})),
       time_us_(start_.space.size()),
       disturbed_(start_.space.size(), 0),
       in_flight_(start_.space.size(), 0),

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "tests/catch.hpp"
 #include "tests/tuner/test_tune_toy.hpp"
@@ -170,7 +171,7 @@ TEST_CASE("every strategy proposes each config of the space exactly once, whatev
 TEST_CASE("seeds come first, in order, without repetitions or strangers") {
   const SearchSpace space({toy_space()});
   for (const StrategyInfo& info : strategies()) {
-    const auto strategy = make_strategy(info.name, space, 1, {9, 4, 9, 100000, 30});
+    const auto strategy = make_strategy(info.name, space, 1, {{9, 4, 9, 100000, 30}});
     strategy->observe(4, 5.0);  // known from elsewhere
     const auto first = strategy->ask(2);
     CHECK(first == std::vector<std::size_t>{9, 30});
@@ -183,7 +184,7 @@ TEST_CASE("once a dozen configs have a time, one proposal in three is a seed, an
   std::vector<std::size_t> seeds;
   for (std::size_t i = 0; i < space.size() && seeds.size() < 40; i += 2) seeds.push_back(i);
   for (const StrategyInfo& info : strategies()) {
-    const auto strategy = make_strategy(info.name, space, 1, seeds);
+    const auto strategy = make_strategy(info.name, space, 1, {seeds});
     std::size_t next = 0;  // of the seeds
     for (std::size_t timed = 0; timed < 12; ++next) {
       REQUIRE(strategy->ask(1) == std::vector<std::size_t>{seeds[next]});
@@ -264,6 +265,27 @@ TEST_CASE("after its first sample local proposes neighbours of the best, single 
   for (const std::size_t index : strategy->ask(3)) CHECK(differing(space.config(index), space.config(best)) == 1);
 }
 
+TEST_CASE("where there are estimates local takes the neighbours in their order, and portfolio goes by them") {
+  const SearchSpace space({toy_space()});
+  const std::size_t best = *space.index_of(toy::ToyFamily::config(4, 4, 2));
+  const auto estimate = [](std::size_t index) { return double(index * 7919 % 101); };
+  std::vector<std::size_t> expected = space.neighbours(best);
+  std::sort(expected.begin(), expected.end(), [&](std::size_t a, std::size_t b) { return estimate(a) < estimate(b); });
+  const auto proposals = [&](std::string_view name, const Hints& hints) {
+    const auto strategy = make_strategy(name, space, 1, hints);
+    for (std::size_t i = 0, known = 0; known < 12; ++i) {
+      if (std::count(expected.begin(), expected.end(), i) > 0 || i == best) continue;
+      strategy->observe(i, 100.0);
+      ++known;
+    }
+    strategy->observe(best, 1.0);
+    return strategy->ask(expected.size());
+  };
+  CHECK(proposals("local", {{}, estimate}) == expected);
+  CHECK(proposals("local", {}) != expected);
+  CHECK(proposals("portfolio", {{}, estimate}) != proposals("portfolio", {}));
+}
+
 TEST_CASE("local beats random on a rugged landscape, on average over seeds, alone and in batches") {
   const SearchSpace space({rugged_space()});
   for (const std::size_t width : {1, 8}) {
@@ -281,7 +303,7 @@ TEST_CASE("an unknown strategy gives none, and an empty space is done at once") 
   const SearchSpace empty(std::vector<Space>{});
   CHECK(make_strategy("gradient", empty, 1) == nullptr);
   for (const StrategyInfo& info : strategies()) {
-    const auto strategy = make_strategy(info.name, empty, 1, {0});
+    const auto strategy = make_strategy(info.name, empty, 1, {{0}});
     CHECK(strategy->done());
     CHECK(strategy->ask(4).empty());
   }

@@ -132,7 +132,7 @@ TEST_CASE("random search scores 0, the optimum at once 1, and local search betwe
   CHECK(score_against_random(*random, *random) == 0);
   const std::size_t best = best_of(table);
   const MakeStrategy at_once = [best](const SearchSpace& space, std::uint64_t seed) {
-    return make_strategy("random", space, seed, {best});
+    return make_strategy("random", space, seed, {{best}});
   };
   CHECK(score_against_random(*simulate(table, at_once, asked, kGoOn), *random) == Approx(1));
   const double local = score_against_random(*simulate(table, "local", asked, kGoOn), *random);

@@ -54,8 +54,8 @@ class Annealing final : public StrategyBase {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_annealing(const SearchSpace& space, std::uint64_t seed, std::vector<std::size_t> seeds) {
-  return std::make_unique<Annealing>(space, seed, std::move(seeds));
+std::unique_ptr<Strategy> make_annealing(const SearchSpace& space, std::uint64_t seed, Hints hints) {
+  return std::make_unique<Annealing>(space, seed, std::move(hints));
 }
 
 }  // namespace tilesmith::tuner

@@ -85,9 +85,8 @@ class DualAnnealing final : public StrategyBase {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_dual_annealing(const SearchSpace& space, std::uint64_t seed,
-                                              std::vector<std::size_t> seeds) {
-  return std::make_unique<DualAnnealing>(space, seed, std::move(seeds));
+std::unique_ptr<Strategy> make_dual_annealing(const SearchSpace& space, std::uint64_t seed, Hints hints) {
+  return std::make_unique<DualAnnealing>(space, seed, std::move(hints));
 }
 
 }  // namespace tilesmith::tuner

@@ -22,9 +22,8 @@ class Exhaustive final : public StrategyBase {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_exhaustive(const SearchSpace& space, std::uint64_t seed,
-                                          std::vector<std::size_t> seeds) {
-  return std::make_unique<Exhaustive>(space, seed, std::move(seeds));
+std::unique_ptr<Strategy> make_exhaustive(const SearchSpace& space, std::uint64_t seed, Hints hints) {
+  return std::make_unique<Exhaustive>(space, seed, std::move(hints));
 }
 
 }  // namespace tilesmith::tuner

@@ -25,8 +25,8 @@ constexpr double kResolution = 1024;      // targets are ln(time) in whole multi
 
 class Forest final : public StrategyBase {
  public:
-  Forest(const SearchSpace& searched, std::uint64_t seed, std::vector<std::size_t> seeds)
-      : StrategyBase(searched, seed, std::move(seeds)), column_of_(searched.family_count()) {
+  Forest(const SearchSpace& searched, std::uint64_t seed, Hints hints)
+      : StrategyBase(searched, seed, std::move(hints)), column_of_(searched.family_count()) {
     for (std::size_t family = 0; family < searched.family_count(); ++family) {
       const auto [begin, end] = searched.family_range(family);
       if (begin == end) continue;
@@ -169,8 +169,8 @@ class Forest final : public StrategyBase {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_forest(const SearchSpace& space, std::uint64_t seed, std::vector<std::size_t> seeds) {
-  return std::make_unique<Forest>(space, seed, std::move(seeds));
+std::unique_ptr<Strategy> make_forest(const SearchSpace& space, std::uint64_t seed, Hints hints) {
+  return std::make_unique<Forest>(space, seed, std::move(hints));
 }
 
 }  // namespace tilesmith::tuner

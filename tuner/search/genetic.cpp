@@ -72,8 +72,8 @@ class Genetic final : public StrategyBase {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_genetic(const SearchSpace& space, std::uint64_t seed, std::vector<std::size_t> seeds) {
-  return std::make_unique<Genetic>(space, seed, std::move(seeds));
+std::unique_ptr<Strategy> make_genetic(const SearchSpace& space, std::uint64_t seed, Hints hints) {
+  return std::make_unique<Genetic>(space, seed, std::move(hints));
 }
 
 }  // namespace tilesmith::tuner

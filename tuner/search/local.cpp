@@ -21,8 +21,8 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 
 class Local final : public StrategyBase {
  public:
-  Local(const SearchSpace& searched, std::uint64_t seed, std::vector<std::size_t> seeds)
-      : StrategyBase(searched, seed, std::move(seeds)), round_of_(searched.size(), 0) {}
+  Local(const SearchSpace& searched, std::uint64_t seed, Hints hints)
+      : StrategyBase(searched, seed, std::move(hints)), round_of_(searched.size(), 0) {}
   std::string_view name() const override { return "local"; }
 
  protected:
@@ -98,8 +98,8 @@ class Local final : public StrategyBase {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_local(const SearchSpace& space, std::uint64_t seed, std::vector<std::size_t> seeds) {
-  return std::make_unique<Local>(space, seed, std::move(seeds));
+std::unique_ptr<Strategy> make_local(const SearchSpace& space, std::uint64_t seed, Hints hints) {
+  return std::make_unique<Local>(space, seed, std::move(hints));
 }
 
 }  // namespace tilesmith::tuner

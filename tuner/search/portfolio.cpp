@@ -11,10 +11,11 @@ constexpr std::size_t kSpreadEvery = 20;  // proposals, on average
 
 class Portfolio final : public StrategyBase {
  public:
-  Portfolio(const SearchSpace& searched, std::uint64_t seed, std::vector<std::size_t> seeds)
-      : StrategyBase(searched, seed, std::move(seeds)) {
+  Portfolio(const SearchSpace& searched, std::uint64_t seed, Hints hints)
+      : StrategyBase(searched, seed, std::move(hints)) {
     for (const char* name : {"forest", "local"}) {
-      members_.push_back(make_strategy(name, searched, rng().below(std::size_t{1} << 32)));
+      members_.push_back(
+          make_strategy(name, searched, rng().below(std::size_t{1} << 32), {{}, this->hints().estimate}));
     }
   }
   std::string_view name() const override { return "portfolio"; }
@@ -46,8 +47,8 @@ class Portfolio final : public StrategyBase {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_portfolio(const SearchSpace& space, std::uint64_t seed, std::vector<std::size_t> seeds) {
-  return std::make_unique<Portfolio>(space, seed, std::move(seeds));
+std::unique_ptr<Strategy> make_portfolio(const SearchSpace& space, std::uint64_t seed, Hints hints) {
+  return std::make_unique<Portfolio>(space, seed, std::move(hints));
 }
 
 }  // namespace tilesmith::tuner

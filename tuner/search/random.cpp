@@ -15,8 +15,8 @@ class Random final : public StrategyBase {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_random(const SearchSpace& space, std::uint64_t seed, std::vector<std::size_t> seeds) {
-  return std::make_unique<Random>(space, seed, std::move(seeds));
+std::unique_ptr<Strategy> make_random(const SearchSpace& space, std::uint64_t seed, Hints hints) {
+  return std::make_unique<Random>(space, seed, std::move(hints));
 }
 
 }  // namespace tilesmith::tuner

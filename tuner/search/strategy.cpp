@@ -10,41 +10,37 @@
 namespace tilesmith::tuner {
 
 // One file a strategy.
-std::unique_ptr<Strategy> make_local(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
-std::unique_ptr<Strategy> make_annealing(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
-std::unique_ptr<Strategy> make_dual_annealing(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
-std::unique_ptr<Strategy> make_forest(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
-std::unique_ptr<Strategy> make_genetic(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
-std::unique_ptr<Strategy> make_portfolio(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
-std::unique_ptr<Strategy> make_random(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
-std::unique_ptr<Strategy> make_exhaustive(const SearchSpace&, std::uint64_t seed, std::vector<std::size_t> seeds);
+std::unique_ptr<Strategy> make_local(const SearchSpace&, std::uint64_t seed, Hints hints);
+std::unique_ptr<Strategy> make_annealing(const SearchSpace&, std::uint64_t seed, Hints hints);
+std::unique_ptr<Strategy> make_dual_annealing(const SearchSpace&, std::uint64_t seed, Hints hints);
+std::unique_ptr<Strategy> make_forest(const SearchSpace&, std::uint64_t seed, Hints hints);
+std::unique_ptr<Strategy> make_genetic(const SearchSpace&, std::uint64_t seed, Hints hints);
+std::unique_ptr<Strategy> make_portfolio(const SearchSpace&, std::uint64_t seed, Hints hints);
+std::unique_ptr<Strategy> make_random(const SearchSpace&, std::uint64_t seed, Hints hints);
+std::unique_ptr<Strategy> make_exhaustive(const SearchSpace&, std::uint64_t seed, Hints hints);
 
 namespace {
 
-constexpr int kSpreadDraws = 20;  // of which the one farthest from the sample so far joins it
+constexpr int kSpreadDraws = 20;         // of which the one farthest from the sample so far joins it
 constexpr std::size_t kSeedsAlone = 12;  // as many configs with a time are known before a strategy proposes of its own
 constexpr std::size_t kSeedEvery = 3;    // proposals, from then on
 
 struct Row {
   StrategyInfo info;
-  std::unique_ptr<Strategy> (*make)(const SearchSpace&, std::uint64_t, std::vector<std::size_t>);
+  std::unique_ptr<Strategy> (*make)(const SearchSpace&, std::uint64_t, Hints);
 };
 
 constexpr Row kTable[] = {
     {{"portfolio",
       "the default: a well-spread sample, then forest and local in turns, both learning from every result"},
      make_portfolio},
-    {{"forest", "what a forest of regression trees, fitted to all results so far, promises most"},
-     make_forest},
-    {{"local", "descent from the best by single steps, with kicks and restarts out of local optima"},
-     make_local},
-    {{"annealing",
-      "a walk by single changes that takes worse steps too, ever more rarely; cools and reheats"},
+    {{"forest", "what a forest of regression trees, fitted to all results so far, promises most"}, make_forest},
+    {{"local", "descent from the best by single steps, with kicks and restarts out of local optima"}, make_local},
+    {{"annealing", "a walk by single changes that takes worse steps too, ever more rarely; cools and reheats"},
      make_annealing},
     {{"dual_annealing", "jumps of heavy-tailed length, cooling, with a descent from every new best"},
      make_dual_annealing},
-    {{"genetic", "children of the best configs: crossed within a family, mutated, made legal"},
-     make_genetic},
+    {{"genetic", "children of the best configs: crossed within a family, mutated, made legal"}, make_genetic},
     {{"random", "every config in shuffled order"}, make_random},
     {{"exhaustive", "every config in the order of the space"}, make_exhaustive},
 };
@@ -58,15 +54,15 @@ std::vector<StrategyInfo> strategies() {
 }
 
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space, std::uint64_t seed,
-                                        std::vector<std::size_t> seeds) {
+                                        Hints hints) {
   for (const Row& row : kTable) {
-    if (row.info.name == name) return row.make(space, seed, std::move(seeds));
+    if (row.info.name == name) return row.make(space, seed, std::move(hints));
   }
   return nullptr;
 }
 
-StrategyBase::StrategyBase(const SearchSpace& space, std::uint64_t seed, std::vector<std::size_t> seeds)
-    : space_(space), rng_(seed), seeds_(std::move(seeds)), visited_(space.size(), false), unvisited_(space.size()) {}
+StrategyBase::StrategyBase(const SearchSpace& space, std::uint64_t seed, Hints hints)
+    : space_(space), rng_(seed), hints_(std::move(hints)), visited_(space.size(), false), unvisited_(space.size()) {}
 
 std::vector<std::size_t> StrategyBase::ask(std::size_t most) {
   std::vector<std::size_t> proposals;
@@ -103,8 +99,8 @@ void StrategyBase::visit(std::size_t index) {
 }
 
 std::optional<std::size_t> StrategyBase::next_seed() {
-  while (next_seed_ < seeds_.size()) {
-    const std::size_t seed = seeds_[next_seed_++];
+  while (next_seed_ < hints_.seeds.size()) {
+    const std::size_t seed = hints_.seeds[next_seed_++];
     if (seed < visited_.size() && !visited_[seed]) return seed;
   }
   return std::nullopt;
@@ -127,6 +123,11 @@ std::vector<std::size_t> StrategyBase::neighbours_to_take(std::size_t centre) {
   rng_.shuffle(around.farther);
   std::vector<std::size_t> queue = std::move(around.farther);
   queue.insert(queue.end(), around.adjacent.begin(), around.adjacent.end());
+  if (!hints_.estimate) return queue;
+  std::vector<std::pair<double, std::size_t>> estimated;
+  for (const std::size_t index : queue) estimated.emplace_back(hints_.estimate(index), index);
+  std::stable_sort(estimated.begin(), estimated.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (std::size_t i = 0; i < queue.size(); ++i) queue[i] = estimated[i].second;
   return queue;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -101,10 +102,19 @@ std::vector<StrategyInfo> strategies();
 /// What is searched by where nothing else is asked for.
 inline constexpr std::string_view kDefaultStrategy = "portfolio";
 
-/// nullptr if there is no strategy of that name. `seeds` are proposed in order, those that repeat or lie outside the space left
-/// out: alone until a dozen configs have a time, then one in three proposals, so that many guesses of which the first were
-/// good do not keep a short search from what lies around the best (docs/notes/search.md). `space` must outlive it.
+/// What a search may go by beside its own results.
+struct Hints {
+  /// Guesses, proposed in order, those that repeat or lie outside the space left out: alone until a dozen configs have a time,
+  /// then one in three proposals, so that many guesses of which the first were good do not keep a short search from what lies
+  /// around the best (docs/notes/search.md).
+  std::vector<std::size_t> seeds = {};
+  /// Of a config's time, in any unit that its neighbours have too: a descent takes the most promising of them first. Empty:
+  /// single steps first, in a random order. Must give the same answer each time, and outlive the strategy with all it uses.
+  std::function<double(std::size_t index)> estimate = {};
+};
+
+/// nullptr if there is no strategy of that name. `space` must outlive it.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space, std::uint64_t seed,
-                                        std::vector<std::size_t> seeds = {});
+                                        Hints hints = {});
 
 }  // namespace tilesmith::tuner

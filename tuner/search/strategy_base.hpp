@@ -14,7 +14,7 @@ namespace tilesmith::tuner {
 
 class StrategyBase : public Strategy {
  public:
-  StrategyBase(const SearchSpace& space, std::uint64_t seed, std::vector<std::size_t> seeds);
+  StrategyBase(const SearchSpace& space, std::uint64_t seed, Hints hints);
   std::vector<std::size_t> ask(std::size_t most) final;
   void observe(std::size_t index, Score time_us) final;
   bool done() const final { return unvisited_ == 0; }
@@ -27,6 +27,7 @@ class StrategyBase : public Strategy {
 
   const SearchSpace& space() const { return space_; }
   Rng& rng() { return rng_; }
+  const Hints& hints() const { return hints_; }
   /// Proposed or observed.
   bool visited(std::size_t index) const { return visited_[index]; }
   bool observed(std::size_t index) const { return scores_.contains(index); }
@@ -36,7 +37,8 @@ class StrategyBase : public Strategy {
   std::size_t observed_count() const { return scores_.size(); }
   /// Of those not visited, the next in a shuffled order; nothing if there is none.
   std::optional<std::size_t> random_unvisited();
-  /// To be taken from the back: single steps first, then larger ones, each part shuffled.
+  /// To be taken from the back: what is estimated to be fastest first; without estimates, and where these are equal, single
+  /// steps and then larger ones, each part shuffled.
   std::vector<std::size_t> neighbours_to_take(std::size_t centre);
   /// The next of a well-spread sample: families take turns, and of some random configs the one that differs most from
   /// those of the sample before. Nothing if there is none.
@@ -49,7 +51,7 @@ class StrategyBase : public Strategy {
 
   const SearchSpace& space_;
   Rng rng_;
-  std::vector<std::size_t> seeds_;
+  Hints hints_;
   std::size_t next_seed_ = 0;
   std::size_t turn_ = 0;  // of a seed or an own proposal
   std::vector<bool> visited_;
