@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "tests/catch.hpp"
@@ -57,12 +58,12 @@ Score rugged(const Config& config) {
   return *separable(config) * (1 + 0.05 * double(hash % 11));
 }
 
-double mean_best(std::string_view name, const SearchSpace& space, Score (*score_of)(const Config&), int evaluations,
-                 std::size_t width) {
+double mean_best(std::string_view name, const SearchSpace& space, const std::function<Score(const Config&)>& score_of,
+                 int evaluations, std::size_t width, const Hints& hints = {}) {
   constexpr int kRuns = 3;
   double sum = 0;
   for (int seed = 1; seed <= kRuns; ++seed) {
-    const auto strategy = make_strategy(name, space, std::uint64_t(seed));
+    const auto strategy = make_strategy(name, space, std::uint64_t(seed), hints);
     double best = 1e9;
     for (int done = 0; done < evaluations;) {
       for (const std::size_t index : strategy->ask(width)) {
@@ -131,6 +132,23 @@ TEST_CASE("the first sample takes families in turns, so that a small one is seen
     for (const std::size_t index : strategy->ask(2)) families.insert(space.config(index).family());
     CHECK(families == std::set<std::string>{"large", "small"});
   }
+}
+
+TEST_CASE("the model learns to trust estimates that are good, and not to trust others") {
+  const SearchSpace space({cube("cube", 4)});
+  // Nothing of the time is seen in one parameter.
+  const auto time_us = [&](const Config& config) -> Score {
+    return 100.0 + double(*space.index_of(config) * 2654435761u % 1009);
+  };
+  const auto good = [&](std::size_t index) { return *time_us(space.config(index)) * (1 + 0.02 * double(index % 5)); };
+  const auto bad = [&](std::size_t index) { return 100.0 + double(index * 40503u % 1009); };
+  const double without = mean_best("forest", space, time_us, 40, 4);
+  const double with_good = mean_best("forest", space, time_us, 40, 4, {{}, good});
+  const double with_bad = mean_best("forest", space, time_us, 200, 4, {{}, bad});
+  INFO("without " << without << ", with good ones " << with_good << ", with bad ones " << with_bad);
+  CHECK(with_good < 105);
+  CHECK(with_good < without);
+  CHECK(with_bad < 115);
 }
 
 TEST_CASE("distance counts steps as fractions of the value lists") {

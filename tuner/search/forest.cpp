@@ -3,11 +3,14 @@
 // deviations that lies below the mean is drawn anew for each fit from Exp(1), so that bold and careful proposals take
 // turns (Hutter, Hoos, Leyton-Brown 2012).
 //
+// What it goes by are the positions of the parameters' values, the family, and where there are estimates the config's.
+//
 // The pool of candidates: the neighbours of the best few, random configs, and from the most promising of these a climb
 // by neighbours as long as the bound falls. The forest is fitted again when the observations have grown by a few per
 // cent; in between, proposals come from the ranked pool.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tuner/search/regression_forest.hpp"
 #include "tuner/search/strategy_base.hpp"
@@ -15,13 +18,14 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kFirstSample = 10;  // before the first fit; seeds and evidence count
-constexpr std::size_t kBestFew = 5;       // whose neighbours are in the pool
-constexpr std::size_t kRandom = 1000;     // random configs in the pool
-constexpr std::size_t kClimbs = 5;        // from the most promising of the pool
-constexpr std::size_t kMostRows = 1000;   // of a training set
-constexpr double kGrowth = 0.05;          // of the observations between two fits
-constexpr double kResolution = 1024;      // targets are ln(time) in whole multiples of 1 / this
+constexpr std::size_t kFirstSample = 10;    // before the first fit; seeds and evidence count
+constexpr std::size_t kBestFew = 5;         // whose neighbours are in the pool
+constexpr std::size_t kRandom = 1000;       // random configs in the pool
+constexpr std::size_t kClimbs = 5;          // from the most promising of the pool
+constexpr std::size_t kMostRows = 1000;     // of a training set
+constexpr double kGrowth = 0.05;            // of the observations between two fits
+constexpr double kResolution = 1024;        // targets are ln(time) in whole multiples of 1 / this
+constexpr double kEstimateResolution = 32;  // and estimates as features
 
 class Forest final : public StrategyBase {
  public:
@@ -34,6 +38,7 @@ class Forest final : public StrategyBase {
         column_of_[family].push_back(radix > 1 ? std::uint16_t(columns_++) : kNoColumn);
       }
     }
+    if (this->hints().estimate) estimate_column_ = columns_++;
   }
   std::string_view name() const override { return "forest"; }
 
@@ -87,6 +92,13 @@ class Forest final : public StrategyBase {
     const std::vector<std::size_t> digits = space().digits(index);
     for (std::size_t i = 0; i < digits.size(); ++i) {
       if (column_of_[family][i] != kNoColumn) row[column_of_[family][i]] = RegressionForest::Feature(digits[i]);
+    }
+    if (!estimate_column_) return;
+    constexpr double kMost = std::numeric_limits<RegressionForest::Feature>::max();
+    const double estimate = hints().estimate(index);
+    if (estimate > 0) {
+      row[*estimate_column_] =
+          RegressionForest::Feature(std::clamp(kEstimateResolution * std::log(estimate), -kMost, kMost));
     }
   }
 
@@ -158,6 +170,7 @@ class Forest final : public StrategyBase {
 
   std::vector<std::vector<std::uint16_t>> column_of_;  // of each family's parameters; kNoColumn if they have one value
   std::size_t columns_ = 1;                            // the first is the family
+  std::optional<std::size_t> estimate_column_;
   std::vector<Observation> observations_;
   std::size_t ran_ = 0;  // observations that did not fail
   std::size_t fitted_at_ = 0;

@@ -108,8 +108,9 @@ struct Hints {
   /// then one in three proposals, so that many guesses of which the first were good do not keep a short search from what lies
   /// around the best (docs/notes/search.md).
   std::vector<std::size_t> seeds = {};
-  /// Of a config's time, in any unit that its neighbours have too: a descent takes the most promising of them first. Empty:
-  /// single steps first, in a random order. Must give the same answer each time, and outlive the strategy with all it uses.
+  /// Of a config's time, in one unit for all of a family, 0 or less if there is none: a descent takes the most promising
+  /// neighbours first (else single steps, in a random order), and `forest` learns how far it can be trusted. May be empty. Must
+  /// give the same answer each time, and outlive the strategy with all it uses.
   std::function<double(std::size_t index)> estimate = {};
 };
 
