@@ -3,13 +3,14 @@
 // For each problem, in the order given, less what other tuners of the database work on (turns.hpp):
 //   1. the legal configs of the chosen families that the problem does not refuse and the evaluator knows;
 //   2. evidence of this very candidate, device and producer, failures included, is reused and never repeated; evidence
-//      that rests on another driver or NVRTC is tried again, first of all;
-//   3. then what was fastest here before the template, its options or the measuring policy changed, a few configs; then
-//      what a model of other problems' evidence promises most of and what was best for problems near this one, of whatever
-//      type and transposes, nearest first, in turn with the families' own guesses; then the known ladder, then what the
-//      strategy proposes (guesses.hpp);
-//   4. meanwhile the evaluator may prepare what the next problem will try first;
-//   5. at the end the best are played off interleaved. The play-off's times are recorded as newer evidence of the same
+//      that rests on another driver or NVRTC is to be tried again;
+//   3. guesses, in this order: that evidence, fastest first; what was fastest here before the template, its options or the
+//      measuring policy changed, a few configs; what a model of other problems' evidence promises most of and what was best
+//      for problems near this one, of whatever type and transposes, nearest first, in turn with the families' own guesses;
+//      the known ladder (guesses.hpp);
+//   4. guesses alone until ten configs have a time, then in turn with what the strategy proposes (Hints in strategy.hpp);
+//   5. meanwhile the evaluator may prepare what the next problem will try first;
+//   6. at the end the best are played off interleaved. The play-off's times are recorded as newer evidence of the same
 //      candidates, so they are the ones that count.
 //
 // Which config is best is decided by the view `best` alone: smallest median of the latest evidence, equal medians by

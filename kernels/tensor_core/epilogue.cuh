@@ -14,7 +14,7 @@
 //   kRowStep                              row_of(i, r, g + 1) - row_of(i, r, g) if it is always the same, else 0
 //   kInPairs                              a thread holds, of every 8 columns, two neighbours: those that are its number's in
 //                                         its quad
-//   kSwapped                              rows run along N, columns along M: for sums stored by way of all shared memory alone
+//   kSwapped                              rows run along N, columns along M; asked by store_summed alone
 //   each_run(i, r, first, columns, put)   put(column, sums) for each run of neighbours that the thread holds of that row, of the
 //                                         `columns` columns from `first` on
 #pragma once

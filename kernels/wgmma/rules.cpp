@@ -86,9 +86,8 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        kTile},
       {"swapped operands",
-       "they are for few rows of C, stored straight; for rows in no multiple of 64, which the accelerator stores; or "
-       "for a B "
-       "that must come from registers",
+       "they are for few rows of C, stored straight or added by a cluster; for rows in no multiple of 64, which the "
+       "accelerator stores; or for a B that must come from registers",
        [type, trans](const Config& c) {
          if (c.at("swap") == 0) return true;
          if (left_from_registers(c, type, trans)) return c.at("store_staged") == 0;

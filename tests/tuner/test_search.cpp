@@ -179,14 +179,14 @@ TEST_CASE("seeds come first, in order, without repetitions or strangers") {
   }
 }
 
-TEST_CASE("once a dozen configs have a time, one proposal in three is a seed, and none is lost") {
+TEST_CASE("once ten configs have a time, one proposal in three is a seed, and none is lost") {
   const SearchSpace space({toy_space()});
   std::vector<std::size_t> seeds;
   for (std::size_t i = 0; i < space.size() && seeds.size() < 40; i += 2) seeds.push_back(i);
   for (const StrategyInfo& info : strategies()) {
     const auto strategy = make_strategy(info.name, space, 1, {seeds});
     std::size_t next = 0;  // of the seeds
-    for (std::size_t timed = 0; timed < 12; ++next) {
+    for (std::size_t timed = 0; timed < 10; ++next) {
       REQUIRE(strategy->ask(1) == std::vector<std::size_t>{seeds[next]});
       const bool failed = next % 4 == 3;  // which proves nothing of the seeds
       strategy->observe(seeds[next], failed ? Score{} : Score(100.0 - double(next)));
@@ -208,6 +208,34 @@ TEST_CASE("once a dozen configs have a time, one proposal in three is a seed, an
       }
     }
     CHECK(proposed.size() == space.size());
+  }
+}
+
+TEST_CASE("of many seeds no more are in flight than are timed while own proposals are compiled") {
+  const SearchSpace space({toy_space()});
+  std::vector<std::size_t> seeds;
+  for (std::size_t i = 0; seeds.size() < 60; ++i) seeds.push_back(i);
+  REQUIRE(space.size() > 100);
+  for (const StrategyInfo& info : strategies()) {
+    const auto strategy = make_strategy(info.name, space, 1, {seeds});
+    CHECK(strategy->ask(34) == std::vector<std::size_t>(seeds.begin(), seeds.begin() + 22));
+    CHECK(strategy->ask(34).empty());
+    for (std::size_t i = 0; i < 9; ++i) strategy->observe(seeds[i], 100.0);
+    CHECK(strategy->ask(34).empty());
+    strategy->observe(seeds[9], std::nullopt);  // a failure is made up for
+    CHECK(strategy->ask(34) == std::vector<std::size_t>{seeds[22]});
+    strategy->observe(seeds[10], 100.0);
+    CHECK(strategy->ask(12).size() == 12);
+    // Nor does a search end where all fail.
+    const auto unlucky = make_strategy(info.name, space, 1, {seeds});
+    std::size_t proposed = 0;
+    while (!unlucky->done()) {
+      const auto batch = unlucky->ask(34);
+      REQUIRE(!batch.empty());
+      proposed += batch.size();
+      for (const std::size_t index : batch) unlucky->observe(index, std::nullopt);
+    }
+    CHECK(proposed == space.size());
   }
 }
 

@@ -227,7 +227,7 @@ Command add_compile(CLI::App& program) {
   CLI::Option* all = app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
                          ->excludes(most)->group("Kernels");
   app->add_option("--first", options->first,
-                  "Instead, the first N configs that `tune` would try for each problem, going by the evidence in the database")
+                  "Instead, the first N guesses that `tune` would have for each problem, going by the evidence in the database")
       ->type_name("N")->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->excludes(most)->excludes(all)->group("Kernels");
   app->add_option("--seed", options->seed, "Seed of the sample: same seed, same configs")
       ->type_name("N")->capture_default_str()->group("Kernels");

@@ -21,9 +21,12 @@ std::unique_ptr<Strategy> make_exhaustive(const SearchSpace&, std::uint64_t seed
 
 namespace {
 
-constexpr int kSpreadDraws = 20;         // of which the one farthest from the sample so far joins it
-constexpr std::size_t kSeedsAlone = 12;  // as many configs with a time are known before a strategy proposes of its own
-constexpr std::size_t kSeedEvery = 3;    // proposals, from then on
+constexpr int kSpreadDraws = 20;  // of which the one farthest from the sample so far joins it
+// Seeds come alone until so many configs have a time, which is what strategies want to see before they propose of their own;
+// of the seeds so many, failures apart: while the first own proposals are compiled there is still something to be timed.
+constexpr std::size_t kEnoughTimed = 10;
+constexpr std::size_t kSeedsAlone = 22;
+constexpr std::size_t kSeedEvery = 3;  // proposals, from then on
 
 struct Row {
   StrategyInfo info;
@@ -67,11 +70,14 @@ StrategyBase::StrategyBase(const SearchSpace& space, std::uint64_t seed, Hints h
 std::vector<std::size_t> StrategyBase::ask(std::size_t most) {
   std::vector<std::size_t> proposals;
   while (proposals.size() < most && unvisited_ > 0) {
-    const bool seeds_turn = timed_ < kSeedsAlone || turn_++ % kSeedEvery == 0;
+    const bool seeds_alone = next_seed_ < hints_.seeds.size() && timed_ < kEnoughTimed;
+    if (seeds_alone && proposed_ >= kSeedsAlone + (scores_.size() - timed_)) break;  // what is in flight says more
+    const bool seeds_turn = seeds_alone || turn_++ % kSeedEvery == 0;
     std::optional<std::size_t> next = seeds_turn ? next_seed() : propose();
     if (!next) next = seeds_turn ? propose() : next_seed();
     if (!next) break;
     visit(*next);
+    ++proposed_;
     proposals.push_back(*next);
   }
   return proposals;

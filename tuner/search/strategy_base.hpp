@@ -54,6 +54,7 @@ class StrategyBase : public Strategy {
   Hints hints_;
   std::size_t next_seed_ = 0;
   std::size_t turn_ = 0;  // of a seed or an own proposal
+  std::size_t proposed_ = 0;
   std::vector<bool> visited_;
   std::size_t unvisited_;
   std::unordered_map<std::size_t, Score> scores_;  // looked up only: its order is not the same everywhere
