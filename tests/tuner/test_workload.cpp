@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "db/landscape.hpp"
 #include "tests/catch.hpp"
 #include "tuner/workload.hpp"
 
@@ -137,5 +139,15 @@ TEST_CASE("an unknown built-in workload is refused with the names there are") {
   } catch (const WorkloadError& error) {
     CHECK(has(error.what(), "unknown workload 'quack'"));
     CHECK(has(error.what(), "orin-perception"));
+  }
+}
+
+TEST_CASE("the shipped recording has every problem of quick, for machines without a GPU") {
+  const db::Landscape shipped = db::load_landscape(std::string(TILESMITH_SOURCE_DIR) + "/db/recorded/h200.jsonl.zst");
+  for (const WeightedProblem& wanted : built_in_workload("quick").problems) {
+    INFO(text(wanted.problem));
+    CHECK(std::any_of(shipped.entries.begin(), shipped.entries.end(), [&](const db::Evidence& entry) {
+      return entry.problem == wanted.problem && entry.outcome.status == db::Status::ok;
+    }));
   }
 }
