@@ -50,6 +50,8 @@ def fault_of(row):
     for name in ("us", "peer_us", "ratio"):
         if row[name] and not is_number_above_0(row[name]):
             return f"{name}: {row[name]!r}: expected a number above 0, or nothing"
+    if row["ratio"] and not (row["us"] and row["peer_us"]):
+        return f"ratio: {row['ratio']!r}: expected us and peer_us beside it"
     return None
 
 
@@ -128,7 +130,8 @@ def write_table(rows, tries, source, path):
 
 
 def ratios(rows):
-    return [(float(row["ratio"]), row) for row in rows if row["ratio"]]
+    """Of the times, since a ratio that is rounded to 1.000 may lie below."""
+    return [(float(row["peer_us"]) / float(row["us"]), row) for row in rows if row["ratio"]]
 
 
 def geometric_mean(values):

@@ -32,6 +32,11 @@ python3 -c 'import sys, xml.dom.minidom
 titles = [t.firstChild.data for t in xml.dom.minidom.parse(sys.argv[1]).getElementsByTagName("title")]
 assert titles == ["f64f64 NN 64×64×64: 0.25×", "f16f32 TT 64×64×64: 1.00×", "f16f32 NN 64×64×64: 4.00×"], titles' "$folder/plot.svg"
 
+# What is rounded to 1.000 is not as fast.
+sed 's/"mma{a=1}",10.0,/"mma{a=1}",10.004,/' "$folder/bench.csv" >"$folder/slower.csv"
+python3 "$root/scripts/bench_report.py" "$folder/slower.csv" >"$folder/out"
+expect out '| f16f32 | 2 | 2 | 2.00× | 1 | 0 | 1.00× |'
+
 # refused WORDS OPTION...: one line that holds WORDS, status 2, no file left.
 refused() {
   local words=$1 status=0 before
@@ -58,6 +63,7 @@ changed ',2.5,' ',nan,' "us: 'nan'"
 changed ',2.5,' ',-1,' "us: '-1'"
 changed ',1.000$' ',0' "changed.csv:3: ratio: '0'"
 changed ',2.0,2.0,8,0.250' ',inf,2.0,8,0.250' "changed.csv:5: peer_us: 'inf'"
+changed '2.0,2.0,8,0.250' ',2.0,8,0.250' "changed.csv:5: ratio: '0.250': expected us and peer_us"
 changed 's8s32,NN,64,' 's8s32,NN,64.5,' "changed.csv:4: M: '64.5': expected a whole number"
 changed 's8s32,NN,64,64,64' 's8s32,NN,64,64,' "changed.csv:4: K: ''"
 changed 's8s32,NN' 's8s32,XX' "changed.csv:4: trans: 'XX'"
