@@ -49,8 +49,9 @@ class Evaluator {
 
   /// How many configs it is worth telling foresee(); 0: it would ignore them.
   virtual std::size_t most_foreseen() const { return 0; }
-  /// A hint: what will probably be submitted soon for the next problem, and first of all if little is known of it. It may be prepared wherever nothing that is in
-  /// flight waits for that, and is no candidate before it is submitted. A later call replaces what is not begun.
+  /// A hint: what will probably be submitted soon for the next problem, and first of all if little is known of it. It may be
+  /// prepared wherever nothing that is in flight waits for that, and is no candidate before it is submitted. A later call
+  /// replaces what is not begun.
   virtual void foresee(const Problem&, std::span<const Config>) {}
 
   /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.

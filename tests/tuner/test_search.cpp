@@ -226,6 +226,10 @@ TEST_CASE("of many seeds no more are in flight than are timed while own proposal
     CHECK(strategy->ask(34) == std::vector<std::size_t>{seeds[22]});
     strategy->observe(seeds[10], 100.0);
     CHECK(strategy->ask(12).size() == 12);
+    // What failed before makes no room for more.
+    const auto resumed = make_strategy(info.name, space, 1, {seeds});
+    for (std::size_t i = 60; i < 100; ++i) resumed->observe(i, std::nullopt);
+    CHECK(resumed->ask(34).size() == 22);
     // Nor does a search end where all fail.
     const auto unlucky = make_strategy(info.name, space, 1, {seeds});
     std::size_t proposed = 0;

@@ -140,7 +140,7 @@ GuessingFor guessing_for(const Asked& asked, const DeviceLimits& arch, const db:
   return whom;
 }
 
-/// What a tuner would try first for each problem, each kernel once.
+/// What a tuner would guess for each problem, each kernel once.
 std::vector<CompileJob> first_guesses(const CompileCommandOptions& options, const Asked& asked, const db::Store& store,
                                       const std::atomic<bool>& stop) {
   std::vector<CompileJob> jobs;

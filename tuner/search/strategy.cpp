@@ -22,8 +22,9 @@ std::unique_ptr<Strategy> make_exhaustive(const SearchSpace&, std::uint64_t seed
 namespace {
 
 constexpr int kSpreadDraws = 20;  // of which the one farthest from the sample so far joins it
-// Seeds come alone until so many configs have a time, which is what strategies want to see before they propose of their own;
-// of the seeds so many, failures apart: while the first own proposals are compiled there is still something to be timed.
+// Seeds come alone until so many configs have a time, which is what strategies want to see before they propose of their own.
+// Until then no more are in flight than bring what has a time to this number: while the first own proposals are compiled there
+// is still something to be timed.
 constexpr std::size_t kEnoughTimed = 10;
 constexpr std::size_t kSeedsAlone = 22;
 constexpr std::size_t kSeedEvery = 3;  // proposals, from then on
@@ -71,13 +72,12 @@ std::vector<std::size_t> StrategyBase::ask(std::size_t most) {
   std::vector<std::size_t> proposals;
   while (proposals.size() < most && unvisited_ > 0) {
     const bool seeds_alone = next_seed_ < hints_.seeds.size() && timed_ < kEnoughTimed;
-    if (seeds_alone && proposed_ >= kSeedsAlone + (scores_.size() - timed_)) break;  // what is in flight says more
+    if (seeds_alone && timed_ + in_flight() >= kSeedsAlone) break;
     const bool seeds_turn = seeds_alone || turn_++ % kSeedEvery == 0;
     std::optional<std::size_t> next = seeds_turn ? next_seed() : propose();
     if (!next) next = seeds_turn ? propose() : next_seed();
     if (!next) break;
     visit(*next);
-    ++proposed_;
     proposals.push_back(*next);
   }
   return proposals;
@@ -103,6 +103,8 @@ void StrategyBase::visit(std::size_t index) {
   visited_[index] = true;
   --unvisited_;
 }
+
+std::size_t StrategyBase::in_flight() const { return space_.size() - unvisited_ - scores_.size(); }
 
 std::optional<std::size_t> StrategyBase::next_seed() {
   while (next_seed_ < hints_.seeds.size()) {

@@ -48,13 +48,14 @@ class StrategyBase : public Strategy {
   std::optional<std::size_t> spread_in(std::size_t family);
   void visit(std::size_t index);
   std::optional<std::size_t> next_seed();
+  /// Proposed and not yet observed.
+  std::size_t in_flight() const;
 
   const SearchSpace& space_;
   Rng rng_;
   Hints hints_;
   std::size_t next_seed_ = 0;
   std::size_t turn_ = 0;  // of a seed or an own proposal
-  std::size_t proposed_ = 0;
   std::vector<bool> visited_;
   std::size_t unvisited_;
   std::unordered_map<std::size_t, Score> scores_;  // looked up only: its order is not the same everywhere
