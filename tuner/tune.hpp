@@ -43,7 +43,7 @@ struct TuneOptions {
   std::chrono::duration<double> budget{0};  ///< 0: none
   std::int64_t max_candidates = 0;          ///< a problem, reused evidence included; 0: none
   std::vector<std::string> families;        ///< empty: all
-  int finalists = 5;                        ///< in the play-off; fewer than 2: no play-off
+  int finalists = 8;                        ///< in the play-off; fewer than 2: no play-off
   std::string command;                      ///< for the run's record
   std::string workload_name;                ///< for the run's record; empty: the workload's own
   GpuQueue* gpu = nullptr;                  ///< for a GPU that other tuners may share: they take turns

@@ -259,7 +259,7 @@ std::vector<db::Outcome> Stopwatch::play_off(std::span<const Contender> contende
   }
   const DriftBy by = anchored ? DriftBy::anchor : graphed ? DriftBy::sentinel : DriftBy::nothing;
   const auto measure = [&] {
-    if (by == DriftBy::nothing) impl_->settle([&] { return take_turn(samplers); });
+    if (!graphed) impl_->settle([&] { return take_turn(samplers); });
     return impl_->play_rounds(samplers);
   };
   const auto taken = impl_->undisturbed(
