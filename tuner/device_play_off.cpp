@@ -30,36 +30,49 @@ struct DeviceEvaluator::Finalist {
   Item item;
 };
 
-/// The kernel from the store, or compiled now.
-std::optional<db::KernelBuild> DeviceEvaluator::build_now(const db::KernelKey& key) {
-  if (auto build = store_.find_build(key)) return build;
-  const std::size_t ticket = ticket_for(key);
-  wanted_.emplace(ticket, std::nullopt);
-  while (!wanted_.at(ticket)) step(true);
-  return std::move(wanted_.extract(ticket).mapped());
+/// The kernels from the store, or compiled now, side by side: of evidence from elsewhere none is at hand.
+std::vector<db::KernelBuild> DeviceEvaluator::builds_now(std::span<const Finalist> finalists) {
+  std::vector<std::size_t> tickets(finalists.size());
+  std::vector<std::optional<db::KernelBuild>> builds(finalists.size());
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    builds[i] = store_.find_build(finalists[i].item.key);
+    if (builds[i]) continue;
+    tickets[i] = ticket_for(finalists[i].item.key);
+    wanted_.try_emplace(tickets[i]);
+  }
+  std::vector<db::KernelBuild> found;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    while (!builds[i] && !wanted_.at(tickets[i])) step(true);
+    found.push_back(builds[i] ? *std::move(builds[i]) : *wanted_.at(tickets[i]));
+  }
+  wanted_.clear();
+  return found;
 }
 
 /// Those that can play; the outcomes of the others are filled in.
 std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(const Problem& problem, std::span<const Config> configs,
                                                                 std::vector<db::Outcome>& outcomes) {
-  std::vector<Finalist> finalists;
+  std::vector<Finalist> legal;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    Item item{{problem, configs[i]}, {}, {}};
-    if (auto outcome = refused(item.candidate, item.key)) {
+    Finalist one{i, {{problem, configs[i]}, {}, {}}};
+    if (auto outcome = refused(one.item.candidate, one.item.key)) {
       outcomes[i] = *outcome;
-      continue;
+    } else {
+      legal.push_back(std::move(one));
     }
-    const auto build = build_now(item.key);
-    if (build->status != db::Status::ok) {
-      outcomes[i] = {build->status, build->message, std::nullopt};
-      continue;
+  }
+  const std::vector<db::KernelBuild> builds = builds_now(legal);
+  std::vector<Finalist> finalists;
+  for (std::size_t i = 0; i < legal.size(); ++i) {
+    db::Outcome& outcome = outcomes[legal[i].index];
+    if (builds[i].status != db::Status::ok) {
+      outcome = {builds[i].status, builds[i].message, std::nullopt};
+    } else if (auto known = known_proof(legal[i].item)) {
+      outcome = *known;
+    } else {
+      legal[i].item.cubin = builds[i].cubin;
+      finalists.push_back(std::move(legal[i]));
     }
-    if (auto outcome = known_proof(item)) {
-      outcomes[i] = *outcome;
-      continue;
-    }
-    item.cubin = build->cubin;
-    finalists.push_back({i, std::move(item)});
   }
   return finalists;
 }

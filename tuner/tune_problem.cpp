@@ -73,6 +73,7 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
       time_us_(start_.space.size()),
       disturbed_(start_.space.size(), 0),
       in_flight_(start_.space.size(), 0),
+      tried_now_(start_.space.size(), 0),
       played_off_(start_.space.size(), 0) {
   progress_.problem_index = turn.problem;
   progress_.turn = turn.number;
@@ -201,6 +202,7 @@ void ProblemTuning::take(const Evaluated& evaluated) {
                                        evaluated.candidate.config.text(), text(evaluated.candidate.problem)));
   }
   in_flight_[*index] = 0;
+  tried_now_[*index] = 1;
   --pending_;
   record_outcome(run_, starting_points_, evaluated.candidate, evaluated.outcome);
   ++run_.result.evaluated;
@@ -268,8 +270,10 @@ std::vector<std::size_t> ProblemTuning::fastest(std::size_t most) const {
 void ProblemTuning::play_off() {
   if (run_.options.finalists < 2) return;
   const double began = run_.clock_seconds();
-  // With new candidates about, former play-offs do not count: only times taken together can be told apart.
-  if (submitted_ > 0) std::fill(played_off_.begin(), played_off_.end(), char{0});
+  // With new candidates among the fastest, former play-offs do not count: only times taken together can be told apart.
+  const std::vector<std::size_t> first = fastest(std::size_t(run_.options.finalists));
+  if (std::any_of(first.begin(), first.end(), [&](std::size_t index) { return tried_now_[index] != 0; }))
+    std::fill(played_off_.begin(), played_off_.end(), char{0});
   bool played = false;
   for (int round = 0; round < kPlayOffRounds && !run_.stop; ++round) {
     const std::vector<std::size_t> finalists = fastest(std::size_t(run_.options.finalists));

@@ -98,6 +98,7 @@ class ProblemTuning {
   std::vector<Score> time_us_;    // by index
   std::vector<char> disturbed_;   // by index: whether the time is of a disturbed device
   std::vector<char> in_flight_;   // by index
+  std::vector<char> tried_now_;   // by index: in this turn
   std::vector<char> played_off_;  // by index
   std::int64_t submitted_ = 0, pending_ = 0;
   bool out_of_time_ = false;

@@ -65,3 +65,26 @@ TEST_CASE("a run that was killed before its play-off holds it when resumed") {
   CHECK(resumed.evaluated == 0);
   CHECK(evaluator.played_off.size() == 1);
 }
+
+TEST_CASE("those that were played off are played off again only beside newcomers") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.strategy = "exhaustive";
+  options.finalists = 3;
+  options.max_candidates = 20;
+  quiet_tune(squares({64}), options, evaluator, store);
+  REQUIRE(evaluator.played_off.size() == 1);
+
+  options.max_candidates = 25;
+  evaluator.answers = [](const Candidate&) { return ok(1000); };
+  CHECK(quiet_tune(squares({64}), options, evaluator, store).evaluated == 5);
+  CHECK(evaluator.played_off.size() == 1);
+
+  options.max_candidates = 30;
+  const Config before = evaluator.played_off[0][0];
+  evaluator.answers = [&](const Candidate&) { return ok(evaluator.outcome_of(before).timing->median_us * 1.001); };
+  quiet_tune(squares({64}), options, evaluator, store);
+  REQUIRE(evaluator.played_off.size() == 2);
+  CHECK(evaluator.played_off[1][0] == before);
+}
