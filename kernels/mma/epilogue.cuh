@@ -25,43 +25,42 @@ class WarpSums {
 
   static constexpr bool kInPairs = kDealt<RightTile> == Dealt::in_order;
   static constexpr bool kSwapped = false;
+  static constexpr int kRun = kDealt<RightTile> == Dealt::pairs ? 4 : 2, kRunsPerRow = kColumns / (4 * kRun);
 
-  __device__ __forceinline__ explicit WarpSums(const WarpTile& tile) : tile_(tile) {}
+  __device__ __forceinline__ explicit WarpSums(WarpTile& tile) : tile_(tile) {}
 
   static __device__ __forceinline__ int row_of(int i, int r, int g) { return row_in_warp<kDealt<LeftTile>>(i, r, g); }
   static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
 
-  template <typename Put>
-  __device__ __forceinline__ void each_run(int i, int r, int first, int columns, Put put) const {
-    const int t = int(threadIdx.x % 4);
-    constexpr Dealt kHow = kDealt<RightTile>;
-    if constexpr (kHow == Dealt::pairs) {
+  static __device__ __forceinline__ int first_column() {
+    return column_in_warp<kDealt<RightTile>>(0, int(threadIdx.x % 4));
+  }
+  static __device__ __forceinline__ constexpr int offset(int run) {
+    return column_in_warp<kDealt<RightTile>>(run * kInstructions, 0);
+  }
+  __device__ __forceinline__ void get(int i, int r, int run, Accumulator (&sums)[kRun]) const {
 #pragma unroll
-      for (int j = first / 8; j < (first + columns) / 8; j += 2) {
-        const Accumulator run[4] = {sum(i, r, j, 0), sum(i, r, j + 1, 0), sum(i, r, j, 1), sum(i, r, j + 1, 1)};
-        put(column_in_warp<kHow>(j, t), run);
-      }
-    } else {
+    for (int e = 0; e < kRun; ++e) sums[e] = sum(i, r, run * kInstructions + e % kInstructions, e / kInstructions);
+  }
+  __device__ __forceinline__ void set(int i, int r, int run, const Accumulator (&sums)[kRun]) {
 #pragma unroll
-      for (int j = first / 8; j < (first + columns) / 8; ++j) {
-        const Accumulator run[2] = {sum(i, r, j, 0), sum(i, r, j, 1)};
-        put(column_in_warp<kHow>(j, t), run);
-      }
-    }
+    for (int e = 0; e < kRun; ++e) sum(i, r, run * kInstructions + e % kInstructions, e / kInstructions) = sums[e];
   }
 
  private:
+  static constexpr int kInstructions = kRun / 2;  // whose sums make a run
+
   // Of the two sums that the thread holds of 8 columns' instruction, the first or the second.
-  __device__ __forceinline__ Accumulator sum(int i, int r, int instruction, int e) const {
-    const Sums& sums = tile_.sums[i][instruction];
+  __device__ __forceinline__ Accumulator& sum(int i, int r, int instruction, int e) const {
+    Sums& sums = tile_.sums[i][instruction];
     if constexpr (kPackedSums) {
-      return reinterpret_cast<const Accumulator*>(&sums.c[r])[e];
+      return reinterpret_cast<Accumulator*>(&sums.c[r])[e];
     } else {
-      return sums.c[2 * r + e];
+      return reinterpret_cast<Accumulator&>(sums.c[2 * r + e]);
     }
   }
 
-  const WarpTile& tile_;
+  WarpTile& tile_;
 };
 
 // All threads of the block that multiply, or those of all blocks of the cluster.

@@ -54,7 +54,7 @@ __device__ __forceinline__ int row_in_warp(int i, int r, int g) {
 // Which columns of the warp's tile the sums c0, c1 (c2, c3) of its j-th 8 columns are, in the lanes of t: the first of two
 // neighbours. (Pairs: of four, with those of the next 8.)
 template <Dealt kHow>
-__device__ __forceinline__ int column_in_warp(int j, int t) {
+__device__ __forceinline__ constexpr int column_in_warp(int j, int t) {
   if constexpr (kHow == Dealt::pairs) return 8 * j + 4 * t;
   if constexpr (kHow == Dealt::words) return 32 * (j / 4) + 4 * (j % 4) + t / 2 * 16 + t % 2 * 2;
   return 8 * j + 2 * t;

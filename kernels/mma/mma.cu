@@ -43,6 +43,13 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     return;
   }
   trade_registers<false>();
+  const auto fetch = [&](unsigned item) {
+    if constexpr (kSumRegisters<WarpSums> >= 128) return;  // it would take registers from them
+    const Work work = list.at(item);
+    fetch_held<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
+                                    int(threadIdx.x));
+  };
+  fetch(blockIdx.x);
   const WarpPlace warp;
   WarpTile tile;
   MainLoop loop(kernel_args, list, warp, stages, barriers);
@@ -52,7 +59,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     loop.accumulate(tile, work);
     const Destination to(args, work.slice / kClusterK);
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
-    const WarpSums sums(tile);
+    WarpSums sums(tile);
+    if constexpr (!kSummed) blend<32>(sums, to, m0, n0);
     if constexpr (kSummed) {
       loop.drain();
       store_summed<kSliceK, kMultiplyingThreads>(sums, to, warp, work.m0, work.n0,
@@ -60,11 +68,12 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     } else if constexpr (kStoreStaged) {
       if constexpr (!kPersistent) loop.drain();
       Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
-      store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+      store_staged(sums, to.over(), m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
     } else {
-      store_direct(sums, to, m0, n0);
+      store_direct(sums, to.over(), m0, n0);
     }
     if constexpr (!kPersistent) break;
+    if (item + gridDim.x < list.count()) fetch(item + gridDim.x);
   }
 }
 

@@ -9,11 +9,29 @@
 namespace tilesmith {
 
 using Stored = Either<kPartials, Accumulator, Output>;
+constexpr bool kBlends = !kPartials && !kAtomicAdds;  // those have no β, or a launch of their own for it
 constexpr int kStoredVector = 16 / int(sizeof(Stored));
 
 template <int Count>
 struct alignas(Count * sizeof(Stored) < 16 ? Count * sizeof(Stored) : 16) StoredVector {
   Stored x[Count];
+};
+
+// What C holds of a run of neighbours, as it was loaded: taken apart only where it is used, so that the load is not waited for.
+template <int Count>
+class Held {
+  static constexpr int kBytes = Count * int(sizeof(Stored));
+  struct alignas(kBytes < 16 ? kBytes : 16) Words {
+    Either<kBytes == 2, unsigned short, unsigned> w[kBytes < 4 ? 1 : kBytes / 4];
+  };
+
+ public:
+  __device__ __forceinline__ void load(const Stored* from) { words_ = *reinterpret_cast<const Words*>(from); }
+  __device__ __forceinline__ Stored at(int e) const { return reinterpret_cast<const Stored*>(&words_)[e]; }
+  __device__ __forceinline__ void set(int e, Stored value) { reinterpret_cast<Stored*>(&words_)[e] = value; }
+
+ private:
+  Words words_ = {};
 };
 
 class Destination {
@@ -34,7 +52,7 @@ class Destination {
   // Whether 16-byte stores are possible; the same for the whole launch.
   __device__ __forceinline__ bool takes_vectors() const { return align_ % 16 == 0 && !kAtomicAdds; }
 
-  // Whether what C holds does not matter.
+  // Whether what C holds does not matter: β is 0, or was taken into the sums.
   __device__ __forceinline__ bool overwrites() const { return kPartials || beta_ == ScaleType(0); }
 
   __device__ __forceinline__ int rows() const { return m_; }
@@ -42,58 +60,43 @@ class Destination {
   __device__ __forceinline__ long long stride() const { return stride_; }  // of rows, elements
   __device__ __forceinline__ Stored* place(int m, int n) const { return rows_ + m * stride_ + n; }
 
-  // Sums as they are stored where what C holds does not matter.
+  // Columns of C from n on; 0 where row m lies outside C.
+  __device__ __forceinline__ int left(int m, int n) const { return m < m_ ? n_ - n : 0; }
+
+  // Whether all runs of so many neighbours that begin at a multiple of it lie in C or outside, each at a multiple of its bytes.
+  template <int Count>
+  __device__ __forceinline__ bool is_whole_runs() const {
+    return Count == 1 || (align_ % alignof(StoredVector<Count>) == 0 && n_ % Count == 0);
+  }
+
+  // sums ← α·sums + β·what C holds. From then on they go to over().
+  template <int Count>
+  __device__ __forceinline__ void take(const Held<Count>& held, Accumulator (&sums)[Count]) const {
+#pragma unroll
+    for (int e = 0; e < Count; ++e) sums[e] = linear<Accumulator>(alpha_, sums[e], beta_, held.at(e));
+  }
+
+  // Where sums go that have what C holds in them, or need nothing of it.
+  __device__ __forceinline__ Destination over() const {
+    Destination to = *this;
+    if (kBlends && !overwrites()) to.alpha_ = ScaleType(1);
+    to.beta_ = ScaleType(0);
+    return to;
+  }
+
+  // Sums as they are stored, over whatever C holds.
   template <int Count>
   __device__ __forceinline__ void finish(const Accumulator (&sums)[Count], Stored (&out)[Count]) const {
 #pragma unroll
     for (int e = 0; e < Count; ++e) out[e] = finished(sums[e]);
   }
 
-  // Sums of C[m][n .. n + Count) as they are stored; anything where they lie outside C. Rows of C start at multiples of
-  // 16 bytes, n at one of Count.
-  template <bool kOverwrites, int Count>
-  __device__ __forceinline__ void finish_at(int m, int n, const Accumulator (&sums)[Count],
-                                            Stored (&out)[Count]) const {
-    if constexpr (kOverwrites) {
-      finish(sums, out);
-    } else {
-      StoredVector<Count> old = {};
-      if (m < m_ && n + Count <= n_) {
-        old = *reinterpret_cast<const StoredVector<Count>*>(place(m, n));
-      } else if (m < m_) {
-#pragma unroll
-        for (int e = 0; e < Count; ++e) {
-          if (n + e < n_) old.x[e] = *place(m, n + e);
-        }
-      }
-#pragma unroll
-      for (int e = 0; e < Count; ++e) out[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e]);
-    }
-  }
-
   // Stores sums that lie inside C, in one vector. Not for atomic adds.
-  template <bool kOverwrites, int Count>
-  __device__ __forceinline__ void put(Stored* to, const Accumulator (&sums)[Count]) const {
-    using Vector = StoredVector<Count>;
-    Vector out;
-    if constexpr (kOverwrites) {
-      finish(sums, out.x);
-    } else {
-      const Vector old = *reinterpret_cast<const Vector*>(to);
-#pragma unroll
-      for (int e = 0; e < Count; ++e) out.x[e] = linear<Stored>(alpha_, sums[e], beta_, old.x[e]);
-    }
-    *reinterpret_cast<Vector*>(to) = out;
-  }
-
-  // The same where it is not known beforehand.
   template <int Count>
-  __device__ __forceinline__ void put_vector(Stored* to, const Accumulator (&sums)[Count]) const {
-    if (overwrites()) {
-      put<true>(to, sums);
-    } else {
-      put<false>(to, sums);
-    }
+  __device__ __forceinline__ void put(Stored* to, const Accumulator (&sums)[Count]) const {
+    StoredVector<Count> out;
+    finish(sums, out.x);
+    *reinterpret_cast<StoredVector<Count>*>(to) = out;
   }
 
   // Stores the sums of C[m][n .. n + Count); those outside C are left out.
@@ -108,13 +111,13 @@ class Destination {
       }
     } else {
       if (align_ % alignof(StoredVector<Count>) == 0 && n + Count <= n_) {
-        put_vector(to, sums);
+        put(to, sums);
       } else {
 #pragma unroll
         for (int e = 0; e < Count; ++e) {
           if (n + e >= n_) break;
           const Accumulator one[1] = {sums[e]};
-          put_vector(to + e, one);
+          put(to + e, one);
         }
       }
     }

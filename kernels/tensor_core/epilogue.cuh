@@ -6,35 +6,22 @@
 //   summed    where several warps (sliced K) or the blocks of a cluster (split K) hold sums of the same elements: all
 //             through shared memory, added in a fixed order, each block storing its share of the rows
 //
-// A family says where its instruction leaves the sums by a class `Sums`, of which is asked:
-//   kRowGroups                            the warp's tile has 2 · 8 · kRowGroups rows, of which a thread holds 2 · kRowGroups
-//   kColumns                              columns of the warp's tile
-//   row(i, r)                             the tile's row of this thread's sums (i, r), i < kRowGroups, r < 2
-//   row_of(i, r, g)                       the same for the g-th of the 8 rows that the warp's threads hold together
-//   kRowStep                              row_of(i, r, g + 1) - row_of(i, r, g) if it is always the same, else 0
-//   kInPairs                              a thread holds, of every 8 columns, two neighbours: those that are its number's in
-//                                         its quad
-//   kSwapped                              rows run along N, columns along M; asked by store_summed alone
-//   each_run(i, r, first, columns, put)   put(column, sums) for each run of neighbours that the thread holds of that row, of the
-//                                         `columns` columns from `first` on
+// What C holds is in the sums before (blend.cuh), but of `summed` ones, which have it taken in as they are stored. Where
+// they lie is said by warp_sums.cuh.
 #pragma once
 
 #include "kernels/tensor_core/barrier.cuh"
+#include "kernels/tensor_core/blend.cuh"
 #include "kernels/tensor_core/block_memory.cuh"
-#include "kernels/tensor_core/destination.cuh"
 #include "kernels/tensor_core/traded_store.cuh"
 
 namespace tilesmith {
 
 template <typename Sums>
 __device__ __forceinline__ void store_direct(const Sums& sums, const Destination& to, int m0, int n0) {
-  if constexpr (Sums::kInPairs && QuadTrade<true>::kPossible && !kAtomicAdds) {
+  if constexpr (Sums::kInPairs && QuadTrade<>::kPossible && !kAtomicAdds) {
     if (to.takes_vectors() && to.cols() % kStoredVector == 0) {
-      if (to.overwrites()) {
-        store_traded<true>(sums, to, m0, n0);
-      } else {
-        store_traded<false>(sums, to, m0, n0);
-      }
+      store_traded(sums, to, m0, n0);
       return;
     }
   }
@@ -43,7 +30,7 @@ __device__ __forceinline__ void store_direct(const Sums& sums, const Destination
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int m = m0 + sums.row(i, r);
-      sums.each_run(i, r, 0, Sums::kColumns, [&](int n, const auto& run) { to.store(m, n0 + n, run); });
+      each_run(sums, i, r, 0, Sums::kColumns, [&](int n, const auto& run) { to.store(m, n0 + n, run); });
     }
   }
 }
@@ -53,28 +40,59 @@ __device__ __forceinline__ void store_direct(const Sums& sums, const Destination
 //   `get(row, col, sums)` fetches kStoredVector of them, `get_one(row, col)` one; `row_of` is a row's place in C
 template <int kRows, int kCols, int kStoringWarps, typename Get, typename GetOne, typename RowOf>
 __device__ __forceinline__ void store_rows(const Destination& to, int n0, Get get, GetOne get_one, RowOf row_of) {
+  const bool blends = kBlends && !to.overwrites();
+  const Destination over = to.over();
   if (to.takes_vectors()) {
     constexpr int kRunsPerRow = kCols / kStoredVector, kRuns = kRows * kRunsPerRow, kStep = 32 * kStoringWarps;
+    constexpr int kAtATime = 4;
     const int thread = int(threadIdx.x % kStep);
-#pragma unroll 4
-    for (int i = 0; i < (kRuns + kStep - 1) / kStep; ++i) {
-      const int run = thread + i * kStep;
-      if (kRuns % kStep != 0 && run >= kRuns) break;
-      const int row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
-      Accumulator sums[kStoredVector];
-      get(row, col, sums);
-      to.store(row_of(row), n0 + col, sums);
+#pragma unroll 1
+    for (int first = thread; first < kRuns; first += kAtATime * kStep) {
+      Held<kStoredVector> held[kAtATime];
+      if (blends) {
+#pragma unroll
+        for (int b = 0; b < kAtATime; ++b) {
+          const int run = first + b * kStep, row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
+          const int left = run < kRuns ? to.left(row_of(row), n0 + col) : 0;
+          const Stored* const from = to.place(row_of(row), n0 + col);
+          if (left >= kStoredVector) {
+            held[b].load(from);
+          } else {
+            for (int e = 0; e < left; ++e) held[b].set(e, from[e]);
+          }
+        }
+      }
+#pragma unroll
+      for (int b = 0; b < kAtATime; ++b) {
+        const int run = first + b * kStep, row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
+        if (run >= kRuns) break;
+        Accumulator sums[kStoredVector];
+        get(row, col, sums);
+        if (blends) to.take(held[b], sums);
+        over.store(row_of(row), n0 + col, sums);
+      }
     }
   } else {
+    constexpr int kTurns = (kCols + 31) / 32;
     const int lane = int(threadIdx.x % 32);
-#pragma unroll 2
+#pragma unroll 1
     for (int row = int(threadIdx.x / 32 % kStoringWarps); row < kRows; row += kStoringWarps) {
       const int m = row_of(row);
+      Held<1> held[kTurns];
+      if (blends) {
 #pragma unroll
-      for (int col = 0; col < kCols; col += 32) {
-        if (kCols % 32 != 0 && col + lane >= kCols) break;
-        const Accumulator one[1] = {get_one(row, col + lane)};
-        to.store(m, n0 + col + lane, one);
+        for (int turn = 0; turn < kTurns; ++turn) {
+          const int col = turn * 32 + lane;
+          if (col < kCols && to.left(m, n0 + col) > 0) held[turn].load(to.place(m, n0 + col));
+        }
+      }
+#pragma unroll
+      for (int turn = 0; turn < kTurns; ++turn) {
+        const int col = turn * 32 + lane;
+        if (col >= kCols) break;
+        Accumulator one[1] = {get_one(row, col)};
+        if (blends) to.take(held[turn], one);
+        over.store(m, n0 + col, one);
       }
     }
   }
@@ -82,10 +100,9 @@ __device__ __forceinline__ void store_rows(const Destination& to, int n0, Get ge
 
 // Staged stores of the tile's columns from kFirst on, where a thread's rows are evenly spaced: places in C are a pointer and
 // constant steps, and what lies outside C is left out by comparing with constants.
-//   kVector      sums that a thread stores at a time: kStoredVector, where C's rows take vectors and end with a whole one, or 1
-//   kOverwrites  what C holds does not matter: known beforehand. Sums that are stored narrower then become so on their way into
-//                the scratch, which halves its traffic
-template <int kFirst, int kVector, bool kOverwrites, typename Sums>
+// Sums become what is stored on their way into the scratch: narrower ones halve its traffic.
+//   kVector  sums that a thread stores at a time: kStoredVector, where C's rows take vectors and end with a whole one, or 1
+template <int kFirst, int kVector, typename Sums>
 __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Destination& to, int m0, int n0,
                                                     Accumulator* scratch) {
   constexpr int kAtATime = staged_columns(Sums::kColumns - kFirst), kStride = kAtATime + kSumsPad;
@@ -95,15 +112,13 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
   constexpr int kRowsPerTurn = kRowsOfLanes < kScratchRows ? kRowsOfLanes : kScratchRows;
   static_assert(32 % kLanesPerRow == 0 && kAtATime % kPart == 0,
                 "a warp stores whole rows of its scratch, or parts of one");
-  constexpr bool kFinished = kOverwrites && sizeof(Stored) < sizeof(Accumulator);
-  using Staged = Either<kFinished, Stored, Accumulator>;
   int lane = int(threadIdx.x % 32);
   asm volatile(""
                : "+r"(lane), "+r"(m0),
                  "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
   const int row = lane / kLanesPerRow, col = lane % kLanesPerRow * kVector;
-  Staged* const put_at = reinterpret_cast<Staged*>(scratch) + lane / 4 * kStride;
-  const Staged* const get_at = reinterpret_cast<const Staged*>(scratch) + row * kStride + col;
+  Stored* const put_at = reinterpret_cast<Stored*>(scratch) + lane / 4 * kStride;
+  const Stored* const get_at = reinterpret_cast<const Stored*>(scratch) + row * kStride + col;
   const long long step = to.stride() * (kRowsPerTurn * Sums::kRowStep);
   const int cols_left = kRowsOfLanes > kScratchRows && row >= kScratchRows ? 0 : to.cols() - (n0 + col);
 #pragma unroll
@@ -115,14 +130,10 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
 #pragma unroll
       for (int first = kFirst; first < kEnd; first += kAtATime) {
         __syncwarp();  // the former rows have been read
-        sums.each_run(i, r, first, kAtATime, [&](int n, const auto& run) {
-          if constexpr (kFinished) {
-            Stored finished[sizeof(run) / sizeof(run[0])];
-            to.finish(run, finished);
-            put_run(put_at + n - first, finished);
-          } else {
-            put_run(put_at + n - first, run);
-          }
+        each_run(sums, i, r, first, kAtATime, [&](int n, const auto& run) {
+          Stored finished[sizeof(run) / sizeof(run[0])];
+          to.finish(run, finished);
+          put_run(put_at + n - first, finished);
         });
         __syncwarp();
         Stored* at = place + first;
@@ -130,22 +141,16 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
         for (int rows = 0; rows < kScratchRows; rows += kRowsPerTurn) {
 #pragma unroll
           for (int part = 0; part < kAtATime; part += kPart) {
-            Staged run[kVector];
+            Stored run[kVector];
             get_run(get_at + rows * kStride + part, run);
-            if (rows * Sums::kRowStep < rows_left && first + part < cols_left) {
-              if constexpr (kFinished) {
-                put_run(at + part, run);
-              } else {
-                kOverwrites ? to.template put<true>(at + part, run) : to.put_vector(at + part, run);
-              }
-            }
+            if (rows * Sums::kRowStep < rows_left && first + part < cols_left) put_run(at + part, run);
           }
           at += step;
         }
       }
     }
   }
-  if constexpr (kEnd < Sums::kColumns) store_staged_evenly<kEnd, kVector, kOverwrites>(sums, to, m0, n0, scratch);
+  if constexpr (kEnd < Sums::kColumns) store_staged_evenly<kEnd, kVector>(sums, to, m0, n0, scratch);
 }
 
 // The same for rows that lie anyhow, or that are added atomically.
@@ -162,7 +167,7 @@ __device__ __forceinline__ void store_staged_anyhow(const Sums& sums, const Dest
 #pragma unroll
       for (int first = kFirst; first < kEnd; first += kAtATime) {
         __syncwarp();  // the former rows have been read
-        sums.each_run(i, r, first, kAtATime,
+        each_run(sums, i, r, first, kAtATime,
                       [&](int n, const auto& run) { put_run(scratch + g * kStride + n - first, run); });
         __syncwarp();
         store_rows<kScratchRows, kAtATime, 1>(
@@ -182,15 +187,10 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
   static_assert(Sums::kColumns % kStoredVector == 0, "a row of the warp's tile must split into 16-byte stores");
   if constexpr (Sums::kRowStep > 0 && !kAtomicAdds) {
     // What is known beforehand leaves no branch between a sum's load and its store, so that many are under way.
-    const bool vectors = to.takes_vectors() && to.cols() % kStoredVector == 0;
-    if (vectors && to.overwrites()) {
-      store_staged_evenly<0, kStoredVector, true>(sums, to, m0, n0, scratch);
-    } else if (vectors) {
-      store_staged_evenly<0, kStoredVector, false>(sums, to, m0, n0, scratch);
-    } else if (to.overwrites()) {
-      store_staged_evenly<0, 1, true>(sums, to, m0, n0, scratch);
+    if (to.takes_vectors() && to.cols() % kStoredVector == 0) {
+      store_staged_evenly<0, kStoredVector>(sums, to, m0, n0, scratch);
     } else {
-      store_staged_evenly<0, 1, false>(sums, to, m0, n0, scratch);
+      store_staged_evenly<0, 1>(sums, to, m0, n0, scratch);
     }
   } else {
     store_staged_anyhow<0>(sums, to, m0, n0, scratch);
@@ -233,13 +233,13 @@ __device__ __forceinline__ void store_summed(const Sums& sums, const Destination
     for (int r = 0; r < 2; ++r) {
       const int row = sums.row(i, r);
       if constexpr (Sums::kSwapped) {
-        sums.each_run(i, r, 0, Sums::kColumns, [&](int column, const auto& run) {
+        each_run(sums, i, r, 0, Sums::kColumns, [&](int column, const auto& run) {
 #pragma unroll
           for (int e = 0; e < int(sizeof(run) / sizeof(run[0])); ++e) part_of(place.m0 + column + e)[row] = run[e];
         });
       } else {
         Accumulator* at = part_of(place.m0 + row);
-        sums.each_run(i, r, 0, Sums::kColumns, [&](int n, const auto& run) { put_run(at + n, run); });
+        each_run(sums, i, r, 0, Sums::kColumns, [&](int n, const auto& run) { put_run(at + n, run); });
       }
     }
   }

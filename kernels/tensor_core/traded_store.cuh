@@ -10,6 +10,7 @@
 
 #include "kernels/tensor_core/destination.cuh"
 #include "kernels/tensor_core/run.cuh"
+#include "kernels/tensor_core/warp_sums.cuh"
 
 namespace tilesmith {
 
@@ -28,16 +29,13 @@ __device__ __forceinline__ void trade(const unsigned (&first)[Count], const unsi
   }
 }
 
-// The sums of kStoredVector columns of C in a row, out of kStoredVector / 2 instructions.
-//   kOverwrites  what C holds does not matter: known beforehand. Sums that are stored narrower then become so before
-template <bool kOverwrites>
+// The sums of kStoredVector columns of C in a row, out of kStoredVector / 2 instructions, as they are stored.
+template <int kOfInstructions = kStoredVector / 2>
 class QuadTrade {
-  static constexpr bool kFinished = kOverwrites && sizeof(Stored) < sizeof(Accumulator);
-  using Element = Either<kFinished, Stored, Accumulator>;
-  static constexpr int kWords = 2 * int(sizeof(Element)) / 4;  // of a run of two
+  static constexpr int kWords = 2 * int(sizeof(Stored)) / 4;  // of a run of two
 
  public:
-  static constexpr int kInstructions = kStoredVector / 2;
+  static constexpr int kInstructions = kOfInstructions;
   static constexpr bool kPossible = kInstructions == 2 || kInstructions == 4;
 
   // The first of the columns that the lane has after the trade.
@@ -46,19 +44,14 @@ class QuadTrade {
   }
 
   __device__ __forceinline__ void take(int instruction, const Destination& to, const Accumulator (&run)[2]) {
-    Run<Element, 2> words;
-    if constexpr (kFinished) {
-      to.finish(run, words.x);
-    } else {
-      words.x[0] = run[0];
-      words.x[1] = run[1];
-    }
+    Run<Stored, 2> finished;
+    to.finish(run, finished.x);
 #pragma unroll
-    for (int w = 0; w < kWords; ++w) words_[instruction][w] = reinterpret_cast<const unsigned*>(&words)[w];
+    for (int w = 0; w < kWords; ++w) words_[instruction][w] = reinterpret_cast<const unsigned*>(&finished)[w];
   }
 
-  __device__ __forceinline__ void put(Stored* at, const Destination& to, bool inside, int lane) const {
-    Run<Element, kStoredVector> run;
+  __device__ __forceinline__ void put(Stored* at, bool inside, int lane) const {
+    Run<Stored, kStoredVector> run;
     unsigned(&all)[kInstructions * kWords] = *reinterpret_cast<unsigned(*)[kInstructions * kWords]>(&run);
     if constexpr (kInstructions == 2) {
       trade<1>(words_[0], words_[1], all, lane);
@@ -68,12 +61,7 @@ class QuadTrade {
       trade<1>(words_[2], words_[3], upper, lane);
       trade<2>(lower, upper, all, lane);
     }
-    if (!inside) return;
-    if constexpr (kFinished) {
-      put_run(at, run.x);
-    } else {
-      to.template put<kOverwrites>(at, run.x);
-    }
+    if (inside) put_run(at, run.x);
   }
 
  private:
@@ -81,13 +69,12 @@ class QuadTrade {
 };
 
 // Where rows of C take vectors and end with a whole one. Columns of the warp's tile that fill no trade are stored in pairs.
-template <bool kOverwrites, typename Sums>
+template <typename Sums>
 __device__ __forceinline__ void store_traded(const Sums& sums, const Destination& to, int m0, int n0) {
-  using Trade = QuadTrade<kOverwrites>;
-  constexpr int kAtATime = 8 * Trade::kInstructions, kEnd = Sums::kColumns / kAtATime * kAtATime;
+  constexpr int kAtATime = 8 * QuadTrade<>::kInstructions, kEnd = Sums::kColumns / kAtATime * kAtATime;
   int lane = int(threadIdx.x % 32);
   asm volatile("" : "+r"(lane), "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
-  const int col = Trade::column(lane), cols_left = to.cols() - (n0 + col);
+  const int col = QuadTrade<>::column(lane), cols_left = to.cols() - (n0 + col);
 #pragma unroll
   for (int i = 0; i < Sums::kRowGroups; ++i) {
 #pragma unroll
@@ -97,13 +84,13 @@ __device__ __forceinline__ void store_traded(const Sums& sums, const Destination
       Stored* const place = to.place(m, n0 + col);
 #pragma unroll
       for (int first = 0; first < kEnd; first += kAtATime) {
-        Trade trade;
+        QuadTrade<> trade;
         int taken = 0;
-        sums.each_run(i, r, first, kAtATime, [&](int, const auto& run) { trade.take(taken++, to, run); });
-        trade.put(place + first, to, inside && first < cols_left, lane);
+        each_run(sums, i, r, first, kAtATime, [&](int, const auto& run) { trade.take(taken++, to, run); });
+        trade.put(place + first, inside && first < cols_left, lane);
       }
       if constexpr (kEnd < Sums::kColumns) {
-        sums.each_run(i, r, kEnd, Sums::kColumns - kEnd,
+        each_run(sums, i, r, kEnd, Sums::kColumns - kEnd,
                       [&](int n, const auto& run) { to.store(m, n0 + n, run); });
       }
     }

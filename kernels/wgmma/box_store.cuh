@@ -41,7 +41,7 @@ __device__ __forceinline__ Bits bits_of(const Stored (&run)[2]) {
 }
 
 // A warp's sums on their way into a box: of 32 bits, 8 bytes a store; of 16 bits, four 8×8 matrices a store.
-template <bool kOverwrites>
+template <int kElementBytes = int(sizeof(Stored))>
 class BoxWriter {
   static constexpr int kInstructions = kBoxCols / 8;  // 8 columns of a box each
   using Run = Stored[2];
@@ -51,11 +51,11 @@ class BoxWriter {
     asm volatile("" : "+r"(lane_));  // what is derived from it is not computed ahead, beside all the sums
   }
 
-  // The box of the sums' row group i that begins at column `col` of the warp's tile; (m, n): where it lies in C.
-  __device__ __forceinline__ void put(const WarpSums& sums, int i, int col, int m, int n, unsigned box) const {
+  // The box of the sums' row group i that begins at column `col` of the warp's tile.
+  __device__ __forceinline__ void put(const WarpSums& sums, int i, int col, unsigned box) const {
     const int g = lane_ / 4, t = lane_ % 4;
     // Of neighbouring rows the second takes its columns in another order, or both would meet in the same banks.
-    const int other = sizeof(Stored) == 4 ? g % 2 * 2 : 0;
+    const int other = kElementBytes == 4 ? g % 2 * 2 : 0;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       Run runs[kInstructions];
@@ -65,9 +65,9 @@ class BoxWriter {
         Accumulator run[2];
 #pragma unroll
         for (int e = 0; e < 2; ++e) run[e] = other != 0 ? sums.sum(i, r, others, e) : sums.sum(i, r, mine, e);
-        to_.template finish_at<kOverwrites>(m + 8 * r + g, n + 8 * (j ^ other) + 2 * t, run, runs[j]);
+        to_.finish(run, runs[j]);
       }
-      if constexpr (sizeof(Stored) == 4) {
+      if constexpr (kElementBytes == 4) {
         const unsigned row = box + unsigned((8 * r + g) * kBoxRowBytes + t % 2 * 8);
 #pragma unroll
         for (int j = 0; j < kInstructions; ++j) {
@@ -101,10 +101,11 @@ class BoxWriter {
 };
 
 // Through the warp's own boxes. (m0, n0): where the warp's tile lies in C.
-template <bool kOverwrites>
-__device__ __forceinline__ void store_boxes(const WarpSums& sums, const Destination& to, const TensorMap& map, int m0,
-                                            int n0, unsigned boxes) {
-  const BoxWriter<kOverwrites> writer(to);
+__device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Destination& to, const TensorMap& map,
+                                               int m0, int n0, unsigned char* shared) {
+  const unsigned boxes =
+      unsigned(__cvta_generic_to_shared(shared)) + threadIdx.x / 32 * unsigned(kBoxesOfWarp * kBoxBytes);
+  const BoxWriter<> writer(to);
 #pragma unroll
   for (int i = 0; i < kLeftTiles; ++i) {
 #pragma unroll
@@ -116,23 +117,12 @@ __device__ __forceinline__ void store_boxes(const WarpSums& sums, const Destinat
         __syncwarp();
       }
       const int m = m0 + WarpSums::row_of(i, 0, 0), n = n0 + col;
-      writer.put(sums, i, col, m, n, box);
+      writer.put(sums, i, col, box);
       publish_to_accelerator();
       __syncwarp();
       if (m < to.rows() && n < to.cols()) store_box(map, n, m, box);
       end_store();
     }
-  }
-}
-
-__device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Destination& to, const TensorMap& map,
-                                               int m0, int n0, unsigned char* shared) {
-  const unsigned boxes =
-      unsigned(__cvta_generic_to_shared(shared)) + threadIdx.x / 32 * unsigned(kBoxesOfWarp * kBoxBytes);
-  if (to.overwrites()) {
-    store_boxes<true>(sums, to, map, m0, n0, boxes);
-  } else {
-    store_boxes<false>(sums, to, map, m0, n0, boxes);
   }
 }
 

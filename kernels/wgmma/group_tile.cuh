@@ -47,11 +47,11 @@ class GroupTile {
     if (steps > 0) reader.release<kSharingBlocks>();
   }
 
-  __device__ __forceinline__ Accumulator sum(int i, int r, int instruction, int e) const {
+  __device__ __forceinline__ Accumulator& sum(int i, int r, int instruction, int e) {
     if constexpr (kPackedSums) {
-      return reinterpret_cast<const Accumulator*>(&sums_[i][2 * instruction + r])[e];
+      return reinterpret_cast<Accumulator*>(&sums_[i][2 * instruction + r])[e];
     } else {
-      return sums_[i][4 * instruction + 2 * r + e];
+      return reinterpret_cast<Accumulator&>(sums_[i][4 * instruction + 2 * r + e]);
     }
   }
 
@@ -109,8 +109,9 @@ class WarpSums {
   static constexpr int kRowStep = kLeftFromRegisters ? LeftFragments::kRowStep : 1;
   static constexpr bool kInPairs = true;
   static constexpr bool kSwapped = kSwap != 0;
+  static constexpr int kRun = 2, kRunsPerRow = kColumns / 8;
 
-  __device__ __forceinline__ explicit WarpSums(const GroupTile& tile) : tile_(tile) {}
+  __device__ __forceinline__ explicit WarpSums(GroupTile& tile) : tile_(tile) {}
 
   static __device__ __forceinline__ int row_of(int i, int r, int g) {
     return kLeftFromRegisters ? LeftFragments::row(i, r, g) : 64 * i + 8 * r + g;
@@ -122,18 +123,19 @@ class WarpSums {
     return tile_.sum(i, r, instruction, e);
   }
 
-  template <typename Put>
-  __device__ __forceinline__ void each_run(int i, int r, int first, int columns, Put put) const {
-    const int t = int(threadIdx.x % 4);
+  static __device__ __forceinline__ int first_column() { return 2 * int(threadIdx.x % 4); }
+  static __device__ __forceinline__ constexpr int offset(int run) { return 8 * run; }
+  __device__ __forceinline__ void get(int i, int r, int run, Accumulator (&sums)[kRun]) const {
 #pragma unroll
-    for (int j = first / 8; j < (first + columns) / 8; ++j) {
-      const Accumulator run[2] = {tile_.sum(i, r, j, 0), tile_.sum(i, r, j, 1)};
-      put(8 * j + 2 * t, run);
-    }
+    for (int e = 0; e < kRun; ++e) sums[e] = tile_.sum(i, r, run, e);
+  }
+  __device__ __forceinline__ void set(int i, int r, int run, const Accumulator (&sums)[kRun]) {
+#pragma unroll
+    for (int e = 0; e < kRun; ++e) tile_.sum(i, r, run, e) = sums[e];
   }
 
  private:
-  const GroupTile& tile_;
+  GroupTile& tile_;
 };
 
 // Where a warp's rows begin in the block's tile.

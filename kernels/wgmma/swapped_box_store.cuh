@@ -11,14 +11,14 @@
 
 namespace tilesmith {
 
-template <bool kOverwrites>
+template <int kElementBytes = int(sizeof(Stored))>
 class SwappedBoxWriter {
   static constexpr int kBoxesAlongM = kBlockM / kBoxRows;
 
  public:
-  // (m0, n0): the block's tile in C; `column`: where the warp's sums begin in the tile.
-  __device__ __forceinline__ SwappedBoxWriter(const Destination& to, int m0, int n0, int column, unsigned boxes)
-      : to_(to), m0_(m0), n0_(n0), column_(column), boxes_(boxes), lane_(int(threadIdx.x % 32)) {
+  // `column`: where the warp's sums begin in the block's tile.
+  __device__ __forceinline__ SwappedBoxWriter(const Destination& to, int column, unsigned boxes)
+      : to_(to), column_(column), boxes_(boxes), lane_(int(threadIdx.x % 32)) {
     asm volatile("" : "+r"(lane_));  // what is derived from it is not computed ahead, beside all the sums
   }
 
@@ -36,7 +36,7 @@ class SwappedBoxWriter {
  private:
   // Rows [row, row + kBoxRows) of the tile, of them the warp's 16 columns from `column` on.
   __device__ __forceinline__ void put_box(const WarpSums& sums, int i, int row, int column, unsigned box) const {
-    const int g = lane_ / 4, t = lane_ % 4, first_chunk = column % kBoxCols * int(sizeof(Stored)) / 16;
+    const int g = lane_ / 4, t = lane_ % 4, first_chunk = column % kBoxCols * kElementBytes / 16;
     Stored finished[2][2][2];  // of the instruction's halves r, of both groups of 8 rows, of neighbours along M
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -46,12 +46,12 @@ class SwappedBoxWriter {
         for (int e = 0; e < 2; ++e) {
           const Accumulator one[1] = {sums.sum(i, r, row / 8 + half, e)};
           Stored out[1];
-          to_.template finish_at<kOverwrites>(m0_ + row + 8 * half + 2 * t + e, n0_ + column + 8 * r + g, one, out);
+          to_.finish(one, out);
           finished[r][half][e] = out[0];
         }
       }
     }
-    if constexpr (sizeof(Stored) == 4) {
+    if constexpr (kElementBytes == 4) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
 #pragma unroll
@@ -80,7 +80,7 @@ class SwappedBoxWriter {
   }
 
   const Destination& to_;
-  int m0_, n0_, column_;
+  int column_;
   unsigned boxes_;
   int lane_;
 };
@@ -92,11 +92,7 @@ __device__ __forceinline__ void store_by_swapped_boxes(const WarpSums& sums, con
                                                        const TensorMap& map, int m0, int n0, int column,
                                                        unsigned char* shared, WaitForAll wait_for_all) {
   const unsigned boxes = unsigned(__cvta_generic_to_shared(shared));
-  if (to.overwrites()) {
-    SwappedBoxWriter<true>(to, m0, n0, column, boxes).put(sums);
-  } else {
-    SwappedBoxWriter<false>(to, m0, n0, column, boxes).put(sums);
-  }
+  SwappedBoxWriter<>(to, column, boxes).put(sums);
   publish_to_accelerator();
   wait_for_all();
   for (int box = int(threadIdx.x / 32); box < kBoxes; box += kStoringWarps) {

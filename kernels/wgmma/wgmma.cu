@@ -42,14 +42,19 @@ __device__ __forceinline__ void give_turn(bool to_second) {
 
 // The sums of an item. All copies into the ring have landed, and all reads of it by this warp have ended, where kKeepsRing is
 // not set.
-__device__ __forceinline__ void store(const GroupTile& tile, const Destination& to, const TensorMap& map,
+__device__ __forceinline__ void store(GroupTile& tile, const Destination& sums_to, const TensorMap& map,
                                       const Work& work, const WarpPlace& place, unsigned char* shared) {
-  const WarpSums sums(tile);
+  WarpSums sums(tile);
   const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
   if constexpr (kSummed) {
-    store_summed<1, kMultiplyingThreads>(sums, to, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
+    store_summed<1, kMultiplyingThreads>(sums, sums_to, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
                                          [] { sync_cluster(); });
-  } else if constexpr (kStoreTma) {
+    return;
+  }
+  constexpr int kSums = kSumRegisters<WarpSums>;
+  blend<(kSums >= 160 ? 4 : kSums >= 128 ? 8 : kSums >= 64 ? 16 : 32)>(sums, sums_to, m0, n0);
+  const Destination to = sums_to.over();
+  if constexpr (kStoreTma) {
     if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
     unsigned char* boxes = shared + kMemory.epilogue_at;
     if constexpr (kSwap) {
@@ -84,7 +89,7 @@ __device__ __forceinline__ void store(const GroupTile& tile, const Destination& 
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const int n = n0 + sums.row(i, r);
-        sums.each_run(i, r, 0, WarpSums::kColumns, [&](int m, const auto& run) {
+        each_run(sums, i, r, 0, WarpSums::kColumns, [&](int m, const auto& run) {
           const Accumulator first[1] = {run[0]}, second[1] = {run[1]};
           to.store(m0 + m, n, first);
           to.store(m0 + m + 1, n, second);
@@ -145,13 +150,20 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const auto store_item = [&](const Work& work) {
     store(tile, Destination(args, work.slice / kClusterK), kernel_args.c, work, place, shared);
   };
+  const auto fetch = [&](const Work& work) {
+    constexpr int kThreadsOfTile = kTileGroups * 128;
+    fetch_held<kThreadsOfTile>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
+                               int(threadIdx.x) % kThreadsOfTile);
+  };
   if constexpr (kSchedule == kOneTile) {
     const Work work = cluster.place(list.at(cluster.first));
+    fetch(work);
     tile.accumulate(reader, work.steps(), group);
     store_item(work);
   } else if constexpr (kSchedule == kCooperative) {
     for (unsigned item = cluster.first; item < list.count(); item += cluster.step) {
       const Work work = cluster.place(list.at(item));
+      fetch(work);
       tile.accumulate(reader, work.steps(), group);
       store_item(work);
     }
@@ -162,6 +174,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     if (second) reader.skip(list.at(cluster.first).steps());
     for (unsigned item = cluster.first + (second ? cluster.step : 0); item < list.count(); item += 2 * cluster.step) {
       const Work work = cluster.place(list.at(item));
+      fetch(work);
       if (item != cluster.first) take_turn(second);
       tile.accumulate(reader, work.steps(), 0);
       if (item + cluster.step < list.count()) give_turn(!second);

@@ -1,0 +1,90 @@
+// What C holds, where β is not 0: taken into the sums before they are stored, so that there is one way to store them.
+//
+// A load of C takes as long as some hundred instructions, and with a store before it that may be to the same place it waits
+// for that too. So all loads of a batch are under way together, as many as there are registers for, and no store lies
+// between; and while the block multiplies, what C holds of its tile is brought to the L2.
+#pragma once
+
+#include "kernels/tensor_core/destination.cuh"
+
+namespace tilesmith {
+
+// `thread`: this one's number of kThreads. (m0, n0): where the rows × columns begin in C.
+template <int kThreads>
+__device__ __forceinline__ void fetch_held(const Destination& to, int m0, int n0, int rows, int columns, int thread) {
+  if constexpr (kBlends) {
+    if (__builtin_expect(to.overwrites(), 1)) return;
+    asm volatile("" : "+r"(m0), "+r"(n0), "+r"(thread));  // what is derived from them is not kept for the stores
+    constexpr int kLine = 128 / int(sizeof(Stored));
+    const int lines = (columns - 1) / kLine + 2;  // the last element's too, wherever the first one lies in its line
+#pragma unroll 1
+    for (int i = thread; i < rows * lines; i += kThreads) {
+      const int m = m0 + i / lines, in_tile = i % lines * kLine;
+      const int n = n0 + (in_tile < columns ? in_tile : columns - 1);
+      if (m < to.rows() && n < to.cols()) asm volatile("prefetch.global.L2 [%0];" ::"l"(to.place(m, n)));
+    }
+  }
+}
+
+// Registers that a thread's sums take.
+template <typename Sums>
+constexpr int kSumRegisters = Sums::kRowGroups * 2 * Sums::kRunsPerRow * Sums::kRun * int(sizeof(Accumulator)) / 4;
+
+//   kAlongN  neighbours in a row of C that are loaded together
+template <int kRegisters, int kAlongN, typename Sums>
+__device__ __forceinline__ void blend_by(Sums& sums, const Destination& to, int m0, int n0) {
+  constexpr int kLoads = Sums::kRun / kAlongN, kWords = kLoads * ((kAlongN * int(sizeof(Stored)) + 3) / 4);
+  constexpr int kRows = 2 * Sums::kRowGroups, kRuns = kRows * Sums::kRunsPerRow;
+  constexpr int kFit = kRegisters / kWords, kAtATime = kFit < 1 ? 1 : kFit < kRuns ? kFit : kRuns;
+  // Runs of one row of C follow each other, for its address.
+  const auto row_of = [](int number) { return Sums::kSwapped ? number % kRows : number / Sums::kRunsPerRow; };
+  const auto run_of = [](int number) { return Sums::kSwapped ? number / kRows : number % Sums::kRunsPerRow; };
+#pragma unroll
+  for (int first = 0; first < kRuns; first += kAtATime) {
+    asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
+    if (kRegisters == 16) asm volatile("fence.acq_rel.cta;" ::: "memory");  // nor is more loaded ahead than a batch
+    Held<kAlongN> held[kAtATime][kLoads];
+#pragma unroll
+    for (int b = 0; b < kAtATime; ++b) {
+      if (first + b >= kRuns) break;
+      const int along = sums.row(row_of(first + b) / 2, row_of(first + b) % 2), offset = Sums::offset(run_of(first + b));
+#pragma unroll
+      for (int e = 0; e < kLoads; ++e) {
+        if constexpr (Sums::kSwapped) {
+          const int m = m0 + Sums::first_column() + offset + e, n = n0 + along;
+          if (to.left(m, n) > 0) held[b][e].load(to.place(m, n));
+        } else {  // a pointer and constants: what C's other rows have in common is not kept beside all the sums
+          const int m = m0 + along, n = n0 + Sums::first_column(), ahead = offset + e * kAlongN;
+          if (to.left(m, n) > ahead) held[b][e].load(to.place(m, n) + ahead);
+        }
+      }
+    }
+#pragma unroll
+    for (int b = 0; b < kAtATime; ++b) {
+      if (first + b >= kRuns) break;
+      const int row = row_of(first + b), run = run_of(first + b);
+      Accumulator mine[Sums::kRun];
+      sums.get(row / 2, row % 2, run, mine);
+#pragma unroll
+      for (int e = 0; e < kLoads; ++e) {
+        to.take(held[b][e], reinterpret_cast<Accumulator(&)[kAlongN]>(mine[e * kAlongN]));
+      }
+      sums.set(row / 2, row % 2, run, mine);
+    }
+  }
+}
+
+// sums ← α·sums + β·C. (m0, n0): where the warp's tile lies in C. What comes of it goes to to.over().
+//   kRegisters  that a batch may take, beside all the sums
+template <int kRegisters, typename Sums>
+__device__ __forceinline__ void blend(Sums& sums, const Destination& to, int m0, int n0) {
+  if constexpr (kBlends) {
+    if (__builtin_expect(to.overwrites(), 1)) return;
+    if constexpr (!Sums::kSwapped && sizeof(Stored) < 8) {  // of 8 bytes one is enough for a load
+      if (to.is_whole_runs<Sums::kRun>()) return blend_by<kRegisters, Sums::kRun>(sums, to, m0, n0);
+    }
+    blend_by<kRegisters, 1>(sums, to, m0, n0);
+  }
+}
+
+}  // namespace tilesmith
