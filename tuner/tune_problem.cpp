@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/estimate.hpp"
+#include "tuner/finalists.hpp"
 #include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {
@@ -251,36 +252,25 @@ void ProblemTuning::set_best(std::size_t index) {
   progress_.best_config = incumbent_->config.text();
 }
 
-/// Indices of the fastest, in the order of the view `best`.
-std::vector<std::size_t> ProblemTuning::fastest(std::size_t most) const {
-  std::vector<std::size_t> timed;
-  for (std::size_t i = 0; i < time_us_.size(); ++i) {
-    if (time_us_[i]) timed.push_back(i);
-  }
-  most = std::min(most, timed.size());
-  std::partial_sort(timed.begin(), timed.begin() + std::ptrdiff_t(most), timed.end(),
-                    [&](std::size_t a, std::size_t b) {
-                      if (*time_us_[a] != *time_us_[b]) return *time_us_[a] < *time_us_[b];
-                      return start_.space.config(a).text() < start_.space.config(b).text();
-                    });
-  timed.resize(most);
-  return timed;
+std::vector<std::size_t> ProblemTuning::finalists() const {
+  return choose_finalists(time_us_, [this](std::size_t index) { return start_.space.config(index); },
+                          std::size_t(run_.options.finalists));
 }
 
 void ProblemTuning::play_off() {
   if (run_.options.finalists < 2) return;
   const double began = run_.clock_seconds();
   // With new candidates among the fastest, former play-offs do not count: only times taken together can be told apart.
-  const std::vector<std::size_t> first = fastest(std::size_t(run_.options.finalists));
+  const std::vector<std::size_t> first = finalists();
   if (std::any_of(first.begin(), first.end(), [&](std::size_t index) { return tried_now_[index] != 0; }))
     std::fill(played_off_.begin(), played_off_.end(), char{0});
   bool played = false;
   for (int round = 0; round < kPlayOffRounds && !run_.stop; ++round) {
-    const std::vector<std::size_t> finalists = fastest(std::size_t(run_.options.finalists));
-    if (finalists.size() < 2 || played_off_[finalists.front()]) break;
-    if (!play_off_round(finalists)) break;
+    const std::vector<std::size_t> playing = finalists();
+    if (playing.size() < 2 || played_off_[playing.front()]) break;
+    if (!play_off_round(playing)) break;
     played = true;
-    set_best(fastest(1).front());  // played-off times may be larger than the single ones before
+    set_best(finalists().front());  // played-off times may be larger than the single ones before
     report(std::nullopt);
   }
   if (played) run_.play_off_seconds.add(run_.clock_seconds() - began);

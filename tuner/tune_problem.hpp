@@ -82,7 +82,7 @@ class ProblemTuning {
   void set_best(std::size_t index);
   void play_off();
   bool play_off_round(const std::vector<std::size_t>& finalists);
-  std::vector<std::size_t> fastest(std::size_t most) const;
+  std::vector<std::size_t> finalists() const;  ///< the fastest first
   void report(std::optional<Evaluated> last);
 
   TuneRun& run_;

@@ -1,0 +1,55 @@
+#include "tuner/finalists.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "tuner/measure/sampler.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr double kWithin = 1.08;  // of the fastest's time: another tile's
+
+using Tile = std::tuple<std::string, int, int>;
+
+/// Configs of families without tiles are all of one.
+Tile tile_of(const Config& config) {
+  const bool has_tile = config.has("block_m") && config.has("block_n");
+  return {config.family(), has_tile ? config.at("block_m") : 0, has_tile ? config.at("block_n") : 0};
+}
+
+}  // namespace
+
+std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
+                                          const std::function<Config(std::size_t)>& config_of) {
+  std::vector<std::size_t> timed;
+  for (std::size_t i = 0; i < time_us.size(); ++i) {
+    if (time_us[i]) timed.push_back(i);
+  }
+  std::sort(timed.begin(), timed.end(), [&](std::size_t a, std::size_t b) {
+    if (*time_us[a] != *time_us[b]) return *time_us[a] < *time_us[b];
+    return config_of(a).text() < config_of(b).text();
+  });
+  return timed;
+}
+
+std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
+                                          const std::function<Config(std::size_t)>& config_of, std::size_t most) {
+  const std::vector<std::size_t> order = in_order_of_time(time_us, config_of);
+  most = std::min(most, order.size());
+  std::set<std::size_t> places;  // in that order
+  if (most > 1 && !is_short(*time_us[order.front()])) {
+    std::set<Tile> tiles;
+    for (std::size_t place = 0; place < order.size() && tiles.size() < std::max<std::size_t>(most / 2, 1); ++place) {
+      if (*time_us[order[place]] > kWithin * *time_us[order.front()]) break;
+      if (tiles.insert(tile_of(config_of(order[place]))).second) places.insert(place);
+    }
+  }
+  for (std::size_t place = 0; places.size() < most; ++place) places.insert(place);
+  std::vector<std::size_t> finalists;
+  for (const std::size_t place : places) finalists.push_back(order[place]);
+  return finalists;
+}
+
+}  // namespace tilesmith::tuner
