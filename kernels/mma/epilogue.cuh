@@ -63,6 +63,8 @@ class WarpSums {
   WarpTile& tile_;
 };
 
+constexpr bool kFewRegisters = kSumRegisters<WarpSums> >= 128;  // beside the sums
+
 // All threads of the block that multiply, or those of all blocks of the cluster.
 __device__ __forceinline__ void wait_for_all() {
   if constexpr (kClusterSums) {

@@ -44,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   }
   trade_registers<false>();
   const auto fetch = [&](unsigned item) {
-    if constexpr (kSumRegisters<WarpSums> >= 128) return;  // it would take registers from them
+    if constexpr (kFewRegisters) return;  // it would take registers from them
     const Work work = list.at(item);
     fetch_held<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                     int(threadIdx.x));
@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const Destination to(args, work.slice / kClusterK);
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
     WarpSums sums(tile);
-    if constexpr (!kSummed) blend<32>(sums, to, m0, n0);
+    if constexpr (!kSummed) blend<kFewRegisters, true>(sums, to, m0, n0);
     if constexpr (kSummed) {
       loop.drain();
       store_summed<kSliceK, kMultiplyingThreads>(sums, to, warp, work.m0, work.n0,

@@ -26,12 +26,13 @@ __device__ __forceinline__ void fetch_held(const Destination& to, int m0, int n0
   }
 }
 
-// Registers that a thread's sums take.
+// Registers that a thread's sums take while they are blended; of halves each one.
 template <typename Sums>
-constexpr int kSumRegisters = Sums::kRowGroups * 2 * Sums::kRunsPerRow * Sums::kRun * int(sizeof(Accumulator)) / 4;
+constexpr int kSumRegisters =
+    Sums::kRowGroups * 2 * Sums::kRunsPerRow * Sums::kRun * (sizeof(Accumulator) < 8 ? 1 : 2);
 
 //   kAlongN  neighbours in a row of C that are loaded together
-template <int kRegisters, int kAlongN, typename Sums>
+template <int kRegisters, bool kFenced, int kAlongN, typename Sums>
 __device__ __forceinline__ void blend_by(Sums& sums, const Destination& to, int m0, int n0) {
   constexpr int kLoads = Sums::kRun / kAlongN, kWords = kLoads * ((kAlongN * int(sizeof(Stored)) + 3) / 4);
   constexpr int kRows = 2 * Sums::kRowGroups, kRuns = kRows * Sums::kRunsPerRow;
@@ -42,7 +43,7 @@ __device__ __forceinline__ void blend_by(Sums& sums, const Destination& to, int 
 #pragma unroll
   for (int first = 0; first < kRuns; first += kAtATime) {
     asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
-    if (kRegisters == 16) asm volatile("fence.acq_rel.cta;" ::: "memory");  // nor is more loaded ahead than a batch
+    if (kFenced) asm volatile("fence.acq_rel.cta;" ::: "memory");  // nor is more loaded ahead than a batch
     Held<kAlongN> held[kAtATime][kLoads];
 #pragma unroll
     for (int b = 0; b < kAtATime; ++b) {
@@ -75,15 +76,20 @@ __device__ __forceinline__ void blend_by(Sums& sums, const Destination& to, int 
 }
 
 // sums ← α·sums + β·C. (m0, n0): where the warp's tile lies in C. What comes of it goes to to.over().
-//   kRegisters  that a batch may take, beside all the sums
-template <int kRegisters, typename Sums>
+//   kTight   there are few registers beside all the sums: elements are loaded one by one
+//   kFenced  and no more of them ahead than a batch
+template <bool kTight, bool kFenced, typename Sums>
 __device__ __forceinline__ void blend(Sums& sums, const Destination& to, int m0, int n0) {
   if constexpr (kBlends) {
     if (__builtin_expect(to.overwrites(), 1)) return;
-    if constexpr (!Sums::kSwapped && sizeof(Stored) < 8) {  // of 8 bytes one is enough for a load
-      if (to.is_whole_runs<Sums::kRun>()) return blend_by<kRegisters, Sums::kRun>(sums, to, m0, n0);
+    if constexpr (kTight) {
+      blend_by<8, kFenced, 1>(sums, to, m0, n0);
+    } else {
+      if constexpr (!Sums::kSwapped && sizeof(Stored) < 8) {  // of 8 bytes one is enough for a load
+        if (to.is_whole_runs<Sums::kRun>()) return blend_by<32, false, Sums::kRun>(sums, to, m0, n0);
+      }
+      blend_by<32, false, 1>(sums, to, m0, n0);
     }
-    blend_by<kRegisters, 1>(sums, to, m0, n0);
   }
 }
 

@@ -51,8 +51,7 @@ __device__ __forceinline__ void store(GroupTile& tile, const Destination& sums_t
                                          [] { sync_cluster(); });
     return;
   }
-  constexpr int kSums = kSumRegisters<WarpSums>;
-  blend<(kSums >= 160 ? 4 : kSums >= 128 ? 8 : kSums >= 64 ? 16 : 32)>(sums, sums_to, m0, n0);
+  blend<(kSumRegisters<WarpSums> >= 128), kPackedSums>(sums, sums_to, m0, n0);
   const Destination to = sums_to.over();
   if constexpr (kStoreTma) {
     if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
