@@ -12,6 +12,7 @@ namespace tilesmith {
 namespace {
 
 using gemv::Geometry;
+using gemv::has_second_launch;
 using gemv::kChunkBytes;
 
 constexpr unsigned kPassThreads = 256;  // as in store.cuh
@@ -99,7 +100,7 @@ LaunchSequence Gemv::launches(const Config& config, const Problem& problem) cons
   gemm.c.row_stride = problem.ldc;
   sequence.launches.push_back(gemm);
 
-  if (split_k > 1 && config.at("cluster") == 0) {
+  if (has_second_launch(config)) {
     const std::int64_t outputs = outputs_of(config, problem);
     sequence.workspace_bytes = std::size_t(split_k * outputs * geometry.sum_bytes);
     Launch sum = gemm;
@@ -107,6 +108,7 @@ LaunchSequence Gemv::launches(const Config& config, const Problem& problem) cons
     sum.grid = {unsigned((outputs + kPassThreads - 1) / kPassThreads), 1, 1};
     sum.block = {kPassThreads, 1, 1};
     sum.dynamic_smem_bytes = 0;
+    sum.overlaps_previous = config.at("overlap") == 1;
     sequence.launches.push_back(sum);
   }
   return sequence;

@@ -24,6 +24,7 @@
 // Rows that do not start at 16-byte steps (kShifted): chunks start at 16-byte steps all the same, `shift` elements before the
 // row or the tile, and what lies outside the row counts as zero. The shift differs from row to row, but it is the same in
 // every P-th row, P = 16 / gcd(16, bytes of a row): a block (along) or a warp (across) keeps to rows of one shift.
+#include "kernels/common/overlap.cuh"
 #include "kernels/gemv/across.cuh"
 #include "kernels/gemv/along.cuh"
 #include "kernels/gemv/store.cuh"
@@ -44,6 +45,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
   Bits* panel = reinterpret_cast<Bits*>(shared);
   Sum* partials = reinterpret_cast<Sum*>(shared + kPanelBytes);  // [kParts, kOutputs]
 
+  let_launch_after_come();
   const Task task(args);
   const Tile tile(task, int(blockIdx.x) / kSplitK);
   const int slice = int(blockIdx.x) % kSplitK;
@@ -57,5 +59,6 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
+  tilesmith::wait_for_launch_before();
   tilesmith::sum_slices(args);
 }

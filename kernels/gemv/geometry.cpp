@@ -6,6 +6,8 @@ namespace tilesmith::gemv {
 
 bool is_along(const Config& config, Transposes trans) { return config.at("matrix") == 1 ? trans.b : !trans.a; }
 
+bool has_second_launch(const Config& config) { return config.at("split_k") > 1 && config.at("cluster") == 0; }
+
 Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans) {
   const int threads = config.at("threads"), lanes = config.at("lanes"), unroll = config.at("unroll");
   const int element = int(size_bytes(type.operand));

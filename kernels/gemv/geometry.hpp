@@ -15,6 +15,9 @@ inline constexpr int kChunkBytes = 16;
 /// Whether rows of the matrix, as stored, lie along K.
 bool is_along(const Config& config, Transposes trans);
 
+/// Whether slices of K meet in the workspace, added by a second launch.
+bool has_second_launch(const Config& config);
+
 struct Geometry {
   bool along;   ///< rows of the matrix, as stored, lie along K
   int vector;   ///< elements of a chunk of 16 bytes

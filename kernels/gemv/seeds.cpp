@@ -1,3 +1,4 @@
+#include "kernels/gemv/geometry.hpp"
 #include "kernels/gemv/rules.hpp"
 
 namespace tilesmith::gemv {
@@ -28,8 +29,8 @@ constexpr Guess kAcross[] = {
     {256, 8, 1, 8}, {256, 8, 1, 16}, {512, 8, 1, 8}, {256, 4, 1, 8}, {256, 16, 1, 8}, {256, 16, 1, 8, 4},
 };
 
-Config make_config(const Guess& guess, int matrix, int shifted) {
-  return Config("gemv", {{"matrix", matrix},
+Config make_config(const Guess& guess, int matrix, int shifted, bool can_overlap) {
+  Config config("gemv", {{"matrix", matrix},
                          {"shifted", shifted},
                          {"threads", guess.threads},
                          {"lanes", guess.lanes},
@@ -37,7 +38,10 @@ Config make_config(const Guess& guess, int matrix, int shifted) {
                          {"unroll", guess.unroll},
                          {"split_k", guess.split_k},
                          {"cluster", guess.in_cluster ? 1 : 0},
-                         {"prefetch_bytes", guess.prefetch_bytes}});
+                         {"prefetch_bytes", guess.prefetch_bytes},
+                         {"overlap", 0}});
+  if (can_overlap && has_second_launch(config)) config.set("overlap", 1);
+  return config;
 }
 
 }  // namespace
@@ -64,7 +68,7 @@ std::vector<Config> seeds(const KernelTarget& target) {
         const std::span<const Guess> of = guesses(matrix == 1 ? target.trans.b : !target.trans.a);
         if (i >= of.size()) continue;
         Guess guess = of[i];
-        Config config = make_config(guess, matrix, shifted);
+        Config config = make_config(guess, matrix, shifted, many_sms);
         // Shifted rows of 8-bit elements need 16 warps.
         if (!legal(config)) config.set("threads", 512);
         if (legal(config)) found.push_back(config);

@@ -2,7 +2,7 @@
 // (passes.cpp). The packing kernel is the family's own, since the families want packed operands in different ways.
 #pragma once
 
-#include "kernels/tensor_core/overlap.cuh"
+#include "kernels/common/overlap.cuh"
 #include "kernels/tensor_core/pack.cuh"
 #include "kernels/tensor_core/reduce.cuh"
 

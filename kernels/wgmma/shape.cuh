@@ -32,7 +32,7 @@ static_assert(!kPersistent || kSplitK == 1, "all items of a persistent block hav
 static_assert(kRightExtent % 8 == 0 && kRightExtent <= 256, "an instruction has up to 256 columns, by 8");
 
 constexpr int kMultiplyingThreads = kWarpgroups * 128;
-constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's launches (tensor_core/overlap.cuh)
+constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's launches (common/overlap.cuh)
 
 // A warp beside them copies. Where sums fill the registers it comes with three idle ones, and these four give theirs to the
 // others.

@@ -26,9 +26,9 @@ inline constexpr const char* kTf32 = TILESMITH_MMA(8, 32, 1, 0, 1, 0, 0, 0, 0);
 #undef TILESMITH_MMA
 
 inline constexpr const char* kAcross =
-    "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=1,cluster=0,prefetch_bytes=0}";
+    "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=1,cluster=0,prefetch_bytes=0,overlap=0}";
 inline constexpr const char* kAcrossSplit =
-    "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=2,cluster=0,prefetch_bytes=0}";
+    "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=2,cluster=0,prefetch_bytes=0,overlap=1}";
 
 inline std::vector<Bug> mma_bugs() {
   return {
