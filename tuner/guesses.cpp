@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <unordered_set>
 
@@ -53,17 +54,25 @@ std::vector<const Family*> families_named(const std::vector<std::string>& names)
   return found;
 }
 
-std::optional<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters) {
+std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters) {
   std::vector<Config::Value> values;
-  std::size_t kept = 0;
+  std::vector<const Parameter*> added;
   for (const Parameter& parameter : parameters) {
     const bool has = config.has(parameter.name);
-    if (!has && parameter.values.empty()) return std::nullopt;
+    if (!has && parameter.values.empty()) return {};
     values.emplace_back(parameter.name, has ? config.at(parameter.name) : parameter.values.front());
-    kept += has ? 1 : 0;
+    if (!has) added.push_back(&parameter);
   }
-  if (kept != config.values().size()) return std::nullopt;
-  return Config(config.family(), std::move(values));
+  if (parameters.size() - added.size() != config.values().size()) return {};
+  std::vector<Config> found{Config(config.family(), std::move(values))};
+  for (const Parameter* parameter : added) {
+    for (const int value : std::span(parameter->values).subspan(1)) {
+      Config other = found.front();
+      other.set(parameter->name, value);
+      found.push_back(std::move(other));
+    }
+  }
+  return found;
 }
 
 /// Configs in the order in which they come, each once.
@@ -130,10 +139,11 @@ const Guesser::OfTarget& Guesser::of_target(const Problem& problem) {
 std::optional<Config> Guesser::runnable(const Config& config, const Problem& problem) {
   for (const Legality& legality : of_target(problem).families) {
     if (legality.family().name() != config.family()) continue;
-    auto today = as_of_today(config, legality.parameters());
-    if (!today || legality.illegal_because(*today) || !eligible(legality.family(), *today, problem)) break;
-    if (whom_.knows && !whom_.knows(problem, *today)) break;
-    return today;
+    for (Config& today : as_of_today(config, legality.parameters())) {
+      if (legality.illegal_because(today) || !eligible(legality.family(), today, problem)) continue;
+      if (whom_.knows && !whom_.knows(problem, today)) continue;
+      return std::move(today);
+    }
   }
   return std::nullopt;
 }

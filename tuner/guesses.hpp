@@ -18,9 +18,10 @@ namespace tilesmith::tuner {
 /// if one is unknown.
 std::vector<const Family*> families_named(const std::vector<std::string>& names);
 
-/// The config as its family, which has these parameters now, would have it: one recorded before a parameter was added gets
-/// the first value of that. Empty if it has a parameter that is no more. What is filled in was never tried: a guess at most.
-std::optional<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters);
+/// The config as its family, which has these parameters now, would have it: one recorded before parameters were added gets the
+/// first value of each, then, for where a rule wants another, each other value of one of them. Empty if it has a parameter
+/// that is no more. What is filled in was never tried: a guess at most.
+std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters);
 
 /// Whom the guesses are for: a device that is here, or one for which kernels are prepared.
 struct GuessingFor {

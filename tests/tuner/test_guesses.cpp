@@ -30,12 +30,15 @@ Config toy_config(int x, int y, int z) { return ToyFamily::config(x, y, z); }
 
 }  // namespace
 
-TEST_CASE("a config recorded before a parameter was added gets that parameter's first value") {
+TEST_CASE("a config recorded before a parameter was added gets that parameter's first value and then the others") {
   const std::vector<Parameter> parameters{{"x", {4, 8}, ""}, {"new", {3, 1}, ""}, {"y", {1, 2}, ""}};
-  CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}}), parameters) == Config("f", {{"x", 8}, {"new", 3}, {"y", 2}}));
-  CHECK(as_of_today(Config("f", {{"y", 2}, {"x", 8}, {"new", 1}}), parameters) ==
-        Config("f", {{"x", 8}, {"new", 1}, {"y", 2}}));
-  CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}, {"gone", 0}}), parameters) == std::nullopt);
+  const Config first("f", {{"x", 8}, {"new", 3}, {"y", 2}}), second("f", {{"x", 8}, {"new", 1}, {"y", 2}});
+  CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}}), parameters) == std::vector{first, second});
+  CHECK(as_of_today(Config("f", {{"y", 2}, {"x", 8}, {"new", 1}}), parameters) == std::vector{second});
+  CHECK(as_of_today(Config("f", {{"y", 2}}), parameters) ==
+        std::vector<Config>{Config("f", {{"x", 4}, {"new", 3}, {"y", 2}}), Config("f", {{"x", 8}, {"new", 3}, {"y", 2}}),
+                            Config("f", {{"x", 4}, {"new", 1}, {"y", 2}})});
+  CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}, {"gone", 0}}), parameters).empty());
 }
 
 TEST_CASE("what is filled in of an older recording is a guess and never known") {
