@@ -49,10 +49,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     fetch_held<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                     int(threadIdx.x));
   };
-  fetch(blockIdx.x);
   const WarpPlace warp;
   WarpTile tile;
   MainLoop loop(kernel_args, list, warp, stages, barriers);
+  fetch(blockIdx.x);
   for (unsigned item = blockIdx.x; item < list.count(); item += gridDim.x) {
     const Work work = list.at(item);
     tile.clear();
@@ -60,7 +60,6 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const Destination to(args, work.slice / kClusterK);
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
     WarpSums sums(tile);
-    if constexpr (!kSummed) blend<kFewRegisters, true>(sums, to, m0, n0);
     if constexpr (kSummed) {
       loop.drain();
       store_summed<kSliceK, kMultiplyingThreads>(sums, to, warp, work.m0, work.n0,
@@ -68,9 +67,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     } else if constexpr (kStoreStaged) {
       if constexpr (!kPersistent) loop.drain();
       Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
-      store_staged(sums, to.over(), m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+      store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
     } else {
-      store_direct(sums, to.over(), m0, n0);
+      store_blended<kFewRegisters, true>(sums, to, m0, n0,
+                                         [&](const Destination& over) { store_direct(sums, over, m0, n0); });
     }
     if constexpr (!kPersistent) break;
     if (item + gridDim.x < list.count()) fetch(item + gridDim.x);

@@ -75,21 +75,30 @@ __device__ __forceinline__ void blend_by(Sums& sums, const Destination& to, int 
   }
 }
 
-// sums ← α·sums + β·C. (m0, n0): where the warp's tile lies in C. What comes of it goes to to.over().
-//   kTight   there are few registers beside all the sums: elements are loaded one by one
-//   kFenced  and no more of them ahead than a batch
 template <bool kTight, bool kFenced, typename Sums>
 __device__ __forceinline__ void blend(Sums& sums, const Destination& to, int m0, int n0) {
-  if constexpr (kBlends) {
-    if (__builtin_expect(to.overwrites(), 1)) return;
-    if constexpr (kTight) {
-      blend_by<8, kFenced, 1>(sums, to, m0, n0);
-    } else {
-      if constexpr (!Sums::kSwapped && sizeof(Stored) < 8) {  // of 8 bytes one is enough for a load
-        if (to.is_whole_runs<Sums::kRun>()) return blend_by<32, false, Sums::kRun>(sums, to, m0, n0);
-      }
-      blend_by<32, false, 1>(sums, to, m0, n0);
+  if constexpr (kTight) {
+    blend_by<8, kFenced, 1>(sums, to, m0, n0);
+  } else {
+    if constexpr (!Sums::kSwapped && sizeof(Stored) < 8) {  // of 8 bytes one is enough for a load
+      if (to.is_whole_runs<Sums::kRun>()) return blend_by<32, false, Sums::kRun>(sums, to, m0, n0);
     }
+    blend_by<32, false, 1>(sums, to, m0, n0);
+  }
+}
+
+// store(over), after sums ← α·sums + β·C where β is not 0. (m0, n0): where the warp's tile lies in C.
+//   kTight   there are few registers beside all the sums: elements are loaded one by one
+//   kFenced  and no more of them ahead than a batch
+// The stores are there twice, so that with β = 0 they lie right behind the products: a jump over the blending, into code that
+// no cache holds yet, costs a small problem 1%. Of large tiles they are there once: twice, they take registers that lack.
+template <bool kTight, bool kFenced, typename Sums, typename Store>
+__device__ __forceinline__ void store_blended(Sums& sums, const Destination& to, int m0, int n0, Store store) {
+  if (!kBlends || (!kTight && __builtin_expect(to.overwrites() && to.is_whole_vectors(), 1))) {
+    store(to);
+  } else {
+    if (!to.overwrites()) blend<kTight, kFenced>(sums, to, m0, n0);
+    store(to.over());
   }
 }
 

@@ -52,6 +52,9 @@ class Destination {
   // Whether 16-byte stores are possible; the same for the whole launch.
   __device__ __forceinline__ bool takes_vectors() const { return align_ % 16 == 0 && !kAtomicAdds; }
 
+  // Whether rows consist of them; the same for the whole launch too.
+  __device__ __forceinline__ bool is_whole_vectors() const { return takes_vectors() && n_ % kStoredVector == 0; }
+
   // Whether what C holds does not matter: β is 0, or was taken into the sums.
   __device__ __forceinline__ bool overwrites() const { return kPartials || beta_ == ScaleType(0); }
 
@@ -79,7 +82,7 @@ class Destination {
   // Where sums go that have what C holds in them, or need nothing of it.
   __device__ __forceinline__ Destination over() const {
     Destination to = *this;
-    if (kBlends && !overwrites()) to.alpha_ = ScaleType(1);
+    if (!overwrites()) to.alpha_ = ScaleType(1);
     to.beta_ = ScaleType(0);
     return to;
   }

@@ -6,8 +6,8 @@
 //   summed    where several warps (sliced K) or the blocks of a cluster (split K) hold sums of the same elements: all
 //             through shared memory, added in a fixed order, each block storing its share of the rows
 //
-// What C holds is in the sums before (blend.cuh), but of `summed` ones, which have it taken in as they are stored. Where
-// they lie is said by warp_sums.cuh.
+// What C holds is in the sums before where they go `direct` (blend.cuh); the others take it in as rows of them are stored.
+// Where sums lie is said by warp_sums.cuh.
 #pragma once
 
 #include "kernels/tensor_core/barrier.cuh"
@@ -20,7 +20,7 @@ namespace tilesmith {
 template <typename Sums>
 __device__ __forceinline__ void store_direct(const Sums& sums, const Destination& to, int m0, int n0) {
   if constexpr (Sums::kInPairs && QuadTrade<>::kPossible && !kAtomicAdds) {
-    if (to.takes_vectors() && to.cols() % kStoredVector == 0) {
+    if (to.is_whole_vectors()) {
       store_traded(sums, to, m0, n0);
       return;
     }
@@ -38,18 +38,17 @@ __device__ __forceinline__ void store_direct(const Sums& sums, const Destination
 // Rows of sums in shared memory to C, by kStoringWarps warps. In vectors, where C's rows start at 16-byte boundaries; else an
 // element a lane, row by row, so that a warp's elements are neighbours and a row's address is made once.
 //   `get(row, col, sums)` fetches kStoredVector of them, `get_one(row, col)` one; `row_of` is a row's place in C
-template <int kRows, int kCols, int kStoringWarps, typename Get, typename GetOne, typename RowOf>
-__device__ __forceinline__ void store_rows(const Destination& to, int n0, Get get, GetOne get_one, RowOf row_of) {
-  const bool blends = kBlends && !to.overwrites();
-  const Destination over = to.over();
-  if (to.takes_vectors()) {
+template <bool kBlend, int kRows, int kCols, int kStoringWarps, typename Get, typename GetOne, typename RowOf>
+__device__ __forceinline__ void store_rows_by(const Destination& to, int n0, Get get, GetOne get_one, RowOf row_of) {
+  const Destination over = kBlend ? to.over() : to;
+  if (__builtin_expect(to.takes_vectors(), 1)) {
     constexpr int kRunsPerRow = kCols / kStoredVector, kRuns = kRows * kRunsPerRow, kStep = 32 * kStoringWarps;
-    constexpr int kAtATime = 4;
+    constexpr int kTurns = (kRuns + kStep - 1) / kStep, kAtATime = kTurns < 4 ? kTurns : 4;
     const int thread = int(threadIdx.x % kStep);
 #pragma unroll 1
     for (int first = thread; first < kRuns; first += kAtATime * kStep) {
       Held<kStoredVector> held[kAtATime];
-      if (blends) {
+      if constexpr (kBlend) {
 #pragma unroll
         for (int b = 0; b < kAtATime; ++b) {
           const int run = first + b * kStep, row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
@@ -58,28 +57,32 @@ __device__ __forceinline__ void store_rows(const Destination& to, int n0, Get ge
           if (left >= kStoredVector) {
             held[b].load(from);
           } else {
-            for (int e = 0; e < left; ++e) held[b].set(e, from[e]);
+#pragma unroll
+            for (int e = 0; e < kStoredVector - 1; ++e) {
+              if (e < left) held[b].set(e, from[e]);
+            }
           }
         }
       }
 #pragma unroll
       for (int b = 0; b < kAtATime; ++b) {
         const int run = first + b * kStep, row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
-        if (run >= kRuns) break;
+        if (kRuns % (kAtATime * kStep) != 0 && run >= kRuns) break;
         Accumulator sums[kStoredVector];
         get(row, col, sums);
-        if (blends) to.take(held[b], sums);
+        if constexpr (kBlend) to.take(held[b], sums);
         over.store(row_of(row), n0 + col, sums);
       }
     }
   } else {
     constexpr int kTurns = (kCols + 31) / 32;
+    constexpr int kRowsAtATime = kBlend ? 1 : 2;
     const int lane = int(threadIdx.x % 32);
-#pragma unroll 1
+#pragma unroll kRowsAtATime
     for (int row = int(threadIdx.x / 32 % kStoringWarps); row < kRows; row += kStoringWarps) {
       const int m = row_of(row);
       Held<1> held[kTurns];
-      if (blends) {
+      if constexpr (kBlend) {
 #pragma unroll
         for (int turn = 0; turn < kTurns; ++turn) {
           const int col = turn * 32 + lane;
@@ -91,18 +94,30 @@ __device__ __forceinline__ void store_rows(const Destination& to, int n0, Get ge
         const int col = turn * 32 + lane;
         if (col >= kCols) break;
         Accumulator one[1] = {get_one(row, col)};
-        if (blends) to.take(held[turn], one);
+        if constexpr (kBlend) to.take(held[turn], one);
         over.store(m, n0 + col, one);
       }
     }
   }
 }
 
+// With α and, where it is not 0, β.
+template <int kRows, int kCols, int kStoringWarps, typename Get, typename GetOne, typename RowOf>
+__device__ __forceinline__ void store_rows(const Destination& to, int n0, Get get, GetOne get_one, RowOf row_of) {
+  if (!kBlends || __builtin_expect(to.overwrites(), 1)) {
+    store_rows_by<false, kRows, kCols, kStoringWarps>(to, n0, get, get_one, row_of);
+  } else {
+    store_rows_by<true, kRows, kCols, kStoringWarps>(to, n0, get, get_one, row_of);
+  }
+}
+
 // Staged stores of the tile's columns from kFirst on, where a thread's rows are evenly spaced: places in C are a pointer and
 // constant steps, and what lies outside C is left out by comparing with constants.
-// Sums become what is stored on their way into the scratch: narrower ones halve its traffic.
+// With β = 0 sums become what is stored on their way into the scratch where that is narrower, which halves its traffic, and where
+// they leave it one by one; else on their way out.
 //   kVector  sums that a thread stores at a time: kStoredVector, where C's rows take vectors and end with a whole one, or 1
-template <int kFirst, int kVector, typename Sums>
+//   kBlend   β is not 0
+template <int kFirst, int kVector, bool kBlend, typename Sums>
 __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Destination& to, int m0, int n0,
                                                     Accumulator* scratch) {
   constexpr int kAtATime = staged_columns(Sums::kColumns - kFirst), kStride = kAtATime + kSumsPad;
@@ -112,13 +127,22 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
   constexpr int kRowsPerTurn = kRowsOfLanes < kScratchRows ? kRowsOfLanes : kScratchRows;
   static_assert(32 % kLanesPerRow == 0 && kAtATime % kPart == 0,
                 "a warp stores whole rows of its scratch, or parts of one");
+  constexpr bool kFinished = !kBlend && (kVector == 1 || sizeof(Stored) < sizeof(Accumulator));
+  using Staged = Either<kFinished, Stored, Accumulator>;
   int lane = int(threadIdx.x % 32);
   asm volatile(""
                : "+r"(lane), "+r"(m0),
                  "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
   const int row = lane / kLanesPerRow, col = lane % kLanesPerRow * kVector;
-  Stored* const put_at = reinterpret_cast<Stored*>(scratch) + lane / 4 * kStride;
-  const Stored* const get_at = reinterpret_cast<const Stored*>(scratch) + row * kStride + col;
+  Staged* const put_at = reinterpret_cast<Staged*>(scratch) + lane / 4 * kStride;
+  const Staged* const get_at = reinterpret_cast<const Staged*>(scratch) + row * kStride + col;
+  constexpr int kParts = kAtATime / kPart, kTurns = kScratchRows / kRowsPerTurn;
+  constexpr int kFit =
+      (kSumRegisters<Sums> >= 128 || kVector == 1 ? 8 : 16) / ((int(sizeof(Held<kVector>)) + 3) / 4 * kParts);
+  // Whose loads of C are under way together.
+  constexpr int kTurnsAtATime = !kBlend || kFit >= kTurns ? kTurns : kFit < 1 ? 1 : kFit;
+  static_assert(kTurns % kTurnsAtATime == 0, "as many turns each time");
+  const Destination over = kBlend ? to.over() : to;
   const long long step = to.stride() * (kRowsPerTurn * Sums::kRowStep);
   const int cols_left = kRowsOfLanes > kScratchRows && row >= kScratchRows ? 0 : to.cols() - (n0 + col);
 #pragma unroll
@@ -131,26 +155,53 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
       for (int first = kFirst; first < kEnd; first += kAtATime) {
         __syncwarp();  // the former rows have been read
         each_run(sums, i, r, first, kAtATime, [&](int n, const auto& run) {
-          Stored finished[sizeof(run) / sizeof(run[0])];
-          to.finish(run, finished);
-          put_run(put_at + n - first, finished);
+          if constexpr (kFinished) {
+            Stored finished[sizeof(run) / sizeof(run[0])];
+            to.finish(run, finished);
+            put_run(put_at + n - first, finished);
+          } else {
+            put_run(put_at + n - first, run);
+          }
         });
         __syncwarp();
+        const auto is_inside = [&](int turn, int part) {
+          return turn * kRowsPerTurn * Sums::kRowStep < rows_left && first + part * kPart < cols_left;
+        };
         Stored* at = place + first;
+#pragma unroll 1
+        for (int begin = 0; begin < kTurns; begin += kTurnsAtATime) {
+          Held<kVector> held[kTurnsAtATime][kParts];
+          if constexpr (kBlend) {
+            const Stored* from = at;
 #pragma unroll
-        for (int rows = 0; rows < kScratchRows; rows += kRowsPerTurn) {
+            for (int turn = 0; turn < kTurnsAtATime; ++turn, from += step) {
 #pragma unroll
-          for (int part = 0; part < kAtATime; part += kPart) {
-            Stored run[kVector];
-            get_run(get_at + rows * kStride + part, run);
-            if (rows * Sums::kRowStep < rows_left && first + part < cols_left) put_run(at + part, run);
+              for (int part = 0; part < kParts; ++part) {
+                if (is_inside(begin + turn, part)) held[turn][part].load(from + part * kPart);
+              }
+            }
           }
-          at += step;
+#pragma unroll
+          for (int turn = 0; turn < kTurnsAtATime; ++turn, at += step) {
+#pragma unroll
+            for (int part = 0; part < kParts; ++part) {
+              Staged run[kVector];
+              get_run(get_at + (begin + turn) * kRowsPerTurn * kStride + part * kPart, run);
+              if constexpr (kFinished) {
+                if (is_inside(begin + turn, part)) put_run(at + part * kPart, run);
+              } else {
+                Stored finished[kVector];  // outside of C too: without a branch many are under way
+                if constexpr (kBlend) to.take(held[turn][part], run);
+                over.finish(run, finished);
+                if (is_inside(begin + turn, part)) put_run(at + part * kPart, finished);
+              }
+            }
+          }
         }
       }
     }
   }
-  if constexpr (kEnd < Sums::kColumns) store_staged_evenly<kEnd, kVector>(sums, to, m0, n0, scratch);
+  if constexpr (kEnd < Sums::kColumns) store_staged_evenly<kEnd, kVector, kBlend>(sums, to, m0, n0, scratch);
 }
 
 // The same for rows that lie anyhow, or that are added atomically.
@@ -168,7 +219,7 @@ __device__ __forceinline__ void store_staged_anyhow(const Sums& sums, const Dest
       for (int first = kFirst; first < kEnd; first += kAtATime) {
         __syncwarp();  // the former rows have been read
         each_run(sums, i, r, first, kAtATime,
-                      [&](int n, const auto& run) { put_run(scratch + g * kStride + n - first, run); });
+                 [&](int n, const auto& run) { put_run(scratch + g * kStride + n - first, run); });
         __syncwarp();
         store_rows<kScratchRows, kAtATime, 1>(
             to, n0 + first, [&](int row, int col, auto& run) { get_run(scratch + row * kStride + col, run); },
@@ -187,10 +238,18 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
   static_assert(Sums::kColumns % kStoredVector == 0, "a row of the warp's tile must split into 16-byte stores");
   if constexpr (Sums::kRowStep > 0 && !kAtomicAdds) {
     // What is known beforehand leaves no branch between a sum's load and its store, so that many are under way.
-    if (to.takes_vectors() && to.cols() % kStoredVector == 0) {
-      store_staged_evenly<0, kStoredVector>(sums, to, m0, n0, scratch);
-    } else {
-      store_staged_evenly<0, 1>(sums, to, m0, n0, scratch);
+    if (to.overwrites()) {
+      if (to.is_whole_vectors()) {
+        store_staged_evenly<0, kStoredVector, false>(sums, to, m0, n0, scratch);
+      } else {
+        store_staged_evenly<0, 1, false>(sums, to, m0, n0, scratch);
+      }
+    } else if constexpr (kBlends) {
+      if (to.is_whole_vectors()) {
+        store_staged_evenly<0, kStoredVector, true>(sums, to, m0, n0, scratch);
+      } else {
+        store_staged_evenly<0, 1, true>(sums, to, m0, n0, scratch);
+      }
     }
   } else {
     store_staged_anyhow<0>(sums, to, m0, n0, scratch);

@@ -40,19 +40,10 @@ __device__ __forceinline__ void give_turn(bool to_second) {
   }
 }
 
-// The sums of an item. All copies into the ring have landed, and all reads of it by this warp have ended, where kKeepsRing is
-// not set.
-__device__ __forceinline__ void store(GroupTile& tile, const Destination& sums_to, const TensorMap& map,
-                                      const Work& work, const WarpPlace& place, unsigned char* shared) {
-  WarpSums sums(tile);
+// The sums of an item, over what C holds.
+__device__ __forceinline__ void store_over(const WarpSums& sums, const Destination& to, const TensorMap& map,
+                                           const Work& work, const WarpPlace& place, unsigned char* shared) {
   const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
-  if constexpr (kSummed) {
-    store_summed<1, kMultiplyingThreads>(sums, sums_to, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
-                                         [] { sync_cluster(); });
-    return;
-  }
-  blend<(kSumRegisters<WarpSums> >= 128), kPackedSums>(sums, sums_to, m0, n0);
-  const Destination to = sums_to.over();
   if constexpr (kStoreTma) {
     if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
     unsigned char* boxes = shared + kMemory.epilogue_at;
@@ -62,10 +53,6 @@ __device__ __forceinline__ void store(GroupTile& tile, const Destination& sums_t
     } else {
       store_by_boxes(sums, to, map, m0, n0, boxes);
     }
-  } else if constexpr (kStoreStaged) {
-    if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
-    Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
-    store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
   } else if constexpr (kSwap && kLeftFromRegisters) {
     // Rows of sums run along N, and those of a thread lie in pairs.
     const int t = int(threadIdx.x % 4);
@@ -97,6 +84,26 @@ __device__ __forceinline__ void store(GroupTile& tile, const Destination& sums_t
     }
   } else {
     store_direct(sums, to, m0, n0);
+  }
+}
+
+// All copies into the ring have landed, and all reads of it by this warp have ended, where kKeepsRing is not set.
+__device__ __forceinline__ void store(GroupTile& tile, const Destination& to, const TensorMap& map, const Work& work,
+                                      const WarpPlace& place, unsigned char* shared) {
+  WarpSums sums(tile);
+  const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
+  if constexpr (kSummed) {
+    store_summed<1, kMultiplyingThreads>(sums, to, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
+                                         [] { sync_cluster(); });
+  } else if constexpr (kStoreStaged && !kStoreTma) {
+    if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
+    Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
+    store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+  } else {
+    constexpr bool kTight = kSumRegisters<WarpSums> >= 128;
+    store_blended<kTight, kPackedSums>(sums, to, m0, n0, [&](const Destination& over) {
+      store_over(sums, over, map, work, place, shared);
+    });
   }
 }
 

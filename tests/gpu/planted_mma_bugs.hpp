@@ -74,7 +74,7 @@ inline std::vector<Bug> mma_bugs() {
        0,
        "bf16f32bf16",
        kNN,
-       {{"rows * Sums::kRowStep < rows_left &&", "rows * Sums::kRowStep < rows_left - 1 &&"}},
+       {{"kRowsPerTurn * Sums::kRowStep < rows_left &&", "kRowsPerTurn * Sums::kRowStep < rows_left - 1 &&"}},
        kStaged},
       {"one share of a sliced K is left out",
        "mma",

@@ -89,7 +89,7 @@ inline std::vector<Bug> wgmma_bugs() {
        0,
        "f16f32",
        kNN,
-       {{"if (kBlends && !overwrites()) to.alpha_ = ScaleType(1);", ""}},
+       {{"if (!overwrites()) to.alpha_ = ScaleType(1);", ""}},
        kOneGroup},
       {"both groups multiply the first one's rows",
        "wgmma",

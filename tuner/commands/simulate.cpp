@@ -216,8 +216,8 @@ Command add_simulate(CLI::App& program) {
       "that search looked at, so it says less of other strategies than one of a whole space does.\n"
       "\nExamples:\n"
       "  tilesmith simulate --landscape gemm_RTX_3090.json.gz --strategy random,local --runs 100\n"
-      "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --strategy all --min-configs 100 --plot "
-      "strategies.svg\n"
+      "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --strategy all --min-configs 300 --runs 20 "
+      "--plot strategies.svg\n"
       "  tilesmith simulate --landscape a.json.gz --landscape b.json.gz --strategy all --width 8 --format csv");
   return {app, [options] { return run_simulate(*options); }};
 }
