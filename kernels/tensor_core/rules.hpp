@@ -27,6 +27,10 @@ int blocks_by_shared_memory(int bytes, const DeviceLimits& limits);
 /// The resident blocks' shared memory fits an SM's.
 bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits);
 
+/// Where staged stores (epilogue.cuh) of warp tiles of so many columns stop reading, bytes behind the scratch's begin. Each lane
+/// reads a 16-byte vector, of whatever row is its own: where four make up a row, or fewer, one behind the warp's eight.
+int staged_reads_end(const Config& config, const TypePair& type, int columns, int warps);
+
 /// The workspace holds packed operands or split K's partial sums, not both.
 bool leaves_workspace_to_packing(const Config& config);
 
