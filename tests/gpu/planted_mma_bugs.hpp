@@ -81,7 +81,7 @@ inline std::vector<Bug> mma_bugs() {
        0,
        "f16f32",
        kTN,
-       {{"part < kParts; ++part", "part < kParts - 1; ++part"}},
+       {{"part = 1; part < kParts; ++part", "part = 1; part < kParts - 1; ++part"}},
        kSliced},
       {"the last slice's partial sums are left out",
        "mma",

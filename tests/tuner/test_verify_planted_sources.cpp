@@ -21,17 +21,23 @@ TEST_CASE("every planted bug still applies to the template it is planted in") {
   }
 }
 
-TEST_CASE("every planted bug compiles", "[.compile]") {
+TEST_CASE("every planted bug compiles to another kernel than the right one", "[.compile]") {
   REQUIRE(runtime::nvrtc_unavailable_because().empty());
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const planted::Bug& bug : planted::all_bugs()) {
       const KernelTarget target{*find_type_pair(bug.type), bug.trans, *limits_for_arch(arch)};
       // Hopper's ways are compiled for Hopper alone, where each config is legal (above).
       if (illegal_because(*find_family(bug.family), planted::config_of(bug, target), target)) continue;
-      const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "planted.cu",
-                                                                 "gemm", runtime::compiler_options(target));
+      const auto build = [&](const planted::Bug& of) {
+        return runtime::compile_source(planted::planted_source(of, target), "planted.cu", "gemm",
+                                       runtime::compiler_options(target));
+      };
+      const runtime::SourceBuild built = build(bug);
       INFO(arch << " " << bug.family << ": " << bug.name << ": " << built.log);
       CHECK(built.ok);
+      planted::Bug right = bug;
+      right.edits.clear();
+      CHECK(built.cubin != build(right).cubin);  // what is edited is not a part that this config leaves out
     }
   }
 }
