@@ -17,12 +17,12 @@ namespace tilesmith::tuner {
 
 struct TuneCommandOptions {
   ProblemOptions problems;
-  std::string strategy{kDefaultStrategy};
+  std::string strategy = TuneOptions{}.strategy;
   std::vector<std::string> families;
   std::string budget;
-  std::int64_t max_candidates = 0;
-  std::uint64_t seed = 1;
-  int finalists = 5;
+  std::int64_t max_candidates = TuneOptions{}.max_candidates;
+  std::uint64_t seed = TuneOptions{}.seed;
+  int finalists = TuneOptions{}.finalists;
   std::string device = "0";
   std::string as;
   std::string db;
