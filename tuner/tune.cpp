@@ -4,7 +4,9 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -114,7 +116,7 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
     if (now >= run.ends) return "budget";
     const double least = run.least_turn_seconds();
     if (turns.all_had_turns() && run.ends - now < least) return "budget";
-    const std::optional<Turns::Turn> turn = turns.take(now, run.ends, least);
+    const std::optional<Turns::Turn> turn = turns.take(now, run.ends, least, run.beyond_share_seconds.value());
     if (!turn) {
       await_others(turns, said);
       continue;
@@ -122,6 +124,8 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
     ProblemTuning tuning(run, starting_points, workload.problems[turn->problem].problem, *turn);
     const ProblemEnding ending = tuning.run();
     if (ending == ProblemEnding::interrupted) return "interrupted";
+    if (turn->number == 1 && !std::isinf(run.ends))
+      run.beyond_share_seconds.add(std::max(0.0, run.clock_seconds() - now - turn->share * (run.ends - now)));
     cut_short = cut_short || ending == ProblemEnding::out_of_time;
     end_turn(turns, *turn, tuning, ending);
   }

@@ -42,7 +42,7 @@ Turns::Turns(const Workload& workload, const db::Store& store, const db::DeviceI
 
 Turns::~Turns() { board_.release(tuner_); }
 
-std::optional<Turns::Turn> Turns::take(double now, double ends, double least_seconds) {
+std::optional<Turns::Turn> Turns::take(double now, double ends, double least_seconds, double beyond_seconds) {
   std::optional<db::Claim> gpu;
   if (gpu_ != nullptr && !(gpu = gpu_->take())) {
     waiting_for_ = "the GPU, which another tuner times a problem on";
@@ -59,7 +59,7 @@ std::optional<Turns::Turn> Turns::take(double now, double ends, double least_sec
     const TurnBoard::Note note = board_.note(i);
     if (note.state == State::done) continue;  // its turn ended before it could be claimed
     if (note.turns > 0 && ends - now < least_seconds) continue;
-    const double share = share_of(i, now, ends, least_seconds);
+    const double share = share_of(i, now, ends, least_seconds, beyond_seconds);
     board_.release(tuner_);  // what was foreseen and is not taken
     board_.begin(i, tuner_, std::isinf(ends) ? ends : now + (ends - now) * share);
     const bool others_left = !std::isinf(ends) && board_.size() - board_.count(State::done) > 1;
@@ -122,10 +122,10 @@ double Turns::promise(std::size_t problem) const {
 
 /// All tuners' time, less what is promised to problems in their turn, is shared out by weight: what settled problems gave up
 /// among those that rest too, the remainder among those still to have their first turn.
-double Turns::share_of(std::size_t problem, double now, double ends, double least_seconds) const {
+double Turns::share_of(std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const {
   if (std::isinf(ends)) return 1;
   const double left = ends - now;
-  double promised = 0, first_weight = 0, any_weight = 0, spare = 0;
+  double promised = 0, first_weight = 0, any_weight = 0, spare = 0, beyond = 0;
   for (std::size_t i = 0; i < board_.size(); ++i) {
     const TurnBoard::Note note = board_.note(i);
     if (note.state == State::done) continue;
@@ -135,10 +135,15 @@ double Turns::share_of(std::size_t problem, double now, double ends, double leas
     }
     const double weight = workload_.problems[i].weight;
     any_weight += weight;
-    if (note.turns == 0) first_weight += weight;
+    if (note.turns == 0) {
+      first_weight += weight;
+      beyond += beyond_seconds;
+    }
     spare += note.turns == 0 ? 0 : board_.rest_of(i).spare_seconds;
   }
-  const double free = std::max(left, board_.tuners() * left - promised);  // this one's own time is promised to nobody
+  // This one's own time is promised to nobody. Set aside is no more than half: of the first turns not much is known.
+  const double unpromised = std::max(left, board_.tuners() * left - promised);
+  const double free = unpromised - std::min(beyond, unpromised / 2);
   const double weight = workload_.problems[problem].weight;
   const double fair = free * weight / any_weight;
   double seconds = fair;

@@ -3,7 +3,8 @@
 //
 // A problem has its turn with the tuner that holds its claim. What another process has claimed is passed over, and
 // come back for. Tuners of one run share a board of turns. Without an end a problem has one turn there, in which it is
-// searched until nothing is left to try. With one every problem has a first turn, of a length by its weight; what time then is left, as
+// searched until nothing is left to try. With one every problem has a first turn, of a length by its weight beside what turns take
+// beyond their share, which is set aside for all that are to come; what time then is left, as
 // settled problems gave up theirs, is dealt out in further turns: to the problem that is expected to save the most in a second,
 // weight × µs (expected_gain.hpp), a third as many evaluations as it had; where nothing is expected of any, by weight, to those
 // that had the least of theirs.
@@ -62,8 +63,9 @@ class Turns {
     std::optional<db::Claim> gpu;
   };
   /// The problem that this tuner has prepared for, else the first one that nobody works on. nullopt: nothing can be
-  /// taken now. `ends`: when the budget is used up, infinity if there is none. `least_seconds`: what a further turn takes at least.
-  std::optional<Turn> take(double now, double ends, double least_seconds = 0);
+  /// taken now. `ends`: when the budget is used up, infinity if there is none. `least_seconds`: what a further turn takes at least;
+  /// `beyond_seconds`: what a first one takes beyond its share.
+  std::optional<Turn> take(double now, double ends, double least_seconds = 0, double beyond_seconds = 0);
   /// Nothing is left to try.
   void finished(const Turn& turn);
   /// Its time is over.
@@ -78,7 +80,7 @@ class Turns {
  private:
   std::vector<std::size_t> in_order() const;
   double promise(std::size_t problem) const;
-  double share_of(std::size_t problem, double now, double ends, double least_seconds) const;
+  double share_of(std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const;
   const Problem* foresee_after(std::size_t problem);
 
   const Workload& workload_;

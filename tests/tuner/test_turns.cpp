@@ -139,6 +139,26 @@ TEST_CASE("the time of all tuners is shared out by weight") {
   CHECK(single.take(0, 100)->share == Approx(0.25));
 }
 
+TEST_CASE("what turns take beyond their share is set aside for all first ones to come") {
+  Shared shared;  // four problems
+  TurnBoard board(shared.workload, 100);
+  Turns turns(shared.workload, shared.store, device(), board, 0);
+  double now = 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto turn = turns.take(now, 100, 0, 5);
+    REQUIRE(turn);
+    const double seconds = turn->share * (100 - now);
+    CHECK(seconds == Approx(20));  // whatever the others took: the last one has as much as the first
+    now += seconds + 5;
+    turns.finished(*turn);
+  }
+  CHECK(now == Approx(100));
+
+  TurnBoard short_of_time(shared.workload, 100);
+  Turns hurried(shared.workload, shared.store, device("Other"), short_of_time, 0);
+  CHECK(hurried.take(0, 100, 0, 50)->share == Approx(0.125));  // half of a quarter
+}
+
 TEST_CASE("no share is more than the time left, nor less for a tuner that died with a promise") {
   Shared shared;
   shared.workload = squares({16, 32});
