@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -116,7 +115,8 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
     if (now >= run.ends) return "budget";
     const double least = run.least_turn_seconds();
     if (turns.all_had_turns() && run.ends - now < least) return "budget";
-    const std::optional<Turns::Turn> turn = turns.take(now, run.ends, least, run.beyond_share_seconds.value());
+    const double beyond = std::max(0.0, run.beyond_share_seconds.value());
+    const std::optional<Turns::Turn> turn = turns.take(now, run.ends, least, beyond);
     if (!turn) {
       await_others(turns, said);
       continue;
@@ -124,8 +124,10 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
     ProblemTuning tuning(run, starting_points, workload.problems[turn->problem].problem, *turn);
     const ProblemEnding ending = tuning.run();
     if (ending == ProblemEnding::interrupted) return "interrupted";
-    if (turn->number == 1 && !std::isinf(run.ends))
-      run.beyond_share_seconds.add(std::max(0.0, run.clock_seconds() - now - turn->share * (run.ends - now)));
+    if (turn->number == 1 && ending == ProblemEnding::out_of_time) {
+      const double share_seconds = turn->share * (run.ends - now) - tuning.rest().spare_seconds;
+      run.beyond_share_seconds.add(run.clock_seconds() - now - share_seconds);
+    }
     cut_short = cut_short || ending == ProblemEnding::out_of_time;
     end_turn(turns, *turn, tuning, ending);
   }

@@ -48,7 +48,7 @@ struct TuneRun {
   RunningMean first_outcome_seconds{5};  // from a problem's start to its first outcome: its first compilations
   RunningMean candidate_seconds{64};     // between two later outcomes; they come in bursts as long as what is in flight
   RunningMean play_off_seconds{5};       // of one problem
-  RunningMean beyond_share_seconds{16};  // by which a first turn was longer than its share
+  RunningMean beyond_share_seconds{16};  // by which a first turn was longer than its share; less than 0: shorter
   TuneResult result;
 
   /// What a turn takes before it is worth its beginning and its end.

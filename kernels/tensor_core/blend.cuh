@@ -1,8 +1,8 @@
-// What C holds, where β is not 0: taken into the sums before they are stored, so that there is one way to store them.
+// What C holds, where β is not 0: of sums that are stored straight or by boxes, taken into them before any is stored.
 //
 // A load of C takes as long as some hundred instructions, and with a store before it that may be to the same place it waits
 // for that too. So all loads of a batch are under way together, as many as there are registers for, and no store lies
-// between; and while the block multiplies, what C holds of its tile is brought to the L2.
+// between; and while the block multiplies, if it has registers for it, what C holds of its tile is brought to the L2.
 #pragma once
 
 #include "kernels/tensor_core/destination.cuh"

@@ -28,7 +28,7 @@ int blocks_by_shared_memory(int bytes, const DeviceLimits& limits);
 bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits);
 
 /// Where staged stores (epilogue.cuh) of warp tiles of so many columns stop reading, bytes behind the scratch's begin. Each lane
-/// reads a 16-byte vector, of whatever row is its own: where four make up a row, or fewer, one behind the warp's eight.
+/// reads the sums of 16 bytes of C, of whatever row is its own: where fewer than four make up a row, of one behind the warp's eight.
 int staged_reads_end(const Config& config, const TypePair& type, int columns, int warps);
 
 /// The workspace holds packed operands or split K's partial sums, not both.

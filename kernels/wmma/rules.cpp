@@ -132,6 +132,13 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "cp.async moves 4, 8 or 16 bytes; narrower copies are plain loads, which gain nothing from more "
        "than two stages",
        [](const Config& c) { return c.at("copy_bytes") >= 4 || c.at("stages") <= 2; }},
+      {"rows of a tile", "a row of a tile in shared memory must split into whole copies",
+       [type, trans](const Config& c) {
+         const Geometry g(c, type, trans);
+         const int copy = c.at("copy_bytes"), element = int(size_bytes(type.operand));
+         const int a = trans.a ? g.block_m : c.at("block_k"), b = trans.b ? c.at("block_k") : g.block_n;
+         return a * element % copy == 0 && b * element % copy == 0;
+       }},
       {"copies of a thread",
        "a K-step that gives most threads nothing to copy wastes them; more than 32 copies a thread spill",
        [type, trans, staged](const Config& c) {
