@@ -129,16 +129,14 @@ double Turns::share_of(std::size_t problem, double now, double ends, double leas
   for (std::size_t i = 0; i < board_.size(); ++i) {
     const TurnBoard::Note note = board_.note(i);
     if (note.state == State::done) continue;
+    if (note.turns == 0) beyond += beyond_seconds;
     if (note.state == State::begun && note.tuner != tuner_ && i != problem) {
       promised += std::clamp(board_.deadline(i) - now, 0.0, left);
       continue;
     }
     const double weight = workload_.problems[i].weight;
     any_weight += weight;
-    if (note.turns == 0) {
-      first_weight += weight;
-      beyond += beyond_seconds;
-    }
+    if (note.turns == 0) first_weight += weight;
     spare += note.turns == 0 ? 0 : board_.rest_of(i).spare_seconds;
   }
   // This one's own time is promised to nobody. Set aside is no more than half: of the first turns not much is known.

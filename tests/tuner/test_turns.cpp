@@ -154,6 +154,13 @@ TEST_CASE("what turns take beyond their share is set aside for all first ones to
   }
   CHECK(now == Approx(100));
 
+  TurnBoard of_two(shared.workload, 100);
+  of_two.set_tuners(2);
+  Turns one(shared.workload, shared.store, device("Third"), of_two, 0), two(shared.workload, shared.store, device("Third"), of_two, 1);
+  const auto first = one.take(0, 100, 0, 5);
+  CHECK(first->share == Approx(0.45));
+  CHECK(two.take(0, 100, 0, 5)->share == Approx(0.45));  // the first one's turn will be longer than its share too
+
   TurnBoard short_of_time(shared.workload, 100);
   Turns hurried(shared.workload, shared.store, device("Other"), short_of_time, 0);
   CHECK(hurried.take(0, 100, 0, 50)->share == Approx(0.125));  // half of a quarter
