@@ -1,6 +1,5 @@
 // Launches of one sequence that overlap (programmatic dependent launch, sm_90): the next one's blocks come while the last of
-// this one still run, and wait for its results. The host launches them so where
-// kOverlap is set (Launch::overlaps_previous).
+// this one still run, and wait for its results. The host launches them so where kOverlap is set (Launch::overlaps_previous).
 #pragma once
 
 namespace tilesmith {

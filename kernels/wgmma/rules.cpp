@@ -154,16 +154,6 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "sums that a cluster adds are stored from shared memory; the other ways are not used",
        [](const Config& c) { return cluster_k(c) == 1 || c.at("store_staged") == 0; },
        {"split_k", "reduction", "store_staged"}},
-      {"reads of a staged store",
-       "lanes that store nothing of a narrow tile read rows behind its scratch, as far as the block's shared memory goes",
-       [type, trans](const Config& c) {
-         if (c.at("store_staged") == 0 || c.at("store_tma") == 1) return true;
-         const Geometry g(c, type, trans);
-         const bool keeps_ring = c.at("schedule") != one_tile || c.at("stagger") > 0;
-         const int scratch_at = keeps_ring ? c.at("stages") * g.stage_bytes : 0;
-         return scratch_at + staged_reads_end(c, type, g.right_extent, c.at("warpgroups") * 4) <= g.smem_bytes;
-       },
-       with(kTile, {"block_k", "stages", "min_blocks", "stagger", "store_staged", "store_tma", "split_k", "reduction", "pack"})},
       {"store by the accelerator",
        "it stores boxes of 16 rows of 128 bytes, by way of shared memory, whose sums a warp has whole and to itself: "
        "of "

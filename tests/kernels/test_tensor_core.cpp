@@ -67,6 +67,25 @@ TEST_CASE("lanes that store nothing of a narrow tile read behind its scratch, an
   CHECK_FALSE(illegal_because(mma, config, target));
 }
 
+TEST_CASE("staged tiles of wgmma are wide enough for its lanes to read none but their scratch") {
+  for (const TypePair& type : type_pairs()) {
+    const Family& wgmma = *find_family("wgmma");
+    const KernelTarget target{type, {}, *limits_for_arch("sm_90a")};
+    if (!wgmma.supports(target)) continue;
+    for (const Parameter& parameter : wgmma.parameters(target)) {
+      if (parameter.name != "block_n") continue;
+      for (const int columns : parameter.values) {
+        if (columns < 32) continue;  // those are rows of swapped operands, which are not staged by warps
+        for (const int split_k : {1, 2}) {
+          const Config config("any", {{"split_k", split_k}, {"reduction", 0}});
+          INFO(type.name << " " << columns << " " << split_k);
+          CHECK(staged_reads_end(config, type, columns, 1) == scratch_elements(columns) * int(size_bytes(type.accumulator)));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("many slices are added by as many blocks more as threads share a run of sums") {
   const TypePair type = *find_type_pair("f16f32");
   const Problem problem = packed_problem(type, {}, 100, 60, 4096);  // 100 rows of 15 runs

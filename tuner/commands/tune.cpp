@@ -128,7 +128,7 @@ Command add_tune(CLI::App& program) {
       ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description(""))->group("Search");
   app->add_option("--seed", options->seed, "Seed of the search: same seed, same proposals")
       ->type_name("N")->capture_default_str()->group("Search");
-  app->add_option("--finalists", options->finalists, "How many of the best are timed again, interleaved")
+  app->add_option("--finalists", options->finalists, "How many of the best are timed again, interleaved; of long launches those of several block tiles")
       ->type_name("N")->capture_default_str()->check(CLI::Range(1, 64).description(""))->group("Search");
   app->add_option("--device", options->device,
                   "Ordinal of the GPU (see `tilesmith devices`), several such as 0,2, or all: a tuner process for each, which "
