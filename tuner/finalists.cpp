@@ -52,4 +52,18 @@ std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
   return finalists;
 }
 
+bool play_off_could_change_choice(std::span<const std::size_t> finalists, std::span<const Score> time_us,
+                                  std::span<const char> was_played_off,
+                                  const std::function<Config(std::size_t)>& config_of) {
+  if (finalists.empty()) return false;
+  if (!was_played_off[finalists.front()]) return true;
+  if (is_short(*time_us[finalists.front()])) return false;
+  std::set<Tile> played;
+  for (std::size_t i = 0; i < was_played_off.size(); ++i) {
+    if (was_played_off[i]) played.insert(tile_of(config_of(i)));
+  }
+  return std::any_of(finalists.begin(), finalists.end(),
+                     [&](std::size_t finalist) { return played.count(tile_of(config_of(finalist))) == 0; });
+}
+
 }  // namespace tilesmith::tuner

@@ -23,4 +23,11 @@ std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
 std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of, std::size_t most);
 
+/// Whether playing these off, the fastest first, could change the choice: the fastest was in no play-off yet, or its launches are
+/// not short and of another's block tile none was, which had fallen behind by its single time alone.
+///   `was_played_off`  of every candidate, as `time_us`
+bool play_off_could_change_choice(std::span<const std::size_t> finalists, std::span<const Score> time_us,
+                                  std::span<const char> was_played_off,
+                                  const std::function<Config(std::size_t)>& config_of);
+
 }  // namespace tilesmith::tuner

@@ -252,9 +252,12 @@ void ProblemTuning::set_best(std::size_t index) {
   progress_.best_config = incumbent_->config.text();
 }
 
+std::function<Config(std::size_t)> ProblemTuning::config_of() const {
+  return [this](std::size_t index) { return start_.space.config(index); };
+}
+
 std::vector<std::size_t> ProblemTuning::finalists() const {
-  return choose_finalists(time_us_, [this](std::size_t index) { return start_.space.config(index); },
-                          std::size_t(run_.options.finalists));
+  return choose_finalists(time_us_, config_of(), std::size_t(run_.options.finalists));
 }
 
 void ProblemTuning::play_off() {
@@ -267,7 +270,10 @@ void ProblemTuning::play_off() {
   bool played = false;
   for (int round = 0; round < kPlayOffRounds && !run_.stop; ++round) {
     const std::vector<std::size_t> playing = finalists();
-    if (playing.size() < 2 || played_off_[playing.front()]) break;
+    // After a round tiles drawn in by their single times are left to the next turn, or rounds would go on through all tiles.
+    const bool worthwhile = round == 0 ? play_off_could_change_choice(playing, time_us_, played_off_, config_of())
+                                       : !played_off_[playing.front()];
+    if (playing.size() < 2 || !worthwhile) break;
     if (!play_off_round(playing)) break;
     played = true;
     set_best(finalists().front());  // played-off times may be larger than the single ones before

@@ -83,6 +83,7 @@ class ProblemTuning {
   void set_best(std::size_t index);
   void play_off();
   bool play_off_round(const std::vector<std::size_t>& finalists);
+  std::function<Config(std::size_t)> config_of() const;
   std::vector<std::size_t> finalists() const;  ///< the fastest first
   void report(std::optional<Evaluated> last);
 

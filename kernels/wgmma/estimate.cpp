@@ -25,6 +25,7 @@ constexpr double kOverlappedLaunch = 1500;  // that comes while the one before e
 constexpr double kFirstStep = 1800;         // from a block's start until it multiplies, beside its first stage's bytes
 constexpr double kMemoryLatency = 1400;     // of a copy, as mma measures it
 constexpr double kStepOverhead = 40;        // of one warpgroup: barriers, and the pipe's fill
+constexpr double kCopiedStep = 15;          // of a step that memory keeps waiting: its barriers and copies
 constexpr double kHiddenByStep = 250;       // of an epilogue, by each step that two groups are apart (at most its half)
 constexpr double kClusterSync = 1000;       // where blocks add sums
 constexpr double kClusterStart = 600;       // where they share operands
@@ -67,7 +68,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const std::int64_t all_steps = (problem.k + g.block_k - 1) / g.block_k;
   const double steps = double((all_steps + split_k - 1) / split_k);
   const double sums_of_block = double(g.block_m) * g.block_n;
-  const double first = kFirstStep + double(g.stage_bytes) / kL2Bytes + (g.sharing_blocks() > 1 ? kClusterStart : 0);
+  const double start = kFirstStep + (g.sharing_blocks() > 1 ? kClusterStart : 0);
+  const double first = start + double(g.stage_bytes) / kL2Bytes;
   const double store_bytes = config.at("store_tma") == 1 ? kBoxStoreBytes : kStoreBytes;
   // Some bytes of each row; sums of a left operand from registers lie in pairs, 32 bytes of a row or more (left_operand.cuh).
   const bool straight = config.at("swap") == 1 && config.at("store_tma") == 0 && cluster_k(config) == 1 &&
@@ -98,7 +100,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double sums = double(problem.m) * double(problem.n);
   const double operand_bytes = (double(problem.m) + double(problem.n)) * double(problem.k) * element;
   made.dram = (operand_bytes + sums * output) / (kDramBytes * sms);
-  cycles = std::max(cycles, first + made.dram);
+  cycles = std::max(cycles, start + steps * kCopiedStep + made.dram);
 
   const double without_passes = cycles;
   if (cluster_k(config) > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;

@@ -9,6 +9,9 @@
 namespace tilesmith::wgmma {
 namespace {
 
+constexpr int kUsualPanels = 2;    // of K in a stage
+constexpr int kBoxRowsMost = 256;  // of a copy by the tensor memory accelerator
+
 const Names kTile{"block_m", "block_n", "warpgroups", "schedule", "swap"};
 
 }  // namespace
@@ -30,7 +33,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"block_n",
        {8, 16, 32, 64, 72, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256},
        "columns of C a block computes"},
-      {"block_k", {panel, 2 * panel}, "K-step: elements of K in a stage"},
+      {"block_k", {panel, 2 * panel, 4 * panel}, "K-step: elements of K in a stage"},
       {"stages", {2, 3, 4, 5, 6, 7, 8, 10, 12}, "buffers in shared memory, filled ahead by the tensor memory accelerator"},
       {"warpgroups", {1, 2, 3}, "groups of four warps that multiply"},
       {"schedule",
@@ -177,6 +180,15 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return fits_shared_memory(Geometry(c, type, trans).smem_bytes, c.at("min_blocks"), limits);
        },
        with(kTile, {"block_k", "stages", "min_blocks", "stagger", "store_staged", "store_tma", "split_k", "reduction", "pack"})},
+      {"long K-steps",
+       "of 512 bytes they are for swapped operands of few rows, whose tiles are little to copy at a time; a copy has up to "
+       "256 rows",
+       [type, trans](const Config& c) {
+         if (c.at("block_k") <= kUsualPanels * panel_elements(type)) return true;
+         if (c.at("swap") == 0 || c.at("block_m") > 32) return false;
+         return c.at("block_k") <= kBoxRowsMost || (a_k_major(c, trans) && b_k_major(c, trans));
+       },
+       {"block_m", "block_k", "swap", "pack"}},
       {"stages in flight", "fewer than 16 KiB in flight a block cannot cover the memory's latency",
        [type, trans](const Config& c) {
          return (c.at("stages") - 1) * Geometry(c, type, trans).stage_bytes >= 16 * 1024;

@@ -71,7 +71,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
   std::vector<Config> found;
   // The accelerator stores whole tiles, where C's rows let it.
   const bool by_boxes = takes_boxes(problem);
-  for (const int panels : {1, 2}) {
+  for (const int panels : {1, 2, 4}) {
     for (const int cluster : {1, 2, 4, 8}) {
       if (cluster > 2 && tile.schedule != one_tile) continue;  // persistent ones leave SMs idle
       // Blocks of a cluster share the larger operand.

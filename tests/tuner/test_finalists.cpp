@@ -68,3 +68,22 @@ TEST_CASE("configs without a tile play off by time") {
   const auto config_of = [](std::size_t i) { return Config("rows", {{"threads", 32 << i}}); };
   CHECK(choose_finalists(time_us, config_of, 2) == std::vector<std::size_t>{0, 1});
 }
+
+TEST_CASE("long launches are played off again when a tile of the finalists has never been played") {
+  const auto worthwhile = [](double unit_us, const std::vector<std::size_t>& played, std::size_t most) {
+    const std::vector<Timed> candidates = one_tile_ahead(unit_us);
+    std::vector<Score> time_us;
+    for (const Timed& candidate : candidates) time_us.push_back(candidate.us);
+    const auto config_of = [&](std::size_t i) { return config(candidates[i]); };
+    std::vector<char> was_played_off(candidates.size(), 0);
+    for (const std::size_t i : played) was_played_off[i] = 1;
+    return play_off_could_change_choice(choose_finalists(time_us, config_of, most), time_us, was_played_off, config_of);
+  };
+  CHECK(worthwhile(300, {}, 8));
+  CHECK(worthwhile(300, {1, 2, 8, 9}, 8));              // not the fastest
+  CHECK(worthwhile(300, {0, 1, 2, 3, 4}, 8));           // of one tile, as fewer finalists had been
+  CHECK(worthwhile(300, {0, 1, 2, 3, 4, 8}, 8));        // 128×160 is among the finalists too
+  CHECK_FALSE(worthwhile(300, {0, 8, 9}, 8));
+  CHECK_FALSE(worthwhile(300, {0, 1, 2, 3}, 2));        // two finalists: no other tile is asked for
+  CHECK_FALSE(worthwhile(10, {0, 1, 2, 3, 4}, 8));      // short launches: the fastest was
+}
