@@ -2,7 +2,7 @@
 # Runs samples of the kernel families under NVIDIA's compute-sanitizer: memcheck, racecheck and synccheck, a sample for each family
 # and type pair, whose transposes take turns. Each sampled config goes through the whole verification battery (`tilesmith verify`).
 # The battery's own kernels are not instrumented, or they would take hours. They are excluded by name: were ours chosen by
-# name, a name that matched nothing would look like kernels without errors. Needs a GPU.
+# name, a name that matched nothing would look like kernels without errors.
 #
 # Usage: sanitize_kernels.sh [--no-build] [--tool NAME]... [--family NAME]... [--max-configs N] [--jobs N] [--limit SECONDS]
 #                            [--out FOLDER] [--help]
@@ -11,8 +11,9 @@
 #   --family NAME     mma, wgmma, wmma, gemv or simt; repeatable (default: mma and wgmma)
 #   --max-configs N   configs of each family, type pair and tool (default: 6)
 #   --jobs N          samples at a time, each a process of its own on the one GPU (default: 8)
-#   --limit SECONDS   a sample that takes longer is ended and counts as failed (default: 600)
-#   --out FOLDER      keep what each sample printed there (default: a folder that is removed, unless something failed)
+#   --limit SECONDS   a sample that takes longer is killed and counts as failed (default: 600)
+#   --out FOLDER      keep what each sample printed there; what an earlier run left there goes (default: a folder that is
+#                     removed, unless something failed)
 # Exit status: 0 if all samples are clean, 1 if one is not, 2 for a wrong option or a machine that cannot.
 # Environment: TILESMITH_BUILD_DIR, the build folder (default: build/release).
 
@@ -66,10 +67,12 @@ done
 [ ${#tools[@]} -gt 0 ] || tools=(memcheck racecheck synccheck)
 [ ${#families[@]} -gt 0 ] || families=(mma wgmma)
 
+# Overridable, so that the tests of this script need no GPU.
+[ -n "${TILESMITH_GPU_INFO:-}" ] || have_gpu || fail "no GPU of compute capability 8.0 or newer here"
 sanitizer=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v compute-sanitizer) ||
   fail "compute-sanitizer was not found; it is part of the CUDA Toolkit"
 exclude=--kernel-name-exclude
-[[ $("$sanitizer" --help 2>&1) == *"$exclude"* ]] || exclude=--kernel-regex-exclude  # before CUDA 13
+[[ $("$sanitizer" --help 2>&1) == *"$exclude"* ]] || exclude=--kernel-regex-exclude  # before CUDA 12.3
 excluded=()
 for part in "${BATTERY[@]}"; do excluded+=("$exclude" "kns=$part"); done
 if $build; then "$ROOT/scripts/setup.sh" --target tilesmith; fi
@@ -81,30 +84,48 @@ if [ -z "$out" ]; then
   out=$(mktemp -d)
 fi
 mkdir -p "$out"
-rm -f "$out"/*.log "$out"/*.result
+for tool in memcheck racecheck synccheck; do rm -f "$out/$tool".*.log "$out/$tool".*.result; done
 
-# sample TOOL FAMILY TYPE TRANSPOSES: one line of what came of it in its .result, "clean", "none", or "FAILED".
+# Each sample is a process group of its own (`timeout` makes it so), which an interrupt does not reach.
+stop() {
+  local job group
+  for job in $(jobs -p); do
+    for group in $(pgrep -P "$job"); do kill -KILL -- "-$group" 2>/dev/null || true; done
+  done
+  wait || true
+  $keep || rm -rf "$out"
+  exit 130
+}
+trap stop INT TERM HUP
+
+# sample TOOL FAMILY TYPE TRANSPOSES: one line of what came of it in its .result, "clean", "none", or "FAILED". `timeout` kills its
+# whole group: a first SIGTERM the program takes for a wish, and a kernel that hangs never lets it come to that.
 sample() {
   local name=$1.$2.$3.$4 status=0 counts
-  timeout "$limit" "$sanitizer" --tool "$1" "${excluded[@]}" --error-exitcode 86 "$BUILD_DIR/bin/tilesmith" verify --family "$2" \
-    --type "$3" --trans "$4" --shape 64 --max-configs "$configs" --compile-jobs 1 >"$out/$name.log" 2>&1 || status=$?
+  {
+    timeout --signal=KILL "$limit" "$sanitizer" --tool "$1" "${excluded[@]}" --error-exitcode 86 \
+      "$BUILD_DIR/bin/tilesmith" verify --family "$2" --type "$3" --trans "$4" --shape 64 --max-configs "$configs" \
+      --compile-jobs 1 >"$out/$name.log" 2>&1
+  } 2>/dev/null || status=$?  # the shell's word on what was killed
   counts=$(sed -n 's/^.*: \([0-9]* right, .* failed\), in .*/\1/p' "$out/$name.log" | tail -n 1)
   if [ "$status" -ne 0 ] && grep -q 'none of the families has a kernel' "$out/$name.log"; then
     echo "none" >"$out/$name.result"
-  elif [ "$status" -eq 0 ] && [ -n "$counts" ]; then
+  elif [ "$status" -eq 0 ] && [ -n "$counts" ] && grep -Eq '(ERROR|RACECHECK) SUMMARY: 0 ' "$out/$name.log"; then
     echo "clean $counts" >"$out/$name.result"
-  elif [ "$status" -eq 124 ]; then
+  elif [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
     echo "FAILED took longer than $limit s" >"$out/$name.result"
   else
     echo "FAILED exit status $status; see $out/$name.log" >"$out/$name.result"
   fi
 }
 
+started=0
 for tool in "${tools[@]}"; do
   for family in "${families[@]}"; do
     for i in "${!TYPES[@]}"; do
       while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
       sample "$tool" "$family" "${TYPES[i]}" "${TRANSPOSES[i % 4]}" &
+      started=$((started + 1))
     done
   done
 done
@@ -112,7 +133,10 @@ wait
 
 failed=0
 right=0
+ended=0
 for result in "$out"/*.result; do
+  [ -e "$result" ] || continue
+  ended=$((ended + 1))
   read -r how what <"$result"
   name=$(basename "$result" .result)
   case $how in
@@ -122,7 +146,11 @@ for result in "$out"/*.result; do
   esac
   printf '%-40s %s %s\n' "${name//./ }" "$how" "$what"
 done
+failed=$((failed + started - ended))  # one that could not even say so
 printf '%s configs right and clean, by all tools together; %s samples failed\n' "$right" "$failed"
+if [ "$failed" -gt 0 ]; then
+  echo "what they printed is in $out"
+  exit 1
+fi
 [ "$right" -gt 0 ] || fail "no config was run: none of the families has a kernel for this GPU"
-if [ "$failed" -gt 0 ]; then exit 1; fi
 $keep || rm -rf "$out"

@@ -2,35 +2,11 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/family.hpp"
 #include "kernels/wgmma/instruction.hpp"
 #include "tests/catch.hpp"
+#include "tests/kernels/wgmma_configs.hpp"
 
 using namespace tilesmith;
-
-namespace {
-
-const Family& wgmma_family() { return *find_family("wgmma"); }
-
-KernelTarget target_of(const char* pair, Transposes trans = {}, const char* arch = "sm_90a") {
-  return {*find_type_pair(pair), trans, *limits_for_arch(arch)};
-}
-
-Problem problem_of(const KernelTarget& target, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return packed_problem(target.type, target.trans, m, n, k);
-}
-
-/// The first seed of 4096³, both groups together, with other values of some parameters.
-Config config_with(const KernelTarget& target, std::initializer_list<std::pair<const char*, int>> values) {
-  Config config = wgmma_family().seeds(target, problem_of(target, 4096, 4096, 4096)).at(0);
-  config.set("stagger", 0);
-  for (const auto& [name, value] : values) config.set(name, value);
-  return config;
-}
-
-constexpr Transposes kNN{false, false}, kNT{false, true}, kTN{true, false}, kTT{true, true};
-
-}  // namespace
 
 TEST_CASE("wgmma is for sm_90a alone, and not for f64") {
   for (const char* arch : {"sm_80", "sm_87", "sm_89", "sm_90"})
@@ -105,55 +81,6 @@ TEST_CASE("blocks of a cluster copy parts of what they share, and a grid is made
     CHECK(launch.boxes->a.rows == (trans.a ? 64 : 128));  // A is not shared along M
     CHECK(launch.boxes->b.cols == 64);
     CHECK(launch.boxes->b.rows == (trans.b ? 256 : 64) / 2);
-  }
-}
-
-TEST_CASE("K-steps of 512 bytes are for swapped tiles of few rows and are copied 256 rows at a time at most") {
-  const auto skinny = [](const char* pair, Transposes trans, int rows, int swap, int pack) {
-    const KernelTarget target = target_of(pair, trans);
-    const Config config = config_with(target, {{"block_m", rows},
-                                               {"block_n", 64},
-                                               {"block_k", 512 / int(size_bytes(target.type.operand))},
-                                               {"stages", 3},
-                                               {"warpgroups", 1},
-                                               {"schedule", 0},
-                                               {"cluster_m", 1},
-                                               {"cluster_n", 1},
-                                               {"group_m", 1},
-                                               {"store_staged", 0},
-                                               {"store_tma", 0},
-                                               {"swap", swap},
-                                               {"pack", pack}});
-    const bool legal = !illegal_because(wgmma_family(), config, target);
-    if (legal) {
-      const Launch launch = wgmma_family().launches(config, problem_of(target, 16, 4096, 4096)).launches.back();
-      REQUIRE(launch.boxes);
-      CHECK(launch.boxes->a.rows <= 256);
-      CHECK(launch.boxes->b.rows <= 256);
-    }
-    return legal;
-  };
-  for (const Transposes trans : kAllTransposes) {
-    INFO(name(trans));
-    CHECK(skinny("f16f32", trans, 16, 1, 0));
-    CHECK(skinny("f16f32", trans, 32, 1, 0));
-    CHECK_FALSE(skinny("f16f32", trans, 64, 1, 0));
-    CHECK_FALSE(skinny("f16f32", trans, 64, 0, 0));
-  }
-  CHECK(skinny("s8s32", kNT, 16, 1, 0));
-  CHECK_FALSE(skinny("s8s32", kNN, 16, 1, 0));  // rows of B along K, 512 of them
-  CHECK(skinny("s8s32", kNN, 16, 1, 2));
-}
-
-TEST_CASE("few rows of C are guessed to be fastest by long K-steps") {
-  for (const char* pair : {"f16f16", "bf16f32bf16"}) {
-    for (const Transposes trans : {kNN, kNT}) {
-      const KernelTarget target = target_of(pair, trans);
-      const Config first = wgmma_family().seeds(target, problem_of(target, 16, 4096, 4096)).at(0);
-      INFO(first.text());
-      CHECK(first.at("swap") == 1);
-      CHECK(first.at("block_k") == 256);
-    }
   }
 }
 

@@ -118,6 +118,7 @@ night=(bash "$root/scripts/overnight_orin.sh" --tilesmith "$folder/bin/tilesmith
 clean_up() {
   local pid
   for pid in $(jobs -p); do kill "$pid" 2>/dev/null || true; done
+  wait || true  # a night that ends still writes here
   rm -rf "$folder"
 }
 trap clean_up EXIT

@@ -9,21 +9,28 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/bin"
 cat >"$folder/bin/compute-sanitizer" <<'FAKE'
 #!/usr/bin/env bash
-if [ "$1" = --help ]; then echo "  --kernel-name-exclude arg"; exit 0; fi
+if [ "$1" = --help ]; then echo "  $EXCLUDE arg"; exit 0; fi
 echo "$@" >>"$0.calls"
 tool=$2
 while [ "$1" != --error-exitcode ]; do shift; done
 shift 2
 "$@" || exit $?
 case "$tool $*" in
-  "racecheck "*"$HAZARD_IN"*) exit 86 ;;
+  "racecheck "*"$HAZARD_IN"*) echo "RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)"; exit 86 ;;
+  "racecheck "*"$WARNING_IN"*) echo "RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)" ;;
+  "racecheck "*) echo "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" ;;
+  *) echo "ERROR SUMMARY: 0 errors" ;;
 esac
 FAKE
 cat >"$folder/bin/tilesmith" <<'FAKE'
 #!/usr/bin/env bash
 case "$*" in
   *"--family wgmma --type f64f64"*) echo "--family: none of the families has a kernel for these type pairs on this architecture"; exit 2 ;;
-  *"$HANGS_IN"*) sleep 30 ;;
+  *"$HANGS_IN"*)
+    trap '' TERM  # the program would end when its kernel has
+    echo $$ >>"$0.hanging"
+    sleep 30
+    ;;
   *"$SILENT_IN"*) exit 0 ;;
 esac
 echo "Stand-in: 5 right, 1 not built, 0 failed, in 3 s"
@@ -33,26 +40,50 @@ chmod +x "$folder/bin/"*
 # run OPTION...: sets $status; what it printed is in out.
 run() {
   status=0
-  rm -f "$folder/bin/compute-sanitizer.calls"
-  PATH=$folder/bin:$PATH TILESMITH_BUILD_DIR=$folder bash "$root/scripts/sanitize_kernels.sh" --no-build "$@" \
+  rm -f "$folder/bin/compute-sanitizer.calls" "$folder/bin/tilesmith.hanging"
+  PATH=$folder/bin:$PATH TILESMITH_BUILD_DIR=$folder TILESMITH_GPU_INFO='{"device": "Stand-in"}' bash "$root/scripts/sanitize_kernels.sh" --no-build "$@" \
     >"$folder/out" 2>&1 || status=$?
 }
 wrong() { echo "$*"; cat "$folder/out"; exit 1; }
 
-export HAZARD_IN=nothing HANGS_IN=nothing SILENT_IN=nothing
+# Within five seconds; who was killed and has not been buried does not hang.
+none_hangs() {
+  local i
+  for ((i = 0; i < 50; i++)); do
+    if ! xargs -r ps -o stat= -p <"$folder/bin/tilesmith.hanging" | grep -qv '^Z'; then return; fi
+    sleep 0.1
+  done
+  return 1
+}
+
+export HAZARD_IN=nothing WARNING_IN=nothing HANGS_IN=nothing SILENT_IN=nothing EXCLUDE=--kernel-name-exclude
+mkdir "$folder/logs"
+touch "$folder/logs/mine.log" "$folder/logs/racecheck.mma.old.NN.result"
 run --out "$folder/logs"
 [ "$status" -eq 0 ] || wrong "a clean run: exit status $status"
-samples=$(grep -c ' clean 5 right' "$folder/out")
+samples=$(grep -c ' clean 5 right' "$folder/out" || true)
 [ "$samples" -eq $((3 * (13 + 12))) ] || wrong "$samples samples of three tools, 13 and 12 type pairs"
 grep -q "^$((5 * samples)) configs right and clean" "$folder/out" || wrong "the sum is not of all samples"
+[ -e "$folder/logs/mine.log" ] || wrong "a file that is not the script's was removed"
 
-HAZARD_IN="--type s8s32" run --tool racecheck --tool memcheck --family mma --out "$folder/logs"
+HAZARD_IN="--type s8s32" run --tool racecheck --tool memcheck --family mma
 [ "$status" -eq 1 ] || wrong "a hazard: exit status $status"
-[ "$(grep -c FAILED "$folder/out")" -eq 1 ] && grep -q '^racecheck mma s8s32 .*FAILED' "$folder/out" || wrong "a hazard is not told"
+[ "$(grep -c FAILED "$folder/out")" -eq 1 ] || wrong "expected one failure"
+grep -q '^racecheck mma s8s32 .*FAILED' "$folder/out" || wrong "a hazard is not told"
+rm -r "$(sed -n 's/^what they printed is in //p' "$folder/out")"
+WARNING_IN="--type u8s32" run --tool racecheck --family mma --out "$folder/logs"
+[ "$status" -eq 1 ] || wrong "a warning: exit status $status"
 HANGS_IN="--type tf32f32" run --tool synccheck --family wgmma --limit 1 --out "$folder/logs"
-[ "$status" -eq 1 ] && grep -q 'tf32f32 .*longer than 1 s' "$folder/out" || wrong "a sample that hangs: exit status $status"
-SILENT_IN="--type bf16f32 " run --tool memcheck --family mma --out "$folder/logs"
-[ "$status" -eq 1 ] && grep -q 'bf16f32 .*FAILED' "$folder/out" || wrong "a sample without a count: exit status $status"
+[ "$status" -eq 1 ] || wrong "a sample that hangs: exit status $status"
+grep -q 'tf32f32 .*longer than 1 s' "$folder/out" || wrong "a sample that hangs is not told"
+none_hangs || wrong "a sample that hangs outlives the script"
+SILENT_IN="--type" run --tool memcheck --family mma --out "$folder/logs"
+[ "$status" -eq 1 ] || wrong "samples without a count: exit status $status"
+grep -q '; 13 samples failed' "$folder/out" || wrong "not all samples without a count failed"
+
+EXCLUDE=--kernel-regex-exclude run --tool memcheck --family gemv --out "$folder/logs"
+[ "$status" -eq 0 ] || wrong "an older sanitizer: exit status $status"
+grep -q -- '--kernel-regex-exclude kns=' "$folder/bin/compute-sanitizer.calls" || wrong "an older sanitizer's option is not used"
 
 mapfile -t parts < <(tr ' ' '\n' <"$folder/bin/compute-sanitizer.calls" | sed -n 's/^kns=//p' | sort -u)
 [ "${#parts[@]}" -gt 0 ] || wrong "no kernel is excluded"

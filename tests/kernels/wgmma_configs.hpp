@@ -1,0 +1,31 @@
+// Targets, problems and configs for the tests of the family `wgmma`.
+#pragma once
+
+#include <initializer_list>
+#include <utility>
+
+#include "kernels/family.hpp"
+
+namespace tilesmith {
+
+inline const Family& wgmma_family() { return *find_family("wgmma"); }
+
+inline KernelTarget target_of(const char* pair, Transposes trans = {}, const char* arch = "sm_90a") {
+  return {*find_type_pair(pair), trans, *limits_for_arch(arch)};
+}
+
+inline Problem problem_of(const KernelTarget& target, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return packed_problem(target.type, target.trans, m, n, k);
+}
+
+/// The first seed of 4096³, both groups together, with other values of some parameters.
+inline Config config_with(const KernelTarget& target, std::initializer_list<std::pair<const char*, int>> values) {
+  Config config = wgmma_family().seeds(target, problem_of(target, 4096, 4096, 4096)).at(0);
+  config.set("stagger", 0);
+  for (const auto& [name, value] : values) config.set(name, value);
+  return config;
+}
+
+inline constexpr Transposes kNN{false, false}, kNT{false, true}, kTN{true, false}, kTT{true, true};
+
+}  // namespace tilesmith
