@@ -3,35 +3,15 @@
 #include <string_view>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/test_tune_toy.hpp"
+#include "tests/tuner/toy_spaces.hpp"
 #include "tuner/search/rng.hpp"
 #include "tuner/search/strategy.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
+using namespace tilesmith::tuner::toy;
 
 namespace {
-
-Space toy_space() {
-  DeviceLimits limits;
-  limits.arch = toy::kArch;
-  return enumerate_space(toy::ToyFamily{}, {*find_type_pair("f16f32"), {}, limits});
-}
-
-/// A second family, so that spaces are concatenated.
-Space line_space() {
-  Space space;
-  space.family = "line";
-  space.parameters = {{"x", {10, 20, 40}, ""}};
-  for (const int x : {10, 20, 40}) space.configs.push_back(Config("line", {{"x", x}}));
-  return space;
-}
-
-int differing(const Config& a, const Config& b) {
-  int count = 0;
-  for (const auto& [name, value] : a.values()) count += b.at(name.text()) != value;
-  return count;
-}
 
 /// A rugged landscape of 5 parameters, 8 values each: a bowl with ridges, a third of it failing.
 Space rugged_space() {
@@ -77,73 +57,6 @@ double best_after(std::string_view strategy_name, const SearchSpace& space, std:
 }
 
 }  // namespace
-
-TEST_CASE("a search space finds every config by value, whatever the order of its parameters") {
-  const SearchSpace space({toy_space(), line_space()});
-  REQUIRE(space.size() == toy_space().configs.size() + 3);
-  for (std::size_t i = 0; i < space.size(); ++i) REQUIRE(space.index_of(space.config(i)) == i);
-  CHECK(space.index_of(Config("toy", {{"z", 2}, {"x", 5}, {"y", 3}})) ==
-        space.index_of(toy::ToyFamily::config(5, 3, 2)));
-  CHECK_FALSE(space.index_of(toy::ToyFamily::config(8, 8, 1)));  // breaks the rule
-  CHECK_FALSE(space.index_of(toy::ToyFamily::config(9, 1, 1)));  // no such value
-  CHECK_FALSE(space.index_of(Config("toy", {{"x", 1}})));
-  CHECK_FALSE(space.index_of(Config("none", {{"x", 10}})));
-}
-
-TEST_CASE("neighbours are legal, of the same family, differ in one parameter, and single steps come first") {
-  const SearchSpace space({toy_space(), line_space()});
-  for (std::size_t i = 0; i < space.size(); ++i) {
-    const auto around = space.neighbourhood(i);
-    const auto all = space.neighbours(i);
-    REQUIRE(all.size() == around.adjacent.size() + around.farther.size());
-    REQUIRE(std::equal(around.adjacent.begin(), around.adjacent.end(), all.begin()));
-    REQUIRE(std::set<std::size_t>(all.begin(), all.end()).size() == all.size());
-    for (const std::size_t n : all) {
-      REQUIRE(n < space.size());
-      REQUIRE(space.config(n).family() == space.config(i).family());
-      REQUIRE(differing(space.config(n), space.config(i)) == 1);
-    }
-    // Being neighbours is mutual.
-    for (const std::size_t n : around.adjacent) {
-      const auto back = space.neighbourhood(n).adjacent;
-      REQUIRE(std::count(back.begin(), back.end(), i) == 1);
-    }
-  }
-  const auto corner = space.neighbourhood(*space.index_of(toy::ToyFamily::config(6, 8, 1)));
-  CHECK(corner.adjacent.size() == 3);  // x = 5, y = 7, z = 2; x = 7 would break the rule
-  CHECK(corner.farther.size() == 4 + 6 + 2);
-}
-
-TEST_CASE("the digits and the family of a config lead back to it") {
-  const SearchSpace space({toy_space(), line_space()});
-  CHECK(space.family_count() == 2);
-  for (std::size_t i = 0; i < space.size(); ++i) {
-    REQUIRE(space.family(i) == (space.config(i).family() == "line" ? 1 : 0));
-    const auto digits = space.digits(i);
-    REQUIRE(digits.size() == space.radices(i).size());
-    std::vector<SearchSpace::Change> changes;
-    for (std::size_t p = 0; p < digits.size(); ++p) changes.emplace_back(p, digits[p]);
-    const std::size_t first_of_family = space.family(i) == 0 ? 0 : space.size() - 3;
-    REQUIRE(space.changed(first_of_family, changes) == i);
-  }
-}
-
-TEST_CASE("a config outside its own space is refused") {
-  Space space = line_space();
-  space.configs.push_back(Config("line", {{"x", 11}}));
-  CHECK_THROWS_AS(SearchSpace({space}), std::invalid_argument);
-}
-
-TEST_CASE("changing several parameters at once gives the legal config or none") {
-  const SearchSpace space({line_space(), toy_space()});
-  const std::size_t from = *space.index_of(toy::ToyFamily::config(1, 1, 1));
-  const SearchSpace::Change legal[] = {{0, 4}, {2, 3}};
-  CHECK(space.changed(from, legal) == space.index_of(toy::ToyFamily::config(5, 1, 8)));
-  const SearchSpace::Change illegal[] = {{0, 7}, {1, 7}};
-  CHECK_FALSE(space.changed(from, illegal));
-  const SearchSpace::Change beyond[] = {{3, 0}};
-  CHECK_FALSE(space.changed(from, beyond));
-}
 
 TEST_CASE("every strategy proposes each config of the space exactly once, whatever the batch, then is done") {
   const SearchSpace space({toy_space(), line_space()});

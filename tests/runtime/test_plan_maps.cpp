@@ -1,0 +1,99 @@
+// Plans whose kernels copy or store by tensor maps.
+#include <cuda.h>
+
+#include <cstring>
+
+#include "tests/catch.hpp"
+#include "tests/runtime/planned_family.hpp"
+
+namespace tilesmith::runtime {
+
+TEST_CASE("a launch by tensor copies gets a map of each operand, made with the plan, with the pointers of the run") {
+  Fixture f;
+  f.launch().boxes = f.boxes();
+  const Plan plan = f.plan();
+  REQUIRE(fake::state().maps.size() == 2);
+  const fake::Map& a = fake::state().maps[0];
+  CHECK(reinterpret_cast<std::uintptr_t>(a.address) % 16 == 0);
+  CHECK(a.cols == 1000);
+  CHECK(a.rows == 500);
+  CHECK(a.row_bytes == 64 * 2);
+  CHECK(a.box_cols == 64);
+  CHECK(a.box_rows == 128);
+  CHECK(a.swizzle == CU_TENSOR_MAP_SWIZZLE_128B);
+  CHECK(fake::state().maps[1].swizzle == CU_TENSOR_MAP_SWIZZLE_64B);
+  const void* const first_a = f.args.a;
+  CHECK(plan.run(f.args) == 0);
+  f.args.a = Fixture::pointer(0x50000);
+  CHECK(plan.run(f.args) == 0);
+  CHECK(fake::state().addresses == std::vector<void*>{const_cast<void*>(first_a), const_cast<void*>(f.args.b),
+                                                      const_cast<void*>(f.args.a), const_cast<void*>(f.args.b)});
+  CHECK(fake::state().maps.size() == 2);
+}
+
+TEST_CASE("C has a map of its own where it is stored by boxes, also where nothing is read") {
+  Fixture f;
+  TensorBoxes boxes = f.boxes();
+  boxes.c = TensorBox{500, 600, 16, 32};
+  f.launch().boxes = boxes;
+  SECTION("with operands") {
+    const Plan plan = f.plan();
+    REQUIRE(fake::state().maps.size() == 3);
+    const fake::Map& c = fake::state().maps[2];
+    CHECK(c.cols == 600);
+    CHECK(c.rows == 500);
+    CHECK(c.row_bytes == std::uint64_t(f.problem.ldc) * 4);
+    CHECK(c.box_cols == 32);
+    CHECK(c.box_rows == 16);
+    CHECK(c.type == CU_TENSOR_MAP_DATA_TYPE_UINT32);
+    CHECK(plan.run(f.args) == 0);
+    CHECK(fake::state().addresses ==
+          std::vector<void*>{const_cast<void*>(f.args.a), const_cast<void*>(f.args.b), f.args.c});
+  }
+  SECTION("α = 0") {
+    const Plan plan = f.plan();
+    f.args.alpha = to_scale(f.problem.type, 0);
+    CHECK(plan.run(f.args) == 0);
+    CHECK(fake::state().addresses == std::vector<void*>{f.args.c});
+  }
+  SECTION("K = 0") {
+    f.problem.k = 0;
+    const Plan plan = f.plan();
+    CHECK(fake::state().maps.size() == 1);
+    CHECK(plan.run(f.args) == 0);
+    CHECK(fake::state().addresses == std::vector<void*>{f.args.c});
+  }
+}
+
+TEST_CASE("operands of tf32 are rounded by the tensor copies, all others moved as they are") {
+  const std::pair<const char*, CUtensorMapDataType> cases[] = {{"tf32f32", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32},
+                                                               {"bf16f32", CU_TENSOR_MAP_DATA_TYPE_UINT16},
+                                                               {"s8s32", CU_TENSOR_MAP_DATA_TYPE_UINT8},
+                                                               {"e4m3f32", CU_TENSOR_MAP_DATA_TYPE_UINT8}};
+  for (const auto& [pair, type] : cases) {
+    Fixture f;
+    f.problem.type = *find_type_pair(pair);
+    f.launch().boxes = f.boxes();
+    const Plan plan = f.plan();
+    CHECK(fake::state().maps.at(0).type == type);
+    CHECK(fake::state().maps.at(1).type == type);
+  }
+}
+
+TEST_CASE("where nothing is read no map is touched, and what the driver says of a map is told") {
+  Fixture f;
+  f.launch().boxes = f.boxes();
+  const Plan plan = f.plan();
+  f.args.alpha = to_scale(f.problem.type, 0);
+  CHECK(plan.run(f.args) == 0);
+  CHECK(fake::state().addresses.empty());
+  CHECK(fake::count("launch_kernel") == 1);
+  f.args.alpha = to_scale(f.problem.type, 1);
+  fake::state().failures["tensor_map_replace_address"] = CUDA_ERROR_INVALID_VALUE;
+  CHECK(plan.run(f.args) == CUDA_ERROR_INVALID_VALUE);
+  fake::state().failures["tensor_map_encode_tiled"] = CUDA_ERROR_INVALID_VALUE;
+  CHECK_THROWS_AS(f.plan(), DeviceError);
+  CHECK(fake::count("launch_kernel") == 1);
+}
+
+}  // namespace tilesmith::runtime
