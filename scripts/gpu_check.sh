@@ -30,8 +30,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --sanitize)
-      sanitizer=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v compute-sanitizer) ||
-        fail "--sanitize: compute-sanitizer was not found; it is part of the CUDA Toolkit"
+      sanitizer=$(find_sanitizer)
       under=("$sanitizer" --tool memcheck --error-exitcode 86)
       ;;
     -h | --help) print_help; exit 0 ;;

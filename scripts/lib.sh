@@ -20,6 +20,12 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # Whether a device of compute capability 8.0 or newer answers.
 have_gpu() { python3 "$ROOT/scripts/gpu_info.py" --quiet; }
 
+# Where compute-sanitizer is.
+find_sanitizer() {
+  PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v compute-sanitizer ||
+    fail "compute-sanitizer was not found; it is part of the CUDA Toolkit"
+}
+
 # A program of the build folder, or a line that says how to get it.
 require_program() {
   [ -x "$BUILD_DIR/bin/$1" ] ||

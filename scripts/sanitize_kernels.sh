@@ -70,8 +70,7 @@ done
 
 # Overridable, so that the tests of this script need no GPU.
 [ -n "${TILESMITH_GPU_INFO:-}" ] || have_gpu || fail "no GPU of compute capability 8.0 or newer here"
-sanitizer=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v compute-sanitizer) ||
-  fail "compute-sanitizer was not found; it is part of the CUDA Toolkit"
+sanitizer=$(find_sanitizer)
 exclude=--kernel-name-exclude
 [[ $("$sanitizer" --help 2>&1) == *"$exclude"* ]] || exclude=--kernel-regex-exclude  # before CUDA 12.3
 excluded=()

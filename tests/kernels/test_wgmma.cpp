@@ -1,6 +1,5 @@
 // Family `wgmma` on the host: who copies and who multiplies, what is packed, how clusters share, what is tried first.
 #include <algorithm>
-#include <array>
 
 #include "kernels/wgmma/instruction.hpp"
 #include "tests/catch.hpp"

@@ -1,8 +1,6 @@
 // Plans whose kernels copy or store by tensor maps.
 #include <cuda.h>
 
-#include <cstring>
-
 #include "tests/catch.hpp"
 #include "tests/runtime/planned_family.hpp"
 

@@ -1,11 +1,9 @@
 // What was timed on a disturbed device is set aside and timed again.
 #include <chrono>
-#include <map>
 
 #include "db/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/drilled_evaluator.hpp"
-#include "tuner/measure/timing_policy.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -1,9 +1,6 @@
-// The tune loop: what is tried, recorded, resumed, and within which budget.
+// The tune loop: what is tried, recorded and resumed.
 #include "tuner/tune.hpp"
 
-#include <algorithm>
-#include <map>
-#include <set>
 #include <stdexcept>
 
 #include "tests/catch.hpp"

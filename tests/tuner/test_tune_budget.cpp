@@ -1,7 +1,6 @@
 // A budget: how problems share it, and what they leave to each other.
 #include <algorithm>
 #include <map>
-#include <stdexcept>
 
 #include "tests/catch.hpp"
 #include "tests/tuner/test_tune_toy.hpp"

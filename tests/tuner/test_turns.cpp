@@ -1,7 +1,6 @@
 // Who tunes which problem, where several tuners share a workload and a database.
 #include "tuner/turns.hpp"
 
-#include <initializer_list>
 #include <limits>
 #include <thread>
 

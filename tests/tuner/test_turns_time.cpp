@@ -1,6 +1,4 @@
 // How tuners of one database share out their time.
-#include <limits>
-
 #include "tests/catch.hpp"
 #include "tests/tuner/shared_database.hpp"
 #include "tuner/turns.hpp"
