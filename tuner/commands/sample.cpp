@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 #include <unordered_set>
+#include <utility>
 
 namespace tilesmith::tuner {
 namespace {
@@ -13,13 +15,18 @@ constexpr std::size_t kDrawsPerPick = 64;
 /// How often each value of each parameter occurs in the sample so far.
 class Coverage {
  public:
-  double cost(const Config& config) const {
-    double sum = 0;
-    for (const auto& [parameter, value] : config.values()) {
-      const auto seen = counts_.find({parameter, value});
-      if (seen != counts_.end()) sum += seen->second;
+  bool has(const Config::Value& value) const { return counts_.count(value) != 0; }
+  /// How many of the config's values none has yet, negated, and how often the others occurred: the less, the more it adds.
+  std::pair<int, int> cost(const Config& config) const {
+    std::pair<int, int> cost{0, 0};
+    for (const Config::Value& value : config.values()) {
+      const auto seen = counts_.find(value);
+      if (seen == counts_.end())
+        --cost.first;
+      else
+        cost.second += seen->second;
     }
-    return sum;
+    return cost;
   }
   void add(const Config& config) {
     for (const auto& [parameter, value] : config.values()) ++counts_[{parameter, value}];
@@ -28,6 +35,30 @@ class Coverage {
  private:
   std::map<Config::Value, int> counts_;
 };
+
+/// Some configs, in the order of their indices, that have each value that none of the sample has: random draws from a large space
+/// would hardly meet what few have.
+std::vector<std::size_t> holders_of_missing(const Space& space, const Coverage& coverage, std::mt19937_64& random) {
+  struct Holders {
+    std::size_t count = 0;
+    std::vector<std::size_t> some;  // each as likely as any other
+  };
+  std::map<Config::Value, Holders> missing;
+  for (std::size_t index = 0; index < space.configs.size(); ++index) {
+    for (const Config::Value& value : space.configs[index].values()) {
+      if (coverage.has(value)) continue;
+      Holders& holders = missing[value];
+      if (++holders.count <= kDrawsPerPick) {
+        holders.some.push_back(index);
+      } else if (const std::size_t place = random() % holders.count; place < kDrawsPerPick) {
+        holders.some[place] = index;
+      }
+    }
+  }
+  std::set<std::size_t> all;
+  for (const auto& [value, holders] : missing) all.insert(holders.some.begin(), holders.some.end());
+  return {all.begin(), all.end()};
+}
 
 }  // namespace
 
@@ -55,19 +86,24 @@ std::vector<Config> spread_sample(const Space& space, const std::vector<Config>&
     if (found != space.configs.end()) take(std::size_t(found - space.configs.begin()));
   }
   std::mt19937_64 random(seed);  // its sequence is fixed by the standard; its distributions are not, so none is used
-  while (sample.size() < most) {
-    std::size_t best = space.configs.size();
-    double best_cost = 0;
-    for (std::size_t draw = 0; draw < kDrawsPerPick || best == space.configs.size(); ++draw) {
-      const std::size_t index = random() % space.configs.size();
-      if (taken.contains(index)) continue;
-      const double cost = coverage.cost(space.configs[index]);
-      if (best == space.configs.size() || cost < best_cost) {
-        best = index;
-        best_cost = cost;
-      }
-    }
+  const auto cost_of = [&](std::size_t index) { return coverage.cost(space.configs[index]); };
+  const auto least = [&](const std::vector<std::size_t>& drawn) {
+    return *std::min_element(drawn.begin(), drawn.end(),
+                             [&](std::size_t a, std::size_t b) { return cost_of(a) < cost_of(b); });
+  };
+  const std::vector<std::size_t> holders = holders_of_missing(space, coverage, random);
+  while (sample.size() < most && !holders.empty()) {
+    const std::size_t best = least(holders);
+    if (cost_of(best).first == 0) break;  // no value is missing
     take(best);
+  }
+  while (sample.size() < most) {
+    std::vector<std::size_t> drawn;
+    for (std::size_t draw = 0; draw < kDrawsPerPick || drawn.empty(); ++draw) {
+      const std::size_t index = random() % space.configs.size();
+      if (!taken.contains(index)) drawn.push_back(index);
+    }
+    take(least(drawn));
   }
   return sample;
 }
