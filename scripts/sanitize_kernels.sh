@@ -9,8 +9,8 @@
 #   --no-build        run the program that is in the build folder
 #   --tool NAME       memcheck, racecheck or synccheck; repeatable (default: all three)
 #   --family NAME     mma, wgmma, wmma, gemv or simt; repeatable (default: mma and wgmma)
-#   --max-configs N   configs of each family, type pair and tool (default: 40). The first 32 or so are the family's best guesses for
-#                     an ordinary problem, which leave whole branches out: what goes beyond them is spread over the space
+#   --max-configs N   configs of each family, type pair and tool (default: 24, by which every parameter has every value that is
+#                     legal for the pair)
 #   --jobs N          samples at a time, each a process of its own on the one GPU (default: 8)
 #   --limit SECONDS   a sample that takes longer is killed and counts as failed (default: 600)
 #   --out FOLDER      keep what each sample printed there; what an earlier run left there goes (default: a folder that is
@@ -30,7 +30,7 @@ TRANSPOSES=(NN TT NT TN)
 build=true
 tools=()
 families=()
-configs=40
+configs=24
 jobs=8
 limit=600
 out=
@@ -104,7 +104,7 @@ sample() {
   local name=$1.$2.$3.$4 status=0 counts
   {
     timeout --signal=KILL "$limit" "$sanitizer" --tool "$1" "${excluded[@]}" --error-exitcode 86 \
-      "$BUILD_DIR/bin/tilesmith" verify --family "$2" --type "$3" --trans "$4" --shape 64 --max-configs "$configs" \
+      "$BUILD_DIR/bin/tilesmith" verify --family "$2" --type "$3" --trans "$4" --shape 64 --spread --max-configs "$configs" \
       --compile-jobs 1 >"$out/$name.log" 2>&1
   } 2>/dev/null || status=$?  # the shell's word on what was killed
   counts=$(sed -n 's/^.*: \([0-9]* right, .* failed\), in .*/\1/p' "$out/$name.log" | tail -n 1)

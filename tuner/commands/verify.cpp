@@ -29,6 +29,7 @@ struct VerifyCommandOptions {
   ProblemOptions problems;
   std::vector<std::string> families;
   std::int64_t max_configs = 8;
+  bool spread = false;
   bool all = false;
   std::uint64_t seed = 1;
   int device = 0;
@@ -68,7 +69,8 @@ std::vector<CompileJob> jobs_of(const VerifyCommandOptions& options, const std::
       if (!wanted || !family->supports(target)) continue;
       const Space space = enumerate_space(*family, target);
       const std::size_t most = options.all ? space.configs.size() : std::size_t(options.max_configs);
-      for (const Config& config : spread_sample(space, first_choices(*family, target), most, options.seed)) {
+      const std::vector<Config> first = options.spread ? std::vector<Config>{} : first_choices(*family, target);
+      for (const Config& config : spread_sample(space, first, most, options.seed)) {
         jobs.push_back({config, target});
         ++groups[group_of(jobs.back())].asked;
       }
@@ -159,11 +161,14 @@ Command add_verify(CLI::App& program) {
   CLI::Option* most =
       app->add_option("--max-configs", options->max_configs,
                       "Most configs for each family, type pair and transposes: named and seed configs first, "
-                      "then an even sample of the space")
+                      "then a sample that covers the space")
           ->type_name("N")
           ->capture_default_str()
           ->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))
           ->group("Kernels");
+  app->add_flag("--spread", options->spread,
+                "No named and seed configs: a sample that has every value of every parameter as soon as it can")
+      ->group("Kernels");
   app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
       ->excludes(most)
       ->group("Kernels");
