@@ -28,7 +28,7 @@ inline std::string name_of(const tuner::CompileJob& job) {
 
 inline Group make_group(const Family& family, const KernelTarget& target, std::size_t most) {
   std::vector<Config> first = family.seeds(target, ordinary_problem(target));
-  if (first.size() > most / 2) first.resize(most / 2);
+  if (first.size() > most / 3) first.resize(most / 3);  // the rest cover the space
   Group group;
   for (const Config& config : tuner::spread_sample(enumerate_space(family, target), first, most, 1)) {
     group.push_back({config, target});

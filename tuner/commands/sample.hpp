@@ -12,9 +12,9 @@ namespace tilesmith::tuner {
 /// What a sample begins with: the generic config, the seeds, the named rungs; each only if the family has it.
 std::vector<Config> first_choices(const Family& family, const KernelTarget& target);
 
-/// At most `most` configs of the space, without repetition: `first` (as far as they are legal members), then those that have most
-/// values of parameters that none before has, until every value occurs, then those whose values occurred least. The same arguments give the same sample on every
-/// machine.
+/// At most `most` configs of the space, without repetition: `first` (as far as they are legal members), then those that have
+/// most values of parameters that none before has, until every value occurs, then those whose values occurred least. The same
+/// arguments give the same sample on every machine.
 std::vector<Config> spread_sample(const Space& space, const std::vector<Config>& first, std::size_t most, std::uint64_t seed);
 
 }  // namespace tilesmith::tuner
