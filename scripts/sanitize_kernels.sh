@@ -4,17 +4,20 @@
 # The battery's own kernels are not instrumented, or a handful of configs would take minutes. They are excluded by name: were ours chosen by
 # name, a name that matched nothing would look like kernels without errors.
 #
-# Usage: sanitize_kernels.sh [--no-build] [--tool NAME]... [--family NAME]... [--max-configs N] [--jobs N] [--limit SECONDS]
-#                            [--out FOLDER] [--help]
+# Usage: sanitize_kernels.sh [--no-build] [--tool NAME]... [--family NAME]... [--max-configs N] [--seed N] [--jobs N]
+#                            [--limit SECONDS] [--resume] [--out FOLDER] [--help]
 #   --no-build        run the program that is in the build folder
 #   --tool NAME       memcheck, racecheck or synccheck; repeatable (default: all three)
 #   --family NAME     mma, wgmma, wmma, gemv or simt; repeatable (default: mma and wgmma)
 #   --max-configs N   configs of each family, type pair and tool (default: 24, by which every parameter has every value that is
-#                     legal for the pair)
+#                     legal for the pair; racecheck takes up to a minute a config, and by 9 the type pairs of a family have most
+#                     values together)
+#   --seed N          which configs: the first type pair's sample has this seed, the next one's the next (default: 1)
 #   --jobs N          samples at a time, each a process of its own on the one GPU (default: 8)
 #   --limit SECONDS   a sample that takes longer is killed and counts as failed (default: 600)
 #   --out FOLDER      keep what each sample printed there; what an earlier run left there goes (default: a folder that is
 #                     removed, unless something failed)
+#   --resume          go on with the run that left FOLDER: what was clean by it is not run again
 # Exit status: 0 if all samples are clean, 1 if one is not, 2 for a wrong option or a machine that cannot.
 # Environment: TILESMITH_BUILD_DIR, the build folder (default: build/release).
 
@@ -31,13 +34,16 @@ build=true
 tools=()
 families=()
 configs=24
+seed=1
 jobs=8
 limit=600
+resume=false
 out=
 while [ $# -gt 0 ]; do
   case "$1" in
     --no-build) build=false ;;
-    --tool | --family | --max-configs | --jobs | --limit | --out)
+    --resume) resume=true ;;
+    --tool | --family | --max-configs | --seed | --jobs | --limit | --out)
       [ $# -ge 2 ] || fail "$1: expected a value after it"
       case "$1" in
         --tool)
@@ -53,6 +59,7 @@ while [ $# -gt 0 ]; do
           [[ $2 =~ ^[1-9][0-9]*$ ]] || fail "$1 $2: expected a whole number, 1 or more"
           case "$1" in
             --max-configs) configs=$2 ;;
+            --seed) seed=$2 ;;
             --jobs) jobs=$2 ;;
             --limit) limit=$2 ;;
           esac
@@ -67,6 +74,7 @@ while [ $# -gt 0 ]; do
 done
 [ ${#tools[@]} -gt 0 ] || tools=(memcheck racecheck synccheck)
 [ ${#families[@]} -gt 0 ] || families=(mma wgmma)
+if $resume && [ -z "$out" ]; then fail "--resume: expected --out FOLDER, which holds what is to be gone on with"; fi
 
 # Overridable, so that the tests of this script need no GPU.
 [ -n "${TILESMITH_GPU_INFO:-}" ] || have_gpu || fail "no GPU of compute capability 8.0 or newer here"
@@ -84,7 +92,13 @@ if [ -z "$out" ]; then
   out=$(mktemp -d)
 fi
 mkdir -p "$out"
-for tool in memcheck racecheck synccheck; do rm -f "$out/$tool".*.log "$out/$tool".*.result; done
+samples="$configs configs from seed $seed of $("$ROOT/scripts/content_hash.sh")"
+if $resume && [ -e "$out/samples" ]; then
+  [ "$samples" = "$(<"$out/samples")" ] || fail "--resume: $out holds $(<"$out/samples"), expected $samples"
+else
+  for tool in memcheck racecheck synccheck; do rm -f "$out/$tool".*.log "$out/$tool".*.result; done
+  echo "$samples" >"$out/samples"
+fi
 
 # Each sample is a process group of its own (`timeout` makes it so), which an interrupt does not reach.
 stop() {
@@ -98,34 +112,37 @@ stop() {
 }
 trap stop INT TERM HUP
 
-# sample TOOL FAMILY TYPE TRANSPOSES: one line of what came of it in its .result, "clean", "none", or "FAILED". `timeout` kills its
-# whole group: a first SIGTERM the program takes for a wish, and a kernel that hangs never lets it come to that.
+# sample TOOL FAMILY TYPE TRANSPOSES SEED: one line of what came of it in its .result, "clean", "none", or "FAILED". `timeout`
+# kills its whole group: a first SIGTERM the program takes for a wish, and a kernel that hangs never lets it come to that.
 sample() {
-  local name=$1.$2.$3.$4 status=0 counts
+  local name=$1.$2.$3.$4 status=0 counts result
   {
     timeout --signal=KILL "$limit" "$sanitizer" --tool "$1" "${excluded[@]}" --error-exitcode 86 \
       "$BUILD_DIR/bin/tilesmith" verify --family "$2" --type "$3" --trans "$4" --shape 64 --spread --max-configs "$configs" \
-      --compile-jobs 1 >"$out/$name.log" 2>&1
+      --seed "$5" --compile-jobs 1 >"$out/$name.log" 2>&1
   } 2>/dev/null || status=$?  # the shell's word on what was killed
   counts=$(sed -n 's/^.*: \([0-9]* right, .* failed\), in .*/\1/p' "$out/$name.log" | tail -n 1)
   if [ "$status" -ne 0 ] && grep -q 'none of the families has a kernel' "$out/$name.log"; then
-    echo "none" >"$out/$name.result"
+    result=none
   elif [ "$status" -eq 0 ] && [ -n "$counts" ] && grep -Eq '(ERROR|RACECHECK) SUMMARY: 0 ' "$out/$name.log"; then
-    echo "clean $counts" >"$out/$name.result"
+    result="clean $counts"
   elif [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
-    echo "FAILED took longer than $limit s" >"$out/$name.result"
+    result="FAILED took longer than $limit s"
   else
-    echo "FAILED exit status $status; see $out/$name.log" >"$out/$name.result"
+    result="FAILED exit status $status; see $out/$name.log"
   fi
+  echo "$result" >"$out/$name.result"
+  [ "$result" = none ] || printf '%-40s %s\n' "${name//./ }" "$result"
 }
 
-started=0
+asked=0
 for tool in "${tools[@]}"; do
   for family in "${families[@]}"; do
     for i in "${!TYPES[@]}"; do
+      asked=$((asked + 1))
+      if $resume && grep -Eqs '^(clean|none)' "$out/$tool.$family.${TYPES[i]}.${TRANSPOSES[i % 4]}.result"; then continue; fi
       while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
-      sample "$tool" "$family" "${TYPES[i]}" "${TRANSPOSES[i % 4]}" &
-      started=$((started + 1))
+      sample "$tool" "$family" "${TYPES[i]}" "${TRANSPOSES[i % 4]}" $((seed + i)) &
     done
   done
 done
@@ -133,20 +150,21 @@ wait
 
 failed=0
 right=0
-ended=0
-for result in "$out"/*.result; do
-  [ -e "$result" ] || continue
-  ended=$((ended + 1))
-  read -r how what <"$result"
-  name=$(basename "$result" .result)
-  case $how in
-    none) continue ;;
-    clean) right=$((right + ${what%% *})) ;;
-    *) failed=$((failed + 1)) ;;
-  esac
-  printf '%-40s %s %s\n' "${name//./ }" "$how" "$what"
+for tool in "${tools[@]}"; do
+  for family in "${families[@]}"; do
+    for result in "$out/$tool.$family".*.result; do
+      [ -e "$result" ] || continue
+      read -r how what <"$result"
+      asked=$((asked - 1))
+      case $how in
+        none) ;;
+        clean) right=$((right + ${what%% *})) ;;
+        *) failed=$((failed + 1)) ;;
+      esac
+    done
+  done
 done
-failed=$((failed + started - ended))  # one that could not even say so
+failed=$((failed + asked))  # some could not even say so
 printf '%s configs right and clean, by all tools together; %s samples failed\n' "$right" "$failed"
 if [ "$failed" -gt 0 ]; then
   echo "what they printed is in $out"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # sanitize_kernels.sh, over stand-ins for compute-sanitizer and the program: a hazard, a sample that hangs and one in which
-# nothing was right each fail it, types that a family does not have are passed over, and of the kernels that the sources name
-# those of the battery are left out, none of the families'.
+# nothing was right each fail it, types that a family does not have are passed over, a run that is gone on with repeats only
+# what was not clean, and of the kernels that the sources name those of the battery are left out, none of the families'.
 set -euo pipefail
 root=$1
 folder=$(mktemp -d)
@@ -80,6 +80,16 @@ none_hangs || wrong "a sample that hangs outlives the script"
 SILENT_IN="--type" run --tool memcheck --family mma --out "$folder/logs"
 [ "$status" -eq 1 ] || wrong "samples without a count: exit status $status"
 grep -q '; 13 samples failed' "$folder/out" || wrong "not all samples without a count failed"
+
+HAZARD_IN="--type s8s32" run --tool racecheck --family mma --out "$folder/logs"
+run --resume --tool racecheck --family mma --out "$folder/logs"
+[ "$status" -eq 0 ] || wrong "a run that was gone on with: exit status $status"
+[ "$(grep -c -- '--type s8s32 ' "$folder/bin/compute-sanitizer.calls")" -eq "$(wc -l <"$folder/bin/compute-sanitizer.calls")" ] ||
+  wrong "what was clean ran again"
+grep -q '^65 configs right and clean' "$folder/out" || wrong "the sum is not of the run that was gone on with"
+run --resume --seed 2 --tool racecheck --family mma --out "$folder/logs"
+[ "$status" -eq 2 ] || wrong "going on with other samples: exit status $status"
+grep -q 'holds 24 configs from seed 1' "$folder/out" || wrong "it is not told which samples the folder holds"
 
 EXCLUDE=--kernel-regex-exclude run --tool memcheck --family gemv --out "$folder/logs"
 [ "$status" -eq 0 ] || wrong "an older sanitizer: exit status $status"
