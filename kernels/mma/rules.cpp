@@ -168,16 +168,6 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return c.at("store_staged") == 0 || c.at("warp_n") * int(size_bytes(type.output)) % 16 == 0;
        },
        {"warp_n", "store_staged"}},
-      {"reads of a staged store",
-       "lanes that store nothing of a narrow tile read rows behind its scratch, as far as the block's shared memory goes",
-       [type](const Config& c) {
-         if (c.at("store_staged") == 0) return true;
-         const Geometry g(c, type);
-         const int scratch_at = c.at("persistent") == 1 ? c.at("stages") * g.stage_bytes : 0;
-         return scratch_at + staged_reads_end(c, type, c.at("warp_n"), g.warps_m * g.warps_n) <= g.smem_bytes;
-       },
-       with(kTile, {"inst_k", "block_k", "stages", "slice_k", "frag_buffers", "min_blocks", "persistent", "store_staged",
-                    "split_k", "reduction", "tma"})},
       {"persistent tiles",
        "small tiles are for small problems, which one wave of blocks does",
        [](const Config& c) { return c.at("persistent") == 0 || c.at("block_m") * c.at("block_n") >= 64 * 128; },

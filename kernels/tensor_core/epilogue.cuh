@@ -135,7 +135,9 @@ __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Dest
                  "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
   const int row = lane / kLanesPerRow, col = lane % kLanesPerRow * kVector;
   Staged* const put_at = reinterpret_cast<Staged*>(scratch) + lane / 4 * kStride;
-  const Staged* const get_at = reinterpret_cast<const Staged*>(scratch) + row * kStride + col;
+  // Lanes of narrow tiles that have no row, and store nothing, read as others do: without a branch.
+  const int row_read = kRowsOfLanes > kScratchRows ? row % kScratchRows : row;
+  const Staged* const get_at = reinterpret_cast<const Staged*>(scratch) + row_read * kStride + col;
   constexpr int kParts = kAtATime / kPart, kTurns = kScratchRows / kRowsPerTurn;
   constexpr int kFit =
       (kSumRegisters<Sums> >= 128 || kVector == 1 ? 8 : 16) / ((int(sizeof(Held<kVector>)) + 3) / 4 * kParts);

@@ -61,20 +61,6 @@ bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits) {
   return bytes <= limits.smem_per_block_bytes && blocks_by_shared_memory(bytes, limits) >= min_blocks;
 }
 
-int staged_reads_end(const Config& config, const TypePair& type, int columns, int warps) {
-  constexpr int kLanes = 32;
-  const int accumulator = int(size_bytes(type.accumulator));
-  const bool partials = partial_slices(config) > 1;
-  const int vector = 16 / (partials ? accumulator : int(size_bytes(type.output)));
-  int end = scratch_elements(columns);  // of one warp
-  for (int left = columns; left > 0; left -= staged_columns(left)) {
-    const int part = staged_columns(left);
-    const int lanes_of_row = std::clamp(part / vector, 1, kLanes), rows = kLanes / lanes_of_row;
-    end = std::max(end, (rows - 1) * (part + kSumsPad) + part);
-  }
-  return ((warps - 1) * scratch_elements(columns) + end) * accumulator;
-}
-
 bool leaves_workspace_to_packing(const Config& config) {
   return config.at("split_k") == 1 || (config.at("reduction") == within_cluster && partial_slices(config) == 1);
 }

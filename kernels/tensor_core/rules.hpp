@@ -27,11 +27,6 @@ int blocks_by_shared_memory(int bytes, const DeviceLimits& limits);
 /// The resident blocks' shared memory fits an SM's.
 bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits);
 
-/// Where staged stores (epilogue.cuh) of warp tiles of so many columns stop reading, bytes behind the scratch's begin. Each lane
-/// reads the sums of 16 bytes of C, of whatever row is its own: where fewer than four make up a row, of one behind the warp's eight.
-/// That leaves the scratch where a tile has no part of more columns: in `mma`; those of `wgmma` are wide enough.
-int staged_reads_end(const Config& config, const TypePair& type, int columns, int warps);
-
 /// The workspace holds packed operands or split K's partial sums, not both.
 bool leaves_workspace_to_packing(const Config& config);
 

@@ -35,6 +35,7 @@ struct OperandTile {
   static_assert(!KMajor || kCols % kPanelElements == 0, "a K-step must split into whole panels");
   static_assert(kRows % kSwizzledRows == 0 && kRows % Sharers == 0,
                 "panels must be whole swizzled groups of rows, in equal parts");
+  static_assert(kCopiedRows <= 256, "a box has no more rows");
 
   // Of the descriptor, all but the address: 128-byte swizzle; the distance of 8-row groups; that of panels along M or N.
   static constexpr unsigned long long kDescriptor = 1ull << 62 |

@@ -40,52 +40,6 @@ TEST_CASE("a warp's columns are staged by the largest powers of two that fit") {
   CHECK(staged_columns(112 - 64) == 32);
 }
 
-TEST_CASE("lanes that store nothing of a narrow tile read behind its scratch, and no further than the block's memory goes") {
-  const auto reads = [](const char* type, int columns, int warps) {
-    const Config unsplit("any", {{"split_k", 1}, {"reduction", 0}});
-    return staged_reads_end(unsplit, *find_type_pair(type), columns, warps);
-  };
-  const auto scratch = [](int columns, int warps) { return warps * scratch_elements(columns) * 4; };
-  CHECK(reads("f16f32", 64, 4) == scratch(64, 4));                             // 16 lanes a row: 2 rows of 8
-  CHECK(reads("f16f32", 16, 4) == scratch(16, 4));                             // 4 lanes a row: all 8
-  CHECK(reads("f16f32", 72, 1) == scratch(72, 1));                             // 16 rows of 16 elements: behind those of 8, not of 64
-  CHECK(reads("f16f32f16", 16, 1) == (15 * 24 + 16) * 4);                      // 2 lanes a row: 16 of them
-  CHECK(reads("f16f32f16", 16, 4) == scratch(16, 3) + (15 * 24 + 16) * 4);     // the last warp's
-  CHECK(reads("f16f32f16", 8, 1) == (31 * 16 + 8) * 4);                        // a lane a row
-
-  // Legal but for it, this one would read 224 bytes behind its block's memory.
-  const KernelTarget target{*find_type_pair("f16f32f16"), {}, *limits_for_arch("sm_90a")};
-  Config config = *Config::parse(
-      "mma{inst_k=16,block_m=256,block_n=96,warp_m=128,warp_n=48,block_k=64,stages=2,slice_k=1,frag_buffers=1,min_blocks=1,"
-      "group_m=1,persistent=1,store_staged=1,split_k=1,reduction=0,copy_bytes=16,tma=0,pack=0,overlap=0}");
-  const Family& mma = *find_family("mma");
-  CHECK(illegal_because(mma, config, target)->find("reads of a staged store") != std::string::npos);
-  config.set("persistent", 0);  // then the ring's memory lies behind
-  CHECK_FALSE(illegal_because(mma, config, target));
-  config.set("persistent", 1);
-  config.set("store_staged", 0);
-  CHECK_FALSE(illegal_because(mma, config, target));
-}
-
-TEST_CASE("staged tiles of wgmma are wide enough for its lanes to read none but their scratch") {
-  for (const TypePair& type : type_pairs()) {
-    const Family& wgmma = *find_family("wgmma");
-    const KernelTarget target{type, {}, *limits_for_arch("sm_90a")};
-    if (!wgmma.supports(target)) continue;
-    for (const Parameter& parameter : wgmma.parameters(target)) {
-      if (parameter.name != "block_n") continue;
-      for (const int columns : parameter.values) {
-        if (columns < 32) continue;  // those are rows of swapped operands, which are not staged by warps
-        for (const int split_k : {1, 2}) {
-          const Config config("any", {{"split_k", split_k}, {"reduction", 0}});
-          INFO(type.name << " " << columns << " " << split_k);
-          CHECK(staged_reads_end(config, type, columns, 1) == scratch_elements(columns) * int(size_bytes(type.accumulator)));
-        }
-      }
-    }
-  }
-}
-
 TEST_CASE("many slices are added by as many blocks more as threads share a run of sums") {
   const TypePair type = *find_type_pair("f16f32");
   const Problem problem = packed_problem(type, {}, 100, 60, 4096);  // 100 rows of 15 runs
