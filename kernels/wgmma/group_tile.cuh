@@ -60,6 +60,7 @@ class GroupTile {
   __device__ __forceinline__ void multiply_step(RingReader& reader, int group, bool first) {
     const unsigned stage = reader.wait_for_step();
     left_.load(stage, group, 0);
+    const Descriptors<RightTile> right(stage + LeftTile::kBytes);
 #pragma unroll
     for (int begin = 0; begin < kSlabs; begin += kSlabsAtATime) {
       const int end = begin + kSlabsAtATime;
@@ -67,9 +68,10 @@ class GroupTile {
       begin_products();
 #pragma unroll
       for (int slab = begin; slab < end; ++slab) {
-        const unsigned long long right = descriptor<RightTile>(stage + LeftTile::kBytes + RightTile::offset(0, slab));
 #pragma unroll
-        for (int i = 0; i < kLeftTiles; ++i) multiply(sums_[i], left_.of(i, slab), right);
+        for (int i = 0; i < kLeftTiles; ++i) {
+          multiply(sums_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)));
+        }
       }
       end_products();
       if (begin == 0) {
@@ -143,8 +145,7 @@ struct WarpPlace {
   int m0, n0;
   static constexpr int slice = 0;
 
-  __device__ __forceinline__ WarpPlace() {
-    const int warp = int(threadIdx.x / 32);
+  __device__ __forceinline__ explicit WarpPlace(int warp) {
     const int left = (kTileGroups == 1 ? 0 : warp / 4) * kGroupRows +
                      (kLeftFromRegisters ? LeftFragments::first_row(warp % 4) : warp % 4 * 16);
     m0 = kSwap ? 0 : left;

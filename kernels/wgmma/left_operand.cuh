@@ -23,14 +23,14 @@ class LeftDescriptors {
  public:
   // A warpgroup's rows of a stage's left tile; of K what the instructions of a slab read.
   __device__ __forceinline__ void load(unsigned tile, int group, int) {
-    first_ = tile + unsigned(group) * LeftTile::offset(kGroupRows, 0);
+    descriptors_ = Descriptors<LeftTile>(tile + unsigned(group) * LeftTile::offset(kGroupRows, 0));
   }
   __device__ __forceinline__ unsigned long long of(int i, int slab) const {
-    return descriptor<LeftTile>(first_ + LeftTile::offset(64 * i, slab));
+    return descriptors_.at(LeftTile::offset(64 * i, slab));
   }
 
  private:
-  unsigned first_;
+  Descriptors<LeftTile> descriptors_{0};
 };
 
 class WordFragments {

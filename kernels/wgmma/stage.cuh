@@ -61,9 +61,21 @@ static_assert(RightTile::kKMajor || kElementBytes == 2,
               "from shared memory the instruction takes MN-major operands of 16 bits only");
 constexpr int kStageBytes = LeftTile::kBytes + RightTile::kBytes;
 
+// Descriptors of what lies in a tile of a stage. The address stands in the low word's first 14 bits, in units of 16 bytes; shared
+// memory ends below what they hold, so that what lies further on takes one addition, and not a descriptor made anew.
 template <typename Tile>
-__device__ __forceinline__ unsigned long long descriptor(unsigned address) {
-  return Tile::kDescriptor | (address & 0x3ffff) >> 4;
-}
+class Descriptors {
+ public:
+  // The address may have the block's rank in its cluster above these bits.
+  __device__ __forceinline__ explicit Descriptors(unsigned address)
+      : low_(unsigned(Tile::kDescriptor) | (address & 0x3ffff) >> 4) {}
+
+  __device__ __forceinline__ unsigned long long at(unsigned offset) const {
+    return (Tile::kDescriptor & ~0xffffffffull) | (low_ + (offset >> 4));
+  }
+
+ private:
+  unsigned low_;
+};
 
 }  // namespace tilesmith

@@ -149,8 +149,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   }
   sync_some<kReady, kMultiplyingThreads + 32>();
   trade_registers<false>();
-  const WarpPlace place;
-  const int group = int(threadIdx.x / 128);
+  const WarpPlace place{int(warp)};
+  const int group = kWarpgroups == 1 ? 0 : int(warp / 4);
   RingReader reader(ring);
   GroupTile tile;
   const auto store_item = [&](const Work& work) {
