@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs samples of the kernel families under NVIDIA's compute-sanitizer: memcheck, racecheck and synccheck, a sample for each family
-# and type pair, whose transposes take turns. Each sampled config goes through the whole verification battery (`tilesmith verify`).
+# and type pair, whose transposes take turns. Each sampled config goes through the verification battery (`tilesmith verify`), under racecheck
+# through each of its shapes once (`--brief`).
 # The battery's own kernels are not instrumented, or a handful of configs would take minutes. They are excluded by name: were ours chosen by
 # name, a name that matched nothing would look like kernels without errors.
 #
@@ -10,7 +11,7 @@
 #   --tool NAME       memcheck, racecheck or synccheck; repeatable (default: all three)
 #   --family NAME     mma, wgmma, wmma, gemv or simt; repeatable (default: mma and wgmma)
 #   --max-configs N   configs of each family, type pair and tool (default: 24, by which every parameter has every value that is
-#                     legal for the pair; racecheck takes up to a minute a config, and by 9 the type pairs of a family have most
+#                     legal for the pair; racecheck takes longest, and by 9 the type pairs of a family have most
 #                     values together)
 #   --seed N          which configs: the first type pair's sample has this seed, the next one's the next (default: 1)
 #   --jobs N          samples at a time, each a process of its own on the one GPU (default: 8)
@@ -115,11 +116,12 @@ trap stop INT TERM HUP
 # sample TOOL FAMILY TYPE TRANSPOSES SEED: one line of what came of it in its .result, "clean", "none", or "FAILED". `timeout`
 # kills its whole group: a first SIGTERM the program takes for a wish, and a kernel that hangs never lets it come to that.
 sample() {
-  local name=$1.$2.$3.$4 status=0 counts result
+  local name=$1.$2.$3.$4 status=0 counts result battery=()
+  [ "$1" != racecheck ] || battery=(--brief)
   {
     timeout --signal=KILL "$limit" "$sanitizer" --tool "$1" "${excluded[@]}" --error-exitcode 86 \
       "$BUILD_DIR/bin/tilesmith" verify --family "$2" --type "$3" --trans "$4" --shape 64 --spread --max-configs "$configs" \
-      --seed "$5" --compile-jobs 1 >"$out/$name.log" 2>&1
+      --seed "$5" --compile-jobs 1 "${battery[@]}" >"$out/$name.log" 2>&1
   } 2>/dev/null || status=$?  # the shell's word on what was killed
   counts=$(sed -n 's/^.*: \([0-9]* right, .* failed\), in .*/\1/p' "$out/$name.log" | tail -n 1)
   if [ "$status" -ne 0 ] && grep -q 'none of the families has a kernel' "$out/$name.log"; then

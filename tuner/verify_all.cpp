@@ -71,7 +71,8 @@ std::future<SharedModule> load(const runtime::Context& context, const db::Kernel
 }  // namespace
 
 void verify_all(const runtime::Context& context, const NextJob& next_job, int compile_jobs,
-                const OnVerified& on_verified, const std::atomic<bool>& stop, const std::string& worker_executable) {
+                const OnVerified& on_verified, const std::atomic<bool>& stop, const std::string& worker_executable,
+                Battery battery) {
   if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty())
     throw std::runtime_error(reason);
   const int workers = compile_jobs > 0 ? compile_jobs : default_compile_jobs(kReservedCores, context.info().integrated);
@@ -80,7 +81,7 @@ void verify_all(const runtime::Context& context, const NextJob& next_job, int co
   Jobs jobs(next_job, on_verified);
   const auto verify = [&](const CompileJob& job, std::future<SharedModule>& module) {
     try {
-      on_verified(job, verifier.battery(module.get(), job.config, job.target));
+      on_verified(job, verifier.battery(module.get(), job.config, job.target, battery));
     } catch (const runtime::DeviceError& error) {
       on_verified(job, {error.context_lost() ? db::Status::device_fault : db::Status::launch_failed, error.what(), {}});
       if (error.context_lost()) throw;

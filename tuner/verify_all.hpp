@@ -8,6 +8,7 @@
 
 #include "runtime/device.hpp"
 #include "tuner/device_evaluator.hpp"
+#include "tuner/verify/battery_cases.hpp"
 
 namespace tilesmith::tuner {
 
@@ -19,10 +20,12 @@ using OnVerified = std::function<void(const CompileJob& job, const db::Outcome& 
 /// Verdicts come in no certain order. `stop` ends it early; what was being compiled is then dropped. `compile_jobs` 0: one a
 /// core, one left for this process. `worker_executable`: as for DeviceEvaluatorOptions.
 ///
+/// `battery`: how much of it each kernel is to pass.
+///
 /// There is no process between the battery and the caller: a kernel that takes the device's context with it is told to
 /// `on_verified` as device_fault, and then DeviceError is thrown. Throws std::runtime_error if NVRTC is not usable.
 void verify_all(const runtime::Context& context, const NextJob& next_job, int compile_jobs,
                 const OnVerified& on_verified, const std::atomic<bool>& stop,
-                const std::string& worker_executable = {});
+                const std::string& worker_executable = {}, Battery battery = Battery::whole);
 
 }  // namespace tilesmith::tuner

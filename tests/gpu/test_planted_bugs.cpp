@@ -32,9 +32,10 @@ struct Bench {
     return std::make_shared<const runtime::Module>(built.cubin);
   }
 
-  db::Outcome outcome(const planted::Bug& bug, const runtime::SourceBuild& built) {
+  db::Outcome outcome(const planted::Bug& bug, const runtime::SourceBuild& built,
+                      tuner::Battery battery = tuner::Battery::whole) {
     const KernelTarget on = target(bug.type, bug.trans);
-    return verifier.battery(load(built), planted::config_of(bug, on), on);
+    return verifier.battery(load(built), planted::config_of(bug, on), on, battery);
   }
 
   /// check(bug, outcome of its battery) for each; all are compiled at once.
@@ -70,6 +71,26 @@ TEST_CASE("the kernels that the bugs are planted in pass the battery, spliced th
     INFO(bug.family << " " << bug.type << " " << name(bug.trans) << ": " << outcome.message);
     CHECK(outcome.status == db::Status::ok);
   });
+}
+
+TEST_CASE("with each shape once the battery passes what is right and catches what is always wrong") {
+  Bench bench;
+  int caught = 0;
+  for (planted::Bug bug : planted::simt_bugs()) {
+    const std::string name = bug.name;
+    const bool always = name == "the edge mask of N is off by one" || name == "lda and ldb are swapped" ||
+                        name == "ldc is ignored" || name == "the K tail is dropped";
+    if (!always) continue;
+    INFO(name);
+    const db::Outcome wrong = bench.outcome(bug, bench.build(bug), tuner::Battery::each_shape_once);
+    CHECK(wrong.status == db::Status::mismatch);
+    caught += wrong.status == db::Status::mismatch;
+    bug.edits.clear();
+    const db::Outcome right = bench.outcome(bug, bench.build(bug), tuner::Battery::each_shape_once);
+    INFO(right.message);
+    CHECK(right.status == db::Status::ok);
+  }
+  CHECK(caught == 4);
 }
 
 TEST_CASE("a kernel that overwrites an operand is blamed alone: the next battery is sound") {

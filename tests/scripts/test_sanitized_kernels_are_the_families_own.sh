@@ -64,6 +64,9 @@ run --out "$folder/logs"
 samples=$(grep -c ' clean 5 right' "$folder/out" || true)
 [ "$samples" -eq $((3 * (13 + 12))) ] || wrong "$samples samples of three tools, 13 and 12 type pairs"
 grep -q "^$((5 * samples)) configs right and clean" "$folder/out" || wrong "the sum is not of all samples"
+calls=$folder/bin/compute-sanitizer.calls
+[ "$(grep -c -- '--brief' "$calls")" -eq $((samples / 3 + 1)) ] || wrong "not each sample of one tool went through each shape once"
+! grep -v racecheck "$calls" | grep -q -- '--brief' || wrong "another tool than racecheck had each shape once"
 [ -e "$folder/logs/mine.log" ] || wrong "a file that is not the script's was removed"
 
 HAZARD_IN="--type s8s32" run --tool racecheck --tool memcheck --family mma

@@ -31,6 +31,7 @@ struct VerifyCommandOptions {
   std::int64_t max_configs = 8;
   bool spread = false;
   bool all = false;
+  bool brief = false;
   std::uint64_t seed = 1;
   int device = 0;
   std::string as;
@@ -137,7 +138,8 @@ int run_verify(const VerifyCommandOptions& options) {
   };
   std::size_t next = 0;
   const auto next_job = [&] { return next < jobs.size() ? std::optional(jobs[next++]) : std::nullopt; };
-  verify_all(context, next_job, options.compile_jobs, note, signals.stop());
+  verify_all(context, next_job, options.compile_jobs, note, signals.stop(), {},
+             options.brief ? Battery::each_shape_once : Battery::whole);
   Screen::instance().clear_status();
 
   print_table(groups);
@@ -175,6 +177,10 @@ Command add_verify(CLI::App& program) {
   app->add_option("--seed", options->seed, "Seed of the sample: same seed, same configs")
       ->type_name("N")
       ->capture_default_str()
+      ->group("Kernels");
+  app->add_flag("--brief", options->brief,
+                "Of the battery every shape once, by exact sums: half of its launches or fewer, for tools under which each "
+                "takes long (compute-sanitizer)")
       ->group("Kernels");
   app->add_option("--device", options->device, "Ordinal of the GPU (see `tilesmith devices`)")
       ->type_name("N")

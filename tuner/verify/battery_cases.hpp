@@ -15,6 +15,10 @@ struct BatteryCase {
   Stage stage = Stage::exact;
 };
 
+/// How much of the battery a kernel has to pass: all of it, twice; or, where a launch takes long, every shape once, by exact
+/// sums: half of the launches or fewer, which show neither a lost bit nor two runs that differ.
+enum class Battery { whole, each_shape_once };
+
 /// Every case for a type pair and transposes, in the order in which they are run. Shapes are 1, primes, and one off 16,
 /// 32, 64, 128 and 256 in each of M, N and K, and a few of many tiles. Most have rows and bases aligned to 16 bytes
 /// (leading dimensions padded up), so that kernels which only take aligned operands meet awkward shapes too; the rest

@@ -71,12 +71,16 @@ std::uint64_t BatteryRunner::sum_of_read_only(const runtime::Stream& stream) {
 }
 
 db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& module, const Family& family,
-                               const Config& config, GuardedWorkspace& workspace, const runtime::Stream& stream) {
+                               const Config& config, Battery battery, GuardedWorkspace& workspace,
+                               const runtime::Stream& stream) {
+  const bool whole = battery == Battery::whole;
+  const std::vector<Part> runs = whole ? std::vector<Part>{kRun1, kRun2} : std::vector<Part>{kRun1};
   const std::uint64_t words = image_.c_image.size() / 8;
   std::vector<std::byte> active(image_.cases.size());
   std::vector<std::unique_ptr<runtime::Plan>> plans(image_.cases.size());
   bool any = false;
   for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (!whole && image_.cases[i].stage != Stage::exact) continue;
     if (family.refusal(config, image_.cases[i].problem)) continue;
     try {
       plans[i] = std::make_unique<runtime::Plan>(module, config, image_.cases[i].problem);
@@ -92,7 +96,7 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
   arena_.upload(active, offsets_[kFlags]);
   context_.synchronize();
   kernels_->launch(stream, "reset_reports", 1, at(kReports), int{2});
-  for (Part run : {kRun1, kRun2}) {
+  for (Part run : runs) {
     kernels_->launch(stream, "copy_words", words, at(kImage), at(run), words);
     for (std::size_t i = 0; i < plans.size(); ++i) {
       if (!plans[i]) continue;
@@ -114,7 +118,7 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
   }
   const unsigned chunks = unsigned(std::clamp<std::uint64_t>((most_slots_ + 255) / 256, 1, 64));
   kernels_->launch_grid(stream, "compare_cases", {chunks, unsigned(plans.size()), 1}, {256, 1, 1}, at(kRows),
-                        at(kFlags), at(kExpected), at(kImage), at(kRun1), at(kRun2), int(family.deterministic(config)),
+                        at(kFlags), at(kExpected), at(kImage), at(kRun1), at(runs.back()), int(family.deterministic(config)),
                         at(kReports));
   const std::uint64_t sum = sum_of_read_only(stream);
   const auto reports = download<std::array<Report, 2>>(arena_, offsets_[kReports]);

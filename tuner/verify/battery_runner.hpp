@@ -1,4 +1,4 @@
-// Runs the battery on the device: all cases launched back to back, twice, then compared by one kernel.
+// Runs the battery on the device: all cases launched back to back, twice (whole battery), then compared by one kernel.
 //
 //   arena:  case rows | operands of all cases | expected | image of C   │ C of run 1 | C of run 2 | flags, reports, sum
 //           ── checksummed: a kernel that writes far outside C is ──────┘
@@ -24,7 +24,7 @@ class BatteryRunner {
                 Transposes trans);
 
   db::Outcome run(const std::shared_ptr<const runtime::Module>& module, const Family& family, const Config& config,
-                  GuardedWorkspace& workspace, const runtime::Stream& stream);
+                  Battery battery, GuardedWorkspace& workspace, const runtime::Stream& stream);
 
  private:
   enum Part { kRows, kOperands, kExpected, kImage, kRun1, kRun2, kFlags, kReports, kSum, kParts };

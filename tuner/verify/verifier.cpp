@@ -159,10 +159,11 @@ Verifier::Verifier(const runtime::Context& context) : impl_(std::make_unique<Imp
 Verifier::~Verifier() = default;
 
 db::Outcome Verifier::battery(const std::shared_ptr<const runtime::Module>& module, const Config& config,
-                              const KernelTarget& target) {
+                              const KernelTarget& target, Battery battery) {
   const Family* family = find_family(config.family());
   if (family == nullptr) return {db::Status::illegal, fmt::format("unknown family '{}'", config.family()), {}};
-  return impl_->battery_of(target.type, target.trans).run(module, *family, config, impl_->workspace, impl_->stream);
+  return impl_->battery_of(target.type, target.trans).run(module, *family, config, battery, impl_->workspace,
+                                                          impl_->stream);
 }
 
 db::Outcome Verifier::on_problem(const runtime::Plan& plan) {

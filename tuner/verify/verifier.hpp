@@ -18,6 +18,7 @@
 #include "db/evidence.hpp"
 #include "runtime/device.hpp"
 #include "runtime/plan.hpp"
+#include "tuner/verify/battery_cases.hpp"
 
 namespace tilesmith::tuner {
 
@@ -38,7 +39,7 @@ class Verifier {
   /// C[3,5] is 7, expected 9"; launch_failed where the driver refuses a launch. Throws DeviceError on a device fault.
   /// Skips battery problems that the config refuses, and says so if it refuses all of them (mismatch).
   db::Outcome battery(const std::shared_ptr<const runtime::Module>& module, const Config& config,
-                      const KernelTarget& target);
+                      const KernelTarget& target, Battery battery = Battery::whole);
 
   /// The same for the tuned problem. Operands and reference are made once per problem and kept for the next call; that
   /// takes up to some seconds for the largest. Throws DeviceError if they do not fit the device.
