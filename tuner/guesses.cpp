@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -15,7 +16,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kMostRetired = 3;  // of this problem: good guesses, and proof of nothing
+constexpr std::size_t kMostRetired = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
 constexpr std::size_t kLeastTried = 100;  // candidates that the model learns from
@@ -23,6 +24,11 @@ constexpr double kGoodSlowdown = 1.1;  // what did no worse on one of those prob
 constexpr std::uint64_t kModelSeed = 1;
 
 using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by config text
+
+double time_or_never(const db::Outcome& outcome) {
+  return outcome.status == db::Status::ok && outcome.timing ? outcome.timing->median_us
+                                                            : std::numeric_limits<double>::infinity();
+}
 
 /// Those that are ok, fastest first.
 std::vector<Config> fastest_first(const Outcomes& outcomes) {
@@ -195,6 +201,12 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   std::stable_sort(in_order.begin(), in_order.end(),
                    [](const Found& a, const Found& b) { return a.entries_since > b.entries_since; });
   for (Found& found : in_order) guesses.known.push_back(std::move(found.candidate));
+  double best_known = std::numeric_limits<double>::infinity(), best_then = best_known;
+  for (const KnownCandidate& known : guesses.known) best_known = std::min(best_known, time_or_never(known.outcome));
+  for (const Outcomes* outcomes : {&to_reverify, &retired}) {
+    for (const auto& [key, candidate] : *outcomes) best_then = std::min(best_then, time_or_never(candidate.second));
+  }
+  guesses.best_is_lost = best_then < best_known;
   // What failed then is no guess: a search comes to it in its own time.
   for (const Config& config : fastest_first(to_reverify)) list.add(config);
   std::vector<Config> formerly = fastest_first(retired);

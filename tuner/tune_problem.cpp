@@ -70,7 +70,8 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
       others_could_use_it_(turn.number == 1 && turn.others_left),
       // Every turn of every problem has its own sequence: a problem added before it must not change how it is searched.
       strategy_(make_strategy(run.options.strategy, start_.space, run.options.seed + turn.number - 1,
-                              {start_.seeds, estimates_of(start_.space, problem, run.evaluator.limits())})),
+                              {start_.seeds, estimates_of(start_.space, problem, run.evaluator.limits()),
+                               start_.best_is_lost})),
       time_us_(start_.space.size()),
       disturbed_(start_.space.size(), 0),
       in_flight_(start_.space.size(), 0),

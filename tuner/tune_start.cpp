@@ -70,9 +70,9 @@ StartingPoint StartingPoints::of(const Problem& problem) {
     if (prepared.problem == problem) space = prepared.space.get();
   }
   if (!space) space = space_of(problem);
-  StartingPoint start{std::move(*space), {}, {}};
   guesser_.forget_bests();
   const Guesses guesses = guesser_.of(problem);
+  StartingPoint start{std::move(*space), {}, {}, guesses.best_is_lost};
   for (const KnownCandidate& known : guesses.known) {
     if (const auto index = start.space.index_of(known.config))
       start.known.push_back({*index, known.outcome, known.repeated});

@@ -25,6 +25,7 @@ struct StartingPoint {
   SearchSpace space;
   std::vector<Known> known;        ///< in the order in which they were first tried
   std::vector<std::size_t> seeds;  ///< best guess first (Guesses::to_try)
+  bool best_is_lost = false;       ///< as in Guesses
 };
 
 class StartingPoints {

@@ -156,6 +156,29 @@ TEST_CASE("of many seeds no more are in flight than are timed while own proposal
   }
 }
 
+TEST_CASE("what is known of slower configs keeps no guess back where what was best is lost") {
+  const SearchSpace space({toy_space()});
+  std::vector<std::size_t> seeds;
+  for (std::size_t i = 0; seeds.size() < 60; ++i) seeds.push_back(i);
+  for (const StrategyInfo& info : strategies()) {
+    const auto begun = make_strategy(info.name, space, 1, {seeds, {}, true});
+    const auto resumed = make_strategy(info.name, space, 1, {seeds, {}, false});
+    for (std::size_t i = 60; i < 90; ++i) {
+      begun->observe(i, 200.0 + double(i * 7 % 30));
+      resumed->observe(i, 200.0 + double(i * 7 % 30));
+    }
+    CHECK(begun->ask(34) == std::vector<std::size_t>(seeds.begin(), seeds.begin() + 22));
+    for (std::size_t i = 0; i < 10; ++i) begun->observe(seeds[i], 100.0 + double(i * 7 % 10));
+    for (const auto& strategy : {begun.get(), resumed.get()}) {
+      const std::vector<std::size_t> batch = strategy->ask(12);
+      INFO(info.name << " from " << batch.front() << " to " << batch.back());
+      REQUIRE(batch.size() == 12);
+      const bool guesses_alone = std::is_sorted(batch.begin(), batch.end()) && batch.back() - batch.front() == 11;
+      CHECK(guesses_alone == (info.name == "exhaustive"));  // which goes by the same order
+    }
+  }
+}
+
 TEST_CASE("what was observed from elsewhere is never proposed") {
   const SearchSpace space({toy_space()});
   for (const StrategyInfo& info : strategies()) {

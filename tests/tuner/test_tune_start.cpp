@@ -50,6 +50,7 @@ TEST_CASE("the fastest of retired evidence are tried before the bests of other p
   const auto config = [](int x) { return ToyFamily::config(x, 3, 8); };
   const db::Outcome wrong{db::Status::mismatch, "wrong sums", std::nullopt};
   for (const int x : {4, 1, 3, 2, 5, 6, 7}) plant(store, evaluator, problem, config(x), ok(x), old_template);
+  for (int y = 1; y <= 6; ++y) plant(store, evaluator, problem, ToyFamily::config(1, y, 8), ok(10 + y), old_template);
   plant(store, evaluator, problem, config(1), wrong, old_template);  // the later entry counts
   plant(store, evaluator, problem, config(2), wrong, old_driver);    // more to be trusted than its retired time
   plant(store, evaluator, problem, config(8), ok(100), old_driver);
@@ -58,15 +59,34 @@ TEST_CASE("the fastest of retired evidence are tried before the bests of other p
 
   StartingPoints starting_points({"toy"}, evaluator, store);
   const StartingPoint start = starting_points.of(problem);
-  CHECK(first_seeds(start, 6) == std::vector{config(8), config(4), config(5), config(6), ToyFamily::config(7, 2, 4),
-                                             ToyFamily::config(4, 4, 2)});
+  const auto other = [](int y) { return ToyFamily::config(1, y, 8); };
+  CHECK(first_seeds(start, 11) == std::vector{config(8), config(4), config(5), config(6), config(7), other(1), other(2), other(4),
+                                              other(5), ToyFamily::config(7, 2, 4), ToyFamily::config(4, 4, 2)});
   REQUIRE(start.known.size() == 1);
   CHECK(start.space.config(start.known[0].index) == config(3));
-  for (const int x : {1, 2, 3, 7}) {
-    const auto index = start.space.index_of(config(x));
+  for (const Config& none : {config(1), config(2), config(3), other(6)}) {
+    const auto index = start.space.index_of(none);
     REQUIRE(index);
     CHECK(std::count(start.seeds.begin(), start.seeds.end(), *index) == 0);
   }
+}
+
+TEST_CASE("what was best is lost where retired evidence is faster than what is known") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const Problem problem = square(64);
+  db::Producer old_template = evaluator.producer_;
+  old_template.template_hash = "hash-0";
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  const auto best_is_lost = [&] { return starting_points.of(problem).best_is_lost; };
+  CHECK_FALSE(best_is_lost());
+  plant(store, evaluator, problem, ToyFamily::config(1, 1, 1), ok(20));
+  plant(store, evaluator, problem, ToyFamily::config(1, 1, 2), ok(30), old_template);
+  CHECK_FALSE(best_is_lost());
+  plant(store, evaluator, problem, ToyFamily::config(1, 1, 4), ok(10), old_template);
+  CHECK(best_is_lost());
+  plant(store, evaluator, problem, ToyFamily::config(1, 1, 8), ok(9));
+  CHECK_FALSE(best_is_lost());
 }
 
 TEST_CASE("retired evidence of another device or of a config that left the space is no seed") {

@@ -85,10 +85,11 @@ std::vector<std::size_t> StrategyBase::ask(std::size_t most) {
 
 void StrategyBase::observe(std::size_t index, Score time_us) {
   if (index >= visited_.size()) return;
+  const bool known = !visited_[index];
   visit(index);
   if (time_us && !(std::isfinite(*time_us) && *time_us > 0)) time_us.reset();
   Score& score = scores_[index];
-  if (time_us && !score) ++timed_;
+  if (time_us && !score && !(known && hints_.best_is_lost)) ++timed_;
   score = time_us;
   learn(index, time_us);
 }

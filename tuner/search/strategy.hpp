@@ -112,6 +112,9 @@ struct Hints {
   /// neighbours first (else single steps, in a random order), and `forest` learns how far it can be trusted. May be empty. Must
   /// give the same answer each time, and outlive the strategy with all it uses.
   std::function<double(std::size_t index)> estimate = {};
+  /// What was fastest is no longer known, as after a change of its family's template: what is known of slower families then does not
+  /// count towards the ten, or a search would go by it, away from the guesses.
+  bool best_is_lost = false;
 };
 
 /// nullptr if there is no strategy of that name. `space` must outlive it.

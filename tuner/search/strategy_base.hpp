@@ -59,7 +59,7 @@ class StrategyBase : public Strategy {
   std::vector<bool> visited_;
   std::size_t unvisited_;
   std::unordered_map<std::size_t, Score> scores_;  // looked up only: its order is not the same everywhere
-  std::size_t timed_ = 0;                          // of them, those with a time
+  std::size_t timed_ = 0;                          // of them, those with a time that count towards the ten (Hints)
   std::vector<std::size_t> shuffled_;              // made when first needed
   std::size_t next_shuffled_ = 0;
   std::vector<std::size_t> sample_;  // by spread_unvisited
