@@ -85,6 +85,11 @@ class Store {
   /// count: with family = "simt" it is the best simt config of every (problem, device), and candidates are simt's.
   std::vector<Best> best(const EvidenceFilter& filter = {}) const;
 
+  /// The id of the entry recorded last, 0 if there is none: later ones have higher ids, whatever their created_at.
+  std::int64_t last_entry() const;
+  /// The problems of the entries with higher ids, each once.
+  std::vector<Problem> problems_since(std::int64_t entry) const;
+
   /// Keeps a compiled kernel (content-addressed, zstd). An equal key replaces the former entry.
   void record_build(const KernelBuild& build);
   /// With its cubin, checked against its content hash (a corrupt one is treated as missing and logged).

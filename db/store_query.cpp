@@ -132,6 +132,23 @@ std::vector<Best> Store::best(const EvidenceFilter& filter) const {
   return all;
 }
 
+std::int64_t Store::last_entry() const {
+  Statement row(impl_->database, "SELECT coalesce(max(id), 0) AS last FROM evidence");
+  row.step();
+  return row.integer("last");
+}
+
+std::vector<Problem> Store::problems_since(std::int64_t entry) const {
+  Statement row(impl_->database, "SELECT DISTINCT problem_id FROM evidence WHERE id > :entry ORDER BY problem_id");
+  row.bind(":entry", entry);
+  Resolver resolver(impl_->database);
+  std::vector<Problem> problems;
+  while (row.step()) {
+    if (const Problem* problem = resolver.problem(row.integer("problem_id"))) problems.push_back(*problem);
+  }
+  return problems;
+}
+
 Store::Table Store::query(const std::string& sql) const {
   const Database& database = impl_->database;
   sqlite3_stmt* raw = nullptr;

@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <stdexcept>
+#include <tuple>
 #include <unordered_set>
 
 #include "kernels/eligible.hpp"
@@ -28,6 +29,20 @@ using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by c
 double time_or_never(const db::Outcome& outcome) {
   return outcome.status == db::Status::ok && outcome.timing ? outcome.timing->median_us
                                                             : std::numeric_limits<double>::infinity();
+}
+
+/// A best is one of these: the store need not rank the others.
+db::EvidenceFilter right_ones() {
+  db::EvidenceFilter filter;
+  filter.status = db::Status::ok;
+  return filter;
+}
+
+/// By which the store has the bests in order (Store::best).
+auto order_of(const db::Best& best) {
+  const Problem& problem = best.evidence.problem;
+  return std::tuple(problem.type.name, name(problem.trans), problem.m, problem.n, problem.k, text(problem),
+                    db::text(best.evidence.device));
 }
 
 /// Those that are ok, fastest first.
@@ -216,11 +231,24 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
 
 const std::vector<db::Best>& Guesser::bests() {
   if (!bests_) {
-    db::EvidenceFilter right_ones;  // a best is one of these: the store need not rank the others
-    right_ones.status = db::Status::ok;
-    bests_ = store_.best(right_ones);
+    bests_until_ = store_.last_entry();
+    bests_ = store_.best(right_ones());
   }
   return *bests_;
+}
+
+void Guesser::refresh_bests() {
+  if (promising_ && promising_->second.empty()) promising_.reset();
+  if (!bests_) return;
+  const std::int64_t until = store_.last_entry();
+  db::EvidenceFilter of_one = right_ones();
+  for (const Problem& problem : store_.problems_since(bests_until_)) {
+    std::erase_if(*bests_, [&](const db::Best& best) { return best.evidence.problem == problem; });
+    of_one.problem = problem;
+    for (db::Best& best : store_.best(of_one)) bests_->push_back(std::move(best));
+  }
+  std::sort(bests_->begin(), bests_->end(), [](const db::Best& a, const db::Best& b) { return order_of(a) < order_of(b); });
+  bests_until_ = until;
 }
 
 /// The bests of other problems that the list does not hold.

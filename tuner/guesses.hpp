@@ -2,6 +2,7 @@
 // asked for many problems.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -58,12 +59,9 @@ class Guesser {
 
   /// `most`: of to_try. The problem has M, N, K ≥ 1.
   Guesses of(const Problem& problem, std::size_t most = kAll);
-  /// The bests of other problems are read from the store at first need only, and again after this. What the model promised of a
-  /// problem stays, if there was enough to learn from: to learn again what little was added is not worth an idle device.
-  void forget_bests() {
-    bests_.reset();
-    if (promising_ && promising_->second.empty()) promising_.reset();
-  }
+  /// The bests of other problems are read from the store at first need only; this adds what was recorded since. What the model
+  /// promised of a problem stays, if there was enough to learn from: to learn again what little was added is not worth an idle device.
+  void refresh_bests();
 
  private:
   /// The families' parameters and rules for one type pair and transposes.
@@ -86,6 +84,7 @@ class Guesser {
   const db::Store& store_;
   std::vector<OfTarget> targets_;
   std::optional<std::vector<db::Best>> bests_;
+  std::int64_t bests_until_ = 0;  // the entry up to which they count
   std::optional<std::pair<Problem, std::vector<Config>>> family_guesses_, promising_;  // the last asked for: they take long
 };
 

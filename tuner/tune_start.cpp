@@ -70,7 +70,7 @@ StartingPoint StartingPoints::of(const Problem& problem) {
     if (prepared.problem == problem) space = prepared.space.get();
   }
   if (!space) space = space_of(problem);
-  guesser_.forget_bests();
+  guesser_.refresh_bests();
   const Guesses guesses = guesser_.of(problem);
   StartingPoint start{std::move(*space), {}, {}, guesses.best_is_lost};
   for (const KnownCandidate& known : guesses.known) {

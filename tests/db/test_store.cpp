@@ -137,6 +137,22 @@ TEST_CASE("evidence comes latest first, and on request only the entry that count
   CHECK(store.evidence(latest).size() == 2);
 }
 
+TEST_CASE("problems with later entries are told once each, whatever the entries' times") {
+  Store store = Store::in_memory();
+  CHECK(store.last_entry() == 0);
+  store.record(right(10));
+  const std::int64_t before = store.last_entry();
+  CHECK(store.problems_since(before).empty());
+  Evidence other = right(20);
+  other.problem.m += 8;
+  other.created_at = "2020-01-01T00:00:00.000Z";
+  store.record(other);
+  store.record(other);
+  CHECK(store.problems_since(before) == std::vector{other.problem});
+  CHECK(store.problems_since(0).size() == 2);
+  CHECK(store.problems_since(store.last_entry()).empty());
+}
+
 TEST_CASE("latest answers for the same template, options and policy, whatever the driver and NVRTC") {
   Store store = Store::in_memory();
   store.record(right(10));

@@ -105,7 +105,7 @@ TEST_CASE("what was too little to learn from is looked for again when the bests 
   for (const Tried& one : tried_elsewhere())
     store.record(evidence_of(fixture.evaluator, one.problem, one.config, ok(10 * one.slowdown)));
   CHECK(guesser.of(square(128)).to_try == before);
-  guesser.forget_bests();
+  guesser.refresh_bests();
   CHECK(guesser.of(square(128)).to_try == Guesser(whom, store).of(square(128)).to_try);
 }
 
