@@ -8,7 +8,6 @@
 #include <map>
 #include <span>
 #include <stdexcept>
-#include <tuple>
 #include <unordered_set>
 
 #include "kernels/eligible.hpp"
@@ -29,20 +28,6 @@ using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by c
 double time_or_never(const db::Outcome& outcome) {
   return outcome.status == db::Status::ok && outcome.timing ? outcome.timing->median_us
                                                             : std::numeric_limits<double>::infinity();
-}
-
-/// A best is one of these: the store need not rank the others.
-db::EvidenceFilter right_ones() {
-  db::EvidenceFilter filter;
-  filter.status = db::Status::ok;
-  return filter;
-}
-
-/// By which the store has the bests in order (Store::best).
-auto order_of(const db::Best& best) {
-  const Problem& problem = best.evidence.problem;
-  return std::tuple(problem.type.name, name(problem.trans), problem.m, problem.n, problem.k, text(problem),
-                    db::text(best.evidence.device));
 }
 
 /// Those that are ok, fastest first.
@@ -124,7 +109,7 @@ class Guesser::List {
   std::unordered_set<std::string> seen_;
 };
 
-Guesser::Guesser(GuessingFor whom, const db::Store& store) : whom_(std::move(whom)), store_(store) {}
+Guesser::Guesser(GuessingFor whom, const db::Store& store) : whom_(std::move(whom)), store_(store), bests_(store) {}
 
 Guesses Guesser::of(const Problem& problem, std::size_t most) {
   Guesses guesses;
@@ -229,26 +214,9 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   for (const Config& config : formerly) list.add(config);
 }
 
-const std::vector<db::Best>& Guesser::bests() {
-  if (!bests_) {
-    bests_until_ = store_.last_entry();
-    bests_ = store_.best(right_ones());
-  }
-  return *bests_;
-}
-
 void Guesser::refresh_bests() {
   if (promising_ && promising_->second.empty()) promising_.reset();
-  if (!bests_) return;
-  const std::int64_t until = store_.last_entry();
-  db::EvidenceFilter of_one = right_ones();
-  for (const Problem& problem : store_.problems_since(bests_until_)) {
-    std::erase_if(*bests_, [&](const db::Best& best) { return best.evidence.problem == problem; });
-    of_one.problem = problem;
-    for (db::Best& best : store_.best(of_one)) bests_->push_back(std::move(best));
-  }
-  std::sort(bests_->begin(), bests_->end(), [](const db::Best& a, const db::Best& b) { return order_of(a) < order_of(b); });
-  bests_until_ = until;
+  bests_.refresh();
 }
 
 /// The bests of other problems that the list does not hold.
@@ -259,7 +227,7 @@ std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& l
     const Config* config;
   };
   std::vector<Neighbour> neighbours;
-  for (const db::Best& best : bests()) {
+  for (const db::Best& best : bests_.all()) {
     const Problem& other = best.evidence.problem;
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
     const bool other_device = !(best.evidence.device == whom_.device);
@@ -312,7 +280,7 @@ const std::vector<Config>& Guesser::promising(const Problem& problem, const std:
   if (promising_ && promising_->first == problem) return promising_->second;
   promising_.emplace(problem, std::vector<Config>{});
   const auto today = [&](const Config& config, const Problem& other) { return runnable(config, other); };
-  const std::vector<Tried> tried = tried_nearby(problem, bests(), store_, whom_.device, today);
+  const std::vector<Tried> tried = tried_nearby(problem, bests_.all(), store_, whom_.device, today);
   if (tried.size() < kLeastTried) return promising_->second;
   std::vector<Config> candidates;
   List once(candidates, kAll);

@@ -2,7 +2,6 @@
 // asked for many problems.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "db/store.hpp"
 #include "kernels/family.hpp"
+#include "tuner/kept_bests.hpp"
 
 namespace tilesmith::tuner {
 
@@ -77,14 +77,12 @@ class Guesser {
   std::vector<Config> nearest_bests(const Problem& problem, const List& list);
   const std::vector<Config>& family_guesses(const Problem& problem);
   const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& nearest);
-  const std::vector<db::Best>& bests();
   std::vector<Config> ladders(const Problem& problem);
 
   GuessingFor whom_;
   const db::Store& store_;
   std::vector<OfTarget> targets_;
-  std::optional<std::vector<db::Best>> bests_;
-  std::int64_t bests_until_ = 0;  // the entry up to which they count
+  KeptBests bests_;
   std::optional<std::pair<Problem, std::vector<Config>>> family_guesses_, promising_;  // the last asked for: they take long
 };
 

@@ -86,29 +86,6 @@ TEST_CASE("bests that are recorded later are guesses once the former are refresh
   CHECK(guesser.of(square(64)).to_try.front() == toy_config(7, 2, 4));
 }
 
-TEST_CASE("refreshed bests are those that the store would give anew") {
-  ToyEvaluator evaluator, elsewhere;
-  elsewhere.identity_.sm_count = 3;
-  db::Store store = db::Store::in_memory();
-  for (const int m : {32, 96, 128}) plant(store, evaluator, square(m), toy_config(m / 32, 3, 4));
-  Guesser guesser = guesser_for(evaluator, store);
-  const auto is_as_anew = [&] {
-    guesser.refresh_bests();
-    CHECK(guesser.of(square(64)).to_try == guesser_for(evaluator, store).of(square(64)).to_try);
-    return guesser.of(square(64)).to_try;
-  };
-  is_as_anew();
-  plant(store, evaluator, square(96), toy_config(5, 1, 2), "hash-1", 4);   // a faster one
-  plant(store, evaluator, square(80), toy_config(6, 1, 2));                // a problem that comes first of two as near
-  plant(store, elsewhere, square(64), toy_config(7, 1, 2));                // another device
-  const std::vector<Config> with_more = is_as_anew();
-  for (const int x : {5, 6, 7}) CHECK(std::count(with_more.begin(), with_more.end(), toy_config(x, 1, 2)) == 1);
-  db::Evidence wrong = evidence_of(evaluator, square(96), toy_config(5, 1, 2), {db::Status::mismatch, "wrong sums", std::nullopt});
-  store.record(wrong);
-  const std::vector<Config> without = is_as_anew();
-  CHECK(std::count(without.begin(), without.end(), toy_config(5, 1, 2)) == 0);
-}
-
 TEST_CASE("a search starts with the very guesses that are told without its space") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
