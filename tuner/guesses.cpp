@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <unordered_set>
@@ -17,6 +18,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kMostRetired = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
+constexpr double kClearlyFaster = 0.98;  // than what is known: more than two runs differ by
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
 constexpr std::size_t kLeastTried = 100;  // candidates that the model learns from
@@ -165,6 +167,7 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   };
   std::map<std::string, Found> valid;  // by config text; the latest of each candidate
   Outcomes to_reverify, retired;
+  std::set<std::string> of_other_policy;  // of the retired: their times compare among themselves
   std::size_t entries = 0;
   for (const db::Evidence& entry : store_.evidence(filter)) {
     ++entries;
@@ -185,7 +188,9 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
         break;
       case db::Trust::remeasure:
       case db::Trust::retired:
-        retired.try_emplace(key, *config, entry.outcome);
+        if (retired.try_emplace(key, *config, entry.outcome).second &&
+            entry.producer.measuring_policy != producer.first->second.measuring_policy)
+          of_other_policy.insert(key);
         break;
     }
   }
@@ -204,9 +209,11 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   double best_known = std::numeric_limits<double>::infinity(), best_then = best_known;
   for (const KnownCandidate& known : guesses.known) best_known = std::min(best_known, time_or_never(known.outcome));
   for (const Outcomes* outcomes : {&to_reverify, &retired}) {
-    for (const auto& [key, candidate] : *outcomes) best_then = std::min(best_then, time_or_never(candidate.second));
+    for (const auto& [key, candidate] : *outcomes) {
+      if (!of_other_policy.contains(key)) best_then = std::min(best_then, time_or_never(candidate.second));
+    }
   }
-  guesses.best_is_lost = best_then < best_known;
+  guesses.best_is_lost = best_then < kClearlyFaster * best_known;
   // What failed then is no guess: a search comes to it in its own time.
   for (const Config& config : fastest_first(to_reverify)) list.add(config);
   std::vector<Config> formerly = fastest_first(retired);

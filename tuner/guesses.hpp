@@ -42,7 +42,7 @@ struct KnownCandidate {
 };
 
 struct Guesses {
-  bool best_is_lost = false;  ///< the fastest that the problem's evidence names is not known, but to be tried again
+  bool best_is_lost = false;  ///< evidence names clearly faster configs than all that are known, and has to be gained anew
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
   /// retired; then in turn what a model of other problems' evidence promises most of (evidence_model.hpp), the bests of other

@@ -1,7 +1,6 @@
 #include "tuner/kept_bests.hpp"
 
 #include <algorithm>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -15,11 +14,14 @@ db::EvidenceFilter right_ones() {
   return filter;
 }
 
-/// By which Store::best() orders them.
-auto order_of(const db::Best& best) {
-  const Problem& problem = best.evidence.problem;
-  return std::tuple(problem.type.name, name(problem.trans), problem.m, problem.n, problem.k, text(problem),
-                    db::text(best.evidence.device));
+/// In the order of Store::best().
+bool comes_first(const db::Best& a, const db::Best& b) {
+  const auto order = [](const Problem& problem) {
+    return std::tuple(problem.type.name, name(problem.trans), problem.m, problem.n, problem.k);
+  };
+  const Problem &of_a = a.evidence.problem, &of_b = b.evidence.problem;
+  if (order(of_a) != order(of_b)) return order(of_a) < order(of_b);
+  return std::pair(text(of_a), db::text(a.evidence.device)) < std::pair(text(of_b), db::text(b.evidence.device));
 }
 
 }  // namespace
@@ -36,13 +38,13 @@ void KeptBests::refresh() {
   if (!bests_) return;
   const std::int64_t until = store_.last_entry();
   db::EvidenceFilter of_one = right_ones();
-  for (const Problem& problem : store_.problems_since(until_)) {
+  const std::vector<Problem> changed = store_.problems_since(until_);
+  for (const Problem& problem : changed) {
     std::erase_if(*bests_, [&](const db::Best& best) { return best.evidence.problem == problem; });
     of_one.problem = problem;
     for (db::Best& best : store_.best(of_one)) bests_->push_back(std::move(best));
   }
-  std::sort(bests_->begin(), bests_->end(),
-            [](const db::Best& a, const db::Best& b) { return order_of(a) < order_of(b); });
+  if (!changed.empty()) std::sort(bests_->begin(), bests_->end(), comes_first);
   until_ = until;
 }
 

@@ -85,8 +85,32 @@ TEST_CASE("what was best is lost where retired evidence is faster than what is k
   CHECK_FALSE(best_is_lost());
   plant(store, evaluator, problem, ToyFamily::config(1, 1, 4), ok(10), old_template);
   CHECK(best_is_lost());
-  plant(store, evaluator, problem, ToyFamily::config(1, 1, 8), ok(9));
+  plant(store, evaluator, problem, ToyFamily::config(1, 1, 8), ok(10.1));  // as fast, but for what two runs differ by
   CHECK_FALSE(best_is_lost());
+  db::Producer old_policy = evaluator.producer_;
+  old_policy.measuring_policy = "toy-0";
+  plant(store, evaluator, problem, ToyFamily::config(1, 2, 8), ok(1), old_policy);  // by another clock
+  CHECK_FALSE(best_is_lost());
+}
+
+TEST_CASE("a search whose best is lost tries its guesses before it goes by what it knows of slower configs") {
+  ToyEvaluator evaluator;
+  evaluator.wide = 6;
+  db::Store store = db::Store::in_memory();
+  db::Producer old_template = evaluator.producer_;
+  old_template.template_hash = "hash-0";
+  for (int y = 1; y <= 6; ++y) {
+    for (const int z : {1, 2}) plant(store, evaluator, square(64), ToyFamily::config(8, y, z), ok(500));
+  }
+  const std::vector<Config> lost{ToyFamily::config(5, 5, 4), ToyFamily::config(5, 6, 4), ToyFamily::config(6, 5, 4)};
+  for (const Config& config : lost) plant(store, evaluator, square(64), config, ok(1), old_template);
+  TuneOptions options = options_for(evaluator);
+  options.max_candidates = 12 + 6;
+  quiet_tune(squares({64}), options, evaluator, store);
+  REQUIRE(evaluator.order.size() == 6);
+  std::vector<Config> guesses = lost;
+  for (const Config& own : {ToyFamily::config(4, 4, 2), ToyFamily::config(2, 2, 1), ToyFamily::config(1, 1, 1)}) guesses.push_back(own);
+  CHECK(std::is_permutation(evaluator.order.begin(), evaluator.order.end(), guesses.begin(), guesses.end()));
 }
 
 TEST_CASE("retired evidence of another device or of a config that left the space is no seed") {

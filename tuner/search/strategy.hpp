@@ -105,15 +105,15 @@ inline constexpr std::string_view kDefaultStrategy = "portfolio";
 /// What a search may go by beside its own results.
 struct Hints {
   /// Guesses, proposed in order, those that repeat or lie outside the space left out: alone until ten configs have a time, no
-  /// more than 22 of them with those, known ones counted; then one in three proposals. So many guesses, of which the first were
+  /// more than 22 of them with those, known ones counted unless best_is_lost; then one in three proposals. So many guesses, of which the first were
   /// good, do not keep a short search from what lies around the best (docs/notes/search.md).
   std::vector<std::size_t> seeds = {};
   /// Of a config's time, in one unit for all of a family, 0 or less if there is none: a descent takes the most promising
   /// neighbours first (else single steps, in a random order), and `forest` learns how far it can be trusted. May be empty. Must
   /// give the same answer each time, and outlive the strategy with all it uses.
   std::function<double(std::size_t index)> estimate = {};
-  /// What was fastest is no longer known, as after a change of its family's template: what is known of slower families then does not
-  /// count towards the ten, or a search would go by it, away from the guesses.
+  /// What was fastest is no longer known, as after a change of its family's template: what is known of slower families then counts
+  /// towards neither the ten nor the 22, or a search would go by it, away from the guesses.
   bool best_is_lost = false;
 };
 
