@@ -5,14 +5,15 @@
 # The battery's own kernels are not instrumented, or a handful of configs would take minutes. They are excluded by name: were ours chosen by
 # name, a name that matched nothing would look like kernels without errors.
 #
-# Usage: sanitize_kernels.sh [--no-build] [--tool NAME]... [--family NAME]... [--max-configs N] [--seed N] [--jobs N]
-#                            [--limit SECONDS] [--resume] [--out FOLDER] [--help]
+# Usage: sanitize_kernels.sh [--no-build] [--tool NAME]... [--family NAME]... [--type PAIR]... [--max-configs N] [--seed N]
+#                            [--jobs N] [--limit SECONDS] [--resume] [--out FOLDER] [--help]
 #   --no-build        run the program that is in the build folder
 #   --tool NAME       memcheck, racecheck or synccheck; repeatable (default: all three)
 #   --family NAME     mma, wgmma, wmma, gemv or simt; repeatable (default: mma and wgmma)
+#   --type PAIR       of these type pairs only, such as bf16f32; repeatable. A pair's sample is the same as among all of them
 #   --max-configs N   configs of each family, type pair and tool (default: 24, by which every parameter has every value that is
-#                     legal for the pair; racecheck takes 40 s a config where 14 samples run at a time, and by 9 the type pairs of a family have most
-#                     values together)
+#                     legal for the pair; by 9 the type pairs of a family have most values together. Racecheck takes 40 s a
+#                     config where 14 samples run at a time)
 #   --seed N          which configs: the first type pair's sample has this seed, the next one's the next (default: 1)
 #   --jobs N          samples at a time, each a process of its own on the one GPU (default: 8)
 #   --limit SECONDS   a sample that takes longer is killed and counts as failed (default: 1800)
@@ -34,6 +35,7 @@ TRANSPOSES=(NN TT NT TN)
 build=true
 tools=()
 families=()
+wanted=()
 configs=24
 seed=1
 jobs=8
@@ -44,7 +46,7 @@ while [ $# -gt 0 ]; do
   case "$1" in
     --no-build) build=false ;;
     --resume) resume=true ;;
-    --tool | --family | --max-configs | --seed | --jobs | --limit | --out)
+    --tool | --family | --type | --max-configs | --seed | --jobs | --limit | --out)
       [ $# -ge 2 ] || fail "$1: expected a value after it"
       case "$1" in
         --tool)
@@ -54,6 +56,10 @@ while [ $# -gt 0 ]; do
         --family)
           [[ $2 =~ ^(mma|wgmma|wmma|gemv|simt)$ ]] || fail "--family $2: expected mma, wgmma, wmma, gemv or simt"
           families+=("$2")
+          ;;
+        --type)
+          [[ " ${TYPES[*]} " == *" $2 "* ]] || fail "--type $2: expected one of ${TYPES[*]}"
+          wanted+=("$2")
           ;;
         --out) out=$2 ;;
         *)
@@ -75,6 +81,7 @@ while [ $# -gt 0 ]; do
 done
 [ ${#tools[@]} -gt 0 ] || tools=(memcheck racecheck synccheck)
 [ ${#families[@]} -gt 0 ] || families=(mma wgmma)
+[ ${#wanted[@]} -gt 0 ] || wanted=("${TYPES[@]}")
 if $resume && [ -z "$out" ]; then fail "--resume: expected --out FOLDER, which holds what is to be gone on with"; fi
 
 # Overridable, so that the tests of this script need no GPU.
@@ -141,6 +148,7 @@ asked=0
 for tool in "${tools[@]}"; do
   for family in "${families[@]}"; do
     for i in "${!TYPES[@]}"; do
+      [[ " ${wanted[*]} " == *" ${TYPES[i]} "* ]] || continue
       asked=$((asked + 1))
       if $resume && grep -Eqs '^(clean|none)' "$out/$tool.$family.${TYPES[i]}.${TRANSPOSES[i % 4]}.result"; then continue; fi
       while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done

@@ -94,6 +94,15 @@ run --resume --seed 2 --tool racecheck --family mma --out "$folder/logs"
 [ "$status" -eq 2 ] || wrong "going on with other samples: exit status $status"
 grep -q 'holds 24 configs from seed 1' "$folder/out" || wrong "it is not told which samples the folder holds"
 
+run --tool racecheck --family mma
+sample_of_all=$(grep -- '--type u8s32 ' "$folder/bin/compute-sanitizer.calls")
+run --tool racecheck --family mma --type u8s32 --type f16f16
+[ "$(wc -l <"$folder/bin/compute-sanitizer.calls")" -eq 2 ] || wrong "other type pairs ran than those asked for"
+[ "$(grep -- '--type u8s32 ' "$folder/bin/compute-sanitizer.calls")" = "$sample_of_all" ] || wrong "alone a type pair has another sample"
+run --type f16
+[ "$status" -eq 2 ] || wrong "an unknown type pair: exit status $status"
+grep -q -- '--type f16: expected one of f16f32 ' "$folder/out" || wrong "it is not told which type pairs there are"
+
 EXCLUDE=--kernel-regex-exclude run --tool memcheck --family gemv --out "$folder/logs"
 [ "$status" -eq 0 ] || wrong "an older sanitizer: exit status $status"
 grep -q -- '--kernel-regex-exclude kns=' "$folder/bin/compute-sanitizer.calls" || wrong "an older sanitizer's option is not used"
