@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs samples of the kernel families under NVIDIA's compute-sanitizer: memcheck, racecheck and synccheck, a sample for each family
-# and type pair, whose transposes take turns. Each sampled config goes through the verification battery (`tilesmith verify`), under racecheck
-# through each of its shapes once (`--brief`).
+# and type pair, whose transposes take turns. Each sampled config goes through the verification battery (`tilesmith verify`), under
+# racecheck through each of its shapes once (`--brief`).
 # The battery's own kernels are not instrumented, or a handful of configs would take minutes. They are excluded by name: were ours chosen by
 # name, a name that matched nothing would look like kernels without errors.
 #
@@ -144,37 +144,37 @@ sample() {
   [ "$result" = none ] || printf '%-40s %s\n' "${name//./ }" "$result"
 }
 
-asked=0
+planned=()
 for tool in "${tools[@]}"; do
   for family in "${families[@]}"; do
     for i in "${!TYPES[@]}"; do
       [[ " ${wanted[*]} " == *" ${TYPES[i]} "* ]] || continue
-      asked=$((asked + 1))
-      if $resume && grep -Eqs '^(clean|none)' "$out/$tool.$family.${TYPES[i]}.${TRANSPOSES[i % 4]}.result"; then continue; fi
-      while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
-      sample "$tool" "$family" "${TYPES[i]}" "${TRANSPOSES[i % 4]}" $((seed + i)) &
+      planned+=("$tool $family ${TYPES[i]} ${TRANSPOSES[i % 4]} $((seed + i))")
     done
   done
+done
+
+for one in "${planned[@]}"; do
+  read -r tool family type trans own_seed <<<"$one"
+  if $resume && grep -Eqs '^(clean|none)' "$out/$tool.$family.$type.$trans.result"; then continue; fi
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+  sample "$tool" "$family" "$type" "$trans" "$own_seed" &
 done
 wait
 
+# Of these samples alone: FOLDER may hold others.
 failed=0
 right=0
-for tool in "${tools[@]}"; do
-  for family in "${families[@]}"; do
-    for result in "$out/$tool.$family".*.result; do
-      [ -e "$result" ] || continue
-      read -r how what <"$result"
-      asked=$((asked - 1))
-      case $how in
-        none) ;;
-        clean) right=$((right + ${what%% *})) ;;
-        *) failed=$((failed + 1)) ;;
-      esac
-    done
-  done
+for one in "${planned[@]}"; do
+  read -r tool family type trans own_seed <<<"$one"
+  how=
+  { read -r how what <"$out/$tool.$family.$type.$trans.result"; } 2>/dev/null || true
+  case $how in
+    none) ;;
+    clean) right=$((right + ${what%% *})) ;;
+    *) failed=$((failed + 1)) ;;  # or it could not even say so
+  esac
 done
-failed=$((failed + asked))  # some could not even say so
 printf '%s configs right and clean, by all tools together; %s samples failed\n' "$right" "$failed"
 if [ "$failed" -gt 0 ]; then
   echo "what they printed is in $out"

@@ -18,7 +18,6 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kMostRetired = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
-constexpr double kClearlyFaster = 0.98;  // than what is known: more than two runs differ by
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
 constexpr std::size_t kLeastTried = 100;  // candidates that the model learns from
@@ -27,9 +26,10 @@ constexpr std::uint64_t kModelSeed = 1;
 
 using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by config text
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
 double time_or_never(const db::Outcome& outcome) {
-  return outcome.status == db::Status::ok && outcome.timing ? outcome.timing->median_us
-                                                            : std::numeric_limits<double>::infinity();
+  return outcome.status == db::Status::ok && outcome.timing ? outcome.timing->median_us : kNever;
 }
 
 /// Those that are ok, fastest first.
@@ -37,7 +37,7 @@ std::vector<Config> fastest_first(const Outcomes& outcomes) {
   std::vector<std::pair<double, const Config*>> timed;
   for (const auto& [text, candidate] : outcomes) {
     const auto& [config, outcome] = candidate;
-    if (outcome.status == db::Status::ok && outcome.timing) timed.emplace_back(outcome.timing->median_us, &config);
+    if (const double us = time_or_never(outcome); us < kNever) timed.emplace_back(us, &config);
   }
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Config> configs;
@@ -196,6 +196,19 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   }
   // A candidate counts once, by the evidence that is trusted most.
   for (const auto& [key, candidate] : to_reverify) retired.erase(key);
+  // The fastest of former times, which compare among themselves; one that was tried again since is known, whatever came of it.
+  double best_then = kNever, best_known = kNever;
+  bool is_known = true;
+  for (const Outcomes* outcomes : {&to_reverify, &retired}) {
+    for (const auto& [key, candidate] : *outcomes) {
+      const double us = of_other_policy.contains(key) ? kNever : time_or_never(candidate.second);
+      if (us >= best_then) continue;
+      best_then = us;
+      is_known = valid.contains(key);
+    }
+  }
+  for (const auto& [key, found] : valid) best_known = std::min(best_known, time_or_never(found.candidate.outcome));
+  guesses.best_is_lost = !is_known && best_then < best_known;
   std::vector<Found> in_order;
   for (auto& [key, found] : valid) {
     to_reverify.erase(key);
@@ -206,14 +219,6 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   std::stable_sort(in_order.begin(), in_order.end(),
                    [](const Found& a, const Found& b) { return a.entries_since > b.entries_since; });
   for (Found& found : in_order) guesses.known.push_back(std::move(found.candidate));
-  double best_known = std::numeric_limits<double>::infinity(), best_then = best_known;
-  for (const KnownCandidate& known : guesses.known) best_known = std::min(best_known, time_or_never(known.outcome));
-  for (const Outcomes* outcomes : {&to_reverify, &retired}) {
-    for (const auto& [key, candidate] : *outcomes) {
-      if (!of_other_policy.contains(key)) best_then = std::min(best_then, time_or_never(candidate.second));
-    }
-  }
-  guesses.best_is_lost = best_then < kClearlyFaster * best_known;
   // What failed then is no guess: a search comes to it in its own time.
   for (const Config& config : fastest_first(to_reverify)) list.add(config);
   std::vector<Config> formerly = fastest_first(retired);

@@ -42,7 +42,9 @@ struct KnownCandidate {
 };
 
 struct Guesses {
-  bool best_is_lost = false;  ///< evidence names clearly faster configs than all that are known, and has to be gained anew
+  /// The fastest of the problem's evidence that is to be re-verified or retired has not been tried again, and was faster than all
+  /// that is known.
+  bool best_is_lost = false;
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
   /// retired; then in turn what a model of other problems' evidence promises most of (evidence_model.hpp), the bests of other

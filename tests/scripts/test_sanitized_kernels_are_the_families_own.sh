@@ -99,6 +99,16 @@ sample_of_all=$(grep -- '--type u8s32 ' "$folder/bin/compute-sanitizer.calls")
 run --tool racecheck --family mma --type u8s32 --type f16f16
 [ "$(wc -l <"$folder/bin/compute-sanitizer.calls")" -eq 2 ] || wrong "other type pairs ran than those asked for"
 [ "$(grep -- '--type u8s32 ' "$folder/bin/compute-sanitizer.calls")" = "$sample_of_all" ] || wrong "alone a type pair has another sample"
+run --tool racecheck --family mma --out "$folder/logs"
+[ "$status" -eq 0 ] || wrong "a clean run: exit status $status"
+HAZARD_IN="--type u8s32" run --tool racecheck --family mma --type u8s32 --out "$folder/logs"
+[ "$status" -eq 1 ] || wrong "a hazard in the only type pair: exit status $status"
+HAZARD_IN="--type u8s32" run --tool racecheck --family mma --out "$folder/logs"
+HAZARD_IN="--type u8s32" run --resume --tool racecheck --family mma --type u8s32 --out "$folder/logs"
+[ "$status" -eq 1 ] || wrong "what other type pairs left in the folder hides a hazard: exit status $status"
+run --resume --tool racecheck --family mma --type f16f16 --out "$folder/logs"
+[ "$status" -eq 0 ] || wrong "what another type pair left in the folder fails this one: exit status $status"
+grep -q '^5 configs right and clean' "$folder/out" || wrong "the sum is not of the type pair asked for"
 run --type f16
 [ "$status" -eq 2 ] || wrong "an unknown type pair: exit status $status"
 grep -q -- '--type f16: expected one of f16f32 ' "$folder/out" || wrong "it is not told which type pairs there are"

@@ -85,7 +85,11 @@ TEST_CASE("what was best is lost where retired evidence is faster than what is k
   CHECK_FALSE(best_is_lost());
   plant(store, evaluator, problem, ToyFamily::config(1, 1, 4), ok(10), old_template);
   CHECK(best_is_lost());
-  plant(store, evaluator, problem, ToyFamily::config(1, 1, 8), ok(10.1));  // as fast, but for what two runs differ by
+  plant(store, evaluator, problem, ToyFamily::config(1, 1, 4), ok(12));  // tried again, and slower: by another build, or the device is
+  CHECK_FALSE(best_is_lost());
+  plant(store, evaluator, problem, ToyFamily::config(1, 2, 4), ok(8), old_template);
+  CHECK(best_is_lost());
+  plant(store, evaluator, problem, ToyFamily::config(1, 1, 8), ok(7));
   CHECK_FALSE(best_is_lost());
   db::Producer old_policy = evaluator.producer_;
   old_policy.measuring_policy = "toy-0";

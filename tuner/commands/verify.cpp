@@ -194,7 +194,8 @@ Command add_verify(CLI::App& program) {
   app->footer(
       "Of the problems only type pairs and transposes matter: each kernel must pass the battery of small awkward "
       "problems that\n"
-      "`tilesmith tune` begins with (with --brief, a part of it). Nothing is stored. Exit status 0 only if some kernel was run and none failed.\n"
+      "`tilesmith tune` begins with, or with --brief a part of it. Nothing is stored. Exit status 0 only if some kernel was "
+      "run\nand none failed.\n"
       "\nExamples:\n"
       "  tilesmith verify --as sm_87 --workload acceptance\n"
       "  tilesmith verify --family wmma --type f16f32 --trans NN --shape 64 --all");

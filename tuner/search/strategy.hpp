@@ -105,8 +105,8 @@ inline constexpr std::string_view kDefaultStrategy = "portfolio";
 /// What a search may go by beside its own results.
 struct Hints {
   /// Guesses, proposed in order, those that repeat or lie outside the space left out: alone until ten configs have a time, no
-  /// more than 22 of them with those, known ones counted unless best_is_lost; then one in three proposals. So many guesses, of which the first were
-  /// good, do not keep a short search from what lies around the best (docs/notes/search.md).
+  /// more than 22 of them with those, known ones counted unless best_is_lost; then one in three proposals. So many guesses, of
+  /// which the first were good, do not keep a short search from what lies around the best (docs/notes/search.md).
   std::vector<std::size_t> seeds = {};
   /// Of a config's time, in one unit for all of a family, 0 or less if there is none: a descent takes the most promising
   /// neighbours first (else single steps, in a random order), and `forest` learns how far it can be trusted. May be empty. Must
