@@ -18,9 +18,9 @@ const std::string* ParameterName::kept(std::string_view text) {
   return &*(known != names.end() ? known : names.emplace(text).first);
 }
 
-int Config::at(std::string_view parameter) const {
-  for (const Value& value : values_) {
-    if (value.first == parameter) return value.second;
+int Config::find(std::string_view parameter, std::size_t& place) const {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].first == parameter) return values_[place = i].second;
   }
   throw std::out_of_range(fmt::format("config {} has no parameter '{}'", text(), parameter));
 }

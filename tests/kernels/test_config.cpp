@@ -27,3 +27,29 @@ TEST_CASE("asking a config for a parameter that it lacks names both") {
   CHECK_THROWS_AS(config.at("stages"), std::out_of_range);
   CHECK_FALSE(config.has("stages"));
 }
+
+TEST_CASE("a name finds its parameter wherever it lies in a config") {
+  // One place that asks, of configs in which it lies elsewhere or not at all.
+  const auto stages = [](const Config& config) { return config.at("stages"); };
+  const Config last("mma", {{"block_m", 64}, {"block_n", 32}, {"stages", 3}});
+  const Config first("mma", {{"stages", 5}, {"block_m", 96}, {"block_n", 16}});
+  const Config only("simt", {{"stages", 7}});
+  const Config none("gemv", {{"block_m", 1}, {"block_n", 2}, {"split_k", 4}});
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    CHECK(stages(last) == 3);
+    CHECK(stages(first) == 5);
+    CHECK(stages(only) == 7);
+    CHECK_THROWS_AS(stages(none), std::out_of_range);
+    CHECK(stages(last) == 3);
+  }
+}
+
+TEST_CASE("a name in memory that is written anew is read anew") {
+  const Config config("mma", {{"block_m", 64}, {"block_n", 32}});
+  char name[] = "block_m";
+  CHECK(config.at(name) == 64);
+  name[6] = 'n';
+  CHECK(config.at(name) == 32);
+  name[5] = '\0';
+  CHECK_THROWS_AS(config.at(name), std::out_of_range);
+}
