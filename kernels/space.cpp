@@ -1,10 +1,9 @@
 #include "kernels/space.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 #include <iterator>
-#include <thread>
+
+#include "kernels/on_all_cores.hpp"
 
 namespace tilesmith {
 namespace {
@@ -114,24 +113,6 @@ class Enumeration {
   std::vector<std::int64_t> continuations_;         // combinations of the parameters from here on
 };
 
-/// The parts that continue these beginnings, on all cores.
-std::vector<Enumeration::Part> continue_all(const Enumeration& enumeration, const std::vector<Config>& beginnings,
-                                            std::size_t depth, std::size_t end) {
-  std::vector<Enumeration::Part> parts(beginnings.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < beginnings.size(); i = next++)
-      parts[i] = enumeration.run(beginnings[i], depth, end);
-  };
-  std::vector<std::future<void>> helpers;
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  for (std::size_t i = 1; i < std::min(cores, beginnings.size()); ++i)
-    helpers.push_back(std::async(std::launch::async, work));
-  work();
-  for (std::future<void>& helper : helpers) helper.get();
-  return parts;
-}
-
 }  // namespace
 
 Space enumerate_space(const Family& family, const KernelTarget& target) {
@@ -150,7 +131,8 @@ Space enumerate_space(const Family& family, const KernelTarget& target) {
   space.combinations = enumeration.combinations();
   const std::size_t depth = enumeration.depth_of_parts(kParts), end = space.parameters.size();
   const Enumeration::Part head = enumeration.run(Config(space.family, std::move(values)), 0, depth);
-  std::vector<Enumeration::Part> parts = continue_all(enumeration, head.configs, depth, end);
+  std::vector<Enumeration::Part> parts(head.configs.size());
+  on_all_cores(parts.size(), [&](std::size_t i) { parts[i] = enumeration.run(head.configs[i], depth, end); });
   std::size_t count = 0;
   for (const auto& part : parts) count += part.configs.size();
   space.configs.reserve(count);

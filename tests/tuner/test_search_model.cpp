@@ -102,6 +102,30 @@ TEST_CASE("a forest predicts what it saw, is doubtful elsewhere, and is the same
   CHECK(again.predict(between).mean == unseen.mean);
 }
 
+TEST_CASE("a forest that grows on all cores is the same for equal seeds and another for others") {
+  constexpr std::size_t kRows = 600, kColumns = 20;
+  Rng values(7);
+  std::vector<RegressionForest::Feature> features(kRows * kColumns);
+  for (auto& feature : features) feature = RegressionForest::Feature(values.below(8));
+  std::vector<std::int32_t> targets;
+  for (std::size_t i = 0; i < kRows; ++i) targets.push_back(100 * features[i * kColumns] - 30 * features[i * kColumns + 7]);
+  const auto predictions = [&](std::uint64_t seed) {
+    RegressionForest forest;
+    Rng rng(seed);
+    forest.fit(features, kColumns, targets, rng);
+    std::vector<double> found;
+    for (std::size_t i = 0; i < 50; ++i) {
+      std::vector<RegressionForest::Feature> row(kColumns);
+      for (auto& feature : row) feature = RegressionForest::Feature((i * 5 + std::size_t(&feature - row.data()) * 3) % 8);
+      found.push_back(forest.predict(row).mean);
+    }
+    return found;
+  };
+  const std::vector<double> once = predictions(3);
+  CHECK(predictions(3) == once);
+  CHECK(predictions(4) != once);
+}
+
 TEST_CASE("the model learns a separable landscape far faster than random sampling") {
   const SearchSpace space({cube("cube", 5)});
   const double random = mean_best("random", space, separable, 80, 1);
@@ -165,25 +189,30 @@ TEST_CASE("distance counts steps as fractions of the value lists") {
 }
 
 TEST_CASE("with stored evidence of the good region the model goes on from there") {
+  constexpr int kSeeds = 8;
   const SearchSpace space({cube("cube", 4)});
   for (const char* name : {"forest", "portfolio"}) {
-    const auto strategy = make_strategy(name, space, 1);
-    double stored = 1e9, best = 1e9;
-    for (std::size_t i = 0; i < space.size(); ++i) {
-      const double time_us = *separable(space.config(i));
-      if (i % 5 != 0 || time_us < 150) continue;  // the region is known, its best is not
-      strategy->observe(i, time_us);
-      stored = std::min(stored, time_us);
-    }
-    REQUIRE(stored < 200);
-    for (int round = 0; round < 3; ++round) {
-      for (const std::size_t index : strategy->ask(16)) {
-        best = std::min(best, *separable(space.config(index)));
-        strategy->observe(index, separable(space.config(index)));
+    double stored = 1e9, sum = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const auto strategy = make_strategy(name, space, seed);
+      double best = 1e9;
+      for (std::size_t i = 0; i < space.size(); ++i) {
+        const double time_us = *separable(space.config(i));
+        if (i % 5 != 0 || time_us < 150) continue;  // the region is known, its best is not
+        strategy->observe(i, time_us);
+        stored = std::min(stored, time_us);
       }
+      for (int round = 0; round < 3; ++round) {
+        for (const std::size_t index : strategy->ask(16)) {
+          best = std::min(best, *separable(space.config(index)));
+          strategy->observe(index, separable(space.config(index)));
+        }
+      }
+      sum += best;
     }
-    INFO(name << ": " << best << ", stored " << stored);
-    CHECK(best < 110);  // the best is 100, one step off is 105 at least
+    INFO(name << ": " << sum / kSeeds << ", stored " << stored);
+    REQUIRE(stored < 200);
+    CHECK(sum / kSeeds < 118);  // the best is 100, what is one step off 105 at least
   }
 }
 

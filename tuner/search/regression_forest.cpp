@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
+
+#include "kernels/on_all_cores.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kTrees = 50;
+constexpr std::size_t kWorthThreads = 4000;  // features; of so many a fit takes some tens of milliseconds on one core
 constexpr std::size_t kSmallestSplit = 2;  // rows; leaves of one row: times repeat within a per cent
 
 }  // namespace
@@ -20,14 +24,24 @@ struct RegressionForest::Split {
   int at(const Feature* row) const { return sign_b == 0 ? row[a] : row[a] + sign_b * row[b]; }
 };
 
-/// Grows one tree into nodes_.
+/// Grows one tree.
 struct RegressionForest::Builder {
-  std::vector<Node>& nodes;
   std::span<const Feature> features;
   std::size_t columns;
   std::span<const std::int32_t> targets;
-  Rng& rng;
+  Rng rng;
+  std::vector<Node> nodes;
   std::vector<std::uint32_t> rows;  // each node's are contiguous
+
+  std::vector<Node> tree() {
+    rows.resize(targets.size());
+    std::iota(rows.begin(), rows.end(), 0u);
+    std::vector<std::uint16_t> all(columns);
+    std::iota(all.begin(), all.end(), std::uint16_t{0});
+    nodes.emplace_back();
+    grow(0, 0, targets.size(), std::move(all));
+    return std::move(nodes);
+  }
 
   const Feature* row(std::uint32_t index) const { return features.data() + index * columns; }
 
@@ -113,33 +127,35 @@ struct RegressionForest::Builder {
 
 void RegressionForest::fit(std::span<const Feature> features, std::size_t columns,
                            std::span<const std::int32_t> targets, Rng& rng) {
-  nodes_.clear();
-  roots_.clear();
+  trees_.clear();
   if (targets.empty()) return;
-  Builder builder{nodes_, features, columns, targets, rng, {}};
-  std::vector<std::uint16_t> all(columns);
-  std::iota(all.begin(), all.end(), std::uint16_t{0});
-  for (std::size_t tree = 0; tree < kTrees; ++tree) {
-    builder.rows.resize(targets.size());
-    std::iota(builder.rows.begin(), builder.rows.end(), 0u);
-    roots_.push_back(std::uint32_t(nodes_.size()));
-    nodes_.emplace_back();
-    builder.grow(roots_.back(), 0, targets.size(), all);
+  // Each tree draws from a sequence of its own, so that it is the same on however many cores.
+  std::vector<std::uint64_t> seeds(kTrees);
+  for (std::uint64_t& seed : seeds) seed = rng.bits();
+  trees_.resize(kTrees);
+  const auto grow = [&](std::size_t i) {
+    trees_[i] = Builder{features, columns, targets, Rng(seeds[i]), {}, {}}.tree();
+  };
+  if (features.size() >= kWorthThreads) {
+    on_all_cores(kTrees, grow);
+  } else {
+    for (std::size_t i = 0; i < kTrees; ++i) grow(i);
   }
 }
 
 RegressionForest::Prediction RegressionForest::predict(std::span<const Feature> row) const {
   double sum = 0, squares = 0;
-  for (std::uint32_t at : roots_) {
-    while (nodes_[at].left != 0) {
-      const Node& node = nodes_[at];
+  for (const std::vector<Node>& tree : trees_) {
+    std::uint32_t at = 0;
+    while (tree[at].left != 0) {
+      const Node& node = tree[at];
       const int value = node.sign_b == 0 ? row[node.a] : row[node.a] + node.sign_b * row[node.b];
       at = node.left + (value <= node.cut ? 0 : 1);
     }
-    sum += nodes_[at].value;
-    squares += double(nodes_[at].value) * nodes_[at].value;
+    sum += tree[at].value;
+    squares += double(tree[at].value) * tree[at].value;
   }
-  const double count = double(roots_.size());
+  const double count = double(trees_.size());
   const double mean = sum / count;
   return {mean, std::max(0.0, squares / count - mean * mean)};
 }

@@ -23,15 +23,15 @@ class RegressionForest {
     double variance = 0;  ///< between the trees
   };
 
-  /// `features` holds targets.size() rows of `columns` each. |target| < 2^20.
+  /// `features` holds targets.size() rows of `columns` each. |target| < 2^20. Large fits take all cores.
   void fit(std::span<const Feature> features, std::size_t columns, std::span<const std::int32_t> targets, Rng& rng);
-  bool fitted() const { return !roots_.empty(); }
+  bool fitted() const { return !trees_.empty(); }
   Prediction predict(std::span<const Feature> row) const;
 
  private:
   /// A leaf has no children and holds a value; elsewhere rows whose value is at most the cut go left.
   struct Node {
-    std::uint32_t left = 0;  // the right one follows it; 0 for a leaf
+    std::uint32_t left = 0;  // in its tree; the right one follows it; 0 for a leaf
     std::uint16_t a = 0, b = 0;
     std::int8_t sign_b = 0;  // 0: feature a alone; else a + sign_b * b
     std::int16_t cut = 0;
@@ -40,8 +40,7 @@ class RegressionForest {
   struct Split;
   struct Builder;
 
-  std::vector<Node> nodes_;
-  std::vector<std::uint32_t> roots_;
+  std::vector<std::vector<Node>> trees_;  // the root first
 };
 
 }  // namespace tilesmith::tuner

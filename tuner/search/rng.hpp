@@ -23,6 +23,9 @@ class Rng {
     return std::size_t(draw % bound);
   }
 
+  /// 64 of them, each as often 0 as 1.
+  std::uint64_t bits() { return engine_(); }
+
   /// Uniform in [0, 1), a multiple of 2^-53.
   double unit() { return double(engine_() >> 11) * 0x1p-53; }
 
