@@ -31,13 +31,14 @@ struct BenchSession::Impl {
   const db::Store* store;
   Verifier verifier;
   Stopwatch stopwatch;
+  RandomFill random;
   std::unique_ptr<CublasLtPeer> peer;
   std::vector<db::Evidence> evidence;  ///< of evidence_type and evidence_trans
   std::optional<TypePair> evidence_type;
   std::optional<Transposes> evidence_trans;
 
   Impl(int device, std::string_view as, const db::Store* used_store, const std::string& peer_name)
-      : context(device, as), store(used_store), verifier(context), stopwatch(context) {
+      : context(device, as), store(used_store), verifier(context), stopwatch(context), random(context) {
     if (peer_name == "cublaslt") peer = std::make_unique<CublasLtPeer>(context);
   }
 
@@ -128,7 +129,7 @@ runtime::Choice BenchSession::choice(const Problem& problem) const {
 BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchContender>& ours) {
   BenchReport report;
   report.problem = problem;
-  const OperandSets operands(impl_->context, problem);
+  const OperandSets operands(impl_->random, problem);
 
   std::vector<Runnable> runnables(ours.size());
   std::vector<Contender> contenders;

@@ -36,11 +36,12 @@ std::optional<Phase> parse_phase(std::string_view text) {
 
 struct MeasureSession::Impl {
   Impl(const runtime::Context& in_context, const TimingPolicy& policy)
-      : context(in_context), verifier(in_context), stopwatch(in_context, policy), modules(kModulesHeld) {}
+      : context(in_context), verifier(in_context), stopwatch(in_context, policy), random(in_context), modules(kModulesHeld) {}
 
   const runtime::Context& context;
   Verifier verifier;
   Stopwatch stopwatch;
+  RandomFill random;
   ModuleCache modules;
   std::optional<OperandSets> operands;
   std::optional<Problem> verified_problem;  ///< the one that the verifier holds a reference of
@@ -71,7 +72,7 @@ struct MeasureSession::Impl {
   const OperandSets& operands_of(const Problem& problem) {
     if (!operands || !(operands->problem() == problem)) {
       operands.reset();  // its memory first
-      operands.emplace(context, problem);
+      operands.emplace(random, problem);
     }
     return *operands;
   }

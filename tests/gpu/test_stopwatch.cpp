@@ -196,7 +196,8 @@ TEST_CASE("whichever contender launches finds operands that all the other sets w
 TEST_CASE("a plan is timed on operand sets that exceed twice the L2", "[stopwatch]") {
   const runtime::Context context(0);
   const Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 512, 512, 512);
-  const tuner::OperandSets operands(context, problem);
+  tuner::RandomFill random(context);
+  const tuner::OperandSets operands(random, problem);
   const double set_bytes = double(problem.a_bytes() + problem.b_bytes() + problem.c_bytes());
   CHECK(operands.count() * set_bytes > 2.0 * double(context.info().identity.l2_bytes) * 0.95);
 
@@ -227,7 +228,8 @@ TEST_CASE("operands are random, of full entropy, and as aligned as the problem s
   const runtime::Context context(0);
   Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 128, 128, 128);
   problem.align_bytes = 2;
-  const tuner::OperandSets operands(context, problem);
+  tuner::RandomFill random(context);
+  const tuner::OperandSets operands(random, problem);
   REQUIRE(operands.count() >= 2);
   for (int set : {0, 1}) {
     CHECK(reinterpret_cast<std::uintptr_t>(operands.a(set)) % 4 == 2);
@@ -235,7 +237,6 @@ TEST_CASE("operands are random, of full entropy, and as aligned as the problem s
   }
 
   runtime::DeviceBuffer buffer(1 << 16);
-  tuner::RandomFill random(context);
   const runtime::Stream stream;
   const auto fill = [&](Scalar type, std::uint64_t seed) {
     random.fill(buffer, 0, type, seed, stream);

@@ -53,10 +53,10 @@ struct OperandSets::Impl {
   Slab a, b, c;
 };
 
-OperandSets::OperandSets(const runtime::Context& context, const Problem& problem, std::uint64_t seed) {
+OperandSets::OperandSets(RandomFill& random, const Problem& problem, std::uint64_t seed) {
   const std::size_t set_bytes =
       slot_bytes(problem.a_bytes()) + slot_bytes(problem.b_bytes()) + slot_bytes(problem.c_bytes());
-  const runtime::DeviceInfo& device = context.info();
+  const runtime::DeviceInfo& device = random.context().info();
   const int count =
       operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);
   impl_ = std::make_unique<Impl>(Impl{problem, Rotation(count),
@@ -64,7 +64,6 @@ OperandSets::OperandSets(const runtime::Context& context, const Problem& problem
                                       make_slab(problem, problem.type.operand, problem.b_bytes(), count),
                                       make_slab(problem, problem.type.output, problem.c_bytes(), count)});
 
-  RandomFill random(context);
   const runtime::Stream stream;
   // Filled from the first element's address on, so that elements and random values line up.
   random.fill(impl_->a.memory, impl_->a.offset_bytes, problem.type.operand, seed * 3 + 0, stream);

@@ -6,6 +6,7 @@
 
 #include "kernels/problem.hpp"
 #include "runtime/device.hpp"
+#include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/rotation.hpp"
 
 namespace tilesmith::tuner {
@@ -23,7 +24,7 @@ int operand_set_count(std::size_t set_bytes, std::size_t l2_bytes, std::size_t m
 /// align_bytes and not by more, so that what is timed is what the caller will get.
 class OperandSets {
  public:
-  OperandSets(const runtime::Context& context, const Problem& problem, std::uint64_t seed = 1);
+  OperandSets(RandomFill& random, const Problem& problem, std::uint64_t seed = 1);
   ~OperandSets();
   OperandSets(OperandSets&&) noexcept;
   OperandSets& operator=(OperandSets&&) noexcept;

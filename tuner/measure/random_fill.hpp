@@ -13,7 +13,9 @@ namespace tilesmith::tuner {
 
 class RandomFill {
  public:
+  /// Compiles a kernel for each type at its first need, and keeps it. The context must outlive it.
   explicit RandomFill(const runtime::Context& context);
+  const runtime::Context& context() const { return context_; }
 
   /// Enqueues the filling of the buffer from an offset (a multiple of the element's size) to its end: floating types
   /// uniform in [-1, 1], integers over their whole range. The same seed gives the same bytes.
