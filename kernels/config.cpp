@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -40,12 +42,15 @@ void Config::set(std::string_view parameter, int value) {
 }
 
 std::string Config::text() const {
-  std::string result = family_ + "{";
-  for (const Value& value : values_) {
+  std::string result = family_ + '{';
+  for (const auto& [name, value] : values_) {
     if (result.back() != '{') result += ',';
-    result += fmt::format("{}={}", value.first.text(), value.second);
+    result += name.text();
+    result += '=';
+    char digits[std::numeric_limits<int>::digits10 + 3];
+    result.append(digits, std::to_chars(std::begin(digits), std::end(digits), value).ptr);
   }
-  return result + "}";
+  return result += '}';
 }
 
 std::optional<Config> Config::parse(std::string_view text) {

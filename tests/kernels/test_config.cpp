@@ -1,5 +1,6 @@
 #include "kernels/config.hpp"
 
+#include <limits>
 #include <stdexcept>
 
 #include "tests/catch.hpp"
@@ -12,6 +13,9 @@ TEST_CASE("a config's canonical text reads back to the same config") {
   REQUIRE(Config::parse(config.text()));
   CHECK(*Config::parse(config.text()) == config);
   CHECK(*Config::parse("simt{}") == Config("simt", {}));
+  const Config extreme("x", {{"least", std::numeric_limits<int>::min()}, {"most", std::numeric_limits<int>::max()}});
+  CHECK(extreme.text() == "x{least=-2147483648,most=2147483647}");
+  CHECK(*Config::parse(extreme.text()) == extreme);
 }
 
 TEST_CASE("a text that is no config is refused") {
