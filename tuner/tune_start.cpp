@@ -5,11 +5,6 @@
 #include "kernels/eligible.hpp"
 
 namespace tilesmith::tuner {
-namespace {
-
-constexpr std::size_t kMostKeptSpaces = 4;  // type pairs and transposes
-
-}  // namespace
 
 StartingPoints::StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store)
     : families_(families_named(families)),
@@ -25,35 +20,30 @@ const db::Producer& StartingPoints::producer(const std::string& family) {
   return producers_.emplace(family, evaluator_.producer(family)).first->second;
 }
 
-const std::vector<Space>& StartingPoints::spaces_of(const Problem& problem) {
-  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const KeptSpaces& kept) {
+const SearchSpace& StartingPoints::legal_configs(const Problem& problem) {
+  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const LegalConfigs& kept) {
     return kept.type == problem.type && kept.trans == problem.trans;
   });
   if (found == kept_.end()) {
-    if (kept_.size() == kMostKeptSpaces) kept_.pop_back();
-    KeptSpaces fresh{problem.type, problem.trans, {}};
+    if (kept_.size() == kMostKept) kept_.pop_back();
+    std::vector<Space> spaces;
     for (const Family* family : families_) {
       if (abandoned_) break;
-      fresh.spaces.push_back(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
+      spaces.push_back(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
     }
-    found = kept_.insert(kept_.end(), std::move(fresh));
+    found = kept_.insert(kept_.end(), {problem.type, problem.trans, SearchSpace(spaces)});
   }
   std::rotate(kept_.begin(), found, found + 1);
-  return kept_.front().spaces;
+  return kept_.front().space;
 }
 
 SearchSpace StartingPoints::space_of(const Problem& problem) {
-  std::vector<Space> allowed;
-  for (const Space& space : spaces_of(problem)) {
-    const Family* family = find_family(space.family);
-    Space kept{space.family, space.parameters, {}, space.combinations, {}};
-    for (const Config& config : space.configs) {
-      if (abandoned_) break;
-      if (eligible(*family, config, problem) && evaluator_.knows(problem, config)) kept.configs.push_back(config);
-    }
-    allowed.push_back(std::move(kept));
-  }
-  return SearchSpace(std::move(allowed));
+  const Family* family = nullptr;  // of the config before: they come family by family
+  return legal_configs(problem).where([&](const Config& config) {
+    if (abandoned_) return false;
+    if (family == nullptr || family->name() != config.family()) family = find_family(config.family());
+    return eligible(*family, config, problem) && evaluator_.knows(problem, config);
+  });
 }
 
 void StartingPoints::prepare(const Problem& problem) {

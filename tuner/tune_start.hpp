@@ -30,6 +30,9 @@ struct StartingPoint {
 
 class StartingPoints {
  public:
+  /// Of how many type pairs and transposes the legal configs are kept.
+  static constexpr std::size_t kMostKept = 16;
+
   StartingPoints(const StartingPoints&) = delete;  // its guesser asks it for producers
   StartingPoints& operator=(const StartingPoints&) = delete;
   /// `families` empty: all. Throws std::invalid_argument if one is unknown.
@@ -38,8 +41,7 @@ class StartingPoints {
   /// Only valid evidence is known. What is retired proves nothing: its configs are seeds at most. The problem has
   /// M, N, K ≥ 1.
   StartingPoint of(const Problem& problem);
-  /// Begins to make the space of the problem that will be asked for next, on threads of its own: it takes a second or two, in
-  /// which the device would wait.
+  /// Begins to make the space of the problem that will be asked for next, on threads of its own: the device would wait for it.
   void prepare(const Problem& problem);
   /// What a search of the problem would try first if it began now, as far as the bests of other problems were known at the
   /// last call of of().
@@ -49,21 +51,20 @@ class StartingPoints {
 
  private:
   SearchSpace space_of(const Problem& problem);
-  /// Enumerated anew (a second or two) only where neither this nor one of the last few problems had the type pair and
-  /// transposes. Valid until the next call.
-  const std::vector<Space>& spaces_of(const Problem& problem);
+  /// Of all families. Enumerated anew (a second of processor time) only where neither this nor one of the last few problems had
+  /// the type pair and transposes. Valid until the next call.
+  const SearchSpace& legal_configs(const Problem& problem);
 
   std::vector<const Family*> families_;
   Evaluator& evaluator_;
   std::map<std::string, db::Producer> producers_;
   Guesser guesser_;
-  /// The families' spaces for one type pair and transposes.
-  struct KeptSpaces {
+  struct LegalConfigs {
     TypePair type;
     Transposes trans;
-    std::vector<Space> spaces;
+    SearchSpace space;
   };
-  std::vector<KeptSpaces> kept_;  // the last used first, and few: one entry takes 100 to 215 MB
+  std::vector<LegalConfigs> kept_;  // the last used first; one entry takes some 11 MB
   struct Prepared {
     Problem problem;
     std::future<SearchSpace> space;

@@ -60,6 +60,35 @@ TEST_CASE("the digits and the family of a config lead back to it") {
   }
 }
 
+TEST_CASE("of a space some configs are kept, in their order, and found as before") {
+  const SearchSpace space({line_space(), toy_space(), line_space()});
+  const auto wanted = [](const Config& config) {
+    return config.family() == "line" ? config.at("x") != 20 : config.at("x") % 2 == 1;
+  };
+  std::vector<Config> expected;
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    if (wanted(space.config(i))) expected.push_back(space.config(i));
+  }
+  std::size_t asked = 0;
+  const SearchSpace kept = space.where([&](const Config& config) { return ++asked, wanted(config); });
+  CHECK(asked == space.size());
+  REQUIRE(kept.size() == expected.size());
+  REQUIRE(kept.family_count() == 3);
+  CHECK(kept.family_range(0) == std::pair<std::size_t, std::size_t>{0, 2});
+  CHECK(kept.family_range(2) == std::pair<std::size_t, std::size_t>{kept.size() - 2, kept.size()});
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    REQUIRE(kept.config(i) == expected[i]);
+    if (i < kept.size() - 2) REQUIRE(kept.index_of(kept.config(i)) == i);  // the third family's configs are the first's
+  }
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    if (!wanted(space.config(i))) REQUIRE_FALSE(kept.index_of(space.config(i)));
+  }
+  const SearchSpace none = kept.where([](const Config&) { return false; });
+  CHECK(none.size() == 0);
+  CHECK(none.family_count() == 3);
+  CHECK_FALSE(none.index_of(expected.front()));
+}
+
 TEST_CASE("a config outside its own space is refused") {
   Space space = line_space();
   space.configs.push_back(Config("line", {{"x", 11}}));

@@ -200,7 +200,7 @@ TEST_CASE("a problem whose rows are aligned alike is nearer than one of more lik
         std::vector{ToyFamily::config(7, 2, 4), ToyFamily::config(4, 4, 2), ToyFamily::config(6, 2, 4)});
 }
 
-TEST_CASE("spaces are kept for the last four type pairs and transposes that were asked for") {
+TEST_CASE("legal configs are kept for the last few type pairs and transposes that were asked for") {
   ToyEvaluator evaluator;
   const db::Store store = db::Store::in_memory();
   StartingPoints starting_points({"toy"}, evaluator, store);
@@ -211,17 +211,23 @@ TEST_CASE("spaces are kept for the last four type pairs and transposes that were
     CHECK(start.space.size() == legal_configs());
     return asked;
   };
-  CHECK(enumerates("f16f32", {false, false}));
-  CHECK(enumerates("bf16f32", {false, false}));
-  CHECK(enumerates("f16f32", {true, false}));
-  CHECK(enumerates("f16f32", {false, true}));
-  CHECK_FALSE(enumerates("f16f32", {false, false}, 128));
-  CHECK(enumerates("f64f64", {false, false}));  // in the place of bf16f32, the longest unused
-  CHECK_FALSE(enumerates("f16f32", {false, true}));
-  CHECK_FALSE(enumerates("f16f32", {true, false}));
-  CHECK_FALSE(enumerates("f16f32", {false, false}));
-  CHECK_FALSE(enumerates("f64f64", {false, false}));
-  CHECK(enumerates("bf16f32", {false, false}));
+  // All the ways there are, one more than are kept of them.
+  std::vector<std::pair<std::string_view, Transposes>> ways;
+  for (const TypePair& type : type_pairs()) {
+    for (const bool a : {false, true}) {
+      for (const bool b : {false, true}) ways.push_back({type.name, {a, b}});
+    }
+  }
+  REQUIRE(ways.size() > StartingPoints::kMostKept);
+  ways.resize(StartingPoints::kMostKept + 1);
+  const auto [last_type, last_trans] = ways.back();
+  for (std::size_t i = 0; i + 1 < ways.size(); ++i) CHECK(enumerates(ways[i].first, ways[i].second));
+  CHECK_FALSE(enumerates(ways[0].first, ways[0].second, 128));
+  CHECK(enumerates(last_type, last_trans));  // in the place of the second, the longest unused
+  CHECK_FALSE(enumerates(ways[0].first, ways[0].second));
+  CHECK_FALSE(enumerates(ways[2].first, ways[2].second));
+  CHECK_FALSE(enumerates(last_type, last_trans));
+  CHECK(enumerates(ways[1].first, ways[1].second));
 }
 
 TEST_CASE("a space made ahead is the one made when it is asked for, also if another is asked for first") {

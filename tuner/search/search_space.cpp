@@ -1,10 +1,11 @@
+#include "tuner/search/search_space.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
-
-#include "tuner/search/strategy.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -25,34 +26,72 @@ std::optional<int> value_of(const Config& config, std::size_t at, const std::str
 
 }  // namespace
 
-SearchSpace::SearchSpace(std::vector<Space> spaces) {
-  for (Space& space : spaces) {
-    Block block;
-    block.family = space.family;
-    block.parameters = std::move(space.parameters);
-    block.strides.resize(block.parameters.size());
-    std::uint64_t combinations = 1;
-    for (std::size_t i = block.parameters.size(); i-- > 0;) {
-      block.strides[i] = combinations;
-      const std::uint64_t radix = std::max<std::size_t>(1, block.parameters[i].values.size());
-      if (combinations > std::numeric_limits<std::uint64_t>::max() / radix) {
-        throw std::invalid_argument(fmt::format("space of {}: more than 2^64 combinations", block.family));
-      }
-      combinations *= radix;
+SearchSpace::Block SearchSpace::empty_block(const Space& space) {
+  Block block;
+  block.family = space.family;
+  block.parameters = space.parameters;
+  for (const Parameter& parameter : space.parameters) block.names.emplace_back(parameter.name);
+  block.strides.resize(block.parameters.size());
+  std::uint64_t combinations = 1;
+  for (std::size_t i = block.parameters.size(); i-- > 0;) {
+    block.strides[i] = combinations;
+    const std::uint64_t radix = std::max<std::size_t>(1, block.parameters[i].values.size());
+    if (combinations > std::numeric_limits<std::uint64_t>::max() / radix) {
+      throw std::invalid_argument(fmt::format("space of {}: more than 2^64 combinations", block.family));
     }
-    block.begin = configs_.size();
-    for (Config& config : space.configs) {
+    combinations *= radix;
+  }
+  return block;
+}
+
+SearchSpace::SearchSpace(const std::vector<Space>& spaces) {
+  for (const Space& space : spaces) {
+    Block block = empty_block(space);
+    block.begin = codes_.size();
+    for (const Config& config : space.configs) {
       const auto code = code_of(block, config);
       if (!code) throw std::invalid_argument(fmt::format("{} is not in the space of {}", config.text(), block.family));
-      block.sorted.emplace_back(*code, configs_.size());
       codes_.push_back(*code);
-      configs_.push_back(std::move(config));
     }
-    block.end = configs_.size();
-    std::sort(block.sorted.begin(), block.sorted.end());
+    block.end = codes_.size();
+    block.by_code.resize(block.end - block.begin);
+    std::iota(block.by_code.begin(), block.by_code.end(), 0u);
+    const std::uint64_t* const codes = codes_.data() + block.begin;
+    std::sort(block.by_code.begin(), block.by_code.end(), [&](auto a, auto b) { return codes[a] < codes[b]; });
     blocks_.push_back(std::move(block));
   }
 }
+
+SearchSpace SearchSpace::where(const std::function<bool(const Config&)>& keep) const {
+  constexpr std::uint32_t kLeftOut = std::numeric_limits<std::uint32_t>::max();
+  SearchSpace result;
+  for (const Block& block : blocks_) {
+    Block kept{block.family, block.parameters, block.names, block.strides, result.codes_.size(), 0, {}};
+    std::vector<std::uint32_t> place(block.end - block.begin, kLeftOut);  // of each config among the kept ones
+    for (std::size_t i = block.begin; i < block.end; ++i) {
+      if (!keep(decoded(block, codes_[i]))) continue;
+      place[i - block.begin] = std::uint32_t(result.codes_.size() - kept.begin);
+      result.codes_.push_back(codes_[i]);
+    }
+    kept.end = result.codes_.size();
+    kept.by_code.reserve(kept.end - kept.begin);
+    for (const std::uint32_t i : block.by_code) {
+      if (place[i] != kLeftOut) kept.by_code.push_back(place[i]);
+    }
+    result.blocks_.push_back(std::move(kept));
+  }
+  return result;
+}
+
+Config SearchSpace::decoded(const Block& block, std::uint64_t code) {
+  std::vector<Config::Value> values;
+  values.reserve(block.names.size());
+  for (std::size_t i = 0; i < block.names.size(); ++i)
+    values.emplace_back(block.names[i], block.parameters[i].values[digit(block, code, i)]);
+  return {block.family, std::move(values)};
+}
+
+Config SearchSpace::config(std::size_t index) const { return decoded(block_of(index), codes_[index]); }
 
 std::optional<std::uint64_t> SearchSpace::code_of(const Block& block, const Config& config) {
   if (config.family() != block.family || config.values().size() != block.parameters.size()) return std::nullopt;
@@ -67,11 +106,12 @@ std::optional<std::uint64_t> SearchSpace::code_of(const Block& block, const Conf
   return code;
 }
 
-std::optional<std::size_t> SearchSpace::find(const Block& block, std::uint64_t code) {
-  const auto at =
-      std::lower_bound(block.sorted.begin(), block.sorted.end(), std::pair<std::uint64_t, std::size_t>(code, 0));
-  if (at == block.sorted.end() || at->first != code) return std::nullopt;
-  return at->second;
+std::optional<std::size_t> SearchSpace::find(const Block& block, std::uint64_t code) const {
+  const std::uint64_t* const codes = codes_.data() + block.begin;
+  const auto at = std::lower_bound(block.by_code.begin(), block.by_code.end(), code,
+                                   [&](std::uint32_t i, std::uint64_t wanted) { return codes[i] < wanted; });
+  if (at == block.by_code.end() || codes[*at] != code) return std::nullopt;
+  return block.begin + *at;
 }
 
 std::size_t SearchSpace::digit(const Block& block, std::uint64_t code, std::size_t parameter) {
