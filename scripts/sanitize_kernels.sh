@@ -137,6 +137,8 @@ sample() {
     result="clean $counts"
   elif [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
     result="FAILED took longer than $limit s"
+  elif [ "$status" -eq 9 ]; then  # the sanitizer ends with the signal that its program was killed by
+    result="FAILED killed, as where memory runs out (fewer --jobs may do); see $out/$name.log"
   else
     result="FAILED exit status $status; see $out/$name.log"
   fi

@@ -129,7 +129,9 @@ void ProblemTuning::foresee_next() {
   std::size_t most = run_.evaluator.most_foreseen();
   if (most == 0) return;
   if (run_.options.max_candidates > 0) most = std::min(most, std::size_t(run_.options.max_candidates));
+  const double began = run_.clock_seconds();
   run_.evaluator.foresee(*next_, starting_points_.first_guesses(*next_, most));
+  spdlog::debug("{}: foreseen in {:.2f} s", text(*next_), run_.clock_seconds() - began);
 }
 
 void ProblemTuning::submit_more() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sanitize_kernels.sh, over stand-ins for compute-sanitizer and the program: a hazard, a sample that hangs and one in which
+# sanitize_kernels.sh, over stand-ins for compute-sanitizer and the program: a hazard, a sample that hangs, one that is killed and one in which
 # nothing was right each fail it, types that a family does not have are passed over, a run that is gone on with repeats only
 # what was not clean, and of the kernels that the sources name those of the battery are left out, none of the families'.
 set -euo pipefail
@@ -32,6 +32,7 @@ case "$*" in
     sleep 30
     ;;
   *"$SILENT_IN"*) exit 0 ;;
+  *"$KILLED_IN"*) exit 9 ;;
 esac
 echo "Stand-in: 5 right, 1 not built, 0 failed, in 3 s"
 FAKE
@@ -56,7 +57,7 @@ none_hangs() {
   return 1
 }
 
-export HAZARD_IN=nothing WARNING_IN=nothing HANGS_IN=nothing SILENT_IN=nothing EXCLUDE=--kernel-name-exclude
+export HAZARD_IN=nothing WARNING_IN=nothing HANGS_IN=nothing SILENT_IN=nothing KILLED_IN=nothing EXCLUDE=--kernel-name-exclude
 mkdir "$folder/logs"
 touch "$folder/logs/mine.log" "$folder/logs/racecheck.mma.old.NN.result"
 run --out "$folder/logs"
@@ -83,6 +84,9 @@ none_hangs || wrong "a sample that hangs outlives the script"
 SILENT_IN="--type" run --tool memcheck --family mma --out "$folder/logs"
 [ "$status" -eq 1 ] || wrong "samples without a count: exit status $status"
 grep -q '; 13 samples failed' "$folder/out" || wrong "not all samples without a count failed"
+KILLED_IN="--type u8s32" run --tool memcheck --family mma --out "$folder/logs"
+[ "$status" -eq 1 ] || wrong "a sample that is killed: exit status $status"
+grep -q 'u8s32 .*FAILED killed' "$folder/out" || wrong "a sample that is killed is not told"
 
 HAZARD_IN="--type s8s32" run --tool racecheck --family mma --out "$folder/logs"
 run --resume --tool racecheck --family mma --out "$folder/logs"

@@ -1,7 +1,14 @@
 // The supervisor with real compile workers and a measuring process that plays a device: each way in which a candidate can
 // fail is an outcome, is remembered, and the run goes on.
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
 #include <chrono>
+#include <iterator>
 #include <map>
+#include <memory>
+#include <regex>
+#include <sstream>
 #include <thread>
 
 #include "db/store.hpp"
@@ -60,6 +67,31 @@ TEST_CASE("what the battery found is remembered for other problems and for later
   const auto start = std::chrono::steady_clock::now();
   CHECK(evaluate(*evaluator, test::kDrillHang, drill_problem(96)).status == db::Status::timed_out);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));  // it would hang for 60
+}
+
+TEST_CASE("the log of every decision tells what each candidate's phases took") {
+  const test::DrillEnabled drill;
+  std::ostringstream lines;
+  const auto before = spdlog::default_logger();
+  const auto logger = std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(lines));
+  logger->set_level(spdlog::level::debug);
+  spdlog::set_default_logger(logger);
+  db::Store store = db::Store::in_memory();
+  {
+    const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+    evaluate(*evaluator, test::kDrillOk);
+    evaluate(*evaluator, test::kDrillOk, drill_problem(64));
+  }
+  spdlog::set_default_logger(before);
+  INFO(lines.str());
+  const std::string text = lines.str();
+  const std::regex with_battery("measured: loading [0-9.]+ ms, battery [0-9.]+ ms, timing [0-9.]+ ms\n");
+  const std::regex without("measured: loading [0-9.]+ ms, timing [0-9.]+ ms\n");
+  const auto count = [&](const std::regex& line) {
+    return std::distance(std::sregex_iterator(text.begin(), text.end(), line), std::sregex_iterator());
+  };
+  CHECK(count(with_battery) == 1);
+  CHECK(count(without) == 1);
 }
 
 TEST_CASE("a candidate is compared with the best that is known when its turn comes") {
