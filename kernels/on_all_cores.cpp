@@ -1,12 +1,27 @@
 #include "kernels/on_all_cores.hpp"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <future>
-#include <thread>
+#include <system_error>
 #include <vector>
 
 namespace tilesmith {
+namespace {
+
+constexpr int kNiceness = 5;
+
+}  // namespace
+
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof(cores), &cores) == 0) return std::max(1, CPU_COUNT(&cores));
+  return std::max(1, int(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
 
 void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next{0};
@@ -14,9 +29,16 @@ void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& wor
     for (std::size_t i = next++; i < count; i = next++) work(i);
   };
   std::vector<std::future<void>> helpers;  // whose destructors wait
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  for (std::size_t i = 1; i < std::min(cores, count); ++i)
-    helpers.push_back(std::async(std::launch::async, take_pieces));
+  try {
+    while (helpers.size() + 1 < std::min(count, std::size_t(usable_cores()))) {
+      helpers.push_back(std::async(std::launch::async, [&] {
+        [[maybe_unused]] const int niceness = ::nice(kNiceness);  // of this thread alone, on Linux
+        take_pieces();
+      }));
+    }
+  } catch (const std::system_error&) {
+    // No more threads are to be had: these do it.
+  }
   take_pieces();
   for (std::future<void>& helper : helpers) helper.get();
 }

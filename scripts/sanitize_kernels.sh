@@ -137,7 +137,7 @@ sample() {
     result="clean $counts"
   elif [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
     result="FAILED took longer than $limit s"
-  elif [ "$status" -eq 9 ]; then  # the sanitizer ends with the signal that its program was killed by
+  elif [ "$status" -eq 9 ]; then  # seen where many ran at a time and the program had no last word
     result="FAILED killed, as where memory runs out (fewer --jobs may do); see $out/$name.log"
   else
     result="FAILED exit status $status; see $out/$name.log"

@@ -1,13 +1,12 @@
 #include "tuner/compile_jobs.hpp"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iterator>
 #include <string_view>
+
+#include "kernels/on_all_cores.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -16,13 +15,6 @@ constexpr int kMostUsefulJobs = 24;  // at a second a kernel more than a device 
 // Kernels of `mma` for sm_87 took a compiler up to 143 MiB (NVRTC 13.0, three minutes of one process); the rest is room
 // for larger ones and for what NVRTC keeps of every compilation.
 constexpr std::uint64_t kJobBytes = std::uint64_t{512} << 20;
-
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof(cores), &cores) == 0) return std::max(1, CPU_COUNT(&cores));
-  return std::max(1, int(::sysconf(_SC_NPROCESSORS_ONLN)));
-}
 
 }  // namespace
 

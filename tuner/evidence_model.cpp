@@ -98,7 +98,7 @@ std::vector<Config> most_promising_first(std::vector<Config> candidates, std::sp
   }
   Rng rng(seed);
   RegressionForest forest;
-  forest.fit(features, columns.count(), targets, rng);
+  forest.fit(features, columns.count(), targets, rng, RegressionForest::Cores::all);  // a device may wait for it
 
   std::vector<double> predicted;
   std::vector<Feature> row(columns.count());

@@ -77,15 +77,8 @@ void MeasureProcess::await_ready() {
   }
 }
 
-/// Its time includes what the tuner was at before it looked.
-void MeasureProcess::end_phase() {
-  const std::chrono::duration<double, std::milli> time = Clock::now() - phase_began_;
-  took_ += fmt::format("{}{} {:.1f} ms", took_.empty() ? "" : ", ", name(phase_), time.count());
-}
-
 void MeasureProcess::note_phase(Phase phase, bool new_problem) {
   phase_ = phase;
-  phase_began_ = Clock::now();
   limit_s_ = time_limit_.count() * (new_problem || phase == Phase::play_off ? kLongPhaseFactor : 1);
   deadline_ = from_now(limit_s_);
 }
@@ -104,7 +97,6 @@ bool MeasureProcess::request(const Message& message) {
     return false;
   }
   state_ = State::busy;
-  took_.clear();
   note_phase(message.json.value("do", "") == "play_off" ? Phase::play_off : Phase::loading, false);
   return true;
 }
@@ -132,14 +124,13 @@ std::optional<MeasureProcess::Answer> MeasureProcess::await_answer() {
       case Connection::Read::message: break;
     }
     if (const auto note = phase_note(message)) {
-      if (note->phase != phase_) end_phase();
       note_phase(note->phase, note->new_problem);
       continue;
     }
     if (const auto fatal = fatal_error(message)) throw std::runtime_error("measuring is not possible: " + *fatal);
-    end_phase();
-    spdlog::debug("measured: {}", took_);
     Answer answer{std::move(message), {}, phase_, false};
+    const auto took = answer.message->json.find("took");
+    if (took != answer.message->json.end() && took->is_string()) spdlog::debug("measured: {}", took->get<std::string>());
     const auto lost = answer.message->json.find("context_lost");
     if (lost != answer.message->json.end() && lost->is_boolean() && lost->get<bool>()) {
       restart();  // it is about to end by itself

@@ -48,7 +48,6 @@ class MeasureProcess {
   void start_failed(const std::string& reason);
   void await_ready();
   void note_phase(Phase phase, bool new_problem);
-  void end_phase();
   void restart();
   Answer ended(db::Status status, const std::string& how);
   std::optional<Answer> await_answer();
@@ -62,8 +61,6 @@ class MeasureProcess {
   Clock::time_point deadline_{};  ///< down: when to start again; starting, busy: when to give it up
   Phase phase_ = Phase::loading;
   double limit_s_ = 0;            ///< of the present phase
-  Clock::time_point phase_began_{};
-  std::string took_;              ///< what the request's phases took, for the log
   int failed_starts_ = 0;
   double sentinel_us_ = 0;        ///< of the first process: later ones measure drift against it
 };

@@ -8,6 +8,8 @@
 #include <stdexcept>
 
 #include "runtime/plan.hpp"
+#include "tuner/measure/operand_sets.hpp"
+#include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/stopwatch.hpp"
 #include "tuner/module_cache.hpp"
 #include "tuner/verify/verifier.hpp"

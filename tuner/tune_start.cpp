@@ -26,12 +26,12 @@ const SearchSpace& StartingPoints::legal_configs(const Problem& problem) {
   });
   if (found == kept_.end()) {
     if (kept_.size() == kMostKept) kept_.pop_back();
-    std::vector<Space> spaces;
-    for (const Family* family : families_) {
+    SearchSpace space;
+    for (const Family* family : families_) {  // one by one: a family's configs take up to 200 MB until they are codes
       if (abandoned_) break;
-      spaces.push_back(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
+      space.add(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
     }
-    found = kept_.insert(kept_.end(), {problem.type, problem.trans, SearchSpace(spaces)});
+    found = kept_.insert(kept_.end(), {problem.type, problem.trans, std::move(space)});
   }
   std::rotate(kept_.begin(), found, found + 1);
   return kept_.front().space;

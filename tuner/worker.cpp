@@ -15,6 +15,7 @@
 #include "tuner/device_evaluator.hpp"
 #include "tuner/measure_session.hpp"
 #include "tuner/process.hpp"
+#include "tuner/phase_clock.hpp"
 #include "tuner/protocol.hpp"
 
 namespace tilesmith::tuner {
@@ -55,9 +56,14 @@ int compile_main() {
 void measure_loop(MeasureSession& session, Connection& supervisor) {
   while (const std::optional<Message> message = supervisor.receive()) {
     if (const auto job = evaluate_request(*message)) {
-      const auto note = [&](Phase phase, bool new_problem) { supervisor.send(to_message(PhaseNote{phase, new_problem})); };
-      const MeasureSession::Result result = session.evaluate(*job, note);
-      if (!supervisor.send(to_message(result))) return;
+      PhaseClock clock;
+      const auto note = [&](Phase phase, bool new_problem) {
+        clock.enter(phase, new_problem);
+        supervisor.send(to_message(PhaseNote{phase, new_problem}));
+      };
+      Message answer = to_message(session.evaluate(*job, note));
+      answer.json["took"] = clock.text();
+      if (!supervisor.send(answer)) return;
     } else if (const auto request = play_off_request(*message)) {
       const PlayOffAnswer answer{session.play_off(request->problem, request->finalists, request->anchor), session.context_lost()};
       if (!supervisor.send(to_message(answer))) return;

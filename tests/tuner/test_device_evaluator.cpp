@@ -17,6 +17,7 @@
 #include "tests/catch.hpp"
 #include "tests/tuner/drilled_evaluator.hpp"
 #include "tuner/measure/timing_policy.hpp"
+#include "tuner/phase_clock.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
@@ -69,20 +70,40 @@ TEST_CASE("what the battery found is remembered for other problems and for later
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));  // it would hang for 60
 }
 
+TEST_CASE("phases are timed one after the other") {
+  PhaseClock clock;
+  CHECK(clock.text().empty());
+  clock.enter(Phase::loading, false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  clock.enter(Phase::verification, true);
+  clock.enter(Phase::timing, true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::smatch took;
+  const std::string text = clock.text();
+  INFO(text);
+  REQUIRE(std::regex_match(text, took, std::regex("loading ([0-9.]+) ms, verification of a new problem [0-9.]+ ms, "
+                                                  "timing of a new problem ([0-9.]+) ms")));
+  CHECK(std::stod(took[1]) >= 30);
+  CHECK(std::stod(took[2]) >= 20);
+}
+
 TEST_CASE("the log of every decision tells what each candidate's phases took") {
   const test::DrillEnabled drill;
   std::ostringstream lines;
-  const auto before = spdlog::default_logger();
-  const auto logger = std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(lines));
-  logger->set_level(spdlog::level::debug);
-  spdlog::set_default_logger(logger);
-  db::Store store = db::Store::in_memory();
+  struct Restored {  // also where something throws
+    std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
+    ~Restored() { spdlog::set_default_logger(before); }
+  };
   {
+    const Restored restored;
+    const auto logger = std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(lines));
+    logger->set_level(spdlog::level::debug);
+    spdlog::set_default_logger(logger);
+    db::Store store = db::Store::in_memory();
     const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
     evaluate(*evaluator, test::kDrillOk);
     evaluate(*evaluator, test::kDrillOk, drill_problem(64));
   }
-  spdlog::set_default_logger(before);
   INFO(lines.str());
   const std::string text = lines.str();
   const std::regex with_battery("measured: loading [0-9.]+ ms, battery [0-9.]+ ms, timing [0-9.]+ ms\n");

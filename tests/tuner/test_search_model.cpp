@@ -102,17 +102,17 @@ TEST_CASE("a forest predicts what it saw, is doubtful elsewhere, and is the same
   CHECK(again.predict(between).mean == unseen.mean);
 }
 
-TEST_CASE("a forest that grows on all cores is the same for equal seeds and another for others") {
+TEST_CASE("a forest is the same on one core and on all, and another for another seed") {
   constexpr std::size_t kRows = 600, kColumns = 20;
   Rng values(7);
   std::vector<RegressionForest::Feature> features(kRows * kColumns);
   for (auto& feature : features) feature = RegressionForest::Feature(values.below(8));
   std::vector<std::int32_t> targets;
   for (std::size_t i = 0; i < kRows; ++i) targets.push_back(100 * features[i * kColumns] - 30 * features[i * kColumns + 7]);
-  const auto predictions = [&](std::uint64_t seed) {
+  const auto predictions = [&](std::uint64_t seed, RegressionForest::Cores cores) {
     RegressionForest forest;
     Rng rng(seed);
-    forest.fit(features, kColumns, targets, rng);
+    forest.fit(features, kColumns, targets, rng, cores);
     std::vector<double> found;
     for (std::size_t i = 0; i < 50; ++i) {
       std::vector<RegressionForest::Feature> row(kColumns);
@@ -121,9 +121,9 @@ TEST_CASE("a forest that grows on all cores is the same for equal seeds and anot
     }
     return found;
   };
-  const std::vector<double> once = predictions(3);
-  CHECK(predictions(3) == once);
-  CHECK(predictions(4) != once);
+  const std::vector<double> on_one = predictions(3, RegressionForest::Cores::one);
+  CHECK(predictions(3, RegressionForest::Cores::all) == on_one);
+  CHECK(predictions(4, RegressionForest::Cores::all) != on_one);
 }
 
 TEST_CASE("the model learns a separable landscape far faster than random sampling") {

@@ -4,7 +4,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/tuner/toy_spaces.hpp"
-#include "tuner/search/strategy.hpp"
+#include "tuner/search/search_space.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tuner/measure/random_fill.hpp"
-
 namespace tilesmith::tuner {
 namespace {
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "kernels/problem.hpp"
-#include "runtime/device.hpp"
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/rotation.hpp"
 

@@ -11,7 +11,6 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kTrees = 50;
-constexpr std::size_t kWorthThreads = 4000;  // features; of so many a fit takes some tens of milliseconds on one core
 constexpr std::size_t kSmallestSplit = 2;  // rows; leaves of one row: times repeat within a per cent
 
 }  // namespace
@@ -126,7 +125,7 @@ struct RegressionForest::Builder {
 };
 
 void RegressionForest::fit(std::span<const Feature> features, std::size_t columns,
-                           std::span<const std::int32_t> targets, Rng& rng) {
+                           std::span<const std::int32_t> targets, Rng& rng, Cores cores) {
   trees_.clear();
   if (targets.empty()) return;
   // Each tree draws from a sequence of its own, so that it is the same on however many cores.
@@ -136,7 +135,7 @@ void RegressionForest::fit(std::span<const Feature> features, std::size_t column
   const auto grow = [&](std::size_t i) {
     trees_[i] = Builder{features, columns, targets, Rng(seeds[i]), {}, {}}.tree();
   };
-  if (features.size() >= kWorthThreads) {
+  if (cores == Cores::all) {
     on_all_cores(kTrees, grow);
   } else {
     for (std::size_t i = 0; i < kTrees; ++i) grow(i);

@@ -23,8 +23,12 @@ class RegressionForest {
     double variance = 0;  ///< between the trees
   };
 
-  /// `features` holds targets.size() rows of `columns` each. |target| < 2^20. Large fits take all cores.
-  void fit(std::span<const Feature> features, std::size_t columns, std::span<const std::int32_t> targets, Rng& rng);
+  /// What a fit runs on. What comes out is the same.
+  enum class Cores { one, all };
+
+  /// `features` holds targets.size() rows of `columns` each. |target| < 2^20.
+  void fit(std::span<const Feature> features, std::size_t columns, std::span<const std::int32_t> targets, Rng& rng,
+           Cores cores = Cores::one);
   bool fitted() const { return !trees_.empty(); }
   Prediction predict(std::span<const Feature> row) const;
 

@@ -44,22 +44,20 @@ SearchSpace::Block SearchSpace::empty_block(const Space& space) {
   return block;
 }
 
-SearchSpace::SearchSpace(const std::vector<Space>& spaces) {
-  for (const Space& space : spaces) {
-    Block block = empty_block(space);
-    block.begin = codes_.size();
-    for (const Config& config : space.configs) {
-      const auto code = code_of(block, config);
-      if (!code) throw std::invalid_argument(fmt::format("{} is not in the space of {}", config.text(), block.family));
-      codes_.push_back(*code);
-    }
-    block.end = codes_.size();
-    block.by_code.resize(block.end - block.begin);
-    std::iota(block.by_code.begin(), block.by_code.end(), 0u);
-    const std::uint64_t* const codes = codes_.data() + block.begin;
-    std::sort(block.by_code.begin(), block.by_code.end(), [&](auto a, auto b) { return codes[a] < codes[b]; });
-    blocks_.push_back(std::move(block));
+void SearchSpace::add(const Space& space) {
+  Block block = empty_block(space);
+  block.begin = codes_.size();
+  for (const Config& config : space.configs) {
+    const auto code = code_of(block, config);
+    if (!code) throw std::invalid_argument(fmt::format("{} is not in the space of {}", config.text(), block.family));
+    codes_.push_back(*code);
   }
+  block.end = codes_.size();
+  block.by_code.resize(block.end - block.begin);
+  std::iota(block.by_code.begin(), block.by_code.end(), 0u);
+  const std::uint64_t* const codes = codes_.data() + block.begin;
+  std::sort(block.by_code.begin(), block.by_code.end(), [&](auto a, auto b) { return codes[a] < codes[b]; });
+  blocks_.push_back(std::move(block));
 }
 
 SearchSpace SearchSpace::where(const std::function<bool(const Config&)>& keep) const {

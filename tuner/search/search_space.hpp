@@ -18,11 +18,16 @@
 
 namespace tilesmith::tuner {
 
-/// Spaces of several families are concatenated; neighbours stay within a family. Immutable, and so thread-safe.
+/// Spaces of several families are concatenated; neighbours stay within a family. Thread-safe once all are added.
 class SearchSpace {
  public:
-  /// Throws std::invalid_argument if a config lacks a parameter of its space or has a value that is not listed.
-  explicit SearchSpace(const std::vector<Space>& spaces);
+  SearchSpace() = default;
+  explicit SearchSpace(const std::vector<Space>& spaces) {
+    for (const Space& space : spaces) add(space);
+  }
+  /// A family's configs, behind those of the families before. Throws std::invalid_argument if one lacks a parameter of its
+  /// space or has a value that is not listed.
+  void add(const Space& space);
   std::size_t size() const { return codes_.size(); }
   /// Made anew, its parameters in the order of the family's declaration.
   Config config(std::size_t index) const;
@@ -67,7 +72,6 @@ class SearchSpace {
     std::size_t begin = 0, end = 0;       // indices of its configs
     std::vector<std::uint32_t> by_code;   // those indices, less `begin`, codes ascending
   };
-  SearchSpace() = default;
   static Block empty_block(const Space& space);
   static std::optional<std::uint64_t> code_of(const Block& block, const Config& config);
   static Config decoded(const Block& block, std::uint64_t code);

@@ -7,10 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tuner/search/search_space.hpp"

@@ -11,6 +11,7 @@
 #include "tests/tuner/fictional_device.hpp"
 #include "tuner/device_evaluator.hpp"
 #include "tuner/process.hpp"
+#include "tuner/phase_clock.hpp"
 #include "tuner/protocol.hpp"
 
 using namespace tilesmith;
@@ -60,8 +61,12 @@ std::string disturbance_of(const Problem& problem) {
   return "disturbed: throttled, " + std::to_string(++disturbed);
 }
 
-MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Job& job) {
-  const auto enter = [&](Phase phase) { supervisor.send(to_message(PhaseNote{phase, false})); };
+MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Job& job, PhaseClock& clock) {
+  const auto enter = [&](Phase phase) {
+    clock.enter(phase, false);
+    supervisor.send(to_message(PhaseNote{phase, false}));
+  };
+  enter(Phase::loading);
   const int kind = job.config.at("kind");
   if (!job.battery_passed) {
     enter(Phase::battery);
@@ -90,8 +95,11 @@ int measure_without_device() {
   supervisor.send({{{"ready", true}, {"sentinel_us", 40.0}}, {}});
   while (const auto message = supervisor.receive()) {
     if (const auto job = evaluate_request(*message)) {
-      const MeasureSession::Result result = measured(supervisor, *job);
-      supervisor.send(to_message(result));
+      PhaseClock clock;
+      const MeasureSession::Result result = measured(supervisor, *job, clock);
+      Message answer = to_message(result);
+      answer.json["took"] = clock.text();
+      supervisor.send(answer);
       if (result.context_lost) return 3;
     } else if (const auto request = play_off_request(*message)) {
       PlayOffAnswer answer;
