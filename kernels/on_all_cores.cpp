@@ -28,9 +28,10 @@ void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& wor
   const auto take_pieces = [&] {
     for (std::size_t i = next++; i < count; i = next++) work(i);
   };
+  const std::size_t threads = std::min(count, std::size_t(usable_cores()));
   std::vector<std::future<void>> helpers;  // whose destructors wait
   try {
-    while (helpers.size() + 1 < std::min(count, std::size_t(usable_cores()))) {
+    while (helpers.size() + 1 < threads) {
       helpers.push_back(std::async(std::launch::async, [&] {
         [[maybe_unused]] const int niceness = ::nice(kNiceness);  // of this thread alone, on Linux
         take_pieces();

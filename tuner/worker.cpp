@@ -14,8 +14,8 @@
 #include "runtime/virtual_arch.hpp"
 #include "tuner/device_evaluator.hpp"
 #include "tuner/measure_session.hpp"
-#include "tuner/process.hpp"
 #include "tuner/phase_clock.hpp"
+#include "tuner/process.hpp"
 #include "tuner/protocol.hpp"
 
 namespace tilesmith::tuner {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <thread>
 #include <type_traits>
 
+#include "kernels/on_all_cores.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/shared_rules.hpp"
 
@@ -36,14 +36,12 @@ Word as_word(double value) {
 /// Calls work(first, last) on parts of [0, count), on as many threads as pay.
 template <typename Work>
 void in_parallel(std::int64_t count, std::int64_t elements, Work work) {
-  const std::int64_t wanted = std::min<std::int64_t>(elements / 200000 + 1, std::thread::hardware_concurrency());
+  const std::int64_t wanted = std::min<std::int64_t>(elements / 200000 + 1, usable_cores());
   const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(count, 1));
-  std::vector<std::thread> threads;
-  for (std::int64_t part = 1; part < parts; ++part) {
-    threads.emplace_back(work, count * part / parts, count * (part + 1) / parts);
-  }
-  work(std::int64_t{0}, count / parts);
-  for (std::thread& thread : threads) thread.join();
+  on_all_cores(std::size_t(parts), [&](std::size_t i) {
+    const auto part = std::int64_t(i);
+    work(count * part / parts, count * (part + 1) / parts);
+  });
 }
 
 /// by_row[r] += Σ_c M[r, c]·by_col[c]

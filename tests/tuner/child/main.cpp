@@ -10,8 +10,8 @@
 #include "tests/tuner/drill_tuner.hpp"
 #include "tests/tuner/fictional_device.hpp"
 #include "tuner/device_evaluator.hpp"
-#include "tuner/process.hpp"
 #include "tuner/phase_clock.hpp"
+#include "tuner/process.hpp"
 #include "tuner/protocol.hpp"
 
 using namespace tilesmith;
