@@ -17,7 +17,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <fstream>
 #include <limits>
 #include <unordered_map>
 
@@ -205,10 +204,8 @@ Bundle load_bundle(const std::filesystem::path& path) {
 }
 
 bool is_bundle(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string start(kMagic.size(), '\0');
-  file.read(start.data(), std::streamsize(start.size()));
-  return file && start == kMagic;
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) && first_bytes(path, kMagic.size()) == kMagic;
 }
 
 }  // namespace tilesmith::db

@@ -8,7 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
+#include "db/files.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -33,13 +33,6 @@ int open_claims(const std::filesystem::path& file, const std::filesystem::path& 
 
 /// Files may be 2^63 - 1 bytes long, and what lies behind the end can be locked too.
 off_t byte_of(std::string_view name) { return off_t(XXH3_64bits(name.data(), name.size()) >> 2); }
-
-/// The same for all paths to a database: links are followed.
-std::filesystem::path real_path(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
-  return error ? std::filesystem::absolute(path) : real;
-}
 
 [[noreturn]] void fail(const std::filesystem::path& file, std::string_view doing, int error) {
   throw StoreError(fmt::format("{}: {} ({}): expected a file on a local disk that can be written", file.string(), doing,

@@ -2,11 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <string_view>
 #include <system_error>
 
@@ -18,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestFileBytes = std::uintmax_t{4} << 30;
+constexpr std::string_view kSqliteMagic("SQLite format 3", 16);  // with its terminating zero
 
 [[noreturn]] void fail(const fs::path& path, std::string_view doing, int error) {
   throw StoreError(fmt::format("{}: {}: {}", path.string(), doing, std::strerror(error)));
@@ -44,6 +50,48 @@ class Descriptor {
   int fd_;
 };
 
+/// A file as SQLite has it open for a database, to be read.
+class SqliteFile {
+ public:
+  /// By its real path: SQLite's connections follow links, its files do not.
+  explicit SqliteFile(const fs::path& path)
+      : path_(path), name_(sqlite3_create_filename(real_path(path).c_str(), "", "", 0, nullptr)) {
+    sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
+    if (name_ == nullptr || system == nullptr) throw std::bad_alloc();
+    memory_ = std::make_unique<std::max_align_t[]>(std::size_t(system->szOsFile) / sizeof(std::max_align_t) + 1);
+    errno = 0;
+    if (system->xOpen(system, name_.get(), file(), SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, nullptr) != SQLITE_OK) {
+      close();
+      fail(path, "cannot be read", errno != 0 ? errno : EIO);
+    }
+  }
+  ~SqliteFile() { close(); }
+  SqliteFile(const SqliteFile&) = delete;
+  SqliteFile& operator=(const SqliteFile&) = delete;
+
+  std::string first_bytes(std::size_t most) {
+    const sqlite3_io_methods& does = *file()->pMethods;
+    sqlite3_int64 size = 0;
+    if (does.xFileSize(file(), &size) != SQLITE_OK) fail(path_, "cannot be read", EIO);
+    std::string bytes(std::min(most, std::size_t(size)), '\0');
+    if (!bytes.empty() && does.xRead(file(), bytes.data(), int(bytes.size()), 0) != SQLITE_OK) fail(path_, "cannot be read", EIO);
+    return bytes;
+  }
+
+ private:
+  sqlite3_file* file() { return reinterpret_cast<sqlite3_file*>(memory_.get()); }
+  void close() {
+    if (file()->pMethods != nullptr) file()->pMethods->xClose(file());
+  }
+
+  const fs::path& path_;
+  struct FreeName {  // a const char* since SQLite 3.40, a char* before
+    void operator()(const char* name) const { sqlite3_free_filename(const_cast<char*>(name)); }
+  };
+  std::unique_ptr<const char, FreeName> name_;
+  std::unique_ptr<std::max_align_t[]> memory_;  // zeros: no methods before it is open
+};
+
 /// Removes a file unless told to keep it.
 struct RemoveUnlessKept {
   std::string path;
@@ -67,7 +115,21 @@ void write_all(int fd, std::string_view content, const fs::path& path) {
 
 }  // namespace
 
+fs::path real_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(path, error);
+  return error ? fs::absolute(path) : real;
+}
+
+std::string first_bytes(const fs::path& path, std::size_t most) { return SqliteFile(path).first_bytes(most); }
+
+bool is_sqlite_database(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && first_bytes(path, kSqliteMagic.size()) == kSqliteMagic;
+}
+
 std::string read_file(const fs::path& path) {
+  if (is_sqlite_database(path)) throw StoreError(fmt::format("{}: is an SQLite database: expected another file", path.string()));
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) fail(path, "cannot be read", errno);
   struct stat status {};

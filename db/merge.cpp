@@ -118,15 +118,15 @@ MergeResult merge(Store& into, const Store& from) {
 }
 
 MergeResult import_file(Store& into, const std::filesystem::path& path) {
+  if (is_sqlite_database(path)) {
+    throw StoreError(fmt::format("{}: is an SQLite database: expected a JSON export, a landscape or a bundle; databases "
+                                 "are brought in with `merge`", path.string()));
+  }
   const std::string content = read_file(path);
   if (content.empty()) {
     throw StoreError(fmt::format("{}: is empty: expected a JSON export, a landscape or a bundle", path.string()));
   }
   if (is_bundle(path)) return import_bundle(into, path);
-  if (content.starts_with("SQLite format 3")) {
-    throw StoreError(fmt::format("{}: is an SQLite database: expected a JSON export, a landscape or a bundle; databases "
-                                 "are brought in with `merge`", path.string()));
-  }
   const std::string_view first_line = std::string_view(content).substr(0, content.find('\n'));
   if (is_zstd(content) || first_line.find("\"tilesmith_landscape\"") != std::string_view::npos) {
     return import_landscape(into, path);

@@ -4,15 +4,12 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <fstream>
 #include <string>
 #include <system_error>
 #include <thread>
 
+#include "db/files.hpp"
 #include "db/migrations.hpp"
 
 namespace tilesmith::db {
@@ -49,31 +46,30 @@ fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.
 
 bool writable(const fs::path& path) { return ::access(path.c_str(), W_OK) == 0; }
 
-std::uint32_t big_endian_32(const unsigned char* bytes) {
-  return std::uint32_t(bytes[0]) << 24 | std::uint32_t(bytes[1]) << 16 | std::uint32_t(bytes[2]) << 8 | bytes[3];
+std::uint32_t big_endian_32(const char* bytes) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 8 | std::uint32_t(static_cast<unsigned char>(bytes[i]));
+  return value;
 }
 
-/// What the file's first 100 bytes say (SQLite's file format, "The Database Header").
+constexpr std::size_t kHeaderBytes = 100;
+
+/// What the file's first bytes say (SQLite's file format, "The Database Header").
 struct FileHeader {
   bool empty = false;
   std::uint32_t user_version = 0;
   std::uint32_t application_id = 0;
 };
 
-/// Reads the header without SQLite, so that a file which will be refused gets no -wal or -shm beside it.
+/// Reads the header without a connection, so that a file which will be refused gets no -wal or -shm beside it.
 FileHeader read_header(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) refuse(path, fmt::format("is a folder: {}", kExpected));
   if (!fs::is_regular_file(status)) refuse(path, fmt::format("is not a regular file: {}", kExpected));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) refuse(path, fmt::format("cannot be read ({})", std::strerror(errno)));
-  std::array<unsigned char, 100> bytes{};
-  file.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
-  const auto count = std::size_t(file.gcount());
-  if (count == 0) return {.empty = true};
-  constexpr char kMagic[] = "SQLite format 3";  // 16 bytes with its terminating zero
-  if (count < bytes.size() || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
+  const std::string bytes = first_bytes(path, kHeaderBytes);
+  if (bytes.empty()) return {.empty = true};
+  if (bytes.size() < kHeaderBytes || !is_sqlite_database(path)) {
     refuse(path, fmt::format("is not an SQLite database: {}", kExpected));
   }
   return {.user_version = big_endian_32(&bytes[60]), .application_id = big_endian_32(&bytes[68])};

@@ -1,4 +1,5 @@
 // Several processes on one file, and writers killed in the middle of their work.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,6 +8,8 @@
 #include <set>
 #include <thread>
 
+#include "db/bundle.hpp"
+#include "db/merge.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 
@@ -61,6 +64,24 @@ int wait_for(const Writer& writer) {
   return status;
 }
 
+/// Whether another process would find the file locked by this one.
+bool is_locked(const std::filesystem::path& path) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    const int file = ::open(path.c_str(), O_RDWR);
+    const bool told = file >= 0 && ::fcntl(file, F_GETLK, &lock) == 0;
+    ::_exit(!told ? 2 : lock.l_type != F_UNLCK && lock.l_pid == ::getppid() ? 1 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) < 2);
+  return WEXITSTATUS(status) == 1;
+}
+
 std::set<std::int64_t> stored_ids(const Store& store) {
   std::set<std::int64_t> ids;
   for (const Evidence& entry : store.evidence()) ids.insert(entry.id);
@@ -97,4 +118,24 @@ TEST_CASE("every acknowledged entry survives the killing of its writer") {
   const std::set<std::int64_t> stored = stored_ids(store);
   for (const std::int64_t id : acknowledged) CHECK(stored.count(id) == 1);
   CHECK_FALSE(acknowledged.empty());
+}
+
+TEST_CASE("an open database stays locked when its process opens it again, or looks what it is") {
+  // Locks of SQLite's are the process's: whoever closes a descriptor of the file by himself drops them all. Another process that closes the
+  // database then takes itself for the last one and removes the log, into which this one goes on committing.
+  TemporaryFolder folder;
+  const std::filesystem::path path = folder / "a.db";
+  Store store = Store::open(path);
+  store.record(right(10));
+  REQUIRE(is_locked(path));
+  CHECK_FALSE(is_bundle(path));
+  CHECK(is_locked(path));
+  {
+    const Store again = Store::open(path), reader = Store::open_read_only(path);
+    CHECK(is_locked(path));
+    Store in_memory = Store::in_memory();
+    CHECK(contains(store_error([&] { import_file(in_memory, path); }), "brought in with `merge`"));
+    CHECK(is_locked(path));
+  }
+  CHECK(is_locked(path));
 }
