@@ -71,10 +71,13 @@ void CompilePool::promote(std::size_t ticket) {
   submit(std::move(job));
 }
 
-std::vector<std::size_t> CompilePool::drop_spare() {
+std::vector<std::size_t> CompilePool::drop_spare(const std::set<std::size_t>& kept) {
   std::vector<std::size_t> tickets;
-  for (const Queued& queued : spare_) tickets.push_back(queued.job.ticket);
-  spare_.clear();
+  std::erase_if(spare_, [&](const Queued& queued) {
+    const bool drop = kept.count(queued.job.ticket) == 0;
+    if (drop) tickets.push_back(queued.job.ticket);
+    return drop;
+  });
   return tickets;
 }
 

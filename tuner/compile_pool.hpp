@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,8 @@ class CompilePool {
   void submit_spare(Job job);
   /// A spare job, if it has not begun, is queued as if submitted now.
   void promote(std::size_t ticket);
-  /// Drops the spare jobs that have not begun; returns their tickets.
-  std::vector<std::size_t> drop_spare();
+  /// Drops the spare jobs that have not begun, but those of `kept`; returns the tickets of the dropped.
+  std::vector<std::size_t> drop_spare(const std::set<std::size_t>& kept = {});
   /// Queued and running, spare jobs included.
   std::size_t pending() const;
 

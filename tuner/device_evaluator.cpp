@@ -106,20 +106,29 @@ void DeviceEvaluator::compile(Item item) {
 
 std::size_t DeviceEvaluator::most_foreseen() const { return kMostForeseen; }
 
-void DeviceEvaluator::foresee(const Problem& problem, std::span<const Config> configs) {
-  for (const std::size_t ticket : pool_.drop_spare()) {
+void DeviceEvaluator::foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) {
+  for (const std::size_t ticket : pool_.drop_spare(foreseen_finalists_)) {
     compiling_.erase(ticket);
     std::erase_if(ticket_of_kernel_, [&](const auto& entry) { return entry.second == ticket; });
   }
-  for (const Config& config : configs.first(std::min(configs.size(), kMostForeseen))) {
-    db::KernelKey key;
-    if (refused({problem, config}, key) || store_.find_build(key)) continue;
-    const auto [entry, is_new] = ticket_of_kernel_.try_emplace(kernel_text(key), next_ticket_);
-    if (!is_new) continue;
+  foreseen_finalists_.clear();
+  for (const Config& config : candidates.first(std::min(candidates.size(), kMostForeseen))) compile_spare(problem, config);
+  for (const Config& config : finalists.first(std::min(finalists.size(), kMostForeseen))) {
+    if (const auto ticket = compile_spare(problem, config)) foreseen_finalists_.insert(*ticket);
+  }
+}
+
+/// The ticket of the kernel's compilation, unless it is in the store or need not be compiled to be refused.
+std::optional<std::size_t> DeviceEvaluator::compile_spare(const Problem& problem, const Config& config) {
+  db::KernelKey key;
+  if (refused({problem, config}, key) || store_.find_build(key)) return std::nullopt;
+  const auto [entry, is_new] = ticket_of_kernel_.try_emplace(kernel_text(key), next_ticket_);
+  if (is_new) {
     compiling_.try_emplace(next_ticket_);
     pool_.submit_spare({next_ticket_, key});
     ++next_ticket_;
   }
+  return entry->second;
 }
 
 void DeviceEvaluator::on_built(const CompilePool::Done& done) {

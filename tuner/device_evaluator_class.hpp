@@ -44,7 +44,7 @@ class DeviceEvaluator final : public Evaluator {
   std::size_t width() const override { return std::size_t(2 * compile_jobs_ + 4); }
   Evaluated next() override;
   std::size_t most_foreseen() const override;
-  void foresee(const Problem& problem, std::span<const Config> configs) override;
+  void foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override;
   std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) override;
 
  private:
@@ -53,6 +53,7 @@ class DeviceEvaluator final : public Evaluator {
   void dispatch();
   std::size_t ticket_for(const db::KernelKey& key);
   void compile(Item item);
+  std::optional<std::size_t> compile_spare(const Problem& problem, const Config& config);
   void on_built(const CompilePool::Done& done);
   void take_build(Item item, const db::KernelBuild& build);
   void on_answer(const MeasureProcess::Answer& answer);
@@ -82,6 +83,7 @@ class DeviceEvaluator final : public Evaluator {
   std::size_t next_ticket_ = 1;
   std::map<std::size_t, std::vector<Item>> compiling_;            // by ticket: all that wait for one kernel, none if foreseen
   std::unordered_map<std::string, std::size_t> ticket_of_kernel_;
+  std::set<std::size_t> foreseen_finalists_;                      // tickets
   std::map<std::size_t, std::optional<db::KernelBuild>> wanted_;  // by ticket: kernels that a play-off waits for
   std::size_t compiling_count_ = 0;
   std::deque<Item> ready_;

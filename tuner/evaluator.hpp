@@ -47,12 +47,13 @@ class Evaluator {
   virtual std::size_t width() const = 0;
   virtual Evaluated next() = 0;
 
-  /// How many configs it is worth telling foresee(); 0: it would ignore them.
+  /// How many candidates, and how many finalists, it is worth telling foresee(); 0: it would ignore them.
   virtual std::size_t most_foreseen() const { return 0; }
-  /// A hint: what will probably be submitted soon for the next problem, and first of all if little is known of it. It may be
-  /// prepared wherever nothing that is in flight waits for that, and is no candidate before it is submitted. A later call
-  /// replaces what is not begun.
-  virtual void foresee(const Problem&, std::span<const Config>) {}
+  /// A hint, given once the turn of the problem before has begun: what will probably be submitted soon for the next problem, and first of
+  /// all if little is known of it, and what will be played off there unless something faster comes. It may be prepared wherever
+  /// nothing that is in flight waits for that, and is no candidate before it is submitted. A later call, which is made in that problem's
+  /// turn, replaces what is not begun but the finalists.
+  virtual void foresee(const Problem&, std::span<const Config> /*candidates*/, std::span<const Config> /*finalists*/) {}
 
   /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.
   virtual std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) = 0;

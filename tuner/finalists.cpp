@@ -1,6 +1,7 @@
 #include "tuner/finalists.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <tuple>
 
@@ -20,6 +21,13 @@ Tile tile_of(const Config& config) {
 }
 
 }  // namespace
+
+Score score_of(const db::Outcome& outcome) {
+  if (outcome.status != db::Status::ok || !outcome.timing) return std::nullopt;
+  const double median_us = outcome.timing->median_us;
+  if (!(std::isfinite(median_us) && median_us > 0)) return std::nullopt;
+  return median_us;
+}
 
 std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of) {
@@ -49,6 +57,15 @@ std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
   for (std::size_t place = 0; places.size() < most; ++place) places.insert(place);
   std::vector<std::size_t> finalists;
   for (const std::size_t place : places) finalists.push_back(order[place]);
+  return finalists;
+}
+
+std::vector<Config> known_finalists(std::span<const KnownCandidate> known, std::size_t most) {
+  std::vector<Score> time_us;
+  for (const KnownCandidate& one : known) time_us.push_back(score_of(one.outcome));
+  std::vector<Config> finalists;
+  for (const std::size_t index : choose_finalists(time_us, [&](std::size_t i) { return known[i].config; }, most))
+    finalists.push_back(known[index].config);
   return finalists;
 }
 

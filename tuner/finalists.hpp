@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "kernels/config.hpp"
+#include "tuner/guesses.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilesmith::tuner {
+
+/// The outcome's time, µs, if it has one.
+Score score_of(const db::Outcome& outcome);
 
 /// Indices of those that have a time, the fastest first; of equal ones in the order of their text, as the view `best` has them.
 std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
@@ -22,6 +26,10 @@ std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
 /// five were 256×176 and 128×256 (docs/notes/measuring.md). Of one tile the times keep their order.
 std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of, std::size_t most);
+
+/// Of what is known of a problem, those that would be played off if nothing faster came, the fastest first. Of evidence from elsewhere
+/// no kernel is at hand, and a play-off would wait for its compiler.
+std::vector<Config> known_finalists(std::span<const KnownCandidate> known, std::size_t most);
 
 /// Whether playing these off, the fastest first, could change the choice: the fastest was in no play-off yet, or its launches are
 /// not short and of another's block tile none was, which had fallen behind by its single time alone.

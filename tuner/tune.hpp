@@ -9,7 +9,7 @@
 //      for problems near this one, of whatever type and transposes, nearest first, in turn with the families' own guesses;
 //      the known ladder (guesses.hpp);
 //   4. guesses alone until ten configs have a time, then in turn with what the strategy proposes (Hints in strategy.hpp);
-//   5. meanwhile the evaluator may prepare what the next problem will try first;
+//   5. meanwhile the evaluator may prepare what the next problem will try first, and will play off of what is known;
 //   6. at the end the best are played off interleaved. The play-off's times are recorded as newer evidence of the same
 //      candidates, so they are the ones that count.
 //

@@ -19,13 +19,6 @@ constexpr int kPlayOffRounds = 3;      // a lucky single time may draw new final
 constexpr double kPatience = 2.0 / 3;  // of its time a problem has in any case
 constexpr double kWorthwhile = 2;      // times what a turn's first compilations and its play-off take
 
-Score score_of(const db::Outcome& outcome) {
-  if (outcome.status != db::Status::ok || !outcome.timing) return std::nullopt;
-  const double median_us = outcome.timing->median_us;
-  if (!(std::isfinite(median_us) && median_us > 0)) return std::nullopt;
-  return median_us;
-}
-
 /// Of the cycles that a config of the space takes; 0 for all of a family that estimates none. The space must outlive it.
 std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const Problem& problem,
                                                 const DeviceLimits& limits) {
@@ -122,7 +115,7 @@ ProblemEnding ProblemTuning::search() {
   }
 }
 
-/// Has the next problem's space made, and tells the evaluator what that will probably try first.
+/// Has the next problem's space made, and tells the evaluator what that will probably try first, and play off.
 void ProblemTuning::foresee_next() {
   if (next_ == nullptr) return;
   starting_points_.prepare(*next_);
@@ -130,7 +123,9 @@ void ProblemTuning::foresee_next() {
   if (most == 0) return;
   if (run_.options.max_candidates > 0) most = std::min(most, std::size_t(run_.options.max_candidates));
   const double began = run_.clock_seconds();
-  run_.evaluator.foresee(*next_, starting_points_.first_guesses(*next_, most));
+  const Guesses guesses = starting_points_.foresee(*next_, most);
+  const std::size_t finalists = run_.options.finalists < 2 ? 0 : std::size_t(run_.options.finalists);
+  run_.evaluator.foresee(*next_, guesses.to_try, known_finalists(guesses.known, finalists));
   spdlog::debug("{}: foreseen in {:.2f} s", text(*next_), run_.clock_seconds() - began);
 }
 

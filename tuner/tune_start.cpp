@@ -73,8 +73,6 @@ StartingPoint StartingPoints::of(const Problem& problem) {
   return start;
 }
 
-std::vector<Config> StartingPoints::first_guesses(const Problem& problem, std::size_t most) {
-  return guesser_.of(problem, most).to_try;
-}
+Guesses StartingPoints::foresee(const Problem& problem, std::size_t most) { return guesser_.of(problem, most); }
 
 }  // namespace tilesmith::tuner

@@ -43,9 +43,9 @@ class StartingPoints {
   StartingPoint of(const Problem& problem);
   /// Begins to make the space of the problem that will be asked for next, on threads of its own: the device would wait for it.
   void prepare(const Problem& problem);
-  /// What a search of the problem would try first if it began now, as far as the bests of other problems were known at the
-  /// last call of of().
-  std::vector<Config> first_guesses(const Problem& problem, std::size_t most);
+  /// What a search of the problem would know and what it would try first, at most so many, if it began now, as far as the bests of
+  /// other problems were known at the last call of of().
+  Guesses foresee(const Problem& problem, std::size_t most);
 
   const db::Producer& producer(const std::string& family);
 

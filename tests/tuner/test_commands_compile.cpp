@@ -37,7 +37,7 @@ TEST_CASE("compile keeps cubins in the database and a second run reuses them") {
   CHECK(contains(again.out, "0 kernels compiled in"));
 }
 
-TEST_CASE("compile --first keeps what a tuner would try first, and nothing else") {
+TEST_CASE("compile --first keeps what a tuner would try first or play off, and nothing else") {
   if (no_nvrtc()) return;
   const TempFolder folder;
   const auto arguments = [](const std::string& first) {
@@ -76,8 +76,16 @@ TEST_CASE("compile --first keeps what a tuner would try first, and nothing else"
   const Finished known = run(folder, {"compile", "--arch", "sm_87", "--shape", "128x64x64", "--family", "simt",
                                       "--first", "9", "--db", "orin.db"});
   CHECK(known.status == 0);
-  CHECK(contains(known.err, "compiling 1 kernel "));  // the family's own guess
+  CHECK(contains(known.err, "compiling 2 kernels "));  // the family's own guess, and what is known
   CHECK(contains(known.out, "\n0 kernels compiled in"));
+
+  // What is known by evidence from elsewhere has no kernel, and would be played off.
+  entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 16}, {"thread_m", 2}, {"thread_n", 2}});
+  writable.record(entry);
+  const Finished imported = run(folder, {"compile", "--arch", "sm_87", "--shape", "128x64x64", "--family", "simt",
+                                         "--first", "9", "--db", "orin.db"});
+  CHECK(contains(imported.out, "\n1 kernel compiled in"));
+  CHECK(writable.find_build(runtime::kernel_key(entry.config, target)));
 }
 
 TEST_CASE("compile --first stands for itself") {

@@ -175,7 +175,7 @@ TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are
   const std::vector<Config> guesses{test::drill_config(test::kDrillCompileError), test::drill_config(test::kDrillOk),
                                     Config("nothing", {}), test::drill_config(test::kDrillCompilerCrash)};
   CHECK(evaluator->most_foreseen() > guesses.size());
-  evaluator->foresee(drill_problem(64), guesses);
+  evaluator->foresee(drill_problem(64), guesses, {});
   CHECK(evaluator->in_flight() == 0);
   const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
   const auto kept = [&](const Config& config) { return store.find_build(runtime::kernel_key(config, target)); };
@@ -193,6 +193,26 @@ TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are
   CHECK(evaluate(*evaluator, test::kDrillCompileError, drill_problem(64)).status == db::Status::compile_failed);
 }
 
+TEST_CASE("foreseen finalists are still compiled when their problem's turn has begun, its other guesses no more") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  DeviceEvaluatorOptions options = options_for();
+  options.compile_jobs = 1;
+  const auto evaluator = make_device_evaluator(store, options, fictional_device());
+  const std::vector<Config> guesses{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillCompileError)};
+  const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo)};
+  evaluator->foresee(drill_problem(64), guesses, finalists);  // the first is under way
+  evaluator->foresee(drill_problem(72), {}, {});
+  const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+  const auto kept = [&](const Config& config) { return store.find_build(runtime::kernel_key(config, target)).has_value(); };
+  CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(64)).status == db::Status::ok);
+  const std::vector<Config> playing{guesses[0]};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!kept(finalists[0]) && std::chrono::steady_clock::now() < deadline) evaluator->play_off(drill_problem(64), playing);
+  CHECK(kept(finalists[0]));
+  CHECK_FALSE(kept(guesses[1]));
+}
+
 TEST_CASE("a candidate joins its foreseen compilation, which the end of a run does not wait for") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
@@ -202,15 +222,15 @@ TEST_CASE("a candidate joins its foreseen compilation, which the end of a run do
   const auto start = std::chrono::steady_clock::now();
   {
     const auto evaluator = make_device_evaluator(store, options, fictional_device());
-    evaluator->foresee(drill_problem(), hang);
-    evaluator->foresee(drill_problem(64), hang);  // is under way
+    evaluator->foresee(drill_problem(), hang, {});
+    evaluator->foresee(drill_problem(64), hang, {});  // is under way
     std::this_thread::sleep_for(std::chrono::seconds(2));
     CHECK(evaluate(*evaluator, test::kDrillCompilerHang).status == db::Status::compile_failed);
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(5500));  // compiled anew: 6 s
   }
   db::Store fresh = db::Store::in_memory();
   const auto before_end = std::chrono::steady_clock::now();
-  make_device_evaluator(fresh, options_for(), fictional_device())->foresee(drill_problem(), hang);
+  make_device_evaluator(fresh, options_for(), fictional_device())->foresee(drill_problem(), hang, {});
   CHECK(std::chrono::steady_clock::now() - before_end < std::chrono::seconds(5));
 }
 

@@ -97,7 +97,7 @@ TEST_CASE("a search starts with the very guesses that are told without its space
   for (const std::size_t index : start.seeds) seeds.push_back(start.space.config(index));
   CHECK(seeds == guesser_for(evaluator, store).of(square(64)).to_try);
   seeds.resize(3);
-  CHECK(starting_points.first_guesses(square(64), 3) == seeds);
+  CHECK(starting_points.foresee(square(64), 3).to_try == seeds);
 }
 
 TEST_CASE("all guesses of the real families are legal and eligible, and each family is heard of early") {
@@ -121,7 +121,7 @@ TEST_CASE("all guesses of the real families are legal and eligible, and each fam
   }
 }
 
-TEST_CASE("while a problem is searched, the evaluator hears of the first guesses of the next") {
+TEST_CASE("while a problem is searched, the evaluator hears of the first guesses of the next and of its finalists") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
@@ -134,11 +134,21 @@ TEST_CASE("while a problem is searched, the evaluator hears of the first guesses
   plant(store, evaluator, square(512), toy_config(7, 2, 4));
   quiet_tune(squares({256, 1024}), options, evaluator, store);
   REQUIRE(evaluator.foreseen.size() == 1);
-  CHECK(evaluator.foreseen[0].first == square(1024));
-  CHECK(evaluator.foreseen[0].second == std::vector{toy_config(7, 2, 4), toy_config(4, 4, 2)});
+  CHECK(evaluator.foreseen[0].problem == square(1024));
+  CHECK(evaluator.foreseen[0].candidates == std::vector{toy_config(7, 2, 4), toy_config(4, 4, 2)});
   options.max_candidates = 1;
   quiet_tune(squares({260, 1028, 64}), options, evaluator, store);
   REQUIRE(evaluator.foreseen.size() == 3);
-  CHECK(evaluator.foreseen[2].first == square(64));
-  CHECK(evaluator.foreseen[1].second.size() == 1);
+  CHECK(evaluator.foreseen[2].problem == square(64));
+  CHECK(evaluator.foreseen[1].candidates.size() == 1);
+  CHECK(evaluator.foreseen[2].finalists.empty());  // of no play-off
+
+  // Of what is known, the fastest: not what failed, nor what is retired.
+  options.finalists = 2;
+  for (const int x : {1, 5, 3, 4}) plant(store, evaluator, square(2048), toy_config(x, 3, 2), "hash-1", 10 - x);
+  plant(store, evaluator, square(2048), toy_config(5, 3, 1), "hash-0", 1);
+  store.record(evidence_of(evaluator, square(2048), toy_config(6, 3, 2), {db::Status::mismatch, "wrong", std::nullopt}));
+  quiet_tune(squares({1032, 2048}), options, evaluator, store);
+  REQUIRE(evaluator.foreseen.size() == 4);
+  CHECK(evaluator.foreseen[3].finalists == std::vector{toy_config(5, 3, 2), toy_config(4, 3, 2)});
 }

@@ -100,8 +100,8 @@ class ToyEvaluator final : public Evaluator {
     return {std::move(candidate), std::move(outcome)};
   }
   std::size_t most_foreseen() const override { return foresees; }
-  void foresee(const Problem& problem, std::span<const Config> configs) override {
-    foreseen.emplace_back(problem, std::vector<Config>(configs.begin(), configs.end()));
+  void foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override {
+    foreseen.push_back({problem, {candidates.begin(), candidates.end()}, {finalists.begin(), finalists.end()}});
   }
   std::vector<db::Outcome> play_off(const Problem&, std::span<const Config> finalists) override {
     clock += seconds_each * double(finalists.size());
@@ -131,7 +131,11 @@ class ToyEvaluator final : public Evaluator {
   db::Producer producer_;
   DeviceLimits limits_;
   std::size_t wide = 4, foresees = 0;
-  std::vector<std::pair<Problem, std::vector<Config>>> foreseen;
+  struct Foreseen {
+    Problem problem;
+    std::vector<Config> candidates, finalists;
+  };
+  std::vector<Foreseen> foreseen;
   double seconds_each = 1, clock = 1000;
   double seconds_first = 0;  // more, for the first of a problem
   std::size_t burst = 1;     // so many outcomes come at a time

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
@@ -20,8 +21,10 @@
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/device_evaluator.hpp"
+#include "tuner/finalists.hpp"
 #include "tuner/guesses.hpp"
 #include "tuner/measure/timing_policy.hpp"
+#include "tuner/tune.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -140,8 +143,8 @@ GuessingFor guessing_for(const Asked& asked, const DeviceLimits& arch, const db:
   return whom;
 }
 
-/// What a tuner would guess for each problem, each kernel once.
-std::vector<CompileJob> first_guesses(const CompileCommandOptions& options, const Asked& asked, const db::Store& store,
+/// What a tuner would guess for each problem, and play off of what is known of it, each kernel once.
+std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, const Asked& asked, const db::Store& store,
                                       const std::atomic<bool>& stop) {
   std::vector<CompileJob> jobs;
   std::set<std::string> seen;
@@ -151,7 +154,10 @@ std::vector<CompileJob> first_guesses(const CompileCommandOptions& options, cons
       const Problem& problem = one.problem;
       if (stop) return jobs;
       if (problem.m < 1 || problem.n < 1 || problem.k < 1) continue;
-      for (const Config& config : guesser.of(problem, std::size_t(options.first)).to_try) {
+      const Guesses guesses = guesser.of(problem, std::size_t(options.first));
+      std::vector<Config> configs = guesses.to_try;
+      for (Config& config : known_finalists(guesses.known, std::size_t(TuneOptions{}.finalists))) configs.push_back(std::move(config));
+      for (const Config& config : configs) {
         if (seen.insert(fmt::format("{} {} {} {}", arch.arch, problem.type.name, name(problem.trans), config.text())).second) {
           jobs.push_back({config, {problem.type, problem.trans, arch}});
         }
@@ -189,7 +195,7 @@ int run_compile(const CompileCommandOptions& options) {
   StopOnSignal signals;
   db::Store store = db::Store::open(database_path_for_writing(options.db));
   const std::vector<CompileJob> jobs =
-      options.first > 0 ? first_guesses(options, asked, store, signals.stop()) : sampled(options, asked, signals.stop());
+      options.first > 0 ? for_first_turns(options, asked, store, signals.stop()) : sampled(options, asked, signals.stop());
   std::map<GroupKey, GroupCounts> groups;
   for (const CompileJob& job : jobs) ++groups[group_of(job.config, job.target)].asked;
   spdlog::info("compiling {} for workload {} with NVRTC {}; kept in {}", count_of(jobs.size(), "kernel"), asked.workload.name,
@@ -227,7 +233,8 @@ Command add_compile(CLI::App& program) {
   CLI::Option* all = app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
                          ->excludes(most)->group("Kernels");
   app->add_option("--first", options->first,
-                  "Instead, the first N guesses that `tune` would have for each problem, going by the evidence in the database")
+                  "Instead, the first N guesses that `tune` would have for each problem, going by the evidence in the database, and "
+                  "the fastest that it knows there, which it would play off")
       ->type_name("N")->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->excludes(most)->excludes(all)->group("Kernels");
   app->add_option("--seed", options->seed, "Seed of the sample: same seed, same configs")
       ->type_name("N")->capture_default_str()->group("Kernels");
