@@ -195,7 +195,7 @@ void save_bundle(const Bundle& bundle, const std::filesystem::path& path) {
 }
 
 Bundle load_bundle(const std::filesystem::path& path) {
-  const std::string file = read_file(path);
+  const std::string file = read_file(path, "a bundle");
   try {
     return parse_bundle(file);
   } catch (const FormatError& error) {

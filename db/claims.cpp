@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+
 #include "db/files.hpp"
 
 namespace tilesmith::db {

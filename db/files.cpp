@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -23,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestFileBytes = std::uintmax_t{4} << 30;
-constexpr std::string_view kSqliteMagic("SQLite format 3", 16);  // with its terminating zero
 
 [[noreturn]] void fail(const fs::path& path, std::string_view doing, int error) {
   throw StoreError(fmt::format("{}: {}: {}", path.string(), doing, std::strerror(error)));
@@ -53,12 +53,12 @@ class Descriptor {
 /// A file as SQLite has it open for a database, to be read.
 class SqliteFile {
  public:
-  /// By its real path: SQLite's connections follow links, its files do not.
-  explicit SqliteFile(const fs::path& path)
-      : path_(path), name_(sqlite3_create_filename(real_path(path).c_str(), "", "", 0, nullptr)) {
+  /// `real`: the path of no link. SQLite's connections follow links, its files do not.
+  SqliteFile(const fs::path& path, const fs::path& real)
+      : path_(path), name_(sqlite3_create_filename(real.c_str(), "", "", 0, nullptr)) {
     sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
     if (name_ == nullptr || system == nullptr) throw std::bad_alloc();
-    memory_ = std::make_unique<std::max_align_t[]>(std::size_t(system->szOsFile) / sizeof(std::max_align_t) + 1);
+    memory_ = std::make_unique<std::byte[]>(std::size_t(system->szOsFile));
     errno = 0;
     if (system->xOpen(system, name_.get(), file(), SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, nullptr) != SQLITE_OK) {
       close();
@@ -89,7 +89,7 @@ class SqliteFile {
     void operator()(const char* name) const { sqlite3_free_filename(const_cast<char*>(name)); }
   };
   std::unique_ptr<const char, FreeName> name_;
-  std::unique_ptr<std::max_align_t[]> memory_;  // zeros: no methods before it is open
+  std::unique_ptr<std::byte[]> memory_;  // zeros: no methods before it is open
 };
 
 /// Removes a file unless told to keep it.
@@ -121,15 +121,26 @@ fs::path real_path(const fs::path& path) {
   return error ? fs::absolute(path) : real;
 }
 
-std::string first_bytes(const fs::path& path, std::size_t most) { return SqliteFile(path).first_bytes(most); }
-
-bool is_sqlite_database(const fs::path& path) {
+std::string first_bytes(const fs::path& path, std::size_t most) {
   std::error_code error;
-  return fs::is_regular_file(path, error) && first_bytes(path, kSqliteMagic.size()) == kSqliteMagic;
+  const fs::path real = fs::canonical(path, error);
+  if (!error) return SqliteFile(path, real).first_bytes(most);
+  // Open, but of no name any more, such as /dev/fd/3 of a removed file: no connection can have it by one.
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(path, "cannot be read", errno);
+  std::string bytes(most, '\0');
+  file.read(bytes.data(), std::streamsize(most));
+  bytes.resize(std::size_t(file.gcount()));
+  return bytes;
 }
 
-std::string read_file(const fs::path& path) {
-  if (is_sqlite_database(path)) throw StoreError(fmt::format("{}: is an SQLite database: expected another file", path.string()));
+std::string read_file(const fs::path& path, std::string_view expected) {
+  const auto refuse_database = [&](std::string_view bytes) {
+    if (!bytes.starts_with(kSqliteMagic)) return;
+    throw StoreError(fmt::format("{}: is an SQLite database: expected {}", path.string(), expected));
+  };
+  std::error_code unknown;
+  if (fs::is_regular_file(path, unknown)) refuse_database(first_bytes(path, kSqliteMagic.size()));
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) fail(path, "cannot be read", errno);
   struct stat status {};
@@ -142,12 +153,14 @@ std::string read_file(const fs::path& path) {
     const ssize_t count = ::read(file.get(), piece, sizeof piece);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(path, "cannot be read", errno);
-    if (count == 0) return content;
+    if (count == 0) break;
     content.append(piece, std::size_t(count));
     if (content.size() > kLargestFileBytes) {
       throw StoreError(fmt::format("{}: is larger than 4 GiB: expected a smaller file", path.string()));
     }
   }
+  refuse_database(content);  // out of a pipe
+  return content;
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {

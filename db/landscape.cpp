@@ -27,7 +27,7 @@ std::string key_of(const Problem& problem, const Config& config) { return text(p
 
 /// The file's text, decompressed if it is zstd-compressed (by its content; the name need not say so).
 std::string landscape_text(const std::filesystem::path& path) {
-  std::string content = read_file(path);
+  std::string content = read_file(path, "a recorded landscape");
   if (content.empty()) refuse(path, 1, fmt::format("is empty: expected a line with \"{}\"", kVersionKey));
   if (!is_zstd(content)) return content;
   const auto plain = decompress(as_bytes(content), kLargestTextBytes);

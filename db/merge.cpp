@@ -118,14 +118,9 @@ MergeResult merge(Store& into, const Store& from) {
 }
 
 MergeResult import_file(Store& into, const std::filesystem::path& path) {
-  if (is_sqlite_database(path)) {
-    throw StoreError(fmt::format("{}: is an SQLite database: expected a JSON export, a landscape or a bundle; databases "
-                                 "are brought in with `merge`", path.string()));
-  }
-  const std::string content = read_file(path);
-  if (content.empty()) {
-    throw StoreError(fmt::format("{}: is empty: expected a JSON export, a landscape or a bundle", path.string()));
-  }
+  constexpr std::string_view kExpected = "a JSON export, a landscape or a bundle";
+  const std::string content = read_file(path, fmt::format("{}; databases are brought in with `merge`", kExpected));
+  if (content.empty()) throw StoreError(fmt::format("{}: is empty: expected {}", path.string(), kExpected));
   if (is_bundle(path)) return import_bundle(into, path);
   const std::string_view first_line = std::string_view(content).substr(0, content.find('\n'));
   if (is_zstd(content) || first_line.find("\"tilesmith_landscape\"") != std::string_view::npos) {

@@ -68,8 +68,8 @@ FileHeader read_header(const fs::path& path) {
   if (fs::is_directory(status)) refuse(path, fmt::format("is a folder: {}", kExpected));
   if (!fs::is_regular_file(status)) refuse(path, fmt::format("is not a regular file: {}", kExpected));
   const std::string bytes = first_bytes(path, kHeaderBytes);
-  if (bytes.empty()) return {.empty = true};
-  if (bytes.size() < kHeaderBytes || !is_sqlite_database(path)) {
+  if (bytes.empty() && size_or_zero(path) == 0) return {.empty = true};  // to SQLite a file of one byte is empty too
+  if (bytes.size() < kHeaderBytes || !bytes.starts_with(kSqliteMagic)) {
     refuse(path, fmt::format("is not an SQLite database: {}", kExpected));
   }
   return {.user_version = big_endian_32(&bytes[60]), .application_id = big_endian_32(&bytes[68])};

@@ -50,9 +50,9 @@ class Evaluator {
   /// How many candidates, and how many finalists, it is worth telling foresee(); 0: it would ignore them.
   virtual std::size_t most_foreseen() const { return 0; }
   /// A hint, given once the turn of the problem before has begun: what will probably be submitted soon for the next problem, and first of
-  /// all if little is known of it, and what will be played off there unless something faster comes. It may be prepared wherever
-  /// nothing that is in flight waits for that, and is no candidate before it is submitted. A later call, which is made in that problem's
-  /// turn, replaces what is not begun but the finalists.
+  /// all if little is known of it, and what a play-off there would have, unless faster ones come. It may be prepared wherever
+  /// nothing that is in flight waits for that, and is no candidate before it is submitted. A later call drops what is not begun, but not
+  /// the finalists of the call just before: if these two problems are taken up in turn, theirs is on now.
   virtual void foresee(const Problem&, std::span<const Config> /*candidates*/, std::span<const Config> /*finalists*/) {}
 
   /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.

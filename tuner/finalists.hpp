@@ -27,8 +27,9 @@ std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
 std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of, std::size_t most);
 
-/// Of what is known of a problem, those that would be played off if nothing faster came, the fastest first. Of evidence from elsewhere
-/// no kernel is at hand, and a play-off would wait for its compiler.
+/// Of what is known of a problem, those that a play-off would have if nothing faster came, the fastest first. (If they were in one
+/// before, there is another only where something new gets among them.) Of evidence from elsewhere no kernel is at hand, and the
+/// play-off would wait for its compiler.
 std::vector<Config> known_finalists(std::span<const KnownCandidate> known, std::size_t most);
 
 /// Whether playing these off, the fastest first, could change the choice: the fastest was in no play-off yet, or its launches are

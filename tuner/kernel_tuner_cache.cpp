@@ -229,7 +229,7 @@ OutcomeTable read(std::string content, std::string name) {
 
 OutcomeTable load_kernel_tuner_cache(const std::filesystem::path& path) {
   try {
-    return read(db::read_file(path), path.filename().string());
+    return read(db::read_file(path, "a cache file of Kernel Tuner"), path.filename().string());
   } catch (const Refused& error) {
     throw StoreError(fmt::format("{}: {}", path.string(), error.what()));
   } catch (const std::invalid_argument& error) {

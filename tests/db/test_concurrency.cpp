@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "db/bundle.hpp"
+#include "db/landscape.hpp"
 #include "db/merge.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
@@ -135,7 +138,28 @@ TEST_CASE("an open database stays locked when its process opens it again, or loo
     CHECK(is_locked(path));
     Store in_memory = Store::in_memory();
     CHECK(contains(store_error([&] { import_file(in_memory, path); }), "brought in with `merge`"));
+    CHECK(contains(store_error([&] { load_bundle(path); }), "is an SQLite database: expected a bundle"));
     CHECK(is_locked(path));
   }
   CHECK(is_locked(path));
+}
+
+TEST_CASE("what is given by an open descriptor is read, of a removed file too") {
+  TemporaryFolder folder;
+  Store store = Store::in_memory();
+  store.record(right(10));
+  save_landscape(store, {}, folder / "landscape");
+  const int file = ::open((folder / "landscape").c_str(), O_RDONLY);
+  REQUIRE(file >= 0);
+  std::filesystem::remove(folder / "landscape");
+  Store into = Store::in_memory();
+  CHECK(import_file(into, "/dev/fd/" + std::to_string(file)).added == 1);
+  ::close(file);
+
+  { Store::open(folder / "a.db").record(right(10)); }
+  FILE* const pipe = ::popen(("cat " + (folder / "a.db").string()).c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  const std::string name = "/dev/fd/" + std::to_string(::fileno(pipe));
+  CHECK(contains(store_error([&] { import_file(into, name); }), "brought in with `merge`"));
+  ::pclose(pipe);
 }

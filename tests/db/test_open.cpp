@@ -90,6 +90,8 @@ TEST_CASE("a folder, a text file and a device are refused untouched") {
   check_refused(folder, folder / "notes.txt", "is not an SQLite database");
   spill(folder / "short", "SQLite");
   check_refused(folder, folder / "short", "is not an SQLite database");
+  spill(folder / "one", "\n");
+  check_refused(folder, folder / "one", "is not an SQLite database");
   CHECK(contains(store_error([] { Store::open("/dev/null"); }), "is not a regular file"));
 }
 

@@ -234,7 +234,7 @@ Command add_compile(CLI::App& program) {
                          ->excludes(most)->group("Kernels");
   app->add_option("--first", options->first,
                   "Instead, the first N guesses that `tune` would have for each problem, going by the evidence in the database, and "
-                  "the fastest that it knows there, which it would play off")
+                  "the fastest that are known of the problem, which it would play off")
       ->type_name("N")->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->excludes(most)->excludes(all)->group("Kernels");
   app->add_option("--seed", options->seed, "Seed of the sample: same seed, same configs")
       ->type_name("N")->capture_default_str()->group("Kernels");
