@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "kernels/eligible.hpp"
+#include "tuner/finalists.hpp"
 #include "tuner/tried_nearby.hpp"
 
 namespace tilesmith::tuner {
@@ -29,7 +30,7 @@ using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by c
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 double time_or_never(const db::Outcome& outcome) {
-  return outcome.status == db::Status::ok && outcome.timing ? outcome.timing->median_us : kNever;
+  return score_of(outcome).value_or(kNever);
 }
 
 /// Those that are ok, fastest first.
