@@ -42,7 +42,7 @@ class Tiles {
   __device__ __forceinline__ unsigned first() const { return cluster_.first; }
   __device__ __forceinline__ unsigned step() const { return cluster_.step; }
   __device__ __forceinline__ unsigned count() const { return list_.count(); }
-  __device__ __forceinline__ Work at(unsigned item) const { return cluster_.place(list_.at(item)); }
+  __device__ __forceinline__ ItemWork at(unsigned item) const { return cluster_.place(list_.at(item)); }
 
   __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
     const int left0 = kSwap ? work.n0 : work.m0, right0 = kSwap ? work.m0 : work.n0;

@@ -52,12 +52,18 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const int split_k = config.at("split_k"), reduction = config.at("reduction"), groups = config.at("warpgroups");
   const bool ping_pongs = config.at("schedule") == ping_pong;
 
-  const double items = double(g.items(problem)) * g.sharing_blocks() * split_k;
+  double items = double(g.items(problem)) * g.sharing_blocks() * split_k, columns = g.block_n;
+  if (config.at("even") == 1 && items > sms) {
+    const unsigned clusters = unsigned(sms) / unsigned(g.sharing_blocks());
+    items = double(g.even_tiles(problem, config.at("group_m"), clusters).count()) * g.sharing_blocks();
+    const double mean = double((problem.m - 1) / g.block_m + 1) * double(problem.n) / items;
+    columns = std::clamp(mean, double(g.block_n - kEvenStep), columns);
+  }
   const double resident = std::min(double(g.min_blocks), std::ceil(items / sms));  // blocks of an SM
 
   // A step of one block. Each instruction reads 64 rows of the left operand and all of the right one.
-  const double products = double(g.block_m) * g.block_n * g.block_k / (kProducts16 * 2 / element);
-  const double read = double(g.left_tiles * g.tile_groups) * (64 + g.right_extent) * g.block_k * element;
+  const double products = double(g.block_m) * columns * g.block_k / (kProducts16 * 2 / element);
+  const double read = double(g.left_tiles * g.tile_groups) * (64 + g.right_extent - (g.block_n - columns)) * g.block_k * element;
   const double copied =
       copied_bytes(g.block_m, g.copied_m, g, (config.at("pack") & pack_a) != 0, problem.lda, target.type, g.cluster_n) +
       copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m);
@@ -67,7 +73,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
 
   const std::int64_t all_steps = (problem.k + g.block_k - 1) / g.block_k;
   const double steps = double((all_steps + split_k - 1) / split_k);
-  const double sums_of_block = double(g.block_m) * g.block_n;
+  const double sums_of_block = double(g.block_m) * columns;
   const double start = kFirstStep + (g.sharing_blocks() > 1 ? kClusterStart : 0);
   const double first = start + double(g.stage_bytes) / kL2Bytes;
   const double store_bytes = config.at("store_tma") == 1 ? kBoxStoreBytes : kStoreBytes;

@@ -73,6 +73,10 @@ std::int64_t Geometry::items(const Problem& problem) const {
   return ((problem.m - 1) / (block_m * cluster_m) + 1) * ((problem.n - 1) / (block_n * cluster_n) + 1);
 }
 
+EvenTiles Geometry::even_tiles(const Problem& problem, int group_m, unsigned clusters) const {
+  return {int((problem.m - 1) / (block_m * cluster_m) + 1), int(problem.n), block_n, group_m, clusters};
+}
+
 int Geometry::available_registers(int registers_per_sm) const {
   // Warps are dealt to four schedulers, each with a quarter of the registers.
   const int granted = (threads + kGroupThreads - 1) / kGroupThreads * kGroupThreads;

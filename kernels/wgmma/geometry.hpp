@@ -6,6 +6,7 @@
 #include "kernels/config.hpp"
 #include "kernels/problem.hpp"
 #include "kernels/tensor_core/passes.hpp"
+#include "kernels/wgmma/even_tiles.cuh"
 
 namespace tilesmith::wgmma {
 
@@ -50,6 +51,8 @@ struct Geometry {
   int sharing_blocks() const { return cluster_m * cluster_n; }
   /// Work items of a slice of K: a cluster's tiles each.
   std::int64_t items(const Problem& problem) const;
+  /// The same where columns are dealt evenly among as many clusters as run at a time.
+  EvenTiles even_tiles(const Problem& problem, int group_m, unsigned clusters) const;
   /// Of a thread that multiplies, out of an SM's.
   int available_registers(int registers_per_sm) const;
 };

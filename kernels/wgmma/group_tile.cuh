@@ -14,9 +14,10 @@ namespace tilesmith {
 using SumRegister = Either<kPackedSums, unsigned, Accumulator>;
 
 // Defined by the text that the host puts before the template (instruction.cpp):
-//   void multiply(SumRegister (&sums)[kTileRegisters], Left left, unsigned long long right)
+//   template <bool Narrow> void multiply(SumRegister (&sums)[kTileRegisters], Left left, unsigned long long right)
 //   sums ← sums + left · right, asynchronous; the operands by their descriptors (stage.cuh), or the left one by its words
 //   (left_operand.cuh).
+//   Narrow: of columns fewer by kEvenStep, where kEven is set.
 
 // In a way that the compiler does not move: a plain 0 it would put among the products, which then wait for each other.
 __device__ __forceinline__ void set_zero(float& sum) { asm volatile("mov.b32 %0, 0;" : "=f"(sum)); }
@@ -28,23 +29,14 @@ enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4, k
 
 class GroupTile {
  public:
-  // Of the steps of an item, in their order.
-  __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group) {
+  // Of the steps of an item, in their order. Of a narrow one the last columns' sums stay zero.
+  __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool narrow) {
     clear();
-    // In items shorter than the ring the first group could be an item further before the second one waits.
-    const bool staggered = kStagger > 0 && steps > kStages;
-    const int apart = staggered && group == 1 ? steps - kStagger : 0;  // the second's first step after the wait
-    for (int step = 0; step < steps; ++step) {
-      if (kStagger > 0 && step == apart && step > 0) {
-        wait_for_products<0>();  // all stages but those that the first group has yet to read are to be filled meanwhile
-        reader.release<kSharingBlocks>();
-        sync_some<kLastStep, kMultiplyingThreads>();
-      }
-      multiply_step(reader, group, step == 0 || step == apart);
+    if (kEven != 0 && narrow) {
+      accumulate_by<true>(reader, steps, group);
+    } else {
+      accumulate_by<false>(reader, steps, group);
     }
-    if (staggered && group == 0) arrive_at_some<kLastStep, kMultiplyingThreads>();
-    wait_for_products<0>();
-    if (steps > 0) reader.release<kSharingBlocks>();
   }
 
   __device__ __forceinline__ Accumulator& sum(int i, int r, int instruction, int e) {
@@ -56,7 +48,26 @@ class GroupTile {
   }
 
  private:
+  template <bool Narrow>
+  __device__ __forceinline__ void accumulate_by(RingReader& reader, int steps, int group) {
+    // In items shorter than the ring the first group could be an item further before the second one waits.
+    const bool staggered = kStagger > 0 && steps > kStages;
+    const int apart = staggered && group == 1 ? steps - kStagger : 0;  // the second's first step after the wait
+    for (int step = 0; step < steps; ++step) {
+      if (kStagger > 0 && step == apart && step > 0) {
+        wait_for_products<0>();  // all stages but those that the first group has yet to read are to be filled meanwhile
+        reader.release<kSharingBlocks>();
+        sync_some<kLastStep, kMultiplyingThreads>();
+      }
+      multiply_step<Narrow>(reader, group, step == 0 || step == apart);
+    }
+    if (staggered && group == 0) arrive_at_some<kLastStep, kMultiplyingThreads>();
+    wait_for_products<0>();
+    if (steps > 0) reader.release<kSharingBlocks>();
+  }
+
   // Starts the products of a step, and releases the step before when its products have ended.
+  template <bool Narrow>
   __device__ __forceinline__ void multiply_step(RingReader& reader, int group, bool first) {
     const unsigned stage = reader.wait_for_step();
     left_.load(stage, group, 0);
@@ -70,7 +81,7 @@ class GroupTile {
       for (int slab = begin; slab < end; ++slab) {
 #pragma unroll
         for (int i = 0; i < kLeftTiles; ++i) {
-          multiply(sums_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)));
+          multiply<Narrow>(sums_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)));
         }
       }
       end_products();

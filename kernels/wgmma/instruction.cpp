@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/wgmma/even_tiles.cuh"
 #include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {
@@ -30,15 +31,12 @@ std::string_view ptx_type(Scalar scalar) {
   }
 }
 
-}  // namespace
-
-std::string instruction_source(const Config& config, const KernelTarget& target) {
+/// The instruction of so many columns, as a statement.
+std::string statement(const Config& config, const KernelTarget& target, int columns) {
   const TypePair& type = target.type;
-  const Geometry g(config, type, target.trans);
   const bool swap = config.at("swap") == 1, packed = size_bytes(type.accumulator) == 2,
              whole = type.scale == Scalar::s32;
-  const int registers = g.right_extent / (packed ? 4 : 2);
-  const std::string_view sum_type = packed ? "unsigned" : whole ? "int" : "float";
+  const int registers = columns / (packed ? 4 : 2);
   const std::string_view constraint = packed || whole ? "+r" : "+f";
 
   std::string sums, operands;
@@ -47,7 +45,6 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
     operands += fmt::format("{}\"{}\"(sums[{}])", i == 0 ? "" : ", ", constraint, i);
   }
   const bool left_words = left_from_registers(config, type, target.trans);
-  const std::string_view left_argument = left_words ? "const unsigned (&left)[4]" : "unsigned long long left";
   // The operands' places behind the sums: the left one's descriptor or four words, the right one's descriptor, the predicate's.
   const int right = registers + (left_words ? 4 : 1);
   const std::string left =
@@ -63,18 +60,36 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
   }
   const std::string_view operand = ptx_type(type.operand);
   return fmt::format(
-      "namespace tilesmith {{\n"
-      "__device__ __forceinline__ void multiply({} (&sums)[{}], {}, unsigned long long right) "
-      "{{\n"
       "  asm volatile(\n"
       "      \"{{ .reg .pred p; setp.eq.b32 p, 0, 0; \"\n"
       "      \"wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {{{}}}, {}, %{}, p{}; }}\"\n"
       "      : {}\n"
-      "      : {}, \"l\"(right));\n"
-      "}}\n"
+      "      : {}, \"l\"(right));\n",
+      columns, 32 / size_bytes(type.operand), ptx_type(type.accumulator), operand, operand, sums, left, right, immediates,
+      operands, left_value);
+}
+
+}  // namespace
+
+std::string instruction_source(const Config& config, const KernelTarget& target) {
+  const TypePair& type = target.type;
+  const Geometry g(config, type, target.trans);
+  const bool packed = size_bytes(type.accumulator) == 2, whole = type.scale == Scalar::s32;
+  const std::string_view sum_type = packed ? "unsigned" : whole ? "int" : "float";
+  const std::string_view left_argument =
+      left_from_registers(config, type, target.trans) ? "const unsigned (&left)[4]" : "unsigned long long left";
+  std::string body = statement(config, target, g.right_extent);
+  if (config.at("even") == 1) {
+    body = fmt::format("  if constexpr (Narrow) {{\n{}  }} else {{\n{}  }}\n",
+                       statement(config, target, g.right_extent - kEvenStep), body);
+  }
+  return fmt::format(
+      "namespace tilesmith {{\n"
+      "template <bool Narrow>\n"
+      "__device__ __forceinline__ void multiply({} (&sums)[{}], {}, unsigned long long right) "
+      "{{\n{}}}\n"
       "}}  // namespace tilesmith\n",
-      sum_type, registers, left_argument, g.right_extent, 32 / size_bytes(type.operand), ptx_type(type.accumulator),
-      operand, operand, sums, left, right, immediates, operands, left_value);
+      sum_type, g.right_extent / (packed ? 4 : 2), left_argument, body);
 }
 
 }  // namespace tilesmith::wgmma

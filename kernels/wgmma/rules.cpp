@@ -40,6 +40,9 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        {one_tile, cooperative, ping_pong},
        "0: a block a tile; 1: as many blocks as fit the device, each doing tile after tile with all warpgroups; 2: the "
        "same, each warpgroup with a tile of its own, so that one's products hide the other's epilogue"},
+      {"even",
+       {0, 1},
+       "1: columns are dealt evenly among as many tiles as all blocks do in their rounds, some of them 16 columns narrower"},
       {"stagger",
        {0, 3, 4, 6},
        "K-steps that the second of two warpgroups on a tile has left when the first has started all of its own: each "
@@ -116,6 +119,13 @@ std::vector<Rule> rules(const KernelTarget& target) {
                 (c.at("store_tma") == 0 || c.at("schedule") != one_tile);
        },
        {"block_m", "block_n", "warpgroups", "schedule", "stagger", "stages", "split_k", "store_tma"}},
+      {"columns dealt evenly",
+       "persistent blocks do, of large tiles that share no columns and are stored row by row",
+       [](const Config& c) {
+         return c.at("even") == 0 || (c.at("schedule") != one_tile && c.at("swap") == 0 && c.at("cluster_n") == 1 &&
+                                      c.at("store_tma") == 0 && c.at("block_n") >= 128);
+       },
+       {"block_n", "schedule", "even", "cluster_n", "store_tma", "swap"}},
       {"sums of a thread", "sums fill the registers: beyond 192 a thread the rest spills",
        [type, trans](const Config& c) { return Geometry(c, type, trans).sum_registers <= 192; }, kTile},
       {"registers of an SM",

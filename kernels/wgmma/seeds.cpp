@@ -88,6 +88,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                                     {"stages", 2},
                                     {"warpgroups", tile.warpgroups},
                                     {"schedule", tile.schedule},
+                                    {"even", 0},
                                     {"stagger", 0},
                                     {"cluster_m", cluster_m},
                                     {"cluster_n", cluster_n},
@@ -107,7 +108,11 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                 config.set("stagger", staggered ? kLeastStagger : 0);
                 Config deeper = deepest(config, target, problem);
                 if (staggered) deeper.set("stagger", stagger_of(deeper.at("stages")));
-                if (deeper.at("stages") > 2) found.push_back(deeper);  // two do not cover the memory's latency
+                if (deeper.at("stages") <= 2) continue;  // they do not cover the memory's latency
+                found.push_back(deeper);
+                if (tile.schedule == one_tile) continue;
+                deeper.set("even", 1);
+                found.push_back(deeper);
               }
             }
           }

@@ -9,7 +9,9 @@
 //              └────────────────────────┘  ↓
 #pragma once
 
+#include "kernels/tensor_core/either.cuh"
 #include "kernels/tensor_core/work.cuh"
+#include "kernels/wgmma/even_tiles.cuh"
 
 namespace tilesmith {
 
@@ -64,8 +66,43 @@ constexpr int kLeftSharers = kSwap ? kClusterM : kClusterN;  // blocks that shar
 constexpr int kRightSharers = kSwap ? kClusterN : kClusterM;
 static_assert(kSharingBlocks == 1 || !kClusterSums, "a cluster shares operands or adds sums");
 
-// A work item is what a cluster computes at a time.
-using WorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN>;
+// A work item is what a cluster computes at a time: tiles of one size, or those of even_tiles.cuh, which end before column n_end.
+using EqualWorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN>;
+static_assert(kEven == 0 || (kPersistent && kClusterN == 1 && kSwap == 0), "persistent blocks deal columns evenly");
+
+struct EvenWork : Work {
+  int n_end;
+};
+
+class EvenWorkList {
+ public:
+  __device__ __forceinline__ explicit EvenWorkList(const GemmArgs& args)
+      : tiles_((args.m - 1) / (kBlockM * kClusterM) + 1, args.n, kBlockN, kGroupM, gridDim.x / kClusterM), k_(args.k) {}
+
+  __device__ __forceinline__ unsigned count() const { return tiles_.count(); }
+  __device__ __forceinline__ EvenWork at(unsigned item) const {
+    const EvenTile tile = tiles_.at(item);
+    return {{tile.row * kBlockM * kClusterM, tile.first, 0, k_, 0}, tile.last};
+  }
+
+ private:
+  EvenTiles tiles_;
+  int k_;
+};
+
+using WorkList = Either<kEven != 0, EvenWorkList, EqualWorkList>;
+using ItemWork = Either<kEven != 0, EvenWork, Work>;
+
+__device__ __forceinline__ bool is_narrow(const Work&) { return false; }
+__device__ __forceinline__ bool is_narrow(const EvenWork& work) { return work.n_end - work.n0 <= kBlockN - kEvenStep; }
+
+// C as the item may store into it.
+__device__ __forceinline__ GemmArgs within(const GemmArgs& args, const Work&) { return args; }
+__device__ __forceinline__ GemmArgs within(const GemmArgs& args, const EvenWork& work) {
+  GemmArgs its = args;
+  its.n = work.n_end;
+  return its;
+}
 
 // A block's place in its cluster, and which work items are its cluster's.
 struct ClusterPlace {
@@ -78,7 +115,7 @@ struct ClusterPlace {
         first(blockIdx.x / kSharingBlocks),
         step(gridDim.x / kSharingBlocks) {}
 
-  __device__ __forceinline__ Work place(Work item) const {
+  __device__ __forceinline__ ItemWork place(ItemWork item) const {
     item.m0 += int(m) * kBlockM;
     item.n0 += int(n) * kBlockN;
     return item;

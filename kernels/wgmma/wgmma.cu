@@ -153,24 +153,24 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const int group = kWarpgroups == 1 ? 0 : int(warp / 4);
   RingReader reader(ring);
   GroupTile tile;
-  const auto store_item = [&](const Work& work) {
-    store(tile, Destination(args, work.slice / kClusterK), kernel_args.c, work, place, shared);
+  const auto store_item = [&](const ItemWork& work) {
+    store(tile, Destination(within(args, work), work.slice / kClusterK), kernel_args.c, work, place, shared);
   };
-  const auto fetch = [&](const Work& work) {
+  const auto fetch = [&](const ItemWork& work) {
     constexpr int kThreadsOfTile = kTileGroups * 128;
-    fetch_held<kThreadsOfTile>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
+    fetch_held<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                int(threadIdx.x) % kThreadsOfTile);
   };
   if constexpr (kSchedule == kOneTile) {
-    const Work work = cluster.place(list.at(cluster.first));
+    const ItemWork work = cluster.place(list.at(cluster.first));
     fetch(work);
-    tile.accumulate(reader, work.steps(), group);
+    tile.accumulate(reader, work.steps(), group, is_narrow(work));
     store_item(work);
   } else if constexpr (kSchedule == kCooperative) {
     for (unsigned item = cluster.first; item < list.count(); item += cluster.step) {
-      const Work work = cluster.place(list.at(item));
+      const ItemWork work = cluster.place(list.at(item));
       fetch(work);
-      tile.accumulate(reader, work.steps(), group);
+      tile.accumulate(reader, work.steps(), group, is_narrow(work));
       store_item(work);
     }
   } else {
@@ -179,10 +179,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const bool second = group == 1;
     if (second) reader.skip(list.at(cluster.first).steps());
     for (unsigned item = cluster.first + (second ? cluster.step : 0); item < list.count(); item += 2 * cluster.step) {
-      const Work work = cluster.place(list.at(item));
+      const ItemWork work = cluster.place(list.at(item));
       fetch(work);
       if (item != cluster.first) take_turn(second);
-      tile.accumulate(reader, work.steps(), 0);
+      tile.accumulate(reader, work.steps(), 0, is_narrow(work));
       if (item + cluster.step < list.count()) give_turn(!second);
       store_item(work);
       reader.skip(work.steps());

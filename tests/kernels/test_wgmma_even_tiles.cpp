@@ -1,0 +1,87 @@
+// Columns dealt evenly among the tiles of persistent blocks (family `wgmma`).
+#include <algorithm>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/estimate.hpp"
+#include "kernels/wgmma/even_tiles.cuh"
+#include "tests/catch.hpp"
+#include "tests/kernels/wgmma_configs.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+/// What the block that multiplies most columns multiplies, where each takes every `blocks`-th tile.
+int most_columns(const EvenTiles& tiles, int width, unsigned blocks) {
+  std::vector<int> columns(blocks);
+  for (unsigned i = 0; i < tiles.count(); ++i) {
+    const EvenTile tile = tiles.at(i);
+    columns[i % blocks] += tile.last - tile.first <= width - kEvenStep ? width - kEvenStep : width;
+  }
+  return *std::max_element(columns.begin(), columns.end());
+}
+
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("even tiles cover each row's columns once, take no more rounds than equal ones and are no wider") {
+  std::mt19937 random(1);
+  const auto any = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
+  for (int trial = 0; trial < 20000; ++trial) {
+    const int rows = any(1, 70), n = any(1, 9000), width = 16 * any(2, 16), group = 1 << any(0, 4);
+    const unsigned blocks = unsigned(any(1, 150));
+    const EvenTiles tiles(rows, n, width, group, blocks);
+    const unsigned equal = unsigned(rows) * unsigned((n - 1) / width + 1);
+    std::vector<std::vector<std::pair<int, int>>> columns(static_cast<std::size_t>(rows));
+    bool right = tiles.count() >= equal && (tiles.count() - 1) / blocks == (equal - 1) / blocks;
+    for (unsigned i = 0; i < tiles.count() && right; ++i) {
+      const EvenTile tile = tiles.at(i);
+      right = tile.row >= 0 && tile.row < rows && tile.first < tile.last && tile.last - tile.first <= width &&
+              tile.first % kEvenStep == 0;
+      if (right) columns[std::size_t(tile.row)].emplace_back(tile.first, tile.last);
+    }
+    for (auto& of_row : columns) {
+      std::sort(of_row.begin(), of_row.end());
+      int end = 0;
+      for (const auto& [first, last] : of_row) {
+        right = right && first == end;
+        end = last;
+      }
+      right = right && end == n;
+    }
+    INFO(rows << " rows, " << n << " columns by " << width << " in bands of " << group << ", " << blocks << " blocks");
+    REQUIRE(right);
+  }
+}
+
+TEST_CASE("where equal tiles leave blocks idle in the last round, all multiply less") {
+  for (const int group : {4, 8, 16}) {
+    CHECK(most_columns({32, 4096, 256, group, 132}, 256, 132) == 1008);  // of 1024
+    CHECK(most_columns({16, 14336, 256, group, 132}, 256, 132) == 1760);  // of 1792
+    CHECK(most_columns({40, 5120, 256, group, 132}, 256, 132) <= 1680);   // of 1792
+  }
+  CHECK(most_columns({33, 4096, 256, 8, 132}, 256, 132) == 1024);  // all have four tiles
+}
+
+TEST_CASE("persistent blocks of large tiles may deal columns evenly, and multiply the narrow ones as such") {
+  const KernelTarget target = target_of("f16f32");
+  const Config even = config_with(target, {{"block_m", 128}, {"block_n", 256}, {"stages", 4}, {"schedule", 1}, {"even", 1},
+                                           {"cluster_m", 1}, {"cluster_n", 1}, {"store_tma", 0}, {"swap", 0}});
+  REQUIRE_FALSE(illegal_because(wgmma_family(), even, target));
+  for (const auto& [name, value] : {std::pair{"schedule", 0}, {"cluster_n", 2}, {"store_tma", 1}}) {
+    Config other = even;
+    other.set(name, value);
+    CHECK(illegal_because(wgmma_family(), other, target));
+  }
+  Config equal = even;
+  equal.set("even", 0);
+  CHECK(contains(wgmma_family().source(even, target), "m64n240k16"));
+  CHECK(contains(wgmma_family().source(even, target), "m64n256k16"));
+  CHECK_FALSE(contains(wgmma_family().source(equal, target), "m64n240k16"));
+  const Problem problem = problem_of(target, 5120, 5120, 5120);
+  CHECK(estimate(even, target, problem)->cycles < estimate(equal, target, problem)->cycles);
+}
