@@ -12,7 +12,7 @@ namespace tilesmith::planted {
 #define TILESMITH_WGMMA_BY(store_tma, block_m, block_n, block_k, warpgroups, schedule, cluster_m, store_staged, swap, \
                            pack)                                                                                      \
   "wgmma{block_m=" #block_m ",block_n=" #block_n ",block_k=" #block_k ",stages=3,warpgroups=" #warpgroups             \
-  ",schedule=" #schedule ",stagger=0,cluster_m=" #cluster_m ",cluster_n=1,min_blocks=1,group_m=1,store_staged=" #store_staged   \
+  ",schedule=" #schedule ",even=0,stagger=0,cluster_m=" #cluster_m ",cluster_n=1,min_blocks=1,group_m=1,store_staged=" #store_staged   \
   ",store_tma=" #store_tma ",swap=" #swap ",split_k=1,reduction=0,pack=" #pack "}"
 #define TILESMITH_WGMMA(...) TILESMITH_WGMMA_BY(0, __VA_ARGS__)
 
@@ -26,11 +26,14 @@ inline constexpr const char* kTurnedBytes = TILESMITH_WGMMA(64, 64, 128, 1, 0, 1
 inline constexpr const char* kTurnedHalves = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 0, 0, 2);
 inline constexpr const char* kBothPacked = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 1, 0, 3);
 inline constexpr const char* kSplit =
-    "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
+    "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
     "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=8,reduction=0,pack=0}";
 inline constexpr const char* kSwappedSlices =
-    "wgmma{block_m=16,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
+    "wgmma{block_m=16,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
     "group_m=1,store_staged=0,store_tma=0,swap=1,split_k=2,reduction=2,pack=0}";
+inline constexpr const char* kEven =
+    "wgmma{block_m=64,block_n=128,block_k=64,stages=3,warpgroups=1,schedule=1,even=1,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
+    "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=1,reduction=0,pack=0}";
 inline constexpr const char* kBoxes = TILESMITH_WGMMA_BY(1, 64, 128, 64, 1, 1, 1, 1, 0, 0);
 inline constexpr const char* kBoxesInTurns = TILESMITH_WGMMA_BY(1, 128, 128, 64, 2, 2, 1, 1, 0, 0);
 inline constexpr const char* kSwappedBoxes = TILESMITH_WGMMA_BY(1, 80, 64, 64, 1, 0, 1, 1, 1, 0);
@@ -210,6 +213,20 @@ inline std::vector<Bug> wgmma_bugs() {
        kTT,
        {{"first ^ half % 2 * 64", "first"}},
        kLeftBytes},
+      {"wide tiles of a row do not move the ones behind them",
+       "wgmma",
+       0,
+       "f16f32",
+       kNT,
+       {{"(column * each + (column < wide ? column : wide)) * kEvenStep", "column * each * kEvenStep"}},
+       kEven},
+      {"a narrow tile's last columns are stored over its neighbour's",
+       "wgmma",
+       0,
+       "f16f32",
+       kNN,
+       {{"its.n = work.n_end;", ""}},
+       kEven},
       {"α is forgotten where a box is added to C",
        "wgmma",
        0,
