@@ -7,11 +7,11 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <span>
 #include <stdexcept>
 #include <unordered_set>
 
 #include "kernels/eligible.hpp"
+#include "tuner/added_parameters.hpp"
 #include "tuner/finalists.hpp"
 #include "tuner/tried_nearby.hpp"
 
@@ -19,6 +19,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kMostRetired = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
+constexpr std::size_t kMostVaried = 8;   // by what was added to their families since; and of how many is asked
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
 constexpr std::size_t kLeastTried = 100;  // candidates that the model learns from
@@ -59,27 +60,6 @@ std::vector<const Family*> families_named(const std::vector<std::string>& names)
   for (const auto& family : families()) {
     if (names.empty() || std::find(names.begin(), names.end(), family->name()) != names.end())
       found.push_back(family.get());
-  }
-  return found;
-}
-
-std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters) {
-  std::vector<Config::Value> values;
-  std::vector<const Parameter*> added;
-  for (const Parameter& parameter : parameters) {
-    const bool has = config.has(parameter.name);
-    if (!has && parameter.values.empty()) return {};
-    values.emplace_back(parameter.name, has ? config.at(parameter.name) : parameter.values.front());
-    if (!has) added.push_back(&parameter);
-  }
-  if (parameters.size() - added.size() != config.values().size()) return {};
-  std::vector<Config> found{Config(config.family(), std::move(values))};
-  for (const Parameter* parameter : added) {
-    for (const int value : std::span(parameter->values).subspan(1)) {
-      Config other = found.front();
-      other.set(parameter->name, value);
-      found.push_back(std::move(other));
-    }
   }
   return found;
 }
@@ -144,15 +124,22 @@ const Guesser::OfTarget& Guesser::of_target(const Problem& problem) {
   return targets_.emplace_back(std::move(fresh));
 }
 
+/// Null if the config's family is none of those that guesses are for.
+const Legality* Guesser::legality_of(const Config& config, const Problem& problem) {
+  for (const Legality& legality : of_target(problem).families) {
+    if (legality.family().name() == config.family()) return &legality;
+  }
+  return nullptr;
+}
+
 /// The config as of today, if it may be tried on the problem.
 std::optional<Config> Guesser::runnable(const Config& config, const Problem& problem) {
-  for (const Legality& legality : of_target(problem).families) {
-    if (legality.family().name() != config.family()) continue;
-    for (Config& today : as_of_today(config, legality.parameters())) {
-      if (legality.illegal_because(today) || !eligible(legality.family(), today, problem)) continue;
-      if (whom_.knows && !whom_.knows(problem, today)) continue;
-      return std::move(today);
-    }
+  const Legality* legality = legality_of(config, problem);
+  if (legality == nullptr) return std::nullopt;
+  for (Config& today : as_of_today(config, legality->parameters())) {
+    if (legality->illegal_because(today) || !eligible(legality->family(), today, problem)) continue;
+    if (whom_.knows && !whom_.knows(problem, today)) continue;
+    return std::move(today);
   }
   return std::nullopt;
 }
@@ -169,9 +156,11 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   std::map<std::string, Found> valid;  // by config text; the latest of each candidate
   Outcomes to_reverify, retired;
   std::set<std::string> of_other_policy;  // of the retired: their times compare among themselves
+  AddedParameters added;
   std::size_t entries = 0;
   for (const db::Evidence& entry : store_.evidence(filter)) {
     ++entries;
+    if (const Legality* legality = legality_of(entry.config, problem)) added.saw(entry.config, legality->parameters());
     const auto config = runnable(entry.config, problem);
     if (!config) continue;
     const std::string key = config->text();
@@ -224,7 +213,27 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   for (const Config& config : fastest_first(to_reverify)) list.add(config);
   std::vector<Config> formerly = fastest_first(retired);
   formerly.resize(std::min(formerly.size(), kMostRetired));
-  for (const Config& config : formerly) list.add(config);
+  Outcomes tried = std::move(retired);
+  tried.merge(to_reverify);
+  for (const KnownCandidate& known : guesses.known) tried.try_emplace(known.config.text(), known.config, known.outcome);
+  const std::vector<Config> varied = with_added(added, fastest_first(tried), problem);
+  std::size_t next_former = 0, next_varied = 0;
+  for (bool any = true; any;) {
+    any = list.add_next(formerly, next_former);
+    any = list.add_next(varied, next_varied) || any;
+  }
+}
+
+/// The first few of them with what was added to their families and never tried on the problem.
+std::vector<Config> Guesser::with_added(const AddedParameters& added, const std::vector<Config>& fastest, const Problem& problem) {
+  std::vector<Config> found;
+  for (std::size_t i = 0; i < std::min(fastest.size(), kMostVaried); ++i) {
+    const Legality* legality = legality_of(fastest[i], problem);
+    for (const Config& other : added.untried(fastest[i], legality->parameters())) {
+      if (found.size() < kMostVaried && runnable(other, problem)) found.push_back(other);
+    }
+  }
+  return found;
 }
 
 void Guesser::refresh_bests() {

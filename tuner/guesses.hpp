@@ -15,14 +15,11 @@
 
 namespace tilesmith::tuner {
 
+class AddedParameters;
+
 /// The families of these names, in the order in which they are documented; `names` empty: all. Throws std::invalid_argument
 /// if one is unknown.
 std::vector<const Family*> families_named(const std::vector<std::string>& names);
-
-/// The config as its family, which has these parameters now, would have it: one recorded before parameters were added gets the
-/// first value of each, then, for where a rule wants another, each other value of one of them. Empty if it has a parameter
-/// that is no more. What is filled in was never tried: a guess at most.
-std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters);
 
 /// Whom the guesses are for: a device that is here, or one for which kernels are prepared.
 struct GuessingFor {
@@ -47,7 +44,7 @@ struct Guesses {
   bool best_is_lost = false;
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
-  /// retired; then in turn what a model of other problems' evidence promises most of (evidence_model.hpp), the bests of other
+  /// retired, in turn with the fastest few of all with values of parameters that were added since (added_parameters.hpp); then in turn what a model of other problems' evidence promises most of (evidence_model.hpp), the bests of other
   /// problems and the families' own guesses; the families' ladders from the top. All are legal and eligible for the problem.
   std::vector<Config> to_try;
 };
@@ -74,8 +71,10 @@ class Guesser {
   class List;
 
   const OfTarget& of_target(const Problem& problem);
+  const Legality* legality_of(const Config& config, const Problem& problem);
   std::optional<Config> runnable(const Config& config, const Problem& problem);
   void add_own(Guesses& guesses, List& list, const Problem& problem);
+  std::vector<Config> with_added(const AddedParameters& added, const std::vector<Config>& fastest, const Problem& problem);
   std::vector<Config> nearest_bests(const Problem& problem, const List& list);
   const std::vector<Config>& family_guesses(const Problem& problem);
   const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& nearest);
