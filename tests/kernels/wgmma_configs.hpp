@@ -18,9 +18,10 @@ inline Problem problem_of(const KernelTarget& target, std::int64_t m, std::int64
   return packed_problem(target.type, target.trans, m, n, k);
 }
 
-/// The first seed of 4096³, both groups together, with other values of some parameters.
+/// The first seed of 4096³, tiles of one size, both groups together, with other values of some parameters.
 inline Config config_with(const KernelTarget& target, std::initializer_list<std::pair<const char*, int>> values) {
   Config config = wgmma_family().seeds(target, problem_of(target, 4096, 4096, 4096)).at(0);
+  config.set("even", 0);
   config.set("stagger", 0);
   for (const auto& [name, value] : values) config.set(name, value);
   return config;
