@@ -7,7 +7,9 @@
 namespace tilesmith::tuner {
 namespace {
 
-std::string key_of(const Config& config, const Parameter& parameter) { return fmt::format("{}.{}", config.family(), parameter.name); }
+std::string key_of(const Config& config, const Parameter& parameter) {
+  return fmt::format("{}.{}", config.family(), parameter.name);
+}
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/config.hpp"
-#include "tuner/guesses.hpp"
+#include "tuner/own_evidence.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilesmith::tuner {

@@ -4,48 +4,22 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <map>
-#include <set>
 #include <stdexcept>
 #include <unordered_set>
 
 #include "kernels/eligible.hpp"
 #include "tuner/added_parameters.hpp"
-#include "tuner/finalists.hpp"
 #include "tuner/tried_nearby.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kMostRetired = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
-constexpr std::size_t kMostVaried = 8;   // by what was added to their families since; and of how many is asked
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
 constexpr std::size_t kLeastTried = 100;  // candidates that the model learns from
 constexpr double kGoodSlowdown = 1.1;  // what did no worse on one of those problems may do well on this one
 constexpr std::uint64_t kModelSeed = 1;
-
-using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by config text
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-double time_or_never(const db::Outcome& outcome) {
-  return score_of(outcome).value_or(kNever);
-}
-
-/// Those that are ok, fastest first.
-std::vector<Config> fastest_first(const Outcomes& outcomes) {
-  std::vector<std::pair<double, const Config*>> timed;
-  for (const auto& [text, candidate] : outcomes) {
-    const auto& [config, outcome] = candidate;
-    if (const double us = time_or_never(outcome); us < kNever) timed.emplace_back(us, &config);
-  }
-  std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Config> configs;
-  for (const auto& [median_us, config] : timed) configs.push_back(*config);
-  return configs;
-}
 
 }  // namespace
 
@@ -148,92 +122,22 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   db::EvidenceFilter filter;
   filter.problem = problem;
   filter.device_exactly = whom_.device;
-  std::map<std::string, db::Producer> producers;
-  struct Found {
-    KnownCandidate candidate;
-    std::size_t entries_since;  // the first of it
-  };
-  std::map<std::string, Found> valid;  // by config text; the latest of each candidate
-  Outcomes to_reverify, retired;
-  std::set<std::string> of_other_policy;  // of the retired: their times compare among themselves
-  AddedParameters added;
-  std::size_t entries = 0;
-  for (const db::Evidence& entry : store_.evidence(filter)) {
-    ++entries;
-    if (const Legality* legality = legality_of(entry.config, problem)) added.saw(entry.config, legality->parameters());
-    const auto config = runnable(entry.config, problem);
-    if (!config) continue;
-    const std::string key = config->text();
-    const bool filled_in = config->values().size() != entry.config.values().size();
-    const auto producer = producers.try_emplace(config->family());
-    if (producer.second) producer.first->second = whom_.producer(config->family());
-    switch (filled_in ? db::Trust::retired : db::judge(entry.producer, producer.first->second)) {
-      case db::Trust::valid: {
-        const auto [known, is_new] = valid.try_emplace(key, Found{{*config, entry.outcome, false}, entries});
-        if (!is_new) known->second = {{*config, known->second.candidate.outcome, true}, entries};
-        break;
-      }
-      case db::Trust::reverify:
-        to_reverify.try_emplace(key, *config, entry.outcome);
-        break;
-      case db::Trust::remeasure:
-      case db::Trust::retired:
-        if (retired.try_emplace(key, *config, entry.outcome).second &&
-            entry.producer.measuring_policy != producer.first->second.measuring_policy)
-          of_other_policy.insert(key);
-        break;
-    }
-  }
-  // A candidate counts once, by the evidence that is trusted most.
-  for (const auto& [key, candidate] : to_reverify) retired.erase(key);
-  // The fastest of former times, which compare among themselves; one that was tried again since is known, whatever came of it.
-  double best_then = kNever, best_known = kNever;
-  bool is_known = true;
-  for (const Outcomes* outcomes : {&to_reverify, &retired}) {
-    for (const auto& [key, candidate] : *outcomes) {
-      const double us = of_other_policy.contains(key) ? kNever : time_or_never(candidate.second);
-      if (us >= best_then) continue;
-      best_then = us;
-      is_known = valid.contains(key);
-    }
-  }
-  for (const auto& [key, found] : valid) best_known = std::min(best_known, time_or_never(found.candidate.outcome));
-  guesses.best_is_lost = !is_known && best_then < best_known;
-  std::vector<Found> in_order;
-  for (auto& [key, found] : valid) {
-    to_reverify.erase(key);
-    retired.erase(key);
-    list.leave_out(found.candidate.config);
-    in_order.push_back(std::move(found));
-  }
-  std::stable_sort(in_order.begin(), in_order.end(),
-                   [](const Found& a, const Found& b) { return a.entries_since > b.entries_since; });
-  for (Found& found : in_order) guesses.known.push_back(std::move(found.candidate));
-  // What failed then is no guess: a search comes to it in its own time.
-  for (const Config& config : fastest_first(to_reverify)) list.add(config);
-  std::vector<Config> formerly = fastest_first(retired);
-  formerly.resize(std::min(formerly.size(), kMostRetired));
-  Outcomes tried = std::move(retired);
-  tried.merge(to_reverify);
-  for (const KnownCandidate& known : guesses.known) tried.try_emplace(known.config.text(), known.config, known.outcome);
-  const std::vector<Config> varied = with_added(added, fastest_first(tried), problem);
-  std::size_t next_former = 0, next_varied = 0;
+  OwnEvidence own = own_evidence(store_.evidence(filter), {[&](const Config& config) { return runnable(config, problem); },
+                                                           [&](const Config& config) {
+                                                             const Legality* legality = legality_of(config, problem);
+                                                             return legality == nullptr ? nullptr : &legality->parameters();
+                                                           },
+                                                           whom_.producer});
+  guesses.best_is_lost = own.best_is_lost;
+  guesses.known = std::move(own.known);
+  for (const KnownCandidate& known : guesses.known) list.leave_out(known.config);
+  for (const Config& config : own.to_reverify) list.add(config);
+  own.retired.resize(std::min(own.retired.size(), kMostRetired));
+  std::size_t next_retired = 0, next_varied = 0;
   for (bool any = true; any;) {
-    any = list.add_next(formerly, next_former);
-    any = list.add_next(varied, next_varied) || any;
+    any = list.add_next(own.retired, next_retired);
+    any = list.add_next(own.varied, next_varied) || any;
   }
-}
-
-/// The first few of them with what was added to their families and never tried on the problem.
-std::vector<Config> Guesser::with_added(const AddedParameters& added, const std::vector<Config>& fastest, const Problem& problem) {
-  std::vector<Config> found;
-  for (std::size_t i = 0; i < std::min(fastest.size(), kMostVaried); ++i) {
-    const Legality* legality = legality_of(fastest[i], problem);
-    for (const Config& other : added.untried(fastest[i], legality->parameters())) {
-      if (found.size() < kMostVaried && runnable(other, problem)) found.push_back(other);
-    }
-  }
-  return found;
 }
 
 void Guesser::refresh_bests() {

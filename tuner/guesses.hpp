@@ -12,10 +12,9 @@
 #include "db/store.hpp"
 #include "kernels/family.hpp"
 #include "tuner/kept_bests.hpp"
+#include "tuner/own_evidence.hpp"
 
 namespace tilesmith::tuner {
-
-class AddedParameters;
 
 /// The families of these names, in the order in which they are documented; `names` empty: all. Throws std::invalid_argument
 /// if one is unknown.
@@ -31,21 +30,13 @@ struct GuessingFor {
   std::function<bool(const Problem&, const Config&)> knows;
 };
 
-/// A candidate whose evidence needs no repeating.
-struct KnownCandidate {
-  Config config;
-  db::Outcome outcome;
-  bool repeated = false;  ///< measured more than once: it was in a play-off
-};
-
 struct Guesses {
-  /// The fastest of the problem's evidence that is to be re-verified or retired has not been tried again, and was faster than all
-  /// that is known.
-  bool best_is_lost = false;
+  bool best_is_lost = false;          ///< as in OwnEvidence
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
-  /// retired, in turn with the fastest few of all with values of parameters that were added since (added_parameters.hpp); then in turn what a model of other problems' evidence promises most of (evidence_model.hpp), the bests of other
-  /// problems and the families' own guesses; the families' ladders from the top. All are legal and eligible for the problem.
+  /// retired, in turn with the fastest few of all by parameters that were added since (OwnEvidence::varied); then in turn what a
+  /// model of other problems' evidence promises most of (evidence_model.hpp), the bests of other problems and the families' own
+  /// guesses; the families' ladders from the top. All are legal and eligible for the problem.
   std::vector<Config> to_try;
 };
 
@@ -74,7 +65,6 @@ class Guesser {
   const Legality* legality_of(const Config& config, const Problem& problem);
   std::optional<Config> runnable(const Config& config, const Problem& problem);
   void add_own(Guesses& guesses, List& list, const Problem& problem);
-  std::vector<Config> with_added(const AddedParameters& added, const std::vector<Config>& fastest, const Problem& problem);
   std::vector<Config> nearest_bests(const Problem& problem, const List& list);
   const std::vector<Config>& family_guesses(const Problem& problem);
   const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& nearest);

@@ -43,7 +43,8 @@ Case case_of(const KernelTarget& target, const Config& config, int sm_count) {
 std::vector<Case> cases_of(const KernelTarget& target, int sm_count) {
   std::vector<Case> found;
   if (!wgmma_family().supports(target)) return found;
-  const std::vector<Config> guesses = wgmma_family().seeds(target, packed_problem(target.type, target.trans, 4096, 4096, 4096));
+  const std::vector<Config> guesses =
+      wgmma_family().seeds(target, packed_problem(target.type, target.trans, 4096, 4096, 4096));
   for (const int schedule : {1, 2}) {
     const auto first = std::find_if(guesses.begin(), guesses.end(), [&](const Config& config) {
       return config.at("even") == 1 && config.at("schedule") == schedule;
@@ -65,7 +66,8 @@ TEST_CASE("tiles of two widths are right side by side for every type pair") {
     for (Case& one : cases_of(target, context.info().limits.sm_count)) cases.push_back(std::move(one));
   }
   std::vector<std::future<db::KernelBuild>> builds;
-  for (const Case& one : cases) builds.push_back(std::async(std::launch::async, [&] { return runtime::compile(one.config, one.target); }));
+  for (const Case& one : cases)
+    builds.push_back(std::async(std::launch::async, [&] { return runtime::compile(one.config, one.target); }));
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const db::KernelBuild built = builds[i].get();
     INFO(text(cases[i].problem) << " " << cases[i].config.text() << ": " << built.message);
@@ -83,10 +85,15 @@ TEST_CASE("a wide tile that is multiplied as a narrow one is caught on the tuned
   const KernelTarget target{*find_type_pair("f16f32"), {}, context.info().limits};
   for (const Case& one : cases_of(target, context.info().limits.sm_count)) {
     const std::string config = one.config.text();
-    const planted::Bug bug{"a wide tile is taken for a narrow one", "wgmma", 0, "f16f32", {},
-                           {{"work.n_end - work.n0 <= kBlockN - kEvenStep", "true"}}, config.c_str()};
-    const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "planted.cu", "gemm",
-                                                               runtime::compiler_options(target));
+    const planted::Bug bug{"a wide tile is taken for a narrow one",
+                           "wgmma",
+                           0,
+                           "f16f32",
+                           {},
+                           {{"work.n_end - work.n0 <= kBlockN - kEvenStep", "true"}},
+                           config.c_str()};
+    const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "planted.cu",
+                                                               "gemm", runtime::compiler_options(target));
     INFO(config << ": " << built.log);
     REQUIRE(built.ok);
     const auto module = std::make_shared<const runtime::Module>(built.cubin);

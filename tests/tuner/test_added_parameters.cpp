@@ -11,7 +11,8 @@ TEST_CASE("a config recorded before a parameter was added gets that parameter's 
   CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}}), parameters) == std::vector{first, second});
   CHECK(as_of_today(Config("f", {{"y", 2}, {"x", 8}, {"new", 1}}), parameters) == std::vector{second});
   CHECK(as_of_today(Config("f", {{"y", 2}}), parameters) ==
-        std::vector<Config>{Config("f", {{"x", 4}, {"new", 3}, {"y", 2}}), Config("f", {{"x", 8}, {"new", 3}, {"y", 2}}),
+        std::vector<Config>{Config("f", {{"x", 4}, {"new", 3}, {"y", 2}}),
+                            Config("f", {{"x", 8}, {"new", 3}, {"y", 2}}),
                             Config("f", {{"x", 4}, {"new", 1}, {"y", 2}})});
   CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}, {"gone", 0}}), parameters).empty());
 }

@@ -1,0 +1,119 @@
+#include "tuner/own_evidence.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "tuner/added_parameters.hpp"
+#include "tuner/finalists.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kMostVaried = 8;  // and of as many configs: as many as a play-off takes
+
+using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by config text
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+double time_or_never(const db::Outcome& outcome) { return score_of(outcome).value_or(kNever); }
+
+/// Those that are ok, fastest first.
+std::vector<Config> fastest_first(const Outcomes& outcomes) {
+  std::vector<std::pair<double, const Config*>> timed;
+  for (const auto& [text, candidate] : outcomes) {
+    const auto& [config, outcome] = candidate;
+    if (const double us = time_or_never(outcome); us < kNever) timed.emplace_back(us, &config);
+  }
+  std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Config> configs;
+  for (const auto& [median_us, config] : timed) configs.push_back(*config);
+  return configs;
+}
+
+std::vector<Config> varied(const std::vector<Config>& fastest, const AddedParameters& added, const Today& today) {
+  std::vector<Config> found;
+  for (std::size_t i = 0; i < std::min(fastest.size(), kMostVaried); ++i) {
+    for (const Config& other : added.untried(fastest[i], *today.parameters(fastest[i]))) {
+      if (found.size() < kMostVaried && today.config(other)) found.push_back(other);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today& today) {
+  struct Found {
+    KnownCandidate candidate;
+    std::size_t entries_since;  // the first of it
+  };
+  std::map<std::string, Found> valid;  // by config text; the latest of each candidate
+  Outcomes to_reverify, retired;
+  std::set<std::string> of_other_policy;  // of the retired: their times compare among themselves
+  std::map<std::string, db::Producer> producers;
+  AddedParameters added;
+  std::size_t entries = 0;
+  for (const db::Evidence& entry : newest_first) {
+    ++entries;
+    if (const auto* parameters = today.parameters(entry.config)) added.saw(entry.config, *parameters);
+    const auto config = today.config(entry.config);
+    if (!config) continue;
+    const std::string key = config->text();
+    const bool filled_in = config->values().size() != entry.config.values().size();
+    const auto producer = producers.try_emplace(config->family());
+    if (producer.second) producer.first->second = today.producer(config->family());
+    switch (filled_in ? db::Trust::retired : db::judge(entry.producer, producer.first->second)) {
+      case db::Trust::valid: {
+        const auto [known, is_new] = valid.try_emplace(key, Found{{*config, entry.outcome, false}, entries});
+        if (!is_new) known->second = {{*config, known->second.candidate.outcome, true}, entries};
+        break;
+      }
+      case db::Trust::reverify:
+        to_reverify.try_emplace(key, *config, entry.outcome);
+        break;
+      case db::Trust::remeasure:
+      case db::Trust::retired:
+        if (retired.try_emplace(key, *config, entry.outcome).second &&
+            entry.producer.measuring_policy != producer.first->second.measuring_policy)
+          of_other_policy.insert(key);
+        break;
+    }
+  }
+  // A candidate counts once, by the evidence that is trusted most.
+  for (const auto& [key, candidate] : to_reverify) retired.erase(key);
+  // The fastest of former times, which compare among themselves; one that was tried again since is known, whatever came of it.
+  double best_then = kNever, best_known = kNever;
+  bool is_known = true;
+  for (const Outcomes* outcomes : {&to_reverify, &retired}) {
+    for (const auto& [key, candidate] : *outcomes) {
+      const double us = of_other_policy.contains(key) ? kNever : time_or_never(candidate.second);
+      if (us >= best_then) continue;
+      best_then = us;
+      is_known = valid.contains(key);
+    }
+  }
+  for (const auto& [key, found] : valid) best_known = std::min(best_known, time_or_never(found.candidate.outcome));
+  OwnEvidence own;
+  own.best_is_lost = !is_known && best_then < best_known;
+  std::vector<Found> in_order;
+  for (auto& [key, found] : valid) {
+    to_reverify.erase(key);
+    retired.erase(key);
+    in_order.push_back(std::move(found));
+  }
+  std::stable_sort(in_order.begin(), in_order.end(),
+                   [](const Found& a, const Found& b) { return a.entries_since > b.entries_since; });
+  for (Found& found : in_order) own.known.push_back(std::move(found.candidate));
+  own.to_reverify = fastest_first(to_reverify);
+  own.retired = fastest_first(retired);
+  Outcomes tried = std::move(retired);
+  tried.merge(to_reverify);
+  for (const KnownCandidate& known : own.known) tried.try_emplace(known.config.text(), known.config, known.outcome);
+  own.varied = varied(fastest_first(tried), added, today);
+  return own;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,47 @@
+// What the evidence of a problem says of the problem itself: what is known, what was fast by former kernels or drivers, and what was
+// added to the kernels since.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/evidence.hpp"
+#include "kernels/family.hpp"
+
+namespace tilesmith::tuner {
+
+/// A candidate whose evidence needs no repeating.
+struct KnownCandidate {
+  Config config;
+  db::Outcome outcome;
+  bool repeated = false;  ///< measured more than once: it was in a play-off
+};
+
+/// How a recorded config reads today, and who would measure it now.
+struct Today {
+  /// Empty if it may not be tried on the problem.
+  std::function<std::optional<Config>(const Config& recorded)> config;
+  /// Of the config's family, as they are; null if that is none of those that are asked about.
+  std::function<const std::vector<Parameter>*(const Config& recorded)> parameters;
+  std::function<db::Producer(const std::string& family)> producer;
+};
+
+struct OwnEvidence {
+  /// The fastest of what is to be re-verified or retired has not been tried again, and was faster than all that is known.
+  bool best_is_lost = false;
+  std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
+  // The rest had a time and is not known, each config once, fastest first. What failed then is no guess: a search comes to it in its
+  // own time.
+  std::vector<Config> to_reverify, retired;
+  /// Of the few fastest of all, with each value of a parameter that was added since and never tried on the problem
+  /// (added_parameters.hpp).
+  std::vector<Config> varied;
+};
+
+/// `newest_first`: all of one problem on one device.
+OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today& today);
+
+}  // namespace tilesmith::tuner
