@@ -11,6 +11,10 @@ std::string key_of(const Config& config, const Parameter& parameter) {
   return fmt::format("{}.{}", config.family(), parameter.name);
 }
 
+std::string key_of(const Config& config, const Parameter& parameter, int value) {
+  return fmt::format("{}.{}={}", config.family(), parameter.name, value);
+}
+
 }  // namespace
 
 std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters) {
@@ -35,12 +39,14 @@ std::vector<Config> as_of_today(const Config& config, const std::vector<Paramete
 }
 
 void AddedParameters::saw(const Config& recorded, const std::vector<Parameter>& parameters) {
+  if (!seen_.insert(recorded.text()).second) return;
   for (const Parameter& parameter : parameters) {
-    Seen& seen = seen_[key_of(recorded, parameter)];
-    if (!recorded.has(parameter.name)) {
-      seen.lacking = true;
-    } else if (!parameter.values.empty() && recorded.at(parameter.name) != parameter.values.front()) {
-      seen.beyond_first = true;
+    if (recorded.has(parameter.name)) {
+      ++configs_with_[key_of(recorded, parameter, recorded.at(parameter.name))];
+    } else {
+      added_.insert(key_of(recorded, parameter));
+      // What was filled in was so in effect, as far as the search goes.
+      if (!parameter.values.empty()) ++configs_with_[key_of(recorded, parameter, parameter.values.front())];
     }
   }
 }
@@ -48,10 +54,10 @@ void AddedParameters::saw(const Config& recorded, const std::vector<Parameter>& 
 std::vector<Config> AddedParameters::untried(const Config& config, const std::vector<Parameter>& parameters) const {
   std::vector<Config> found;
   for (const Parameter& parameter : parameters) {
-    const auto seen = seen_.find(key_of(config, parameter));
-    if (seen == seen_.end() || !seen->second.lacking || seen->second.beyond_first) continue;
+    if (!added_.contains(key_of(config, parameter))) continue;
     for (const int value : parameter.values) {
-      if (value == config.at(parameter.name)) continue;
+      const auto with = configs_with_.find(key_of(config, parameter, value));
+      if (value == config.at(parameter.name) || (with != configs_with_.end() && with->second >= kEnough)) continue;
       Config other = config;
       other.set(parameter.name, value);
       found.push_back(std::move(other));

@@ -1,8 +1,9 @@
-// Configs that were recorded before their family had all of today's parameters: how they read today, and what nobody has tried of
-// what was added since.
+// Configs that were recorded before their family had all of today's parameters: how they read today, and what has hardly been tried
+// of what was added since.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,20 +17,22 @@ namespace tilesmith::tuner {
 /// that is no more. What is filled in was never tried: a guess at most.
 std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters);
 
-/// The parameters that some recorded configs of a problem lack, and of which no other one has more than the first value. Neither a model
-/// of the evidence nor a search around the best says anything of the others, however much better they are.
+/// The parameters that some recorded configs of a problem lack, and which of their values next to no other one has. A model of the
+/// evidence says nothing of these, and a search around the best finds them late, however much better they are.
 class AddedParameters {
  public:
+  /// Of so many configs with a value the search may learn enough.
+  static constexpr std::size_t kEnough = 4;
+
   /// A config as it was recorded, whatever came of it.
   void saw(const Config& recorded, const std::vector<Parameter>& parameters);
-  /// The config, one of today's, with each value of such a parameter that it does not have.
+  /// The config, one of today's, with each value of an added parameter that fewer than kEnough have and it does not.
   std::vector<Config> untried(const Config& config, const std::vector<Parameter>& parameters) const;
 
  private:
-  struct Seen {
-    bool lacking = false, beyond_first = false;
-  };
-  std::map<std::string, Seen> seen_;  // by family and parameter
+  std::set<std::string> seen_;                       // by text
+  std::set<std::string> added_;                      // by family and parameter
+  std::map<std::string, std::size_t> configs_with_;  // by family, parameter and value
 };
 
 }  // namespace tilesmith::tuner

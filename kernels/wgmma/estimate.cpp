@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "kernels/tensor_core/rules.hpp"
 #include "kernels/wgmma/geometry.hpp"
@@ -41,6 +42,24 @@ double copied_bytes(int extent, int copied, const Geometry& g, bool packed, std:
   return double(copied) * g.block_k * element / sharers * (at_lines ? 1 : kOffLines);
 }
 
+/// Columns that the busiest of these clusters multiplies a round, on the mean: it ends last. Of so many tiles that a cluster
+/// has dozens, all clusters' mean.
+double columns_a_round(const EvenTiles& tiles, int width, unsigned clusters, double mean) {
+  constexpr unsigned kMostCounted = 4096;
+  const double narrow = width - kEvenStep;
+  const unsigned count = tiles.count();
+  if (count > kMostCounted) return std::clamp(mean, narrow, double(width));
+  std::vector<unsigned> wide(clusters), of_cluster(clusters);
+  for (unsigned i = 0; i < count; ++i) {
+    const EvenTile tile = tiles.at(i);
+    of_cluster[i % clusters] += 1;
+    wide[i % clusters] += tile.last - tile.first > width - kEvenStep;
+  }
+  double busiest = 0;
+  for (unsigned i = 0; i < clusters; ++i) busiest = std::max(busiest, of_cluster[i] * narrow + wide[i] * double(kEvenStep));
+  return busiest / double((count - 1) / clusters + 1);
+}
+
 }  // namespace
 
 Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
@@ -54,10 +73,11 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
 
   double items = double(g.items(problem)) * g.sharing_blocks() * split_k, columns = g.block_n;
   if (config.at("even") == 1 && items > sms) {
-    const unsigned clusters = unsigned(sms) / unsigned(g.sharing_blocks());
-    items = double(g.even_tiles(problem, config.at("group_m"), clusters).count()) * g.sharing_blocks();
+    const unsigned clusters = std::max(1U, unsigned(sms) / unsigned(g.sharing_blocks()));
+    const EvenTiles tiles = g.even_tiles(problem, config.at("group_m"), clusters);
+    items = double(tiles.count()) * g.sharing_blocks();
     const double mean = double((problem.m - 1) / g.block_m + 1) * double(problem.n) / items;
-    columns = std::clamp(mean, double(g.block_n - kEvenStep), columns);
+    columns = columns_a_round(tiles, g.block_n, clusters, mean);
   }
   const double resident = std::min(double(g.min_blocks), std::ceil(items / sms));  // blocks of an SM
 

@@ -120,7 +120,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        {"block_m", "block_n", "warpgroups", "schedule", "stagger", "stages", "split_k", "store_tma"}},
       {"columns dealt evenly",
-       "persistent blocks do, of large tiles that share no columns and are stored row by row",
+       "persistent blocks do, of large tiles in no clusters along N that are stored row by row",
        [](const Config& c) {
          return c.at("even") == 0 || (c.at("schedule") != one_tile && c.at("swap") == 0 && c.at("cluster_n") == 1 &&
                                       c.at("store_tma") == 0 && c.at("block_n") >= 128);

@@ -108,11 +108,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                 config.set("stagger", staggered ? kLeastStagger : 0);
                 Config deeper = deepest(config, target, problem);
                 if (staggered) deeper.set("stagger", stagger_of(deeper.at("stages")));
-                if (deeper.at("stages") <= 2) continue;  // they do not cover the memory's latency
-                found.push_back(deeper);
-                if (tile.schedule == one_tile) continue;
-                deeper.set("even", 1);
-                found.push_back(deeper);
+                if (deeper.at("stages") > 2) found.push_back(deeper);  // two do not cover the memory's latency
               }
             }
           }
@@ -148,8 +144,15 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
       continue;
     std::vector<Ranking::Candidate> of_tile;
     for (const Config& config : configs_of(tile, target, problem)) {
-      if (fills_device(config, target, problem) && legal(config))
-        of_tile.emplace_back(wgmma::estimate(config, target, problem).cycles, config);
+      if (!fills_device(config, target, problem) || !legal(config)) continue;
+      const double cycles = wgmma::estimate(config, target, problem).cycles;
+      of_tile.emplace_back(cycles, config);
+      if (tile.schedule == one_tile) continue;
+      Config even = config;
+      even.set("even", 1);
+      if (!legal(even)) continue;
+      // Where the last round has no room, or the same blocks get all wide tiles, it would only take another guess's place.
+      if (const double its = wgmma::estimate(even, target, problem).cycles; its < cycles) of_tile.emplace_back(its, std::move(even));
     }
     ranking.add_tile(std::move(of_tile));
   }

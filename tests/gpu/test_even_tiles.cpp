@@ -1,8 +1,8 @@
-// Columns dealt evenly among the tiles of persistent blocks (family `wgmma`), on problems that have tiles of both widths: those of the
-// battery have so few tiles that all are narrow.
-#include <algorithm>
+// Columns dealt evenly among the tiles of persistent blocks (family `wgmma`), where rows have two tiles or three and blocks do more
+// than one: the battery's problems have fewer tiles than there are blocks, and so as many in each row.
 #include <future>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,17 +39,20 @@ Case case_of(const KernelTarget& target, const Config& config, int sm_count) {
   return {target, config, problem};
 }
 
-/// The first guess of each persistent schedule for a large problem; none where the device has no `wgmma`.
+/// By each persistent schedule, the first guess for a large problem that may deal columns evenly; none where the device has no `wgmma`.
 std::vector<Case> cases_of(const KernelTarget& target, int sm_count) {
   std::vector<Case> found;
   if (!wgmma_family().supports(target)) return found;
-  const std::vector<Config> guesses =
-      wgmma_family().seeds(target, packed_problem(target.type, target.trans, 4096, 4096, 4096));
   for (const int schedule : {1, 2}) {
-    const auto first = std::find_if(guesses.begin(), guesses.end(), [&](const Config& config) {
-      return config.at("even") == 1 && config.at("schedule") == schedule;
-    });
-    if (first != guesses.end()) found.push_back(case_of(target, *first, sm_count));
+    INFO(target.type.name << " " << name(target.trans) << ", schedule " << schedule);
+    std::optional<Config> first;
+    for (Config guess : wgmma_family().seeds(target, packed_problem(target.type, target.trans, 4096, 4096, 4096))) {
+      guess.set("even", 1);
+      if (first || guess.at("schedule") != schedule || illegal_because(wgmma_family(), guess, target)) continue;
+      first = std::move(guess);
+    }
+    REQUIRE(first);
+    found.push_back(case_of(target, *first, sm_count));
   }
   return found;
 }

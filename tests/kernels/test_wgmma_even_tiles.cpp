@@ -65,6 +65,8 @@ TEST_CASE("where equal tiles leave blocks idle in the last round, all multiply l
     CHECK(most_columns({40, 5120, 256, group, 132}, 256, 132) <= 1680);   // of 1792
   }
   CHECK(most_columns({33, 4096, 256, 8, 132}, 256, 132) == 1024);  // all have four tiles
+  // Two rounds are a band's tiles, so that some blocks have wide ones alone. Dealt otherwise it could be 3984.
+  CHECK(most_columns({64, 8192, 256, 8, 132}, 256, 132) == 4096);
 }
 
 TEST_CASE("persistent blocks of large tiles may deal columns evenly, and multiply the narrow ones as such") {
@@ -84,4 +86,21 @@ TEST_CASE("persistent blocks of large tiles may deal columns evenly, and multipl
   CHECK_FALSE(contains(wgmma_family().source(equal, target), "m64n240k16"));
   const Problem problem = problem_of(target, 5120, 5120, 5120);
   CHECK(estimate(even, target, problem)->cycles < estimate(equal, target, problem)->cycles);
+  // The last round has room for 8 tiles, and some block has two wide ones.
+  const Problem full = problem_of(target, 2048, 4096, 4096);
+  CHECK(estimate(even, target, full)->cycles >= estimate(equal, target, full)->cycles);
+  KernelTarget small = target;
+  small.limits.sm_count = 1;
+  CHECK(estimate(even, small, problem)->cycles > 0);
+}
+
+TEST_CASE("columns dealt evenly are guessed where the busiest block multiplies less by them, and only there") {
+  const KernelTarget target = target_of("f16f32");
+  const auto dealt = [&](std::int64_t m, std::int64_t n) {
+    const std::vector<Config> guesses = wgmma_family().seeds(target, problem_of(target, m, n, 4096));
+    return std::count_if(guesses.begin(), guesses.end(), [](const Config& config) { return config.at("even") == 1; });
+  };
+  CHECK(dealt(4096, 4096) > 0);
+  CHECK(dealt(5120, 5120) > 0);
+  CHECK(dealt(1024, 1024) == 0);
 }

@@ -17,16 +17,21 @@ TEST_CASE("a config recorded before a parameter was added gets that parameter's 
   CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}, {"gone", 0}}), parameters).empty());
 }
 
-TEST_CASE("values that were added since a problem's configs were recorded are untried until one of them was tried") {
-  const std::vector<Parameter> parameters{{"x", {4, 8}, ""}, {"new", {3, 1, 2}, ""}};
-  const Config before("f", {{"x", 8}}), first("f", {{"x", 8}, {"new", 3}}), other("f", {{"x", 4}, {"new", 1}});
+TEST_CASE("a value that was added since a problem's configs were recorded is untried until a few configs had it") {
+  const std::vector<Parameter> parameters{{"x", {1, 2, 3, 4, 5}, ""}, {"new", {3, 1, 2}, ""}};
+  const auto config = [](int x, int value) { return Config("f", {{"x", x}, {"new", value}}); };
   AddedParameters added;
-  added.saw(first, parameters);
-  CHECK(added.untried(first, parameters).empty());  // nothing says that it was ever missing
-  added.saw(before, parameters);
-  CHECK(added.untried(first, parameters) ==
-        std::vector<Config>{Config("f", {{"x", 8}, {"new", 1}}), Config("f", {{"x", 8}, {"new", 2}})});
-  CHECK(added.untried(Config("other", {{"x", 8}, {"new", 3}}), parameters).empty());
-  added.saw(other, parameters);
-  CHECK(added.untried(first, parameters).empty());
+  added.saw(config(1, 3), parameters);
+  CHECK(added.untried(config(1, 3), parameters).empty());  // nothing says that it was ever missing
+  added.saw(Config("f", {{"x", 2}}), parameters);
+  CHECK(added.untried(config(1, 3), parameters) == std::vector{config(1, 1), config(1, 2)});
+  CHECK(added.untried(Config("other", {{"x", 1}, {"new", 3}}), parameters).empty());
+  for (const int x : {1, 2, 3, 3, 3}) added.saw(config(x, 1), parameters);  // three configs
+  CHECK(added.untried(config(1, 3), parameters) == std::vector{config(1, 1), config(1, 2)});
+  added.saw(config(4, 1), parameters);
+  CHECK(added.untried(config(1, 3), parameters) == std::vector{config(1, 2)});
+  CHECK(added.untried(config(1, 2), parameters) == std::vector{config(1, 3)});
+  for (const int x : {3, 4})
+    added.saw(Config("f", {{"x", x}}), parameters);  // with those two, four had the first value
+  CHECK(added.untried(config(1, 2), parameters).empty());
 }

@@ -64,11 +64,13 @@ TEST_CASE("the fastest configs are tried with a parameter that was added since, 
                     toy_config(3, 3, 2), toy_config(3, 3, 4)});
 }
 
-TEST_CASE("once another value of an added parameter was tried on a problem, the search goes by what came of it") {
+TEST_CASE("once some configs had each value of an added parameter on a problem, the search goes by what came of them") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   plant(store, evaluator, square(64), Config("toy", {{"x", 7}, {"y", 3}}), "hash-0");
-  plant(store, evaluator, square(64), toy_config(1, 1, 8), "hash-1", 50);
+  for (const int x : {1, 2, 3, 4}) {
+    for (const int z : {1, 2, 4, 8}) plant(store, evaluator, square(64), toy_config(x, 1, z), "hash-1", 50);
+  }
   plant(store, evaluator, square(32), toy_config(7, 3, 1), "hash-1", 1);
   Guesser guesser = guesser_for(evaluator, store);
   CHECK(first_of(guesser.of(square(64)).to_try, 2) == std::vector{toy_config(7, 3, 1), toy_config(4, 4, 2)});
