@@ -43,32 +43,28 @@ struct Case {
     return result;
   }
 
-  /// The check over rows of C, operands fed in stripes of five rows.
+  /// The check over rows of C, all fed in stripes of five rows.
   template <typename Word>
-  std::optional<std::string> fault(const std::vector<double>& given, bool modulo_2_32,
-                                   std::vector<std::int64_t> rows) const {
+  std::optional<std::string> fault(const std::vector<double>& given, bool modulo_2_32, std::vector<std::int64_t> rows,
+                                   Scalar sums_as = Scalar::f64) const {
     Freivalds<Word> check(problem, rows, 77);
-    const auto feed = [&](const std::vector<std::byte>& matrix, std::int64_t count, std::int64_t cols,
-                          std::int64_t stride, auto add) {
-      const std::size_t row_bytes = std::size_t(stride) * size_bytes(problem.type.operand);
+    const auto feed = [](Scalar element, const std::vector<std::byte>& matrix, std::int64_t count, std::int64_t cols,
+                         std::int64_t stride, auto add) {
+      const std::size_t row_bytes = std::size_t(stride) * size_bytes(element);
       for (std::int64_t first = 0; first < count; first += 5) {
-        add(RowStripe{problem.type.operand, first, std::min<std::int64_t>(5, count - first), cols, stride,
+        add(RowStripe{element, first, std::min<std::int64_t>(5, count - first), cols, stride,
                       matrix.data() + std::size_t(first) * row_bytes});
       }
     };
-    feed(b, problem.b_rows(), problem.b_cols(), problem.ldb, [&](const RowStripe& stripe) { check.add_b(stripe); });
-    feed(a, problem.a_rows(), problem.a_cols(), problem.lda, [&](const RowStripe& stripe) { check.add_a(stripe); });
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      std::vector<Word> row;
-      for (int j = 0; j < 19; ++j) {
-        const double value = given[std::size_t(rows[i] * 19 + j)];
-        if constexpr (std::is_same_v<Word, double>)
-          row.push_back(value);
-        else
-          row.push_back(std::uint64_t(std::int64_t(value)));
-      }
-      check.add_sums(std::int64_t(i), row.data());
+    const Scalar operand = problem.type.operand;
+    feed(operand, b, problem.b_rows(), problem.b_cols(), problem.ldb, [&](const RowStripe& stripe) { check.add_b(stripe); });
+    feed(operand, a, problem.a_rows(), problem.a_cols(), problem.lda, [&](const RowStripe& stripe) { check.add_a(stripe); });
+    std::vector<std::byte> reference(rows.size() * 19 * size_bytes(sums_as));
+    for (std::size_t i = 0; i < rows.size() * 19; ++i) {
+      const double value = given[std::size_t(rows[i / 19]) * 19 + i % 19];
+      encode(sums_as, value, reference.data() + i * size_bytes(sums_as));
     }
+    feed(sums_as, reference, std::int64_t(rows.size()), 19, 19, [&](const RowStripe& stripe) { check.add_sums(stripe); });
     return check.fault(modulo_2_32);
   }
 
@@ -88,6 +84,8 @@ TEST_CASE("Freivalds' check passes right sums of every type pair and transposes"
       const Case exact(type.name.data(), trans, Stage::exact);
       CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.operand), exact.all_rows()));
       CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.operand), {0, 7, 22}));
+      if (type.operand != Scalar::f64)
+        CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.operand), exact.all_rows(), Scalar::s32));
       if (is_integer(type.operand)) continue;
       if (stage_applies(type, Stage::wide_c, 37)) {
         const Case wide(type.name.data(), trans, Stage::wide_c);

@@ -107,10 +107,8 @@ void Freivalds<Word>::add_a(const RowStripe& stripe) {
 }
 
 template <typename Word>
-void Freivalds<Word>::add_sums(std::int64_t index, const Word* sums) {
-  Word total = 0;
-  for (std::size_t j = 0; j < x_.size(); ++j) total += sums[j] * x_[j];
-  cx_[std::size_t(index)] = total;
+void Freivalds<Word>::add_sums(const RowStripe& stripe) {
+  add_row_products(stripe, x_, cx_);
 }
 
 template <typename Word>

@@ -31,8 +31,7 @@ class Freivalds {
 
   void add_b(const RowStripe& stripe);  ///< B as stored, all of it, before any of A
   void add_a(const RowStripe& stripe);  ///< A as stored, all of it
-  /// Row `index` of the reference (of C's row rows[index]): n sums.
-  void add_sums(std::int64_t index, const Word* sums);
+  void add_sums(const RowStripe& stripe);  ///< the reference, all of it: n sums for each of `rows`, as s32 or f64
 
   /// Empty if the check holds; else which row fails and by how much. `modulo_2_32`: sums are known modulo 2^32 only.
   std::optional<std::string> fault(bool modulo_2_32) const;

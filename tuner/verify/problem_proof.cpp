@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
+#include <span>
 
 #include "tuner/verify/freivalds.hpp"
 #include "tuner/verify/number_formats.hpp"
@@ -12,8 +12,15 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kStripeBytes = std::size_t{64} << 20;
+constexpr std::size_t kStripeBytes = std::size_t{8} << 20;
 constexpr std::size_t kSamples = 6;  // rows of A and columns of B whose products are computed by definition
+
+/// A stripe's memory, of at least so many bytes, until the next call. Kept: to have its pages made anew takes longer than to fill them.
+std::span<std::byte> stripe_memory(std::size_t bytes) {
+  thread_local std::vector<std::byte> memory;
+  if (memory.size() < bytes) memory.resize(bytes);
+  return std::span(memory).first(bytes);
+}
 
 /// Calls use(stripe) for a stored matrix, stripe by stripe from the top.
 template <typename Use>
@@ -22,11 +29,11 @@ void for_each_stripe(const runtime::DeviceBuffer& zone, std::size_t first_byte, 
   if (rows == 0 || cols == 0) return;
   const std::size_t row_bytes = std::size_t(row_stride) * size_bytes(element);
   const std::int64_t rows_a_stripe = std::max<std::int64_t>(1, std::int64_t(kStripeBytes / row_bytes));
-  std::vector<std::byte> host;
   for (std::int64_t first = 0; first < rows; first += rows_a_stripe) {
     const std::int64_t count = std::min(rows_a_stripe, rows - first);
     // Up to the last element of the last row: the padding behind it may lie outside the zone.
-    host.resize(std::size_t(count - 1) * row_bytes + std::size_t(cols) * size_bytes(element));
+    const std::span<std::byte> host =
+        stripe_memory(std::size_t(count - 1) * row_bytes + std::size_t(cols) * size_bytes(element));
     zone.download(host, first_byte + std::size_t(first) * row_bytes);
     use(RowStripe{element, first, count, cols, row_stride, host.data()});
   }
@@ -64,30 +71,6 @@ struct Panel {
     }
   }
 };
-
-/// The sums as `Word`s, row by row.
-template <typename Word>
-void add_all_sums(Freivalds<Word>& check, const Problem& problem, const ProblemStage& stage) {
-  const bool f64 = stage.sums_are_f64(problem.type);
-  std::vector<Word> row(std::size_t(problem.n));
-  // 32-bit sums are read as s32: exact data has signed sums, and s32 pairs are compared modulo 2^32 anyway.
-  for_each_stripe(stage.sums, 0, f64 ? Scalar::f64 : Scalar::s32, stage.row_count, problem.n, problem.n,
-                  [&](const RowStripe& stripe) {
-                    std::vector<double> values(row.size());
-                    for (std::int64_t r = 0; r < stripe.rows; ++r) {
-                      const std::size_t row_bytes = row.size() * size_bytes(stripe.element);
-                      decode_operands(stripe.element, stripe.data + std::size_t(r) * row_bytes, row.size(),
-                                      values.data());
-                      for (std::size_t j = 0; j < row.size(); ++j) {
-                        if constexpr (std::is_same_v<Word, double>)
-                          row[j] = values[j];
-                        else
-                          row[j] = std::uint64_t(std::int64_t(values[j]));
-                      }
-                      check.add_sums(stripe.first_row + r, row.data());
-                    }
-                  });
-}
 
 std::optional<std::string> sampled_fault(const Problem& problem, const ProblemStage& stage, const Panel& a,
                                          const Panel& b, const std::vector<std::int64_t>& rows) {
@@ -134,7 +117,9 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
     samples_a.pick(stripe, !p.trans.a);
   });
   samples_a.vectors = reference_rows;
-  add_all_sums(check, p, stage);
+  // 32-bit sums are read as s32: exact data has signed sums, and s32 pairs are compared modulo 2^32 anyway.
+  for_each_stripe(stage.sums, 0, stage.sums_are_f64(p.type) ? Scalar::f64 : Scalar::s32, stage.row_count, p.n, p.n,
+                  [&](const RowStripe& stripe) { check.add_sums(stripe); });
   if (auto fault = check.fault(is_integer(element))) return fault;
   return sampled_fault(p, stage, samples_a, samples_b, rows);
 }
