@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "kernels/on_all_cores.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"
@@ -78,6 +80,38 @@ void append_c(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
   image.rows.push_back(row);
 }
 
+/// Of one case, but for `cases`.
+BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
+  const Problem& p = of.problem;
+  BatteryImage image;
+  image.type = p.type;
+  const StageRules rules = stage_rules(p.type, of.stage, p.m, p.n, p.k, seed);
+  Operand a{p.trans.a, p.lda, {p.m, p.k, {}}};
+  Operand b{p.trans.b, p.ldb, {p.k, p.n, {}}};
+  append_operand(image, of, rules.a, true, a, image.a_bytes_at);
+  append_operand(image, of, rules.b, false, b, image.b_bytes_at);
+  append_c(image, of, rules.c, multiply(a.as_multiplied, b.as_multiplied));
+  return image;
+}
+
+template <typename T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+void append(BatteryImage& to, const BatteryImage& from) {
+  for (CaseRow row : from.rows) {
+    row.zone_slot += to.c_image.size() / size_bytes(to.type.output);
+    row.expected += to.expected.size();
+    to.rows.push_back(row);
+  }
+  for (const std::size_t at : from.a_bytes_at) to.a_bytes_at.push_back(to.operands.size() + at);
+  for (const std::size_t at : from.b_bytes_at) to.b_bytes_at.push_back(to.operands.size() + at);
+  append(to.operands, from.operands);
+  append(to.expected, from.expected);
+  append(to.c_image, from.c_image);
+}
+
 }  // namespace
 
 Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes) {
@@ -92,20 +126,14 @@ std::size_t BatteryImage::c_bytes_at(std::size_t index) const {
 }
 
 BatteryImage make_battery_image(const TypePair& type, Transposes trans) {
-  BatteryImage image;
-  image.type = type;
-  image.cases = battery_cases(type, trans);
-  std::uint64_t seed = 1;
-  for (const BatteryCase& of : image.cases) {
-    const Problem& p = of.problem;
-    const StageRules rules = stage_rules(type, of.stage, p.m, p.n, p.k, seed++);
-    Operand a{trans.a, p.lda, {p.m, p.k, {}}};
-    Operand b{trans.b, p.ldb, {p.k, p.n, {}}};
-    append_operand(image, of, rules.a, true, a, image.a_bytes_at);
-    append_operand(image, of, rules.b, false, b, image.b_bytes_at);
-    append_c(image, of, rules.c, multiply(a.as_multiplied, b.as_multiplied));
-  }
-  return image;
+  std::vector<BatteryCase> cases = battery_cases(type, trans);
+  std::vector<BatteryImage> images(cases.size());
+  on_all_cores(cases.size(), [&](std::size_t i) { images[i] = image_of(cases[i], 1 + std::uint64_t(i)); });
+  BatteryImage all;
+  all.type = type;
+  all.cases = std::move(cases);
+  for (const BatteryImage& one : images) append(all, one);
+  return all;
 }
 
 std::optional<SlotFault> compare_case(const BatteryImage& image, std::size_t index, std::span<const std::byte> run_1,
