@@ -46,18 +46,15 @@ double copied_bytes(int extent, int copied, const Geometry& g, bool packed, std:
 /// has dozens, all clusters' mean.
 double columns_a_round(const EvenTiles& tiles, int width, unsigned clusters, double mean) {
   constexpr unsigned kMostCounted = 4096;
-  const double narrow = width - kEvenStep;
+  const int narrow = width - kEvenStep;
   const unsigned count = tiles.count();
-  if (count > kMostCounted) return std::clamp(mean, narrow, double(width));
-  std::vector<unsigned> wide(clusters), of_cluster(clusters);
+  if (count > kMostCounted) return std::clamp(mean, double(narrow), double(width));
+  std::vector<int> columns(clusters);
   for (unsigned i = 0; i < count; ++i) {
     const EvenTile tile = tiles.at(i);
-    of_cluster[i % clusters] += 1;
-    wide[i % clusters] += tile.last - tile.first > width - kEvenStep;
+    columns[i % clusters] += tile.last - tile.first <= narrow ? narrow : width;
   }
-  double busiest = 0;
-  for (unsigned i = 0; i < clusters; ++i) busiest = std::max(busiest, of_cluster[i] * narrow + wide[i] * double(kEvenStep));
-  return busiest / double((count - 1) / clusters + 1);
+  return *std::max_element(columns.begin(), columns.end()) / double((count - 1) / clusters + 1);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
+#include <vector>
 
 #include "tuner/verify/freivalds.hpp"
 #include "tuner/verify/number_formats.hpp"
@@ -15,25 +15,18 @@ namespace {
 constexpr std::size_t kStripeBytes = std::size_t{8} << 20;
 constexpr std::size_t kSamples = 6;  // rows of A and columns of B whose products are computed by definition
 
-/// A stripe's memory, of at least so many bytes, until the next call. Kept: to have its pages made anew takes longer than to fill them.
-std::span<std::byte> stripe_memory(std::size_t bytes) {
-  thread_local std::vector<std::byte> memory;
-  if (memory.size() < bytes) memory.resize(bytes);
-  return std::span(memory).first(bytes);
-}
-
-/// Calls use(stripe) for a stored matrix, stripe by stripe from the top.
+/// Calls use(stripe) for a stored matrix, stripe by stripe from the top. `host`: their memory, the same for all matrices, since to
+/// have its pages made anew takes longer than to fill them.
 template <typename Use>
 void for_each_stripe(const runtime::DeviceBuffer& zone, std::size_t first_byte, Scalar element, std::int64_t rows,
-                     std::int64_t cols, std::int64_t row_stride, Use use) {
+                     std::int64_t cols, std::int64_t row_stride, std::vector<std::byte>& host, Use use) {
   if (rows == 0 || cols == 0) return;
   const std::size_t row_bytes = std::size_t(row_stride) * size_bytes(element);
   const std::int64_t rows_a_stripe = std::max<std::int64_t>(1, std::int64_t(kStripeBytes / row_bytes));
   for (std::int64_t first = 0; first < rows; first += rows_a_stripe) {
     const std::int64_t count = std::min(rows_a_stripe, rows - first);
     // Up to the last element of the last row: the padding behind it may lie outside the zone.
-    const std::span<std::byte> host =
-        stripe_memory(std::size_t(count - 1) * row_bytes + std::size_t(cols) * size_bytes(element));
+    host.resize(std::size_t(count - 1) * row_bytes + std::size_t(cols) * size_bytes(element));
     zone.download(host, first_byte + std::size_t(first) * row_bytes);
     use(RowStripe{element, first, count, cols, row_stride, host.data()});
   }
@@ -108,17 +101,18 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
   const std::vector<std::int64_t> reference_rows = samples_a.vectors;
   for (std::int64_t& v : samples_a.vectors) v = rows[std::size_t(v)];  // rows of A while it streams by
   const Scalar element = p.type.operand;
-  for_each_stripe(stage.b, b_zone.first_byte, element, p.b_rows(), p.b_cols(), p.ldb, [&](const RowStripe& stripe) {
+  std::vector<std::byte> host;
+  for_each_stripe(stage.b, b_zone.first_byte, element, p.b_rows(), p.b_cols(), p.ldb, host, [&](const RowStripe& stripe) {
     check.add_b(stripe);
     samples_b.pick(stripe, p.trans.b);
   });
-  for_each_stripe(stage.a, a_zone.first_byte, element, p.a_rows(), p.a_cols(), p.lda, [&](const RowStripe& stripe) {
+  for_each_stripe(stage.a, a_zone.first_byte, element, p.a_rows(), p.a_cols(), p.lda, host, [&](const RowStripe& stripe) {
     check.add_a(stripe);
     samples_a.pick(stripe, !p.trans.a);
   });
   samples_a.vectors = reference_rows;
   // 32-bit sums are read as s32: exact data has signed sums, and s32 pairs are compared modulo 2^32 anyway.
-  for_each_stripe(stage.sums, 0, stage.sums_are_f64(p.type) ? Scalar::f64 : Scalar::s32, stage.row_count, p.n, p.n,
+  for_each_stripe(stage.sums, 0, stage.sums_are_f64(p.type) ? Scalar::f64 : Scalar::s32, stage.row_count, p.n, p.n, host,
                   [&](const RowStripe& stripe) { check.add_sums(stripe); });
   if (auto fault = check.fault(is_integer(element))) return fault;
   return sampled_fault(p, stage, samples_a, samples_b, rows);
