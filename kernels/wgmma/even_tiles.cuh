@@ -1,12 +1,13 @@
 // How the columns of C are dealt among the tiles of persistent blocks (parameter `even`). The host reads this file too.
 //
 // Tiles of one size rarely fill the last round: 4096 × 4096 by 128 × 256 on 132 blocks are 3.88 rounds, and 16 blocks end early.
-// As many more tiles as these have room for make all narrower: rows have a tile more, or several, whose widths differ by kEvenStep
-// at most. An instruction that is narrower by as much multiplies the narrow ones.
+// As many more tiles as these have room for make all narrower: rows of tiles get one more, or several, some of them one more than
+// the others, and the widths within a row differ by kEvenStep at most. An instruction that is narrower than the widest tile by as
+// much multiplies all but the widest.
 //
-//   rows of `few_` tiles    ┌──────┬──────┬─────┬─────┐      wide ones first, and so the rows of fewer: blocks take tiles in
-//                           ├──────┼──────┼─────┼─────┤      turn, and have equally many wide ones, or one more
-//   rows of one more        ├─────┬────┬────┬────┬────┤
+//   rows of `few_` tiles    ┌──────┬──────┬─────┬─────┐      Wide ones first, and so the rows of fewer. Blocks take tiles in
+//                           ├──────┼──────┼─────┼─────┤      turn, and get about as many wide ones each; where a band of rows
+//   rows of one more        ├─────┬────┬────┬────┬────┤      takes whole rounds, some may get nothing but wide ones.
 //                           └─────┴────┴────┴────┴────┘
 #pragma once
 

@@ -4,7 +4,8 @@
 //          one thread (copy.cuh)   panels of 128-byte rows        warpgroups             (tensor_core/epilogue.cuh,
 //                                  (stage.cuh)                    (group_tile.cuh)        box_store.cuh)
 //
-// shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes.
+// shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes; even_tiles.cuh how columns are dealt
+// among tiles of two widths.
 #include "kernels/wgmma/k_major_copy.cuh"
 #include "kernels/wgmma/swapped_box_store.cuh"
 // These want to know whether launches overlap (kOverlap, shape.cuh).
