@@ -17,6 +17,7 @@
 #include "tuner/measure/sampler.hpp"
 #include "tuner/measure/sentinel.hpp"
 #include "tuner/measure/settling.hpp"
+#include "tuner/measure/shared_drift.hpp"
 #include "tuner/measure/statistics.hpp"
 
 namespace tilesmith::tuner {
@@ -181,7 +182,7 @@ struct Stopwatch::Impl {
   }
 
   std::vector<std::vector<double>> play_rounds(std::deque<Sampler>& samplers) {
-    std::vector<std::vector<double>> samples_us(samplers.size());
+    std::vector<Turn> turns;
     std::vector<std::size_t> order(samplers.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::mt19937_64 shuffler(samplers.size());
@@ -189,11 +190,14 @@ struct Stopwatch::Impl {
     for (std::size_t round = 0; round < kPlayOffMostRounds; ++round) {
       const double spent_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
       if (round > 0 && spent_us > kPlayOffMostUs) break;
-      if (round >= kPlayOffLeastRounds && (spent_us > kPlayOffUs || winner_is_settled(samples_us))) break;
+      if (round >= kPlayOffLeastRounds &&
+          (spent_us > kPlayOffUs || winner_is_settled(without_shared_drift(turns, samplers.size())))) {
+        break;
+      }
       for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[shuffler() % i]);
-      for (std::size_t contender : order) samples_us[contender].push_back(samplers[contender].take().us);
+      for (const std::size_t contender : order) turns.push_back({contender, samplers[contender].take().us});
     }
-    return samples_us;
+    return without_shared_drift(turns, samplers.size());
   }
 };
 

@@ -9,7 +9,8 @@
 // it, which a light sentinel cannot tell from another drift. Long launches without an anchor, the first of a problem and those that
 // `bench` plays off, are run until their time stays, and then taken as they are measured: theirs is the time of a device under that load.
 // A play-off of long launches beside an anchor is run until its time stays too: who is first at the full clock may be second under
-// a power limit, where what counts is energy.
+// a power limit, where what counts is energy. What drift the contenders of a play-off share within it is taken out of each one's
+// samples (shared_drift.hpp).
 #pragma once
 
 #include <functional>

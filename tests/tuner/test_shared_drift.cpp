@@ -1,0 +1,127 @@
+#include "tuner/measure/shared_drift.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tuner/measure/statistics.hpp"
+
+using namespace tilesmith::tuner;
+
+namespace {
+
+constexpr std::size_t kContenders = 8;
+constexpr std::size_t kRounds = 15;
+
+/// What a contender takes when nothing disturbs it.
+double level_us(std::size_t contender) { return 1000.0 + 2.0 * double(contender); }
+
+/// Rounds in shuffled order, as play-offs are; `disturbance` of a turn, relative, from its number.
+template <typename Disturbance>
+std::vector<Turn> play(std::mt19937_64& chance, Disturbance&& disturbance) {
+  std::vector<Turn> turns;
+  std::vector<std::size_t> order(kContenders);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    std::shuffle(order.begin(), order.end(), chance);
+    for (const std::size_t contender : order) {
+      turns.push_back({contender, level_us(contender) * (1 + disturbance(turns.size()))});
+    }
+  }
+  return turns;
+}
+
+std::vector<std::vector<double>> as_they_came(const std::vector<Turn>& turns) {
+  std::vector<std::vector<double>> samples_us(kContenders);
+  for (const Turn& turn : turns) samples_us[turn.contender].push_back(turn.us);
+  return samples_us;
+}
+
+/// How far the medians are from the truth once a common factor is taken out, root of the mean square.
+double error_of(const std::vector<std::vector<double>>& samples_us) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < kContenders; ++i) ratios.push_back(median(samples_us[i]) / level_us(i));
+  const double mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / double(ratios.size());
+  double squares = 0;
+  for (const double ratio : ratios) squares += (ratio / mean - 1) * (ratio / mean - 1);
+  return std::sqrt(squares / double(ratios.size()));
+}
+
+struct Errors {
+  double before = 0, after = 0;  ///< mean over many play-offs
+};
+
+template <typename MakeDisturbance>
+Errors errors(MakeDisturbance&& make_disturbance) {
+  Errors errors;
+  std::mt19937_64 chance(7);
+  constexpr int kPlayOffs = 100;
+  for (int i = 0; i < kPlayOffs; ++i) {
+    const std::vector<Turn> turns = play(chance, make_disturbance(chance));
+    errors.before += error_of(as_they_came(turns)) / kPlayOffs;
+    errors.after += error_of(without_shared_drift(turns, kContenders)) / kPlayOffs;
+  }
+  return errors;
+}
+
+}  // namespace
+
+TEST_CASE("a clock that wanders says less of which contender is faster once shared drift is out") {
+  const Errors wandering = errors([](std::mt19937_64& chance) {
+    return [&chance, drift = 0.0](std::size_t) mutable {
+      drift += std::normal_distribution<>(0, 0.003)(chance);
+      return drift + std::normal_distribution<>(0, 0.002)(chance);
+    };
+  });
+  CHECK(wandering.after < 0.6 * wandering.before);
+  const Errors falling = errors([](std::mt19937_64& chance) {
+    return [&chance](std::size_t turn) { return 0.0005 * double(turn) + std::normal_distribution<>(0, 0.002)(chance); };
+  });
+  CHECK(falling.after < 0.5 * falling.before);
+}
+
+TEST_CASE("noise of each turn's own is not made worse, nor are rare slow turns or neighbours that differ") {
+  const Errors white = errors([](std::mt19937_64& chance) {
+    return [&chance](std::size_t) { return std::normal_distribution<>(0, 0.005)(chance); };
+  });
+  CHECK(white.after < 1.03 * white.before);
+  const Errors spiked = errors([](std::mt19937_64& chance) {
+    return [&chance](std::size_t) {
+      return std::normal_distribution<>(0, 0.005)(chance) + (chance() % 20 == 0 ? 0.1 : 0.0);
+    };
+  });
+  CHECK(spiked.after < 1.05 * spiked.before);
+  const Errors alternating =
+      errors([](std::mt19937_64&) { return [](std::size_t turn) { return turn % 2 == 0 ? 0.01 : -0.01; }; });
+  CHECK(alternating.after == alternating.before);
+}
+
+TEST_CASE("times keep their level and every contender its samples in the order in which they came") {
+  std::mt19937_64 chance(3);
+  const std::vector<Turn> falling = play(chance, [](std::size_t turn) { return 0.001 * double(turn); });
+  const auto before = as_they_came(falling);
+  const auto after = without_shared_drift(falling, kContenders);
+  std::vector<double> all_before, all_after;
+  for (std::size_t i = 0; i < kContenders; ++i) {
+    REQUIRE(after[i].size() == kRounds);
+    all_before.insert(all_before.end(), before[i].begin(), before[i].end());
+    all_after.insert(all_after.end(), after[i].begin(), after[i].end());
+  }
+  CHECK(std::abs(median(all_after) / median(all_before) - 1) < 0.005);
+
+  const std::vector<Turn> steady = play(chance, [](std::size_t) { return 0.0; });
+  CHECK(without_shared_drift(steady, kContenders) == as_they_came(steady));
+}
+
+TEST_CASE("a lone contender and play-offs of few turns keep their samples") {
+  const std::vector<Turn> alone{{0, 10}, {0, 11}, {0, 12}, {0, 20}};
+  CHECK(without_shared_drift(alone, 1) == std::vector<std::vector<double>>{{10, 11, 12, 20}});
+  CHECK(without_shared_drift({}, 3) == std::vector<std::vector<double>>(3));
+  const std::vector<Turn> one_round{{1, 30}, {0, 20}, {2, 10}};
+  CHECK(without_shared_drift(one_round, 3) == std::vector<std::vector<double>>{{20}, {30}, {10}});
+  const std::vector<Turn> one_missing{{1, 30}, {1, 31}};
+  CHECK(without_shared_drift(one_missing, 3)[0].empty());
+}

@@ -1,0 +1,27 @@
+// What the device's speed does to all contenders of a play-off alike, found in their own turns: pure, no device, no clock.
+//
+// Under a power limit the clock wanders by some percent within a second. What is a launch's own cannot be told from that by its
+// time alone, but by its neighbours': if the turns just before and after it, of other contenders, took longer than those contenders take
+// on the median, so did it. Each turn is therefore held against its neighbours, as plots of a field trial are (J. S.
+// Papadakis' method; M. S. Bartlett, "Nearest neighbour models in the analysis of field experiments", 1978), here with medians.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tilesmith::tuner {
+
+/// One sample of a play-off.
+struct Turn {
+  std::size_t contender = 0;
+  double us = 0;
+};
+
+/// The samples of each contender, in order, divided by the drift that the turns around them tell of. Drift is taken from the mean
+/// of up to 1, 2, 4 or 8 turns on either side, whichever tells most of a turn by its neighbours, and only as far as it does:
+/// where times are noise of their own, or contenders are fewer than two, samples stay as they are. Relative to the
+/// median of all drift, so that times keep their level. `turns` as they came; contenders are numbered from 0.
+std::vector<std::vector<double>> without_shared_drift(std::span<const Turn> turns, std::size_t contenders);
+
+}  // namespace tilesmith::tuner
