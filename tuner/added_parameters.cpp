@@ -11,10 +11,6 @@ std::string key_of(const Config& config, const Parameter& parameter) {
   return fmt::format("{}.{}", config.family(), parameter.name);
 }
 
-std::string key_of(const Config& config, const Parameter& parameter, int value) {
-  return fmt::format("{}.{}={}", config.family(), parameter.name, value);
-}
-
 }  // namespace
 
 std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters) {
@@ -40,23 +36,25 @@ std::vector<Config> as_of_today(const Config& config, const std::vector<Paramete
 
 void AddedParameters::saw(const Config& recorded, const std::vector<Parameter>& parameters) {
   if (!seen_.insert(recorded.text()).second) return;
+  const BlockTile tile = block_tile(recorded);
   for (const Parameter& parameter : parameters) {
     if (recorded.has(parameter.name)) {
-      ++configs_with_[key_of(recorded, parameter, recorded.at(parameter.name))];
+      ++configs_with_[{tile, parameter.name, recorded.at(parameter.name)}];
     } else {
       added_.insert(key_of(recorded, parameter));
       // What was filled in was so in effect, as far as the search goes.
-      if (!parameter.values.empty()) ++configs_with_[key_of(recorded, parameter, parameter.values.front())];
+      if (!parameter.values.empty()) ++configs_with_[{tile, parameter.name, parameter.values.front()}];
     }
   }
 }
 
 std::vector<Config> AddedParameters::untried(const Config& config, const std::vector<Parameter>& parameters) const {
+  const BlockTile tile = block_tile(config);
   std::vector<Config> found;
   for (const Parameter& parameter : parameters) {
     if (!added_.contains(key_of(config, parameter))) continue;
     for (const int value : parameter.values) {
-      const auto with = configs_with_.find(key_of(config, parameter, value));
+      const auto with = configs_with_.find({tile, parameter.name, value});
       if (value == config.at(parameter.name) || (with != configs_with_.end() && with->second >= kEnough)) continue;
       Config other = config;
       other.set(parameter.name, value);

@@ -3,22 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <tuple>
 
+#include "tuner/block_tile.hpp"
 #include "tuner/measure/sampler.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 constexpr double kWithin = 1.08;  // of the fastest's time: another tile's
-
-using Tile = std::tuple<std::string, int, int>;
-
-/// Configs of families without tiles are all of one.
-Tile tile_of(const Config& config) {
-  const bool has_tile = config.has("block_m") && config.has("block_n");
-  return {config.family(), has_tile ? config.at("block_m") : 0, has_tile ? config.at("block_n") : 0};
-}
 
 }  // namespace
 
@@ -48,10 +40,10 @@ std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
   most = std::min(most, order.size());
   std::set<std::size_t> places;  // in that order
   if (most > 1 && !is_short(*time_us[order.front()])) {
-    std::set<Tile> tiles;
+    std::set<BlockTile> tiles;
     for (std::size_t place = 0; place < order.size() && tiles.size() < std::max<std::size_t>(most / 2, 1); ++place) {
       if (*time_us[order[place]] > kWithin * *time_us[order.front()]) break;
-      if (tiles.insert(tile_of(config_of(order[place]))).second) places.insert(place);
+      if (tiles.insert(block_tile(config_of(order[place]))).second) places.insert(place);
     }
   }
   for (std::size_t place = 0; places.size() < most; ++place) places.insert(place);
@@ -75,12 +67,12 @@ bool play_off_could_change_choice(std::span<const std::size_t> finalists, std::s
   if (finalists.empty()) return false;
   if (!was_played_off[finalists.front()]) return true;
   if (is_short(*time_us[finalists.front()])) return false;
-  std::set<Tile> played;
+  std::set<BlockTile> played;
   for (std::size_t i = 0; i < was_played_off.size(); ++i) {
-    if (was_played_off[i]) played.insert(tile_of(config_of(i)));
+    if (was_played_off[i]) played.insert(block_tile(config_of(i)));
   }
   return std::any_of(finalists.begin(), finalists.end(),
-                     [&](std::size_t finalist) { return played.count(tile_of(config_of(finalist))) == 0; });
+                     [&](std::size_t finalist) { return played.count(block_tile(config_of(finalist))) == 0; });
 }
 
 }  // namespace tilesmith::tuner

@@ -12,7 +12,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kMostVaried = 8;  // and of as many configs: as many as a play-off takes
+constexpr std::size_t kMostVaried = 8;  // and of as many configs: as a play-off takes
 
 using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by config text
 
@@ -33,10 +33,17 @@ std::vector<Config> fastest_first(const Outcomes& outcomes) {
   return configs;
 }
 
-std::vector<Config> varied(const std::vector<Config>& fastest, const AddedParameters& added, const Today& today) {
+/// Of the configs that a play-off would have, so that tiles which are behind by what a parameter may give them are among them.
+std::vector<Config> varied(const Outcomes& tried, const AddedParameters& added, const Today& today) {
+  std::vector<Config> configs;
+  std::vector<Score> time_us;
+  for (const auto& [text, candidate] : tried) {
+    configs.push_back(candidate.first);
+    time_us.push_back(score_of(candidate.second));
+  }
   std::vector<Config> found;
-  for (std::size_t i = 0; i < std::min(fastest.size(), kMostVaried); ++i) {
-    for (const Config& other : added.untried(fastest[i], *today.parameters(fastest[i]))) {
+  for (const std::size_t index : choose_finalists(time_us, [&](std::size_t i) { return configs[i]; }, kMostVaried)) {
+    for (const Config& other : added.untried(configs[index], *today.parameters(configs[index]))) {
       if (found.size() < kMostVaried && today.config(other)) found.push_back(other);
     }
   }
@@ -112,7 +119,7 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   Outcomes tried = std::move(retired);
   tried.merge(to_reverify);
   for (const KnownCandidate& known : own.known) tried.try_emplace(known.config.text(), known.config, known.outcome);
-  own.varied = varied(fastest_first(tried), added, today);
+  own.varied = varied(tried, added, today);
   return own;
 }
 

@@ -36,8 +36,8 @@ struct OwnEvidence {
   // The rest had a time and is not known, each config once, fastest first. What failed then is no guess: a search comes to it in its
   // own time.
   std::vector<Config> to_reverify, retired;
-  /// The few fastest of all, each with values of a parameter that was added since, which the problem has hardly been tried with
-  /// (added_parameters.hpp). Some may be known.
+  /// The few fastest of all and of other block tiles (choose_finalists), each with values of a parameter that was added since, which the
+  /// problem has hardly been tried with in that tile (added_parameters.hpp). Some may be known.
   std::vector<Config> varied;
 };
 

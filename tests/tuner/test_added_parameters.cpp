@@ -17,21 +17,24 @@ TEST_CASE("a config recorded before a parameter was added gets that parameter's 
   CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}, {"gone", 0}}), parameters).empty());
 }
 
-TEST_CASE("a value that was added since a problem's configs were recorded is untried until a few configs had it") {
-  const std::vector<Parameter> parameters{{"x", {1, 2, 3, 4, 5}, ""}, {"new", {3, 1, 2}, ""}};
-  const auto config = [](int x, int value) { return Config("f", {{"x", x}, {"new", value}}); };
+TEST_CASE("a value that was added since a problem's configs were recorded is untried until two configs of the tile had it") {
+  const std::vector<Parameter> parameters{
+      {"block_m", {64, 128}, ""}, {"block_n", {64}, ""}, {"x", {1, 2, 3, 4, 5}, ""}, {"new", {3, 1, 2}, ""}};
+  const auto config = [](int block_m, int x, int value) {
+    return Config("f", {{"block_m", block_m}, {"block_n", 64}, {"x", x}, {"new", value}});
+  };
+  const auto before = [](int block_m, int x) { return Config("f", {{"block_m", block_m}, {"block_n", 64}, {"x", x}}); };
   AddedParameters added;
-  added.saw(config(1, 3), parameters);
-  CHECK(added.untried(config(1, 3), parameters).empty());  // nothing says that it was ever missing
-  added.saw(Config("f", {{"x", 2}}), parameters);
-  CHECK(added.untried(config(1, 3), parameters) == std::vector{config(1, 1), config(1, 2)});
+  added.saw(config(64, 1, 3), parameters);
+  CHECK(added.untried(config(64, 1, 3), parameters).empty());  // nothing says that it was ever missing
+  added.saw(before(64, 2), parameters);
+  CHECK(added.untried(config(64, 1, 3), parameters) == std::vector{config(64, 1, 1), config(64, 1, 2)});
   CHECK(added.untried(Config("other", {{"x", 1}, {"new", 3}}), parameters).empty());
-  for (const int x : {1, 2, 3, 3, 3}) added.saw(config(x, 1), parameters);  // three configs
-  CHECK(added.untried(config(1, 3), parameters) == std::vector{config(1, 1), config(1, 2)});
-  added.saw(config(4, 1), parameters);
-  CHECK(added.untried(config(1, 3), parameters) == std::vector{config(1, 2)});
-  CHECK(added.untried(config(1, 2), parameters) == std::vector{config(1, 3)});
-  for (const int x : {3, 4})
-    added.saw(Config("f", {{"x", x}}), parameters);  // with those two, four had the first value
-  CHECK(added.untried(config(1, 2), parameters).empty());
+  for (const int x : {1, 1, 1}) added.saw(config(64, x, 1), parameters);  // one config
+  CHECK(added.untried(config(64, 1, 3), parameters) == std::vector{config(64, 1, 1), config(64, 1, 2)});
+  added.saw(config(64, 4, 1), parameters);
+  CHECK(added.untried(config(64, 1, 3), parameters) == std::vector{config(64, 1, 2)});
+  CHECK(added.untried(config(64, 1, 2), parameters).empty());  // with the one before, two had the first value
+  // Another tile's configs say nothing of this one.
+  CHECK(added.untried(config(128, 1, 3), parameters) == std::vector{config(128, 1, 1), config(128, 1, 2)});
 }

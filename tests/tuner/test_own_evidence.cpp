@@ -1,0 +1,62 @@
+// What a problem's own evidence says of tiles that a parameter, added since, may carry past the fastest.
+#include "tuner/own_evidence.hpp"
+
+#include <vector>
+
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+const std::vector<Parameter> kParameters{
+    {"block_m", {128}, ""}, {"block_n", {128, 176, 256}, ""}, {"stages", {2, 3, 4, 5, 6, 7, 8, 9, 10}, ""}, {"even", {0, 1}, ""}};
+
+Config before(int block_n, int stages) { return Config("f", {{"block_m", 128}, {"block_n", block_n}, {"stages", stages}}); }
+Config now(int block_n, int stages, int even) {
+  return Config("f", {{"block_m", 128}, {"block_n", block_n}, {"stages", stages}, {"even", even}});
+}
+
+db::Evidence timed(const Config& config, double us) {
+  db::Evidence evidence;
+  evidence.config = config;
+  evidence.outcome = {db::Status::ok, "", db::Timing{us, 0.01, 20, 0, 0, 0, 1}};
+  return evidence;
+}
+
+std::vector<Config> varied(const std::vector<db::Evidence>& evidence) {
+  const Today today{[](const Config& recorded) {
+                      return std::optional(recorded.has("even") ? recorded
+                                                                : now(recorded.at("block_n"), recorded.at("stages"), 0));
+                    },
+                    [](const Config&) { return &kParameters; }, [](const std::string&) { return db::Producer{}; }};
+  return own_evidence(evidence, today).varied;
+}
+
+/// Nine configs of the fastest tile, two of them with the new value already, and one of a tile 3% behind.
+std::vector<db::Evidence> of_two_tiles(double fastest_us) {
+  std::vector<db::Evidence> evidence{timed(now(256, 2, 1), fastest_us), timed(now(256, 3, 1), fastest_us * 1.001)};
+  for (const int stages : {4, 5, 6, 7, 8, 9, 10}) evidence.push_back(timed(before(256, stages), fastest_us * 1.002));
+  evidence.push_back(timed(before(176, 5), fastest_us * 1.03));
+  evidence.push_back(timed(before(128, 5), fastest_us * 1.2));
+  return evidence;
+}
+
+}  // namespace
+
+TEST_CASE("a tile that is a little behind is tried with a parameter that was added since; what the fastest tile tried says nothing of it") {
+  CHECK(varied(of_two_tiles(200)) == std::vector{now(176, 5, 1)});
+}
+
+TEST_CASE("of short launches the fastest few alone are tried with it") {
+  CHECK(varied(of_two_tiles(10)).empty());
+}
+
+TEST_CASE("a tile has had a value once two of its configs had it") {
+  std::vector<db::Evidence> evidence = of_two_tiles(200);
+  evidence.push_back(timed(now(176, 6, 1), 230));
+  CHECK(varied(evidence) == std::vector{now(176, 5, 1)});
+  evidence.push_back(timed(now(176, 7, 1), 230));
+  CHECK(varied(evidence).empty());
+}
