@@ -7,12 +7,13 @@
 #include <utility>
 
 #include "tuner/added_parameters.hpp"
+#include "tuner/block_tile.hpp"
 #include "tuner/finalists.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kMostVaried = 8;  // and of as many configs: as a play-off takes
+constexpr std::size_t kMostVaried = 8;  // of as many configs as a play-off takes
 
 using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by config text
 
@@ -41,10 +42,20 @@ std::vector<Config> varied(const Outcomes& tried, const AddedParameters& added, 
     configs.push_back(candidate.first);
     time_us.push_back(score_of(candidate.second));
   }
-  std::vector<Config> found;
+  std::vector<std::pair<BlockTile, std::vector<Config>>> of_tiles;  // in the order of their fastest
   for (const std::size_t index : choose_finalists(time_us, [&](std::size_t i) { return configs[i]; }, kMostVaried)) {
+    const BlockTile tile = block_tile(configs[index]);
+    auto place = std::ranges::find(of_tiles, tile, &std::pair<BlockTile, std::vector<Config>>::first);
+    if (place == of_tiles.end()) place = of_tiles.insert(place, {tile, {}});
     for (const Config& other : added.untried(configs[index], *today.parameters(configs[index]))) {
-      if (found.size() < kMostVaried && today.config(other)) found.push_back(other);
+      if (today.config(other)) place->second.push_back(other);
+    }
+  }
+  // Tiles in turn: one with many values to try would leave no place to the others.
+  std::vector<Config> found;
+  for (std::size_t turn = 0; turn < kMostVaried; ++turn) {
+    for (const auto& [tile, others] : of_tiles) {
+      if (turn < others.size() && found.size() < kMostVaried) found.push_back(others[turn]);
     }
   }
   return found;

@@ -1,6 +1,8 @@
 // What a problem's own evidence says of tiles that a parameter, added since, may carry past the fastest.
 #include "tuner/own_evidence.hpp"
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -25,12 +27,13 @@ db::Evidence timed(const Config& config, double us) {
   return evidence;
 }
 
-std::vector<Config> varied(const std::vector<db::Evidence>& evidence) {
+std::vector<Config> varied(const std::vector<db::Evidence>& evidence,
+                           const std::vector<Parameter>& parameters = kParameters) {
   const Today today{[](const Config& recorded) {
                       return std::optional(recorded.has("even") ? recorded
                                                                 : now(recorded.at("block_n"), recorded.at("stages"), 0));
                     },
-                    [](const Config&) { return &kParameters; }, [](const std::string&) { return db::Producer{}; }};
+                    [&](const Config&) { return &parameters; }, [](const std::string&) { return db::Producer{}; }};
   return own_evidence(evidence, today).varied;
 }
 
@@ -51,6 +54,9 @@ TEST_CASE("a tile that is a little behind is tried with a parameter that was add
 
 TEST_CASE("of short launches the fastest few alone are tried with it") {
   CHECK(varied(of_two_tiles(10)).empty());
+  std::vector<db::Evidence> untried = of_two_tiles(10);
+  untried.erase(untried.begin());
+  CHECK(varied(untried).front() == now(256, 10, 1));  // of equal times the first by its text
 }
 
 TEST_CASE("a tile has had a value once two of its configs had it") {
@@ -59,4 +65,16 @@ TEST_CASE("a tile has had a value once two of its configs had it") {
   CHECK(varied(evidence) == std::vector{now(176, 5, 1)});
   evidence.push_back(timed(now(176, 7, 1), 230));
   CHECK(varied(evidence).empty());
+}
+
+TEST_CASE("a tile with many values to try leaves places to another") {
+  std::vector<Parameter> parameters = kParameters;
+  parameters.back().values = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  std::vector<db::Evidence> evidence;
+  for (const int stages : {4, 5, 6, 7, 8, 9, 10}) evidence.push_back(timed(before(256, stages), 200));
+  evidence.push_back(timed(before(176, 5), 205));
+  const std::vector<Config> found = varied(evidence, parameters);
+  REQUIRE(found.size() == 8);
+  CHECK(std::vector(found.begin(), found.begin() + 4) ==
+        std::vector{now(256, 10, 1), now(176, 5, 1), now(256, 10, 2), now(176, 5, 2)});
 }

@@ -116,7 +116,7 @@ TEST_CASE("times keep their level and every contender its samples in the order i
   CHECK(without_shared_drift(steady, kContenders) == as_they_came(steady));
 }
 
-TEST_CASE("a lone contender and play-offs of few turns keep their samples") {
+TEST_CASE("a lone contender and a play-off of one round keep their samples") {
   const std::vector<Turn> alone{{0, 10}, {0, 11}, {0, 12}, {0, 20}};
   CHECK(without_shared_drift(alone, 1) == std::vector<std::vector<double>>{{10, 11, 12, 20}});
   CHECK(without_shared_drift({}, 3) == std::vector<std::vector<double>>(3));
@@ -124,4 +124,25 @@ TEST_CASE("a lone contender and play-offs of few turns keep their samples") {
   CHECK(without_shared_drift(one_round, 3) == std::vector<std::vector<double>>{{20}, {30}, {10}});
   const std::vector<Turn> one_missing{{1, 30}, {1, 31}};
   CHECK(without_shared_drift(one_missing, 3)[0].empty());
+  CHECK(without_shared_drift(one_missing, 3)[1] == std::vector<double>{30, 31});
+}
+
+TEST_CASE("what is larger than a clock's drift and times that are none leave the samples as they are") {
+  std::mt19937_64 chance(5);
+  const auto another_load = [](std::size_t turn) { return turn / 40 == 1 ? 9.0 : 0.0; };
+  int kept = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::vector<Turn> turns = play(chance, [&](std::size_t turn) {
+      return another_load(turn) + std::normal_distribution<>(0, 0.005)(chance) + (chance() % 2 == 0 ? 2.0 : 0.0);
+    });
+    const auto after = without_shared_drift(turns, kContenders);
+    kept += after == as_they_came(turns);
+    for (const std::vector<double>& samples : after) {
+      for (const double us : samples) REQUIRE((us > 0 && std::isfinite(us)));
+    }
+  }
+  CHECK(kept > 0);
+  std::vector<Turn> with_none = play(chance, [](std::size_t turn) { return 0.001 * double(turn); });
+  with_none[17].us = 0;
+  CHECK(without_shared_drift(with_none, kContenders) == as_they_came(with_none));
 }

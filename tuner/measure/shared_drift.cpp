@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "tuner/measure/statistics.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::array<std::size_t, 4> kReaches{1, 2, 4, 8};  // turns on either side
 constexpr int kPasses = 4;           // medians and drift in turn: three give what twelve do (docs/notes/measuring.md)
+constexpr double kMostDrift = 1.6;   // of a clock under a power limit, either way; more is another load, not drift
 constexpr double kOutlier = 4.4478;  // times the median absolute deviation: three standard deviations, if normal
 
 std::vector<std::vector<double>> by_contender(std::span<const Turn> turns, std::span<const double> drift,
@@ -77,14 +79,21 @@ std::vector<double> predicted(std::span<const double> deviations) {
   return best;
 }
 
+bool is_drift(std::span<const double> drift) {
+  return std::ranges::all_of(drift, [](double d) { return 1 + d <= kMostDrift && (1 + d) * kMostDrift >= 1; });
+}
+
 }  // namespace
 
 std::vector<std::vector<double>> without_shared_drift(std::span<const Turn> turns, std::size_t contenders) {
   std::vector<double> drift(turns.size(), 0.0);
   std::vector<std::vector<double>> samples_us = by_contender(turns, drift, contenders);
-  if (contenders < 2 || turns.size() < 2) return samples_us;
+  const bool has_times = std::ranges::all_of(turns, [](const Turn& turn) { return turn.us > 0; });
+  if (contenders < 2 || turns.size() < 2 || !has_times) return samples_us;
+  const std::vector<std::vector<double>> as_they_came = samples_us;
   for (int pass = 0; pass < kPasses; ++pass) {
     drift = predicted(deviations(turns, samples_us));
+    if (!is_drift(drift)) return as_they_came;
     samples_us = by_contender(turns, drift, contenders);
   }
   return samples_us;

@@ -47,7 +47,7 @@ struct Taken {
   }
 };
 
-/// Of samples that have the drift still in them.
+/// Of samples that have this drift still in them (what the contenders of a play-off share within it is out already).
 db::Timing to_timing(std::span<const double> samples_us, double drift, const runtime::Telemetry& telemetry) {
   db::Timing timing;
   timing.drift = drift;
