@@ -42,9 +42,19 @@ class Tiles {
   __device__ __forceinline__ unsigned first() const { return cluster_.first; }
   __device__ __forceinline__ unsigned step() const { return cluster_.step; }
   __device__ __forceinline__ unsigned count() const { return list_.count(); }
-  __device__ __forceinline__ ItemWork at(unsigned item) const { return cluster_.place(list_.at(item)); }
+  // In every other round all persistent blocks go through K backwards, and so begin with what the L2 holds of the round before: its
+  // steps are at -k, from that of the last one up to 0.
+  __device__ __forceinline__ ItemWork at(unsigned item) const {
+    ItemWork work = cluster_.place(list_.at(item));
+    if (kPersistent && item / cluster_.step % 2 != 0) {
+      work.k0 = -(work.steps() - 1) * kNextStep;
+      work.k = 1;
+    }
+    return work;
+  }
 
-  __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
+  __device__ __forceinline__ void copy(const Work& work, int step_k, unsigned stage, unsigned full) const {
+    const int k = step_k < 0 ? -step_k : step_k;
     const int left0 = kSwap ? work.n0 : work.m0, right0 = kSwap ? work.m0 : work.n0;
     copy_tile<LeftTile, kLeftSharers>(stage, kSwap ? args_.b : args_.a, LeftTile::kKMajor ? k : left0,
                                       LeftTile::kKMajor ? left0 : k, full, kSwap ? cluster_.m : cluster_.n,

@@ -42,9 +42,9 @@ double copied_bytes(int extent, int copied, const Geometry& g, bool packed, std:
   return double(copied) * g.block_k * element / sharers * (at_lines ? 1 : kOffLines);
 }
 
-/// Columns that the busiest of these clusters multiplies a round, on the mean: it ends last. Of so many tiles that a cluster
-/// has dozens, all clusters' mean.
-double columns_a_round(const EvenTiles& tiles, int width, unsigned clusters, double mean) {
+/// Columns (swapped: rows) that the busiest of these clusters multiplies a round, on the mean: it ends last. Of so many tiles that
+/// a cluster has dozens, all clusters' mean.
+double dealt_a_round(const EvenTiles& tiles, int width, unsigned clusters, double mean) {
   constexpr unsigned kMostCounted = 4096;
   const int narrow = width - kEvenStep;
   const unsigned count = tiles.count();
@@ -68,19 +68,20 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const int split_k = config.at("split_k"), reduction = config.at("reduction"), groups = config.at("warpgroups");
   const bool ping_pongs = config.at("schedule") == ping_pong;
 
-  double items = double(g.items(problem)) * g.sharing_blocks() * split_k, columns = g.block_n;
+  double items = double(g.items(problem)) * g.sharing_blocks() * split_k, dealt = g.right_extent;
   if (config.at("even") == 1 && items > sms) {
     const unsigned clusters = std::max(1U, unsigned(sms) / unsigned(g.sharing_blocks()));
     const EvenTiles tiles = g.even_tiles(problem, config.at("group_m"), clusters);
     items = double(tiles.count()) * g.sharing_blocks();
-    const double mean = double((problem.m - 1) / g.block_m + 1) * double(problem.n) / items;
-    columns = columns_a_round(tiles, g.block_n, clusters, mean);
+    const std::int64_t across = g.swap ? problem.n : problem.m;
+    const double mean = double((across - 1) / g.left_extent + 1) * double(g.swap ? problem.m : problem.n) / items;
+    dealt = dealt_a_round(tiles, g.right_extent, clusters, mean);
   }
   const double resident = std::min(double(g.min_blocks), std::ceil(items / sms));  // blocks of an SM
 
   // A step of one block. Each instruction reads 64 rows of the left operand and all of the right one.
-  const double products = double(g.block_m) * columns * g.block_k / (kProducts16 * 2 / element);
-  const double read = double(g.left_tiles * g.tile_groups) * (64 + g.right_extent - (g.block_n - columns)) * g.block_k * element;
+  const double products = double(g.left_extent) * dealt * g.block_k / (kProducts16 * 2 / element);
+  const double read = double(g.left_tiles * g.tile_groups) * (64 + dealt) * g.block_k * element;
   const double copied =
       copied_bytes(g.block_m, g.copied_m, g, (config.at("pack") & pack_a) != 0, problem.lda, target.type, g.cluster_n) +
       copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m);
@@ -90,14 +91,14 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
 
   const std::int64_t all_steps = (problem.k + g.block_k - 1) / g.block_k;
   const double steps = double((all_steps + split_k - 1) / split_k);
-  const double sums_of_block = double(g.block_m) * columns;
+  const double sums_of_block = double(g.left_extent) * dealt;
   const double start = kFirstStep + (g.sharing_blocks() > 1 ? kClusterStart : 0);
   const double first = start + double(g.stage_bytes) / kL2Bytes;
   const double store_bytes = config.at("store_tma") == 1 ? kBoxStoreBytes : kStoreBytes;
-  // Some bytes of each row; sums of a left operand from registers lie in pairs, 32 bytes of a row or more (left_operand.cuh).
-  const bool straight = config.at("swap") == 1 && config.at("store_tma") == 0 && cluster_k(config) == 1 &&
-                        !left_from_registers(config, target.type, target.trans);
-  const double stored = sums_of_block * output / store_bytes * (straight ? 2 : 1);
+  // 8 neighbours of a row of C (swapped_store.cuh), which of 16-bit results are half a sector of the L2.
+  const bool half_sectors = g.swap && config.at("store_tma") == 0 && cluster_k(config) == 1 && output < 4 &&
+                            !left_from_registers(config, target.type, target.trans);
+  const double stored = sums_of_block * output / store_bytes * (half_sectors ? 2 : 1);
   const double epilogue = stored - std::min(stored / 2, kHiddenByStep * config.at("stagger"));
   const auto wave = [&](double blocks) { return first + steps * std::max(alone, blocks * busy) + blocks * epilogue; };
   const double full_waves = std::floor(items / (sms * resident));

@@ -1,4 +1,5 @@
-// How the columns of C are dealt among the tiles of persistent blocks (parameter `even`). The host reads this file too.
+// How the columns of C are dealt among the tiles of persistent blocks (parameter `even`). The host reads this file too. (Where
+// operands are swapped, rows are: what is said of rows here holds for columns, and the other way round.)
 //
 // Tiles of one size rarely fill the last round: 4096 × 4096 by 128 × 256 on 132 blocks are 3.88 rounds, and 16 blocks end early.
 // As many more tiles as these have room for make all narrower: rows of tiles get one more, or several, some of them one more than

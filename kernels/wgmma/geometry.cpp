@@ -33,7 +33,7 @@ Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
     : block_m(config.at("block_m")), block_n(config.at("block_n")), block_k(config.at("block_k")) {
   const int operand = int(size_bytes(type.operand)), accumulator = int(size_bytes(type.accumulator));
   const int groups = config.at("warpgroups"), schedule = config.at("schedule");
-  const bool swap = config.at("swap") == 1;
+  swap = config.at("swap") == 1;
   tile_groups = schedule == ping_pong ? 1 : groups;
   left_extent = swap ? block_n : block_m;
   right_extent = swap ? block_m : block_n;
@@ -74,7 +74,8 @@ std::int64_t Geometry::items(const Problem& problem) const {
 }
 
 EvenTiles Geometry::even_tiles(const Problem& problem, int group_m, unsigned clusters) const {
-  return {int((problem.m - 1) / (block_m * cluster_m) + 1), int(problem.n), block_n, group_m, clusters};
+  const std::int64_t across = swap ? problem.n : problem.m, dealt = swap ? problem.m : problem.n;
+  return {int((across - 1) / (left_extent * sharing_blocks()) + 1), int(dealt), right_extent, group_m, clusters};
 }
 
 int Geometry::available_registers(int registers_per_sm) const {

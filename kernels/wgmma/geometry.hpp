@@ -32,6 +32,7 @@ bool takes_boxes(const Problem& problem);
 struct Geometry {
   int block_m, block_n, block_k;  // elements
   int tile_groups;                ///< warpgroups that share a tile
+  bool swap;                      ///< the left operand's extent runs along N, the right one's along M
   int left_extent, right_extent;
   int left_tiles;      ///< of 64 rows, of a group
   int sum_registers;   ///< a thread
@@ -51,7 +52,7 @@ struct Geometry {
   int sharing_blocks() const { return cluster_m * cluster_n; }
   /// Work items of a slice of K: a cluster's tiles each.
   std::int64_t items(const Problem& problem) const;
-  /// The same where columns are dealt evenly among as many clusters as run at a time.
+  /// The same where columns (swapped: rows) are dealt evenly among as many clusters as run at a time.
   EvenTiles even_tiles(const Problem& problem, int group_m, unsigned clusters) const;
   /// Of a thread that multiplies, out of an SM's.
   int available_registers(int registers_per_sm) const;

@@ -42,7 +42,8 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "same, each warpgroup with a tile of its own, so that one's products hide the other's epilogue"},
       {"even",
        {0, 1},
-       "1: columns are dealt evenly among as many tiles as all blocks do in their rounds, some of them 16 columns narrower"},
+       "1: columns are dealt evenly among as many tiles as all blocks do in their rounds, some of them 16 columns narrower "
+       "(swapped operands: rows)"},
       {"stagger",
        {0, 3, 4, 6},
        "K-steps that the second of two warpgroups on a tile has left when the first has started all of its own: each "
@@ -93,11 +94,13 @@ std::vector<Rule> rules(const KernelTarget& target) {
        kTile},
       {"swapped operands",
        "they are for few rows of C, stored straight or added by a cluster; for rows in no multiple of 64, which the "
-       "accelerator stores; or for a B that must come from registers",
+       "accelerator stores; for a B that must come from registers; or, in large persistent tiles, for a B that lies along N "
+       "beside an A that does not lie along M, whose rows may then be of any number where B's columns come by panels",
        [type, trans](const Config& c) {
          if (c.at("swap") == 0) return true;
          if (left_from_registers(c, type, trans)) return c.at("store_staged") == 0;
-         if (c.at("schedule") != one_tile) return false;
+         if (c.at("schedule") != one_tile)
+           return c.at("store_staged") == 0 && c.at("block_m") >= 128 && a_k_major(c, trans) && !b_k_major(c, trans);
          if (c.at("store_tma") == 1) return c.at("block_m") > 64 && c.at("block_m") % 64 != 0;
          return c.at("store_staged") == 0 && c.at("block_m") <= 128;
        },
@@ -120,12 +123,15 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        {"block_m", "block_n", "warpgroups", "schedule", "stagger", "stages", "split_k", "store_tma"}},
       {"columns dealt evenly",
-       "persistent blocks do, of large tiles in no clusters along N that are stored row by row",
+       "persistent blocks do, of large tiles in no clusters along N that are stored row by row; swapped ones deal rows, in no "
+       "clusters along M",
        [](const Config& c) {
-         return c.at("even") == 0 || (c.at("schedule") != one_tile && c.at("swap") == 0 && c.at("cluster_n") == 1 &&
-                                      c.at("store_tma") == 0 && c.at("block_n") >= 128);
+         if (c.at("even") == 0) return true;
+         const bool swap = c.at("swap") == 1;
+         return c.at("schedule") != one_tile && c.at(swap ? "cluster_m" : "cluster_n") == 1 && c.at("store_tma") == 0 &&
+                c.at(swap ? "block_m" : "block_n") >= 128;
        },
-       {"block_n", "schedule", "even", "cluster_n", "store_tma", "swap"}},
+       {"block_m", "block_n", "schedule", "even", "cluster_m", "cluster_n", "store_tma", "swap"}},
       {"sums of a thread", "sums fill the registers: beyond 192 a thread the rest spills",
        [type, trans](const Config& c) { return Geometry(c, type, trans).sum_registers <= 192; }, kTile},
       {"registers of an SM",

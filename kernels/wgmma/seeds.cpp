@@ -39,6 +39,8 @@ constexpr Tile kTiles[] = {
     {256, 128, 2, cooperative, 1}, {128, 256, 2, cooperative, 1}, {256, 128, 2, one_tile, 1},
     {192, 128, 2, cooperative, 1}, {128, 128, 2, cooperative, 1}, {192, 192, 3, cooperative, 1},
     {192, 128, 2, one_tile, 1},
+    // For a B that lies along N.
+    {176, 128, 2, ping_pong, 1},
 };
 
 /// Operands that must be packed: those that the instruction cannot take, and those whose rows TMA cannot.

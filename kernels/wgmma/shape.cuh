@@ -66,23 +66,29 @@ constexpr int kLeftSharers = kSwap ? kClusterM : kClusterN;  // blocks that shar
 constexpr int kRightSharers = kSwap ? kClusterN : kClusterM;
 static_assert(kSharingBlocks == 1 || !kClusterSums, "a cluster shares operands or adds sums");
 
-// A work item is what a cluster computes at a time: tiles of one size, or those of even_tiles.cuh, which end before column n_end.
+// A work item is what a cluster computes at a time: tiles of one size, or those of even_tiles.cuh. These deal out the right
+// operand's extent: columns of C, or rows where operands are swapped.
 using EqualWorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN>;
-static_assert(kEven == 0 || (kPersistent && kClusterN == 1 && kSwap == 0), "persistent blocks deal columns evenly");
+static_assert(kEven == 0 || (kPersistent && kLeftSharers == 1), "persistent blocks deal out what no two of a cluster split");
 
 struct EvenWork : Work {
-  int n_end;
+  int end;  // of its columns (swapped: rows)
 };
 
 class EvenWorkList {
+  static constexpr int kAcross = kLeftExtent * kRightSharers;  // of C, that an item takes the other way
+
  public:
   __device__ __forceinline__ explicit EvenWorkList(const GemmArgs& args)
-      : tiles_((args.m - 1) / (kBlockM * kClusterM) + 1, args.n, kBlockN, kGroupM, gridDim.x / kClusterM), k_(args.k) {}
+      : tiles_(((kSwap ? args.n : args.m) - 1) / kAcross + 1, kSwap ? args.m : args.n, kRightExtent, kGroupM,
+               gridDim.x / kSharingBlocks),
+        k_(args.k) {}
 
   __device__ __forceinline__ unsigned count() const { return tiles_.count(); }
   __device__ __forceinline__ EvenWork at(unsigned item) const {
     const EvenTile tile = tiles_.at(item);
-    return {{tile.row * kBlockM * kClusterM, tile.first, 0, k_, 0}, tile.last};
+    const int across = tile.row * kAcross;
+    return {{kSwap ? tile.first : across, kSwap ? across : tile.first, 0, k_, 0}, tile.last};
   }
 
  private:
@@ -94,13 +100,15 @@ using WorkList = Either<kEven != 0, EvenWorkList, EqualWorkList>;
 using ItemWork = Either<kEven != 0, EvenWork, Work>;
 
 __device__ __forceinline__ bool is_narrow(const Work&) { return false; }
-__device__ __forceinline__ bool is_narrow(const EvenWork& work) { return work.n_end - work.n0 <= kBlockN - kEvenStep; }
+__device__ __forceinline__ bool is_narrow(const EvenWork& work) {
+  return work.end - (kSwap ? work.m0 : work.n0) <= kRightExtent - kEvenStep;
+}
 
 // C as the item may store into it.
 __device__ __forceinline__ GemmArgs within(const GemmArgs& args, const Work&) { return args; }
 __device__ __forceinline__ GemmArgs within(const GemmArgs& args, const EvenWork& work) {
   GemmArgs its = args;
-  its.n = work.n_end;
+  (kSwap ? its.m : its.n) = work.end;
   return its;
 }
 

@@ -2,12 +2,13 @@
 //
 //   global ──TMA──▶ shared: kStages × (left tile, right tile) ──wgmma──▶ sums in registers ──▶ C
 //          one thread (copy.cuh)   panels of 128-byte rows        warpgroups             (tensor_core/epilogue.cuh,
-//                                  (stage.cuh)                    (group_tile.cuh)        box_store.cuh)
+//                                  (stage.cuh)                    (group_tile.cuh)        swapped_store.cuh, box_store.cuh)
 //
 // shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes; even_tiles.cuh how columns are dealt
 // among tiles of two widths.
 #include "kernels/wgmma/k_major_copy.cuh"
 #include "kernels/wgmma/swapped_box_store.cuh"
+#include "kernels/wgmma/swapped_store.cuh"
 // These want to know whether launches overlap (kOverlap, shape.cuh).
 #include "kernels/tensor_core/passes.cuh"
 
@@ -54,35 +55,6 @@ __device__ __forceinline__ void store_over(const WarpSums& sums, const Destinati
     } else {
       store_by_boxes(sums, to, map, m0, n0, boxes);
     }
-  } else if constexpr (kSwap && kLeftFromRegisters) {
-    // Rows of sums run along N, and those of a thread lie in pairs.
-    const int t = int(threadIdx.x % 4);
-#pragma unroll
-    for (int i = 0; i < WarpSums::kRowGroups; ++i) {
-      const int n = n0 + sums.row(i, 0);
-#pragma unroll
-      for (int j = 0; j < WarpSums::kColumns / 8; ++j) {
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          const Accumulator pair[2] = {sums.sum(i, 0, j, e), sums.sum(i, 1, j, e)};
-          to.store(m0 + 8 * j + 2 * t + e, n, pair);
-        }
-      }
-    }
-  } else if constexpr (kSwap) {
-    // Rows of sums run along N: neighbours in a row of C are in neighbouring threads.
-#pragma unroll
-    for (int i = 0; i < WarpSums::kRowGroups; ++i) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const int n = n0 + sums.row(i, r);
-        each_run(sums, i, r, 0, WarpSums::kColumns, [&](int m, const auto& run) {
-          const Accumulator first[1] = {run[0]}, second[1] = {run[1]};
-          to.store(m0 + m, n, first);
-          to.store(m0 + m + 1, n, second);
-        });
-      }
-    }
   } else {
     store_direct(sums, to, m0, n0);
   }
@@ -100,6 +72,8 @@ __device__ __forceinline__ void store(GroupTile& tile, const Destination& to, co
     if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
     Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
     store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+  } else if constexpr (kSwap && !kStoreTma) {
+    SwappedStore::store(sums, to, m0, n0);
   } else {
     constexpr bool kTight = kSumRegisters<WarpSums> >= 128;
     store_blended<kTight, kPackedSums>(sums, to, m0, n0, [&](const Destination& over) {

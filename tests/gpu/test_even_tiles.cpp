@@ -25,34 +25,53 @@ struct Case {
 };
 
 /// Rows for one and a half rounds of two tiles each, so that some rows have room for a third. Columns are 16 fewer than two wide tiles'.
+/// (Swapped operands: the other way round.) K ends within a step.
 Case case_of(const KernelTarget& target, const Config& config, int sm_count) {
-  const int clusters = sm_count / config.at("cluster_m"), rows = clusters * 3 / 4, width = config.at("block_n");
-  const int m = rows * config.at("block_m") * config.at("cluster_m") - 16, n = 2 * width - 16;
-  const EvenTiles tiles(rows, n, width, config.at("group_m"), unsigned(clusters));
+  const bool swap = config.at("swap") == 1;
+  const int sharing = config.at("cluster_m") * config.at("cluster_n"), clusters = sm_count / sharing, rows = clusters * 3 / 4;
+  const int width = config.at(swap ? "block_m" : "block_n");
+  const int across = rows * config.at(swap ? "block_n" : "block_m") * sharing - 16, dealt = 2 * width - 16;
+  const EvenTiles tiles(rows, dealt, width, config.at("group_m"), unsigned(clusters));
   unsigned narrow = 0;
   for (unsigned i = 0; i < tiles.count(); ++i) narrow += tiles.at(i).last - tiles.at(i).first <= width - kEvenStep;
   INFO(config.text());
   REQUIRE((narrow > 0 && narrow < tiles.count()));
-  const Problem problem = problem_of(target, m, n, 208);
+  REQUIRE(tiles.count() > unsigned(clusters));
+  const Problem problem = problem_of(target, swap ? dealt : across, swap ? across : dealt, 208);
   REQUIRE(eligible(wgmma_family(), config, problem));
   return {target, config, problem};
 }
 
-/// By each persistent schedule, the first guess for a large problem that may deal columns evenly; none where the device has no `wgmma`.
+/// By each persistent schedule, the first guess for a large problem that may deal columns evenly, and the first that may deal rows,
+/// where there is one; none where the device has no `wgmma`.
 std::vector<Case> cases_of(const KernelTarget& target, int sm_count) {
   std::vector<Case> found;
   if (!wgmma_family().supports(target)) return found;  // f64 nowhere
-  for (const int schedule : {1, 2}) {
-    INFO(target.type.name << " " << name(target.trans) << ", schedule " << schedule);
-    std::vector<Config> guesses = wgmma_family().seeds(target, problem_of(target, 4096, 4096, 4096));
-    for (Config& guess : guesses) guess.set("even", 1);
-    const auto first = std::find_if(guesses.begin(), guesses.end(), [&](const Config& guess) {
-      return guess.at("schedule") == schedule && !illegal_because(wgmma_family(), guess, target);
-    });
-    REQUIRE(first != guesses.end());
-    found.push_back(case_of(target, *first, sm_count));
+  for (const int swap : {0, 1}) {
+    for (const int schedule : {1, 2}) {
+      INFO(target.type.name << " " << name(target.trans) << ", schedule " << schedule << ", swap " << swap);
+      std::vector<Config> guesses = wgmma_family().seeds(target, problem_of(target, 4096, 4096, 4096));
+      for (Config& guess : guesses) guess.set("even", 1);
+      const auto first = std::find_if(guesses.begin(), guesses.end(), [&](const Config& guess) {
+        return guess.at("schedule") == schedule && guess.at("swap") == swap && !illegal_because(wgmma_family(), guess, target);
+      });
+      if (first != guesses.end()) found.push_back(case_of(target, *first, sm_count));
+      REQUIRE((swap == 1 || first != guesses.end()));
+    }
   }
   return found;
+}
+
+/// What the verifier says of the tuned problem where the template has this bug.
+db::Outcome with_bug(const runtime::Context& context, const Case& one, const planted::Edit& edit) {
+  const std::string config = one.config.text();
+  const planted::Bug bug{"", "wgmma", 0, "f16f32", {}, {edit}, config.c_str()};
+  const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, one.target), "planted.cu", "gemm",
+                                                             runtime::compiler_options(one.target));
+  INFO(config << ": " << built.log);
+  REQUIRE(built.ok);
+  const auto module = std::make_shared<const runtime::Module>(built.cubin);
+  return tuner::Verifier(context).on_problem(runtime::Plan(module, one.config, one.problem));
 }
 
 }  // namespace
@@ -83,24 +102,21 @@ TEST_CASE("tiles of two widths are right side by side for every type pair") {
 
 TEST_CASE("a wide tile that is multiplied as a narrow one is caught on the tuned problem") {
   const runtime::Context context(0);
-  tuner::Verifier verifier(context);
   const KernelTarget target{*find_type_pair("f16f32"), {}, context.info().limits};
   for (const Case& one : cases_of(target, context.info().limits.sm_count)) {
-    const std::string config = one.config.text();
-    const planted::Bug bug{"a wide tile is taken for a narrow one",
-                           "wgmma",
-                           0,
-                           "f16f32",
-                           {},
-                           {{"work.n_end - work.n0 <= kBlockN - kEvenStep", "true"}},
-                           config.c_str()};
-    const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "planted.cu",
-                                                               "gemm", runtime::compiler_options(target));
-    INFO(config << ": " << built.log);
-    REQUIRE(built.ok);
-    const auto module = std::make_shared<const runtime::Module>(built.cubin);
-    const db::Outcome outcome = verifier.on_problem(runtime::Plan(module, one.config, one.problem));
-    INFO(outcome.message);
+    const db::Outcome outcome =
+        with_bug(context, one, {"work.end - (kSwap ? work.m0 : work.n0) <= kRightExtent - kEvenStep", "true"});
+    INFO(one.config.text() << ": " << outcome.message);
+    CHECK(outcome.status == db::Status::mismatch);
+  }
+}
+
+TEST_CASE("a round that goes backwards along K and leaves out a step is caught on the tuned problem") {
+  const runtime::Context context(0);
+  const KernelTarget target{*find_type_pair("f16f32"), {}, context.info().limits};
+  for (const Case& one : cases_of(target, context.info().limits.sm_count)) {
+    const db::Outcome outcome = with_bug(context, one, {"step_k < 0 ? -step_k : step_k", "step_k"});
+    INFO(one.config.text() << ": " << outcome.message);
     CHECK(outcome.status == db::Status::mismatch);
   }
 }

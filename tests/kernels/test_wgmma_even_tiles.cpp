@@ -7,6 +7,7 @@
 
 #include "kernels/estimate.hpp"
 #include "kernels/wgmma/even_tiles.cuh"
+#include "kernels/wgmma/geometry.hpp"
 #include "tests/catch.hpp"
 #include "tests/kernels/wgmma_configs.hpp"
 
@@ -92,6 +93,49 @@ TEST_CASE("persistent blocks of large tiles may deal columns evenly, and multipl
   KernelTarget small = target;
   small.limits.sm_count = 1;
   CHECK(estimate(even, small, problem)->cycles > 0);
+}
+
+TEST_CASE("swapped persistent tiles deal rows evenly, for a B that lies along N beside an A that does not lie along M") {
+  const auto swapped = [](const KernelTarget& target) {
+    return config_with(target, {{"block_m", 176}, {"block_n", 128}, {"block_k", 64}, {"stages", 5}, {"warpgroups", 2},
+                                {"schedule", 2}, {"even", 1}, {"cluster_m", 1}, {"cluster_n", 2}, {"store_staged", 0},
+                                {"store_tma", 0}, {"swap", 1}, {"pack", 0}});
+  };
+  for (const auto& [trans, legal] : {std::pair{kNN, true}, {kNT, false}, {kTN, false}, {kTT, false}}) {
+    const KernelTarget target = target_of("bf16f32", trans);
+    CHECK(illegal_because(wgmma_family(), swapped(target), target).has_value() == !legal);
+  }
+  const KernelTarget target = target_of("f16f32");
+  const Config even = swapped(target);
+  for (const auto& [name, value] : {std::pair{"cluster_m", 2}, {"store_staged", 1}, {"block_m", 112}}) {
+    Config other = even;
+    other.set(name, value);
+    if (other.at("cluster_m") == 2) other.set("cluster_n", 1);
+    CHECK(illegal_because(wgmma_family(), other, target));
+  }
+  CHECK(contains(wgmma_family().source(even, target), "m64n160k16"));
+  CHECK(contains(wgmma_family().source(even, target), "m64n176k16"));
+  // 4096 columns are 16 clusters' tiles across, 4096 rows at least 24 tiles of 176.
+  const Problem problem = problem_of(target, 4096, 4096, 4096);
+  Config equal = even;
+  equal.set("even", 0);
+  CHECK(estimate(even, target, problem)->cycles < estimate(equal, target, problem)->cycles);
+  const std::vector<Config> guesses = wgmma_family().seeds(target, problem);
+  CHECK(std::any_of(guesses.begin(), guesses.end(), [](const Config& guess) {
+    return guess.at("swap") == 1 && guess.at("even") == 1 && guess.at("block_m") == 176;
+  }));
+}
+
+TEST_CASE("the host counts swapped tiles as the device does") {
+  const KernelTarget target = target_of("f16f32");
+  const Config even = config_with(target, {{"block_m", 176}, {"block_n", 128}, {"block_k", 64}, {"stages", 5}, {"warpgroups", 2},
+                                           {"schedule", 2}, {"even", 1}, {"cluster_m", 1}, {"cluster_n", 2}, {"store_staged", 0},
+                                           {"store_tma", 0}, {"swap", 1}, {"group_m", 8}, {"pack", 0}});
+  const wgmma::Geometry g(even, target.type, target.trans);
+  const Problem problem = problem_of(target, 1000, 4000, 64);
+  const EvenTiles tiles = g.even_tiles(problem, 8, 66), same(16, 1000, 176, 8, 66);  // 4000 columns by clusters of 256
+  REQUIRE(tiles.count() == same.count());
+  CHECK(tiles.at(tiles.count() - 1).last == same.at(same.count() - 1).last);
 }
 
 TEST_CASE("columns dealt evenly are guessed where the busiest block multiplies less by them, and only there") {
