@@ -4,17 +4,20 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <stdexcept>
 #include <unordered_set>
 
 #include "kernels/eligible.hpp"
 #include "tuner/added_parameters.hpp"
+#include "tuner/block_tile.hpp"
 #include "tuner/tried_nearby.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kMostRetired = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
+constexpr std::size_t kMostUntriedTiles = 4;
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
 constexpr std::size_t kLeastTried = 100;  // candidates that the model learns from
@@ -133,11 +136,26 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   for (const KnownCandidate& known : guesses.known) list.leave_out(known.config);
   for (const Config& config : own.to_reverify) list.add(config);
   own.retired.resize(std::min(own.retired.size(), kMostRetired));
-  std::size_t next_retired = 0, next_varied = 0;
+  const std::vector<Config> untried = of_untried_tiles(own, problem);
+  std::size_t next_retired = 0, next_varied = 0, next_untried = 0;
   for (bool any = true; any;) {
     any = list.add_next(own.retired, next_retired);
     any = list.add_next(own.varied, next_varied) || any;
+    any = list.add_next(untried, next_untried) || any;
   }
+}
+
+/// Where former evidence is gone on from, nothing else leads to a tile that a rule or a family's guesses have got since. Of the family
+/// that is fastest there, its best guess of each tile; none for a problem that is new, whose guesses are in order anyway.
+std::vector<Config> Guesser::of_untried_tiles(const OwnEvidence& own, const Problem& problem) {
+  std::vector<Config> found;
+  if (!own.fastest_family) return found;
+  std::set<BlockTile> tiles = own.tiles;
+  for (const Config& guess : family_guesses(problem)) {
+    if (found.size() == kMostUntriedTiles) break;
+    if (guess.family() == *own.fastest_family && tiles.insert(block_tile(guess)).second) found.push_back(guess);
+  }
+  return found;
 }
 
 void Guesser::refresh_bests() {

@@ -35,8 +35,9 @@ struct Guesses {
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
   /// retired, in turn with the fastest few of all and of other block tiles by parameters that were added since
-  /// (OwnEvidence::varied); then in turn what a model of other problems' evidence promises most of (evidence_model.hpp), the bests
-  /// of other problems and the families' own guesses; the families' ladders from the top. All are legal and eligible for the problem.
+  /// (OwnEvidence::varied), and with a guess of each of a few block tiles that the problem was never tried with; then in turn what
+  /// a model of other problems' evidence promises most of (evidence_model.hpp), the bests of other problems and the families' own
+  /// guesses; the families' ladders from the top. All are legal and eligible for the problem.
   std::vector<Config> to_try;
 };
 
@@ -65,6 +66,7 @@ class Guesser {
   const Legality* legality_of(const Config& config, const Problem& problem);
   std::optional<Config> runnable(const Config& config, const Problem& problem);
   void add_own(Guesses& guesses, List& list, const Problem& problem);
+  std::vector<Config> of_untried_tiles(const OwnEvidence& own, const Problem& problem);
   std::vector<Config> nearest_bests(const Problem& problem, const List& list);
   const std::vector<Config>& family_guesses(const Problem& problem);
   const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& nearest);

@@ -73,9 +73,11 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   std::set<std::string> of_other_policy;  // of the retired: their times compare among themselves
   std::map<std::string, db::Producer> producers;
   AddedParameters added;
+  OwnEvidence own;
   std::size_t entries = 0;
   for (const db::Evidence& entry : newest_first) {
     ++entries;
+    own.tiles.insert(block_tile(entry.config));
     if (const auto* parameters = today.parameters(entry.config)) added.saw(entry.config, *parameters);
     const auto config = today.config(entry.config);
     if (!config) continue;
@@ -114,7 +116,6 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
     }
   }
   for (const auto& [key, found] : valid) best_known = std::min(best_known, time_or_never(found.candidate.outcome));
-  OwnEvidence own;
   own.best_is_lost = !is_known && best_then < best_known;
   std::vector<Found> in_order;
   for (auto& [key, found] : valid) {
@@ -131,6 +132,8 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   tried.merge(to_reverify);
   for (const KnownCandidate& known : own.known) tried.try_emplace(known.config.text(), known.config, known.outcome);
   own.varied = varied(tried, added, today);
+  const std::vector<Config> timed = fastest_first(tried);
+  if (!timed.empty()) own.fastest_family = timed.front().family();
   return own;
 }
 

@@ -4,12 +4,14 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "db/evidence.hpp"
 #include "kernels/family.hpp"
+#include "tuner/block_tile.hpp"
 
 namespace tilesmith::tuner {
 
@@ -39,6 +41,8 @@ struct OwnEvidence {
   /// The few fastest of all and of other block tiles (choose_finalists), each with values of a parameter that was added since, which the
   /// problem has hardly been tried with in that tile (added_parameters.hpp). Some may be known.
   std::vector<Config> varied;
+  std::optional<std::string> fastest_family;  ///< of all that had a time
+  std::set<BlockTile> tiles;                  ///< of all that was tried, by former kernels too, whatever came of it
 };
 
 /// `newest_first`: all of one problem on one device.

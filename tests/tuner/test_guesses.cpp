@@ -1,9 +1,12 @@
 // What is tried first on a problem: which list of configs, without a space.
 #include <algorithm>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.hpp"
 #include "tests/tuner/test_tune_toy.hpp"
+#include "tuner/block_tile.hpp"
 #include "tuner/guesses.hpp"
 #include "tuner/tune_start.hpp"
 
@@ -139,6 +142,41 @@ TEST_CASE("all guesses of the real families are legal and eligible, and each fam
     CHECK_FALSE(illegal_because(family, config, {problem.type, problem.trans, limits}));
     CHECK_FALSE(family.refusal(config, problem));
   }
+}
+
+TEST_CASE("a problem that is gone on with hears of block tiles that it was never tried with, of the family that is fastest there") {
+  ToyEvaluator evaluator;
+  const DeviceLimits limits = *limits_for_arch("sm_90a");
+  const Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 4096, 4096, 4096);
+  const auto guesses_after = [&](const std::vector<std::pair<Config, double>>& outcomes, std::size_t most) {
+    db::Store store = db::Store::in_memory();
+    for (const auto& [config, median_us] : outcomes) plant(store, evaluator, problem, config, "hash-0", median_us);
+    return Guesser({families_named({"mma", "wgmma"}),
+                    evaluator.device(),
+                    limits,
+                    [&](const std::string& family) { return evaluator.producer(family); },
+                    {}},
+                   store)
+        .of(problem, most)
+        .to_try;
+  };
+  const std::vector<Config> fresh = guesses_after({}, 12);
+  std::vector<std::pair<Config, double>> outcomes;  // mma's are slow
+  for (const Config& config : fresh) outcomes.emplace_back(config, config.family() == "wgmma" ? 200 : 300);
+  std::set<BlockTile> tiles;
+  for (const Config& config : fresh) tiles.insert(block_tile(config));
+  // Eight to be tried again, each tile in turn with one of them.
+  const std::vector<Config> found = guesses_after(outcomes, 12);
+  std::vector<Config> untried;
+  for (const Config& config : found) {
+    if (tiles.insert(block_tile(config)).second) untried.push_back(config);
+  }
+  REQUIRE(untried.size() == 4);
+  CHECK(found[1] == untried[0]);
+  for (const Config& config : untried) CHECK(config.family() == "wgmma");
+  // Once is enough, however slow it was.
+  outcomes.emplace_back(untried[0], 400);
+  CHECK(block_tile(guesses_after(outcomes, 12)[1]) == block_tile(untried[1]));
 }
 
 TEST_CASE("while a problem is searched, the evaluator hears of the first guesses of the next and of its finalists") {
