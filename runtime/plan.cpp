@@ -123,20 +123,26 @@ void spread_over_device(const Driver& driver, Launch& launch) {
   launch.dynamic_smem_bytes = std::max(launch.dynamic_smem_bytes, std::size_t(std::max(too_much_for_more, 0)));
 }
 
+/// Of the device of the current context, `most` of them if that is above 0.
+unsigned sms_for(const Driver& driver, int most) {
+  const int sms = device_attribute(driver, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  return unsigned(most > 0 ? std::min(sms, most) : sms);
+}
+
 /// A persistent grid has as many blocks as are resident at a time on the device of the current context. Clusters do not span
 /// the groups that SMs come in, so that of large ones fewer fit than there are SMs for.
-void cut_to_resident_blocks(const Driver& driver, Launch& launch, CUfunc_st* function) {
+void cut_to_resident_blocks(const Driver& driver, Launch& launch, CUfunc_st* function, int most_sms) {
   if (launch.resident_blocks_per_sm == 0) return;
   if (volume(launch.cluster) > 1) {
     std::array<CUlaunchAttribute, 2> attributes{};
     const CUlaunchConfig config = launch_config(driver, launch, attributes);
     int clusters = 0;
     check(driver.occupancy_max_active_clusters(&clusters, function, &config), "cuOccupancyMaxActiveClusters");
+    if (most_sms > 0) clusters = std::min(clusters, most_sms / int(volume(launch.cluster)));
     launch.grid.x = std::min(launch.grid.x, unsigned(std::max(clusters, 1)) * volume(launch.cluster));
     return;
   }
-  const int sm_count = device_attribute(driver, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  launch.grid.x = std::min(launch.grid.x, unsigned(sm_count) * unsigned(launch.resident_blocks_per_sm));
+  launch.grid.x = std::min(launch.grid.x, sms_for(driver, most_sms) * unsigned(launch.resident_blocks_per_sm));
 }
 
 CUtensorMap* as_driver_map(TensorMap& map) { return reinterpret_cast<CUtensorMap*>(&map); }
@@ -198,7 +204,7 @@ Pointer locate(const OperandSource& source, Pointer callers, void* workspace) no
 
 }  // namespace
 
-Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem)
+Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem, int most_sms)
     : problem_(problem), config_(config), module_(std::move(module)), driver_(&driver()) {
   if (const auto error = problem_error(problem_)) throw std::invalid_argument(fmt::format("plan: {}", *error));
   const Family& family = family_of(config_);
@@ -211,7 +217,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   for (Launch& launch : sequence_.launches) {
     spread_over_device(*driver_, launch);
     functions_.push_back(resolve(*driver_, *module_, launch));
-    cut_to_resident_blocks(*driver_, launch, functions_.back());
+    cut_to_resident_blocks(*driver_, launch, functions_.back(), most_sms);
     if (launch.boxes) {
       maps_.emplace();
       if (problem_.k > 0) {

@@ -30,7 +30,9 @@ class Plan {
  public:
   /// Resolves the launches of the config for the problem in a loaded module. Throws DeviceError if a kernel is missing
   /// or the device refuses its resources; throws std::invalid_argument if the family refuses the problem.
-  Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem);
+  /// `most_sms`, above 0: persistent grids are made as for a device of no more SMs, so that a block has several tiles of small
+  /// problems, too (verification).
+  Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem, int most_sms = 0);
 
   const Problem& problem() const { return problem_; }
   const Config& config() const { return config_; }

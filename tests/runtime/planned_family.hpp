@@ -51,9 +51,10 @@ class Fixture {
   Launch& launch(std::size_t index = 0) { return PlannedFamily::sequence.launches[index]; }
   LaunchSequence& sequence() { return PlannedFamily::sequence; }
   static TensorBoxes boxes() { return {{500, 1000, 128, 64}, {1000, 600, 64, 32}}; }
-  Plan plan() const {
+  Plan plan(int most_sms = 0) const {
     const std::string ptx = ".version 7.0";
-    return Plan(std::make_shared<const Module>(std::as_bytes(std::span(ptx))), Config("planned", {}), problem);
+    return Plan(std::make_shared<const Module>(std::as_bytes(std::span(ptx))), Config("planned", {}), problem,
+                most_sms);
   }
 
  private:

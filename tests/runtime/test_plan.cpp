@@ -92,6 +92,26 @@ TEST_CASE("a persistent grid is cut to the blocks that are resident, in clusters
   CHECK_THROWS_AS(f.plan(), DeviceError);
 }
 
+TEST_CASE("a plan for fewer SMs than the device has makes a persistent grid of fewer blocks, and no other") {
+  Fixture f;  // 12 blocks
+  fake::state().attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 5;
+  const auto blocks = [&](int most_sms) {
+    CHECK(f.plan(most_sms).run(f.args) == 0);
+    return fake::state().launches.back().grid.x;
+  };
+  CHECK(blocks(1) == 12);
+  f.launch().resident_blocks_per_sm = 2;
+  CHECK(blocks(0) == 10);
+  CHECK(blocks(1) == 2);
+  CHECK(blocks(9) == 10);
+  f.launch().cluster.x = 2;
+  fake::state().active_clusters = 3;
+  CHECK(blocks(0) == 6);
+  CHECK(blocks(4) == 4);
+  CHECK(blocks(1) == 2);
+  CHECK(blocks(9) == 6);
+}
+
 TEST_CASE(
     "a launch that overlaps the one before says so to the driver, and is an ordinary one where that is not captured") {
   Fixture f;
