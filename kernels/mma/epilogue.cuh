@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/mma/main_loop.cuh"
+#include "kernels/mma/swapped_store.cuh"
 #include "kernels/tensor_core/epilogue.cuh"
 
 namespace tilesmith {
@@ -20,11 +21,12 @@ constexpr int kSharedBytes = kMemory.bytes;
 class WarpSums {
  public:
   static constexpr int kRowGroups = kLeftCount;
-  static constexpr int kColumns = kWarpN;
+  static constexpr int kColumns = 16 * kRightCount;
   static constexpr int kRowStep = kDealt<LeftTile> == Dealt::in_order ? 1 : kDealt<LeftTile> == Dealt::pairs ? 2 : 0;
 
   static constexpr bool kInPairs = kDealt<RightTile> == Dealt::in_order;
-  static constexpr bool kSwapped = false;
+  static constexpr bool kSwapped = kSwap != 0;
+  static_assert(!kSwapped || kDealt<LeftTile> == Dealt::words, "swapped sums are stored in pairs (swapped_store.cuh)");
   static constexpr int kRun = kDealt<RightTile> == Dealt::pairs ? 4 : 2, kRunsPerRow = kColumns / (4 * kRun);
 
   __device__ __forceinline__ explicit WarpSums(WarpTile& tile) : tile_(tile) {}

@@ -31,6 +31,7 @@ constexpr double kTensorMap = 650;          // more where the accelerator copies
 constexpr double kMemoryLatency = 1400;     // of a copy: 16×4096×4096 with 2 and 3 stages
 constexpr double kStepOverhead = 40;        // the barrier, and what follows it
 constexpr double kSlabLatency = 40;         // fragment loads that nothing hides
+constexpr double kWordLoads = 1.5;          // of bytes that come a word a load: tf32f32 NN 4096³ beside TT
 constexpr double kCopyCycles = 4;           // a warp's copy instruction
 constexpr double kSlowedByCopies = 1.1;     // warps that copy as well as multiply
 constexpr double kStoreBytes = 16;          // of an SM and cycle, of sums
@@ -115,8 +116,12 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
 
   // A step of one block, alone on its SM.
   const double step_bytes = double(g.stage_bytes);
+  const bool swap = config.at("swap") == 1;
+  // Of the right operand.
+  const bool word_loads = target.type.operand == Scalar::tf32 && (swap ? target.trans.a : !target.trans.b);
+  const int left = config.at(swap ? "warp_n" : "warp_m"), right = config.at(swap ? "warp_m" : "warp_n");
   const double fragment_bytes =
-      double(g.warps_m * g.warps_n) * (config.at("warp_m") + config.at("warp_n")) * g.block_k * element;
+      double(g.warps_m * g.warps_n) * (left + right * (word_loads ? kWordLoads : 1)) * g.block_k * element;
   const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type);
   const double copies = tma ? 0 : step_bytes / copy / 32 * kCopyCycles;
   const double copied_by_all = tma ? 1 : kSlowedByCopies;

@@ -3,7 +3,8 @@
 //   K-major, all but f64     ldmatrix: 16 rows × 32 bytes at a time
 //   MN-major, 16-bit         ldmatrix.trans: 16 rows of K × 16 of M or N
 //   MN-major, 8-bit          ldmatrix.trans of pairs of bytes, then a byte permutation parts the pairs
-//   MN-major, tf32           two words (left) or one (right) at a time: those that an instruction takes in one register pair
+//   MN-major, tf32           two words (left) or one (right) at a time: those that an instruction takes in one register pair;
+//                            where B alone lies so, kSwap makes it the left operand
 //   the same in warp tiles   an element at a time
 //   of 16 or 48, and f64
 //
@@ -27,6 +28,9 @@ __device__ __forceinline__ void load_one(unsigned& value, unsigned address) {
 __device__ __forceinline__ void load_one(double& value, unsigned address) {
   asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(address) : "memory");
 }
+
+using LeftTile = Either<kSwap != 0, TileB, TileA>;
+using RightTile = Either<kSwap != 0, TileA, TileB>;
 
 // How the rows of a warp's tile are dealt to the words' rows.
 enum class Dealt {
@@ -61,8 +65,9 @@ __device__ __forceinline__ constexpr int column_in_warp(int j, int t) {
 }
 
 // Reads the rows [row0 + 16 i, row0 + 16 i + 16), i < Count, of a tile. Addresses are bytes of shared memory.
-template <Side kSide, typename Tile, bool KMajor, int Count>
+template <Side kSide, typename Tile, int Count>
 class FragmentLoader {
+  static constexpr bool kKMajor = Tile::kKMajor;
   static constexpr int kElement = int(sizeof(Operand));
   static constexpr int kStrideBytes = Tile::kStrideBytes;
   static constexpr bool kOneByOne = Tile::kWordRows;
@@ -70,7 +75,7 @@ class FragmentLoader {
   // Chunks that 16 rows of C span along a row of an MN-major tile. After 8 chunks the exchange repeats: so many offsets
   // are kept, the others are constants away.
   static constexpr int kChunksOf16 = 16 * kElement / kChunkBytes;
-  static constexpr int kDistinct = KMajor || kWords || kChunksOf16 >= 8 ? 1 : 8 / kChunksOf16;
+  static constexpr int kDistinct = kKMajor || kWords || kChunksOf16 >= 8 ? 1 : 8 / kChunksOf16;
   static constexpr int kOffsets = kDistinct < Count ? kDistinct : Count;
 
  public:
@@ -88,8 +93,8 @@ class FragmentLoader {
       } else if constexpr (kWords) {
         offset = Tile::chunk_offset(t, first_chunk + g / 4 * 4) + g % 4;
       } else if constexpr (kOneByOne) {
-        offset = KMajor ? Tile::offset(row0 + g, t) : Tile::offset(t, row0 + 16 * i + g);
-      } else if constexpr (KMajor) {
+        offset = kKMajor ? Tile::offset(row0 + g, t) : Tile::offset(t, row0 + 16 * i + g);
+      } else if constexpr (kKMajor) {
         offset = Tile::chunk_offset(row0 + 8 * r + row, q);
       } else if constexpr (kElement == 1) {
         // Matrices: first and second pairs of K of the first 16 bytes of a slab, then of the last.
@@ -110,7 +115,7 @@ class FragmentLoader {
     } else if constexpr (kOneByOne) {
       load_one_by_one(to, tile, i, slab);
       round(to);
-    } else if constexpr (KMajor) {
+    } else if constexpr (kKMajor) {
       load_matrices<false>(to.w, ((tile + offsets_[0]) ^ unsigned(slab * 32)) + unsigned(i * 16 * kStrideBytes));
       round(to);
     } else {
@@ -165,7 +170,7 @@ class FragmentLoader {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         unsigned address;
-        if constexpr (KMajor) {
+        if constexpr (kKMajor) {
           address = ((tile + offsets_[0]) ^ unsigned((slab * kQuarters + q) * 32)) +
                     unsigned((i * 16 + 8 * r) * kStrideBytes);
         } else {

@@ -1,6 +1,7 @@
 // The tensor-core instructions of the family `mma`, one face for all types.
 //
-// One product takes 16 rows of the left operand and 8 of the right one (rows along M and along N), and kSlabK elements of K:
+// One product takes 16 rows of the left operand and 8 of the right one, and kSlabK elements of K. The left operand is op(A), whose
+// rows run along M, the right one op(B) transposed, whose rows run along N; with kSwap the other way round.
 //
 //   16-bit  m16n8k16    tf32  m16n8k8    8-bit  m16n8k32    f64  m16n8k8 or m16n8k16 (sm_90), or m8n8k4 four at a time
 //

@@ -23,23 +23,29 @@ static_assert(kFragBuffers == 1 || kSlabs % 2 == 0,
 class Reader {
  public:
   __device__ __forceinline__ Reader(const Operand* shared, const WarpPlace& warp)
-      : left_(warp.m0), right_(warp.n0), begin_(shared_address(shared)), stage_(begin_), slice_(warp.slice) {}
+      : left_(kSwap ? warp.n0 : warp.m0),
+        right_(kSwap ? warp.m0 : warp.n0),
+        begin_(shared_address(shared)),
+        stage_(begin_),
+        slice_(warp.slice) {}
 
   __device__ __forceinline__ void next_stage() {
     stage_ = stage_ == begin_ + (kStages - 1) * kStageBytes ? begin_ : stage_ + kStageBytes;
   }
   __device__ __forceinline__ void load_left(Rows16& to, int i, int slab) const {
-    left_.load(to, stage_, i, slab_of_step(slab));
+    left_.load(to, stage_ + (kSwap ? kBytesOfA : 0), i, slab_of_step(slab));
   }
   __device__ __forceinline__ void load_right(Rows16& to, int j, int slab) const {
-    right_.load(to, stage_ + kLeftElements * int(sizeof(Operand)), j, slab_of_step(slab));
+    right_.load(to, stage_ + (kSwap ? 0 : kBytesOfA), j, slab_of_step(slab));
   }
 
  private:
+  static constexpr int kBytesOfA = kElementsOfA * int(sizeof(Operand));
+
   __device__ __forceinline__ int slab_of_step(int slab) const { return kSliceK == 1 ? slab : slab * kSliceK + slice_; }
 
-  FragmentLoader<Side::left, LeftTile, kLeftKMajor, kLeftCount> left_;
-  FragmentLoader<Side::right, RightTile, kRightKMajor, kRightCount> right_;
+  FragmentLoader<Side::left, LeftTile, kLeftCount> left_;
+  FragmentLoader<Side::right, RightTile, kRightCount> right_;
   unsigned begin_, stage_;
   int slice_;
 };

@@ -4,7 +4,7 @@
 //            (tile_copy)          swizzled (tile.cuh)        (fragments)   (instruction)    (epilogue)
 //
 //          ← kBlockN →
-//        ┌──────┬──────┐  ↑          one warp's tile: kWarpM × kWarpN, in products of 16 × 8
+//        ┌──────┬──────┐  ↑          one warp's tile: kWarpM × kWarpN, in products of 16 × 8 (kSwap: 8 × 16)
 //        │ warp │ warp │ kBlockM     ┌──┬──┬──┬──┐
 //        │ 0    │ 1    │             ├──┼──┼──┼──┤
 //        ├──────┼──────┤             └──┴──┴──┴──┘
@@ -68,6 +68,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       if constexpr (!kPersistent) loop.drain();
       Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
       store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+    } else if constexpr (kSwap) {
+      store_swapped(sums, to, m0, n0);
     } else {
       store_blended<kFewRegisters, true>(sums, to, m0, n0,
                                          [&](const Destination& over) { store_direct(sums, over, m0, n0); });

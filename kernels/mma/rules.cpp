@@ -57,12 +57,14 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"block_n", {16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
       {"warp_m", {16, 32, 48, 64, 128}, "rows of C a warp computes"},
       {"warp_n", {16, 32, 48, 64, 128}, "columns of C a warp computes"},
+      {"swap", type.operand == Scalar::tf32 ? std::vector{0, 1} : std::vector{0},
+       "1: B is the instruction's left operand, of 16 rows, and A the right one, of 8"},
       {"block_k", scaled({64, 128}, type), "K-step: elements of K in a stage"},
       {"stages", {2, 3, 4, 6, 8}, "buffers in shared memory, filled ahead by cp.async"},
       {"slice_k", {1, 2}, "sliced K: warps that share a tile, each taking every so-manieth slab of a K-step"},
       {"frag_buffers", {1, 2}, "slabs of fragments in registers: 2 loads the next while one is multiplied"},
       {"min_blocks", {1, 2}, "blocks an SM must have room for: the compiler keeps to that share of the registers"},
-      {"group_m", {1, 8}, "tile rows walked together, so that running blocks share operands in the L2"},
+      {"group_m", {1, 4, 8, 16}, "tile rows walked together, so that running blocks share operands in the L2"},
       {"persistent",
        {0, 1},
        "1: as many blocks as fit the device, each doing tile after tile, the next one's copies under way "
@@ -173,9 +175,22 @@ std::vector<Rule> rules(const KernelTarget& target) {
        [](const Config& c) { return c.at("persistent") == 0 || c.at("block_m") * c.at("block_n") >= 64 * 128; },
        {"block_m", "block_n", "persistent"}},
       {"bands of tiles",
-       "tiles of 16 rows or columns are for problems as narrow: one band",
-       [](const Config& c) { return c.at("group_m") == 1 || std::min(c.at("block_m"), c.at("block_n")) >= 64; },
+       "tiles of 16 rows or columns are for problems as narrow: one band; bands of more than 2048 rows are taller "
+       "than what the blocks of any device compute at a time is wide",
+       [](const Config& c) {
+         const int group = c.at("group_m");
+         return group == 1 || (std::min(c.at("block_m"), c.at("block_n")) >= 64 && group * c.at("block_m") <= 2048);
+       },
        {"block_m", "block_n", "group_m"}},
+      {"swapped operands",
+       "where rows of tf32 run along M or N, a load brings two words of the left operand or one of the right: it is "
+       "for NN, and for warps of 32 columns, whose sums are stored from registers; tried with two buffers of "
+       "fragments and copies of 16 bytes",
+       [trans](const Config& c) {
+         return c.at("swap") == 0 || (!trans.a && !trans.b && c.at("warp_n") % 32 == 0 && c.at("store_staged") == 0 &&
+                                      c.at("frag_buffers") == 2 && c.at("copy_bytes") == 16);
+       },
+       {"warp_n", "swap", "frag_buffers", "store_staged", "copy_bytes"}},
       {"shared memory",
        "the stages and what the epilogue needs must fit the shared memory of a block, and of an SM for all "
        "resident blocks (1 KiB of each is the system's)",

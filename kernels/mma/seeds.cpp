@@ -1,6 +1,7 @@
 #include "kernels/mma/seeds.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "kernels/mma/estimate.hpp"
@@ -41,12 +42,27 @@ std::vector<std::pair<int, int>> ways_in(const Problem& problem) {
 /// What is left to choose of a tile: everything else follows.
 struct Choice {
   Tile tile;
-  int inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma, copy_bytes, pack;
+  int swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma, copy_bytes, pack;
 };
+
+/// Tile rows of a band, so that what runs at one time has few rows and columns of the operands to read.
+int band_of(const Choice& choice, const DeviceLimits& limits) {
+  const auto& [block_m, block_n, warp_m, warp_n] = choice.tile;
+  if (choice.copy_bytes < 16 || choice.split_k > 1 || std::min(block_m, block_n) < 64) return 1;
+  const int blocks = std::max(1, limits.sm_count * choice.min_blocks);
+  int best = 8, fewest = std::numeric_limits<int>::max();
+  for (const int group : {8, 4, 16}) {
+    const int lines = group * block_m + (blocks + group - 1) / group * block_n;
+    if (group * block_m > 2048 || lines >= fewest) continue;
+    fewest = lines;
+    best = group;
+  }
+  return best;
+}
 
 /// With as many stages as fit, up to what hides the memory's latency or what K has steps for.
 Config make_config(const Choice& choice, const KernelTarget& target, const Problem& problem) {
-  const auto& [tile, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma,
+  const auto& [tile, swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma,
                copy_bytes, pack] = choice;
   const bool plain = copy_bytes < 16 || split_k > 1;
   const bool large = tile.block_m * tile.block_n >= 128 * 128;
@@ -56,14 +72,15 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"block_n", tile.block_n},
                         {"warp_m", tile.warp_m},
                         {"warp_n", tile.warp_n},
+                        {"swap", swap},
                         {"block_k", k_bytes / int(size_bytes(target.type.operand))},
                         {"stages", 2},
                         {"slice_k", slice_k},
                         {"frag_buffers", frag_buffers},
                         {"min_blocks", min_blocks},
-                        {"group_m", plain || std::min(tile.block_m, tile.block_n) < 64 ? 1 : 8},
+                        {"group_m", band_of(choice, target.limits)},
                         {"persistent", persistent},
-                        {"store_staged", (large || !aligned_c) && !plain && slice_k == 1 ? 1 : 0},
+                        {"store_staged", (large || !aligned_c) && !plain && slice_k == 1 && swap == 0 ? 1 : 0},
                         {"split_k", split_k},
                         {"reduction", reduction},
                         {"copy_bytes", copy_bytes},
@@ -99,6 +116,8 @@ std::vector<int> reductions(int split_k, bool hopper) {
 /// All choices for one tile.
 std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem) {
   const bool hopper = target.limits.sm >= 90;
+  const bool swappable = target.type.operand == Scalar::tf32 && !target.trans.a && !target.trans.b;
+  const std::vector<int> swaps = swappable ? std::vector{0, 1} : std::vector{0};
   std::vector<Choice> found;
   for (const int inst_k : instruction_choices(target)) {
     const int frag_buffers = inst_k > slab_k(target.type, 0) ? 1 : 2;  // where an f64 step has a single slab
@@ -112,8 +131,10 @@ std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const 
               for (const int min_blocks : {1, 2}) {
                 for (const int split_k : {1, 2, 4, 8, 16, 32, 64}) {
                   for (const int reduction : reductions(split_k, hopper)) {
-                    found.push_back({tile, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k,
-                                     reduction, tma, copy_bytes, pack});
+                    for (const int swap : swaps) {
+                      found.push_back({tile, swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent,
+                                       split_k, reduction, tma, copy_bytes, pack});
+                    }
                   }
                 }
               }

@@ -12,26 +12,25 @@ static_assert(kStages >= 2, "one stage is read while another is written");
 
 // The block's copies of both operands, one K-step after the other.
 struct StepCopy {
-  StepCopyOf<Operand, LeftTile, kCopyBytes, kMultiplyingThreads, kAsync, !kLeftKMajor, kNextStep> left;
-  StepCopyOf<Operand, RightTile, kCopyBytes, kMultiplyingThreads, kAsync, !kRightKMajor, kNextStep> right;
+  StepCopyOf<Operand, TileA, kCopyBytes, kMultiplyingThreads, kAsync, !kAKMajor, kNextStep> a;
+  StepCopyOf<Operand, TileB, kCopyBytes, kMultiplyingThreads, kAsync, !kBKMajor, kNextStep> b;
 
   __device__ __forceinline__ StepCopy(const GemmArgs& args, const Work& work)
-      : left(static_cast<const Operand*>(args.a), args.lda, kLeftKMajor ? work.m0 : work.k0,
-             kLeftKMajor ? work.k0 : work.m0, kLeftKMajor ? args.m : work.k, kLeftKMajor ? work.k : args.m),
-        right(static_cast<const Operand*>(args.b), args.ldb, kRightKMajor ? work.n0 : work.k0,
-              kRightKMajor ? work.k0 : work.n0, kRightKMajor ? args.n : work.k,
-              kRightKMajor ? work.k : args.n) {}
+      : a(static_cast<const Operand*>(args.a), args.lda, kAKMajor ? work.m0 : work.k0, kAKMajor ? work.k0 : work.m0,
+          kAKMajor ? args.m : work.k, kAKMajor ? work.k : args.m),
+        b(static_cast<const Operand*>(args.b), args.ldb, kBKMajor ? work.n0 : work.k0, kBKMajor ? work.k0 : work.n0,
+          kBKMajor ? args.n : work.k, kBKMajor ? work.k : args.n) {}
 
   // How many steps, from the first on, can be copied as next<true>.
   static __device__ __forceinline__ int whole_steps(const GemmArgs& args, const Work& work) {
-    const bool whole = decltype(left)::splits_whole(work.m0, args.m) && decltype(right)::splits_whole(work.n0, args.n);
+    const bool whole = decltype(a)::splits_whole(work.m0, args.m) && decltype(b)::splits_whole(work.n0, args.n);
     return whole && work.k - work.k0 >= kBlockK ? (work.k - work.k0 - kBlockK) / kNextStep + 1 : 0;
   }
 
   template <bool Whole>
   __device__ __forceinline__ void next(Operand* stage) {
-    left.template step<Whole>(stage);
-    right.template step<Whole>(stage + kLeftElements);
+    a.template step<Whole>(stage);
+    b.template step<Whole>(stage + kElementsOfA);
   }
 };
 

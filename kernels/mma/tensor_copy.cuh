@@ -41,9 +41,9 @@ class TensorTiles {
   __device__ __forceinline__ Work at(unsigned item) const { return list_.at(item); }
 
   __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
-    copy_tile<LeftTile>(stage, args_.a, kLeftKMajor ? k : work.m0, kLeftKMajor ? work.m0 : k, full);
-    copy_tile<RightTile>(stage + kLeftElements * int(sizeof(Operand)), args_.b, kRightKMajor ? k : work.n0,
-                         kRightKMajor ? work.n0 : k, full);
+    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, full);
+    copy_tile<TileB>(stage + kElementsOfA * int(sizeof(Operand)), args_.b, kBKMajor ? k : work.n0,
+                     kBKMajor ? work.n0 : k, full);
   }
 
  private:

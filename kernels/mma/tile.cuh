@@ -24,6 +24,7 @@ constexpr int kChunkElements = kChunkBytes / int(sizeof(Operand));
 // Warp: how many of the tile's rows along M or N a warp multiplies.
 template <int Rows, int Cols, bool KMajor, int Warp>
 struct SwizzledTile {
+  static constexpr bool kKMajor = KMajor;
   static constexpr int kRows = Rows;
   static constexpr int kCols = Cols;
   static constexpr int kRowBytes = Cols * int(sizeof(Operand));
@@ -81,16 +82,14 @@ struct SwizzledTile {
   }
 };
 
-// "left" is op(A), whose rows run along M; "right" is op(B) transposed, whose rows run along N.
-constexpr bool kLeftKMajor = !kTransA;
-constexpr bool kRightKMajor = kTransB;
-using LeftTile = SwizzledTile<kLeftKMajor ? kBlockM : kBlockK, kLeftKMajor ? kBlockK : kBlockM, kLeftKMajor, kWarpM>;
-using RightTile =
-    SwizzledTile<kRightKMajor ? kBlockN : kBlockK, kRightKMajor ? kBlockK : kBlockN, kRightKMajor, kWarpN>;
+constexpr bool kAKMajor = !kTransA;
+constexpr bool kBKMajor = kTransB;
+using TileA = SwizzledTile<kAKMajor ? kBlockM : kBlockK, kAKMajor ? kBlockK : kBlockM, kAKMajor, kWarpM>;
+using TileB = SwizzledTile<kBKMajor ? kBlockN : kBlockK, kBKMajor ? kBlockK : kBlockN, kBKMajor, kWarpN>;
 
-constexpr int kLeftElements = kBlockM * kBlockK;
+constexpr int kElementsOfA = kBlockM * kBlockK;
 constexpr int kStageElements = (kBlockM + kBlockN) * kBlockK;
 constexpr int kStageBytes = kStageElements * int(sizeof(Operand));
-static_assert(kLeftElements * sizeof(Operand) % 128 == 0, "both tiles of a stage must start at a line of banks");
+static_assert(kElementsOfA * sizeof(Operand) % 128 == 0, "both tiles of a stage must start at a line of banks");
 
 }  // namespace tilesmith

@@ -9,8 +9,8 @@ constexpr int kWarpsM = kBlockM / kWarpM;
 constexpr int kWarpsN = kBlockN / kWarpN;
 constexpr int kWarpsOfSlice = kWarpsM * kWarpsN;
 constexpr int kMultiplyingThreads = kWarpsOfSlice * kSliceK * 32;
-constexpr int kLeftCount = kWarpM / 16;
-constexpr int kRightCount = kWarpN / 16;
+constexpr int kLeftCount = (kSwap ? kWarpN : kWarpM) / 16;  // of the sides (instruction.cuh), 16 rows each
+constexpr int kRightCount = (kSwap ? kWarpM : kWarpN) / 16;
 
 // With the tensor memory accelerator a warp beside them copies. Where the sums and fragments of a thread are many and
 // the SM is to hold 8 warps of them, it comes with three idle ones, and these four give their registers to the others.
@@ -60,7 +60,7 @@ struct WarpPlace {
 };
 
 struct WarpTile {
-  Sums sums[kLeftCount][2 * kRightCount];  // [16 rows][8 columns]
+  Sums sums[kLeftCount][2 * kRightCount];  // of products: [16 rows][8 columns]
 
   __device__ __forceinline__ void clear() {
 #pragma unroll

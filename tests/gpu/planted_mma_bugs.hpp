@@ -9,20 +9,21 @@
 namespace tilesmith::planted {
 
 // 64×64 tiles of 32×32 warps, 32 elements of K a step; one a way through the template.
-#define TILESMITH_MMA(inst_k, block_k, slice_k, store_staged, split_k, reduction, tma, pack, overlap)                \
-  "mma{inst_k=" #inst_k ",block_m=64,block_n=64,warp_m=32,warp_n=32,block_k=" #block_k ",stages=3,slice_k=" #slice_k \
-  ",frag_buffers=2,min_blocks=1,group_m=1,persistent=0,store_staged=" #store_staged ",split_k=" #split_k             \
-  ",reduction=" #reduction ",copy_bytes=16,tma=" #tma ",pack=" #pack ",overlap=" #overlap "}"
+#define TILESMITH_MMA(inst_k, swap, block_k, slice_k, store_staged, split_k, reduction, tma, pack, overlap)       \
+  "mma{inst_k=" #inst_k ",block_m=64,block_n=64,warp_m=32,warp_n=32,swap=" #swap ",block_k=" #block_k             \
+  ",stages=3,slice_k=" #slice_k ",frag_buffers=2,min_blocks=1,group_m=1,persistent=0,store_staged=" #store_staged \
+  ",split_k=" #split_k ",reduction=" #reduction ",copy_bytes=16,tma=" #tma ",pack=" #pack ",overlap=" #overlap "}"
 
-inline constexpr const char* kPlain = TILESMITH_MMA(16, 32, 1, 0, 1, 0, 0, 0, 0);
-inline constexpr const char* kStaged = TILESMITH_MMA(16, 32, 1, 1, 1, 0, 0, 0, 0);
-inline constexpr const char* kSliced = TILESMITH_MMA(16, 64, 2, 0, 1, 0, 0, 0, 0);
-inline constexpr const char* kSplitSummed = TILESMITH_MMA(16, 32, 1, 0, 2, 0, 0, 0, 1);
-inline constexpr const char* kSplitAtomic = TILESMITH_MMA(16, 32, 1, 0, 2, 1, 0, 0, 1);
-inline constexpr const char* kPacked = TILESMITH_MMA(16, 32, 1, 0, 1, 0, 0, 3, 1);
-inline constexpr const char* kTensorCopied = TILESMITH_MMA(16, 64, 1, 0, 1, 0, 1, 0, 0);
-inline constexpr const char* kBytes = TILESMITH_MMA(32, 64, 1, 0, 1, 0, 0, 0, 0);
-inline constexpr const char* kTf32 = TILESMITH_MMA(8, 32, 1, 0, 1, 0, 0, 0, 0);
+inline constexpr const char* kPlain = TILESMITH_MMA(16, 0, 32, 1, 0, 1, 0, 0, 0, 0);
+inline constexpr const char* kStaged = TILESMITH_MMA(16, 0, 32, 1, 1, 1, 0, 0, 0, 0);
+inline constexpr const char* kSliced = TILESMITH_MMA(16, 0, 64, 2, 0, 1, 0, 0, 0, 0);
+inline constexpr const char* kSplitSummed = TILESMITH_MMA(16, 0, 32, 1, 0, 2, 0, 0, 0, 1);
+inline constexpr const char* kSplitAtomic = TILESMITH_MMA(16, 0, 32, 1, 0, 2, 1, 0, 0, 1);
+inline constexpr const char* kPacked = TILESMITH_MMA(16, 0, 32, 1, 0, 1, 0, 0, 3, 1);
+inline constexpr const char* kTensorCopied = TILESMITH_MMA(16, 0, 64, 1, 0, 1, 0, 1, 0, 0);
+inline constexpr const char* kBytes = TILESMITH_MMA(32, 0, 64, 1, 0, 1, 0, 0, 0, 0);
+inline constexpr const char* kTf32 = TILESMITH_MMA(8, 0, 32, 1, 0, 1, 0, 0, 0, 0);
+inline constexpr const char* kTf32Swapped = TILESMITH_MMA(8, 1, 32, 1, 0, 1, 0, 0, 0, 0);
 #undef TILESMITH_MMA
 
 inline constexpr const char* kAcross =
@@ -120,12 +121,26 @@ inline std::vector<Bug> mma_bugs() {
        kTN,
        {{"(exchanged + i % 2 * 2 + r)", "(exchanged + i % 2 + 2 * r)"}},
        kTf32},
+      {"neighbours of swapped sums change places",
+       "mma",
+       0,
+       "tf32f32",
+       kNN,
+       {{"pair[r] = down[e]", "pair[1 - r] = down[e]"}},
+       kTf32Swapped},
+      {"swapped sums are blended with the first columns of a row",
+       "mma",
+       0,
+       "tf32f32",
+       kNN,
+       {{"to.take(held[i / kParts][i % kParts], part)", "to.take(held[0][i % kParts], part)"}},
+       kTf32Swapped},
       {"the copying warp brings the first step's right operand every time",
        "mma",
        0,
        "f16f32",
        kNT,
-       {{"args_.b, kRightKMajor ? k :", "args_.b, kRightKMajor ? work.k0 :"}},
+       {{"args_.b, kBKMajor ? k :", "args_.b, kBKMajor ? work.k0 :"}},
        kTensorCopied},
       {"only the first warp's sums are stored",
        "gemv",

@@ -115,6 +115,34 @@ TEST_CASE("tensor copies are for sm_90, and for operands that they swizzle as th
   }
 }
 
+TEST_CASE("operands of tf32 change places where B alone lies along N, and nowhere else") {
+  const KernelTarget nn = target_of("tf32f32", "sm_87");
+  const Problem large = problem_of(nn, 4096, 4096, 4096);
+  CHECK(mma_family().seeds(nn, large).front().at("swap") == 1);
+  Config swapped = seed_with(nn, large, "swap", 1);
+  CHECK_FALSE(illegal_because(mma_family(), swapped, nn));
+  for (const Transposes trans : kAllTransposes) {
+    if (trans == nn.trans) continue;
+    const KernelTarget other = target_of("tf32f32", "sm_87", trans);
+    CHECK(illegal_because(mma_family(), swapped, other)->find("swapped operands") != std::string::npos);
+  }
+  CHECK(illegal_because(mma_family(), swapped, target_of("f16f32", "sm_87")));
+  swapped.set("store_staged", 1);
+  CHECK(illegal_because(mma_family(), swapped, nn)->find("swapped operands") != std::string::npos);
+}
+
+TEST_CASE("bands of tiles are as tall as what an SM each computes is wide, or nearly") {
+  const auto band = [](const char* pair, const char* arch) {
+    const KernelTarget target = target_of(pair, arch);
+    return seed_with(target, problem_of(target, 8192, 8192, 8192), "split_k", 1);
+  };
+  const Config orin = band("f16f32", "sm_87"), h200 = band("f64f64", "sm_90a");
+  INFO(orin.text() << " " << h200.text());
+  CHECK(orin.at("group_m") == 4);
+  CHECK(h200.at("group_m") >= 8);
+  for (const Config& config : {orin, h200}) CHECK(config.at("group_m") * config.at("block_m") <= 2048);
+}
+
 TEST_CASE("there are seeds where K has fewer steps than a pipeline has stages") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const int k : {1, 8, 64}) {
