@@ -126,7 +126,11 @@ TEST_CASE("operands of tf32 change places where B alone lies along N, and nowher
     const KernelTarget other = target_of("tf32f32", "sm_87", trans);
     CHECK(illegal_because(mma_family(), swapped, other)->find("swapped operands") != std::string::npos);
   }
-  CHECK(illegal_because(mma_family(), swapped, target_of("f16f32", "sm_87")));
+  const KernelTarget halves = target_of("f16f32", "sm_87");
+  Config of_halves = seed_with(halves, problem_of(halves, 4096, 4096, 4096), "swap", 0);
+  CHECK_FALSE(illegal_because(mma_family(), of_halves, halves));
+  of_halves.set("swap", 1);
+  CHECK(illegal_because(mma_family(), of_halves, halves)->find("swap") != std::string::npos);
   swapped.set("store_staged", 1);
   CHECK(illegal_because(mma_family(), swapped, nn)->find("swapped operands") != std::string::npos);
 }
@@ -140,7 +144,11 @@ TEST_CASE("bands of tiles are as tall as what an SM each computes is wide, or ne
   INFO(orin.text() << " " << h200.text());
   CHECK(orin.at("group_m") == 4);
   CHECK(h200.at("group_m") >= 8);
-  for (const Config& config : {orin, h200}) CHECK(config.at("group_m") * config.at("block_m") <= 2048);
+  Config tall = orin;
+  tall.set("group_m", 16);
+  tall.set("block_m", 256);
+  tall.set("block_n", 64);
+  CHECK(illegal_because(mma_family(), tall, target_of("f16f32", "sm_87"))->find("bands of tiles") != std::string::npos);
 }
 
 TEST_CASE("there are seeds where K has fewer steps than a pipeline has stages") {
