@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,13 @@ struct Best {
   Evidence evidence;
   std::int64_t candidates = 0;  ///< how many candidates were tried for it
   std::int64_t ok = 0;          ///< how many of them were right
+};
+
+/// A value of a family's parameter, and when it was first tried, on any problem and device.
+struct TriedValue {
+  std::string family, parameter;
+  std::int64_t value = 0;
+  std::string first_at;  ///< ISO 8601 UTC
 };
 
 struct Run {
@@ -84,6 +92,11 @@ class Store {
   /// The view `best`, ordered by type pair, transposes, M, N, K, device. The filter chooses among the entries that
   /// count: with family = "simt" it is the best simt config of every (problem, device), and candidates are simt's.
   std::vector<Best> best(const EvidenceFilter& filter = {}) const;
+
+  /// Every value that some entry's config has.
+  std::vector<TriedValue> tried_values() const;
+  /// When the n-th entry of each family, n ≥ 1, was recorded, by family; families with fewer are left out.
+  std::map<std::string, std::string> nth_entries(std::int64_t n) const;
 
   /// The id of the entry recorded last, 0 if there is none: later ones have higher ids, whatever their created_at.
   std::int64_t last_entry() const;

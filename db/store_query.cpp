@@ -86,6 +86,31 @@ std::vector<Evidence> Store::evidence(const EvidenceFilter& filter) const {
   return all;
 }
 
+std::vector<TriedValue> Store::tried_values() const {
+  const Transaction snapshot(impl_->database, Transaction::Kind::read);
+  Statement row(impl_->database,
+                "SELECT config.family, parameter.key AS parameter, parameter.value, min(first_at) AS first_at "
+                "FROM (SELECT config_id, min(created_at) AS first_at FROM evidence GROUP BY config_id) "
+                "JOIN configs AS config ON config.id = config_id, json_each(config.params) AS parameter "
+                "GROUP BY config.family, parameter.key, parameter.value");
+  std::vector<TriedValue> values;
+  while (row.step())
+    values.push_back({row.text("family"), row.text("parameter"), row.integer("value"), row.text("first_at")});
+  return values;
+}
+
+std::map<std::string, std::string> Store::nth_entries(std::int64_t n) const {
+  const Transaction snapshot(impl_->database, Transaction::Kind::read);
+  Statement row(impl_->database,
+                "SELECT family, created_at FROM (SELECT config.family, created_at, "
+                "  row_number() OVER (PARTITION BY config.family ORDER BY created_at, evidence.id) AS place "
+                "  FROM evidence JOIN configs AS config ON config.id = config_id) WHERE place = :n");
+  row.bind(":n", n);
+  std::map<std::string, std::string> times;
+  while (row.step()) times.emplace(row.text("family"), row.text("created_at"));
+  return times;
+}
+
 std::optional<Evidence> Store::latest(const Problem& problem, const Config& config, const DeviceIdentity& device,
                                       const Producer& now) const {
   Statement row(impl_->database,

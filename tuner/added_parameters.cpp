@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <span>
 
 namespace tilesmith::tuner {
@@ -34,8 +35,9 @@ std::vector<Config> as_of_today(const Config& config, const std::vector<Paramete
   return found;
 }
 
-void AddedParameters::saw(const Config& recorded, const std::vector<Parameter>& parameters) {
+void AddedParameters::saw(const Config& recorded, const std::string& at, const std::vector<Parameter>& parameters) {
   if (!seen_.insert(recorded.text()).second) return;
+  recorded_at_[recorded.family()].insert(at);
   const BlockTile tile = block_tile(recorded);
   for (const Parameter& parameter : parameters) {
     if (recorded.has(parameter.name)) {
@@ -48,17 +50,26 @@ void AddedParameters::saw(const Config& recorded, const std::vector<Parameter>& 
   }
 }
 
+bool AddedParameters::is_added(const Config& config, const Parameter& parameter, int value,
+                               const std::string& most_by) const {
+  if (added_.contains(key_of(config, parameter))) return true;
+  return came_after_ && !most_by.empty() && came_after_(config.family(), parameter.name, value, most_by);
+}
+
 std::vector<Config> AddedParameters::untried(const Config& config, const std::vector<Parameter>& parameters) const {
   const BlockTile tile = block_tile(config);
+  std::string most_by;  // when more than half of what is recorded of the family was there
+  if (const auto at = recorded_at_.find(config.family()); at != recorded_at_.end())
+    most_by = *std::next(at->second.begin(), std::ptrdiff_t(at->second.size() / 2));
   std::vector<Config> found;
   for (const Parameter& parameter : parameters) {
-    if (!added_.contains(key_of(config, parameter))) continue;
     for (const int value : parameter.values) {
+      if (!is_added(config, parameter, value, most_by)) continue;
       const auto with = configs_with_.find({tile, parameter.name, value});
       if (value == config.at(parameter.name) || (with != configs_with_.end() && with->second >= kEnough)) continue;
       Config other = config;
       other.set(parameter.name, value);
-      found.push_back(std::move(other));
+      if (block_tile(other) == tile) found.push_back(std::move(other));
     }
   }
   return found;

@@ -130,7 +130,12 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
                                                              const Legality* legality = legality_of(config, problem);
                                                              return legality == nullptr ? nullptr : &legality->parameters();
                                                            },
-                                                           whom_.producer});
+                                                           whom_.producer,
+                                                           [&](const std::string& family, const std::string& parameter, int value,
+                                                               const std::string& then) {
+                                                             if (!values_) values_.emplace(store_);
+                                                             return values_->came_after(family, parameter, value, then);
+                                                           }});
   guesses.best_is_lost = own.best_is_lost;
   guesses.known = std::move(own.known);
   for (const KnownCandidate& known : guesses.known) list.leave_out(known.config);
@@ -145,8 +150,8 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   }
 }
 
-/// Where former evidence is gone on from, nothing else leads to a tile that a rule or a family's guesses have got since. Of the family
-/// that is fastest there, its best guess of each tile; none for a problem that is new, whose guesses are in order anyway.
+/// Where former evidence is gone on from, what else comes early does not lead to a tile that a rule or a family's guesses have got
+/// since. Of the family that is fastest there, its best guess of each tile; none for a problem that is new, whose guesses are in order anyway.
 std::vector<Config> Guesser::of_untried_tiles(const OwnEvidence& own, const Problem& problem) {
   std::vector<Config> found;
   if (!own.fastest_family) return found;

@@ -13,6 +13,7 @@
 #include "kernels/family.hpp"
 #include "tuner/kept_bests.hpp"
 #include "tuner/own_evidence.hpp"
+#include "tuner/value_history.hpp"
 
 namespace tilesmith::tuner {
 
@@ -34,8 +35,9 @@ struct Guesses {
   bool best_is_lost = false;          ///< as in OwnEvidence
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
-  /// retired, in turn with the fastest few of all and of other block tiles by parameters that were added since
-  /// (OwnEvidence::varied), and with a guess of each of a few block tiles that the problem was never tried with; then in turn what
+  /// retired, in turn with the fastest few of all and of other block tiles by parameters and values that were added since
+  /// (OwnEvidence::varied), and with a guess of each of a few block tiles that the problem was never tried with, of the family that is
+  /// fastest there; then in turn what
   /// a model of other problems' evidence promises most of (evidence_model.hpp), the bests of other problems and the families' own
   /// guesses; the families' ladders from the top. All are legal and eligible for the problem.
   std::vector<Config> to_try;
@@ -76,6 +78,7 @@ class Guesser {
   const db::Store& store_;
   std::vector<OfTarget> targets_;
   KeptBests bests_;
+  std::optional<ValueHistory> values_;  // as they were when first asked for
   std::optional<std::pair<Problem, std::vector<Config>>> family_guesses_, promising_;  // the last asked for: they take long
 };
 

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "tuner/added_parameters.hpp"
 #include "tuner/block_tile.hpp"
 #include "tuner/finalists.hpp"
 
@@ -72,13 +71,13 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   Outcomes to_reverify, retired;
   std::set<std::string> of_other_policy;  // of the retired: their times compare among themselves
   std::map<std::string, db::Producer> producers;
-  AddedParameters added;
+  AddedParameters added(today.came_after);
   OwnEvidence own;
   std::size_t entries = 0;
   for (const db::Evidence& entry : newest_first) {
     ++entries;
     own.tiles.insert(block_tile(entry.config));
-    if (const auto* parameters = today.parameters(entry.config)) added.saw(entry.config, *parameters);
+    if (const auto* parameters = today.parameters(entry.config)) added.saw(entry.config, entry.created_at, *parameters);
     const auto config = today.config(entry.config);
     if (!config) continue;
     const std::string key = config->text();

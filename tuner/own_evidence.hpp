@@ -11,6 +11,7 @@
 
 #include "db/evidence.hpp"
 #include "kernels/family.hpp"
+#include "tuner/added_parameters.hpp"
 #include "tuner/block_tile.hpp"
 
 namespace tilesmith::tuner {
@@ -29,6 +30,7 @@ struct Today {
   /// Of the config's family, as they are; null if that is none of those that are asked about.
   std::function<const std::vector<Parameter>*(const Config& recorded)> parameters;
   std::function<db::Producer(const std::string& family)> producer;
+  CameAfter came_after;  ///< empty: nothing is known of values
 };
 
 struct OwnEvidence {
@@ -38,8 +40,8 @@ struct OwnEvidence {
   // The rest had a time and is not known, each config once, fastest first. What failed then is no guess: a search comes to it in its
   // own time.
   std::vector<Config> to_reverify, retired;
-  /// The few fastest of all and of other block tiles (choose_finalists), each with values of a parameter that was added since, which the
-  /// problem has hardly been tried with in that tile (added_parameters.hpp). Some may be known.
+  /// The few fastest of all and of other block tiles (choose_finalists), each with values that were added since, or of a parameter that
+  /// was, which the problem has hardly been tried with in that tile (added_parameters.hpp). Some may be known.
   std::vector<Config> varied;
   std::optional<std::string> fastest_family;  ///< of all that had a time
   std::set<BlockTile> tiles;                  ///< of all that was tried, by former kernels too, whatever came of it

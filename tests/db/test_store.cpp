@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "db/store.hpp"
@@ -151,6 +153,27 @@ TEST_CASE("problems with later entries are told once each, whatever the entries'
   CHECK(store.problems_since(before) == std::vector{other.problem});
   CHECK(store.problems_since(0).size() == 2);
   CHECK(store.problems_since(store.last_entry()).empty());
+}
+
+TEST_CASE("values are told with the time of the first entry that has them, and each family's n-th entry with its own") {
+  Store store = Store::in_memory();
+  CHECK(store.tried_values().empty());
+  CHECK(store.nth_entries(1).empty());
+  const auto record = [&](const Config& config, const std::string& at) {
+    Evidence entry = right(10);
+    entry.config = config;
+    entry.created_at = at;
+    entry.problem.m += 8;
+    store.record(entry);
+  };
+  record(Config("f", {{"x", 1}, {"y", 2}}), "2026-01-03T00:00:00.000Z");
+  record(Config("f", {{"x", 1}, {"y", 4}}), "2026-01-02T00:00:00.000Z");  // recorded later, made before
+  record(Config("g", {{"x", 1}}), "2026-01-04T00:00:00.000Z");
+  std::vector<std::string> found;
+  for (const TriedValue& tried : store.tried_values())
+    found.push_back(fmt::format("{}.{}={} {}", tried.family, tried.parameter, tried.value, tried.first_at.substr(8, 2)));
+  CHECK(found == std::vector<std::string>{"f.x=1 02", "f.y=2 03", "f.y=4 02", "g.x=1 04"});
+  CHECK(store.nth_entries(2) == std::map<std::string, std::string>{{"f", "2026-01-03T00:00:00.000Z"}});
 }
 
 TEST_CASE("latest answers for the same template, options and policy, whatever the driver and NVRTC") {
