@@ -1,6 +1,7 @@
 #include "tuner/own_evidence.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -102,7 +103,10 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
     }
   }
   // A candidate counts once, by the evidence that is trusted most.
-  for (const auto& [key, candidate] : to_reverify) retired.erase(key);
+  for (const auto& [key, candidate] : to_reverify) {
+    retired.erase(key);
+    of_other_policy.erase(key);
+  }
   // The fastest of former times, which compare among themselves; one that was tried again since is known, whatever came of it.
   double best_then = kNever, best_known = kNever;
   bool is_known = true;
@@ -120,6 +124,7 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   for (auto& [key, found] : valid) {
     to_reverify.erase(key);
     retired.erase(key);
+    of_other_policy.erase(key);
     in_order.push_back(std::move(found));
   }
   std::stable_sort(in_order.begin(), in_order.end(),
@@ -131,7 +136,10 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   tried.merge(to_reverify);
   for (const KnownCandidate& known : own.known) tried.try_emplace(known.config.text(), known.config, known.outcome);
   own.varied = varied(tried, added, today);
-  const std::vector<Config> timed = fastest_first(tried);
+  // By times that compare among themselves, if there are such.
+  std::vector<Config> timed = fastest_first(tried);
+  const auto compares = [&](const Config& config) { return !of_other_policy.contains(config.text()); };
+  if (std::ranges::any_of(timed, compares)) std::erase_if(timed, std::not_fn(compares));
   if (!timed.empty()) own.fastest_family = timed.front().family();
   return own;
 }

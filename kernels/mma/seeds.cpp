@@ -45,10 +45,13 @@ struct Choice {
   int swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma, copy_bytes, pack;
 };
 
+/// Narrow copies and slices have one way to walk the tiles and to store.
+bool is_plain(const Choice& choice) { return choice.copy_bytes < 16 || choice.split_k > 1; }
+
 /// Tile rows of a band, so that what runs at one time has few rows and columns of the operands to read.
 int band_of(const Choice& choice, const DeviceLimits& limits) {
   const auto& [block_m, block_n, warp_m, warp_n] = choice.tile;
-  if (choice.copy_bytes < 16 || choice.split_k > 1 || std::min(block_m, block_n) < 64) return 1;
+  if (is_plain(choice) || std::min(block_m, block_n) < 64) return 1;
   const int blocks = std::max(1, limits.sm_count * choice.min_blocks);
   int best = 8, fewest = std::numeric_limits<int>::max();
   for (const int group : {8, 4, 16}) {
@@ -64,7 +67,6 @@ int band_of(const Choice& choice, const DeviceLimits& limits) {
 Config make_config(const Choice& choice, const KernelTarget& target, const Problem& problem) {
   const auto& [tile, swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma,
                copy_bytes, pack] = choice;
-  const bool plain = copy_bytes < 16 || split_k > 1;
   const bool large = tile.block_m * tile.block_n >= 128 * 128;
   const bool aligned_c = row_align_bytes(problem, problem.type.output, problem.ldc) >= 16;
   Config config("mma", {{"inst_k", inst_k},
@@ -80,7 +82,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"min_blocks", min_blocks},
                         {"group_m", band_of(choice, target.limits)},
                         {"persistent", persistent},
-                        {"store_staged", (large || !aligned_c) && !plain && slice_k == 1 && swap == 0 ? 1 : 0},
+                        {"store_staged", (large || !aligned_c) && !is_plain(choice) && slice_k == 1 && swap == 0 ? 1 : 0},
                         {"split_k", split_k},
                         {"reduction", reduction},
                         {"copy_bytes", copy_bytes},

@@ -78,3 +78,27 @@ TEST_CASE("a tile with many values to try leaves places to another") {
   CHECK(std::vector(found.begin(), found.begin() + 4) ==
         std::vector{now(256, 10, 1), now(176, 5, 1), now(256, 10, 2), now(176, 5, 2)});
 }
+
+TEST_CASE("the fastest family is told by times that compare, and by others where there are none") {
+  const auto entry = [](const char* family, double us, const char* hash, const char* policy) {
+    db::Evidence evidence = timed(Config(family, {{"x", 1}}), us);
+    evidence.producer.template_hash = hash;
+    evidence.producer.measuring_policy = policy;
+    return evidence;
+  };
+  const std::vector<Parameter> parameters{{"x", {1}, ""}};
+  const Today today{[](const Config& recorded) { return std::optional(recorded); }, [&](const Config&) { return &parameters; },
+                    [](const std::string&) {
+                      db::Producer now;
+                      now.template_hash = "now";
+                      now.measuring_policy = "cold-3";
+                      return now;
+                    },
+                    {}};
+  const auto fastest = [&](const std::vector<db::Evidence>& evidence) { return own_evidence(evidence, today).fastest_family; };
+  const db::Evidence warm = entry("f", 5, "then", "warm-1"), cold = entry("g", 8, "then", "cold-3");
+  CHECK(fastest({}) == std::nullopt);
+  CHECK(fastest({warm}) == "f");
+  CHECK(fastest({warm, cold}) == "g");
+  CHECK(fastest({entry("f", 7, "now", "cold-3"), warm, cold}) == "f");  // tried again since
+}
