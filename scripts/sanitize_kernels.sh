@@ -5,15 +5,17 @@
 # The battery's own kernels are not instrumented, or a handful of configs would take minutes. They are excluded by name: were ours chosen by
 # name, a name that matched nothing would look like kernels without errors.
 #
-# Usage: sanitize_kernels.sh [--no-build] [--tool NAME]... [--family NAME]... [--type PAIR]... [--max-configs N] [--seed N]
-#                            [--jobs N] [--limit SECONDS] [--resume] [--out FOLDER] [--help]
+# Usage: sanitize_kernels.sh [--no-build] [--tool NAME]... [--family NAME]... [--type PAIR]... [--trans TRANS]...
+#                            [--max-configs N] [--seed N] [--jobs N] [--limit SECONDS] [--resume] [--out FOLDER] [--help]
 #   --no-build        run the program that is in the build folder
 #   --tool NAME       memcheck, racecheck or synccheck; repeatable (default: all three)
 #   --family NAME     mma, wgmma, wmma, gemv or simt; repeatable (default: mma and wgmma)
 #   --type PAIR       of these type pairs only, such as bf16f32; repeatable. A pair's sample is the same as among all of them
+#   --trans TRANS     of these transposes, NN, TT, NT or TN, each a sample of its own; repeatable (default: one a type pair, in
+#                     turn). Operands of `mma` change places for tf32f32 NN alone, whose turn is TT
 #   --max-configs N   configs of each family, type pair and tool (default: 24, by which every parameter has every value that is
-#                     legal for the pair; by 9 the type pairs of a family have most values together. Racecheck takes 40 s a
-#                     config where 14 samples run at a time)
+#                     legal for the pair and its transposes; by 9 the type pairs of a family have most values together.
+#                     Racecheck takes 40 s a config where 14 samples run at a time)
 #   --seed N          which configs: the first type pair's sample has this seed, the next one's the next (default: 1)
 #   --jobs N          samples at a time, each a process of its own on the one GPU (default: 8)
 #   --limit SECONDS   a sample that takes longer is killed and counts as failed (default: 1800)
@@ -36,6 +38,7 @@ build=true
 tools=()
 families=()
 wanted=()
+transposes=()
 configs=24
 seed=1
 jobs=8
@@ -46,7 +49,7 @@ while [ $# -gt 0 ]; do
   case "$1" in
     --no-build) build=false ;;
     --resume) resume=true ;;
-    --tool | --family | --type | --max-configs | --seed | --jobs | --limit | --out)
+    --tool | --family | --type | --trans | --max-configs | --seed | --jobs | --limit | --out)
       [ $# -ge 2 ] || fail "$1: expected a value after it"
       case "$1" in
         --tool)
@@ -60,6 +63,10 @@ while [ $# -gt 0 ]; do
         --type)
           [[ " ${TYPES[*]} " == *" $2 "* ]] || fail "--type $2: expected one of ${TYPES[*]}"
           wanted+=("$2")
+          ;;
+        --trans)
+          [[ " ${TRANSPOSES[*]} " == *" $2 "* ]] || fail "--trans $2: expected one of ${TRANSPOSES[*]}"
+          transposes+=("$2")
           ;;
         --out) out=$2 ;;
         *)
@@ -151,7 +158,9 @@ for tool in "${tools[@]}"; do
   for family in "${families[@]}"; do
     for i in "${!TYPES[@]}"; do
       [[ " ${wanted[*]} " == *" ${TYPES[i]} "* ]] || continue
-      planned+=("$tool $family ${TYPES[i]} ${TRANSPOSES[i % 4]} $((seed + i))")
+      turn=("${transposes[@]}")
+      [ ${#turn[@]} -gt 0 ] || turn=("${TRANSPOSES[i % 4]}")
+      for trans in "${turn[@]}"; do planned+=("$tool $family ${TYPES[i]} $trans $((seed + i))"); done
     done
   done
 done

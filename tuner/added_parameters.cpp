@@ -50,21 +50,17 @@ void AddedParameters::saw(const Config& recorded, const std::string& at, const s
   }
 }
 
-bool AddedParameters::is_added(const Config& config, const Parameter& parameter, int value,
-                               const std::string& most_by) const {
-  if (added_.contains(key_of(config, parameter))) return true;
-  return came_after_ && !most_by.empty() && came_after_(config.family(), parameter.name, value, most_by);
-}
-
 std::vector<Config> AddedParameters::untried(const Config& config, const std::vector<Parameter>& parameters) const {
   const BlockTile tile = block_tile(config);
+  const auto recorded_at = recorded_at_.find(config.family());
+  const bool asks_of_values = came_after_ && recorded_at != recorded_at_.end();
   std::string most_by;  // when more than half of what is recorded of the family was there
-  if (const auto at = recorded_at_.find(config.family()); at != recorded_at_.end())
-    most_by = *std::next(at->second.begin(), std::ptrdiff_t(at->second.size() / 2));
+  if (asks_of_values) most_by = *std::next(recorded_at->second.begin(), std::ptrdiff_t(recorded_at->second.size() / 2));
   std::vector<Config> found;
   for (const Parameter& parameter : parameters) {
+    const bool all_added = added_.contains(key_of(config, parameter));
     for (const int value : parameter.values) {
-      if (!is_added(config, parameter, value, most_by)) continue;
+      if (!all_added && !(asks_of_values && came_after_(config.family(), parameter.name, value, most_by))) continue;
       const auto with = configs_with_.find({tile, parameter.name, value});
       if (value == config.at(parameter.name) || (with != configs_with_.end() && with->second >= kEnough)) continue;
       Config other = config;

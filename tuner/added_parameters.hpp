@@ -45,8 +45,6 @@ class AddedParameters {
   std::vector<Config> untried(const Config& config, const std::vector<Parameter>& parameters) const;
 
  private:
-  bool is_added(const Config& config, const Parameter& parameter, int value, const std::string& most_by) const;
-
   CameAfter came_after_;
   std::map<std::string, std::multiset<std::string>> recorded_at_;  // by family
   std::set<std::string> seen_;                       // by text

@@ -125,17 +125,18 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   db::EvidenceFilter filter;
   filter.problem = problem;
   filter.device_exactly = whom_.device;
-  OwnEvidence own = own_evidence(store_.evidence(filter), {[&](const Config& config) { return runnable(config, problem); },
-                                                           [&](const Config& config) {
-                                                             const Legality* legality = legality_of(config, problem);
-                                                             return legality == nullptr ? nullptr : &legality->parameters();
-                                                           },
-                                                           whom_.producer,
-                                                           [&](const std::string& family, const std::string& parameter, int value,
-                                                               const std::string& then) {
-                                                             if (!values_) values_.emplace(store_);
-                                                             return values_->came_after(family, parameter, value, then);
-                                                           }});
+  Today today;
+  today.config = [&](const Config& config) { return runnable(config, problem); };
+  today.parameters = [&](const Config& config) {
+    const Legality* legality = legality_of(config, problem);
+    return legality == nullptr ? nullptr : &legality->parameters();
+  };
+  today.producer = whom_.producer;
+  today.came_after = [&](const std::string& family, const std::string& parameter, int value, const std::string& then) {
+    if (!values_) values_.emplace(store_);
+    return values_->came_after(family, parameter, value, then);
+  };
+  OwnEvidence own = own_evidence(store_.evidence(filter), today);
   guesses.best_is_lost = own.best_is_lost;
   guesses.known = std::move(own.known);
   for (const KnownCandidate& known : guesses.known) list.leave_out(known.config);
@@ -151,7 +152,8 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
 }
 
 /// Where former evidence is gone on from, what else comes early does not lead to a tile that a rule or a family's guesses have got
-/// since. Of the family that is fastest there, its best guess of each tile; none for a problem that is new, whose guesses are in order anyway.
+/// since. Of the family that is fastest there, its best guess of each tile; none for a problem that is new, whose guesses are in
+/// order anyway.
 std::vector<Config> Guesser::of_untried_tiles(const OwnEvidence& own, const Problem& problem) {
   std::vector<Config> found;
   if (!own.fastest_family) return found;

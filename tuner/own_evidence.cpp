@@ -1,7 +1,6 @@
 #include "tuner/own_evidence.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -137,10 +136,10 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   for (const KnownCandidate& known : own.known) tried.try_emplace(known.config.text(), known.config, known.outcome);
   own.varied = varied(tried, added, today);
   // By times that compare among themselves, if there are such.
-  std::vector<Config> timed = fastest_first(tried);
-  const auto compares = [&](const Config& config) { return !of_other_policy.contains(config.text()); };
-  if (std::ranges::any_of(timed, compares)) std::erase_if(timed, std::not_fn(compares));
-  if (!timed.empty()) own.fastest_family = timed.front().family();
+  const std::vector<Config> timed = fastest_first(tried);
+  const auto fastest =
+      std::ranges::find_if(timed, [&](const Config& config) { return !of_other_policy.contains(config.text()); });
+  if (!timed.empty()) own.fastest_family = (fastest != timed.end() ? *fastest : timed.front()).family();
   return own;
 }
 

@@ -30,7 +30,7 @@ TEST_CASE("a sample of every family passes the battery as sm_87, for every type 
   REQUIRE(limits.arch == "compute_" + arch.substr(3));
   REQUIRE(limits.smem_per_block_bytes <= limits_for_arch(arch)->smem_per_block_bytes);
 
-  test::verify_sample(context, 6, 35);
+  test::verify_sample(context, 7, 35);
 }
 
 TEST_CASE("verifying many kernels, as sm_87 too, tells each one's fault and goes on", "[as]") {

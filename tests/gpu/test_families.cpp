@@ -9,5 +9,5 @@ using namespace tilesmith;
 
 TEST_CASE("a sample of every family passes the battery for every type pair and transposes") {
   const runtime::Context context(0);
-  test::verify_sample(context, 12, std::numeric_limits<double>::infinity());  // all of them, on a slow device too
+  test::verify_sample(context, 16, std::numeric_limits<double>::infinity());  // all of them, on a slow device too
 }

@@ -113,6 +113,12 @@ HAZARD_IN="--type u8s32" run --resume --tool racecheck --family mma --type u8s32
 run --resume --tool racecheck --family mma --type f16f16 --out "$folder/logs"
 [ "$status" -eq 0 ] || wrong "what another type pair left in the folder fails this one: exit status $status"
 grep -q '^5 configs right and clean' "$folder/out" || wrong "the sum is not of the type pair asked for"
+run --tool racecheck --family mma --type u8s32 --trans NN --trans TN
+[ "$status" -eq 0 ] || wrong "transposes that were asked for: exit status $status"
+[ "$(grep -oE -- '--trans [NT]{2} ' "$folder/bin/compute-sanitizer.calls" | sort | tr -d '\n')" = "--trans NN --trans TN " ] ||
+  wrong "other transposes ran than those asked for"
+run --trans nn
+[ "$status" -eq 2 ] || wrong "unknown transposes: exit status $status"
 run --type f16
 [ "$status" -eq 2 ] || wrong "an unknown type pair: exit status $status"
 grep -q -- '--type f16: expected one of f16f32 ' "$folder/out" || wrong "it is not told which type pairs there are"
