@@ -1,5 +1,6 @@
 # Embeds the device sources under kernels/ in a C++ file. Run with:
 #   cmake -DROOT=<project root> -DOUT=<file.cpp> -P EmbedKernels.cmake
+cmake_minimum_required(VERSION 3.22)
 file(GLOB_RECURSE device_files RELATIVE ${ROOT} ${ROOT}/kernels/*.cu ${ROOT}/kernels/*.cuh)
 list(SORT device_files)
 set(entries "")
@@ -9,8 +10,8 @@ foreach(file IN LISTS device_files)
 endforeach()
 
 # One hash a family, of what decides its kernels and how they are launched: its folder (host files included, since the
-# launch geometry is part of what a kernel is), kernels/common, and kernels/tensor_core if it includes anything of that.
-# Two things are left out, so that mending them does not retire what was measured:
+# launch geometry is part of what a kernel is), and what these files include of other folders, such as kernels/tensor_core, with
+# the .cpp beside an included .hpp. Two things are left out, so that mending them does not retire what was measured:
 # - host files of these names, in any folder: they say which configs are tried, and in which order. A kernel that is
 #   tried is the same with others.
 set(files_that_choose "/(rules|seeds|estimate)\\.[ch]pp$")
@@ -23,24 +24,32 @@ function(hash_of_what_counts file result)
   set(${result} ${hash} PARENT_SCOPE)
 endfunction()
 
+# `files`, and what they include of folders of kernels/, each once.
+function(with_included files result)
+  set(found "")
+  while(files)
+    list(POP_FRONT files file)
+    if(file IN_LIST found OR file MATCHES "${files_that_choose}" OR NOT EXISTS ${ROOT}/${file})
+      continue()
+    endif()
+    list(APPEND found ${file})
+    file(STRINGS ${ROOT}/${file} lines REGEX "^#include \"kernels/[^/\"]+/[^\"]+\"")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" included "${line}")
+      string(REGEX REPLACE "\\.hpp$" ".cpp" beside "${included}")
+      list(APPEND files ${included} ${beside})
+    endforeach()
+  endwhile()
+  list(SORT found)
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
 set(hashes "")
-file(GLOB common_files RELATIVE ${ROOT} ${ROOT}/kernels/common/*)
-file(GLOB tensor_core_files RELATIVE ${ROOT} ${ROOT}/kernels/tensor_core/*)
 file(GLOB folders RELATIVE ${ROOT}/kernels ${ROOT}/kernels/*)
 foreach(folder IN LISTS folders)
   if(IS_DIRECTORY ${ROOT}/kernels/${folder} AND NOT folder MATCHES "^(common|tensor_core)$")
     file(GLOB own_files RELATIVE ${ROOT} ${ROOT}/kernels/${folder}/*)
-    list(FILTER own_files EXCLUDE REGEX "${files_that_choose}")
-    set(all_files ${own_files} ${common_files})
-    foreach(file IN LISTS own_files)
-      file(STRINGS ${ROOT}/${file} uses REGEX "#include \"kernels/tensor_core/")
-      if(uses)
-        list(APPEND all_files ${tensor_core_files})
-        break()
-      endif()
-    endforeach()
-    list(FILTER all_files EXCLUDE REGEX "${files_that_choose}")
-    list(SORT all_files)
+    with_included("${own_files}" all_files)
     set(digest "")
     foreach(file IN LISTS all_files)
       hash_of_what_counts(${file} one)

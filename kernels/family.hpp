@@ -97,8 +97,8 @@ const Family* find_family(std::string_view name);
 /// Adds a family at run time: for tests that plant faulty kernels. Not thread-safe; call before any other use.
 void register_family(std::unique_ptr<Family> family);
 
-/// Hash of all that decides what a family's kernels are and how they are launched: its folder, kernels/common, and
-/// kernels/tensor_core if it uses that (hex text); without comments and without the files that only choose among its configs
+/// Hash of all that decides what a family's kernels are and how they are launched: its folder and what that includes of other
+/// folders of kernels/ (hex text); without comments and without the files that only choose among its configs
 /// (rules, seeds, estimate). An entry in the database rests on this; a change retires it. A family added at run time has the
 /// hash of its name.
 std::string template_hash(std::string_view family);

@@ -109,15 +109,16 @@ int device_attribute(const Driver& driver, CUdevice_attribute what) {
 
 /// The blocks of a launch that overlaps the one before come while that one's still hold their SMs, and pile up on those that are
 /// free first, though each could have an SM to itself. So each asks for so much shared memory that no more of them fit an SM than
-/// the grid has for each.
+/// the grid has for each, or a persistent one is cut to.
 void spread_over_device(const Driver& driver, Launch& launch) {
-  if (!launch.overlaps_previous || launch.resident_blocks_per_sm > 0 || launch.dynamic_smem_bytes == 0) return;
+  if (!launch.overlaps_previous || launch.dynamic_smem_bytes == 0) return;
   const int sm_count = device_attribute(driver, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   const int of_sm = device_attribute(driver, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
   const int of_block = device_attribute(driver, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   const int reserved = device_attribute(driver, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
   if (sm_count < 1) return;
-  const unsigned each = (volume(launch.grid) - 1) / unsigned(sm_count) + 1;  // blocks of an SM
+  const unsigned of_all = (volume(launch.grid) - 1) / unsigned(sm_count) + 1, resident = unsigned(launch.resident_blocks_per_sm);
+  const unsigned each = resident > 0 ? std::min(of_all, resident) : of_all;  // blocks of an SM
   const int too_much_for_more = of_sm / int(std::min(each + 1, 64u)) - reserved + 1;
   if (too_much_for_more > of_block) return;
   launch.dynamic_smem_bytes = std::max(launch.dynamic_smem_bytes, std::size_t(std::max(too_much_for_more, 0)));
@@ -138,7 +139,7 @@ void cut_to_resident_blocks(const Driver& driver, Launch& launch, CUfunc_st* fun
     const CUlaunchConfig config = launch_config(driver, launch, attributes);
     int clusters = 0;
     check(driver.occupancy_max_active_clusters(&clusters, function, &config), "cuOccupancyMaxActiveClusters");
-    if (most_sms > 0) clusters = std::min(clusters, most_sms / int(volume(launch.cluster)));
+    if (most_sms > 0) clusters = std::min(clusters, most_sms * launch.resident_blocks_per_sm / int(volume(launch.cluster)));
     launch.grid.x = std::min(launch.grid.x, unsigned(std::max(clusters, 1)) * volume(launch.cluster));
     return;
   }

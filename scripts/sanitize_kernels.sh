@@ -12,7 +12,7 @@
 #   --family NAME     mma, wgmma, wmma, gemv or simt; repeatable (default: mma and wgmma)
 #   --type PAIR       of these type pairs only, such as bf16f32; repeatable. A pair's sample is the same as among all of them
 #   --trans TRANS     of these transposes, NN, TT, NT or TN, each a sample of its own; repeatable (default: one a type pair, in
-#                     turn). Operands of `mma` change places for tf32f32 NN alone, whose turn is TT
+#                     turn). Operands of `mma` change places for tf32f32 NN and TN, whose turn is TT
 #   --max-configs N   configs of each family, type pair and tool (default: 24, by which every parameter has every value that is
 #                     legal for the pair and its transposes; by 9 the type pairs of a family have most values together.
 #                     Racecheck takes 40 s a config where 14 samples run at a time)

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "kernels/mma/main_loop.cuh"
-#include "kernels/mma/swapped_store.cuh"
 #include "kernels/tensor_core/epilogue.cuh"
+#include "kernels/tensor_core/swapped_store.cuh"
 
 namespace tilesmith {
 
 constexpr bool kSummed = kSliceK > 1 || kClusterSums;
+static_assert(!kSwap || !kStoreStaged, "swapped sums are stored from registers");
 
 // The host computes the same from the config (geometry.cpp).
 constexpr int kScratchElements = scratch_elements(kWarpN);  // of a warp
@@ -26,7 +27,7 @@ class WarpSums {
 
   static constexpr bool kInPairs = kDealt<RightTile> == Dealt::in_order;
   static constexpr bool kSwapped = kSwap != 0;
-  static_assert(!kSwapped || kDealt<LeftTile> == Dealt::words, "swapped sums are stored in pairs (swapped_store.cuh)");
+  static constexpr bool kRowPairs = kDealt<LeftTile> != Dealt::in_order;
   static constexpr int kRun = kDealt<RightTile> == Dealt::pairs ? 4 : 2, kRunsPerRow = kColumns / (4 * kRun);
 
   __device__ __forceinline__ explicit WarpSums(WarpTile& tile) : tile_(tile) {}
@@ -40,20 +41,23 @@ class WarpSums {
   static __device__ __forceinline__ constexpr int offset(int run) {
     return column_in_warp<kDealt<RightTile>>(run * kInstructions, 0);
   }
+  __device__ __forceinline__ Accumulator sum(int i, int r, int run, int e) const {
+    return place(i, r, run * kInstructions + e % kInstructions, e / kInstructions);
+  }
   __device__ __forceinline__ void get(int i, int r, int run, Accumulator (&sums)[kRun]) const {
 #pragma unroll
-    for (int e = 0; e < kRun; ++e) sums[e] = sum(i, r, run * kInstructions + e % kInstructions, e / kInstructions);
+    for (int e = 0; e < kRun; ++e) sums[e] = sum(i, r, run, e);
   }
   __device__ __forceinline__ void set(int i, int r, int run, const Accumulator (&sums)[kRun]) {
 #pragma unroll
-    for (int e = 0; e < kRun; ++e) sum(i, r, run * kInstructions + e % kInstructions, e / kInstructions) = sums[e];
+    for (int e = 0; e < kRun; ++e) place(i, r, run * kInstructions + e % kInstructions, e / kInstructions) = sums[e];
   }
 
  private:
   static constexpr int kInstructions = kRun / 2;  // whose sums make a run
 
   // Of the two sums that the thread holds of 8 columns' instruction, the first or the second.
-  __device__ __forceinline__ Accumulator& sum(int i, int r, int instruction, int e) const {
+  __device__ __forceinline__ Accumulator& place(int i, int r, int instruction, int e) const {
     Sums& sums = tile_.sums[i][instruction];
     if constexpr (kPackedSums) {
       return reinterpret_cast<Accumulator*>(&sums.c[r])[e];

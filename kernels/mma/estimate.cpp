@@ -117,8 +117,9 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   // A step of one block, alone on its SM.
   const double step_bytes = double(g.stage_bytes);
   const bool swap = config.at("swap") == 1;
+  const bool a_along_k = a_k_major(config, target.trans), b_along_k = b_k_major(config, target.trans);
   // Of the right operand.
-  const bool word_loads = target.type.operand == Scalar::tf32 && (swap ? target.trans.a : !target.trans.b);
+  const bool word_loads = target.type.operand == Scalar::tf32 && !(swap ? a_along_k : b_along_k);
   const int left = config.at(swap ? "warp_n" : "warp_m"), right = config.at(swap ? "warp_m" : "warp_n");
   const double fragment_bytes =
       double(g.warps_m * g.warps_n) * (left + right * (word_loads ? kWordLoads : 1)) * g.block_k * element;
@@ -164,8 +165,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double sums = double(problem.m) * double(problem.n);
   const double a_bytes = double(problem.m) * double(problem.k) * element;
   const double b_bytes = double(problem.n) * double(problem.k) * element;
-  const double read = dram_bytes(a_bytes, (target.trans.a ? g.block_m : g.block_k) * element) +
-                      dram_bytes(b_bytes, (target.trans.b ? g.block_k : g.block_n) * element);
+  const double read = dram_bytes(a_bytes, (a_along_k ? g.block_k : g.block_m) * element) +
+                      dram_bytes(b_bytes, (b_along_k ? g.block_k : g.block_n) * element);
   made.dram = (read + sums * output) / (rates.dram_bytes * sms);
   cycles = std::hypot(cycles, made.dram);
 

@@ -12,7 +12,14 @@ constexpr int kWarpThreads = 32;
 constexpr int kManyRegisters = 128, kThreadsOfEight = 256, kTradingThreads = 128, kCopyingRegisters = 24;
 constexpr int kFragmentRows = 16;  // of one load
 
+bool turned(const Config& config, Pack operand) {
+  return config.at("pack_k_major") == 1 && (config.at("pack") & operand) != 0;
+}
+
 }  // namespace
+
+bool a_k_major(const Config& config, Transposes trans) { return !trans.a || turned(config, pack_a); }
+bool b_k_major(const Config& config, Transposes trans) { return trans.b || turned(config, pack_b); }
 
 int slab_k(const TypePair& type, int inst_k) {
   return type.operand == Scalar::f64 ? std::max(8, inst_k) : 32 / int(size_bytes(type.operand));

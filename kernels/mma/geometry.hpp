@@ -33,6 +33,10 @@ struct Geometry {
   int available_registers(int registers_per_sm) const;
 };
 
+/// Whether the operand's rows run along K, as it lies or since it is packed so.
+bool a_k_major(const Config& config, Transposes trans);
+bool b_k_major(const Config& config, Transposes trans);
+
 /// Elements of K that one instruction's fragments hold: 32 bytes, or 8 or 16 f64.
 int slab_k(const TypePair& type, int inst_k);
 

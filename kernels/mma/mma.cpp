@@ -17,16 +17,16 @@ namespace {
 using mma::Geometry;
 
 /// The panels of tile.cuh, as the boxes in which tensor_copy.cuh copies them.
-TensorBoxes tensor_boxes(const Geometry& g, const Problem& problem) {
+TensorBoxes tensor_boxes(const Config& config, const Geometry& g, const Problem& problem) {
   const int element = int(size_bytes(problem.type.operand));
-  const auto box = [&](std::int64_t rows, std::int64_t cols, int tile_rows, int tile_cols) {
+  const auto box = [&](bool k_major, std::int64_t extent, int block) {  // along M or N
+    const int tile_cols = k_major ? g.block_k : block;
     const int panel_row_bytes = tile_cols * element % 128 == 0 ? 128 : 64;
-    return TensorBox{rows, cols, tile_rows, std::min(tile_cols, panel_row_bytes / element)};
+    const int cols = std::min(tile_cols, panel_row_bytes / element);
+    return k_major ? TensorBox{extent, problem.k, block, cols} : TensorBox{problem.k, extent, g.block_k, cols};
   };
-  const auto box_a = [&](int rows, int cols) { return box(problem.a_rows(), problem.a_cols(), rows, cols); };
-  const auto box_b = [&](int rows, int cols) { return box(problem.b_rows(), problem.b_cols(), rows, cols); };
-  return {problem.trans.a ? box_a(g.block_k, g.block_m) : box_a(g.block_m, g.block_k),
-          problem.trans.b ? box_b(g.block_n, g.block_k) : box_b(g.block_k, g.block_n)};
+  return {box(mma::a_k_major(config, problem.trans), problem.m, g.block_m),
+          box(mma::b_k_major(config, problem.trans), problem.n, g.block_n)};
 }
 
 class Mma final : public Family {
@@ -65,8 +65,10 @@ std::optional<std::string> Mma::refusal(const Config& config, const Problem& pro
 std::optional<std::string> Mma::dominated(const Config& config, const Problem& problem) const {
   const int copy = config.at("copy_bytes"), pack = config.at("pack");
   const std::array align = tensor_core::operand_aligns(problem);
+  const std::array k_major = {!problem.trans.a, problem.trans.b};
   for (int operand = 0; operand < 2; ++operand) {
-    if ((pack >> operand & 1) != 0 && align[operand] >= 16) {
+    const bool turns = config.at("pack_k_major") == 1 && !k_major[operand] && size_bytes(problem.type.operand) != 2;
+    if ((pack >> operand & 1) != 0 && align[operand] >= 16 && !turns) {
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
     }
   }
@@ -85,9 +87,10 @@ LaunchSequence Mma::launches(const Config& config, const Problem& problem) const
   gemm.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
   if (config.at("persistent") == 1) gemm.resident_blocks_per_sm = config.at("min_blocks");
   gemm.cluster.x = unsigned(tensor_core::cluster_k(config));
-  if (config.at("tma") == 1) gemm.boxes = tensor_boxes(geometry, problem);
-  return tensor_core::with_passes(gemm, config, problem, tensor_core::packed_as_stored(problem),
-                                  config.at("overlap") == 1);
+  if (config.at("tma") == 1) gemm.boxes = tensor_boxes(config, geometry, problem);
+  const tensor_core::PackedOperands packed = tensor_core::packed_operands(
+      problem, mma::a_k_major(config, problem.trans), mma::b_k_major(config, problem.trans));
+  return tensor_core::with_passes(gemm, config, problem, packed, config.at("overlap") == 1);
 }
 
 }  // namespace

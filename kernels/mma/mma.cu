@@ -14,6 +14,7 @@
 // warps.cuh says who multiplies what, work.cuh which tiles a block computes; main_loop.cuh has the pipeline's picture,
 // step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
+#include "kernels/tensor_core/k_major_copy.cuh"
 #include "kernels/tensor_core/passes.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
@@ -69,7 +70,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
       store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
     } else if constexpr (kSwap) {
-      store_swapped(sums, to, m0, n0);
+      constexpr bool kTwiceIfTight = false, kFenced = true;
+      SwappedStore<WarpSums, kTwiceIfTight, kFenced>::store(sums, to, m0, n0);
     } else {
       store_blended<kFewRegisters, true>(sums, to, m0, n0,
                                          [&](const Destination& over) { store_direct(sums, over, m0, n0); });
@@ -83,6 +85,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
     pack(const __grid_constant__ tilesmith::GemmArgs args) {
   using namespace tilesmith;
   let_launch_after_come();
-  using Copy = AlignedCopy<Operand>;
-  pack_operands<Copy, Copy>(args);
+  using AsStored = AlignedCopy<Operand>;
+  using Turned = KMajorCopy<Operand>;
+  pack_operands<Either<kAKMajor == !kTransA, AsStored, Turned>, Either<kBKMajor == kTransB, AsStored, Turned>>(args);
 }

@@ -82,6 +82,8 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "1: a warp of its own has the tensor memory accelerator copy whole tiles (sm_90); 0: every thread copies its "
        "chunks"},
       {"pack", {0, pack_a, pack_b, pack_a | pack_b}, "operands copied into aligned scratch first: 1 A, 2 B, 3 both"},
+      {"pack_k_major", size_bytes(type.operand) == 8 ? std::vector{0} : std::vector{0, 1},
+       "1: packed operands that lie along M or N are turned K-major on the way; 0: they lie as they did"},
       {"overlap", zero_or_one, "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
   };
 }
@@ -184,13 +186,13 @@ std::vector<Rule> rules(const KernelTarget& target) {
        {"block_m", "block_n", "group_m"}},
       {"swapped operands",
        "where rows of tf32 run along M or N, a load brings two words of the left operand or one of the right: it is "
-       "for NN, and for warps of 32 columns, whose sums are stored from registers; tried with two buffers of "
+       "for B alone that lies so, and for warps of 32 columns, whose sums are stored from registers; tried with two buffers of "
        "fragments and copies of 16 bytes",
        [trans](const Config& c) {
-         return c.at("swap") == 0 || (!trans.a && !trans.b && c.at("warp_n") % 32 == 0 && c.at("store_staged") == 0 &&
-                                      c.at("frag_buffers") == 2 && c.at("copy_bytes") == 16);
+         return c.at("swap") == 0 || (a_k_major(c, trans) && !b_k_major(c, trans) && c.at("warp_n") % 32 == 0 &&
+                                      c.at("store_staged") == 0 && c.at("frag_buffers") == 2 && c.at("copy_bytes") == 16);
        },
-       {"warp_n", "swap", "frag_buffers", "store_staged", "copy_bytes"}},
+       {"warp_n", "swap", "frag_buffers", "store_staged", "copy_bytes", "pack", "pack_k_major"}},
       {"shared memory",
        "the stages and what the epilogue needs must fit the shared memory of a block, and of an SM for all "
        "resident blocks (1 KiB of each is the system's)",
@@ -204,21 +206,27 @@ std::vector<Rule> rules(const KernelTarget& target) {
       {"rows of a stage",
        "a row that lies along M or N must be 32 bytes at least: two chunks to exchange",
        [trans, element](const Config& c) {
-         const bool a = !trans.a || c.at("block_m") * element >= 32;
-         const bool b = trans.b || c.at("block_n") * element >= 32;
+         const bool a = a_k_major(c, trans) || c.at("block_m") * element >= 32;
+         const bool b = b_k_major(c, trans) || c.at("block_n") * element >= 32;
          return a && b;
        },
-       {"block_m", "block_n"}},
+       {"block_m", "block_n", "pack", "pack_k_major"}},
       {"packing",
        "packed operands are copied in 16-byte chunks, and lie where split K's partial sums would; a pass before the "
-       "GEMM "
-       "hides what persistent grids and single buffers are tried for",
-       [type](const Config& c) {
+       "GEMM hides what persistent grids and single buffers are tried for, but large operands are turned K-major for "
+       "large problems",
+       [](const Config& c) {
          if (c.at("pack") == 0) return true;
-         if (c.at("persistent") == 1 || c.at("frag_buffers") == 1) return false;
+         if ((c.at("persistent") == 1 && c.at("pack_k_major") == 0) || c.at("frag_buffers") == 1) return false;
          return c.at("copy_bytes") == 16 && leaves_workspace_to_packing(c);
        },
-       {"pack", "copy_bytes", "split_k", "reduction", "persistent", "frag_buffers"}},
+       {"pack", "pack_k_major", "copy_bytes", "split_k", "reduction", "persistent", "frag_buffers"}},
+      {"packing K-major",
+       "there must be a packed operand that lies along M or N",
+       [trans](const Config& c) {
+         return c.at("pack_k_major") == 0 || a_k_major(c, trans) == trans.a || b_k_major(c, trans) != trans.b;
+       },
+       {"pack", "pack_k_major"}},
       {"narrow copies",
        "more copies a thread: narrower than 16 bytes only where 32 a thread and step are enough, with one way "
        "to store and to walk the tiles, unsplit; narrower than 4 are plain loads, which gain nothing from deep "
@@ -253,9 +261,10 @@ std::vector<Rule> rules(const KernelTarget& target) {
            if (k_major || (element == 4 && warp % 32 == 0)) return true;
            return element == 2 && (block * element <= 64 || block * element % 64 == 0);
          };
-         return fits(!trans.a, c.at("block_m"), c.at("warp_m")) && fits(trans.b, c.at("block_n"), c.at("warp_n"));
+         return fits(a_k_major(c, trans), c.at("block_m"), c.at("warp_m")) &&
+                fits(b_k_major(c, trans), c.at("block_n"), c.at("warp_n"));
        },
-       with(kTile, {"block_k", "stages", "frag_buffers", "copy_bytes", "tma"})},
+       with(kTile, {"block_k", "stages", "frag_buffers", "copy_bytes", "tma", "pack", "pack_k_major"})},
       {"threads of a row",
        "the block's threads must split into whole rows of a tile's copies, and cover whole groups of exchanged chunks "
        "of a row",
@@ -267,9 +276,10 @@ std::vector<Rule> rules(const KernelTarget& target) {
            return g.multiplying_threads % share == 0 &&
                   (even <= g.multiplying_threads || share * c.at("copy_bytes") % 128 == 0);
          };
-         return fits(trans.a ? c.at("block_m") : c.at("block_k")) && fits(trans.b ? c.at("block_k") : c.at("block_n"));
+         return fits(a_k_major(c, trans) ? c.at("block_k") : c.at("block_m")) &&
+                fits(b_k_major(c, trans) ? c.at("block_k") : c.at("block_n"));
        },
-       with(kTile, {"block_k", "slice_k", "copy_bytes"})},
+       with(kTile, {"block_k", "slice_k", "copy_bytes", "pack", "pack_k_major"})},
       {"overlap",
        "the launches of a sequence overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
        [hopper](const Config& c) { return c.at("overlap") == (hopper && has_passes(c) ? 1 : 0); },

@@ -29,24 +29,37 @@ constexpr Tile kTiles[] = {
     {16, 128, 16, 32},  {16, 32, 16, 16},   {64, 16, 16, 16},   {128, 16, 32, 16},  {32, 16, 16, 16},
 };
 
-/// Ways to bring in operands whose rows are so aligned: packed where needed, or in copies as narrow.
-std::vector<std::pair<int, int>> ways_in(const Problem& problem) {
-  const int a = row_align_bytes(problem, problem.type.operand, problem.lda);
-  const int b = row_align_bytes(problem, problem.type.operand, problem.ldb);
+/// How operands are brought in.
+struct Way {
+  int copy_bytes, pack, pack_k_major;
+};
+
+/// Packed where their rows need it, or in copies as narrow; and turned K-major, which of words and bytes gains enough to pack for.
+std::vector<Way> ways_in(const Problem& problem) {
+  const int element = int(size_bytes(problem.type.operand));
+  const auto [a, b] = operand_aligns(problem);
   const int pack = (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
-  std::vector<std::pair<int, int>> ways{{16, pack}};
-  if (pack != 0) ways.emplace_back(std::min(a, b), 0);
+  std::vector<Way> ways{{16, pack, 0}};
+  if (pack != 0) ways.push_back({std::min(a, b), 0, 0});
+  if (element == 8) return ways;
+  const int turnable = (problem.trans.a ? int(pack_a) : 0) | (problem.trans.b ? 0 : int(pack_b));
+  for (const int more : {0, int(pack_a), int(pack_b), pack_a | pack_b}) {
+    const int all = pack | more;
+    if ((more & ~turnable) != 0 || (more & pack) != 0 || (all & turnable) == 0 || (more != 0 && element == 2)) continue;
+    ways.push_back({16, all, 1});
+  }
   return ways;
 }
 
 /// What is left to choose of a tile: everything else follows.
 struct Choice {
   Tile tile;
-  int swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma, copy_bytes, pack;
+  int swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma;
+  Way way;
 };
 
 /// Narrow copies and slices have one way to walk the tiles and to store.
-bool is_plain(const Choice& choice) { return choice.copy_bytes < 16 || choice.split_k > 1; }
+bool is_plain(const Choice& choice) { return choice.way.copy_bytes < 16 || choice.split_k > 1; }
 
 /// Tile rows of a band, so that what runs at one time has few rows and columns of the operands to read.
 int band_of(const Choice& choice, const DeviceLimits& limits) {
@@ -65,8 +78,9 @@ int band_of(const Choice& choice, const DeviceLimits& limits) {
 
 /// With as many stages as fit, up to what hides the memory's latency or what K has steps for.
 Config make_config(const Choice& choice, const KernelTarget& target, const Problem& problem) {
-  const auto& [tile, swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma,
-               copy_bytes, pack] = choice;
+  const auto& [tile, swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma, way] =
+      choice;
+  const auto& [copy_bytes, pack, pack_k_major] = way;
   const bool large = tile.block_m * tile.block_n >= 128 * 128;
   const bool aligned_c = row_align_bytes(problem, problem.type.output, problem.ldc) >= 16;
   Config config("mma", {{"inst_k", inst_k},
@@ -88,6 +102,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"copy_bytes", copy_bytes},
                         {"tma", tma},
                         {"pack", pack},
+                        {"pack_k_major", pack_k_major},
                         {"overlap", 0}});
   if (target.limits.sm >= 90 && has_passes(config)) config.set("overlap", 1);
   const std::int64_t steps =
@@ -118,7 +133,7 @@ std::vector<int> reductions(int split_k, bool hopper) {
 /// All choices for one tile.
 std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem) {
   const bool hopper = target.limits.sm >= 90;
-  const bool swappable = target.type.operand == Scalar::tf32 && !target.trans.a && !target.trans.b;
+  const bool swappable = target.type.operand == Scalar::tf32 && !target.trans.b;
   const std::vector<int> swaps = swappable ? std::vector{0, 1} : std::vector{0};
   std::vector<Choice> found;
   for (const int inst_k : instruction_choices(target)) {
@@ -129,13 +144,13 @@ std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const 
           if (tma == 1 && !hopper) continue;
           for (const int persistent : {0, 1}) {
             if (persistent == 1 && tma == 0) continue;
-            for (const auto& [copy_bytes, pack] : ways_in(problem)) {
+            for (const Way& way : ways_in(problem)) {
               for (const int min_blocks : {1, 2}) {
                 for (const int split_k : {1, 2, 4, 8, 16, 32, 64}) {
                   for (const int reduction : reductions(split_k, hopper)) {
                     for (const int swap : swaps) {
                       found.push_back({tile, swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent,
-                                       split_k, reduction, tma, copy_bytes, pack});
+                                       split_k, reduction, tma, way});
                     }
                   }
                 }

@@ -1,7 +1,7 @@
 // How a stage of the family `mma` lies in shared memory.
 //
-// Each operand's tile keeps the orientation that it has in global memory: rows of K elements ("K-major": A as N, B as T), or
-// rows of M or N elements ("MN-major"). Rows are not padded; the 16-byte chunks of a row are exchanged (chunk XOR a number
+// Each operand's tile keeps the orientation that it has in global memory, or in its packed copy: rows of K elements ("K-major": A as
+// N, B as T), or rows of M or N elements ("MN-major"). Rows are not padded; the 16-byte chunks of a row are exchanged (chunk XOR a number
 // that depends on the row) so that whatever a warp reads at a time lies in different banks:
 //
 //   one row of 128 bytes    0 1 2 3 4 5 6 7       what is read at a time:
@@ -82,8 +82,8 @@ struct SwizzledTile {
   }
 };
 
-constexpr bool kAKMajor = !kTransA;
-constexpr bool kBKMajor = kTransB;
+constexpr bool kAKMajor = !kTransA || (kPackKMajor && (kPack & 1) != 0);  // as it lies, or since it is packed so
+constexpr bool kBKMajor = kTransB || (kPackKMajor && (kPack & 2) != 0);
 using TileA = SwizzledTile<kAKMajor ? kBlockM : kBlockK, kAKMajor ? kBlockK : kBlockM, kAKMajor, kWarpM>;
 using TileB = SwizzledTile<kBKMajor ? kBlockN : kBlockK, kBKMajor ? kBlockK : kBlockN, kBKMajor, kWarpN>;
 

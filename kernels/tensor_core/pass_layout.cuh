@@ -10,6 +10,7 @@ constexpr int kPassThreads = 128;  // of a block that adds slices or scales C
 constexpr int kPackThreads = 256;  // of a block that packs
 constexpr int kPackChunks = 2;     // that each of them copies
 constexpr int kPackedChunkBytes = 16;
+constexpr int kTurnedTileBytes = 128;  // of a row, and of a column, that a block turns K-major
 
 // Packed rows start at these steps: a cp.async of 16 bytes fits, and a row begins at a line of the L2.
 constexpr int kPackedRowAlignBytes = 128;

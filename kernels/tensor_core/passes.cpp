@@ -50,12 +50,15 @@ std::optional<std::string> misaligned(const Config& config, const Problem& probl
   return std::nullopt;
 }
 
-PackedOperands packed_as_stored(const Problem& problem) {
-  const auto of = [&](std::int64_t rows, std::int64_t cols) {
-    const std::int64_t bytes = packed_bytes(rows, cols, int(size_bytes(problem.type.operand)));
-    return PackedOperand{rows, cols, blocks_for(bytes, kPackedByBlock)};
+PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_major) {
+  const int element = int(size_bytes(problem.type.operand));
+  const auto of = [&](std::int64_t rows, std::int64_t cols, bool turns) {
+    if (!turns) return PackedOperand{rows, cols, blocks_for(packed_bytes(rows, cols, element), kPackedByBlock)};
+    const std::int64_t tile = kTurnedTileBytes / element;
+    return PackedOperand{cols, rows, blocks_for(rows, tile) * blocks_for(cols, tile)};
   };
-  return {of(problem.a_rows(), problem.a_cols()), of(problem.b_rows(), problem.b_cols())};
+  return {of(problem.a_rows(), problem.a_cols(), a_k_major == problem.trans.a),
+          of(problem.b_rows(), problem.b_cols(), b_k_major != problem.trans.b)};
 }
 
 LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,

@@ -46,8 +46,9 @@ struct PackedOperands {
   PackedOperand a, b;
 };
 
-/// As the operands are stored: AlignedCopy in pack.cuh.
-PackedOperands packed_as_stored(const Problem& problem);
+/// For a kernel that reads A, or B, in rows along K or not: as the operand is stored (AlignedCopy in pack.cuh), or, where that is
+/// the other way, turned (KMajorCopy in k_major_copy.cuh).
+PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_major);
 
 /// The GEMM's launch with the passes that the config asks for, which have its operands and the caller's C. Where K = 0 there is
 /// nothing to pack.

@@ -8,9 +8,10 @@
 //   kRun, kRunsPerRow     of a row a thread holds kRunsPerRow runs of kRun neighbours; the four threads that hold one run each
 //                         hold 4 · kRun columns that begin at a multiple of it, except where rows are dealt in words
 //   first_column()        the tile's column where this thread's first run begins; offset(run): of the others, from there
-//   get(i, r, run, sums)  fetches a run, set(i, r, run, sums) changes it
+//   get(i, r, run, sums)  fetches a run, sum(i, r, run, e) one of it, set(i, r, run, sums) changes it
 //   kInPairs              a thread holds, of every 8 columns, two neighbours: those that are its number's in its quad
 //   kSwapped              rows run along N, columns along M
+//   kRowPairs             rows (i, 0) and (i, 1) of a thread are neighbours
 #pragma once
 
 namespace tilesmith {

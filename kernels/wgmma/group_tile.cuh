@@ -122,6 +122,7 @@ class WarpSums {
   static constexpr int kRowStep = kLeftFromRegisters ? LeftFragments::kRowStep : 1;
   static constexpr bool kInPairs = true;
   static constexpr bool kSwapped = kSwap != 0;
+  static constexpr bool kRowPairs = kLeftFromRegisters;
   static constexpr int kRun = 2, kRunsPerRow = kColumns / 8;
 
   __device__ __forceinline__ explicit WarpSums(GroupTile& tile) : tile_(tile) {}
@@ -131,13 +132,9 @@ class WarpSums {
   }
   static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
 
-  // Of columns 8 · instruction + 2 · (threadIdx.x % 4) + e, e < 2.
-  __device__ __forceinline__ Accumulator sum(int i, int r, int instruction, int e) const {
-    return tile_.sum(i, r, instruction, e);
-  }
-
   static __device__ __forceinline__ int first_column() { return 2 * int(threadIdx.x % 4); }
   static __device__ __forceinline__ constexpr int offset(int run) { return 8 * run; }
+  __device__ __forceinline__ Accumulator sum(int i, int r, int run, int e) const { return tile_.sum(i, r, run, e); }
   __device__ __forceinline__ void get(int i, int r, int run, Accumulator (&sums)[kRun]) const {
 #pragma unroll
     for (int e = 0; e < kRun; ++e) sums[e] = tile_.sum(i, r, run, e);

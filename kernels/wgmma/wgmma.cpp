@@ -36,19 +36,6 @@ TensorBox tensor_box(const Seen& seen, int block, int block_k, int sharers, cons
   return {seen.k, seen.extent, block_k / sharers, panel};
 }
 
-/// Packed copies: as stored, or turned K-major by tiles of 128 bytes by 8 chunks (k_major_copy.cuh).
-tensor_core::PackedOperands packed_operands(const Config& config, const Problem& problem) {
-  tensor_core::PackedOperands packed = tensor_core::packed_as_stored(problem);
-  const std::int64_t tile_k = wgmma::panel_elements(problem.type), tile_cols = tile_k;
-  const auto turn = [&](tensor_core::PackedOperand& copy, const Seen& seen) {
-    copy = {seen.extent, seen.k, ((seen.k + tile_k - 1) / tile_k) * ((seen.extent + tile_cols - 1) / tile_cols)};
-  };
-  const auto [a, b] = operands_as_seen(config, problem);
-  if (a.k_major == problem.trans.a) turn(packed.a, a);
-  if (b.k_major != problem.trans.b) turn(packed.b, b);
-  return packed;
-}
-
 class Wgmma final : public Family {
  public:
   std::string_view name() const override { return "wgmma"; }
@@ -110,7 +97,8 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) con
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));
     gemm.boxes->c = TensorBox{problem.m, problem.n, kBoxRows, cols};
   }
-  return tensor_core::with_passes(gemm, config, problem, packed_operands(config, problem), true);
+  const tensor_core::PackedOperands packed = tensor_core::packed_operands(problem, a.k_major, b.k_major);
+  return tensor_core::with_passes(gemm, config, problem, packed, true);
 }
 
 }  // namespace

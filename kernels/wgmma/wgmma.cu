@@ -1,14 +1,14 @@
 // Family `wgmma`: C ← α·op(A)·op(B) + β·C with PTX wgmma and the tensor memory accelerator (sm_90a).
 //
 //   global ──TMA──▶ shared: kStages × (left tile, right tile) ──wgmma──▶ sums in registers ──▶ C
-//          one thread (copy.cuh)   panels of 128-byte rows        warpgroups             (tensor_core/epilogue.cuh,
-//                                  (stage.cuh)                    (group_tile.cuh)        swapped_store.cuh, box_store.cuh)
+//          one thread (copy.cuh)   panels of 128-byte rows        warpgroups             (tensor_core: epilogue.cuh,
+//                                  (stage.cuh)                    (group_tile.cuh)        swapped_store.cuh; box_store.cuh)
 //
 // shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes; even_tiles.cuh how columns are dealt
 // among tiles of two widths.
-#include "kernels/wgmma/k_major_copy.cuh"
+#include "kernels/tensor_core/k_major_copy.cuh"
+#include "kernels/tensor_core/swapped_store.cuh"
 #include "kernels/wgmma/swapped_box_store.cuh"
-#include "kernels/wgmma/swapped_store.cuh"
 // These want to know whether launches overlap (kOverlap, shape.cuh).
 #include "kernels/tensor_core/passes.cuh"
 
@@ -73,7 +73,8 @@ __device__ __forceinline__ void store(GroupTile& tile, const Destination& to, co
     Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
     store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
   } else if constexpr (kSwap && !kStoreTma) {
-    SwappedStore::store(sums, to, m0, n0);
+    constexpr bool kTwiceIfTight = kEven != 0 && !kPackedSums;  // it spills less than once, of tiles with two loops
+    SwappedStore<WarpSums, kTwiceIfTight, kPackedSums>::store(sums, to, m0, n0);
   } else {
     constexpr bool kTight = kSumRegisters<WarpSums> >= 128;
     store_blended<kTight, kPackedSums>(sums, to, m0, n0, [&](const Destination& over) {

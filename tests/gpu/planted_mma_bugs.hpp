@@ -8,22 +8,26 @@
 
 namespace tilesmith::planted {
 
-// 64×64 tiles of 32×32 warps, 32 elements of K a step; one a way through the template.
-#define TILESMITH_MMA(inst_k, swap, block_k, slice_k, store_staged, split_k, reduction, tma, pack, overlap)       \
-  "mma{inst_k=" #inst_k ",block_m=64,block_n=64,warp_m=32,warp_n=32,swap=" #swap ",block_k=" #block_k             \
-  ",stages=3,slice_k=" #slice_k ",frag_buffers=2,min_blocks=1,group_m=1,persistent=0,store_staged=" #store_staged \
-  ",split_k=" #split_k ",reduction=" #reduction ",copy_bytes=16,tma=" #tma ",pack=" #pack ",overlap=" #overlap "}"
+// Tiles of 32×32 warps; one config a way through the template.
+#define TILESMITH_MMA(inst_k, block_n, swap, block_k, slice_k, persistent, store_staged, split_k, reduction, tma, pack, \
+                      pack_k_major, overlap)                                                                            \
+  "mma{inst_k=" #inst_k ",block_m=64,block_n=" #block_n ",warp_m=32,warp_n=32,swap=" #swap ",block_k=" #block_k         \
+  ",stages=3,slice_k=" #slice_k ",frag_buffers=2,min_blocks=1,group_m=1,persistent=" #persistent                        \
+  ",store_staged=" #store_staged ",split_k=" #split_k ",reduction=" #reduction ",copy_bytes=16,tma=" #tma               \
+  ",pack=" #pack ",pack_k_major=" #pack_k_major ",overlap=" #overlap "}"
 
-inline constexpr const char* kPlain = TILESMITH_MMA(16, 0, 32, 1, 0, 1, 0, 0, 0, 0);
-inline constexpr const char* kStaged = TILESMITH_MMA(16, 0, 32, 1, 1, 1, 0, 0, 0, 0);
-inline constexpr const char* kSliced = TILESMITH_MMA(16, 0, 64, 2, 0, 1, 0, 0, 0, 0);
-inline constexpr const char* kSplitSummed = TILESMITH_MMA(16, 0, 32, 1, 0, 2, 0, 0, 0, 1);
-inline constexpr const char* kSplitAtomic = TILESMITH_MMA(16, 0, 32, 1, 0, 2, 1, 0, 0, 1);
-inline constexpr const char* kPacked = TILESMITH_MMA(16, 0, 32, 1, 0, 1, 0, 0, 3, 1);
-inline constexpr const char* kTensorCopied = TILESMITH_MMA(16, 0, 64, 1, 0, 1, 0, 1, 0, 0);
-inline constexpr const char* kBytes = TILESMITH_MMA(32, 0, 64, 1, 0, 1, 0, 0, 0, 0);
-inline constexpr const char* kTf32 = TILESMITH_MMA(8, 0, 32, 1, 0, 1, 0, 0, 0, 0);
-inline constexpr const char* kTf32Swapped = TILESMITH_MMA(8, 1, 32, 1, 0, 1, 0, 0, 0, 0);
+inline constexpr const char* kPlain = TILESMITH_MMA(16, 64, 0, 32, 1, 0, 0, 1, 0, 0, 0, 0, 0);
+inline constexpr const char* kStaged = TILESMITH_MMA(16, 64, 0, 32, 1, 0, 1, 1, 0, 0, 0, 0, 0);
+inline constexpr const char* kPersistent = TILESMITH_MMA(16, 128, 0, 32, 1, 1, 0, 1, 0, 0, 0, 0, 0);
+inline constexpr const char* kSliced = TILESMITH_MMA(16, 64, 0, 64, 2, 0, 0, 1, 0, 0, 0, 0, 0);
+inline constexpr const char* kSplitSummed = TILESMITH_MMA(16, 64, 0, 32, 1, 0, 0, 2, 0, 0, 0, 0, 1);
+inline constexpr const char* kSplitAtomic = TILESMITH_MMA(16, 64, 0, 32, 1, 0, 0, 2, 1, 0, 0, 0, 1);
+inline constexpr const char* kPacked = TILESMITH_MMA(16, 64, 0, 32, 1, 0, 0, 1, 0, 0, 3, 0, 1);
+inline constexpr const char* kTensorCopied = TILESMITH_MMA(16, 64, 0, 64, 1, 0, 0, 1, 0, 1, 0, 0, 0);
+inline constexpr const char* kBytes = TILESMITH_MMA(32, 64, 0, 64, 1, 0, 0, 1, 0, 0, 0, 0, 0);
+inline constexpr const char* kBytesTurned = TILESMITH_MMA(32, 64, 0, 64, 1, 0, 0, 1, 0, 0, 3, 1, 1);
+inline constexpr const char* kTf32 = TILESMITH_MMA(8, 64, 0, 32, 1, 0, 0, 1, 0, 0, 0, 0, 0);
+inline constexpr const char* kTf32Swapped = TILESMITH_MMA(8, 64, 1, 32, 1, 0, 0, 1, 0, 0, 0, 0, 0);
 #undef TILESMITH_MMA
 
 inline constexpr const char* kAcross =
@@ -126,15 +130,29 @@ inline std::vector<Bug> mma_bugs() {
        0,
        "tf32f32",
        kNN,
-       {{"pair[r] = down[e]", "pair[1 - r] = down[e]"}},
+       {{"sum(sums, row, i + e)", "sum(sums, row, i + kVector - 1 - e)"}},
        kTf32Swapped},
-      {"swapped sums are blended with the first columns of a row",
+      {"swapped sums are blended with the first column of their tile",
        "mma",
        0,
        "tf32f32",
        kNN,
-       {{"to.take(held[i / kParts][i % kParts], part)", "to.take(held[0][i % kParts], part)"}},
+       {{"held[b][i].load(place.at + along(i))", "held[b][i].load(place.at)"}},
        kTf32Swapped},
+      {"a block's second tile is added to its first",
+       "mma",
+       0,
+       "f16f32",
+       kNT,
+       {{"tile.clear();\n    loop", "if (item == blockIdx.x) tile.clear();\n    loop"}},
+       kPersistent},
+      {"bytes that are turned K-major keep their words",
+       "mma",
+       0,
+       "s8s32",
+       kTN,
+       {{"transpose_within_words(w);", ""}},
+       kBytesTurned},
       {"the copying warp brings the first step's right operand every time",
        "mma",
        0,

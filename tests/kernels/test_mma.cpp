@@ -126,6 +126,11 @@ TEST_CASE("operands of tf32 change places where B alone lies along N, and nowher
     const KernelTarget other = target_of("tf32f32", "sm_87", trans);
     CHECK(illegal_because(mma_family(), swapped, other)->find("swapped operands") != std::string::npos);
   }
+  const KernelTarget tn = target_of("tf32f32", "sm_90a", {true, false});
+  const Config packed = seed_with(tn, problem_of(tn, 4096, 4096, 4096), "swap", 1);
+  CHECK_FALSE(illegal_because(mma_family(), packed, tn));
+  CHECK(packed.at("pack") == 1);
+  CHECK(packed.at("pack_k_major") == 1);
   const KernelTarget halves = target_of("f16f32", "sm_87");
   Config of_halves = seed_with(halves, problem_of(halves, 4096, 4096, 4096), "swap", 0);
   CHECK_FALSE(illegal_because(mma_family(), of_halves, halves));
@@ -133,6 +138,55 @@ TEST_CASE("operands of tf32 change places where B alone lies along N, and nowher
   CHECK(illegal_because(mma_family(), of_halves, halves)->find("swap") != std::string::npos);
   swapped.set("store_staged", 1);
   CHECK(illegal_because(mma_family(), swapped, nn)->find("swapped operands") != std::string::npos);
+}
+
+TEST_CASE("operands of bytes and words that lie along M or N are turned K-major by packing, and copied as such") {
+  const KernelTarget tn = target_of("s8s32", "sm_90a", {true, false});
+  const Problem large = problem_of(tn, 4096, 4096, 4096), small = problem_of(tn, 512, 768, 1024);
+  const Config turned = seed_with(tn, large, "pack_k_major", 1);
+  CHECK(turned.at("pack") == 3);
+  CHECK_FALSE(mma_family().dominated(turned, large));
+  const LaunchSequence sequence = mma_family().launches(turned, small);
+  REQUIRE(sequence.launches.size() == 2);
+  CHECK(sequence.launches[0].grid.x == 1024 / 128 * (512 / 128 + 768 / 128));
+  const Launch& gemm = sequence.launches[1];
+  CHECK(gemm.a.row_stride == 1024);
+  CHECK(gemm.b.row_stride == 1024);
+  CHECK(gemm.b.offset_bytes == 512 * 1024);
+  CHECK(sequence.workspace_bytes == (512 + 768) * 1024);
+  REQUIRE(gemm.boxes);
+  CHECK(gemm.boxes->a.matrix_rows == 512);
+  CHECK(gemm.boxes->b.matrix_rows == 768);
+  CHECK(gemm.boxes->b.matrix_cols == 1024);
+  CHECK(gemm.boxes->b.rows == turned.at("block_n"));
+
+  Config as_stored = turned;
+  as_stored.set("pack_k_major", 0);
+  as_stored.set("tma", 0);
+  as_stored.set("persistent", 0);
+  CHECK(mma_family().dominated(as_stored, large));
+  CHECK(mma_family().launches(as_stored, small).launches[1].a.row_stride == 512);
+  CHECK(illegal_because(mma_family(), turned, target_of("s8s32", "sm_90a", {false, true}))->find("packing K-major") !=
+        std::string::npos);
+
+  const KernelTarget halves = target_of("f16f32", "sm_90a");
+  const Problem odd = problem_of(halves, 1023, 1153, 1027);
+  const Config of_halves = seed_with(halves, odd, "pack_k_major", 1);
+  CHECK_FALSE(mma_family().dominated(of_halves, odd));
+  Config of_b = of_halves;
+  of_b.set("pack", 2);
+  CHECK(mma_family().dominated(of_b, problem_of(halves, 1024, 1024, 1024)));
+  const KernelTarget nn = target_of("s8s32", "sm_90a");
+  const Problem aligned = problem_of(nn, 4096, 4096, 4096);
+  Config of_bytes = seed_with(nn, aligned, "pack_k_major", 1);
+  CHECK(of_bytes.at("pack") == 2);
+  CHECK_FALSE(mma_family().dominated(of_bytes, aligned));
+  of_bytes.set("pack", 3);
+  CHECK(mma_family().dominated(of_bytes, aligned));
+  // A lies along K: only B is turned.
+  CHECK(mma_family().launches(of_halves, odd).launches[1].a.row_stride == 1088);
+  CHECK(mma_family().launches(of_halves, odd).launches[1].b.row_stride == 1088);
+  CHECK(mma_family().launches(seed_with(halves, odd, "pack_k_major", 0), odd).launches[1].b.row_stride == 1216);
 }
 
 TEST_CASE("bands of tiles are as tall as what an SM each computes is wide, or nearly") {

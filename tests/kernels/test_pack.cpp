@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -71,7 +72,8 @@ constexpr int kPack = 3;
 constexpr bool kTransA = false, kTransB = false;
 }  // namespace tilesmith
 
-#include "kernels/wgmma/k_major_copy.cuh"
+#include "kernels/tensor_core/k_major_copy.cuh"
+#include "kernels/tensor_core/passes.hpp"
 
 namespace {
 
@@ -153,6 +155,9 @@ void check_copy(Team& block, int rows, int cols, int ld, int skew, bool turned) 
   readable = {reinterpret_cast<std::uintptr_t>(from), reinterpret_cast<std::uintptr_t>(from + span)};
   strayed = 0;
   const Copy<Element> copy(from, ld, rows, cols, to);
+  const char* types[] = {"s8s32", "f16f32", "tf32f32", "f64f64"};  // by the size of their operands
+  const Problem problem = packed_problem(*find_type_pair(types[std::countr_zero(sizeof(Element))]), {true, false}, cols, 1, rows);
+  CHECK(tensor_core::packed_operands(problem, turned, false).a.blocks == copy.shares());
   for (unsigned share = 0; share < copy.shares(); ++share) block.run([&] { copy.copy(share); });
   CHECK(strayed == 0);
   std::size_t wrong = 0;

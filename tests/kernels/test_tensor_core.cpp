@@ -45,7 +45,7 @@ TEST_CASE("many slices are added by as many blocks more as threads share a run o
   const Problem problem = packed_problem(type, {}, 100, 60, 4096);  // 100 rows of 15 runs
   const auto sums = [&](int split_k) {
     const Config config("any", {{"split_k", split_k}, {"reduction", through_workspace}, {"pack", 0}});
-    const LaunchSequence sequence = with_passes({}, config, problem, packed_as_stored(problem), false);
+    const LaunchSequence sequence = with_passes({}, config, problem, packed_operands(problem, true, false), false);
     REQUIRE(sequence.launches.size() == 2);
     CHECK(sequence.launches[1].entry == "sum_slices");
     CHECK(sequence.workspace_bytes == std::size_t(split_k) * 100 * 64 * 4);

@@ -107,9 +107,12 @@ TEST_CASE("a plan for fewer SMs than the device has makes a persistent grid of f
   f.launch().cluster.x = 2;
   fake::state().active_clusters = 3;
   CHECK(blocks(0) == 6);
-  CHECK(blocks(4) == 4);
+  CHECK(blocks(2) == 4);
   CHECK(blocks(1) == 2);
   CHECK(blocks(9) == 6);
+  f.launch().resident_blocks_per_sm = 1;
+  CHECK(blocks(4) == 4);
+  CHECK(blocks(1) == 2);  // no less than a cluster
 }
 
 TEST_CASE(
@@ -151,6 +154,9 @@ TEST_CASE(
   CHECK(smem_of_second() == 9001);
   attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 1;
   CHECK(smem_of_second() == 1308);
+  f.launch(1).resident_blocks_per_sm = 2;  // persistent: no more than that
+  CHECK(smem_of_second() == 9001);
+  f.launch(1).resident_blocks_per_sm = 0;
   f.launch(1).dynamic_smem_bytes = 20000;
   CHECK(smem_of_second() == 20000);
   f.launch(1).dynamic_smem_bytes = 0;  // a pass over memory: the more of its blocks the better

@@ -43,6 +43,8 @@ retires mma '$a int x;' kernels/mma/mma.cu
 retires mma '$a #define X 1  // at the end of a line' kernels/mma/tile.cuh
 retires 'mma wgmma' '$a int x;' kernels/tensor_core/ring.cuh
 retires 'gemv mma simt wgmma wmma' '$a int x;' kernels/common/scale.cuh
+retires 'mma wgmma' '$a int x;' kernels/tensor_core/reduce.cuh  # which only an included file includes
+retires mma '$a int x;' kernels/tensor_core/tf32.cuh  # wgmma, which includes others of that folder, does not
 retires wgmma 's/geometry.threads\|g.threads/(&)/' kernels/wgmma/wgmma.cpp
 retires mma 's/geometry.threads/(&)/' kernels/mma/mma.cpp
 retires wgmma '$a int x;' kernels/wgmma/instruction.cpp

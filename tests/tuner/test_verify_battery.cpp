@@ -46,6 +46,19 @@ TEST_CASE("the battery's problems are well formed, for every type pair and trans
   }
 }
 
+TEST_CASE("exact cases of several tiles come on one SM and on all, with beta declared to be 0 and not, for every type pair") {
+  for (const TypePair& type : type_pairs()) {
+    std::set<std::pair<bool, bool>> seen;
+    for (const BatteryCase& of : battery_cases(type, {false, false})) {
+      CHECK(of.on_one_sm == contains(text(of), "as on one SM"));
+      if (of.stage == Stage::exact && of.problem.m * of.problem.n > 128 * 128)
+        seen.insert({of.on_one_sm, of.problem.beta == BetaClass::zero});
+    }
+    INFO(type.name);
+    CHECK(seen.size() == 4);
+  }
+}
+
 TEST_CASE("the battery has every dimension it claims, also with rows that only aligned kernels take") {
   for (const char* type : {"f16f32", "bf16f32bf16", "s8s32", "f64f64"}) {
     std::set<std::int64_t> ms, ns, ks;

@@ -99,10 +99,11 @@ Problem make_problem(const TypePair& type, Transposes trans, const Shape& shape)
   return problem;
 }
 
-BatteryCase make_case(Problem problem, const Scales& scales, Stage stage, bool declare_zero) {
-  // β = 0 comes both declared (the caller promised it) and as a value met at run time.
-  problem.beta = scales.beta == 0 && declare_zero ? BetaClass::zero : BetaClass::any;
-  return {std::move(problem), scales, stage};
+BatteryCase make_case(Problem problem, const Scales& scales, Stage stage, std::size_t index) {
+  // β = 0 comes both declared (the caller promised it) and as a value met at run time, and either on all SMs and on one.
+  problem.beta = scales.beta == 0 && index % 2 == 0 ? BetaClass::zero : BetaClass::any;
+  const bool on_one_sm = (index / 2 + std::size_t(stage)) % 2 == 1;
+  return {std::move(problem), scales, stage, on_one_sm};
 }
 
 }  // namespace
@@ -117,12 +118,12 @@ std::vector<BatteryCase> battery_cases(const TypePair& type, Transposes trans) {
     // A shape that the further stages use is also the one whose exact run must not be a trivial α = 0.
     Scales scales = exact[index % exact.size()];
     if (shape.extra && scales.alpha == 0) scales = exact[1];
-    cases.push_back(make_case(problem, scales, Stage::exact, index % 2 == 0));
+    cases.push_back(make_case(problem, scales, Stage::exact, index));
     if (shape.extra) {
       for (Stage stage : {Stage::wide_a, Stage::wide_b, Stage::wide_c, Stage::real}) {
         if (!stage_applies(type, stage, shape.k)) continue;
         const Scales& chosen = stage == Stage::real ? real[index % real.size()] : exact[index % 4];
-        cases.push_back(make_case(problem, chosen, stage, index % 2 == 0));
+        cases.push_back(make_case(problem, chosen, stage, index));
       }
     }
     ++index;
@@ -135,7 +136,8 @@ std::string text(const Problem& problem, const Scales& scales, Stage stage) {
 }
 
 std::string text(const BatteryCase& battery_case) {
-  return text(battery_case.problem, battery_case.scales, battery_case.stage);
+  return fmt::format("{}{}", text(battery_case.problem, battery_case.scales, battery_case.stage),
+                     battery_case.on_one_sm ? " as on one SM" : "");
 }
 
 }  // namespace tilesmith::tuner

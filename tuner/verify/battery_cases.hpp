@@ -13,6 +13,8 @@ struct BatteryCase {
   Problem problem;
   Scales scales;
   Stage stage = Stage::exact;
+  /// Planned as for a device of one SM: the problems are so small that persistent blocks would have one tile each.
+  bool on_one_sm = false;
 };
 
 /// How much of the battery a kernel has to pass: all of it, twice; or, where a launch takes long, every shape once, by exact
@@ -25,7 +27,7 @@ enum class Battery { whole, each_shape_once };
 /// have packed, odd, 4- and 8-byte leading dimensions, and bases that are aligned to one element only.
 std::vector<BatteryCase> battery_cases(const TypePair& type, Transposes trans);
 
-/// "f16f32 NN 17 13 31 lda=40 ... α=2 β=0 exact"
+/// "f16f32 NN 17 13 31 lda=40 ... α=2 β=0 exact", and "as on one SM" where it is planned so.
 std::string text(const BatteryCase& battery_case);
 std::string text(const Problem& problem, const Scales& scales, Stage stage);
 

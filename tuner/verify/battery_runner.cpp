@@ -83,7 +83,7 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
     if (!whole && image_.cases[i].stage != Stage::exact) continue;
     if (family.refusal(config, image_.cases[i].problem)) continue;
     try {
-      const int most_sms = i % 2 == 1 ? 1 : 0;
+      const int most_sms = image_.cases[i].on_one_sm ? 1 : 0;
       plans[i] = std::make_unique<runtime::Plan>(module, config, image_.cases[i].problem, most_sms);
     } catch (const runtime::DeviceError& error) {
       if (error.context_lost()) throw;

@@ -1,5 +1,4 @@
-// Runs the battery on the device: all cases launched back to back, twice (whole battery), then compared by one kernel. Every other
-// case is planned as for a device of one SM: the problems are so small that persistent blocks would have one tile each.
+// Runs the battery on the device: all cases launched back to back, twice (whole battery), then compared by one kernel.
 //
 //   arena:  case rows | operands of all cases | expected | image of C   │ C of run 1 | C of run 2 | flags, reports, sum
 //           ── checksummed: a kernel that writes far outside C is ──────┘

@@ -1,10 +1,10 @@
-// Straight from registers to C where operands are swapped. A warp's sums lie along N, 8 or 16 neighbours of a row of C in as many
-// lanes, so that a store of the warp covers 32 or 64 bytes of each of four rows (of 4-byte results). Every thread goes down its rows
-// of C by one pointer, and what it has of a row lies at constant distances.
+// Straight from registers to C where operands are swapped. A warp's sums lie along N, elements or pairs of neighbours of a row of C
+// in 8 lanes, so that a store of the warp covers 32 or 64 bytes of each of four rows (of 4-byte results). Every thread goes down its
+// rows of C by one pointer, and what it has of a row lies at constant distances.
 //
-//           ← along N, lanes g = 0 .. 7 →           left operand by descriptors: elements, g and, 8 further, g again
-//   rows    ┌──────────────────────────┐            from registers: a thread has two neighbours, which it stores together
-//   2 t     │  t's                     │ of 8
+//           ← along N, lanes g = 0 .. 7 →           elements: wgmma's left operand by descriptors, g and, 8 further, g again
+//   rows    ┌──────────────────────────┐            pairs: wgmma's from registers, side by side; mma's, dealt in words, in two
+//   2 t     │  t's                     │ of 8       pieces of 4 lanes each
 //   2 t + 1 │  t's                     │
 //           └──────────────────────────┘
 //
@@ -13,21 +13,24 @@
 #pragma once
 
 #include "kernels/tensor_core/blend.cuh"
-#include "kernels/wgmma/group_tile.cuh"
+#include "kernels/tensor_core/warp_sums.cuh"
 
 namespace tilesmith {
 
+// Of sums that leave few registers beside them:
+//   kTwiceIfTight  the stores are there twice, once right behind the products (store_blended() says why), as those of others always are
+//   kFenced        no more of C is loaded ahead than a batch
+template <typename Sums, bool kTwiceIfTight, bool kFenced>
 class SwappedStore {
-  static constexpr int kRows = WarpSums::kColumns / 4;     // of C, of a thread
-  static constexpr int kOfRow = 2 * WarpSums::kRowGroups;  // sums that it has of each
-  static constexpr bool kTight = kSumRegisters<WarpSums> >= 128;  // there are few registers beside all the sums
-  // Whether the stores are there twice, once right behind the products (store_blended() says why): of large tiles with two loops
-  // this spills less, of others more.
-  static constexpr bool kTwice = !kTight || (kEven != 0 && !kPackedSums);
+  static_assert(!Sums::kSwapped || Sums::kRun == 2, "a thread holds the sums of two rows of C side by side");
+  static constexpr int kRows = Sums::kColumns / 4;     // of C, of a thread
+  static constexpr int kOfRow = 2 * Sums::kRowGroups;  // sums that it has of each
+  static constexpr bool kTight = kSumRegisters<Sums> >= 128;  // there are few registers beside all the sums
+  static constexpr bool kTwice = !kTight || kTwiceIfTight;
 
  public:
   // (m0, n0): where the warp's tile lies in C.
-  static __device__ __forceinline__ void store(WarpSums& sums, const Destination& to, int m0, int n0) {
+  static __device__ __forceinline__ void store(Sums& sums, const Destination& to, int m0, int n0) {
     if (!kBlends || (kTwice && __builtin_expect(to.overwrites(), 1))) {
       put(sums, to, m0, n0);
     } else {
@@ -42,9 +45,9 @@ class SwappedStore {
 
  private:
   // Where a thread's sums of its `row`-th row lie: rows of C from its first one, columns from the first sum of a row.
-  static __device__ __forceinline__ constexpr int down(int row) { return row / 2 * 8 + row % 2; }
-  static __device__ __forceinline__ int along(int i) { return WarpSums::row_of(i / 2, i % 2, 0); }
-  static __device__ __forceinline__ Accumulator sum(const WarpSums& sums, int row, int i) {
+  static __device__ __forceinline__ constexpr int down(int row) { return Sums::offset(row / 2) + row % 2; }
+  static __device__ __forceinline__ int along(int i) { return Sums::row_of(i / 2, i % 2, 0); }
+  static __device__ __forceinline__ Accumulator sum(const Sums& sums, int row, int i) {
     return sums.sum(i / 2, i % 2, row / 2, row % 2);
   }
 
@@ -56,7 +59,7 @@ class SwappedStore {
 
     __device__ __forceinline__ Place(const Destination& to, int m0, int n0) {
       asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
-      const int m = m0 + WarpSums::first_column(), n = n0 + WarpSums::row(0, 0);
+      const int m = m0 + Sums::first_column(), n = n0 + Sums::row(0, 0);
       rows_left = to.rows() - m;
       cols_left = to.cols() - n;
       stride = to.stride();
@@ -66,17 +69,17 @@ class SwappedStore {
     __device__ __forceinline__ void leave(int row) { at += (down(row + 1) - down(row)) * stride; }
   };
 
-  static __device__ __forceinline__ void put(const WarpSums& sums, const Destination& to, int m0, int n0) {
+  static __device__ __forceinline__ void put(const Sums& sums, const Destination& to, int m0, int n0) {
     if constexpr (kAtomicAdds) {
 #pragma unroll
       for (int row = 0; row < kRows; ++row) {
 #pragma unroll
         for (int i = 0; i < kOfRow; ++i) {
           const Accumulator one[1] = {sum(sums, row, i)};
-          to.store(m0 + WarpSums::first_column() + down(row), n0 + WarpSums::row(i / 2, i % 2), one);
+          to.store(m0 + Sums::first_column() + down(row), n0 + Sums::row(i / 2, i % 2), one);
         }
       }
-    } else if (kLeftFromRegisters && to.is_whole_runs<2>()) {
+    } else if (Sums::kRowPairs && to.is_whole_runs<2>()) {
       put_by<2>(sums, to, m0, n0);
     } else {
       put_by<1>(sums, to, m0, n0);
@@ -85,7 +88,7 @@ class SwappedStore {
 
   // So many neighbours at a time.
   template <int kVector>
-  static __device__ __forceinline__ void put_by(const WarpSums& sums, const Destination& to, int m0, int n0) {
+  static __device__ __forceinline__ void put_by(const Sums& sums, const Destination& to, int m0, int n0) {
     Place place(to, m0, n0);
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
@@ -101,13 +104,13 @@ class SwappedStore {
   }
 
   // sums ← α·sums + β·C, by batches of rows whose loads are under way together.
-  static __device__ __forceinline__ void blend(WarpSums& sums, const Destination& to, int m0, int n0) {
+  static __device__ __forceinline__ void blend(Sums& sums, const Destination& to, int m0, int n0) {
     constexpr int kRegisters = kTight ? 4 * int(sizeof(Stored)) : 32;
     constexpr int kFit = kRegisters / kOfRow, kAtATime = kFit < 1 ? 1 : kFit < kRows ? kFit : kRows;
     Place place(to, m0, n0);
 #pragma unroll
     for (int first = 0; first < kRows; first += kAtATime) {
-      if (kTight && kPackedSums) asm volatile("fence.acq_rel.cta;" ::: "memory");  // no more is loaded ahead than a batch
+      if (kTight && kFenced) asm volatile("fence.acq_rel.cta;" ::: "memory");  // no more is loaded ahead than a batch
       Held<1> held[kAtATime][kOfRow];
 #pragma unroll
       for (int b = 0; b < kAtATime; ++b) {

@@ -1,6 +1,6 @@
-// The packing pass of operands that lie MN-major: [K, cols] becomes [cols, K]. From shared memory wgmma takes those of 8 and 32
-// bits K-major only; those of 16 bits it takes either way, but K-major tiles begin at whole lines of memory, wherever they lie
-// along M or N.
+// The packing pass that turns operands that lie MN-major: [K, cols] becomes [cols, K]. Of those of 8 and 32 bits K-major rows are
+// what tensor cores are fed fastest with (wgmma takes no others from shared memory, ldmatrix brings no others in an instruction's
+// order); those of 16 bits go either way, but K-major tiles begin at whole lines of memory, wherever they lie along M or N.
 //
 // A block turns a tile of 32 words of K by 8 chunks of 16 bytes through shared memory:
 //
@@ -35,6 +35,8 @@ class KMajorCopy {
   static constexpr int kChunk = ChunkReader<Element>::kCount;
   static constexpr int kWordsOfRow = 32, kChunksOfRow = 8;
   static constexpr int kTileK = kWordsOfRow * kWord, kTileCols = kChunksOfRow * kChunk;
+  static_assert(kTileK * sizeof(Element) == kTurnedTileBytes && kTileCols * sizeof(Element) == kTurnedTileBytes,
+                "the grid has a block for each tile");
   static constexpr int kAtATime = kPackThreads / kChunksOfRow;  // rows of words that the block's threads take together
   static constexpr int kPasses = kWordsOfRow / kAtATime;
 
