@@ -1,8 +1,10 @@
 #include "tuner/own_evidence.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -19,6 +21,29 @@ using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by c
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 double time_or_never(const db::Outcome& outcome) { return score_of(outcome).value_or(kNever); }
+
+/// Of the latest run that had such an outcome, the fastest.
+struct LatestBest {
+  std::optional<std::string> run;
+  std::string config;  // its text
+  double us = kNever;
+
+  /// Newest first.
+  void saw(const db::Evidence& entry, const std::string& as_of_today) {
+    const double of_entry = time_or_never(entry.outcome);
+    if (of_entry == kNever || (run && *run != entry.run)) return;
+    run = entry.run;
+    if (of_entry >= us) return;
+    us = of_entry;
+    config = as_of_today;
+  }
+
+  /// Moves it to the front, if it is there.
+  void put_first(std::vector<Config>& configs) const {
+    const auto place = std::ranges::find(configs, config, &Config::text);
+    if (place != configs.end()) std::rotate(configs.begin(), place, std::next(place));
+  }
+};
 
 /// Those that are ok, fastest first.
 std::vector<Config> fastest_first(const Outcomes& outcomes) {
@@ -69,6 +94,7 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   };
   std::map<std::string, Found> valid;  // by config text; the latest of each candidate
   Outcomes to_reverify, retired;
+  LatestBest latest_to_reverify, latest_retired;
   std::set<std::string> of_other_policy;  // of the retired: their times compare among themselves
   std::map<std::string, db::Producer> producers;
   AddedParameters added(today.came_after);
@@ -92,9 +118,11 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
       }
       case db::Trust::reverify:
         to_reverify.try_emplace(key, *config, entry.outcome);
+        latest_to_reverify.saw(entry, key);
         break;
       case db::Trust::remeasure:
       case db::Trust::retired:
+        latest_retired.saw(entry, key);
         if (retired.try_emplace(key, *config, entry.outcome).second &&
             entry.producer.measuring_policy != producer.first->second.measuring_policy)
           of_other_policy.insert(key);
@@ -131,6 +159,8 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   for (Found& found : in_order) own.known.push_back(std::move(found.candidate));
   own.to_reverify = fastest_first(to_reverify);
   own.retired = fastest_first(retired);
+  latest_to_reverify.put_first(own.to_reverify);
+  latest_retired.put_first(own.retired);
   Outcomes tried = std::move(retired);
   tried.merge(to_reverify);
   for (const KnownCandidate& known : own.known) tried.try_emplace(known.config.text(), known.config, known.outcome);

@@ -37,8 +37,9 @@ struct OwnEvidence {
   /// The fastest of what is to be re-verified or retired has not been tried again, and was faster than all that is known.
   bool best_is_lost = false;
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
-  // The rest had a time and is not known, each config once, fastest first. What failed then is no guess: a search comes to it in its
-  // own time.
+  // The rest had a time and is not known, each config once: what was fastest in the latest run that measured any of it, then by time.
+  // Times of runs on other days, or on other devices of the model, hardly compare where a power limit sets the clock: by time alone
+  // what a cool day's run passed over came before what is in use. What failed then is no guess: a search comes to it in its own time.
   std::vector<Config> to_reverify, retired;
   /// The few fastest of all and of other block tiles (choose_finalists), each with values that were added since, or of a parameter that
   /// was, which the problem has hardly been tried with in that tile (added_parameters.hpp). Some may be known.

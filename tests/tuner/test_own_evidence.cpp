@@ -79,6 +79,38 @@ TEST_CASE("a tile with many values to try leaves places to another") {
         std::vector{now(256, 10, 1), now(176, 5, 1), now(256, 10, 2), now(176, 5, 2)});
 }
 
+TEST_CASE("what the latest run found fastest comes before what was faster on another day, then all go by time") {
+  const std::vector<Parameter> parameters{{"x", {1, 2, 3}, ""}};
+  const auto config = [](int x) { return Config("f", {{"x", x}}); };
+  const auto entry = [&](int x, double us, const std::string& run, const std::string& hash) {
+    db::Evidence evidence = timed(config(x), us);
+    evidence.run = run;
+    evidence.producer.template_hash = hash;
+    return evidence;
+  };
+  const Today today{[](const Config& recorded) { return std::optional(recorded); }, [&](const Config&) { return &parameters; },
+                    [](const std::string&) {
+                      db::Producer now;
+                      now.template_hash = "now";
+                      now.driver_version = "2";
+                      return now;
+                    },
+                    {}};
+  std::vector<db::Evidence> evidence{entry(2, 130, "hot day", "then"), entry(1, 120, "hot day", "then"),
+                                     entry(2, 90, "cool day", "before"), entry(3, 95, "cool day", "before")};
+  CHECK(own_evidence(evidence, today).retired == std::vector{config(1), config(3), config(2)});
+  std::vector<db::Evidence> of_former_driver = evidence;
+  for (db::Evidence& one : of_former_driver) {
+    one.producer.template_hash = "now";
+    one.producer.driver_version = "1";
+  }
+  CHECK(own_evidence(of_former_driver, today).to_reverify == std::vector{config(1), config(3), config(2)});
+  db::Evidence tried = entry(1, 119, "today", "now");
+  tried.producer.driver_version = "2";
+  evidence.insert(evidence.begin(), tried);
+  CHECK(own_evidence(evidence, today).retired == std::vector{config(3), config(2)});
+}
+
 TEST_CASE("the fastest family is told by times that compare, and by others where there are none") {
   const auto entry = [](const char* family, double us, const char* hash, const char* policy) {
     db::Evidence evidence = timed(Config(family, {{"x", 1}}), us);
