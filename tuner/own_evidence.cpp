@@ -28,11 +28,11 @@ struct LatestBest {
   std::string config;  // its text
   double us = kNever;
 
-  /// Newest first.
-  void saw(const db::Evidence& entry, const std::string& as_of_today) {
-    const double of_entry = time_or_never(entry.outcome);
-    if (of_entry == kNever || (run && *run != entry.run)) return;
-    run = entry.run;
+  /// The latest entry of each config, newest first: what a run timed again, in a play-off, is not what it had for a start.
+  void saw(const db::Evidence& latest, const std::string& as_of_today) {
+    const double of_entry = time_or_never(latest.outcome);
+    if (of_entry == kNever || (run && *run != latest.run)) return;
+    run = latest.run;
     if (of_entry >= us) return;
     us = of_entry;
     config = as_of_today;
@@ -117,15 +117,13 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
         break;
       }
       case db::Trust::reverify:
-        to_reverify.try_emplace(key, *config, entry.outcome);
-        latest_to_reverify.saw(entry, key);
+        if (to_reverify.try_emplace(key, *config, entry.outcome).second) latest_to_reverify.saw(entry, key);
         break;
       case db::Trust::remeasure:
       case db::Trust::retired:
+        if (!retired.try_emplace(key, *config, entry.outcome).second) break;
         latest_retired.saw(entry, key);
-        if (retired.try_emplace(key, *config, entry.outcome).second &&
-            entry.producer.measuring_policy != producer.first->second.measuring_policy)
-          of_other_policy.insert(key);
+        if (entry.producer.measuring_policy != producer.first->second.measuring_policy) of_other_policy.insert(key);
         break;
     }
   }

@@ -37,6 +37,12 @@ std::vector<Config> varied(const std::vector<db::Evidence>& evidence,
   return own_evidence(evidence, today).varied;
 }
 
+/// Of a family that has had no other parameters, measured by that producer now. `parameters` are referred to.
+Today as_recorded(const std::vector<Parameter>& parameters, const db::Producer& now) {
+  return {[](const Config& recorded) { return std::optional(recorded); }, [&parameters](const Config&) { return &parameters; },
+          [now](const std::string&) { return now; }, {}};
+}
+
 /// Nine configs of the fastest tile, two of them with the new value already, and one of a tile 3% behind.
 std::vector<db::Evidence> of_two_tiles(double fastest_us) {
   std::vector<db::Evidence> evidence{timed(now(256, 2, 1), fastest_us), timed(now(256, 3, 1), fastest_us * 1.001)};
@@ -82,33 +88,24 @@ TEST_CASE("a tile with many values to try leaves places to another") {
 TEST_CASE("what the latest run found fastest comes before what was faster on another day, then all go by time") {
   const std::vector<Parameter> parameters{{"x", {1, 2, 3}, ""}};
   const auto config = [](int x) { return Config("f", {{"x", x}}); };
-  const auto entry = [&](int x, double us, const std::string& run, const std::string& hash) {
+  const db::Producer now{"now", "", "", "2", ""}, retired{"then", "", "", "2", ""}, of_former_driver{"now", "", "", "1", ""};
+  const Today today = as_recorded(parameters, now);
+  const auto entry = [&](int x, double us, const std::string& run, const db::Producer& producer) {
     db::Evidence evidence = timed(config(x), us);
     evidence.run = run;
-    evidence.producer.template_hash = hash;
+    evidence.producer = producer;
     return evidence;
   };
-  const Today today{[](const Config& recorded) { return std::optional(recorded); }, [&](const Config&) { return &parameters; },
-                    [](const std::string&) {
-                      db::Producer now;
-                      now.template_hash = "now";
-                      now.driver_version = "2";
-                      return now;
-                    },
-                    {}};
-  std::vector<db::Evidence> evidence{entry(2, 130, "hot day", "then"), entry(1, 120, "hot day", "then"),
-                                     entry(2, 90, "cool day", "before"), entry(3, 95, "cool day", "before")};
-  CHECK(own_evidence(evidence, today).retired == std::vector{config(1), config(3), config(2)});
-  std::vector<db::Evidence> of_former_driver = evidence;
-  for (db::Evidence& one : of_former_driver) {
-    one.producer.template_hash = "now";
-    one.producer.driver_version = "1";
-  }
-  CHECK(own_evidence(of_former_driver, today).to_reverify == std::vector{config(1), config(3), config(2)});
-  db::Evidence tried = entry(1, 119, "today", "now");
-  tried.producer.driver_version = "2";
-  evidence.insert(evidence.begin(), tried);
-  CHECK(own_evidence(evidence, today).retired == std::vector{config(3), config(2)});
+  // Newest first. On the hot day 2 was lucky at first, and fell behind 1 in the play-off.
+  const auto two_days = [&](const db::Producer& producer) {
+    return std::vector{entry(2, 130, "hot day", producer), entry(1, 120, "hot day", producer), entry(1, 121, "hot day", producer),
+                       entry(2, 110, "hot day", producer), entry(2, 90, "cool day", producer), entry(3, 95, "cool day", producer)};
+  };
+  CHECK(own_evidence(two_days(retired), today).retired == std::vector{config(1), config(3), config(2)});
+  CHECK(own_evidence(two_days(of_former_driver), today).to_reverify == std::vector{config(1), config(3), config(2)});
+  std::vector<db::Evidence> tried_since = two_days(retired);
+  tried_since.insert(tried_since.begin(), entry(1, 119, "today", now));
+  CHECK(own_evidence(tried_since, today).retired == std::vector{config(3), config(2)});
 }
 
 TEST_CASE("the fastest family is told by times that compare, and by others where there are none") {
@@ -119,14 +116,7 @@ TEST_CASE("the fastest family is told by times that compare, and by others where
     return evidence;
   };
   const std::vector<Parameter> parameters{{"x", {1}, ""}};
-  const Today today{[](const Config& recorded) { return std::optional(recorded); }, [&](const Config&) { return &parameters; },
-                    [](const std::string&) {
-                      db::Producer now;
-                      now.template_hash = "now";
-                      now.measuring_policy = "cold-3";
-                      return now;
-                    },
-                    {}};
+  const Today today = as_recorded(parameters, {"now", "", "", "", "cold-3"});
   const auto fastest = [&](const std::vector<db::Evidence>& evidence) { return own_evidence(evidence, today).fastest_family; };
   const db::Evidence warm = entry("f", 5, "then", "warm-1"), cold = entry("g", 8, "then", "cold-3");
   CHECK(fastest({}) == std::nullopt);
