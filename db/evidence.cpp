@@ -121,6 +121,10 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
   if (!evidence.created_at.empty() && !normalized_utc(evidence.created_at)) {
     return fmt::format("created_at is '{}': expected ISO 8601 UTC, '2026-01-31T23:59:59.123Z'", evidence.created_at);
   }
+  if (!evidence.plan_hash.empty() &&
+      (evidence.plan_hash.size() != 32 || evidence.plan_hash.find_first_not_of("0123456789abcdef") != std::string::npos)) {
+    return fmt::format("plan_hash is '{}': expected 32 hex digits, or none", evidence.plan_hash.substr(0, 40));
+  }
   return std::nullopt;
 }
 

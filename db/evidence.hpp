@@ -93,6 +93,7 @@ struct Evidence {
   std::string run;         ///< uuid of the tuning run
   std::string origin;      ///< provenance: where it was measured (host name), kept through import and merge
   std::string created_at;  ///< ISO 8601 UTC
+  std::string plan_hash;   ///< of what ran (runtime/plan_hash.hpp): 32 hex digits; empty: not known
 };
 
 /// nullopt if the entry is consistent in itself; else one line that names the field and what was expected. Every entry

@@ -131,6 +131,7 @@ void put_outcome(Json& json, const Evidence& evidence) {
   json["run"] = evidence.run;
   json["origin"] = evidence.origin;
   json["created_at"] = evidence.created_at;
+  if (!evidence.plan_hash.empty()) json["plan_hash"] = evidence.plan_hash;
 }
 
 Evidence outcome_from_json(const Json& json) {
@@ -164,6 +165,7 @@ Evidence outcome_from_json(const Json& json) {
   evidence.run = text_at(json, "run", "");
   evidence.origin = text_at(json, "origin", "");
   evidence.created_at = text_at(json, "created_at", "");
+  evidence.plan_hash = text_at(json, "plan_hash", "");
   return evidence;
 }
 

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string>
 
 namespace tilesmith::db {
 
 std::span<const Migration> migrations() {
-  // Version 1 is the first. The next change of schema.sql adds {2, "ALTER TABLE ..."} here.
-  static constexpr std::span<const Migration> kSteps;
+  static constexpr std::array kSteps = {
+      Migration{2, "ALTER TABLE evidence ADD COLUMN plan_hash TEXT NOT NULL DEFAULT ''"},
+  };
   static_assert(kSteps.size() + 1 == kSchemaVersion, "every version after the first needs its migration");
   return kSteps;
 }

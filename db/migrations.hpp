@@ -13,7 +13,7 @@ namespace tilesmith::db {
 extern const std::string_view kSchemaSql;
 
 /// What schema.sql sets as user_version and application_id (a test compares them).
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 inline constexpr std::int64_t kApplicationId = 0x5453474d;  // "TSGM"
 
 /// One step: turns a database of the version before into `to_version`.
@@ -22,7 +22,7 @@ struct Migration {
   std::string_view sql;
 };
 
-/// All steps from version 1 on, in order, one a version. Empty while version 1 is the current one.
+/// All steps from version 1 on, in order, one a version.
 std::span<const Migration> migrations();
 
 struct Schema {

@@ -179,9 +179,9 @@ DeviceIdentity read_device(const Statement& row) {
 std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence) {
   Statement statement(database,
                       "INSERT INTO evidence (problem_id, config_id, device_id, producer_id, status, message, median_us, "
-                      "spread, samples, clock_mhz, temperature_c, power_w, drift, run, origin, created_at) "
+                      "spread, samples, clock_mhz, temperature_c, power_w, drift, run, origin, created_at, plan_hash) "
                       "VALUES (:problem, :config, :device, :producer, :status, :message, :median_us, :spread, :samples, "
-                      ":clock_mhz, :temperature_c, :power_w, :drift, :run, :origin, :created_at)");
+                      ":clock_mhz, :temperature_c, :power_w, :drift, :run, :origin, :created_at, :plan_hash)");
   statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
   statement.bind(":device", interner.device(evidence.device)).bind(":producer", interner.producer(evidence.producer));
   statement.bind(":status", name(evidence.outcome.status)).bind(":message", evidence.outcome.message);
@@ -191,13 +191,14 @@ std::int64_t insert_evidence(const Database& database, Interner& interner, const
     statement.bind(":power_w", timing->power_w).bind(":drift", timing->drift);
   }
   statement.bind(":run", evidence.run).bind(":origin", evidence.origin).bind(":created_at", evidence.created_at);
+  statement.bind(":plan_hash", evidence.plan_hash);
   statement.run();
   return database.last_insert_id();
 }
 
-bool has_evidence(const Database& database, Interner& interner, const Evidence& evidence) {
+std::optional<std::int64_t> find_evidence(const Database& database, Interner& interner, const Evidence& evidence) {
   Statement statement(database,
-                      "SELECT 1 FROM evidence WHERE problem_id = :problem AND device_id = :device AND config_id = :config "
+                      "SELECT id FROM evidence WHERE problem_id = :problem AND device_id = :device AND config_id = :config "
                       "AND created_at = :created_at AND producer_id = :producer AND run = :run AND status = :status "
                       "AND median_us IS :median_us LIMIT 1");
   statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
@@ -205,7 +206,14 @@ bool has_evidence(const Database& database, Interner& interner, const Evidence& 
   statement.bind(":created_at", evidence.created_at).bind(":run", evidence.run);
   statement.bind(":status", name(evidence.outcome.status));
   if (evidence.outcome.timing) statement.bind(":median_us", evidence.outcome.timing->median_us);
-  return statement.step();
+  if (!statement.step()) return std::nullopt;
+  return statement.integer("id");
+}
+
+bool fill_plan_hash(const Database& database, std::int64_t id, const std::string& plan_hash) {
+  Statement statement(database, "UPDATE evidence SET plan_hash = ? WHERE id = ? AND plan_hash = ''");
+  statement.bind_all(plan_hash, id).run();
+  return database.changes() > 0;
 }
 
 std::optional<Evidence> read_evidence(const Statement& row, Resolver& resolver) {
@@ -229,6 +237,7 @@ std::optional<Evidence> read_evidence(const Statement& row, Resolver& resolver) 
   evidence.run = row.text("run");
   evidence.origin = row.text("origin");
   evidence.created_at = row.text("created_at");
+  evidence.plan_hash = row.text("plan_hash");
   return evidence;
 }
 

@@ -9,7 +9,7 @@
 -- Times are ISO 8601 UTC with milliseconds, so that text order is time order.
 
 PRAGMA application_id = 1414743885;  -- 'TSGM'
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 CREATE TABLE devices (
   id                   INTEGER PRIMARY KEY,
@@ -131,6 +131,7 @@ CREATE TABLE evidence (
   run           TEXT NOT NULL,  -- uuid; may name a run that this file does not know
   origin        TEXT NOT NULL,
   created_at    TEXT NOT NULL,
+  plan_hash     TEXT NOT NULL DEFAULT '',  -- of what ran: the plan's launches and their machine code; empty: not known
   CHECK ((status = 'ok') = (median_us IS NOT NULL)),
   CHECK (median_us IS NULL OR (median_us > 0 AND median_us < 1e300))
 ) STRICT;

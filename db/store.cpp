@@ -74,6 +74,13 @@ std::int64_t Store::record(const Evidence& evidence) {
   return id;
 }
 
+bool Store::fill_plan_hash(std::int64_t entry, const std::string& plan_hash) {
+  Transaction transaction(impl_->database);
+  const bool filled = db::fill_plan_hash(impl_->database, entry, plan_hash);
+  transaction.commit();
+  return filled;
+}
+
 void insert_run(const Database& database, const Run& run, OnKnown on_known) {
   // Not REPLACE: a run that is begun again keeps its row id.
   Statement statement(

@@ -83,6 +83,8 @@ class Store {
   /// Commits one outcome. `evidence.id` is ignored; empty created_at and origin are filled in. Returns the new id.
   /// Throws std::logic_error if the entry contradicts itself (ok without a finite positive time, a failure with one, ...).
   std::int64_t record(const Evidence& evidence);
+  /// Says of an entry what ran, where it does not say so yet; false where it does, or there is no such entry.
+  bool fill_plan_hash(std::int64_t entry, const std::string& plan_hash);
   /// Latest first.
   std::vector<Evidence> evidence(const EvidenceFilter& filter = {}) const;
   /// The newest entry for a candidate on a device whose producer has the same template hash, options and policy.

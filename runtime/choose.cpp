@@ -195,8 +195,8 @@ class Chooser {
       return;
     }
     choice.reason = fmt::format(
-        "none of {} entries for {} {} can be used: {} retired (template or compiler options "
-        "changed), {} illegal here or refusing the problem",
+        "none of {} entries for {} {} can be used: {} retired (template or compiler options changed; `tilesmith renew` "
+        "keeps those of which the same would run), {} illegal here or refusing the problem",
         tally_.seen, problem_.type.name, name(problem_.trans), tally_.retired, tally_.refused);
   }
 

@@ -11,6 +11,7 @@
 #include "kernels/estimate.hpp"
 #include "tuner/finalists.hpp"
 #include "tuner/peaks.hpp"
+#include "tuner/what_ran.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -40,6 +41,7 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
   evidence.outcome = outcome;
   evidence.run = run.result.run;
   evidence.origin = run.origin;
+  evidence.plan_hash = what_ran(run.store, evidence, run.evaluator.limits().arch);
   run.store.record(evidence);
 }
 

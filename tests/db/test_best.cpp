@@ -165,7 +165,7 @@ TEST_CASE("ranking and reading stay fast with a hundred thousand entries") {
     database.execute(numbers + "500) INSERT INTO configs SELECT i + 1, 'wmma{stages=' || (i + 9) || '}', 'wmma', "
                                "json_object('stages', i + 9) FROM c");
     database.execute(numbers + "100000) INSERT INTO evidence SELECT i + 1, 2 + i % 100, 2 + i / 200, 1, 1, 'ok', '', "
-                               "10 + i % 997, 0, 9, 0, 0, 0, 1, '', '', '2026-01-01T00:00:00.000Z' FROM c "
+                               "10 + i % 997, 0, 9, 0, 0, 0, 1, '', '', '2026-01-01T00:00:00.000Z', '' FROM c "
                                "WHERE i < 100000");
     database.execute("COMMIT");
   }

@@ -67,3 +67,15 @@ TEST_CASE("times are brought to three decimals, and other forms refused") {
     CHECK_FALSE(normalized_utc(wrong));
   }
 }
+
+TEST_CASE("what ran is 32 hex digits or not known") {
+  Evidence entry = right(10);
+  CHECK_FALSE(evidence_error(entry));
+  entry.plan_hash = "0123456789abcdef0123456789abcdef";
+  CHECK_FALSE(evidence_error(entry));
+  for (const char* wrong : {"0123", "0123456789ABCDEF0123456789abcdef", "0123456789abcdef0123456789abcdeg"}) {
+    entry.plan_hash = wrong;
+    REQUIRE(evidence_error(entry));
+    CHECK(contains(*evidence_error(entry), "expected 32 hex digits"));
+  }
+}

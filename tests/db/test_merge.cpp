@@ -117,10 +117,32 @@ TEST_CASE("a merge does not replace a build that is there") {
   CHECK(into.find_build(sample_key())->cubin == sample_cubin(1));
 }
 
+TEST_CASE("what ran is filled into an entry that is there without it, and never replaced") {
+  Evidence entry = right(10);
+  entry.created_at = "2026-01-01T00:00:00.000Z";
+  entry.origin = "here";
+  Evidence with = entry, other = entry;
+  with.plan_hash = std::string(32, 'a');
+  other.plan_hash = std::string(32, 'b');
+  Store into = Store::in_memory(), first = Store::in_memory(), second = Store::in_memory();
+  into.record(entry);
+  first.record(with);
+  second.record(other);
+  CHECK(merge(into, first).known == 1);
+  REQUIRE(into.evidence().size() == 1);
+  CHECK(into.evidence()[0].plan_hash == with.plan_hash);
+  merge(into, second);
+  CHECK(into.evidence().at(0).plan_hash == with.plan_hash);
+  CHECK_FALSE(into.fill_plan_hash(into.evidence()[0].id, other.plan_hash));
+  CHECK_FALSE(into.fill_plan_hash(99, other.plan_hash));
+}
+
 TEST_CASE("a JSON export reads back as it was written") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
-  from.record(right(10, sample_config(1)));
+  Evidence known = right(10, sample_config(1));
+  known.plan_hash = std::string(32, 'c');
+  from.record(known);
   from.record(right(20, sample_config(2)));
   from.record(right(5, sample_config(2), sample_problem("s8s32 TT 7 8 9 ldc=12 align=4 beta=any")));
   write_file_atomically(folder / "a.json", export_best(from, {}, ExportFormat::json));
@@ -138,6 +160,7 @@ TEST_CASE("a JSON export reads back as it was written") {
     CHECK(bests[i].evidence.producer == expected[i].evidence.producer);
     CHECK(bests[i].evidence.origin == expected[i].evidence.origin);
     CHECK(bests[i].evidence.created_at == expected[i].evidence.created_at);
+    CHECK(bests[i].evidence.plan_hash == expected[i].evidence.plan_hash);
     CHECK(bests[i].evidence.outcome.timing->median_us == expected[i].evidence.outcome.timing->median_us);
     CHECK(bests[i].evidence.outcome.timing->power_w == 320.25);
   }

@@ -105,3 +105,33 @@ TEST_CASE("values are bound by name and by position, and an unknown name is refu
   Statement other(database, "SELECT :a");
   CHECK_THROWS_AS(other.bind(":b", 1), StoreError);
 }
+
+TEST_CASE("a database of version 1 keeps its entries, of which it is not known what ran, and takes new ones") {
+  TemporaryFolder folder;
+  {
+    Store store = Store::open(folder / "a.db");
+    store.record(right(10));
+  }
+  {
+    const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
+    database.execute("ALTER TABLE evidence DROP COLUMN plan_hash; PRAGMA user_version = 1");
+  }
+  CHECK(contains(store_error([&] { Store::open_read_only(folder / "a.db"); }), "version 1"));
+  Store store = Store::open(folder / "a.db");
+  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == "2");
+  REQUIRE(store.evidence().size() == 1);
+  CHECK(store.evidence()[0].plan_hash.empty());
+  Evidence with = right(9);
+  with.plan_hash = std::string(32, 'a');
+  store.record(with);
+  CHECK(store.best().at(0).evidence.plan_hash == with.plan_hash);
+  CHECK(store.integrity_error().empty());
+  // The same columns in the same order as in a new one: rows are copied from one to the other.
+  const Store fresh = Store::in_memory();
+  const auto columns = [](const Store& of) {
+    std::string names;
+    for (const auto& row : of.query("PRAGMA table_info(evidence)").rows) names += row.at(1) + ' ';
+    return names;
+  };
+  CHECK(columns(store) == columns(fresh));
+}

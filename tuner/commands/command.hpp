@@ -45,6 +45,7 @@ Command add_report(CLI::App& program);
 Command add_export(CLI::App& program);
 Command add_import(CLI::App& program);
 Command add_merge(CLI::App& program);
+Command add_renew(CLI::App& program);
 Command add_devices(CLI::App& program);
 Command add_space(CLI::App& program);
 Command add_strategies(CLI::App& program);

@@ -1,0 +1,221 @@
+// Evidence of kernels whose templates changed, and which of it holds.
+#include "kernels/device_limits.hpp"
+#include "runtime/compiler.hpp"
+#include "runtime/plan_hash.hpp"
+#include "tests/catch.hpp"
+#include "tests/tuner/run_binary.hpp"
+#include "tests/tuner/test_tune_toy.hpp"
+#include "tuner/measure/timing_policy.hpp"
+#include "tuner/renew.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+using tilesmith::tests::Finished;
+using tilesmith::tests::TempFolder;
+
+namespace {
+
+bool no_nvrtc() {
+  if (runtime::nvrtc_unavailable_because().empty()) return false;
+  WARN("skipped: " << runtime::nvrtc_unavailable_because());
+  return true;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+const std::string kFormer = "former-template";
+
+/// What an Orin measured of `simt`, by former templates and by today's.
+struct Measured {
+  KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  Problem problem = packed_problem(target.type, target.trans, 64, 64, 64);
+  db::DeviceIdentity device;
+  std::vector<Config> configs;  // legal ones
+
+  Measured() {
+    device.name = "Orin";
+    device.sm = 87;
+    device.sm_count = 8;
+    for (const int block_m : {16, 32, 64}) {
+      for (const int block_n : {32, 64}) {
+        const Config config(
+            "simt", {{"block_m", block_m}, {"block_n", block_n}, {"block_k", 8}, {"thread_m", 2}, {"thread_n", 2}});
+        if (!illegal_because(*find_family("simt"), config, target)) configs.push_back(config);
+      }
+    }
+    REQUIRE(configs.size() >= 4);
+  }
+
+  db::KernelBuild build(std::size_t i) const { return runtime::compile(configs.at(i), target); }
+  std::string hash(std::size_t i) const { return runtime::plan_hash(configs.at(i), problem, build(i).cubin); }
+
+  db::Evidence entry(std::size_t i, double us, const std::string& template_hash, const std::string& plan_hash) const {
+    db::Evidence entry;
+    entry.problem = problem;
+    entry.config = configs.at(i);
+    entry.device = device;
+    entry.producer = {template_hash, runtime::compiler_options_text(target), runtime::nvrtc_version(), "540.2",
+                      kMeasuringPolicy};
+    entry.outcome = toy::ok(us);
+    entry.run = "run-then";
+    entry.origin = "orin-1";
+    entry.created_at = "2026-01-0" + std::to_string(i + 1) + "T00:00:00.000Z";
+    entry.plan_hash = plan_hash;
+    return entry;
+  }
+};
+
+const db::Evidence* of_config(const std::vector<db::Evidence>& latest, const Config& config) {
+  for (const db::Evidence& entry : latest) {
+    if (entry.config == config) return &entry;
+  }
+  return nullptr;
+}
+
+std::vector<db::Evidence> latest(const db::Store& store) {
+  db::EvidenceFilter filter;
+  filter.latest_only = true;
+  return store.evidence(filter);
+}
+
+}  // namespace
+
+TEST_CASE("a retired entry is renewed where the same would run, with its provenance, and nowhere else") {
+  if (no_nvrtc()) return;
+  const Measured of;
+  db::Store store = db::Store::in_memory();
+  store.record(of.entry(0, 5, kFormer, of.hash(0)));
+  store.record(of.entry(1, 4, kFormer, of.hash(0)));  // something else ran
+  store.record(of.entry(2, 3, kFormer, ""));          // it is not known what
+  store.record(of.entry(3, 6, kFormer, of.hash(3)));  // tried again since
+  db::Evidence again = of.entry(3, 9, template_hash("simt"), "");
+  again.created_at = "2026-02-01T00:00:00.000Z";
+  store.record(again);
+
+  const Renewables found = renewables(store, of.device, of.target.limits, 8);
+  CHECK(found.retired == 3);
+  CHECK(found.unknown == 1);
+  CHECK(found.impossible == 0);
+  REQUIRE(found.candidates.size() == 2);
+  CHECK(found.candidates[0].entry.config == of.configs[1]);  // fastest first
+
+  // Nothing is renewed on trust: without today's kernels it is not known.
+  CHECK(renew(store, found.candidates, of.target.limits).not_compiled == 2);
+  std::atomic<bool> stop = false;
+  CHECK(compile_all(store, jobs_of(found.candidates, of.target.limits), 1, {}, stop, TILESMITH_BINARY) == 2);
+  const Renewed result = renew(store, found.candidates, of.target.limits);
+  CHECK(result.same == 1);
+  CHECK(result.changed == 1);
+  CHECK(result.not_compiled == 0);
+
+  const std::vector<db::Evidence> now = latest(store);
+  const db::Evidence* renewed = of_config(now, of.configs[0]);
+  REQUIRE(renewed != nullptr);
+  const db::Evidence then = of.entry(0, 5, kFormer, of.hash(0));
+  CHECK(renewed->producer.template_hash == template_hash("simt"));
+  CHECK(renewed->producer.driver_version == "540.2");
+  CHECK(renewed->outcome.timing->median_us == 5);
+  CHECK(renewed->created_at == then.created_at);
+  CHECK(renewed->run == then.run);
+  CHECK(renewed->origin == then.origin);
+  CHECK(renewed->plan_hash == then.plan_hash);
+  CHECK(of_config(now, of.configs[1])->producer.template_hash == kFormer);
+  CHECK(of_config(now, of.configs[2])->producer.template_hash == kFormer);
+  CHECK(of_config(now, of.configs[3])->outcome.timing->median_us == 9);
+  CHECK(store.query("SELECT count(*) FROM evidence").rows.at(0).at(0) == "6");  // what was there is there
+
+  // Once is enough.
+  const Renewables after = renewables(store, of.device, of.target.limits, 8);
+  CHECK(after.retired == 2);
+  REQUIRE(after.candidates.size() == 1);
+  CHECK(renew(store, after.candidates, of.target.limits).same == 0);
+}
+
+TEST_CASE("of each problem the fastest so many are renewed") {
+  if (no_nvrtc()) return;
+  const Measured of;
+  db::Store store = db::Store::in_memory();
+  for (std::size_t i = 0; i < 4; ++i) store.record(of.entry(i, 10 - double(i), kFormer, std::string(32, 'a')));
+  const Renewables found = renewables(store, of.device, of.target.limits, 2);
+  CHECK(found.retired == 4);
+  REQUIRE(found.candidates.size() == 2);
+  CHECK(found.candidates[0].entry.config == of.configs[3]);
+  CHECK(found.candidates[1].entry.config == of.configs[2]);
+  db::DeviceIdentity other = of.device;
+  other.sm_count = 16;
+  CHECK(renewables(store, other, of.target.limits, 2).retired == 0);
+}
+
+TEST_CASE("entries by today's templates come to say what ran, by the kernels that the store has") {
+  if (no_nvrtc()) return;
+  const Measured of;
+  db::Store store = db::Store::in_memory();
+  store.record_build(of.build(0));
+  store.record(of.entry(0, 5, template_hash("simt"), ""));
+  store.record(of.entry(1, 5, template_hash("simt"), ""));  // no kernel
+  store.record(of.entry(2, 5, kFormer, ""));
+  CHECK(note_what_ran(store, of.device, of.target.limits) == 1);
+  CHECK(note_what_ran(store, of.device, of.target.limits) == 0);
+  const auto now = latest(store);
+  CHECK(of_config(now, of.configs[0])->plan_hash == of.hash(0));
+  CHECK(of_config(now, of.configs[1])->plan_hash.empty());
+  CHECK(of_config(now, of.configs[2])->plan_hash.empty());
+}
+
+TEST_CASE("what a tuner stores says what ran, where the store has its kernel") {
+  using namespace tilesmith::tuner::toy;
+  db::Store store = db::Store::in_memory();
+  ToyEvaluator evaluator;
+  const Problem problem = square(64);
+  const Config config = ToyFamily::config(4, 4, 2);
+  const db::Producer producer = evaluator.producer("toy");
+  db::KernelBuild build;
+  build.key = {config,
+               problem.type,
+               problem.trans,
+               kArch,
+               producer.template_hash,
+               producer.compiler_options,
+               producer.nvrtc_version};
+  build.status = db::Status::ok;
+  build.cubin.resize(100);
+  store.record_build(build);
+  TuneOptions options;
+  options.max_candidates = 3;
+  quiet_tune(squares({64}), options, evaluator, store);
+  const auto entries = store.evidence();
+  REQUIRE(entries.size() >= 3);
+  const std::string expected = runtime::plan_hash(config, problem, build.cubin);
+  REQUIRE(expected.size() == 32);
+  bool met = false;
+  for (const db::Evidence& entry : entries) {
+    CHECK(entry.plan_hash == (entry.config == config ? expected : std::string()));
+    met = met || entry.config == config;
+  }
+  CHECK(met);
+}
+
+TEST_CASE("renew tells what it renewed, and refuses what it cannot work on in a line") {
+  if (no_nvrtc()) return;
+  const TempFolder folder;
+  const Finished missing = run(folder, {"renew", "--db", "none.db"});
+  CHECK(missing.status == 2);
+  CHECK(contains(missing.err, "none.db: no such file"));
+  CHECK_FALSE(std::filesystem::exists(folder / "none.db"));
+  const Measured of;
+  {
+    db::Store store = db::Store::open(folder / "orin.db");
+    store.record(of.entry(0, 5, kFormer, of.hash(0)));
+    store.record(of.entry(1, 5, kFormer, of.hash(0)));
+  }
+  const Finished nobody = run(folder, {"renew", "--db", "orin.db", "--device", "H200"});
+  CHECK(nobody.status == 2);
+  CHECK(contains(nobody.err, "holds no device whose text contains 'H200'"));
+  const Finished first = run(folder, {"renew", "--db", "orin.db"});
+  INFO(first.err);
+  REQUIRE(first.status == 0);
+  CHECK(contains(first.out, "1 candidate renewed"));
+  CHECK(contains(first.out, "1 changed, 0 not compiled"));
+  const Finished again = run(folder, {"renew", "--db", "orin.db"});
+  CHECK(contains(again.out, "0 candidates renewed"));
+}

@@ -1,0 +1,14 @@
+// What ran for an outcome, by the kernel that the store has.
+#pragma once
+
+#include <string>
+
+#include "db/store.hpp"
+
+namespace tilesmith::tuner {
+
+/// The entry's plan hash (runtime/plan_hash.hpp): of its config's plan, and the kernel that its producer compiled for `arch`. Empty if
+/// the store has none, or it did not compile. Precondition: the producer's template is today's.
+std::string what_ran(const db::Store& store, const db::Evidence& entry, const std::string& arch);
+
+}  // namespace tilesmith::tuner
