@@ -210,7 +210,7 @@ Database open_for_reading(const fs::path& path) {
   if (version == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
   if (version < kSchemaVersion) {
     refuse(path, fmt::format("database schema version {} is older than {}: expected a migrated one; open it once for "
-                             "writing (any `tilesmith tune`, `import` or `merge` into it)", version, kSchemaVersion));
+                             "writing (any `tilesmith tune`, `renew`, `import` or `merge` into it)", version, kSchemaVersion));
   }
   return database;
 }

@@ -62,10 +62,11 @@ class Elf {
   std::string_view names_;
 };
 
-/// What the module's .nv.info says of one symbol, its number left out: registers, frame and stack of a kernel. Attributes of four
-/// bytes (format, attribute, and a 16-bit value or the size of what follows); those of kSized whose first word is a symbol's number.
+// An attribute of .nv.info: four bytes (format, attribute, and a 16-bit value or the size of what follows).
+constexpr unsigned char kSized = 4;
+
+/// What the module's .nv.info says of one symbol, its number left out: registers, frame and stack of a kernel.
 std::string said_of(std::string_view info, std::uint32_t symbol) {
-  constexpr unsigned char kSized = 4;
   std::string said;
   while (info.size() >= 4) {
     std::uint16_t size = 0;
@@ -82,6 +83,23 @@ std::string said_of(std::string_view info, std::uint32_t symbol) {
   return said;
 }
 
+/// What .nv.info says of the kernel itself, without the number of the symbol that its parameters' constants have, which other kernels of
+/// the module move.
+std::string without_symbol(std::string_view info) {
+  constexpr unsigned char kParameterConstants = 0x0a;
+  std::string said(info);
+  for (std::size_t at = 0; at + 8 <= said.size();) {
+    std::uint16_t size = 0;
+    std::memcpy(&size, said.data() + at + 2, sizeof size);
+    const bool sized = static_cast<unsigned char>(said[at]) == kSized;
+    if (sized && static_cast<unsigned char>(said[at + 1]) == kParameterConstants && size >= 4) {
+      std::memset(said.data() + at + 4, 0, 4);
+    }
+    at += 4u + (sized ? size : 0u);
+  }
+  return said;
+}
+
 void append(std::string& to, std::uint64_t number) { to.append(reinterpret_cast<const char*>(&number), sizeof number); }
 
 }  // namespace
@@ -89,6 +107,7 @@ void append(std::string& to, std::uint64_t number) { to.append(reinterpret_cast<
 std::optional<std::string> machine_code(std::span<const std::byte> cubin, std::string_view entry) {
   const Elf elf(cubin);
   const std::string suffix = std::string(".").append(entry), text = std::string(".text").append(suffix);
+  const std::string info_name = std::string(".nv.info").append(suffix);
   std::vector<std::pair<std::string_view, const Elf64_Shdr*>> own;
   std::optional<std::uint32_t> info;  // of .text
   std::string_view of_module;
@@ -107,7 +126,8 @@ std::optional<std::string> machine_code(std::span<const std::byte> cubin, std::s
     append(code, section->sh_type);
     append(code, section->sh_flags);
     append(code, section->sh_size);
-    code.append(*elf.contents(*section));
+    const std::string_view contents = *elf.contents(*section);
+    code.append(name == info_name ? without_symbol(contents) : std::string(contents));
   }
   // The kernel's symbol, and by compilers before CUDA 13's its registers above it, which since are the module's to tell.
   append(code, *info >> 24);

@@ -12,28 +12,33 @@
 namespace tilesmith::runtime {
 namespace {
 
-std::string text(const Extent3& extent) { return fmt::format("{}x{}x{}", extent.x, extent.y, extent.z); }
+// Every member by its place, so that one more does not compile before it is told, too.
+
+std::string text(const Extent3& extent) {
+  const auto& [x, y, z] = extent;
+  return fmt::format("{}x{}x{}", x, y, z);
+}
 
 std::string text(const OperandSource& source) {
-  return fmt::format("{}+{}/{}", source.from_workspace ? "workspace" : "caller", source.offset_bytes,
-                     source.row_stride);
+  const auto& [from_workspace, offset_bytes, row_stride] = source;
+  return fmt::format("{}+{}/{}", from_workspace ? "workspace" : "caller", offset_bytes, row_stride);
 }
 
 std::string text(const TensorBox& box) {
-  return fmt::format("{}x{} of {}x{}", box.rows, box.cols, box.matrix_rows, box.matrix_cols);
+  const auto& [matrix_rows, matrix_cols, rows, cols] = box;
+  return fmt::format("{}x{} of {}x{}", rows, cols, matrix_rows, matrix_cols);
 }
 
-/// All that a launch is.
+std::string text(const TensorBoxes& boxes) {
+  const auto& [a, b, c] = boxes;
+  return fmt::format("{},{},{}", text(a), text(b), c ? text(*c) : "");
+}
+
 std::string text(const Launch& launch) {
-  std::string out = fmt::format("{} grid={} block={} cluster={} smem={} resident={} overlaps={} a={} b={} c={}",
-                                launch.entry, text(launch.grid), text(launch.block), text(launch.cluster),
-                                launch.dynamic_smem_bytes, launch.resident_blocks_per_sm, launch.overlaps_previous,
-                                text(launch.a), text(launch.b), text(launch.c));
-  if (launch.boxes) {
-    out += fmt::format(" boxes={},{}", text(launch.boxes->a), text(launch.boxes->b));
-    if (launch.boxes->c) out += fmt::format(",{}", text(*launch.boxes->c));
-  }
-  return out;
+  const auto& [entry, grid, block, cluster, smem, resident, overlaps, a, b, c, boxes] = launch;
+  return fmt::format("{} grid={} block={} cluster={} smem={} resident={} overlaps={} a={} b={} c={} boxes={}", entry,
+                     text(grid), text(block), text(cluster), smem, resident, overlaps, text(a), text(b), text(c),
+                     boxes ? text(*boxes) : "");
 }
 
 }  // namespace
@@ -42,10 +47,11 @@ std::string plan_hash(const Config& config, const Problem& problem, std::span<co
   const Family* family = find_family(config.family());
   if (family == nullptr || cubin.empty() || problem.m < 1 || problem.n < 1) return {};
   if (family->refusal(config, problem)) return {};
-  const LaunchSequence sequence = family->launches(config, problem);
-  std::string ran = fmt::format("workspace={}\n", sequence.workspace_bytes);
+  const auto [launches, workspace_bytes] = family->launches(config, problem);
+  if (launches.empty()) return {};
+  std::string ran = fmt::format("workspace={}\n", workspace_bytes);
   std::set<std::string> entries;
-  for (const Launch& launch : sequence.launches) {
+  for (const Launch& launch : launches) {
     ran += fmt::format("{}\n", text(launch));
     entries.insert(launch.entry);
   }

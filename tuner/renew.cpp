@@ -41,7 +41,7 @@ class AsOfToday {
  public:
   explicit AsOfToday(const DeviceLimits& limits) : limits_(limits) {}
 
-  /// Empty if it may not run on the problem any more.
+  /// Empty if it may not run on the problem any more, or need not be tried.
   std::optional<Config> operator()(const Config& recorded, const Problem& problem) {
     const Legality* legality = legality_of(recorded.family(), problem);
     if (legality == nullptr) return std::nullopt;
@@ -82,23 +82,27 @@ std::size_t note_what_ran(db::Store& store, const db::DeviceIdentity& device, co
 
 Renewables renewables(const db::Store& store, const db::DeviceIdentity& device, const DeviceLimits& limits,
                       std::size_t first) {
-  const std::vector<db::Evidence> entries = latest_of(store, device);
-  std::set<std::string> tried_again;
-  for (const db::Evidence& entry : entries) {
-    if (of_today(entry, limits)) tried_again.insert(candidate(entry.problem, entry.config));
+  // Any entry by today's templates, though one that was renewed or merged may stand before it, of the same instant.
+  std::set<std::string> of_todays_templates;
+  db::EvidenceFilter all;
+  all.device_exactly = device;
+  for (const db::Evidence& entry : store.evidence(all)) {
+    if (of_today(entry, limits)) of_todays_templates.insert(candidate(entry.problem, entry.config));
   }
   AsOfToday as_of_today(limits);
   Renewables found;
   std::map<std::string, std::vector<Renewable>> by_problem;
   std::set<std::string> seen;
-  for (const db::Evidence& entry : entries) {  // latest first: of configs that read alike today the latest counts
-    if (!entry.outcome.timing || of_today(entry, limits)) continue;
+  for (const db::Evidence& entry : latest_of(store, device)) {
+    if (of_today(entry, limits)) continue;
     const std::optional<Config> today = as_of_today(entry.config, entry.problem);
-    if (today && tried_again.contains(candidate(entry.problem, *today))) continue;
+    // Latest first: of configs that read alike today the latest counts, a failure too.
+    if (today && of_todays_templates.contains(candidate(entry.problem, *today))) continue;
     if (today && !seen.insert(candidate(entry.problem, *today)).second) continue;
+    if (!entry.outcome.timing) continue;
     ++found.retired;
     if (!today) {
-      ++found.impossible;
+      ++found.not_eligible;
     } else if (entry.plan_hash.empty()) {
       ++found.unknown;
     } else {

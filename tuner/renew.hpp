@@ -23,13 +23,13 @@ struct Renewable {
 
 struct Renewables {
   std::vector<Renewable> candidates;
-  std::size_t retired =
-      0;  ///< candidates with a time whose latest entry is retired and that were not tried again since
-  std::size_t unknown = 0;     ///< of these, how many do not say what ran
-  std::size_t impossible = 0;  ///< how many may not run on their problem any more
+  /// Candidates whose latest entry has a time and is retired, and that were not tried by today's templates.
+  std::size_t retired = 0;
+  std::size_t unknown = 0;       ///< of these, how many do not say what ran
+  std::size_t not_eligible = 0;  ///< how many may not run on their problem any more, or need not be tried
 };
 
-/// Of each problem the `first` fastest candidates that may be renewed.
+/// Of each problem the `first` fastest of the retired candidates that may be renewed.
 Renewables renewables(const db::Store& store, const db::DeviceIdentity& device, const DeviceLimits& limits,
                       std::size_t first);
 
@@ -42,7 +42,8 @@ struct Renewed {
   std::size_t not_compiled = 0;  ///< the store has no kernel of today's
 };
 
-/// Takes over the entries of those for which the same would run. The store has the kernels by then (jobs_of). Throws
+/// Takes over the entries of those for which the same would run; of a config that has got parameters since, as it reads today, beside
+/// the former entry of the same time. The store has the kernels by then (jobs_of). Throws
 /// std::runtime_error if NVRTC is not usable.
 Renewed renew(db::Store& store, const std::vector<Renewable>& candidates, const DeviceLimits& limits);
 

@@ -57,6 +57,11 @@ TEST_CASE("a kernel's machine code is its own, whatever the other kernels of the
   CHECK(machine_code(both, "first") == machine_code(again, "first"));
   CHECK(machine_code(both, "first") == machine_code(other, "first"));
   CHECK(machine_code(both, "second") != machine_code(other, "second"));
+  const auto three =
+      cubin_of(source(kDouble, kTriple) +
+               "extern \"C\" __global__ void third(float* x) { __shared__ volatile float s[9]; s[0] = *x; }");
+  CHECK(machine_code(both, "first") == machine_code(three, "first"));
+  CHECK(machine_code(both, "second") == machine_code(three, "second"));
 }
 
 TEST_CASE("what a kernel takes of the device belongs to its machine code") {

@@ -1,4 +1,6 @@
 // Evidence of kernels whose templates changed, and which of it holds.
+#include <set>
+
 #include "kernels/device_limits.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/plan_hash.hpp"
@@ -95,7 +97,7 @@ TEST_CASE("a retired entry is renewed where the same would run, with its provena
   const Renewables found = renewables(store, of.device, of.target.limits, 8);
   CHECK(found.retired == 3);
   CHECK(found.unknown == 1);
-  CHECK(found.impossible == 0);
+  CHECK(found.not_eligible == 0);
   REQUIRE(found.candidates.size() == 2);
   CHECK(found.candidates[0].entry.config == of.configs[1]);  // fastest first
 
@@ -131,6 +133,32 @@ TEST_CASE("a retired entry is renewed where the same would run, with its provena
   CHECK(renew(store, after.candidates, of.target.limits).same == 0);
 }
 
+TEST_CASE("a config of before a parameter was added is renewed as it reads today") {
+  if (no_nvrtc()) return;
+  const Measured of;
+  db::Evidence entry = of.entry(0, 5, kFormer, std::string(32, 'a'));
+  std::vector<Config::Value> values = of.configs[0].values();
+  values.erase(values.begin() + 2);  // block_k
+  entry.config = Config("simt", values);
+  db::Store store = db::Store::in_memory();
+  store.record(entry);
+  const Renewables before = renewables(store, of.device, of.target.limits, 8);
+  REQUIRE(before.candidates.size() == 1);
+  const Config today = before.candidates[0].today;
+  CHECK(today.values().size() == entry.config.values().size() + 1);
+  db::Store known = db::Store::in_memory();
+  entry.plan_hash = runtime::plan_hash(today, of.problem, runtime::compile(today, of.target).cubin);
+  known.record(entry);
+  const Renewables found = renewables(known, of.device, of.target.limits, 8);
+  std::atomic<bool> stop = false;
+  compile_all(known, jobs_of(found.candidates, of.target.limits), 1, {}, stop, TILESMITH_BINARY);
+  CHECK(renew(known, found.candidates, of.target.limits).same == 1);
+  const auto now = latest(known);
+  REQUIRE(of_config(now, today) != nullptr);
+  CHECK(of_config(now, today)->producer.template_hash == template_hash("simt"));
+  CHECK(renewables(known, of.device, of.target.limits, 8).retired == 0);
+}
+
 TEST_CASE("of each problem the fastest so many are renewed") {
   if (no_nvrtc()) return;
   const Measured of;
@@ -163,36 +191,62 @@ TEST_CASE("entries by today's templates come to say what ran, by the kernels tha
 }
 
 TEST_CASE("what a tuner stores says what ran, where the store has its kernel") {
+  if (no_nvrtc()) return;
   using namespace tilesmith::tuner::toy;
-  db::Store store = db::Store::in_memory();
-  ToyEvaluator evaluator;
+  const runtime::SourceBuild kernel = runtime::compile_source(
+      "extern \"C\" __global__ void gemm(float* x) { x[0] = 1; }", "toy.cu", "gemm", {"--gpu-architecture=sm_87"});
+  REQUIRE(kernel.ok);
   const Problem problem = square(64);
   const Config config = ToyFamily::config(4, 4, 2);
-  const db::Producer producer = evaluator.producer("toy");
-  db::KernelBuild build;
-  build.key = {config,
-               problem.type,
-               problem.trans,
-               kArch,
-               producer.template_hash,
-               producer.compiler_options,
-               producer.nvrtc_version};
-  build.status = db::Status::ok;
-  build.cubin.resize(100);
-  store.record_build(build);
-  TuneOptions options;
-  options.max_candidates = 3;
-  quiet_tune(squares({64}), options, evaluator, store);
-  const auto entries = store.evidence();
-  REQUIRE(entries.size() >= 3);
-  const std::string expected = runtime::plan_hash(config, problem, build.cubin);
-  REQUIRE(expected.size() == 32);
-  bool met = false;
-  for (const db::Evidence& entry : entries) {
-    CHECK(entry.plan_hash == (entry.config == config ? expected : std::string()));
-    met = met || entry.config == config;
+  const auto tuned_by = [&](const std::string& template_hash) {
+    db::Store store = db::Store::in_memory();
+    ToyEvaluator evaluator;
+    evaluator.producer_.template_hash = template_hash;
+    const db::Producer producer = evaluator.producer("toy");
+    db::KernelBuild build;
+    build.key = {config,
+                 problem.type,
+                 problem.trans,
+                 kArch,
+                 producer.template_hash,
+                 producer.compiler_options,
+                 producer.nvrtc_version};
+    build.status = db::Status::ok;
+    build.cubin = kernel.cubin;
+    store.record_build(build);
+    TuneOptions options;
+    options.max_candidates = 3;
+    quiet_tune(squares({64, 96}), options, evaluator, store);
+    return store.evidence();
+  };
+  std::set<std::string> hashes;
+  for (const db::Evidence& entry : tuned_by(template_hash("toy"))) {
+    const bool has_kernel = entry.config == config;
+    CHECK(entry.plan_hash == (has_kernel ? runtime::plan_hash(config, entry.problem, kernel.cubin) : std::string()));
+    if (has_kernel) hashes.insert(entry.plan_hash);
   }
-  CHECK(met);
+  CHECK(hashes.size() == 2);  // another grid on the other problem
+  CHECK(hashes.count("") == 0);
+  // Of a recording's former template, which a replay may have, today's launches are not what ran.
+  for (const db::Evidence& entry : tuned_by("hash-1")) CHECK(entry.plan_hash.empty());
+}
+
+TEST_CASE("a later failure, and any entry by today's templates, stand against an older time") {
+  if (no_nvrtc()) return;
+  const Measured of;
+  db::Store store = db::Store::in_memory();
+  // It failed since: as of today it is no time that counts.
+  store.record(of.entry(0, 5, kFormer, of.hash(0)));
+  db::Evidence failed = of.entry(0, 5, "later-template", "");
+  failed.outcome = {db::Status::mismatch, "wrong", std::nullopt};
+  failed.created_at = "2026-02-01T00:00:00.000Z";
+  store.record(failed);
+  // By today's templates once, then by others, then renewed as theirs: today's is there.
+  store.record(of.entry(1, 4, template_hash("simt"), of.hash(1)));
+  store.record(of.entry(1, 4, kFormer, of.hash(1)));
+  const Renewables found = renewables(store, of.device, of.target.limits, 8);
+  CHECK(found.retired == 0);
+  CHECK(found.candidates.empty());
 }
 
 TEST_CASE("renew tells what it renewed, and refuses what it cannot work on in a line") {

@@ -40,7 +40,11 @@ class ToyFamily final : public Family {
     if (problem.m % 2 != 0 && config.at("z") == 8) return "z = 8 wants even M";
     return std::nullopt;
   }
-  LaunchSequence launches(const Config&, const Problem&) const override { return {}; }
+  LaunchSequence launches(const Config& config, const Problem& problem) const override {
+    Launch launch;
+    launch.grid = {unsigned(problem.m), unsigned(config.at("x")), 1};
+    return {{launch}, 0};
+  }
   std::string source(const Config&, const KernelTarget&) const override { return ""; }
   std::vector<NamedConfig> ladder(const KernelTarget&) const override {
     return {{"slow rung", config(1, 1, 1)}, {"fast rung", config(2, 2, 1)}};

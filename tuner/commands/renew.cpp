@@ -67,9 +67,11 @@ int run_renew(const RenewOptions& options) {
     fmt::print("  {} renewed: the same launches of the same machine code\n", count_of(result.same, "candidate"));
     fmt::print("  {} changed, {} not compiled\n", format_count((long long)(result.changed)),
                format_count((long long)(result.not_compiled)));
-    fmt::print("  {} more retired: {} do not say what ran, {} may not run any more, the others are slower\n",
-               format_count((long long)(found.retired - found.candidates.size())),
-               format_count((long long)(found.unknown)), format_count((long long)(found.impossible)));
+    fmt::print(
+        "  {} more retired: {} do not say what ran, {} may not run or need not be tried any more, the others are "
+        "slower\n",
+        format_count((long long)(found.retired - found.candidates.size())), format_count((long long)(found.unknown)),
+        format_count((long long)(found.not_eligible)));
     fmt::print("  {} by today's templates now say what ran\n", count_of(noted, "candidate"));
   }
   if (signals.stop()) fmt::print("interrupted: start again to go on\n");
@@ -85,7 +87,7 @@ Command add_renew(CLI::App& program) {
   const auto options = std::make_shared<RenewOptions>();
   app->add_option("--device", options->device, "Only devices whose text contains this (see `tilesmith devices`)")
       ->type_name("TEXT");
-  app->add_option("--first", options->first, "Of each problem so many of the fastest candidates")
+  app->add_option("--first", options->first, "Of each problem so many of the fastest that are retired")
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, kMostCount).description(""));
