@@ -11,7 +11,7 @@ namespace tilesmith::db {
 /// a folder, no SQLite database, of another program, of a newer schema, corrupt, or not writable.
 Database open_for_writing(const std::filesystem::path& path);
 
-/// Opens for reading. Throws StoreError as above, and if the file is missing or of an older schema.
+/// Opens for reading, an older schema as it is. Throws StoreError as above, and if the file is missing.
 Database open_for_reading(const std::filesystem::path& path);
 
 Database open_in_memory();

@@ -237,7 +237,7 @@ std::optional<Evidence> read_evidence(const Statement& row, Resolver& resolver) 
   evidence.run = row.text("run");
   evidence.origin = row.text("origin");
   evidence.created_at = row.text("created_at");
-  evidence.plan_hash = row.text("plan_hash");
+  if (row.has("plan_hash")) evidence.plan_hash = row.text("plan_hash");  // from version 2 on
   return evidence;
 }
 

@@ -69,7 +69,7 @@ class Store {
   /// corrupt one.
   static Store open(const std::filesystem::path& path);
   /// Opens for reading only (immutable if the file or its folder is read-only); leaves nothing beside the file. Refuses
-  /// what open() refuses, a missing file, and an older schema with words that say how to migrate it.
+  /// what open() refuses, and a missing file. An older schema is read as it is.
   static Store open_read_only(const std::filesystem::path& path);
   static Store in_memory();
 
