@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <unordered_set>
 
-#include "kernels/eligible.hpp"
 #include "tuner/added_parameters.hpp"
 #include "tuner/block_tile.hpp"
 #include "tuner/tried_nearby.hpp"
@@ -69,7 +68,8 @@ class Guesser::List {
   std::unordered_set<std::string> seen_;
 };
 
-Guesser::Guesser(GuessingFor whom, const db::Store& store) : whom_(std::move(whom)), store_(store), bests_(store) {}
+Guesser::Guesser(GuessingFor whom, const db::Store& store)
+    : whom_(std::move(whom)), store_(store), families_(whom_.families, whom_.limits), bests_(store) {}
 
 Guesses Guesser::of(const Problem& problem, std::size_t most) {
   Guesses guesses;
@@ -92,33 +92,8 @@ Guesses Guesser::of(const Problem& problem, std::size_t most) {
   return guesses;
 }
 
-const Guesser::OfTarget& Guesser::of_target(const Problem& problem) {
-  for (const OfTarget& known : targets_) {
-    if (known.target.type == problem.type && known.target.trans == problem.trans) return known;
-  }
-  OfTarget fresh{{problem.type, problem.trans, whom_.limits}, {}};
-  for (const Family* family : whom_.families) fresh.families.emplace_back(*family, fresh.target);
-  return targets_.emplace_back(std::move(fresh));
-}
-
-/// Null if the config's family is none of those that guesses are for.
-const Legality* Guesser::legality_of(const Config& config, const Problem& problem) {
-  for (const Legality& legality : of_target(problem).families) {
-    if (legality.family().name() == config.family()) return &legality;
-  }
-  return nullptr;
-}
-
-/// The config as of today, if it may be tried on the problem.
 std::optional<Config> Guesser::runnable(const Config& config, const Problem& problem) {
-  const Legality* legality = legality_of(config, problem);
-  if (legality == nullptr) return std::nullopt;
-  for (Config& today : as_of_today(config, legality->parameters())) {
-    if (legality->illegal_because(today) || !eligible(legality->family(), today, problem)) continue;
-    if (whom_.knows && !whom_.knows(problem, today)) continue;
-    return std::move(today);
-  }
-  return std::nullopt;
+  return families_.runnable(config, problem, whom_.knows);
 }
 
 void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
@@ -128,7 +103,7 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   Today today;
   today.config = [&](const Config& config) { return runnable(config, problem); };
   today.parameters = [&](const Config& config) {
-    const Legality* legality = legality_of(config, problem);
+    const Legality* legality = families_.legality_of(config, problem);
     return legality == nullptr ? nullptr : &legality->parameters();
   };
   today.producer = whom_.producer;
@@ -204,7 +179,7 @@ std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& l
 /// which was added for what those before it do not do as well.
 const std::vector<Config>& Guesser::family_guesses(const Problem& problem) {
   if (family_guesses_ && family_guesses_->first == problem) return family_guesses_->second;
-  const OfTarget& target = of_target(problem);
+  const FamiliesToday::OfTarget& target = families_.of_target(problem);
   std::vector<std::vector<Config>> of_families;
   std::size_t most = 0;
   for (auto legality = target.families.rbegin(); legality != target.families.rend(); ++legality) {
@@ -247,7 +222,7 @@ const std::vector<Config>& Guesser::promising(const Problem& problem, const std:
 
 /// From the top: the fastest rung first.
 std::vector<Config> Guesser::ladders(const Problem& problem) {
-  const OfTarget& target = of_target(problem);
+  const FamiliesToday::OfTarget& target = families_.of_target(problem);
   std::vector<Config> found;
   for (const Legality& legality : target.families) {
     if (!legality.family().supports(target.target)) continue;

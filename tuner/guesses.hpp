@@ -11,6 +11,7 @@
 
 #include "db/store.hpp"
 #include "kernels/family.hpp"
+#include "tuner/families_today.hpp"
 #include "tuner/kept_bests.hpp"
 #include "tuner/own_evidence.hpp"
 #include "tuner/value_history.hpp"
@@ -28,7 +29,7 @@ struct GuessingFor {
   DeviceLimits limits;
   std::function<db::Producer(const std::string& family)> producer;  ///< of what would be measured now
   /// What else may be tried at all (Evaluator::knows); empty: everything.
-  std::function<bool(const Problem&, const Config&)> knows;
+  FamiliesToday::Knows knows;
 };
 
 struct Guesses {
@@ -57,15 +58,8 @@ class Guesser {
   void refresh_bests();
 
  private:
-  /// The families' parameters and rules for one type pair and transposes.
-  struct OfTarget {
-    KernelTarget target;
-    std::vector<Legality> families;
-  };
   class List;
 
-  const OfTarget& of_target(const Problem& problem);
-  const Legality* legality_of(const Config& config, const Problem& problem);
   std::optional<Config> runnable(const Config& config, const Problem& problem);
   void add_own(Guesses& guesses, List& list, const Problem& problem);
   std::vector<Config> of_untried_tiles(const OwnEvidence& own, const Problem& problem);
@@ -76,7 +70,7 @@ class Guesser {
 
   GuessingFor whom_;
   const db::Store& store_;
-  std::vector<OfTarget> targets_;
+  FamiliesToday families_;
   KeptBests bests_;
   std::optional<ValueHistory> values_;  // as they were when first asked for
   std::optional<std::pair<Problem, std::vector<Config>>> family_guesses_, promising_;  // the last asked for: they take long

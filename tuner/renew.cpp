@@ -5,30 +5,30 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "kernels/eligible.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/plan_hash.hpp"
-#include "tuner/added_parameters.hpp"
+#include "tuner/families_today.hpp"
+#include "tuner/guesses.hpp"
 #include "tuner/what_ran.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 bool of_today(const db::Evidence& entry, const DeviceLimits& limits) {
-  return entry.producer.template_hash == template_hash(entry.config.family()) &&
-         entry.producer.compiler_options ==
-             runtime::compiler_options_text({entry.problem.type, entry.problem.trans, limits});
+  db::Producer now = entry.producer;
+  now.template_hash = template_hash(entry.config.family());
+  now.compiler_options = runtime::compiler_options_text({entry.problem.type, entry.problem.trans, limits});
+  return db::judge(entry.producer, now) != db::Trust::retired;
 }
 
-std::vector<db::Evidence> latest_of(const db::Store& store, const db::DeviceIdentity& device) {
+/// Latest first.
+std::vector<db::Evidence> all_of(const db::Store& store, const db::DeviceIdentity& device) {
   db::EvidenceFilter filter;
   filter.device_exactly = device;
-  filter.latest_only = true;
   return store.evidence(filter);
 }
 
@@ -36,43 +36,14 @@ std::string candidate(const Problem& problem, const Config& config) {
   return fmt::format("{}\n{}", text(problem), config.text());
 }
 
-/// How recorded configs read today.
-class AsOfToday {
- public:
-  explicit AsOfToday(const DeviceLimits& limits) : limits_(limits) {}
-
-  /// Empty if it may not run on the problem any more, or need not be tried.
-  std::optional<Config> operator()(const Config& recorded, const Problem& problem) {
-    const Legality* legality = legality_of(recorded.family(), problem);
-    if (legality == nullptr) return std::nullopt;
-    for (Config& config : as_of_today(recorded, legality->parameters())) {
-      if (!legality->illegal_because(config) && eligible(legality->family(), config, problem)) return std::move(config);
-    }
-    return std::nullopt;
-  }
-
- private:
-  const Legality* legality_of(const std::string& name, const Problem& problem) {
-    const Family* family = find_family(name);
-    if (family == nullptr) return nullptr;
-    std::unique_ptr<Legality>& known =
-        known_[fmt::format("{} {} {}", name, problem.type.name, tilesmith::name(problem.trans))];
-    if (!known) known = std::make_unique<Legality>(*family, KernelTarget{problem.type, problem.trans, limits_});
-    return known.get();
-  }
-
-  DeviceLimits limits_;
-  std::map<std::string, std::unique_ptr<Legality>> known_;
-};
-
 }  // namespace
 
 std::size_t note_what_ran(db::Store& store, const db::DeviceIdentity& device, const DeviceLimits& limits) {
-  AsOfToday as_of_today(limits);
+  FamiliesToday families(families_named({}), limits);
   std::size_t noted = 0;
-  for (const db::Evidence& entry : latest_of(store, device)) {
+  for (const db::Evidence& entry : all_of(store, device)) {
     if (!entry.plan_hash.empty() || !entry.outcome.timing || !of_today(entry, limits)) continue;
-    const std::optional<Config> today = as_of_today(entry.config, entry.problem);
+    const std::optional<Config> today = families.runnable(entry.config, entry.problem);
     if (!today || !(*today == entry.config)) continue;
     const std::string hash = what_ran(store, entry, limits.arch);
     if (!hash.empty() && store.fill_plan_hash(entry.id, hash)) ++noted;
@@ -82,23 +53,21 @@ std::size_t note_what_ran(db::Store& store, const db::DeviceIdentity& device, co
 
 Renewables renewables(const db::Store& store, const db::DeviceIdentity& device, const DeviceLimits& limits,
                       std::size_t first) {
-  // Any entry by today's templates, though one that was renewed or merged may stand before it, of the same instant.
-  std::set<std::string> of_todays_templates;
-  db::EvidenceFilter all;
-  all.device_exactly = device;
-  for (const db::Evidence& entry : store.evidence(all)) {
-    if (of_today(entry, limits)) of_todays_templates.insert(candidate(entry.problem, entry.config));
+  const std::vector<db::Evidence> entries = all_of(store, device);
+  std::set<std::string> seen;
+  // Whatever is there by today's templates, though an entry of the same instant, renewed or merged, may stand before it.
+  for (const db::Evidence& entry : entries) {
+    if (of_today(entry, limits)) seen.insert(candidate(entry.problem, entry.config));
   }
-  AsOfToday as_of_today(limits);
+  FamiliesToday families(families_named({}), limits);
   Renewables found;
   std::map<std::string, std::vector<Renewable>> by_problem;
-  std::set<std::string> seen;
-  for (const db::Evidence& entry : latest_of(store, device)) {
-    if (of_today(entry, limits)) continue;
-    const std::optional<Config> today = as_of_today(entry.config, entry.problem);
-    // Latest first: of configs that read alike today the latest counts, a failure too.
-    if (today && of_todays_templates.contains(candidate(entry.problem, *today))) continue;
-    if (today && !seen.insert(candidate(entry.problem, *today)).second) continue;
+  for (const db::Evidence& entry : entries) {
+    // Of a candidate, and of configs that read alike today, the latest entry counts, a failure too.
+    if (!seen.insert(candidate(entry.problem, entry.config)).second) continue;
+    const std::optional<Config> today = families.runnable(entry.config, entry.problem);
+    const bool reads_otherwise = today && !(*today == entry.config);
+    if (reads_otherwise && !seen.insert(candidate(entry.problem, *today)).second) continue;
     if (!entry.outcome.timing) continue;
     ++found.retired;
     if (!today) {

@@ -12,6 +12,7 @@
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
+using tilesmith::tests::contains;
 using tilesmith::tests::Finished;
 using tilesmith::tests::TempFolder;
 
@@ -22,8 +23,6 @@ bool no_nvrtc() {
   WARN("skipped: " << runtime::nvrtc_unavailable_because());
   return true;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const std::string kFormer = "former-template";
 

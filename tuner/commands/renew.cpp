@@ -72,7 +72,7 @@ int run_renew(const RenewOptions& options) {
         "slower\n",
         format_count((long long)(found.retired - found.candidates.size())), format_count((long long)(found.unknown)),
         format_count((long long)(found.not_eligible)));
-    fmt::print("  {} by today's templates now say what ran\n", count_of(noted, "candidate"));
+    fmt::print("  {} by today's templates now say what ran\n", count_of(noted, "outcome"));
   }
   if (signals.stop()) fmt::print("interrupted: start again to go on\n");
   std::fflush(stdout);
