@@ -46,8 +46,8 @@ struct Launch {
   std::size_t dynamic_smem_bytes = 0;
   int resident_blocks_per_sm = 0;  ///< above 0, a persistent grid: grid.x is cut to this many blocks for each live SM
   bool overlaps_previous =
-      false;  ///< may start while the launch before it ends; the kernel itself waits for that one's
-              ///< results (griddepcontrol.wait, sm_90)
+      false;  ///< may start while the launch before it ends, of the first one that of whatever the stream runs before; the
+              ///< kernel itself waits for that one's results (griddepcontrol.wait, sm_90)
   OperandSource a, b, c;
   std::optional<TensorBoxes> boxes;
 };

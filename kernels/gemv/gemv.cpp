@@ -98,6 +98,7 @@ LaunchSequence Gemv::launches(const Config& config, const Problem& problem) cons
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
   gemm.c.row_stride = problem.ldc;
+  gemm.overlaps_previous = config.at("early_launch") == 1;
   sequence.launches.push_back(gemm);
 
   if (has_second_launch(config)) {

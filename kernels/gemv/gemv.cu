@@ -46,6 +46,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
   Sum* partials = reinterpret_cast<Sum*>(shared + kPanelBytes);  // [kParts, kOutputs]
 
   let_launch_after_come();
+  wait_for_stream();
   const Task task(args);
   const Tile tile(task, int(blockIdx.x) / kSplitK);
   const int slice = int(blockIdx.x) % kSplitK;
@@ -59,6 +60,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
+  tilesmith::let_stream_come();
   tilesmith::wait_for_launch_before();
   tilesmith::sum_slices(args);
 }

@@ -39,7 +39,8 @@ Config make_config(const Guess& guess, int matrix, int shifted, bool can_overlap
                          {"split_k", guess.split_k},
                          {"cluster", guess.in_cluster ? 1 : 0},
                          {"prefetch_bytes", guess.prefetch_bytes},
-                         {"overlap", 0}});
+                         {"overlap", 0},
+                         {"early_launch", can_overlap ? 1 : 0}});
   if (can_overlap && has_second_launch(config)) config.set("overlap", 1);
   return config;
 }

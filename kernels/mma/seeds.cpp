@@ -103,7 +103,8 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"tma", tma},
                         {"pack", pack},
                         {"pack_k_major", pack_k_major},
-                        {"overlap", 0}});
+                        {"overlap", 0},
+                        {"early_launch", target.limits.sm >= 90 ? 1 : 0}});
   if (target.limits.sm >= 90 && has_passes(config)) config.set("overlap", 1);
   const std::int64_t steps =
       (problem.k * std::int64_t(size_bytes(target.type.operand)) + k_bytes - 1) / k_bytes / split_k + 1;

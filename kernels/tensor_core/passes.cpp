@@ -107,6 +107,7 @@ LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& pro
   if (overlap) {
     for (std::size_t i = 1; i < sequence.launches.size(); ++i) sequence.launches[i].overlaps_previous = true;
   }
+  sequence.launches.front().overlaps_previous = config.at("early_launch") == 1;
   return sequence;
 }
 

@@ -9,11 +9,13 @@
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
     scale_c(const __grid_constant__ tilesmith::GemmArgs args) {
   tilesmith::let_launch_after_come();
+  tilesmith::wait_for_stream();
   tilesmith::scale_c(args);
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
     sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
+  tilesmith::let_stream_come();
   tilesmith::wait_for_launch_before();
   tilesmith::sum_slices(args);
 }

@@ -101,7 +101,8 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                                     {"swap", tile.swap},
                                     {"split_k", split_k},
                                     {"reduction", reduction},
-                                    {"pack", needed_pack(problem, tile.swap == 1)}});
+                                    {"pack", needed_pack(problem, tile.swap == 1)},
+                                    {"early_launch", 1}});
             for (const int store_tma : {0, 1}) {
               if (store_tma == 1 && (!by_boxes || split_k > 1)) continue;
               config.set("store_tma", store_tma);

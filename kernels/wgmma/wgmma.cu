@@ -171,6 +171,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
     pack(const __grid_constant__ tilesmith::GemmArgs args) {
   using namespace tilesmith;
   let_launch_after_come();
+  wait_for_stream();
   using AsStored = AlignedCopy<Operand>;
   using Turned = KMajorCopy<Operand>;
   pack_operands<Either<kTransA, Turned, AsStored>, Either<kTransB, AsStored, Turned>>(args);

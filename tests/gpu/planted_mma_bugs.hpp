@@ -14,7 +14,7 @@ namespace tilesmith::planted {
   "mma{inst_k=" #inst_k ",block_m=64,block_n=" #block_n ",warp_m=32,warp_n=32,swap=" #swap ",block_k=" #block_k         \
   ",stages=3,slice_k=" #slice_k ",frag_buffers=2,min_blocks=1,group_m=1,persistent=" #persistent                        \
   ",store_staged=" #store_staged ",split_k=" #split_k ",reduction=" #reduction ",copy_bytes=16,tma=" #tma               \
-  ",pack=" #pack ",pack_k_major=" #pack_k_major ",overlap=" #overlap "}"
+  ",pack=" #pack ",pack_k_major=" #pack_k_major ",overlap=" #overlap ",early_launch=0}"
 
 inline constexpr const char* kPlain = TILESMITH_MMA(16, 64, 0, 32, 1, 0, 0, 1, 0, 0, 0, 0, 0);
 inline constexpr const char* kStaged = TILESMITH_MMA(16, 64, 0, 32, 1, 0, 1, 1, 0, 0, 0, 0, 0);
@@ -31,9 +31,9 @@ inline constexpr const char* kTf32Swapped = TILESMITH_MMA(8, 64, 1, 32, 1, 0, 0,
 #undef TILESMITH_MMA
 
 inline constexpr const char* kAcross =
-    "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=1,cluster=0,prefetch_bytes=0,overlap=0}";
+    "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=1,cluster=0,prefetch_bytes=0,overlap=0,early_launch=0}";
 inline constexpr const char* kAcrossSplit =
-    "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=2,cluster=0,prefetch_bytes=0,overlap=1}";
+    "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=2,cluster=0,prefetch_bytes=0,overlap=1,early_launch=0}";
 
 inline std::vector<Bug> mma_bugs() {
   return {

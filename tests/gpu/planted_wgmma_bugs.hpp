@@ -13,7 +13,7 @@ namespace tilesmith::planted {
                            pack)                                                                                      \
   "wgmma{block_m=" #block_m ",block_n=" #block_n ",block_k=" #block_k ",stages=3,warpgroups=" #warpgroups             \
   ",schedule=" #schedule ",even=0,stagger=0,cluster_m=" #cluster_m ",cluster_n=1,min_blocks=1,group_m=1,store_staged=" #store_staged   \
-  ",store_tma=" #store_tma ",swap=" #swap ",split_k=1,reduction=0,pack=" #pack "}"
+  ",store_tma=" #store_tma ",swap=" #swap ",split_k=1,reduction=0,pack=" #pack ",early_launch=0}"
 #define TILESMITH_WGMMA(...) TILESMITH_WGMMA_BY(0, __VA_ARGS__)
 
 inline constexpr const char* kOneGroup = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 0, 0, 0);
@@ -27,13 +27,13 @@ inline constexpr const char* kTurnedHalves = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1
 inline constexpr const char* kBothPacked = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 1, 0, 3);
 inline constexpr const char* kSplit =
     "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
-    "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=8,reduction=0,pack=0}";
+    "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=8,reduction=0,pack=0,early_launch=0}";
 inline constexpr const char* kSwappedSlices =
     "wgmma{block_m=16,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
-    "group_m=1,store_staged=0,store_tma=0,swap=1,split_k=2,reduction=2,pack=0}";
+    "group_m=1,store_staged=0,store_tma=0,swap=1,split_k=2,reduction=2,pack=0,early_launch=0}";
 inline constexpr const char* kEven =
     "wgmma{block_m=64,block_n=128,block_k=64,stages=3,warpgroups=1,schedule=1,even=1,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
-    "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=1,reduction=0,pack=0}";
+    "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=1,reduction=0,pack=0,early_launch=0}";
 inline constexpr const char* kBoxes = TILESMITH_WGMMA_BY(1, 64, 128, 64, 1, 1, 1, 1, 0, 0);
 inline constexpr const char* kBoxesInTurns = TILESMITH_WGMMA_BY(1, 128, 128, 64, 2, 2, 1, 1, 0, 0);
 inline constexpr const char* kSwappedBoxes = TILESMITH_WGMMA_BY(1, 80, 64, 64, 1, 0, 1, 1, 1, 0);

@@ -233,7 +233,7 @@ TEST_CASE("gemv takes problems of one row or one column, and unshifted only rows
   const Family& gemv = *find_family("gemv");
   const KernelTarget one = target("f16f32", {}, "sm_90a");
   Config config("gemv", {{"matrix", 1}, {"shifted", 0}, {"threads", 256}, {"lanes", 8}, {"rows", 1}, {"unroll", 8}, {"split_k", 8},
-                         {"cluster", 1}, {"prefetch_bytes", 0}, {"overlap", 0}});
+                         {"cluster", 1}, {"prefetch_bytes", 0}, {"overlap", 0}, {"early_launch", 0}});
   REQUIRE_FALSE(illegal_because(gemv, config, one));
   const Problem row = packed_problem(one.type, one.trans, 1, 4096, 4096), column = packed_problem(one.type, one.trans, 4096, 1, 4096);
   const Problem odd = packed_problem(one.type, one.trans, 1, 4095, 4096);
@@ -251,7 +251,7 @@ TEST_CASE("gemv launches whole clusters, a second launch only where slices meet 
   const Family& gemv = *find_family("gemv");
   const KernelTarget one = target("f16f32", {false, true}, "sm_90a");
   Config config("gemv", {{"matrix", 1}, {"shifted", 1}, {"threads", 256}, {"lanes", 32}, {"rows", 2}, {"unroll", 4}, {"split_k", 4},
-                         {"cluster", 1}, {"prefetch_bytes", 0}, {"overlap", 0}});
+                         {"cluster", 1}, {"prefetch_bytes", 0}, {"overlap", 0}, {"early_launch", 0}});
   const LaunchSequence together = gemv.launches(config, packed_problem(one.type, one.trans, 1, 4096, 4096));
   REQUIRE(together.launches.size() == 1);
   CHECK(together.workspace_bytes == 0);
@@ -273,5 +273,9 @@ TEST_CASE("gemv launches whole clusters, a second launch only where slices meet 
   const LaunchSequence overlapping = gemv.launches(config, packed_problem(one.type, one.trans, 1, 4096, 4096));
   CHECK_FALSE(overlapping.launches[0].overlaps_previous);
   CHECK(overlapping.launches[1].overlaps_previous);
+  config.set("early_launch", 1);
+  const LaunchSequence early = gemv.launches(config, packed_problem(one.type, one.trans, 1, 4096, 4096));
+  CHECK(early.launches[0].overlaps_previous);
+  CHECK(early.launches[1].overlaps_previous);
   CHECK(apart.workspace_bytes == 4 * 4096 * sizeof(float));
 }

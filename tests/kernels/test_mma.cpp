@@ -47,17 +47,21 @@ TEST_CASE("packing is a launch of its own with workspace for what it packs, and 
   CHECK(nothing.launches[0].entry == "gemm");
 }
 
-TEST_CASE("launches that follow each other overlap on sm_90, and on no older device") {
+TEST_CASE("launches that follow each other overlap on sm_90, the first as the config says, and on no older device") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
     const KernelTarget target = target_of("f16f32", arch);
     for (const auto& [m, n, k] :
          {std::array{1023, 1025, 1027}, std::array{256, 256, 65536}, std::array{512, 512, 512}}) {
       const Problem problem = problem_of(target, m, n, k);
-      for (const Config& config : mma_family().seeds(target, problem)) {
-        const std::vector<Launch> launches = mma_family().launches(config, problem).launches;
-        INFO(config.text());
-        for (std::size_t i = 0; i < launches.size(); ++i) {
-          CHECK(launches[i].overlaps_previous == (i > 0 && target.limits.sm >= 90));
+      for (Config config : mma_family().seeds(target, problem)) {
+        for (const int early : {0, 1}) {
+          config.set("early_launch", early);
+          const bool hopper = target.limits.sm >= 90;
+          INFO(config.text());
+          CHECK(illegal_because(mma_family(), config, target).has_value() == (early == 1 && !hopper));
+          if (early == 1 && !hopper) continue;
+          const std::vector<Launch> launches = mma_family().launches(config, problem).launches;
+          for (std::size_t i = 0; i < launches.size(); ++i) CHECK(launches[i].overlaps_previous == (i > 0 ? hopper : early == 1));
         }
       }
     }

@@ -44,7 +44,7 @@ TEST_CASE("many slices are added by as many blocks more as threads share a run o
   const TypePair type = *find_type_pair("f16f32");
   const Problem problem = packed_problem(type, {}, 100, 60, 4096);  // 100 rows of 15 runs
   const auto sums = [&](int split_k) {
-    const Config config("any", {{"split_k", split_k}, {"reduction", through_workspace}, {"pack", 0}});
+    const Config config("any", {{"split_k", split_k}, {"reduction", through_workspace}, {"pack", 0}, {"early_launch", 0}});
     const LaunchSequence sequence = with_passes({}, config, problem, packed_operands(problem, true, false), false);
     REQUIRE(sequence.launches.size() == 2);
     CHECK(sequence.launches[1].entry == "sum_slices");
@@ -53,4 +53,23 @@ TEST_CASE("many slices are added by as many blocks more as threads share a run o
   };
   CHECK(sums(4) == (1500 + 127) / 128);
   CHECK(sums(16) == (1500 + 31) / 32);
+}
+
+TEST_CASE("of a sequence that launches early the first launch comes so, whichever that is") {
+  const TypePair type = *find_type_pair("f16f32");
+  const Problem problem = packed_problem(type, {}, 100, 60, 4096);
+  struct Case {
+    int split_k, reduction, pack;
+    const char* first;
+  };
+  for (const Case& one : {Case{1, through_workspace, 0, "gemm"}, Case{1, through_workspace, pack_a, "pack"},
+                          Case{2, atomic, 0, "scale_c"}, Case{2, through_workspace, 0, "gemm"}}) {
+    for (const int early : {0, 1}) {
+      const Config config("any", {{"split_k", one.split_k}, {"reduction", one.reduction}, {"pack", one.pack}, {"early_launch", early}});
+      const std::vector<Launch> launches = with_passes({}, config, problem, packed_operands(problem, true, false), true).launches;
+      CHECK(launches[0].entry == one.first);
+      CHECK(launches[0].overlaps_previous == (early == 1));
+      for (std::size_t i = 1; i < launches.size(); ++i) CHECK(launches[i].overlaps_previous);
+    }
+  }
 }

@@ -215,6 +215,8 @@ Command add_bench(CLI::App& program) {
       "Everything is verified before it is timed. Times are medians in microseconds on random data, all contenders of a\n"
       "problem interleaved in one run, each launch on operands that were not read since an L2's worth of others; drift that\n"
       "contenders share is taken out. Spread is half the interquartile range over the median.\n"
+      "A contender's launches follow each other: by configs with early_launch they come while the one before still ends,\n"
+      "which behind a kernel that does not let them they do not.\n"
       "TeOPS: M*K + (2K-1)*M*N + 2*M*N operations.\n"
       "\"x peer\" is the peer's best time over ours: above 1 is faster than the peer.\n\n"
       "Examples:\n"

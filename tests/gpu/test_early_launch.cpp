@@ -1,0 +1,178 @@
+// Launches that come while the kernel that the stream runs before still ends (`early_launch`): they must wait for its results.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/compiler.hpp"
+#include "runtime/plan.hpp"
+#include "tests/catch.hpp"
+#include "tests/gpu/device_problem.hpp"
+#include "tests/gpu/planted_bug.hpp"
+#include "tuner/measure/helper_kernels.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+// Lets the launch after it come at once, and writes three buffers so many nanoseconds later: a launch that does not wait finds, or
+// leaves, something else there.
+constexpr const char* kLateSource = R"(
+struct Copies {
+  unsigned char* to[3];
+  const unsigned char* from[3];
+  unsigned long long bytes[3];
+};
+
+extern "C" __global__ void copy_late(const Copies copies, unsigned long long ns) {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  unsigned long long start, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (now - start < ns);
+  for (int i = 0; i < 3; ++i) {
+    for (unsigned long long b = threadIdx.x; b < copies.bytes[i]; b += blockDim.x) copies.to[i][b] = copies.from[i][b];
+  }
+}
+)";
+
+struct Copies {
+  std::byte* to[3];
+  const std::byte* from[3];
+  unsigned long long bytes[3];
+};
+
+constexpr unsigned long long kAtOnce = 0, kLate = 300'000;
+
+/// A way through the launches of a plan.
+struct Case {
+  const char* config;
+  std::int64_t m, n, k;
+};
+
+#define TILESMITH_WGMMA(split_k, reduction, pack)                                                                              \
+  "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,"          \
+  "min_blocks=1,group_m=1,store_staged=0,store_tma=0,swap=0,split_k=" #split_k ",reduction=" #reduction ",pack=" #pack         \
+  ",early_launch=1}"
+#define TILESMITH_MMA(split_k, reduction, pack, overlap)                                                                       \
+  "mma{inst_k=16,block_m=64,block_n=64,warp_m=32,warp_n=32,swap=0,block_k=32,stages=3,slice_k=1,frag_buffers=2,min_blocks=1,"  \
+  "group_m=1,persistent=0,store_staged=0,split_k=" #split_k ",reduction=" #reduction ",copy_bytes=16,tma=0,pack=" #pack        \
+  ",pack_k_major=0,overlap=" #overlap ",early_launch=1}"
+#define TILESMITH_GEMV(split_k, overlap)                                                                                       \
+  "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=" #split_k ",cluster=0,prefetch_bytes=0,overlap=" #overlap \
+  ",early_launch=1}"
+
+constexpr Case kCases[] = {
+    {TILESMITH_WGMMA(1, 0, 0), 200, 136, 264},     // gemm
+    {TILESMITH_WGMMA(1, 0, 3), 200, 136, 264},     // pack, gemm
+    {TILESMITH_WGMMA(2, 0, 0), 200, 136, 264},     // gemm, sum_slices
+    {TILESMITH_WGMMA(2, 1, 0), 200, 136, 264},     // scale_c, gemm
+    {TILESMITH_MMA(1, 0, 0, 0), 200, 136, 264},    //
+    {TILESMITH_MMA(1, 0, 3, 1), 200, 136, 264},    //
+    {TILESMITH_MMA(2, 0, 0, 1), 200, 136, 264},    //
+    {TILESMITH_MMA(2, 1, 0, 1), 200, 136, 264},    //
+    {TILESMITH_GEMV(1, 0), 1, 264, 520},           // gemm
+    {TILESMITH_GEMV(2, 1), 1, 264, 520},           // gemm, sum_slices
+};
+#undef TILESMITH_WGMMA
+#undef TILESMITH_MMA
+#undef TILESMITH_GEMV
+
+class Bench {
+ public:
+  Bench() : late_(tuner::load_helper(context_, kLateSource, "copy_late")), copy_late_(late_.function("copy_late", 0)) {}
+
+  const DeviceLimits& limits() const { return context_.info().limits; }
+
+  /// How far C ← A·B + C is off where A, B and C are written by the kernel before it, which is late; in a graph too.
+  /// `edits`: what of the template to change.
+  std::vector<double> errors(const Case& one, const std::vector<planted::Edit>& edits) {
+    const Config config = *Config::parse(one.config);
+    const KernelTarget target{*find_type_pair("f16f32"), {}, limits()};
+    INFO(one.config);
+    REQUIRE_FALSE(illegal_because(*find_family(config.family()), config, target));
+    const std::string family(config.family());
+    const planted::Bug bug{"it does not wait", family.c_str(), 0, "f16f32", {}, edits, one.config};
+    const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "early.cu", "gemm",
+                                                               runtime::compiler_options(target));
+    INFO(built.log);
+    REQUIRE(built.ok);
+    Problem problem = packed_problem(target.type, target.trans, one.m, one.n, one.k);
+    problem.beta = BetaClass::any;
+    const runtime::Plan plan(std::make_shared<const runtime::Module>(built.cubin), config, problem);
+    const runtime::DeviceBuffer workspace(plan.workspace_bytes() > 0 ? plan.workspace_bytes() : 16);
+
+    test::DeviceProblem data(problem);
+    std::byte* const there[3] = {static_cast<std::byte*>(const_cast<void*>(data.a())),
+                                 static_cast<std::byte*>(const_cast<void*>(data.b())), static_cast<std::byte*>(data.c())};
+    const std::size_t bytes[3] = {std::size_t(problem.a_rows() * problem.lda * 2), std::size_t(problem.b_rows() * problem.ldb * 2),
+                                  std::size_t(problem.m * problem.ldc * 4)};
+    runtime::DeviceBuffer right[3], wrong[3];
+    Copies keep{}, spoil{}, restore{};
+    for (int i = 0; i < 3; ++i) {
+      right[i] = runtime::DeviceBuffer(bytes[i]);
+      wrong[i] = runtime::DeviceBuffer(bytes[i]);
+      wrong[i].fill(0);
+      keep.to[i] = right[i].data();
+      keep.from[i] = spoil.to[i] = restore.to[i] = there[i];
+      spoil.from[i] = wrong[i].data();
+      restore.from[i] = right[i].data();
+      keep.bytes[i] = spoil.bytes[i] = restore.bytes[i] = bytes[i];
+    }
+    copy(keep, kAtOnce);
+    const auto enqueue = [&] {
+      copy(restore, kLate);
+      runtime::RunArgs args;
+      args.a = data.a();
+      args.b = data.b();
+      args.c = data.c();
+      args.alpha = args.beta = runtime::to_scale(problem.type, 1);
+      args.workspace = plan.workspace_bytes() > 0 ? workspace.data() : nullptr;
+      args.stream = stream_.get();
+      REQUIRE(plan.run(args) == 0);
+    };
+    const runtime::Graph graph = runtime::Graph::capture(stream_, enqueue);
+    std::vector<double> found;
+    for (const bool captured : {false, true}) {
+      copy(spoil, kAtOnce);
+      stream_.synchronize();
+      if (captured) {
+        graph.launch(stream_);
+      } else {
+        enqueue();
+      }
+      stream_.synchronize();
+      found.push_back(data.max_error(1, 1));
+    }
+    return found;
+  }
+
+ private:
+  void copy(Copies copies, unsigned long long ns) {
+    void* parameters[] = {&copies, &ns};
+    const unsigned grid[3] = {1, 1, 1}, block[3] = {256, 1, 1};
+    runtime::launch(copy_late_, grid, block, 0, stream_, parameters);
+  }
+
+  runtime::Context context_{0};
+  runtime::Stream stream_;
+  runtime::Module late_;
+  CUfunc_st* copy_late_;
+};
+
+constexpr planted::Edit kNoWait{"griddepcontrol.wait;", ""};  // in each of two places (overlap.cuh)
+
+}  // namespace
+
+TEST_CASE("launches that come early wait for what the stream did before, and are seen not to where they do not") {
+  Bench bench;
+  if (bench.limits().arch != "sm_90a") {
+    WARN("this device launches nothing early: nothing was verified");
+    return;
+  }
+  for (const Case& one : kCases) {
+    INFO(one.config);
+    for (const double error : bench.errors(one, {})) CHECK(error == 0);
+    for (const double error : bench.errors(one, {kNoWait, kNoWait})) CHECK_FALSE(error == 0);
+  }
+}
