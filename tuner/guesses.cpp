@@ -119,6 +119,8 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   own.retired.resize(std::min(own.retired.size(), kMostRetired));
   const std::vector<Config> untried = of_untried_tiles(own, problem);
   std::size_t next_retired = 0, next_varied = 0, next_untried = 0;
+  // A turn may be one candidate long. What is slower than a known one says less then than a value that this one lacks.
+  if (!own.best_is_lost) list.add_next(own.varied, next_varied);
   for (bool any = true; any;) {
     any = list.add_next(own.retired, next_retired);
     any = list.add_next(own.varied, next_varied) || any;
