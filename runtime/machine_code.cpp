@@ -11,28 +11,27 @@
 namespace tilesmith::runtime {
 namespace {
 
-constexpr int kAddressBank = 4;  // of constants: where the module's variables lie
-
-/// Of a section that is no kernel's alone, the bank of constants by which kernels read it: the module's constants, and its variables.
-std::optional<int> bank_of_shared(std::string_view section) {
-  constexpr std::string_view kConstants = ".nv.constant";
-  if (section.starts_with(".nv.global")) return kAddressBank;
-  if (!section.starts_with(kConstants) || section.find('.', 4) != section.npos) return std::nullopt;
-  section.remove_prefix(kConstants.size());
-  return section.size() == 1 ? section[0] - '0' : -1;
+/// Of no kernel alone: constants and variables of the module.
+bool is_shared_data(std::string_view section) {
+  return section.starts_with(".nv.global") ||
+         (section.starts_with(".nv.constant") && section.find('.', 4) == section.npos);
 }
 
-/// Whether instructions (16 bytes each, as they are from sm_70 on) may read that bank: of those with a constant for an operand, which
-/// bits 9 to 11 tell, bits 54 to 58 are its bank. Barriers look so, too, and have no such operand: those bits are of their number of
-/// threads. Every constant of a template is a variable of the module, so that one more would change all kernels if those counted
-/// that none reads.
-bool may_read(std::string_view instructions, int bank) {
+/// Of these, the variables, and the bank of constants that says where they lie: kernels come to them through that bank alone.
+bool is_of_variables(std::string_view section) { return section.starts_with(".nv.global") || section == ".nv.constant4"; }
+
+/// Whether instructions (16 bytes each, as they are from sm_70 on) may read the bank of the variables' addresses: of those with a
+/// constant for an operand, which bits 9 to 11 tell, bits 54 to 58 are its bank. Barriers look so, too, and have no such operand: those
+/// bits are of their number of threads. Every constant of a template is a variable of the module, so that one more would change all
+/// kernels if those counted that none reads.
+bool may_read_variables(std::string_view instructions) {
+  constexpr int kBank = 4;
   constexpr unsigned kBarrier = 0x11d;  // bits 0 to 8
   for (; instructions.size() >= 16; instructions.remove_prefix(16)) {
     std::uint64_t low = 0;
     std::memcpy(&low, instructions.data(), sizeof low);
     const unsigned form = low >> 9 & 7;
-    if ((form == 3 || form == 5) && (low & 0x1ff) != kBarrier && int(low >> 54 & 31) == bank) return true;
+    if ((form == 3 || form == 5) && (low & 0x1ff) != kBarrier && int(low >> 54 & 31) == kBank) return true;
   }
   return false;
 }
@@ -134,7 +133,7 @@ std::optional<std::string> machine_code(std::span<const std::byte> cubin, std::s
   for (const Elf64_Shdr& section : elf.sections()) {
     const std::string_view name = elf.name(section);
     if (name == ".nv.info") of_module = *elf.contents(section);
-    if (!name.ends_with(suffix) && !bank_of_shared(name)) continue;
+    if (!name.ends_with(suffix) && !is_shared_data(name)) continue;
     if (name == text && section.sh_type == SHT_PROGBITS && section.sh_size > 0) {
       info = section.sh_info;
       instructions = *elf.contents(section);
@@ -142,10 +141,7 @@ std::optional<std::string> machine_code(std::span<const std::byte> cubin, std::s
     own.emplace_back(name, &section);
   }
   if (!info) return std::nullopt;
-  std::erase_if(own, [&](const auto& section) {
-    const std::optional<int> bank = bank_of_shared(section.first);
-    return bank && *bank >= 0 && !may_read(instructions, *bank);
-  });
+  if (!may_read_variables(instructions)) std::erase_if(own, [](const auto& section) { return is_of_variables(section.first); });
   std::sort(own.begin(), own.end());
   std::string code;
   for (const auto& [name, section] : own) {

@@ -120,7 +120,9 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   const std::vector<Config> untried = of_untried_tiles(own, problem);
   std::size_t next_retired = 0, next_varied = 0, next_untried = 0;
   // A turn may be one candidate long. What is slower than a known one says less then than a value that this one lacks.
-  if (!own.best_is_lost) list.add_next(own.varied, next_varied);
+  const auto has_time = [](const KnownCandidate& known) { return known.outcome.status == db::Status::ok; };
+  if (!own.best_is_lost && std::any_of(guesses.known.begin(), guesses.known.end(), has_time))
+    list.add_next(own.varied, next_varied);
   for (bool any = true; any;) {
     any = list.add_next(own.retired, next_retired);
     any = list.add_next(own.varied, next_varied) || any;

@@ -37,10 +37,10 @@ struct Guesses {
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
   /// retired, in turn with the fastest few of all and of other block tiles by parameters and values that were added since
-  /// (OwnEvidence::varied; one of them comes first, unless the best is lost), and with a guess of each of a few block tiles that the problem was never tried with, of the family
-  /// that is fastest there; then in turn what a model of other problems' evidence promises most of (evidence_model.hpp), the bests
-  /// of other problems and the families' own guesses; the families' ladders from the top. All are legal and eligible for the
-  /// problem.
+  /// (OwnEvidence::varied; one of them comes first where a known candidate is faster than all that is retired), and with a guess of
+  /// each of a few block tiles that the problem was never tried with, of the family that is fastest there; then in turn what a model
+  /// of other problems' evidence promises most of (evidence_model.hpp), the bests of other problems and the families' own guesses;
+  /// the families' ladders from the top. All are legal and eligible for the problem.
   std::vector<Config> to_try;
 };
 

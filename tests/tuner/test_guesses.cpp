@@ -70,6 +70,17 @@ TEST_CASE("the fastest configs are tried with a parameter that was added since, 
   CHECK(guesser_for(evaluator, store).of(square(64)).to_try.front() == toy_config(6, 3, 1));
 }
 
+TEST_CASE("where all times are by a former measuring policy, what was fastest comes before what it never had") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  for (const int x : {6, 7}) {
+    db::Evidence evidence = evidence_of(evaluator, square(64), Config("toy", {{"x", x}, {"y", 3}}), toy::ok(12 - x));
+    evidence.producer.measuring_policy = "a former one";
+    store.record(evidence);
+  }
+  CHECK(guesser_for(evaluator, store).of(square(64)).to_try.front() == toy_config(7, 3, 1));
+}
+
 TEST_CASE("a value that came after a problem was tuned is tried with the fastest configs, in turn with those to be tried again") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
