@@ -67,10 +67,10 @@ constexpr Case kCases[] = {
     {TILESMITH_WGMMA(1, 0, 3), 200, 136, 264},     // pack, gemm
     {TILESMITH_WGMMA(2, 0, 0), 200, 136, 264},     // gemm, sum_slices
     {TILESMITH_WGMMA(2, 1, 0), 200, 136, 264},     // scale_c, gemm
-    {TILESMITH_MMA(1, 0, 0, 0), 200, 136, 264},    //
-    {TILESMITH_MMA(1, 0, 3, 1), 200, 136, 264},    //
-    {TILESMITH_MMA(2, 0, 0, 1), 200, 136, 264},    //
-    {TILESMITH_MMA(2, 1, 0, 1), 200, 136, 264},    //
+    {TILESMITH_MMA(1, 0, 0, 0), 200, 136, 264},
+    {TILESMITH_MMA(1, 0, 3, 1), 200, 136, 264},
+    {TILESMITH_MMA(2, 0, 0, 1), 200, 136, 264},
+    {TILESMITH_MMA(2, 1, 0, 1), 200, 136, 264},
     {TILESMITH_GEMV(1, 0), 1, 264, 520},           // gemm
     {TILESMITH_GEMV(2, 1), 1, 264, 520},           // gemm, sum_slices
 };
@@ -163,13 +163,16 @@ constexpr planted::Edit kNoWait{"griddepcontrol.wait;", ""};  // in each of two 
 }  // namespace
 
 TEST_CASE("launches that come early wait for what the stream did before, and are seen not to where they do not") {
-  if (runtime::device_info(0).limits.arch != "sm_90a") {
+  const DeviceLimits limits = runtime::device_info(0).limits;
+  if (limits.sm < 90) {
     WARN("this device launches nothing early: nothing was verified");
     return;
   }
   Bench bench;
   for (const Case& one : kCases) {
     INFO(one.config);
+    // Families for one device alone (wgmma) are left out on others; what the rest launches early is held to the same.
+    if (!find_family(Config::parse(one.config)->family())->supports({*find_type_pair("f16f32"), {}, limits})) continue;
     for (const double error : bench.errors(one, {})) CHECK(error == 0);
     for (const double error : bench.errors(one, {kNoWait, kNoWait})) CHECK_FALSE(error == 0);
   }
