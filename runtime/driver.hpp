@@ -46,6 +46,9 @@ inline constexpr int kOldestDriverVersion = 12000;
   X(stream_synchronize, "cuStreamSynchronize", 12000, (CUstream stream))                                             \
   X(stream_begin_capture, "cuStreamBeginCapture", 12000, (CUstream stream, CUstreamCaptureMode mode))                \
   X(stream_end_capture, "cuStreamEndCapture", 12000, (CUstream stream, CUgraph * graph))                             \
+  X(stream_get_capture_info, "cuStreamGetCaptureInfo", 12000,                                                        \
+    (CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* capture, CUgraph* graph,                            \
+     const CUgraphNode** dependencies, std::size_t* count))                                                          \
   X(event_create, "cuEventCreate", 12000, (CUevent * event, unsigned flags))                                         \
   X(event_destroy, "cuEventDestroy", 12000, (CUevent event))                                                         \
   X(event_record, "cuEventRecord", 12000, (CUevent event, CUstream stream))                                          \

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "kernels/tensor_core/tensor_args.cuh"
+#include "runtime/captured_order.hpp"
 #include "runtime/driver.hpp"
 
 namespace tilesmith::runtime {
@@ -69,8 +70,9 @@ CUfunc_st* resolve(const Driver& driver, const Module& module, const Launch& lau
   return function;
 }
 
-/// The grid, the block and what goes with them, but for the stream; `attributes` outlives it.
-CUlaunchConfig launch_config(const Driver& driver, const Launch& launch,
+/// The grid, the block and what goes with them, but for the stream; `attributes` outlives it. `overlaps`: as `overlaps_previous` of
+/// the launch says, or not for all that.
+CUlaunchConfig launch_config(const Driver& driver, const Launch& launch, bool overlaps,
                              std::array<CUlaunchAttribute, 2>& attributes) noexcept {
   unsigned count = 0;
   if (volume(launch.cluster) > 1) {
@@ -81,7 +83,7 @@ CUlaunchConfig launch_config(const Driver& driver, const Launch& launch,
     cluster.value.clusterDim.z = launch.cluster.z;
   }
   // Without the attribute the launch starts when the one before has ended, and its wait returns at once.
-  if (launch.overlaps_previous && driver.version >= kCapturesOverlap) {
+  if (overlaps && driver.version >= kCapturesOverlap) {
     CUlaunchAttribute& overlap = attributes[count++];
     overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     overlap.value.programmaticStreamSerializationAllowed = 1;
@@ -136,7 +138,7 @@ void cut_to_resident_blocks(const Driver& driver, Launch& launch, CUfunc_st* fun
   if (launch.resident_blocks_per_sm == 0) return;
   if (volume(launch.cluster) > 1) {
     std::array<CUlaunchAttribute, 2> attributes{};
-    const CUlaunchConfig config = launch_config(driver, launch, attributes);
+    const CUlaunchConfig config = launch_config(driver, launch, launch.overlaps_previous, attributes);
     int clusters = 0;
     check(driver.occupancy_max_active_clusters(&clusters, function, &config), "cuOccupancyMaxActiveClusters");
     if (most_sms > 0) clusters = std::min(clusters, most_sms * launch.resident_blocks_per_sm / int(volume(launch.cluster)));
@@ -183,11 +185,11 @@ CUresult put_address(const Driver& driver, TensorMap& map, const void* matrix) n
   return driver.tensor_map_replace_address(as_driver_map(map), const_cast<void*>(matrix));
 }
 
-CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, void* args,
+CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, bool overlaps, void* args,
                  CUstream stream) noexcept {
   void* parameters[] = {args};
   std::array<CUlaunchAttribute, 2> attributes{};
-  CUlaunchConfig config = launch_config(driver, launch, attributes);
+  CUlaunchConfig config = launch_config(driver, launch, overlaps, attributes);
   if (config.numAttrs == 0) {
     return driver.launch_kernel(function, config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX,
                                 config.blockDimY, config.blockDimZ, config.sharedMemBytes, stream, parameters, nullptr);
@@ -249,22 +251,26 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.k = reads_operands ? int(problem_.k) : 0;
   kernel_args.alpha = args.alpha;
   kernel_args.beta = args.beta;
+  const bool may_come_early = sequence_.launches.front().overlaps_previous;
+  const StreamPlace place = may_come_early ? place_in(*driver_, args.stream) : StreamPlace{};
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const Launch& launch = sequence_.launches[i];
+    const bool overlaps = i == 0 ? place.early_pays : launch.overlaps_previous;
     kernel_args.a = locate(launch.a, args.a, args.workspace);
     kernel_args.b = locate(launch.b, args.b, args.workspace);
     kernel_args.c = locate(launch.c, args.c, args.workspace);
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;
     kernel_args.ldc = launch.c.row_stride;
-    const int result = launch.boxes ? run_with_maps(i, kernel_args, args.stream)
-                                    : enqueue(*driver_, functions_[i], launch, &kernel_args, args.stream);
+    const int result = launch.boxes ? run_with_maps(i, overlaps, kernel_args, args.stream)
+                                    : enqueue(*driver_, functions_[i], launch, overlaps, &kernel_args, args.stream);
     if (result != CUDA_SUCCESS) return result;
   }
+  if (place.captured) remember_letting_kernel(*driver_, args.stream);
   return CUDA_SUCCESS;
 }
 
-int Plan::run_with_maps(std::size_t index, const GemmArgs& gemm, CUstream_st* stream) const noexcept {
+int Plan::run_with_maps(std::size_t index, bool overlaps, const GemmArgs& gemm, CUstream_st* stream) const noexcept {
   const Launch& launch = sequence_.launches[index];
   TensorGemmArgs args{};
   args.gemm = gemm;
@@ -281,7 +287,7 @@ int Plan::run_with_maps(std::size_t index, const GemmArgs& gemm, CUstream_st* st
     const CUresult result = put_address(*driver_, args.c, gemm.c);
     if (result != CUDA_SUCCESS) return result;
   }
-  return enqueue(*driver_, functions_[index], launch, &args, stream);
+  return enqueue(*driver_, functions_[index], launch, overlaps, &args, stream);
 }
 
 Scale to_scale(const TypePair& type, double value) {

@@ -1,4 +1,5 @@
-// Launches that come while the kernel that the stream runs before still ends (`early_launch`): they must wait for its results.
+// Launches that come while the kernel before still ends (`early_launch`), in a stream and in a graph: they must wait for its results.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,6 +75,7 @@ constexpr Case kCases[] = {
     {TILESMITH_GEMV(1, 0), 1, 264, 520},           // gemm
     {TILESMITH_GEMV(2, 1), 1, 264, 520},           // gemm, sum_slices
 };
+constexpr const char* kSlow = TILESMITH_MMA(1, 0, 0, 0);  // with a K that is long
 #undef TILESMITH_WGMMA
 #undef TILESMITH_MMA
 #undef TILESMITH_GEMV
@@ -82,22 +84,16 @@ class Bench {
  public:
   Bench() : late_(tuner::load_helper(context_, kLateSource, "copy_late")), copy_late_(late_.function("copy_late", 0)) {}
 
-  /// How far C ← A·B + C is off where A, B and C are written by the kernel before it, which is late; in a graph too.
-  /// `edits`: what of the template to change.
+  /// How far C ← A·B + C is off behind a kernel that writes A, B and C late; behind a plan that comes early behind that kernel, takes
+  /// long and makes C zeros; and behind such a plan in a graph. `edits`: what of the template to change.
   std::vector<double> errors(const Case& one, const std::vector<planted::Edit>& edits) {
-    const Config config = *Config::parse(one.config);
-    const KernelTarget target{*find_type_pair("f16f32"), {}, context_.info().limits};
-    INFO(one.config);
-    REQUIRE_FALSE(illegal_because(*find_family(config.family()), config, target));
-    const std::string family(config.family());
-    const planted::Bug bug{"it does not wait", family.c_str(), 0, "f16f32", {}, edits, one.config};
-    const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "early.cu", "gemm",
-                                                               runtime::compiler_options(target));
-    INFO(built.log);
-    REQUIRE(built.ok);
-    Problem problem = packed_problem(target.type, target.trans, one.m, one.n, one.k);
+    Problem problem = packed_problem(*find_type_pair("f16f32"), {}, one.m, one.n, one.k);
     problem.beta = BetaClass::any;
-    const runtime::Plan plan(std::make_shared<const runtime::Module>(built.cubin), config, problem);
+    const runtime::Plan plan = plan_of(one.config, problem, edits);
+    const Problem long_problem = packed_problem(problem.type, {}, one.m, one.n, kLongK);
+    const runtime::Plan slow = plan_of(kSlow, long_problem, {});
+    runtime::DeviceBuffer zeros(std::size_t(std::max(one.m, one.n) * kLongK * 2));
+    zeros.fill(0);
     const runtime::DeviceBuffer workspace(plan.workspace_bytes() > 0 ? plan.workspace_bytes() : 16);
 
     test::DeviceProblem data(problem);
@@ -118,34 +114,54 @@ class Bench {
       keep.bytes[i] = spoil.bytes[i] = restore.bytes[i] = bytes[i];
     }
     copy(keep, kAtOnce);
-    const auto enqueue = [&] {
-      copy(restore, kLate);
+    const auto run = [&](const runtime::Plan& one_plan, const void* a, const void* b, double beta) {
       runtime::RunArgs args;
-      args.a = data.a();
-      args.b = data.b();
+      args.a = a;
+      args.b = b;
       args.c = data.c();
-      args.alpha = args.beta = runtime::to_scale(problem.type, 1);
-      args.workspace = plan.workspace_bytes() > 0 ? workspace.data() : nullptr;
+      args.alpha = runtime::to_scale(problem.type, 1);
+      args.beta = runtime::to_scale(problem.type, beta);
+      args.workspace = one_plan.workspace_bytes() > 0 ? workspace.data() : nullptr;
       args.stream = stream_.get();
-      REQUIRE(plan.run(args) == 0);
+      REQUIRE(one_plan.run(args) == 0);
     };
-    const runtime::Graph graph = runtime::Graph::capture(stream_, enqueue);
-    std::vector<double> found;
-    for (const bool captured : {false, true}) {
+    const auto behind_kernel = [&] {
+      copy(restore, kLate);
+      run(plan, data.a(), data.b(), 1);
+    };
+    const auto behind_plan = [&] {
+      copy(restore, kLate);
+      run(slow, zeros.data(), zeros.data(), 0);
+      run(plan, data.a(), data.b(), 1);
+    };
+    const runtime::Graph graph = runtime::Graph::capture(stream_, behind_plan);
+    const auto error_of = [&](const auto& enqueue, double beta) {
       copy(spoil, kAtOnce);
       stream_.synchronize();
-      if (captured) {
-        graph.launch(stream_);
-      } else {
-        enqueue();
-      }
+      enqueue();
       stream_.synchronize();
-      found.push_back(data.max_error(1, 1));
-    }
-    return found;
+      return data.max_error(1, beta);
+    };
+    return {error_of(behind_kernel, 1), error_of(behind_plan, 0), error_of([&] { graph.launch(stream_); }, 0)};
   }
 
  private:
+  static constexpr std::int64_t kLongK = 1 << 17;
+
+  runtime::Plan plan_of(const char* text, const Problem& problem, const std::vector<planted::Edit>& edits) {
+    const Config config = *Config::parse(text);
+    const KernelTarget target{problem.type, problem.trans, context_.info().limits};
+    INFO(text);
+    REQUIRE_FALSE(illegal_because(*find_family(config.family()), config, target));
+    const std::string family(config.family());
+    const planted::Bug bug{"it does not wait", family.c_str(), 0, "f16f32", {}, edits, text};
+    const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "early.cu", "gemm",
+                                                               runtime::compiler_options(target));
+    INFO(built.log);
+    REQUIRE(built.ok);
+    return runtime::Plan(std::make_shared<const runtime::Module>(built.cubin), config, problem);
+  }
+
   void copy(Copies copies, unsigned long long ns) {
     void* parameters[] = {&copies, &ns};
     const unsigned grid[3] = {1, 1, 1}, block[3] = {256, 1, 1};

@@ -1,6 +1,7 @@
 // A driver table of plain functions that note what they are asked: the host side of the runtime, tested without a device.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <string>
@@ -29,6 +30,16 @@ struct Map {
   CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
 };
 
+/// Of all streams; what is launched while it is active becomes a node, which the next launch comes behind.
+struct Capture {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t id = 0;
+  std::vector<CUgraphNode> behind;
+  std::uintptr_t nodes = 0;
+
+  void add_node() { behind = {reinterpret_cast<CUgraphNode>(++nodes)}; }
+};
+
 struct State {
   std::vector<std::string> calls;  ///< those that tests look at, in order
   std::vector<LaunchRecord> launches;
@@ -40,6 +51,7 @@ struct State {
   std::map<std::string, CUresult> failures;  ///< by the name in the table
   int devices = 1;
   std::string missing_kernel;
+  Capture capture;
 };
 
 inline State& state() {
@@ -70,6 +82,7 @@ CUresult make(const char* call, Handle* handle) {
 inline CUresult launch(const LaunchRecord& record, void** parameters, const char* call) {
   state().launches.push_back(record);
   std::memcpy(&state().launches.back().args, parameters[0], sizeof(GemmArgs));
+  if (state().capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) state().capture.add_node();
   return note(call);
 }
 
@@ -134,6 +147,15 @@ inline Driver table() {
   t.stream_synchronize = [](CUstream) { return note("stream_synchronize"); };
   t.stream_begin_capture = [](CUstream, CUstreamCaptureMode) { return note("stream_begin_capture"); };
   t.stream_end_capture = [](CUstream, CUgraph* g) { return make("stream_end_capture", g); };
+  t.stream_get_capture_info = [](CUstream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph*, const CUgraphNode** nodes,
+                                 std::size_t* count) {
+    const Capture& capture = state().capture;
+    *status = capture.status;
+    *id = capture.id;
+    *nodes = capture.behind.data();
+    *count = capture.behind.size();
+    return note("stream_get_capture_info");
+  };
   t.event_create = [](CUevent* e, unsigned) { return make("event_create", e); };
   t.event_destroy = [](CUevent) { return note("event_destroy"); };
   t.event_record = [](CUevent, CUstream) { return note("event_record"); };

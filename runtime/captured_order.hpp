@@ -1,0 +1,25 @@
+// What the next launch into a stream comes behind, and whether it pays that it comes early (Launch::overlaps_previous of a plan's
+// first launch).
+//
+// In a stream it pays behind anything. In a CUDA graph it pays behind a kernel that lets it come, as plans of such configs do, and
+// costs some 0.5 µs behind one that does not (H200; docs/notes/wgmma.md). A capture knows what the next launch comes behind.
+//
+// Threads: what a thread captured, it alone knows of. Errors: what the driver does not tell is taken for something that does not pay.
+#pragma once
+
+#include "runtime/driver.hpp"
+
+namespace tilesmith::runtime {
+
+struct StreamPlace {
+  bool captured = false;
+  bool early_pays = false;
+};
+
+/// Where the next launch into the stream comes. One driver call.
+StreamPlace place_in(const Driver& driver, CUstream stream) noexcept;
+
+/// In a captured stream, right behind a kernel that lets what comes after it come early. One driver call.
+void remember_letting_kernel(const Driver& driver, CUstream stream) noexcept;
+
+}  // namespace tilesmith::runtime
