@@ -48,6 +48,8 @@ struct Launch {
   bool overlaps_previous =
       false;  ///< may start while the launch before it ends, of the first one that of whatever the stream runs before; the
               ///< kernel itself waits for that one's results (griddepcontrol.wait, sm_90)
+  unsigned neighbours = 1;  ///< where it overlaps the one before, so many blocks in a row are placed beside each other: as a cluster,
+                            ///< of which the kernel knows nothing. Divides grid.x; above 1 only without a cluster
   OperandSource a, b, c;
   std::optional<TensorBoxes> boxes;
 };

@@ -75,15 +75,17 @@ CUfunc_st* resolve(const Driver& driver, const Module& module, const Launch& lau
 CUlaunchConfig launch_config(const Driver& driver, const Launch& launch, bool overlaps,
                              std::array<CUlaunchAttribute, 2>& attributes) noexcept {
   unsigned count = 0;
-  if (volume(launch.cluster) > 1) {
-    CUlaunchAttribute& cluster = attributes[count++];
-    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    cluster.value.clusterDim.x = launch.cluster.x;
-    cluster.value.clusterDim.y = launch.cluster.y;
-    cluster.value.clusterDim.z = launch.cluster.z;
+  overlaps = overlaps && driver.version >= kCapturesOverlap;
+  const Extent3 cluster = overlaps && launch.neighbours > 1 ? Extent3{launch.neighbours, 1, 1} : launch.cluster;
+  if (volume(cluster) > 1) {
+    CUlaunchAttribute& attribute = attributes[count++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = cluster.x;
+    attribute.value.clusterDim.y = cluster.y;
+    attribute.value.clusterDim.z = cluster.z;
   }
   // Without the attribute the launch starts when the one before has ended, and its wait returns at once.
-  if (overlaps && driver.version >= kCapturesOverlap) {
+  if (overlaps) {
     CUlaunchAttribute& overlap = attributes[count++];
     overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     overlap.value.programmaticStreamSerializationAllowed = 1;

@@ -35,10 +35,11 @@ std::string text(const TensorBoxes& boxes) {
 }
 
 std::string text(const Launch& launch) {
-  const auto& [entry, grid, block, cluster, smem, resident, overlaps, a, b, c, boxes] = launch;
-  return fmt::format("{} grid={} block={} cluster={} smem={} resident={} overlaps={} a={} b={} c={} boxes={}", entry,
-                     text(grid), text(block), text(cluster), smem, resident, overlaps, text(a), text(b), text(c),
-                     boxes ? text(*boxes) : "");
+  const auto& [entry, grid, block, cluster, smem, resident, overlaps, neighbours, a, b, c, boxes] = launch;
+  return fmt::format("{} grid={} block={} cluster={} smem={} resident={} overlaps={}{} a={} b={} c={} boxes={}", entry,
+                     text(grid), text(block), text(cluster), smem, resident, overlaps,
+                     neighbours > 1 ? fmt::format(" neighbours={}", neighbours) : "",  // as texts were before there were any
+                     text(a), text(b), text(c), boxes ? text(*boxes) : "");
 }
 
 }  // namespace

@@ -73,3 +73,29 @@ TEST_CASE("of a sequence that launches early the first launch comes so, whicheve
     }
   }
 }
+
+TEST_CASE("neighbours of a GEMM that overlaps the launch before are placed in pairs, where it has pairs of blocks of one tile each") {
+  const TypePair type = *find_type_pair("f16f32");
+  const Problem problem = packed_problem(type, {}, 100, 60, 4096);
+  const auto neighbours = [&](const Launch& gemm, int pack, int early, bool overlap = true) {
+    const Config config("any", {{"split_k", 1}, {"reduction", through_workspace}, {"pack", pack}, {"early_launch", early}});
+    const std::vector<Launch> launches = with_passes(gemm, config, problem, packed_operands(problem, true, false), overlap).launches;
+    if (pack != 0) CHECK(launches[0].neighbours == 1);
+    return launches.back().neighbours;
+  };
+  Launch gemm;
+  gemm.grid.x = 120;
+  CHECK(neighbours(gemm, 0, 0) == 1);
+  CHECK(neighbours(gemm, 0, 1) == 2);
+  CHECK(neighbours(gemm, pack_a, 0) == 2);
+  CHECK(neighbours(gemm, pack_a, 1) == 2);
+  CHECK(neighbours(gemm, pack_a, 0, false) == 1);
+  gemm.grid.x = 121;
+  CHECK(neighbours(gemm, 0, 1) == 1);
+  gemm.grid.x = 120;
+  gemm.resident_blocks_per_sm = 1;
+  CHECK(neighbours(gemm, 0, 1) == 1);
+  gemm.resident_blocks_per_sm = 0;
+  gemm.cluster.x = 4;
+  CHECK(neighbours(gemm, 0, 1) == 1);
+}

@@ -1,5 +1,6 @@
 #include <cuda.h>
 
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -132,6 +133,26 @@ TEST_CASE(
   CHECK(f.plan().run(f.args) == 0);
   CHECK(fake::state().launches.size() == 4);
   CHECK_FALSE(fake::state().launches.at(3).overlaps);
+}
+
+TEST_CASE("neighbours are placed beside each other by a launch that overlaps the one before, and by no other") {
+  Fixture f;
+  f.sequence().launches.push_back(f.launch());
+  f.launch(0).neighbours = f.launch(1).neighbours = 2;
+  f.launch(0).overlaps_previous = f.launch(1).overlaps_previous = true;
+  const auto clusters = [&] {
+    CHECK(f.plan().run(f.args) == 0);
+    const auto& launches = fake::state().launches;
+    return std::array{launches.at(launches.size() - 2).cluster.x, launches.back().cluster.x};
+  };
+  CHECK(clusters() == std::array{2U, 2U});
+  fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;  // behind nothing: the first comes as any other
+  CHECK(clusters() == std::array{1U, 2U});
+
+  Driver old = fake::table();
+  old.version = 12020;
+  const ScopedDriver scoped(old);
+  CHECK(clusters() == std::array{1U, 1U});
 }
 
 TEST_CASE(
