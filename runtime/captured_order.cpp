@@ -3,9 +3,11 @@
 namespace tilesmith::runtime {
 namespace {
 
-/// The one node that what is captured next comes behind; null where there is none, or are several. Captures have numbers of their own,
-/// so that a node of a graph that is gone is not taken for one of today's at the same address.
+/// The one node that what the stream captures next comes behind; null where there is none, or are several. Captures have
+/// numbers of their own, so that a node of a graph that is gone is not taken for a later one's at the same address; and
+/// streams that a capture has joined may be of other devices.
 struct CapturedNode {
+  CUstream stream = nullptr;
   cuuint64_t capture = 0;
   CUgraphNode node = nullptr;
 
@@ -21,10 +23,14 @@ struct Capture {
 
 Capture capture_of(const Driver& driver, CUstream stream) noexcept {
   Capture capture;
+  capture.behind.stream = stream;
   CUgraph graph = nullptr;
   const CUgraphNode* nodes = nullptr;
   std::size_t count = 0;
-  if (driver.stream_get_capture_info(stream, &capture.status, &capture.behind.capture, &graph, &nodes, &count) != CUDA_SUCCESS) return {};
+  if (driver.stream_get_capture_info(stream, &capture.status, &capture.behind.capture, &graph, &nodes, &count) !=
+      CUDA_SUCCESS) {
+    return {};
+  }
   if (capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1) capture.behind.node = nodes[0];
   return capture;
 }
@@ -33,10 +39,13 @@ Capture capture_of(const Driver& driver, CUstream stream) noexcept {
 
 StreamPlace place_in(const Driver& driver, CUstream stream) noexcept {
   const Capture capture = capture_of(driver, stream);
-  if (capture.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return {false, capture.status == CU_STREAM_CAPTURE_STATUS_NONE};
+  if (capture.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+    return {false, capture.status == CU_STREAM_CAPTURE_STATUS_NONE};
   return {true, capture.behind.node != nullptr && capture.behind == last_letting};
 }
 
-void remember_letting_kernel(const Driver& driver, CUstream stream) noexcept { last_letting = capture_of(driver, stream).behind; }
+void remember_letting_kernel(const Driver& driver, CUstream stream) noexcept {
+  last_letting = capture_of(driver, stream).behind;
+}
 
 }  // namespace tilesmith::runtime

@@ -1,10 +1,13 @@
-// What the next launch into a stream comes behind, and whether it pays that it comes early (Launch::overlaps_previous of a plan's
-// first launch).
+// What the next launch into a stream comes behind, and whether it pays that it comes early (Launch::overlaps_previous of
+// a plan's first launch).
 //
-// In a stream it pays behind anything. In a CUDA graph it pays behind a kernel that lets it come, as plans of such configs do, and
-// costs some 0.5 µs behind one that does not (H200; docs/notes/wgmma.md). A capture knows what the next launch comes behind.
+// In a stream it pays behind anything. In a CUDA graph it pays behind a kernel that lets it come, as plans of such configs
+// do, and costs some 0.5 µs behind one that does not (H200; docs/notes/measuring.md). A capture knows what the next launch
+// comes behind.
 //
-// Threads: what a thread captured, it alone knows of. Errors: what the driver does not tell is taken for something that does not pay.
+// Threads: what a thread captured, it alone knows of, so that what several threads capture in turns has fewer early
+// launches, and may be no update of a graph that one captured. Errors: what the driver does not tell is taken for something
+// that does not pay.
 #pragma once
 
 #include "runtime/driver.hpp"
@@ -19,7 +22,8 @@ struct StreamPlace {
 /// Where the next launch into the stream comes. One driver call.
 StreamPlace place_in(const Driver& driver, CUstream stream) noexcept;
 
-/// In a captured stream, right behind a kernel that lets what comes after it come early. One driver call.
+/// Right after the launch, into a captured stream, of a kernel that lets what comes behind it come early: place_in() knows it
+/// from then on. One driver call.
 void remember_letting_kernel(const Driver& driver, CUstream stream) noexcept;
 
 }  // namespace tilesmith::runtime

@@ -121,10 +121,11 @@ class GemmPlan {
   void reserve_workspace();
 
   /// Enqueues C ← α·op(A)·op(B) + β·C and nothing else: no allocation, no lock, no file, no compilation. Can be
-  /// captured in a CUDA graph (α, β and the pointers are then fixed in it). In the stream's order, as any kernel; on sm_90 its blocks
-  /// may come while the kernel before still ends, if that one lets them (programmatic dependent launch; plans do; in a graph behind
-  /// plans alone that this thread captured), and wait for that one's results on the device. A kernel of the application's own that so comes behind a plan may touch nothing that any kernel
-  /// of the stream before it writes until it has waited: the plan may itself still wait.
+  /// captured in a CUDA graph (α, β and the pointers are then fixed in it). In the stream's order, as any kernel; on sm_90
+  /// its blocks may come while the kernel before still ends (programmatic dependent launch), and wait for that one's results on
+  /// the device: if that kernel lets them, as plans do; in a graph if it is a plan's that this thread captured right before. A
+  /// kernel of the application's own that so comes behind a plan may touch nothing that any kernel of the stream before it
+  /// writes until it has waited: the plan may itself still wait.
   ///   a  [a_rows, a_cols] row-major, row stride lda elements; device memory; not read if α = 0 or K = 0
   ///   b  [b_rows, b_cols] row-major, row stride ldb elements; device memory; not read if α = 0 or K = 0
   ///   c  [m, n] row-major, row stride ldc elements; device memory; not read if β = 0; must not overlap A or B

@@ -70,13 +70,14 @@ CUfunc_st* resolve(const Driver& driver, const Module& module, const Launch& lau
   return function;
 }
 
-/// The grid, the block and what goes with them, but for the stream; `attributes` outlives it. `overlaps`: as `overlaps_previous` of
-/// the launch says, or not for all that.
+/// The grid, the block and what goes with them, but for the stream; `attributes` outlives it. `overlaps`: as the launch's
+/// `overlaps_previous` says, or false for all that.
 CUlaunchConfig launch_config(const Driver& driver, const Launch& launch, bool overlaps,
                              std::array<CUlaunchAttribute, 2>& attributes) noexcept {
   unsigned count = 0;
   overlaps = overlaps && driver.version >= kCapturesOverlap;
-  const Extent3 cluster = overlaps && launch.neighbours > 1 ? Extent3{launch.neighbours, 1, 1} : launch.cluster;
+  const bool together = overlaps && volume(launch.cluster) == 1 && launch.grid.x % launch.neighbours == 0;
+  const Extent3 cluster = together ? Extent3{launch.neighbours, 1, 1} : launch.cluster;
   if (volume(cluster) > 1) {
     CUlaunchAttribute& attribute = attributes[count++];
     attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;

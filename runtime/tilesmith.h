@@ -109,10 +109,10 @@ tilesmith_status tilesmith_plan_reserve_workspace(tilesmith_plan* plan);
 tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_explanation* explanation);
 
 /* Enqueues C <- alpha*op(A)*op(B) + beta*C on the stream (null: the default stream) and nothing else; can be captured
- * in a CUDA graph. In the stream's order; on sm_90 blocks may come while the kernel before still ends, if that one lets
- * them (programmatic dependent launch; plans do; in a graph behind plans alone that this thread captured), and wait for its
- * results on the device. A kernel of the application's own that so comes behind a plan may touch nothing that any kernel
- * before it writes until it has waited.
+ * in a CUDA graph. In the stream's order; on sm_90 blocks may come while the kernel before still ends (programmatic
+ * dependent launch), and wait for its results on the device: if that kernel lets them, as plans do; in a graph if it is a
+ * plan's that this thread captured right before. A kernel of the application's own that so comes behind a plan may touch
+ * nothing that any kernel before it writes until it has waited.
  * a, b, c: device memory; a and b are not read if alpha or K is 0, c is not read if beta is 0.
  * alpha, beta: host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all
  * others. Read before the call returns.

@@ -1,7 +1,7 @@
 // Launches that overlap (programmatic dependent launch, sm_90): a launch's blocks come while the last of the one before still run,
 // and wait for its results. The host launches them so (Launch::overlaps_previous):
 //   kOverlap       the launches of one sequence
-//   kEarlyLaunch   and the first of a sequence, whatever kernel the stream ran before it
+//   kEarlyLaunch   and the first of a sequence, behind another sequence's or any kernel that the stream ran before it
 #pragma once
 
 namespace tilesmith {

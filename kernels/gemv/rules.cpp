@@ -27,8 +27,8 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"prefetch_bytes", {0, 256}, "what a load asks the L2 to fetch around it; 0: nothing more"},
       {"overlap", zero_or_one, "1: the launch that adds slices starts while the one before it ends, and waits for its results (sm_90)"},
       {"early_launch", zero_or_one,
-       "1: blocks come while the kernel that the stream runs before still ends, if that one lets them, as those with this do, and wait for "
-       "its results (sm_90)"},
+       "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait for its "
+       "results; in a graph behind those with this alone (sm_90)"},
   };
 }
 

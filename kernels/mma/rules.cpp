@@ -86,8 +86,8 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "1: packed operands that lie along M or N are turned K-major on the way; 0: they lie as they did"},
       {"overlap", zero_or_one, "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
       {"early_launch", zero_or_one,
-       "1: blocks come while the kernel that the stream runs before still ends, if that one lets them, as those with this do, and wait for "
-       "its results (sm_90)"},
+       "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait for its "
+       "results; in a graph behind those with this alone (sm_90)"},
   };
 }
 

@@ -15,13 +15,14 @@ std::int64_t blocks_for(std::int64_t items, std::int64_t of_block = kPassThreads
 
 std::int64_t align_up(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// Blocks of a launch that overlaps the one before take the SMs as these get free; those that follow each other, and so have operands in
-/// common, would then not be on the two SMs of a pair, which share what they ask for at a time. A persistent grid's blocks have many
-/// tiles, not all beside each other.
+/// Blocks of a launch that overlaps the one before take the SMs as these get free. Those that follow each other, and so have
+/// operands in common, would then come far apart, and memory answers neighbours faster (docs/notes/measuring.md). A persistent
+/// grid's blocks have many tiles, not all beside each other.
 void place_neighbours(Launch& launch) {
   constexpr unsigned kPair = 2;
   const bool clusters = launch.cluster.x * launch.cluster.y * launch.cluster.z > 1;
-  if (launch.overlaps_previous && !clusters && launch.resident_blocks_per_sm == 0 && launch.grid.x % kPair == 0) launch.neighbours = kPair;
+  const bool persistent = launch.resident_blocks_per_sm > 0;
+  if (launch.overlaps_previous && !clusters && !persistent && launch.grid.x % kPair == 0) launch.neighbours = kPair;
 }
 
 }  // namespace

@@ -105,15 +105,21 @@ __device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Desti
                                                int m0, int n0, unsigned char* shared) {
   const unsigned boxes =
       unsigned(__cvta_generic_to_shared(shared)) + threadIdx.x / 32 * unsigned(kBoxesOfWarp * kBoxBytes);
+  constexpr int kBoxesOfRow = kRightExtent / kBoxCols, kBoxesOfTile = kLeftTiles * kBoxesOfRow;
   const BoxWriter<> writer(to);
 #pragma unroll
   for (int i = 0; i < kLeftTiles; ++i) {
 #pragma unroll
     for (int col = 0; col < kRightExtent; col += kBoxCols) {
-      const int number = i * (kRightExtent / kBoxCols) + col / kBoxCols;
+      const int number = i * kBoxesOfRow + col / kBoxCols;
       const unsigned box = boxes + unsigned(number % kBoxesOfWarp * kBoxBytes);
-      if constexpr (kPersistent) {                       // else each has a place of its own
-        wait_until_stores_are_read<kBoxesOfWarp - 1>();  // the thread that does them; others have none to wait for
+      if constexpr (kPersistent) {  // else each has a place of its own
+        // By the thread that does them; others have none to wait for. The last tile may have ended with this one's first box.
+        if (number == 0 && kBoxesOfTile % kBoxesOfWarp != 0) {
+          wait_until_stores_are_read<0>();
+        } else {
+          wait_until_stores_are_read<kBoxesOfWarp - 1>();
+        }
         __syncwarp();
       }
       const int m = m0 + WarpSums::row_of(i, 0, 0), n = n0 + col;

@@ -70,8 +70,8 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        {0, pack_a, pack_b, pack_a | pack_b},
        "operands copied into aligned scratch first, K-major: 1 A, 2 B, 3 both"},
       {"early_launch", {0, 1},
-       "1: blocks come while the kernel that the stream runs before still ends, if that one lets them, as those with this do, and wait for "
-       "its results"},
+       "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait for its "
+       "results; in a graph behind those with this alone"},
   };
 }
 

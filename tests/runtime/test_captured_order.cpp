@@ -1,6 +1,8 @@
 // Where the first launch of a plan comes early: in streams behind anything, in captured ones behind a plan that lets it.
 #include <cuda.h>
 
+#include <thread>
+
 #include "tests/catch.hpp"
 #include "tests/runtime/planned_family.hpp"
 
@@ -78,11 +80,31 @@ TEST_CASE("what the driver does not tell of a stream is taken for what does not 
   CHECK_FALSE(f.runs_early());
   fake::state().failures.clear();
   f.begin_capture(7);
+  CHECK_FALSE(f.runs_early());
   f.capture().status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
   CHECK_FALSE(f.runs_early());
   f.capture().status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  CHECK(f.runs_early());
+}
+
+TEST_CASE("a stream that a capture has joined, and another thread, do not come early behind what this one captured") {
+  Early f;
+  f.begin_capture(7);
+  CHECK_FALSE(f.runs_early());
+  const CUgraphNode last = f.capture().behind.front();
+  f.args.stream = reinterpret_cast<CUstream>(0x77);
   CHECK_FALSE(f.runs_early());
   CHECK(f.runs_early());
+  f.args.stream = nullptr;
+  f.capture().behind = {last};
+  CHECK_FALSE(f.runs_early());
+
+  const Plan plan = f.plan();
+  int result = -1;
+  std::thread([&] { result = plan.run(f.args); }).join();
+  CHECK(result == 0);
+  const auto& launches = fake::state().launches;
+  CHECK_FALSE(launches[launches.size() - 2].overlaps);
 }
 
 }  // namespace tilesmith::runtime

@@ -5,6 +5,7 @@
 #include "runtime/machine_code.hpp"
 #include "runtime/plan_hash.hpp"
 #include "tests/catch.hpp"
+#include "tests/runtime/planned_family.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::runtime;
@@ -139,4 +140,24 @@ TEST_CASE("a plan's hash is of the launches and of the kernels that they name") 
   // 129 columns of 16 bits begin beside 16 bytes, which this config does not copy.
   CHECK(plan_hash(plain, packed_problem(target.type, target.trans, 129, 129, 129), build.cubin).empty());
   CHECK(plan_hash(plain, problem, cubin_of(source(kDouble, kTriple))).empty());  // has no kernel `gemm`
+}
+
+TEST_CASE("a plan's hash tells launches apart that differ in how blocks come") {
+  if (no_nvrtc()) return;
+  Fixture f;  // its family makes the launches that it is told
+  const auto cubin = cubin_of(source(kDouble, kTriple));
+  const auto hash = [&](const auto& change) {
+    Launch launch;
+    launch.entry = "first";
+    launch.grid.x = 12;
+    change(launch);
+    f.sequence().launches = {launch};
+    return plan_hash(Config("planned", {}), f.problem, cubin);
+  };
+  const std::string plain = hash([](Launch&) {});
+  REQUIRE_FALSE(plain.empty());
+  CHECK(plain != hash([](Launch& launch) { launch.neighbours = 2; }));
+  CHECK(plain != hash([](Launch& launch) { launch.overlaps_previous = true; }));
+  CHECK(plain != hash([](Launch& launch) { launch.cluster.x = 2; }));
+  CHECK(plain == hash([](Launch&) {}));
 }
