@@ -1,5 +1,6 @@
 #include "kernels/gemv/rules.hpp"
 
+#include "kernels/early_launch.hpp"
 #include "kernels/gemv/geometry.hpp"
 
 namespace tilesmith::gemv {
@@ -26,9 +27,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "slices meet 0: in the workspace, added by a second launch; 1: in a cluster's shared memory"},
       {"prefetch_bytes", {0, 256}, "what a load asks the L2 to fetch around it; 0: nothing more"},
       {"overlap", zero_or_one, "1: the launch that adds slices starts while the one before it ends, and waits for its results (sm_90)"},
-      {"early_launch", zero_or_one,
-       "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait for its "
-       "results; in a graph behind those with this alone (sm_90)"},
+      early_launch_parameter(target),
   };
 }
 

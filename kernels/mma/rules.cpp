@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/early_launch.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/tensor_core/rules.hpp"
 
@@ -85,9 +86,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"pack_k_major", size_bytes(type.operand) == 8 ? std::vector{0} : std::vector{0, 1},
        "1: packed operands that lie along M or N are turned K-major on the way; 0: they lie as they did"},
       {"overlap", zero_or_one, "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
-      {"early_launch", zero_or_one,
-       "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait for its "
-       "results; in a graph behind those with this alone (sm_90)"},
+      early_launch_parameter(target),
   };
 }
 

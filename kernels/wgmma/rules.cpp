@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/early_launch.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/rules.hpp"
 #include "kernels/wgmma/geometry.hpp"
@@ -69,9 +70,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"pack",
        {0, pack_a, pack_b, pack_a | pack_b},
        "operands copied into aligned scratch first, K-major: 1 A, 2 B, 3 both"},
-      {"early_launch", {0, 1},
-       "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait for its "
-       "results; in a graph behind those with this alone"},
+      early_launch_parameter(target),
   };
 }
 

@@ -1,0 +1,15 @@
+// The parameter `early_launch`, of the families whose plans may come while the kernel before them still ends
+// (common/overlap.cuh, Launch::overlaps_previous).
+#pragma once
+
+#include "kernels/family.hpp"
+
+namespace tilesmith {
+
+inline Parameter early_launch_parameter(const KernelTarget& target) {
+  return {"early_launch", target.limits.sm >= 90 ? std::vector{0, 1} : std::vector{0},
+          "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait for its "
+          "results; in a graph behind those with this alone (sm_90)"};
+}
+
+}  // namespace tilesmith
