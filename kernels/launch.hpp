@@ -50,7 +50,8 @@ struct Launch {
               ///< that pays (runtime/captured_order.hpp); the kernel itself waits for that one's results
               ///< (griddepcontrol.wait, sm_90)
   unsigned neighbours = 1;  ///< where it overlaps the one before, so many blocks in a row are placed beside each other, as a
-                            ///< cluster of which the kernel knows nothing; of a launch without one, and if it divides grid.x
+                            ///< cluster of which the kernel knows nothing; where there is none, the grid is not persistent,
+                            ///< and this divides grid.x
   OperandSource a, b, c;
   std::optional<TensorBoxes> boxes;
 };

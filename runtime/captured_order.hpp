@@ -1,9 +1,9 @@
 // What the next launch into a stream comes behind, and whether it pays that it comes early (Launch::overlaps_previous of
 // a plan's first launch).
 //
-// In a stream it pays behind anything. In a CUDA graph it pays behind a kernel that lets it come, as plans of such configs
-// do, and costs some 0.5 µs behind one that does not (H200; docs/notes/measuring.md). A capture knows what the next launch
-// comes behind.
+// In a stream it pays behind kernels that let it come and behind others. In a CUDA graph it pays behind those that do, as
+// plans of such configs, and costs some 0.5 µs behind others (H200; docs/notes/measuring.md). A capture knows what the next
+// launch comes behind.
 //
 // Threads: what a thread captured, it alone knows of, so that what several threads capture in turns has fewer early
 // launches, and may be no update of a graph that one captured. Errors: what the driver does not tell is taken for something

@@ -76,8 +76,7 @@ CUlaunchConfig launch_config(const Driver& driver, const Launch& launch, bool ov
                              std::array<CUlaunchAttribute, 2>& attributes) noexcept {
   unsigned count = 0;
   overlaps = overlaps && driver.version >= kCapturesOverlap;
-  const bool together = overlaps && volume(launch.cluster) == 1 && launch.grid.x % launch.neighbours == 0;
-  const Extent3 cluster = together ? Extent3{launch.neighbours, 1, 1} : launch.cluster;
+  const Extent3 cluster = overlaps && launch.neighbours > 1 ? Extent3{launch.neighbours, 1, 1} : launch.cluster;
   if (volume(cluster) > 1) {
     CUlaunchAttribute& attribute = attributes[count++];
     attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -127,6 +126,12 @@ void spread_over_device(const Driver& driver, Launch& launch) {
   const int too_much_for_more = of_sm / int(std::min(each + 1, 64u)) - reserved + 1;
   if (too_much_for_more > of_block) return;
   launch.dynamic_smem_bytes = std::max(launch.dynamic_smem_bytes, std::size_t(std::max(too_much_for_more, 0)));
+}
+
+/// Only a launch that has no cluster anyway can be given one, of a grid that splits into such and is not cut.
+void drop_unfit_neighbours(Launch& launch) {
+  const bool fits = volume(launch.cluster) == 1 && launch.resident_blocks_per_sm == 0;
+  if (!fits || launch.grid.x % launch.neighbours != 0) launch.neighbours = 1;
 }
 
 /// Of the device of the current context, `most` of them if that is above 0.
@@ -222,6 +227,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
     spread_over_device(*driver_, launch);
+    drop_unfit_neighbours(launch);
     functions_.push_back(resolve(*driver_, *module_, launch));
     cut_to_resident_blocks(*driver_, launch, functions_.back(), most_sms);
     if (launch.boxes) {

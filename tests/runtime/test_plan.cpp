@@ -149,10 +149,23 @@ TEST_CASE("neighbours are placed beside each other by a launch that overlaps the
   fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;  // behind nothing: the first comes as any other
   CHECK(clusters() == std::array{1U, 2U});
 
-  Driver old = fake::table();
-  old.version = 12020;
-  const ScopedDriver scoped(old);
-  CHECK(clusters() == std::array{1U, 1U});
+  {
+    Driver old = fake::table();
+    old.version = 12020;
+    const ScopedDriver scoped(old);
+    CHECK(clusters() == std::array{1U, 1U});
+  }
+
+  // Where they cannot be a cluster: of a grid that does not split, in the place of another, of a grid that is cut.
+  f.launch(1).neighbours = 5;
+  CHECK(clusters()[1] == 1);
+  f.launch(1).neighbours = 2;
+  f.launch(1).cluster.x = 4;
+  CHECK(clusters()[1] == 4);
+  f.launch(1).cluster.x = 1;
+  f.launch(1).resident_blocks_per_sm = 1;
+  fake::state().attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 5;
+  CHECK(clusters()[1] == 1);
 }
 
 TEST_CASE(
