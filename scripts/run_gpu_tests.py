@@ -148,8 +148,8 @@ def passed_before(path, same):
     return {test["name"]: {"date": date, **test} for test in summary.get("tests", []) if test.get("status") == "passed"}
 
 
-def run_all(program, under, limit_seconds, known):
-    """Returns one dict a test, in the order of the program; those in `known` are not run."""
+def run_all(program, under, limit_seconds, known, save):
+    """Returns one dict a test, in the order of the program; those in `known` are not run. save(tests, left) after each that is."""
     names = list_tests(program)
     if not names:
         return [{"name": "the test program lists its tests", "status": "failed", "seconds": 0.0,
@@ -164,6 +164,7 @@ def run_all(program, under, limit_seconds, known):
         print(f"{status:8} {seconds:8.2f} s  {name}", flush=True)
         if status == "failed":
             print(f"         {message}", flush=True)
+        save(list(results.values()), sum(name not in results for name in names))
 
     while True:
         left = [name for name in names if name not in results]
@@ -204,20 +205,25 @@ def main():
         "cuda_driver": gpu.get("cuda_driver", ""),
         "under": os.path.basename(options.under[0]) if options.under else "",
     }
+    def save(tests, left):
+        """Whole or not at all, so that --resume can go on from there whatever ends this program."""
+        count = {status: sum(test["status"] == status for test in tests) for status in ("passed", "failed", "skipped")}
+        summary = {
+            **{key: value for key, value in same.items() if key != "under" or value},
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            **count,
+            **({"left": left} if left else {}),
+            "tests": tests,
+        }
+        temporary = f"{options.out}.{os.getpid()}.tmp"
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(summary, file, indent=1, ensure_ascii=False)
+            file.write("\n")
+        os.replace(temporary, options.out)
+        return count
+
     known = passed_before(options.out, same) if options.resume else {}
-    tests = run_all(options.program, options.under, options.test_limit, known)
-    count = {status: sum(test["status"] == status for test in tests) for status in ("passed", "failed", "skipped")}
-    summary = {
-        **{key: value for key, value in same.items() if key != "under" or value},
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        **count,
-        "tests": tests,
-    }
-    temporary = f"{options.out}.{os.getpid()}.tmp"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(summary, file, indent=1, ensure_ascii=False)
-        file.write("\n")
-    os.replace(temporary, options.out)
+    count = save(run_all(options.program, options.under, options.test_limit, known, save), 0)
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped: {options.out}")
     return 1 if count["failed"] or not count["passed"] else 0
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # gpu_check.sh, over a stand-in for the test program: a crash, a hang and a lost device context each cost one test, the others
-# are run, and the summary says so. Resumed, only what had not passed is run again, and nothing is kept of other code.
+# are run, and the summary says so. Resumed, only what had not passed is run again, also after the check itself was killed, and
+# nothing is kept of other code.
 set -euo pipefail
 root=$1
 folder=$(mktemp -d)
@@ -29,6 +30,10 @@ with open(arguments[arguments.index("--out") + 1], "w") as out:
     for name in names:
         print(f"<TestCase name='{name}'>", file=out, flush=True)
         print(name, file=open(sys.argv[0] + ".ran", "a"))
+        if name == "crashes" and os.path.exists(sys.argv[0] + ".kills"):
+            time.sleep(1)  # until the test before has been read
+            os.kill(os.getppid(), 9)
+            sys.exit(1)
         if name == "crashes" and not mended:
             os.kill(os.getpid(), 11)
         if name == "hangs" and not mended:
@@ -79,6 +84,20 @@ assert [test["name"] for test in summary["tests"]][:3] == ["adds", "crashes", "d
 assert [test["name"] for test in summary["tests"] if "date" in test] == ["adds", "needs a sound process", "comes last, with a comma"], summary
 assert open(sys.argv[3]).read().split("\n")[:-1] == ["crashes", "differs", "hangs"], open(sys.argv[3]).read()
 CHECK
+
+# The check itself is killed after its first test: what it had is kept, and says what is left.
+touch "$folder/bin/test_gpu.kills"
+check killed
+rm "$folder/bin/test_gpu.kills"
+python3 - "$folder/killed.json" <<'CHECK' || { cat "$folder/out"; exit 1; }
+import json, sys
+summary = json.load(open(sys.argv[1]))
+assert ([test["name"] for test in summary["tests"]], summary["passed"], summary["left"]) == (["adds"], 1, 5), summary
+CHECK
+check killed --resume
+[ "$(cat "$folder/bin/test_gpu.ran")" = "$(printf '%s\n' crashes differs "needs a sound process" hangs "comes last, with a comma")" ] ||
+  { cat "$folder/out"; exit 1; }
+grep -q '"passed": 6' "$folder/killed.json" && ! grep -q '"left"' "$folder/killed.json" || { cat "$folder/killed.json"; exit 1; }
 
 device=Other check other --resume
 [ "$(wc -l <"$folder/bin/test_gpu.ran")" = 6 ] || { echo "tests of another device were kept"; exit 1; }
