@@ -74,6 +74,11 @@ std::string ran_as(const DeviceIdentity& device) {
   return limits_for_arch(arch) ? arch : std::string();
 }
 
+bool are_alike(const DeviceIdentity& a, const DeviceIdentity& b) {
+  const auto [fewer, more] = std::minmax(a.sm_count, b.sm_count);
+  return a.sm == b.sm && ran_as(a) == ran_as(b) && more <= 2 * fewer;
+}
+
 bool is_meant_by(const DeviceIdentity& device, std::string_view part) {
   const std::string wanted = lower(std::string(part));
   if (!ran_as(device).empty() && wanted.find(kSaysAs) == std::string::npos) return false;

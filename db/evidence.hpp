@@ -50,6 +50,9 @@ std::string text(const DeviceIdentity& device);
 DeviceIdentity identity_as(DeviceIdentity device, const DeviceLimits& limits);
 /// Which architecture's code such a device ran: "sm_87"; empty for a device that ran its own.
 std::string ran_as(const DeviceIdentity& device);
+/// Whether what is fast on the one can be expected to be so on the other: both run the same code, on at most twice as many
+/// multiprocessors. An H100 and an H200 are alike, and a Jetson in two power modes; an A100 and what runs as one are not.
+bool are_alike(const DeviceIdentity& a, const DeviceIdentity& b);
 /// Whether `part` is contained in the device's text, whatever the case. A device that ran as another is meant only by a part
 /// that says so ("H200 as sm_87", "as sm_"): "H200" and "sm_87" mean the devices that are.
 bool is_meant_by(const DeviceIdentity& device, std::string_view part);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kNearestProblems = 5;
 constexpr std::size_t kMostRunnersUp = 5;
+constexpr double kAlikeDeviceDoublings = 0.02;
 constexpr double kOtherDeviceDoublings = 2;
 
 /// An entry that may be used, as far as its evidence goes; whether its config runs this problem here is asked later.
@@ -121,9 +122,10 @@ class Chooser {
     for (auto& [key, measured] : groups) {
       db::keep_comparable(measured.configs);
       std::sort(measured.configs.begin(), measured.configs.end(), better);
-      measured.same_device = device_ == nullptr || measured.configs.front().entry->device == *device_;
+      const db::DeviceIdentity& on = measured.configs.front().entry->device;
+      measured.same_device = device_ == nullptr || on == *device_;
       measured.distance = runtime::distance(measured.problem(), problem_);
-      if (!measured.same_device) measured.distance += kOtherDeviceDoublings;
+      if (!measured.same_device) measured.distance += db::are_alike(on, *device_) ? kAlikeDeviceDoublings : kOtherDeviceDoublings;
       result.push_back(std::move(measured));
     }
     std::stable_sort(result.begin(), result.end(),

@@ -9,11 +9,12 @@
 //            one with the smallest score wins:
 //              score = distance + misfit, both in doublings
 //              distance: length of (log2 M/M', log2 N/N', log2 K/K'), and half a doubling for each halving by which the
-//                        rows of A, B or C are differently aligned; other beta class 0.05; another device of the same
-//                        compute capability 2
+//                        rows of A, B or C are differently aligned; other beta class 0.05; a device alike
+//                        (db::are_alike) 0.02, another of the same compute capability 2
 //              misfit:   log2 of how much of the device's use the config loses when its grid is laid over this problem
 //                        (a tile that is large for the problem leaves multiprocessors empty or multiplies padding)
-//            A problem that differs in nothing but its beta class is thus the first neighbour.
+//            A problem that differs in nothing but its beta class is thus the first neighbour, and what a device alike has for the
+//            very problem comes before it (docs/notes/search.md, "On a second device").
 // generic    the config that refuses no problem. Also where M, N or K is 0: there is nothing to multiply.
 #pragma once
 

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <set>
 #include <stdexcept>
 #include <unordered_set>
 
 #include "tuner/added_parameters.hpp"
 #include "tuner/block_tile.hpp"
+#include "tuner/finalists.hpp"
 #include "tuner/tried_nearby.hpp"
 
 namespace tilesmith::tuner {
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMostRetired = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
 constexpr std::size_t kMostUntriedTiles = 4;
+constexpr std::size_t kMostOfAlike = 4;  // of this problem on devices that are alike
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
 constexpr std::size_t kLeastTried = 100;  // candidates that the model learns from
@@ -76,14 +79,17 @@ Guesses Guesser::of(const Problem& problem, std::size_t most) {
   List list(guesses.to_try, most);
   add_own(guesses, list, problem);
   if (list.full()) return guesses;
-  // What the model promises most of, what was best nearby and what a family thinks best in turn: a short search hears of all.
+  // What was fastest on devices that are alike, what the model promises most of, what was best nearby and what a family thinks best
+  // in turn: a short search hears of all.
+  const std::vector<Config> of_alike = of_devices_alike(problem);
   const std::vector<Config> bests = nearest_bests(problem, list);
   const std::vector<Config>& own = family_guesses(problem);
   const std::vector<Config>& learned = promising(problem, bests);
-  std::size_t next_best = 0, next_own = 0, next_learned = 0;
+  std::size_t next_alike = 0, next_best = 0, next_own = 0, next_learned = 0;
   bool any = true;
   while (any && !list.full()) {
-    any = list.add_next(learned, next_learned);
+    any = list.add_next(of_alike, next_alike);
+    any = list.add_next(learned, next_learned) || any;
     any = list.add_next(bests, next_best) || any;
     any = list.add_next(learned, next_learned) || any;
     any = list.add_next(own, next_own) || any;
@@ -96,10 +102,10 @@ std::optional<Config> Guesser::runnable(const Config& config, const Problem& pro
   return families_.runnable(config, problem, whom_.knows);
 }
 
-void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
+OwnEvidence Guesser::evidence_on(const db::DeviceIdentity& device, const Problem& problem) {
   db::EvidenceFilter filter;
   filter.problem = problem;
-  filter.device_exactly = whom_.device;
+  filter.device_exactly = device;
   Today today;
   today.config = [&](const Config& config) { return runnable(config, problem); };
   today.parameters = [&](const Config& config) {
@@ -111,7 +117,11 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
     if (!values_) values_.emplace(store_);
     return values_->came_after(family, parameter, value, then);
   };
-  OwnEvidence own = own_evidence(store_.evidence(filter), today);
+  return own_evidence(store_.evidence(filter), today);
+}
+
+void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
+  OwnEvidence own = evidence_on(whom_.device, problem);
   guesses.best_is_lost = own.best_is_lost;
   guesses.known = std::move(own.known);
   for (const KnownCandidate& known : guesses.known) list.leave_out(known.config);
@@ -140,6 +150,29 @@ std::vector<Config> Guesser::of_untried_tiles(const OwnEvidence& own, const Prob
   for (const Config& guess : family_guesses(problem)) {
     if (found.size() == kMostUntriedTiles) break;
     if (guess.family() == *own.fastest_family && tiles.insert(block_tile(guess)).second) found.push_back(guess);
+  }
+  return found;
+}
+
+/// Of each such device that knows the problem, the most alike first, what it would play off, and then what it would try again.
+std::vector<Config> Guesser::of_devices_alike(const Problem& problem) {
+  std::vector<const db::DeviceIdentity*> devices;
+  for (const db::Best& best : bests_.all()) {
+    const db::DeviceIdentity& device = best.evidence.device;
+    if (best.evidence.problem == problem && !(device == whom_.device) && db::are_alike(device, whom_.device))
+      devices.push_back(&device);
+  }
+  const auto unlike = [&](const db::DeviceIdentity* device) { return std::abs(device->sm_count - whom_.device.sm_count); };
+  std::stable_sort(devices.begin(), devices.end(),
+                   [&](const auto* a, const auto* b) { return unlike(a) < unlike(b); });
+  std::vector<Config> found;
+  List once(found, kMostOfAlike);
+  for (const db::DeviceIdentity* device : devices) {
+    if (once.full()) break;
+    const OwnEvidence there = evidence_on(*device, problem);
+    for (const Config& config : known_finalists(there.known, kMostOfAlike)) once.add(config);
+    for (const Config& config : there.to_reverify) once.add(config);
+    for (const Config& config : there.retired) once.add(config);
   }
   return found;
 }

@@ -38,9 +38,10 @@ struct Guesses {
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
   /// retired, in turn with the fastest few of all and of other block tiles by parameters and values that were added since
   /// (OwnEvidence::varied; one of them comes first where a known candidate is faster than all that is retired), and with a guess of
-  /// each of a few block tiles that the problem was never tried with, of the family that is fastest there; then in turn what a model
-  /// of other problems' evidence promises most of (evidence_model.hpp), the bests of other problems and the families' own guesses;
-  /// the families' ladders from the top. All are legal and eligible for the problem.
+  /// each of a few block tiles that the problem was never tried with, of the family that is fastest there; then in turn the few
+  /// configs that were fastest for this problem on devices alike (db::are_alike), what a model of other problems' evidence promises
+  /// most of (evidence_model.hpp), the bests of other problems and the families' own guesses; the families' ladders from the top.
+  /// All are legal and eligible for the problem.
   std::vector<Config> to_try;
 };
 
@@ -61,8 +62,10 @@ class Guesser {
   class List;
 
   std::optional<Config> runnable(const Config& config, const Problem& problem);
+  OwnEvidence evidence_on(const db::DeviceIdentity& device, const Problem& problem);
   void add_own(Guesses& guesses, List& list, const Problem& problem);
   std::vector<Config> of_untried_tiles(const OwnEvidence& own, const Problem& problem);
+  std::vector<Config> of_devices_alike(const Problem& problem);
   std::vector<Config> nearest_bests(const Problem& problem, const List& list);
   const std::vector<Config>& family_guesses(const Problem& problem);
   const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& nearest);

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "db/evidence.hpp"
+#include "kernels/device_limits.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 
@@ -33,6 +34,24 @@ TEST_CASE("a device's text differs whenever one of its fields does") {
   add([](DeviceIdentity& d) { d.power_mode = "MAXN"; });
   CHECK(texts.size() == 8);
   CHECK(text(sample_device()).substr(0, 26) == "NVIDIA H200/sm_90/132SM/L2");
+}
+
+TEST_CASE("devices are alike that run the same code on at most twice as many multiprocessors") {
+  const DeviceIdentity device = sample_device();
+  const auto with = [&](auto&& change) {
+    DeviceIdentity other = sample_device();
+    change(other);
+    return other;
+  };
+  CHECK(are_alike(device, device));
+  for (const int count : {66, 264}) CHECK(are_alike(device, with([&](DeviceIdentity& d) { d.sm_count = count; })));
+  for (const int count : {65, 265}) CHECK_FALSE(are_alike(with([&](DeviceIdentity& d) { d.sm_count = count; }), device));
+  CHECK(are_alike(device, with([](DeviceIdentity& d) { d.name = "NVIDIA H100", d.l2_bytes = 1, d.bandwidth_class_gbps = 3400; })));
+  CHECK(are_alike(device, with([](DeviceIdentity& d) { d.power_mode = "MAXN"; })));
+  CHECK_FALSE(are_alike(device, with([](DeviceIdentity& d) { d.sm = 87; })));
+  const DeviceIdentity as_orin = identity_as(device, *limits_for_arch("sm_87"));
+  CHECK_FALSE(are_alike(as_orin, device));
+  CHECK_FALSE(are_alike(as_orin, with([](DeviceIdentity& d) { d.sm = 87; })));
 }
 
 TEST_CASE("a changed template or option retires an entry, a changed policy asks for a time, a changed driver or NVRTC for verification") {

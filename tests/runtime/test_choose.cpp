@@ -296,6 +296,20 @@ TEST_CASE("another device's entry for the very problem is a neighbour", "[choose
   CHECK(given.choose("f16f32 NN 512 512 512", &same).rung == Rung::exact);
 }
 
+TEST_CASE("a device alike is believed about the very problem before a neighbour of one's own, a smaller one is not", "[choose]") {
+  Given given;
+  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 528 512 512", toy(128), 9)};
+  given.entries[0].device = device("Other GPU");
+  const db::DeviceIdentity here = device();
+  const Choice choice = given.choose("f16f32 NN 512 512 512", &here);
+  CHECK(choice.rung == Rung::neighbour);
+  CHECK(choice.config == toy(64));
+  CHECK(choice.reason.find("Other GPU") != std::string::npos);
+  CHECK(given.choose("f16f32 NN 528 512 512", &here).rung == Rung::exact);
+  given.entries[0].device.sm_count = here.sm_count / 2 - 1;
+  CHECK(given.choose("f16f32 NN 512 512 512", &here).config == toy(128));
+}
+
 TEST_CASE("with M, N or K of 0 there is nothing to choose", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5)};

@@ -132,6 +132,45 @@ TEST_CASE("guesses hold nothing known, nothing twice and nothing that the proble
   CHECK(guesser.of(odd, 2).known.size() == 1);
 }
 
+TEST_CASE("what was fastest for a problem on a device alike comes first where it is new, before nearer problems of its own") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const auto record_on = [&](const db::DeviceIdentity& device, const Problem& problem, const Config& config, double us,
+                             const std::string& template_hash = "hash-1") {
+    db::Evidence evidence = evidence_of(evaluator, problem, config, toy::ok(us));
+    evidence.device = device;
+    evidence.producer.template_hash = template_hash;
+    store.record(evidence);
+  };
+  const auto device = [&](const char* name, int sm, int sm_count) {
+    db::DeviceIdentity other = evaluator.device();
+    other.name = name;
+    other.sm = sm;
+    other.sm_count = sm_count;
+    return other;
+  };
+  const int sm = evaluator.device().sm, sm_count = evaluator.device().sm_count;
+  record_on(evaluator.device(), square(128), toy_config(1, 3, 2), 5);
+  record_on(device("alike", sm, sm_count), square(64), toy_config(7, 3, 1), 3);
+  record_on(device("alike", sm, sm_count), square(64), toy_config(6, 3, 1), 2);
+  record_on(device("alike", sm, sm_count), square(64), toy_config(5, 3, 1), 1, "hash-0");  // by a former kernel
+  record_on(device("twice as large", sm, 2 * sm_count), square(64), toy_config(3, 3, 1), 1);
+  record_on(device("far larger", sm, 2 * sm_count + 1), square(64), toy_config(2, 3, 1), 1);
+  record_on(device("of other code", sm + 1, sm_count), square(64), toy_config(1, 3, 1), 1);
+  record_on(db::identity_as(device("virtual", sm + 1, sm_count), evaluator.limits()), square(64), toy_config(1, 2, 1), 1);
+
+  // In turn with bests, this device's nearest first, and the family's own guess; where evidence counts more, before what is faster.
+  const Guesses guesses = guesser_for(evaluator, store).of(square(64));
+  CHECK(guesses.known.empty());
+  CHECK(first_of(guesses.to_try, 6) == std::vector{toy_config(6, 3, 1), toy_config(1, 3, 2), toy_config(4, 4, 2), toy_config(7, 3, 1),
+                                                   toy_config(5, 3, 1), toy_config(3, 3, 1)});
+  CHECK(guesser_for(evaluator, store).of(square(64), 1).to_try == std::vector{toy_config(6, 3, 1)});
+
+  // What this device has tried of them is not tried again.
+  record_on(evaluator.device(), square(64), toy_config(6, 3, 1), 4);
+  CHECK(guesser_for(evaluator, store).of(square(64)).to_try.front() == toy_config(7, 3, 1));
+}
+
 TEST_CASE("bests that are recorded later are guesses once the former are refreshed") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
