@@ -22,7 +22,7 @@ struct Tried {
   double slowdown = 1;  ///< its time over the best of that problem; of one that failed, as the slowest
 };
 
-/// Where that was tried, and where the candidates are to run.
+/// Where the candidates are to run; what was tried is taken as tried there.
 struct TriedOn {
   db::DeviceIdentity device;
   DeviceLimits limits;

@@ -39,9 +39,9 @@ struct Guesses {
   /// retired, in turn with the fastest few of all and of other block tiles by parameters and values that were added since
   /// (OwnEvidence::varied; one of them comes first where a known candidate is faster than all that is retired), and with a guess of
   /// each of a few block tiles that the problem was never tried with, of the family that is fastest there; then in turn the few
-  /// configs that were fastest for this problem on devices alike (db::are_alike), what a model of other problems' evidence promises
-  /// most of (evidence_model.hpp), the bests of other problems and the families' own guesses; the families' ladders from the top.
-  /// All are legal and eligible for the problem.
+  /// configs that were fastest for this problem on devices alike (db::are_alike), what a model of what was tried on other problems, and
+  /// on such devices, promises most of (evidence_model.hpp), the bests of other problems and the families' own guesses; the families'
+  /// ladders from the top. All are legal and eligible for the problem.
   std::vector<Config> to_try;
 };
 
