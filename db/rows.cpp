@@ -265,6 +265,7 @@ Condition condition(const EvidenceFilter& filter) {
         ":device", *filter.device);
   }
   if (filter.device_exactly) add("device.key = :device_key", ":device_key", text(*filter.device_exactly));
+  if (filter.sm) add("device.sm = :sm", ":sm", std::int64_t(*filter.sm));
   if (filter.status) add("entry.status = :status", ":status", std::string(name(*filter.status)));
   if (filter.run) add("entry.run = :run", ":run", *filter.run);
   return result;

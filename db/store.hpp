@@ -29,6 +29,7 @@ struct EvidenceFilter {
   std::optional<Config> config;
   std::optional<std::string> device;     ///< devices that is_meant_by() holds for
   std::optional<DeviceIdentity> device_exactly;
+  std::optional<int> sm;                 ///< devices of this compute capability
   std::optional<Status> status;
   std::optional<std::string> run;
   std::int64_t limit = 0;                ///< 0: all

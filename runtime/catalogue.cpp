@@ -21,9 +21,8 @@ class StoreCatalogue final : public Catalogue {
     db::EvidenceFilter filter;
     filter.type = std::string(type.name);
     filter.trans = trans;
-    std::vector<db::Evidence> found = store_.evidence(filter);
-    std::erase_if(found, [&](const db::Evidence& entry) { return entry.device.sm != sm; });
-    return found;
+    filter.sm = sm;
+    return store_.evidence(filter);
   }
 
   std::optional<db::KernelBuild> find_build(const db::KernelKey& key) const override {

@@ -18,6 +18,12 @@ constexpr std::size_t kMostRunnersUp = 5;
 constexpr double kAlikeDeviceDoublings = 0.02;
 constexpr double kOtherDeviceDoublings = 2;
 
+/// What a problem measured on the one device is further away on the other; of devices alike, less where they have as many SMs.
+double doublings_apart(const db::DeviceIdentity& on, const db::DeviceIdentity& here) {
+  if (!db::are_alike(on, here)) return kOtherDeviceDoublings;
+  return kAlikeDeviceDoublings * (1 + std::abs(std::log2(std::max(1, on.sm_count) / double(std::max(1, here.sm_count)))));
+}
+
 /// An entry that may be used, as far as its evidence goes; whether its config runs this problem here is asked later.
 using Usable = db::Judged;
 
@@ -125,7 +131,7 @@ class Chooser {
       const db::DeviceIdentity& on = measured.configs.front().entry->device;
       measured.same_device = device_ == nullptr || on == *device_;
       measured.distance = runtime::distance(measured.problem(), problem_);
-      if (!measured.same_device) measured.distance += db::are_alike(on, *device_) ? kAlikeDeviceDoublings : kOtherDeviceDoublings;
+      if (!measured.same_device) measured.distance += doublings_apart(on, *device_);
       result.push_back(std::move(measured));
     }
     std::stable_sort(result.begin(), result.end(),
@@ -160,12 +166,16 @@ class Chooser {
     return found;
   }
 
-  /// The best config of each of the nearest problems that has one for this problem, smallest score first.
+  /// The best config of each of the nearest problems that has one for this problem, smallest score first; each problem on the device
+  /// that is nearest.
   std::vector<Neighbour> nearest(const std::vector<MeasuredProblem>& measured) {
     std::vector<Neighbour> result;
+    const auto is_there = [&](const Problem& problem) {
+      return std::ranges::any_of(result, [&](const Neighbour& other) { return other.where->problem() == problem; });
+    };
     for (const MeasuredProblem& one : measured) {
       if (result.size() == kNearestProblems) break;
-      if (one.same_device && one.problem() == problem_) continue;
+      if ((one.same_device && one.problem() == problem_) || is_there(one.problem())) continue;
       const auto best = std::find_if(one.configs.begin(), one.configs.end(),
                                      [&](const Usable& usable) { return runs_here(usable.entry->config); });
       if (best == one.configs.end()) continue;
@@ -183,8 +193,7 @@ class Chooser {
     const Neighbour& first = neighbours.front();
     fill(first.best, Rung::neighbour, choice);
     choice.reason =
-        fmt::format("not measured itself; best config of {}{} ({})", text(first.where->problem()),
-                    first.where->same_device ? "" : " on " + db::text(first.best.entry->device), describe(first));
+        fmt::format("not measured itself; best config of {} ({})", where(first), describe(first));
     note_trust(choice);
     add_runners_up(neighbours, 1, choice);
   }
@@ -219,6 +228,11 @@ class Chooser {
     }
   }
 
+  static std::string where(const Neighbour& neighbour) {
+    const std::string problem = text(neighbour.where->problem());
+    return neighbour.where->same_device ? problem : fmt::format("{} on {}", problem, db::text(neighbour.best.entry->device));
+  }
+
   static std::string describe(const Neighbour& neighbour) {
     return fmt::format("distance {:.2f}, misfit {:.2f} doublings", neighbour.where->distance, neighbour.misfit);
   }
@@ -227,7 +241,7 @@ class Chooser {
     for (std::size_t i = from; i < neighbours.size() && choice.runners_up.size() < kMostRunnersUp; ++i) {
       const db::Evidence& entry = *neighbours[i].best.entry;
       choice.runners_up.push_back({entry.config, Rung::neighbour, entry.outcome.timing->median_us,
-                                   fmt::format("best of {}: {}", text(entry.problem), describe(neighbours[i]))});
+                                   fmt::format("best of {}: {}", where(neighbours[i]), describe(neighbours[i]))});
     }
   }
 

@@ -6,7 +6,7 @@
 #   --no-build             run the program that is in the build folder
 #   --resume               keep what passed by that file, if it is of the same code, device and driver, and run the rest;
 #                          what is kept has its date beside it. That a test itself was changed since is not noticed.
-#                          A check that was ended has left a file that says how many tests it did not get to ("left")
+#                          A check that was ended has left that in FILE.part, and says there how many tests are "left"
 #   --out FILE             write there instead of tests/gpu_check.json
 #   --test-limit SECONDS   a test that takes longer is ended and counts as failed (default: 300)
 #   --sanitize             run under compute-sanitizer's memcheck (from the CUDA Toolkit)

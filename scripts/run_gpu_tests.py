@@ -6,6 +6,7 @@ the tests that had not run: one bad test costs itself, even if it loses the proc
 gpu_check.sh, which see.
 """
 import argparse
+import ctypes
 import datetime
 import json
 import os
@@ -84,6 +85,18 @@ class Report:
             self.any_failed = status == "failed"
 
 
+def end_with_parent():
+    """In the child: what kills this program kills it too, so that a resumed check does not find it on the GPU."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def end(process):
+    """And what it has started."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def ending(returncode):
     if returncode < 0:
         try:
@@ -100,27 +113,30 @@ def run_once(command, on_result, limit_seconds):
         report = Report(on_result)
         position = 0
         with subprocess.Popen([*command, "--reporter", "xml", "--out", path], stdin=subprocess.DEVNULL,
-                              start_new_session=True) as process:
+                              start_new_session=True, preexec_fn=end_with_parent) as process:
             timed_out = False
-            while True:
-                returncode = process.poll()
-                if os.path.exists(path):
-                    with open(path, "rb") as file:
-                        file.seek(position)
-                        data = file.read()
-                    position += len(data)
-                    report.feed(data)
-                if returncode is not None:
-                    break
-                if report.any_failed:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    return True, process.wait()
-                if report.running is not None and time.monotonic() - report.started_at > limit_seconds:
-                    timed_out = True
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-                    continue
-                time.sleep(POLL_SECONDS)
+            try:
+                while True:
+                    returncode = process.poll()
+                    if os.path.exists(path):
+                        with open(path, "rb") as file:
+                            file.seek(position)
+                            data = file.read()
+                        position += len(data)
+                        report.feed(data)
+                    if returncode is not None:
+                        break
+                    if report.any_failed:
+                        end(process)
+                        return True, process.returncode
+                    if report.running is not None and time.monotonic() - report.started_at > limit_seconds:
+                        timed_out = True
+                        end(process)
+                        continue
+                    time.sleep(POLL_SECONDS)
+            finally:
+                if process.poll() is None:
+                    end(process)
         if timed_out:
             report.finish("failed", [f"took more than {limit_seconds} s and was ended"])
             return True, returncode
@@ -205,8 +221,10 @@ def main():
         "cuda_driver": gpu.get("cuda_driver", ""),
         "under": os.path.basename(options.under[0]) if options.under else "",
     }
+    unfinished = f"{options.out}.part"
+
     def save(tests, left):
-        """Whole or not at all, so that --resume can go on from there whatever ends this program."""
+        """Whole or not at all. Until no test is left, what --out had stays, and --resume goes on from the file beside it."""
         count = {status: sum(test["status"] == status for test in tests) for status in ("passed", "failed", "skipped")}
         summary = {
             **{key: value for key, value in same.items() if key != "under" or value},
@@ -215,15 +233,15 @@ def main():
             **({"left": left} if left else {}),
             "tests": tests,
         }
-        temporary = f"{options.out}.{os.getpid()}.tmp"
-        with open(temporary, "w", encoding="utf-8") as file:
+        with open(f"{unfinished}.tmp", "w", encoding="utf-8") as file:
             json.dump(summary, file, indent=1, ensure_ascii=False)
             file.write("\n")
-        os.replace(temporary, options.out)
+        os.replace(f"{unfinished}.tmp", unfinished)
         return count
 
-    known = passed_before(options.out, same) if options.resume else {}
+    known = {**passed_before(options.out, same), **passed_before(unfinished, same)} if options.resume else {}
     count = save(run_all(options.program, options.under, options.test_limit, known, save), 0)
+    os.replace(unfinished, options.out)
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped: {options.out}")
     return 1 if count["failed"] or not count["passed"] else 0
 

@@ -57,12 +57,13 @@ struct BenchSession::Impl {
     return runtime::compile(config, kernel_target);
   }
 
-  /// All of this device for the type pair and transposes: which of it counts is the choice's to say. Kept for the next problem.
+  /// All of this device and others of its capability for the type pair and transposes: which of it counts is the choice's to say, as
+  /// where the library asks. Kept for the next problem.
   const std::vector<db::Evidence>& evidence_for(const Problem& problem) {
     db::EvidenceFilter filter;
     filter.type = std::string(problem.type.name);
     filter.trans = problem.trans;
-    filter.device_exactly = context.info().identity;
+    filter.sm = context.info().identity.sm;
     if (store != nullptr && (evidence_type != problem.type || evidence_trans != problem.trans)) {
       evidence = store->evidence(filter);
       evidence_type = problem.type;
@@ -124,7 +125,7 @@ std::string BenchSession::peer_version() const { return impl_->peer ? impl_->pee
 runtime::Choice BenchSession::choice(const Problem& problem) const {
   const KernelTarget target = impl_->target(problem);
   return runtime::choose(impl_->evidence_for(problem), problem, target,
-                         [&](const std::string& family) { return impl_->producer(family, target); });
+                         [&](const std::string& family) { return impl_->producer(family, target); }, &device().identity);
 }
 
 BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchContender>& ours) {

@@ -1,4 +1,4 @@
-// Learns from what was measured of other problems which configs are worth trying on one that was never seen.
+// Learns from what was measured of other problems, and on devices alike, which configs are worth trying on one that was never seen.
 //
 // A forest of randomised trees (search/regression_forest.hpp) over the config's parameters, the problem's size, type pair,
 // transposes and alignment, how the one's tiles lie on the other, and the family's own estimate. What it predicts is

@@ -82,9 +82,9 @@ Guesses Guesser::of(const Problem& problem, std::size_t most) {
   // What was fastest on devices that are alike, what the model promises most of, what was best nearby and what a family thinks best
   // in turn: a short search hears of all.
   const std::vector<Config> of_alike = of_devices_alike(problem);
-  const std::vector<Config> bests = nearest_bests(problem, list);
+  const std::vector<Config> bests = nearest_bests(problem, list, of_alike);
   const std::vector<Config>& own = family_guesses(problem);
-  const std::vector<Config>& learned = promising(problem, bests);
+  const std::vector<Config>& learned = promising(problem, of_alike, bests);
   std::size_t next_alike = 0, next_best = 0, next_own = 0, next_learned = 0;
   bool any = true;
   while (any && !list.full()) {
@@ -113,10 +113,12 @@ OwnEvidence Guesser::evidence_on(const db::DeviceIdentity& device, const Problem
     return legality == nullptr ? nullptr : &legality->parameters();
   };
   today.producer = whom_.producer;
-  today.came_after = [&](const std::string& family, const std::string& parameter, int value, const std::string& then) {
-    if (!values_) values_.emplace(store_);
-    return values_->came_after(family, parameter, value, then);
-  };
+  if (device == whom_.device) {
+    today.came_after = [&](const std::string& family, const std::string& parameter, int value, const std::string& then) {
+      if (!values_) values_.emplace(store_);
+      return values_->came_after(family, parameter, value, then);
+    };
+  }
   return own_evidence(store_.evidence(filter), today);
 }
 
@@ -182,8 +184,8 @@ void Guesser::refresh_bests() {
   bests_.refresh();
 }
 
-/// The bests of other problems that the list does not hold.
-std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& list) {
+/// The bests of other problems, and of devices that are not alike of this one, that neither list holds.
+std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& list, const std::vector<Config>& of_alike) {
   struct Neighbour {
     bool other_device;
     double distance;
@@ -198,7 +200,7 @@ std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& l
     const double far = doublings_apart(other, problem);
     if (far <= kNearDoublings) neighbours.push_back({other_device, far, &best.evidence.config});
   }
-  // This device's first: the nearest problem there says more than the same one elsewhere.
+  // This device's first: devices alike have had their say of this problem, and others say less of it than the nearest problem here.
   std::stable_sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
     return a.other_device != b.other_device ? !a.other_device : a.distance < b.distance;
   });
@@ -206,8 +208,10 @@ std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& l
   for (const Neighbour& neighbour : neighbours) {
     if (found.size() == kMostBests) break;
     const auto config = runnable(*neighbour.config, problem);
-    if (config && !list.holds(*config) && std::find(found.begin(), found.end(), *config) == found.end())
-      found.push_back(*config);
+    const auto is_in = [&](const std::vector<Config>& others) {
+      return std::find(others.begin(), others.end(), *config) != others.end();
+    };
+    if (config && !list.holds(*config) && !is_in(of_alike) && !is_in(found)) found.push_back(*config);
   }
   return found;
 }
@@ -238,8 +242,10 @@ const std::vector<Config>& Guesser::family_guesses(const Problem& problem) {
   return family_guesses_->second;
 }
 
-/// What a model of the evidence nearby promises most of: of the bests, the families' guesses and what did well there.
-const std::vector<Config>& Guesser::promising(const Problem& problem, const std::vector<Config>& nearest) {
+/// What a model of the evidence nearby promises most of: of what was fastest on devices alike, the bests, the families' guesses and what
+/// did well there.
+const std::vector<Config>& Guesser::promising(const Problem& problem, const std::vector<Config>& of_alike,
+                                              const std::vector<Config>& nearest) {
   if (promising_ && promising_->first == problem) return promising_->second;
   promising_.emplace(problem, std::vector<Config>{});
   const auto today = [&](const Config& config, const Problem& other) { return runnable(config, other); };
@@ -247,7 +253,9 @@ const std::vector<Config>& Guesser::promising(const Problem& problem, const std:
   if (tried.size() < kLeastTried) return promising_->second;
   std::vector<Config> candidates;
   List once(candidates, kAll);
-  for (const Config& config : nearest) once.add(config);
+  for (const std::vector<Config>* configs : {&of_alike, &nearest}) {
+    for (const Config& config : *configs) once.add(config);
+  }
   for (const Config& config : family_guesses(problem)) once.add(config);
   for (const Tried& one : tried) {
     if (one.slowdown > kGoodSlowdown) continue;

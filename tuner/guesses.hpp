@@ -66,9 +66,10 @@ class Guesser {
   void add_own(Guesses& guesses, List& list, const Problem& problem);
   std::vector<Config> of_untried_tiles(const OwnEvidence& own, const Problem& problem);
   std::vector<Config> of_devices_alike(const Problem& problem);
-  std::vector<Config> nearest_bests(const Problem& problem, const List& list);
+  std::vector<Config> nearest_bests(const Problem& problem, const List& list, const std::vector<Config>& of_alike);
   const std::vector<Config>& family_guesses(const Problem& problem);
-  const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& nearest);
+  const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& of_alike,
+                                       const std::vector<Config>& nearest);
   std::vector<Config> ladders(const Problem& problem);
 
   GuessingFor whom_;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kOtherTypeDoublings = 0.5;
 constexpr double kOtherTransposeDoublings = 0.25;  // for each operand
-constexpr double kAlikeDeviceDoublings = 0.25;
+constexpr double kElsewhereDoublings = 0.25;  // on a device alike
 constexpr std::size_t kMostRead = 4000;            // entries, of whatever families and policies
 constexpr std::size_t kMostTried = 1000;           // candidates, of the nearest problems
 constexpr std::size_t kMostOfOne = 24;             // of them of one problem: many problems say more than much of a few
@@ -44,7 +44,7 @@ std::vector<Tried> tried_nearby(const Problem& problem, std::span<const db::Best
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
     const bool here = best.evidence.device == device;
     if (here ? other == problem : !db::are_alike(best.evidence.device, device)) continue;
-    nearest.emplace_back(doublings_apart(other, problem) + (here ? 0 : kAlikeDeviceDoublings), &best.evidence);
+    nearest.emplace_back(doublings_apart(other, problem) + (here ? 0 : kElsewhereDoublings), &best.evidence);
   }
   std::stable_sort(nearest.begin(), nearest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Tried> tried;

@@ -116,6 +116,7 @@ TEST_CASE("each field of the filter narrows evidence and bests") {
   CHECK(count([](EvidenceFilter& f) { f.device = "h200"; }) == 2);
   CHECK(count([](EvidenceFilter& f) { f.device = "maxn"; }) == 1);
   CHECK(count([](EvidenceFilter& f) { f.device_exactly = sample_device(); }) == 2);
+  CHECK(count([](EvidenceFilter& f) { f.sm = sample_device().sm; }) == 2);
   CHECK(count([](EvidenceFilter& f) { f.status = Status::ok; }) == 2);
   CHECK(count([](EvidenceFilter& f) { f.run = "run-2"; }) == 1);
   CHECK(count([](EvidenceFilter& f) { f.limit = 2; }) == 2);

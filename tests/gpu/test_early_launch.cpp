@@ -123,7 +123,9 @@ class OtherWork {
 /// How far C ← A·B + C is off, in each place that it was tried in.
 struct Errors {
   std::vector<double> behind_kernels;
-  std::vector<double> behind_others;  // where a launch comes behind a letting kernel, and between them stands what is no kernel
+  // Where between a kernel that lets what comes behind it come, and the launch, stands what is no kernel. It is the driver that holds the
+  // launch back there, whether it waits or not.
+  std::vector<double> behind_others;
 };
 
 class Bench {

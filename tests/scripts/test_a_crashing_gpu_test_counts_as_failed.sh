@@ -31,7 +31,8 @@ with open(arguments[arguments.index("--out") + 1], "w") as out:
         print(f"<TestCase name='{name}'>", file=out, flush=True)
         print(name, file=open(sys.argv[0] + ".ran", "a"))
         if name == "crashes" and os.path.exists(sys.argv[0] + ".kills"):
-            time.sleep(1)  # until the test before has been read
+            while not os.path.exists(open(sys.argv[0] + ".kills").read()):  # until the test before has been read
+                time.sleep(0.05)
             os.kill(os.getppid(), 9)
             sys.exit(1)
         if name == "crashes" and not mended:
@@ -53,7 +54,7 @@ check() {
   shift
   status=0
   rm -f "$folder/bin/test_gpu.ran"
-  TILESMITH_BUILD_DIR=$folder TILESMITH_GPU_INFO="{\"device\": \"${device:-Stand-in}\", \"driver\": \"1.2\"}" \
+  TMPDIR=$folder TILESMITH_BUILD_DIR=$folder TILESMITH_GPU_INFO="{\"device\": \"${device:-Stand-in}\", \"driver\": \"1.2\"}" \
     bash "$root/scripts/gpu_check.sh" --no-build --test-limit 1 --out "$folder/$name.json" "$@" >"$folder/out" 2>&1 || status=$?
 }
 
@@ -85,11 +86,14 @@ assert [test["name"] for test in summary["tests"] if "date" in test] == ["adds",
 assert open(sys.argv[3]).read().split("\n")[:-1] == ["crashes", "differs", "hangs"], open(sys.argv[3]).read()
 CHECK
 
-# The check itself is killed after its first test: what it had is kept, and says what is left.
-touch "$folder/bin/test_gpu.kills"
-check killed 2>/dev/null  # where the shell says that it was
+# The check itself is killed after its first test: what it had is kept beside what there was, and says what is left.
+printf %s "$folder/killed.json.part" >"$folder/bin/test_gpu.kills"
+cp "$folder/summary.json" "$folder/killed.json"
+check killed --test-limit 60 2>/dev/null  # where the shell says that it was
 rm "$folder/bin/test_gpu.kills"
-python3 - "$folder/killed.json" <<'CHECK' || { cat "$folder/out"; exit 1; }
+cmp "$folder/summary.json" "$folder/killed.json"
+rm "$folder/killed.json"
+python3 - "$folder/killed.json.part" <<'CHECK' || { cat "$folder/out"; exit 1; }
 import json, sys
 summary = json.load(open(sys.argv[1]))
 assert ([test["name"] for test in summary["tests"]], summary["passed"], summary["left"]) == (["adds"], 1, 5), summary
@@ -101,6 +105,7 @@ summary = json.load(open(sys.argv[1]))
 assert summary["passed"] == 6 and summary["failed"] == 0 and "left" not in summary, summary
 assert "adds" not in open(sys.argv[2]).read().split("\n"), open(sys.argv[2]).read()
 CHECK
+[ ! -e "$folder/killed.json.part" ]
 
 device=Other check other --resume
 [ "$(wc -l <"$folder/bin/test_gpu.ran")" = 6 ] || { echo "tests of another device were kept"; exit 1; }

@@ -8,6 +8,7 @@
 #include "tests/catch.hpp"
 #include "tests/tuner/test_tune_toy.hpp"
 #include "tuner/guesses.hpp"
+#include "tuner/tried_nearby.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
@@ -129,6 +130,16 @@ TEST_CASE("what was tried on the problem itself teaches nothing of it, and a few
     if (config.at("x") == 3) left.push_back(config);
   }
   CHECK(Guesser(whom, store).of(square(128)).to_try == left);
+  // On a device alike it teaches, on others not.
+  const auto tried_by = [&](const db::DeviceIdentity& device) {
+    return tried_nearby(square(128), store.best({}), store, device, [](const Config& config, const Problem&) { return config; }).size();
+  };
+  db::DeviceIdentity another = whom.device;
+  another.name = "another";
+  CHECK(tried_by(whom.device) == 0);
+  CHECK(tried_by(another) > 10);
+  another.sm_count = 7;
+  CHECK(tried_by(another) == 0);
   store.record(evidence_of(fixture.evaluator, square(64), ToyFamily::config(3, 1, 1), ok(10)));
   CHECK(Guesser(whom, store).of(square(128)).to_try.front() == ToyFamily::config(3, 1, 1));  // a best nearby
 }

@@ -135,40 +135,58 @@ TEST_CASE("guesses hold nothing known, nothing twice and nothing that the proble
 TEST_CASE("what was fastest for a problem on a device alike comes first where it is new, before nearer problems of its own") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
+  const db::DeviceIdentity here = evaluator.device();
   const auto record_on = [&](const db::DeviceIdentity& device, const Problem& problem, const Config& config, double us,
-                             const std::string& template_hash = "hash-1") {
+                             const std::string& template_hash = "hash-1", const std::string& driver = "580") {
     db::Evidence evidence = evidence_of(evaluator, problem, config, toy::ok(us));
     evidence.device = device;
     evidence.producer.template_hash = template_hash;
+    evidence.producer.driver_version = driver;
     store.record(evidence);
   };
-  const auto device = [&](const char* name, int sm, int sm_count) {
-    db::DeviceIdentity other = evaluator.device();
+  const auto device = [&](const char* name, int sm_count) {
+    db::DeviceIdentity other = here;
     other.name = name;
-    other.sm = sm;
     other.sm_count = sm_count;
     return other;
   };
-  const int sm = evaluator.device().sm, sm_count = evaluator.device().sm_count;
-  record_on(evaluator.device(), square(128), toy_config(1, 3, 2), 5);
-  record_on(device("alike", sm, sm_count), square(64), toy_config(7, 3, 1), 3);
-  record_on(device("alike", sm, sm_count), square(64), toy_config(6, 3, 1), 2);
-  record_on(device("alike", sm, sm_count), square(64), toy_config(5, 3, 1), 1, "hash-0");  // by a former kernel
-  record_on(device("twice as large", sm, 2 * sm_count), square(64), toy_config(3, 3, 1), 1);
-  record_on(device("far larger", sm, 2 * sm_count + 1), square(64), toy_config(2, 3, 1), 1);
-  record_on(device("of other code", sm + 1, sm_count), square(64), toy_config(1, 3, 1), 1);
-  record_on(db::identity_as(device("virtual", sm + 1, sm_count), evaluator.limits()), square(64), toy_config(1, 2, 1), 1);
+  record_on(here, square(128), toy_config(1, 3, 2), 5);
+  const db::DeviceIdentity alike = device("as many multiprocessors", here.sm_count);
+  record_on(alike, square(64), toy_config(7, 3, 1), 4);
+  record_on(alike, square(64), toy_config(6, 3, 1), 3);
+  record_on(alike, square(64), toy_config(5, 3, 1), 2, "hash-1", "570");  // to be verified again there
+  record_on(alike, square(64), toy_config(5, 4, 1), 1, "hash-0");         // by a former kernel
+  // Another, less alike, has no place left. Its name comes first.
+  record_on(device("a larger one", 2 * here.sm_count), square(64), toy_config(3, 3, 1), 1);
 
   // In turn with bests, this device's nearest first, and the family's own guess; where evidence counts more, before what is faster.
   const Guesses guesses = guesser_for(evaluator, store).of(square(64));
   CHECK(guesses.known.empty());
   CHECK(first_of(guesses.to_try, 6) == std::vector{toy_config(6, 3, 1), toy_config(1, 3, 2), toy_config(4, 4, 2), toy_config(7, 3, 1),
-                                                   toy_config(5, 3, 1), toy_config(3, 3, 1)});
-  CHECK(guesser_for(evaluator, store).of(square(64), 1).to_try == std::vector{toy_config(6, 3, 1)});
+                                                   toy_config(3, 3, 1), toy_config(5, 3, 1)});
+  CHECK(guesses.to_try.at(6) == toy_config(5, 4, 1));
 
   // What this device has tried of them is not tried again.
-  record_on(evaluator.device(), square(64), toy_config(6, 3, 1), 4);
+  record_on(here, square(64), toy_config(6, 3, 1), 4);
   CHECK(guesser_for(evaluator, store).of(square(64)).to_try.front() == toy_config(7, 3, 1));
+}
+
+TEST_CASE("devices that are not alike have no turn of their own among the guesses") {
+  ToyEvaluator evaluator;
+  db::DeviceIdentity far_larger = evaluator.device(), virtually_here = evaluator.device();
+  far_larger.name = "a far larger one";
+  far_larger.sm_count = 2 * evaluator.device().sm_count + 1;
+  virtually_here.name = "a server's as sm_87";
+  REQUIRE(db::ran_as(virtually_here) == "sm_87");
+  for (const db::DeviceIdentity& other : {far_larger, virtually_here}) {
+    INFO(other.name);
+    db::Store store = db::Store::in_memory();
+    plant(store, evaluator, square(128), toy_config(1, 3, 2));
+    db::Evidence evidence = evidence_of(evaluator, square(64), toy_config(6, 3, 1), toy::ok(1));
+    evidence.device = other;
+    store.record(evidence);
+    CHECK(guesser_for(evaluator, store).of(square(64)).to_try.front() == toy_config(1, 3, 2));
+  }
 }
 
 TEST_CASE("bests that are recorded later are guesses once the former are refreshed") {

@@ -139,8 +139,8 @@ int run_explain(const ExplainOptions& options) {
   db::EvidenceFilter filter;
   filter.type = std::string(problem.type.name);
   filter.trans = problem.trans;
-  std::vector<db::Evidence> entries = store.evidence(filter);
-  std::erase_if(entries, [&](const db::Evidence& entry) { return entry.device.sm != device.identity.sm; });
+  filter.sm = device.identity.sm;
+  const std::vector<db::Evidence> entries = store.evidence(filter);
   const auto now = [&](const std::string& family) { return producer_now(entries, family, device, target); };
   const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
   const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);

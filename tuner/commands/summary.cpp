@@ -51,7 +51,7 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
       db::EvidenceFilter filter;
       filter.type = std::string(problem.type.name);
       filter.trans = problem.trans;
-      filter.device_exactly = device.identity;
+      filter.sm = device.identity.sm;
       entries[key] = store.evidence(filter);
     }
     const KernelTarget target{problem.type, problem.trans, device.limits};
