@@ -91,8 +91,8 @@ def end_with_parent():
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
-def end(process):
-    """And what it has started."""
+def kill_group(process):
+    """The process and what it has started."""
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -127,16 +127,16 @@ def run_once(command, on_result, limit_seconds):
                     if returncode is not None:
                         break
                     if report.any_failed:
-                        end(process)
+                        kill_group(process)
                         return True, process.returncode
                     if report.running is not None and time.monotonic() - report.started_at > limit_seconds:
                         timed_out = True
-                        end(process)
+                        kill_group(process)
                         continue
                     time.sleep(POLL_SECONDS)
             finally:
                 if process.poll() is None:
-                    end(process)
+                    kill_group(process)
         if timed_out:
             report.finish("failed", [f"took more than {limit_seconds} s and was ended"])
             return True, returncode
