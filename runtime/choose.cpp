@@ -180,9 +180,8 @@ class Chooser {
                                      [&](const Usable& usable) { return runs_here(usable.entry->config); });
       if (best == one.configs.end()) continue;
       const db::Evidence& entry = *best->entry;
-      result.push_back(
-          {&one, *best,
-           misfit(*find_family(entry.config.family()), entry.config, entry.problem, problem_, entry.device.sm_count)});
+      const Place there{entry.problem, entry.device.sm_count}, here{problem_, device_ == nullptr ? there.sm_count : device_->sm_count};
+      result.push_back({&one, *best, misfit(*find_family(entry.config.family()), entry.config, there, here)});
     }
     std::stable_sort(result.begin(), result.end(),
                      [](const Neighbour& a, const Neighbour& b) { return a.score() < b.score(); });

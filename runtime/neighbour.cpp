@@ -42,16 +42,15 @@ double distance(const Problem& measured, const Problem& problem) {
          (problem.beta == measured.beta ? 0 : kBetaDoublings);
 }
 
-double misfit(const Family& family, const Config& config, const Problem& measured, const Problem& problem,
-              int sm_count) {
-  // A wave takes a time that grows with K, whether its blocks are full or not. So time per useful operation goes with
-  // waves·K / (M·N·K); where that is more than on the measured problem, the tile fits worse.
-  const auto waves = [&](const Problem& on) {
-    return std::ceil(gemm_blocks(family.launches(config, on)) / std::max(1, sm_count));
+double misfit(const Family& family, const Config& config, const Place& measured, const Place& here) {
+  // A wave takes a time that grows with K, whether its blocks are full or not. So multiprocessors times time per useful operation
+  // goes with SMs·waves·K / (M·N·K); where that is more than where it was measured, the tile fits worse.
+  const auto cost = [&](const Place& place) {
+    const int sms = std::max(1, place.sm_count);
+    return sms * std::ceil(gemm_blocks(family.launches(config, place.problem)) / sms) /
+           (double(place.problem.m) * double(place.problem.n));
   };
-  const double there = waves(measured) / (double(measured.m) * double(measured.n));
-  const double here = waves(problem) / (double(problem.m) * double(problem.n));
-  return std::max(0.0, std::log2(here / there));
+  return std::max(0.0, std::log2(cost(here) / cost(measured)));
 }
 
 }  // namespace tilesmith::runtime

@@ -9,9 +9,14 @@ namespace tilesmith::runtime {
 /// and its beta class. Its type pair and transposes count for nothing. Both have M, N, K ≥ 1.
 double distance(const Problem& measured, const Problem& problem);
 
-/// What a config loses of its use of the device when it moves from the problem it was measured on to another, in
-/// doublings; 0 if nothing. Waves of blocks are counted on `sm_count` multiprocessors.
-double misfit(const Family& family, const Config& config, const Problem& measured, const Problem& problem,
-              int sm_count);
+/// A problem on a device of so many multiprocessors.
+struct Place {
+  const Problem& problem;
+  int sm_count;
+};
+
+/// What a config loses of its use of the device when it moves from where it was measured to another problem or device, in
+/// doublings; 0 if nothing. By waves of blocks.
+double misfit(const Family& family, const Config& config, const Place& measured, const Place& here);
 
 }  // namespace tilesmith::runtime

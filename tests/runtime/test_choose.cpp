@@ -199,12 +199,15 @@ TEST_CASE("misfit counts halvings of the use of the device", "[choose]") {
   Given given;
   const Family& family = *find_family("choose_toy");
   const Problem big = problem("f16f32 NN 4096 4096 512");
-  CHECK(misfit(family, toy(128), big, big, 132) == 0);
+  CHECK(misfit(family, toy(128), {big, 132}, {big, 132}) == 0);
   // 1024 blocks on 128 multiprocessors are 8 full waves; a quarter of the columns 2 of them.
-  CHECK(misfit(family, toy(128), big, problem("f16f32 NN 4096 1024 512"), 128) == Approx(0).margin(1e-9));
+  CHECK(misfit(family, toy(128), {big, 128}, {problem("f16f32 NN 4096 1024 512"), 128}) == Approx(0).margin(1e-9));
   // 32 blocks take a wave for themselves: a quarter of it is used.
-  CHECK(misfit(family, toy(128), big, problem("f16f32 NN 4096 128 512"), 128) == Approx(2));
-  CHECK(misfit(family, toy(128), problem("f16f32 NN 4096 128 512"), big, 128) == 0);
+  CHECK(misfit(family, toy(128), {big, 128}, {problem("f16f32 NN 4096 128 512"), 128}) == Approx(2));
+  CHECK(misfit(family, toy(128), {problem("f16f32 NN 4096 128 512"), 128}, {big, 128}) == 0);
+  // 1024 blocks fill a smaller device as well, 32 a larger one half as well.
+  CHECK(misfit(family, toy(128), {big, 128}, {big, 64}) == Approx(0).margin(1e-9));
+  CHECK(misfit(family, toy(128), {problem("f16f32 NN 4096 128 512"), 32}, {problem("f16f32 NN 4096 128 512"), 64}) == Approx(1));
 }
 
 TEST_CASE("distance is zero for the same problem and grows with each difference", "[choose]") {
