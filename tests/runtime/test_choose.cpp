@@ -1,104 +1,12 @@
 #include <fmt/format.h>
 
-#include <mutex>
-
-#include "runtime/choose.hpp"
 #include "runtime/neighbour.hpp"
 #include "tests/catch.hpp"
+#include "tests/runtime/choose_toy.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::runtime;
-
-namespace {
-
-/// Blocks of tile×tile; refuses rows that are not 16-byte aligned when `wide` is 1, and is pointless for aligned ones when it
-/// is 2.
-class Toy final : public Family {
- public:
-  std::string_view name() const override { return "choose_toy"; }
-  std::string_view summary() const override { return "for tests of choosing"; }
-  bool supports(const KernelTarget&) const override { return true; }
-  std::vector<Parameter> parameters(const KernelTarget&) const override {
-    return {{"tile", {16, 64, 128, 192}, "block tile"}, {"wide", {0, 1, 2}, "16-byte copies; 2: of packed rows"}};
-  }
-  std::vector<Rule> rules(const KernelTarget& target) const override {
-    const int most = target.limits.smem_per_block_bytes / 1024;
-    return {
-        {"tile_fits", "the tile must fit the shared memory", [most](const Config& c) { return c.at("tile") <= most; }}};
-  }
-  std::optional<std::string> refusal(const Config& config, const Problem& p) const override {
-    if (config.at("wide") == 1 && !aligned(p)) return "16-byte copies need aligned rows";
-    return std::nullopt;
-  }
-  std::optional<std::string> dominated(const Config& config, const Problem& p) const override {
-    if (config.at("wide") == 2 && aligned(p)) return "there is nothing to pack";
-    return std::nullopt;
-  }
-  LaunchSequence launches(const Config& config, const Problem& p) const override {
-    const auto blocks = [&](std::int64_t n) { return unsigned((n + config.at("tile") - 1) / config.at("tile")); };
-    LaunchSequence sequence;
-    Launch launch;
-    launch.grid = {blocks(p.n), blocks(p.m), 1};
-    sequence.launches.push_back(launch);
-    return sequence;
-  }
-  std::string source(const Config&, const KernelTarget&) const override { return ""; }
-
- private:
-  static bool aligned(const Problem& p) {
-    return row_align_bytes(p, p.type.operand, p.lda) == 16 && row_align_bytes(p, p.type.operand, p.ldb) == 16;
-  }
-};
-
-Config toy(int tile, int wide = 1) { return Config("choose_toy", {{"tile", tile}, {"wide", wide}}); }
-
-Problem problem(const std::string& canonical) {
-  std::string error;
-  const auto parsed = parse_problem(canonical, error);
-  if (!parsed) throw std::runtime_error(error);
-  return *parsed;
-}
-
-db::Producer producer(const std::string& family) {
-  return {"hash of " + family, "--gpu-architecture=sm_90a", "13.0", "580.1", "cold-1"};
-}
-
-db::DeviceIdentity device(const std::string& name = "Test GPU") {
-  db::DeviceIdentity identity;
-  identity.name = name;
-  identity.sm = 90;
-  identity.sm_count = 132;
-  return identity;
-}
-
-db::Evidence entry(const std::string& where, const Config& config, double median_us) {
-  db::Evidence evidence;
-  evidence.problem = problem(where);
-  evidence.config = config;
-  evidence.device = device();
-  evidence.producer = producer(config.family());
-  evidence.outcome.status = db::Status::ok;
-  evidence.outcome.timing = db::Timing{};
-  evidence.outcome.timing->median_us = median_us;
-  evidence.created_at = "2026-01-01T00:00:00.000Z";
-  return evidence;
-}
-
-struct Given {
-  Given() {
-    static std::once_flag once;
-    std::call_once(once, [] { register_family(std::make_unique<Toy>()); });
-  }
-  Choice choose(const std::string& where, const db::DeviceIdentity* here = nullptr) const {
-    const Problem wanted = problem(where);
-    const KernelTarget target{wanted.type, wanted.trans, *limits_for_arch(arch)};
-    return runtime::choose(entries, wanted, target, producer, here);
-  }
-  std::string arch = "sm_90a";
-  std::vector<db::Evidence> entries;
-};
-
-}  // namespace
+using namespace tilesmith::runtime::choosing;
 
 TEST_CASE("the exact entry is chosen, the fastest of its configs first", "[choose]") {
   Given given;
@@ -286,60 +194,6 @@ TEST_CASE("failures, times that are no numbers and unknown families are never ch
                    entry("f16f32 NN 512 512 512", Config("no_such_family", {}), 1)};
   given.entries[0].outcome.timing->median_us = std::nan("");
   CHECK(given.choose("f16f32 NN 512 512 512").rung == Rung::generic);
-}
-
-TEST_CASE("another device's entry for the very problem is a neighbour", "[choose]") {
-  Given given;
-  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5)};
-  const db::DeviceIdentity other = device("Other GPU");
-  const Choice choice = given.choose("f16f32 NN 512 512 512", &other);
-  CHECK(choice.rung == Rung::neighbour);
-  CHECK(choice.config == toy(64));
-  const db::DeviceIdentity same = device();
-  CHECK(given.choose("f16f32 NN 512 512 512", &same).rung == Rung::exact);
-}
-
-TEST_CASE("a device alike is believed about the very problem before a neighbour of one's own, a smaller one is not", "[choose]") {
-  Given given;
-  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 528 512 512", toy(128), 9)};
-  given.entries[0].device = device("Other GPU");
-  const db::DeviceIdentity here = device();
-  const Choice choice = given.choose("f16f32 NN 512 512 512", &here);
-  CHECK(choice.rung == Rung::neighbour);
-  CHECK(choice.config == toy(64));
-  CHECK(choice.reason.find("Other GPU") != std::string::npos);
-  CHECK(given.choose("f16f32 NN 528 512 512", &here).rung == Rung::exact);
-  given.entries.push_back(entry("f16f32 NN 512 512 512 beta=any", toy(192), 5));
-  CHECK(given.choose("f16f32 NN 512 512 512", &here).config == toy(64));
-  given.entries[0].device.sm_count = here.sm_count / 2 - 1;
-  CHECK(given.choose("f16f32 NN 512 512 512", &here).config == toy(192));
-}
-
-TEST_CASE("of devices alike the one with as many multiprocessors is believed first", "[choose]") {
-  Given given;
-  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 512", toy(128), 5)};
-  given.entries[0].device = device("A larger GPU");
-  given.entries[0].device.sm_count *= 2;
-  given.entries[1].device = device("Other GPU");
-  const db::DeviceIdentity here = device();
-  CHECK(given.choose("f16f32 NN 512 512 512", &here).config == toy(128));
-}
-
-TEST_CASE("five problems compete, on however many devices they were measured", "[choose]") {
-  Given given;
-  const db::DeviceIdentity here = device();
-  for (int k = 2; k <= 7; ++k) {
-    for (const char* name : {"Test GPU", "Other GPU"}) {
-      given.entries.push_back(entry(fmt::format("f16f32 NN 512 512 {}", 512 * k), toy(64), k));
-      given.entries.back().device = device(name);
-    }
-  }
-  const Choice choice = given.choose("f16f32 NN 512 512 512", &here);
-  CHECK(choice.runners_up.size() == 4);
-  for (const Choice::RunnerUp& other : choice.runners_up) CHECK(other.note.find("Other GPU") == std::string::npos);
-  // Where this device has none of them, it is said whose they are.
-  std::erase_if(given.entries, [&](const db::Evidence& one) { return one.device == here; });
-  CHECK(given.choose("f16f32 NN 512 512 512", &here).runners_up.at(0).note.find(" on Other GPU") != std::string::npos);
 }
 
 TEST_CASE("with M, N or K of 0 there is nothing to choose", "[choose]") {
