@@ -74,9 +74,12 @@ std::string ran_as(const DeviceIdentity& device) {
   return limits_for_arch(arch) ? arch : std::string();
 }
 
+double sm_doublings(const DeviceIdentity& a, const DeviceIdentity& b) {
+  return std::abs(std::log2(std::max(1, a.sm_count) / double(std::max(1, b.sm_count))));
+}
+
 bool are_alike(const DeviceIdentity& a, const DeviceIdentity& b) {
-  const auto [fewer, more] = std::minmax(a.sm_count, b.sm_count);
-  return a.sm == b.sm && ran_as(a) == ran_as(b) && more <= 2 * fewer;
+  return a.sm == b.sm && ran_as(a) == ran_as(b) && sm_doublings(a, b) <= 1;
 }
 
 bool is_meant_by(const DeviceIdentity& device, std::string_view part) {

@@ -50,6 +50,8 @@ std::string text(const DeviceIdentity& device);
 DeviceIdentity identity_as(DeviceIdentity device, const DeviceLimits& limits);
 /// Which architecture's code such a device ran: "sm_87"; empty for a device that ran its own.
 std::string ran_as(const DeviceIdentity& device);
+/// How far apart they are in number of multiprocessors, in doublings.
+double sm_doublings(const DeviceIdentity& a, const DeviceIdentity& b);
 /// Whether what is fast on the one can be expected to be so on the other: both run the same code, on at most twice as many
 /// multiprocessors. An H100 and an H200 are alike, and a Jetson in two power modes; an A100 and what runs as one are not.
 bool are_alike(const DeviceIdentity& a, const DeviceIdentity& b);

@@ -36,6 +36,14 @@ std::string time_of_new_entry(const Database& database, const Evidence& evidence
 
 }  // namespace
 
+EvidenceFilter EvidenceFilter::for_choice(const TypePair& type, Transposes trans, int sm) {
+  EvidenceFilter filter;
+  filter.type = std::string(type.name);
+  filter.trans = trans;
+  filter.sm = sm;
+  return filter;
+}
+
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;

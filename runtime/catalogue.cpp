@@ -18,11 +18,7 @@ class StoreCatalogue final : public Catalogue {
   explicit StoreCatalogue(db::Store store) : store_(std::move(store)) {}
 
   std::vector<db::Evidence> evidence(const TypePair& type, Transposes trans, int sm) const override {
-    db::EvidenceFilter filter;
-    filter.type = std::string(type.name);
-    filter.trans = trans;
-    filter.sm = sm;
-    return store_.evidence(filter);
+    return store_.evidence(db::EvidenceFilter::for_choice(type, trans, sm));
   }
 
   std::optional<db::KernelBuild> find_build(const db::KernelKey& key) const override {

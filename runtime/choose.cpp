@@ -19,9 +19,8 @@ constexpr double kAlikeDeviceDoublings = 0.02;
 constexpr double kOtherDeviceDoublings = 2;
 
 /// What a problem measured on the one device is further away on the other; of devices alike, less where they have as many SMs.
-double doublings_apart(const db::DeviceIdentity& on, const db::DeviceIdentity& here) {
-  if (!db::are_alike(on, here)) return kOtherDeviceDoublings;
-  return kAlikeDeviceDoublings * (1 + std::abs(std::log2(std::max(1, on.sm_count) / double(std::max(1, here.sm_count)))));
+double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& here) {
+  return db::are_alike(on, here) ? kAlikeDeviceDoublings * (1 + db::sm_doublings(on, here)) : kOtherDeviceDoublings;
 }
 
 /// An entry that may be used, as far as its evidence goes; whether its config runs this problem here is asked later.
@@ -131,7 +130,7 @@ class Chooser {
       const db::DeviceIdentity& on = measured.configs.front().entry->device;
       measured.same_device = device_ == nullptr || on == *device_;
       measured.distance = runtime::distance(measured.problem(), problem_);
-      if (!measured.same_device) measured.distance += doublings_apart(on, *device_);
+      if (!measured.same_device) measured.distance += device_doublings(on, *device_);
       result.push_back(std::move(measured));
     }
     std::stable_sort(result.begin(), result.end(),
@@ -191,8 +190,7 @@ class Chooser {
   void take_neighbour(const std::vector<Neighbour>& neighbours, Choice& choice) {
     const Neighbour& first = neighbours.front();
     fill(first.best, Rung::neighbour, choice);
-    choice.reason =
-        fmt::format("not measured itself; best config of {} ({})", where(first), describe(first));
+    choice.reason = fmt::format("not measured itself; best config of {} ({})", where(first), describe(first));
     note_trust(choice);
     add_runners_up(neighbours, 1, choice);
   }

@@ -10,7 +10,8 @@
 //              score = distance + misfit, both in doublings
 //              distance: length of (log2 M/M', log2 N/N', log2 K/K'), and half a doubling for each halving by which the
 //                        rows of A, B or C are differently aligned; other beta class 0.05; a device alike
-//                        (db::are_alike) 0.02, another of the same compute capability 2
+//                        (db::are_alike) 0.02, up to 0.04 the more its number of SMs differs; another of the same
+//                        compute capability 2
 //              misfit:   log2 of how much of the device's use the config loses when its grid is laid over this problem
 //                        (a tile that is large for the problem leaves multiprocessors empty or multiplies padding)
 //            So first comes what a device alike has for the very problem (docs/notes/search.md, "On a second device"), then this

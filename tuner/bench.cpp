@@ -60,12 +60,8 @@ struct BenchSession::Impl {
   /// All of this device and others of its capability for the type pair and transposes: which of it counts is the choice's to say, as
   /// where the library asks. Kept for the next problem.
   const std::vector<db::Evidence>& evidence_for(const Problem& problem) {
-    db::EvidenceFilter filter;
-    filter.type = std::string(problem.type.name);
-    filter.trans = problem.trans;
-    filter.sm = context.info().identity.sm;
     if (store != nullptr && (evidence_type != problem.type || evidence_trans != problem.trans)) {
-      evidence = store->evidence(filter);
+      evidence = store->evidence(db::EvidenceFilter::for_choice(problem.type, problem.trans, context.info().identity.sm));
       evidence_type = problem.type;
       evidence_trans = problem.trans;
     }

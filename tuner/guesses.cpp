@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <set>
 #include <stdexcept>
 #include <unordered_set>
@@ -164,9 +163,9 @@ std::vector<Config> Guesser::of_devices_alike(const Problem& problem) {
     if (best.evidence.problem == problem && !(device == whom_.device) && db::are_alike(device, whom_.device))
       devices.push_back(&device);
   }
-  const auto unlike = [&](const db::DeviceIdentity* device) { return std::abs(device->sm_count - whom_.device.sm_count); };
-  std::stable_sort(devices.begin(), devices.end(),
-                   [&](const auto* a, const auto* b) { return unlike(a) < unlike(b); });
+  std::stable_sort(devices.begin(), devices.end(), [&](const auto* a, const auto* b) {
+    return db::sm_doublings(*a, whom_.device) < db::sm_doublings(*b, whom_.device);
+  });
   std::vector<Config> found;
   List once(found, kMostOfAlike);
   for (const db::DeviceIdentity* device : devices) {
@@ -205,13 +204,12 @@ std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& l
     return a.other_device != b.other_device ? !a.other_device : a.distance < b.distance;
   });
   std::vector<Config> found;
+  List once(found, kMostBests);
+  for (const Config& config : of_alike) once.leave_out(config);
   for (const Neighbour& neighbour : neighbours) {
-    if (found.size() == kMostBests) break;
+    if (once.full()) break;
     const auto config = runnable(*neighbour.config, problem);
-    const auto is_in = [&](const std::vector<Config>& others) {
-      return std::find(others.begin(), others.end(), *config) != others.end();
-    };
-    if (config && !list.holds(*config) && !is_in(of_alike) && !is_in(found)) found.push_back(*config);
+    if (config && !list.holds(*config)) once.add(*config);
   }
   return found;
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kOtherTypeDoublings = 0.5;
 constexpr double kOtherTransposeDoublings = 0.25;  // for each operand
-constexpr double kElsewhereDoublings = 0.25;  // on a device alike
+constexpr double kElsewhereDoublings = 0.25;       // on a device alike
 constexpr std::size_t kMostRead = 4000;            // entries, of whatever families and policies
 constexpr std::size_t kMostTried = 1000;           // candidates, of the nearest problems
 constexpr std::size_t kMostOfOne = 24;             // of them of one problem: many problems say more than much of a few

@@ -171,6 +171,23 @@ TEST_CASE("what was fastest for a problem on a device alike comes first where it
   CHECK(guesser_for(evaluator, store).of(square(64)).to_try.front() == toy_config(7, 3, 1));
 }
 
+TEST_CASE("what has its turn as a device alike's takes no place among the bests of other problems") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  db::DeviceIdentity alike = evaluator.device();
+  alike.name = "another";
+  std::int64_t size = 64;
+  for (const int x : {4, 5, 6, 7}) {
+    db::Evidence evidence = evidence_of(evaluator, square(64), toy_config(x, 3, 1), toy::ok(x));
+    evidence.device = alike;
+    store.record(evidence);
+    plant(store, evaluator, square(size += 8), toy_config(x, 3, 1));  // nearer than what follows
+  }
+  for (int x = 1; x <= 8; ++x) plant(store, evaluator, square(size += 8), toy_config(x, 2, 2));
+  const std::vector<Config> guesses = guesser_for(evaluator, store).of(square(64)).to_try;
+  for (int x = 1; x <= 8; ++x) CHECK(std::count(guesses.begin(), guesses.end(), toy_config(x, 2, 2)) == 1);
+}
+
 TEST_CASE("devices that are not alike have no turn of their own among the guesses") {
   ToyEvaluator evaluator;
   db::DeviceIdentity far_larger = evaluator.device(), virtually_here = evaluator.device();

@@ -136,11 +136,8 @@ int run_explain(const ExplainOptions& options) {
   const TargetDevice device = answering_device(options, store);
   const KernelTarget target{problem.type, problem.trans, device.limits};
 
-  db::EvidenceFilter filter;
-  filter.type = std::string(problem.type.name);
-  filter.trans = problem.trans;
-  filter.sm = device.identity.sm;
-  const std::vector<db::Evidence> entries = store.evidence(filter);
+  const std::vector<db::Evidence> entries =
+      store.evidence(db::EvidenceFilter::for_choice(problem.type, problem.trans, device.identity.sm));
   const auto now = [&](const std::string& family) { return producer_now(entries, family, device, target); };
   const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
   const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);

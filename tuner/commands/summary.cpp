@@ -47,13 +47,8 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
   for (const WeightedProblem& one : workload.problems) {
     const Problem& problem = one.problem;
     const std::string key = fmt::format("{} {}", problem.type.name, name(problem.trans));
-    if (!entries.contains(key)) {
-      db::EvidenceFilter filter;
-      filter.type = std::string(problem.type.name);
-      filter.trans = problem.trans;
-      filter.sm = device.identity.sm;
-      entries[key] = store.evidence(filter);
-    }
+    if (!entries.contains(key))
+      entries[key] = store.evidence(db::EvidenceFilter::for_choice(problem.type, problem.trans, device.identity.sm));
     const KernelTarget target{problem.type, problem.trans, device.limits};
     const runtime::Choice choice = runtime::choose(entries[key], problem, target, device.producer, &device.identity);
     table.add(cells_of(problem, choice, peak_tflops(device.identity, problem.type, device.clock_mhz)));
