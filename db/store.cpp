@@ -13,6 +13,8 @@
 namespace tilesmith::db {
 namespace {
 
+constexpr const char* kInMemory = ":memory:";
+
 std::string host_name() {
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "unknown host";
@@ -57,7 +59,12 @@ Store Store::open_read_only(const std::filesystem::path& path) {
   return Store(std::unique_ptr<Impl>(new Impl{path, true, open_for_reading(path)}));
 }
 
-Store Store::in_memory() { return Store(std::unique_ptr<Impl>(new Impl{":memory:", false, db::open_in_memory()})); }
+Store Store::in_memory() { return Store(std::unique_ptr<Impl>(new Impl{kInMemory, false, db::open_in_memory()})); }
+
+std::optional<Store> Store::reader() const {
+  if (impl_->path == kInMemory) return std::nullopt;
+  return open_read_only(impl_->path);
+}
 
 const std::filesystem::path& Store::path() const { return impl_->path; }
 bool Store::read_only() const { return impl_->read_only; }
@@ -80,6 +87,14 @@ std::int64_t Store::record(const Evidence& evidence) {
   const std::int64_t id = insert_evidence(impl_->database, interner, entry);
   transaction.commit();
   return id;
+}
+
+void Store::record(std::span<const Evidence> several) {
+  Transaction transaction(impl_->database);
+  Interner interner(impl_->database);
+  for (const Evidence& evidence : several)
+    insert_evidence(impl_->database, interner, completed(impl_->database, evidence));
+  transaction.commit();
 }
 
 bool Store::fill_plan_hash(std::int64_t entry, const std::string& plan_hash) {

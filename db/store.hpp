@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,9 @@ class Store {
   /// what open() refuses, and a missing file. An older schema is read as it is.
   static Store open_read_only(const std::filesystem::path& path);
   static Store in_memory();
+  /// Another connection to the same file, for reading on another thread: it sees what was committed. Nothing of a store in memory,
+  /// which has one connection.
+  std::optional<Store> reader() const;
 
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
@@ -87,6 +91,8 @@ class Store {
   /// Commits one outcome. `evidence.id` is ignored; empty created_at and origin are filled in. Returns the new id.
   /// Throws std::logic_error if the entry contradicts itself (ok without a finite positive time, a failure with one, ...).
   std::int64_t record(const Evidence& evidence);
+  /// Commits several at once, in their order: all of them or, where it throws, none.
+  void record(std::span<const Evidence> several);
   /// Says of an entry what ran, where it does not say so yet; false where it does, or there is no such entry.
   bool fill_plan_hash(std::int64_t entry, const std::string& plan_hash);
   /// Latest first.

@@ -234,9 +234,17 @@ class Chooser {
     return fmt::format("distance {:.2f}, misfit {:.2f} doublings", neighbour.where->distance, neighbour.misfit);
   }
 
+  static bool names(const Choice& choice, const Config& config) {
+    return choice.config == config || std::ranges::any_of(choice.runners_up, [&](const Choice::RunnerUp& other) {
+             return other.config == config;
+           });
+  }
+
+  /// Of neighbours that share a best config the nearest names it.
   static void add_runners_up(const std::vector<Neighbour>& neighbours, std::size_t from, Choice& choice) {
     for (std::size_t i = from; i < neighbours.size() && choice.runners_up.size() < kMostRunnersUp; ++i) {
       const db::Evidence& entry = *neighbours[i].best.entry;
+      if (names(choice, entry.config)) continue;
       choice.runners_up.push_back({entry.config, Rung::neighbour, entry.outcome.timing->median_us,
                                    fmt::format("best of {}: {}", where(neighbours[i]), describe(neighbours[i]))});
     }

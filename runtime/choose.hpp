@@ -46,7 +46,7 @@ struct Choice {
     double median_us = 0;  ///< as measured, on its own problem
     std::string note;
   };
-  std::vector<RunnerUp> runners_up;  ///< next best first, at most 5
+  std::vector<RunnerUp> runners_up;  ///< next best first, each config once, at most 5
 };
 
 /// `entries`: evidence of this device, any problem, in any order. Retired entries are passed over, and those of former measuring

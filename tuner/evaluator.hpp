@@ -36,6 +36,7 @@ class Evaluator {
  public:
   virtual ~Evaluator() = default;
   virtual const db::DeviceIdentity& device() const = 0;
+  /// May be asked on another thread while anything else is, as knows().
   virtual db::Producer producer(const std::string& family) const = 0;
   virtual const DeviceLimits& limits() const = 0;
 

@@ -11,8 +11,8 @@
 
 #include "runtime/compiler.hpp"
 #include "runtime/plan_hash.hpp"
-#include "tuner/families_today.hpp"
-#include "tuner/guesses.hpp"
+#include "tuner/guess/families_today.hpp"
+#include "tuner/guess/guesses.hpp"
 #include "tuner/what_ran.hpp"
 
 namespace tilesmith::tuner {
@@ -102,6 +102,7 @@ std::vector<CompileJob> jobs_of(const std::vector<Renewable>& candidates, const 
 
 Renewed renew(db::Store& store, const std::vector<Renewable>& candidates, const DeviceLimits& limits) {
   Renewed result;
+  std::vector<db::Evidence> kept;
   for (const Renewable& one : candidates) {
     const Problem& problem = one.entry.problem;
     const db::KernelKey key = runtime::kernel_key(one.today, {problem.type, problem.trans, limits});
@@ -117,10 +118,11 @@ Renewed renew(db::Store& store, const std::vector<Renewable>& candidates, const 
       renewed.producer.template_hash = key.template_hash;
       renewed.producer.compiler_options = key.compiler_options;
       renewed.producer.nvrtc_version = key.nvrtc_version;
-      store.record(renewed);
-      ++result.same;
+      kept.push_back(std::move(renewed));
     }
   }
+  store.record(kept);
+  result.same = kept.size();
   return result;
 }
 

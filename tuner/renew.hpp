@@ -7,7 +7,7 @@
 
 #include "db/store.hpp"
 #include "kernels/family.hpp"
-#include "tuner/device_evaluator.hpp"
+#include "tuner/workers/device_evaluator.hpp"
 
 namespace tilesmith::tuner {
 

@@ -10,10 +10,10 @@
 #include <stdexcept>
 #include <thread>
 
-#include "tuner/replay_evaluator.hpp"
+#include "tuner/landscape/replay_evaluator.hpp"
 #include "tuner/tune_problem.hpp"
 #include "tuner/tune_start.hpp"
-#include "tuner/turns.hpp"
+#include "tuner/turns/turns.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -28,8 +28,8 @@
 
 #include "db/store.hpp"
 #include "tuner/evaluator.hpp"
-#include "tuner/expected_gain.hpp"
 #include "tuner/search/strategy.hpp"
+#include "tuner/turns/expected_gain.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "kernels/estimate.hpp"
-#include "tuner/finalists.hpp"
+#include "tuner/guess/finalists.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/what_ran.hpp"
 
@@ -106,29 +106,33 @@ void ProblemTuning::reuse_known() {
 
 ProblemEnding ProblemTuning::search() {
   last_outcome_at_ = run_.clock_seconds();
-  bool foreseen = false;
+  bool prepared = false;
   for (;;) {
     if (run_.stop) return ProblemEnding::interrupted;
     submit_more();
     // Once the evaluator has work, and before it has done it all.
-    if (!std::exchange(foreseen, true)) foresee_next();
+    if (!std::exchange(prepared, true)) prepare_next();
+    pass_on_foreseen(pending_ == 0);
     if (pending_ == 0) return out_of_time_ ? ProblemEnding::out_of_time : ProblemEnding::done;
     take(run_.evaluator.next());
   }
 }
 
-/// Has the next problem's space made, and tells the evaluator what that will probably try first, and play off.
-void ProblemTuning::foresee_next() {
+/// Has the next problem's space made, and what it will probably try first, and play off.
+void ProblemTuning::prepare_next() {
   if (next_ == nullptr) return;
-  starting_points_.prepare(*next_);
   std::size_t most = run_.evaluator.most_foreseen();
-  if (most == 0) return;
   if (run_.options.max_candidates > 0) most = std::min(most, std::size_t(run_.options.max_candidates));
-  const double began = run_.clock_seconds();
-  const Guesses guesses = starting_points_.foresee(*next_, most);
+  starting_points_.prepare(*next_, most);
+}
+
+/// Tells the evaluator of it, while it has other work. `wait`: it has none left, but for a play-off.
+void ProblemTuning::pass_on_foreseen(bool wait) {
+  const std::optional<Guesses> guesses = starting_points_.foreseen(wait);
+  if (!guesses) return;
   const std::size_t finalists = run_.options.finalists < 2 ? 0 : std::size_t(run_.options.finalists);
-  run_.evaluator.foresee(*next_, guesses.to_try, known_finalists(guesses.known, finalists));
-  spdlog::debug("{}: foreseen in {:.2f} s", text(*next_), run_.clock_seconds() - began);
+  run_.evaluator.foresee(*next_, guesses->to_try, known_finalists(guesses->known, finalists));
+  spdlog::debug("{}: foreseen {:.2f} s after the turn before it began", text(*next_), run_.clock_seconds() - began_);
 }
 
 void ProblemTuning::submit_more() {

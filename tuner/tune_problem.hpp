@@ -14,7 +14,7 @@
 #include "tuner/search/strategy.hpp"
 #include "tuner/tune.hpp"
 #include "tuner/tune_start.hpp"
-#include "tuner/turns.hpp"
+#include "tuner/turns/turns.hpp"
 
 namespace tilesmith::tuner {
 
@@ -73,7 +73,8 @@ class ProblemTuning {
  private:
   void reuse_known();
   ProblemEnding search();
-  void foresee_next();
+  void prepare_next();
+  void pass_on_foreseen(bool wait);
   void submit_more();
   std::size_t how_many_more();
   bool gives_up_time(double now) const;

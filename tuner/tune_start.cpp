@@ -1,6 +1,9 @@
 #include "tuner/tune_start.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <chrono>
 
 #include "kernels/eligible.hpp"
 
@@ -9,10 +12,11 @@ namespace tilesmith::tuner {
 StartingPoints::StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store)
     : families_(families_named(families)),
       evaluator_(evaluator),
+      reader_(store.reader()),
       guesser_({families_, evaluator.device(), evaluator.limits(),
-                [this](const std::string& family) { return producer(family); },
+                [this](const std::string& family) { return evaluator_.producer(family); },
                 [this](const Problem& problem, const Config& config) { return evaluator_.knows(problem, config); }},
-               store) {}
+               reader_ ? *reader_ : store) {}
 
 const db::Producer& StartingPoints::producer(const std::string& family) {
   const auto known = producers_.find(family);
@@ -38,31 +42,46 @@ const SearchSpace& StartingPoints::legal_configs(const Problem& problem) {
 }
 
 SearchSpace StartingPoints::space_of(const Problem& problem) {
-  const Family* family = nullptr;  // of the config before: they come family by family
   return legal_configs(problem).where([&](const Config& config) {
-    if (abandoned_) return false;
-    if (family == nullptr || family->name() != config.family()) family = find_family(config.family());
-    return eligible(*family, config, problem) && evaluator_.knows(problem, config);
+    return !abandoned_ && eligible(*find_family(config.family()), config, problem) && evaluator_.knows(problem, config);
   });
 }
 
-void StartingPoints::prepare(const Problem& problem) {
-  if (prepared_) prepared_->space.wait();
-  prepared_ = Prepared{problem, std::async(std::launch::async, [this, problem] { return space_of(problem); })};
+void StartingPoints::prepare(const Problem& problem, std::size_t most_guesses) {
+  finish_prepared(problem);
+  prepared_ = Prepared{problem, std::async(std::launch::async, [this, problem] { return space_of(problem); }), {}};
+  if (most_guesses == 0) return;
+  prepared_->guesses = std::async(reader_ ? std::launch::async : std::launch::deferred,
+                                  [this, problem, most_guesses] { return guesser_.of(problem, most_guesses); });
+}
+
+std::optional<Guesses> StartingPoints::foreseen(bool wait) {
+  if (!prepared_ || !prepared_->guesses.valid()) return std::nullopt;
+  if (!wait && prepared_->guesses.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
+  return prepared_->guesses.get();
+}
+
+/// Waits until no thread is at work on what was prepared, but on its space if it is this problem's: that is what it gives then.
+std::future<SearchSpace> StartingPoints::finish_prepared(const Problem& problem) {
+  if (!prepared_) return {};
+  Prepared prepared = std::move(*prepared_);  // which waits for what is left in it when it goes
+  prepared_.reset();
+  return prepared.problem == problem ? std::move(prepared.space) : std::future<SearchSpace>();
 }
 
 StartingPoint StartingPoints::of(const Problem& problem) {
-  std::optional<SearchSpace> space;
-  if (prepared_) {
-    Prepared prepared = std::move(*prepared_);
-    prepared_.reset();
-    prepared.space.wait();
-    if (prepared.problem == problem) space = prepared.space.get();
-  }
-  if (!space) space = space_of(problem);
+  const auto began = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
+  std::future<SearchSpace> space = finish_prepared(problem);
+  if (!space.valid()) space = std::async(std::launch::async, [this, problem] { return space_of(problem); });
+  const double began_guessing = seconds();
   guesser_.refresh_bests();
   const Guesses guesses = guesser_.of(problem);
-  StartingPoint start{std::move(*space), {}, {}, guesses.best_is_lost};
+  const double guessed = seconds();
+  space.wait();
+  spdlog::debug("{}: begun after {:.2f} s: {:.2f} for what was being prepared, {:.2f} for guesses, then {:.2f} for its space",
+                text(problem), seconds(), began_guessing, guessed - began_guessing, seconds() - guessed);
+  StartingPoint start{space.get(), {}, {}, guesses.best_is_lost};
   for (const KnownCandidate& known : guesses.known) {
     if (const auto index = start.space.index_of(known.config))
       start.known.push_back({*index, known.outcome, known.repeated});
@@ -72,7 +91,5 @@ StartingPoint StartingPoints::of(const Problem& problem) {
   }
   return start;
 }
-
-Guesses StartingPoints::foresee(const Problem& problem, std::size_t most) { return guesser_.of(problem, most); }
 
 }  // namespace tilesmith::tuner

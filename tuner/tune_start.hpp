@@ -10,7 +10,7 @@
 
 #include "db/store.hpp"
 #include "tuner/evaluator.hpp"
-#include "tuner/guesses.hpp"
+#include "tuner/guess/guesses.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilesmith::tuner {
@@ -33,7 +33,7 @@ class StartingPoints {
   /// Of how many type pairs and transposes the legal configs are kept.
   static constexpr std::size_t kMostKept = 16;
 
-  StartingPoints(const StartingPoints&) = delete;  // its guesser asks it for producers
+  StartingPoints(const StartingPoints&) = delete;  // its threads know where it is
   StartingPoints& operator=(const StartingPoints&) = delete;
   /// `families` empty: all. Throws std::invalid_argument if one is unknown.
   StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store);
@@ -41,15 +41,17 @@ class StartingPoints {
   /// Only valid evidence is known. What is retired proves nothing: its configs are seeds at most. The problem has
   /// M, N, K ≥ 1.
   StartingPoint of(const Problem& problem);
-  /// Begins to make the space of the problem that will be asked for next, on threads of its own: the device would wait for it.
-  void prepare(const Problem& problem);
-  /// What a search of the problem would know and what it would try first, at most so many, if it began now, as far as the bests of
-  /// other problems were known at the last call of of().
-  Guesses foresee(const Problem& problem, std::size_t most);
+  /// Begins to make what the problem that will be asked for next starts from, on threads of its own: the device would wait for it.
+  /// That is its space, and what the search would know and what it would try first, at most so many (0: this is not asked for), if it
+  /// began now, as far as the bests of other problems were known at the last call of of().
+  void prepare(const Problem& problem, std::size_t most_guesses = 0);
+  /// What was asked for of the prepared problem, once, when it is there. Where the store is in memory it is made here.
+  std::optional<Guesses> foreseen(bool wait);
 
   const db::Producer& producer(const std::string& family);
 
  private:
+  std::future<SearchSpace> finish_prepared(const Problem& problem);
   SearchSpace space_of(const Problem& problem);
   /// Of all families. Enumerated anew (a second of processor time) only where neither this nor one of the last few problems had
   /// the type pair and transposes. Valid until the next call.
@@ -58,6 +60,7 @@ class StartingPoints {
   std::vector<const Family*> families_;
   Evaluator& evaluator_;
   std::map<std::string, db::Producer> producers_;
+  std::optional<db::Store> reader_;  // the guesser's, on whatever thread it works
   Guesser guesser_;
   struct LegalConfigs {
     TypePair type;
@@ -68,10 +71,11 @@ class StartingPoints {
   struct Prepared {
     Problem problem;
     std::future<SearchSpace> space;
+    std::future<Guesses> guesses;  // invalid where nobody asked for them, or they were taken
   };
   std::atomic<bool> abandoned_{
       false};  // nobody will ask for what is being made: its end is waited for, so let it come soon
-  std::optional<Prepared> prepared_;  // while it is being made, kept_ is touched by nobody else
+  std::optional<Prepared> prepared_;  // while it is being made, kept_ and guesser_ are touched by nobody else
 };
 
 }  // namespace tilesmith::tuner

@@ -80,6 +80,25 @@ TEST_CASE("an entry that contradicts itself is not recorded") {
   CHECK(store.evidence().empty());
 }
 
+TEST_CASE("several entries are recorded together, in their order, or none of them") {
+  Store store = Store::in_memory();
+  const std::vector<Evidence> several = {right(5, sample_config(1)), right(4, sample_config(2)), right(6, sample_config(1))};
+  store.record(several);
+  REQUIRE(store.evidence().size() == 3);
+  const std::vector<Best> best = store.best();
+  REQUIRE(best.size() == 1);
+  CHECK(best[0].evidence.outcome.timing->median_us == 4);
+  CHECK(best[0].candidates == 2);
+  EvidenceFilter latest;
+  latest.latest_only = true;
+  for (const Evidence& entry : store.evidence(latest)) CHECK(entry.outcome.timing->median_us != 5);  // 6 came after it
+
+  std::vector<Evidence> contradicting = {right(3, sample_config(3)), right(1)};
+  contradicting[1].outcome.timing.reset();
+  CHECK_THROWS_AS(store.record(contradicting), std::logic_error);
+  CHECK(store.evidence().size() == 3);
+}
+
 TEST_CASE("origin and time are filled in where they are empty") {
   Store store = Store::in_memory();
   const std::string before = now_utc();

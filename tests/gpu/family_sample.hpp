@@ -15,7 +15,7 @@
 #include "runtime/device.hpp"
 #include "tests/catch.hpp"
 #include "tuner/commands/sample.hpp"
-#include "tuner/verify_all.hpp"
+#include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::test {
 

@@ -7,9 +7,9 @@
 #include "tests/catch.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tests/gpu/family_sample.hpp"
-#include "tuner/device_evaluator.hpp"
 #include "tuner/tune.hpp"
-#include "tuner/verify_all.hpp"
+#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/verify_all.hpp"
 
 using namespace tilesmith;
 

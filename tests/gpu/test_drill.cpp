@@ -6,8 +6,8 @@
 #include "db/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/drill_family.hpp"
-#include "tuner/device_evaluator.hpp"
 #include "tuner/tune.hpp"
+#include "tuner/workers/device_evaluator.hpp"
 
 using namespace tilesmith;
 using tilesmith::test::DrillKind;

@@ -54,6 +54,12 @@ class Toy final : public Family {
 
 inline Config toy(int tile, int wide = 1) { return Config("choose_toy", {{"tile", tile}, {"wide", wide}}); }
 
+/// One of eight that run everything aligned, another for each of eight numbers in a row.
+inline Config nth_toy(int n) {
+  constexpr int kTiles[] = {16, 64, 128, 192};
+  return toy(kTiles[n % 4], n / 4 % 2);
+}
+
 inline Problem problem(const std::string& canonical) {
   std::string error;
   const auto parsed = parse_problem(canonical, error);

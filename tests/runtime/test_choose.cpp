@@ -209,10 +209,10 @@ TEST_CASE("with M, N or K of 0 there is nothing to choose", "[choose]") {
 TEST_CASE("at most five runners-up are listed, next best first", "[choose]") {
   Given given;
   for (int k = 1; k <= 9; ++k)
-    given.entries.push_back(entry(fmt::format("f16f32 NN 512 512 {}", 512 * k), toy(64), 5 * k));
+    given.entries.push_back(entry(fmt::format("f16f32 NN 512 512 {}", 512 * k), nth_toy(k), 5 * k));
   const Choice choice = given.choose("f16f32 NN 512 512 504");
   CHECK(choice.runners_up.size() == 4);  // five nearest problems, the first of them chosen
-  CHECK(choice.runners_up[0].median_us == 10);
+  CHECK(choice.runners_up.at(0).median_us == 10);
   given.entries.clear();
   for (int tile : {16, 64, 128, 192}) {
     for (int wide : {0, 1}) given.entries.push_back(entry("f16f32 NN 512 512 512", toy(tile, wide), 5 + tile + wide));
@@ -221,4 +221,17 @@ TEST_CASE("at most five runners-up are listed, next best first", "[choose]") {
   CHECK(exact.config == toy(16, 0));
   REQUIRE(exact.runners_up.size() == 5);
   CHECK(exact.runners_up[0].config == toy(16, 1));
+}
+
+TEST_CASE("runners-up name each config once, and not the chosen one", "[choose]") {
+  Given given;
+  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 1024", toy(64), 10),
+                   entry("f16f32 NN 512 512 2048", toy(128), 20), entry("f16f32 NN 512 512 4096", toy(128), 40)};
+  for (const char* measured_or_not : {"f16f32 NN 512 512 512", "f16f32 NN 512 512 504"}) {
+    const Choice choice = given.choose(measured_or_not);
+    CHECK(choice.config == toy(64));
+    REQUIRE(choice.runners_up.size() == 1);
+    CHECK(choice.runners_up[0].config == toy(128));
+    CHECK(choice.runners_up[0].median_us == 20);  // the nearest's
+  }
 }

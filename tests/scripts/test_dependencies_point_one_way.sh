@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # kernels <- db <- runtime <- tuner: a folder includes its own files and those to its left; kernels' host code includes
-# no CUDA header, and device code nothing but kernels/ and CUDA's own headers.
+# no CUDA header, and device code nothing but kernels/ and CUDA's own headers. Within the tuner: search, verify, measure
+# <- guess, landscape, turns, workers <- the tune loop <- commands, which also show reports.
 set -euo pipefail
 cd "$1"
 status=0
@@ -18,6 +19,30 @@ check kernels '"(db|runtime|tuner|tests)/' 'it is the vocabulary of all'
 check db '"(runtime|tuner|tests)/' 'it includes kernels only'
 check runtime '"(tuner|tests)/' 'applications link it without the tuner'
 check tuner '"tests/' 'tests come last'
+
+# within FOLDER OTHERS: of the tuner's folders it includes these (parts of a pattern), and its own files.
+within() {
+  local found
+  found=$(grep -rnE '^ *#include *"tuner/[a-z]+/' "tuner/$1" | grep -vE "\"tuner/($1|$2)/" || true)
+  if [ -n "$found" ]; then
+    printf '%s\n  tuner/%s may include of the folders beside it: %s\n' "$found" "$1" "${2:-none}"
+    status=1
+  fi
+}
+within search ''
+within verify ''
+within measure ''
+within guess 'search|measure'
+within landscape search
+within turns ''
+within workers 'verify|measure'
+within report 'measure|turns'
+top=$(grep -nE '^ *#include *"tuner/(commands|report)/' tuner/*.[ch]pp | grep -v '^tuner/main.cpp:' || true)
+if [ -n "$top" ]; then
+  printf '%s\n  only main.cpp includes commands, and only these the report\n' "$top"
+  status=1
+fi
+
 check kernels '[<"](cuda|nvrtc|mma|nvml|cublas)' 'host code of kernels needs no CUDA header'
 check db '[<"](cuda|nvrtc|mma|nvml|cublas)' 'it works where there is no CUDA'
 

@@ -6,7 +6,7 @@
 #include "runtime/plan_hash.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/run_binary.hpp"
-#include "tests/tuner/test_tune_toy.hpp"
+#include "tests/tuner/tune_toy.hpp"
 #include "tuner/measure/timing_policy.hpp"
 #include "tuner/renew.hpp"
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/test_tune_toy.hpp"
+#include "tests/tuner/tune_toy.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

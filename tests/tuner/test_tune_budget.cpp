@@ -3,7 +3,7 @@
 #include <map>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/test_tune_toy.hpp"
+#include "tests/tuner/tune_toy.hpp"
 #include "tuner/tune.hpp"
 
 using namespace tilesmith;

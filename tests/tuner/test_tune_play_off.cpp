@@ -1,6 +1,6 @@
 // The play-off at the end of a problem's search.
 #include "tests/catch.hpp"
-#include "tests/tuner/test_tune_toy.hpp"
+#include "tests/tuner/tune_toy.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -1,6 +1,10 @@
 // Where a search starts from: which evidence counts, and whose bests and seeds come first.
+#include <chrono>
+#include <thread>
+
 #include "tests/catch.hpp"
-#include "tests/tuner/test_tune_toy.hpp"
+#include "tests/tuner/run_binary.hpp"
+#include "tests/tuner/tune_toy.hpp"
 #include "tuner/tune_start.hpp"
 
 using namespace tilesmith;
@@ -249,4 +253,31 @@ TEST_CASE("a space made ahead is the one made when it is asked for, also if anot
   ahead.prepare(odd);
   same(odd);
   same(even);
+}
+
+TEST_CASE("of a store in a file guesses are made meanwhile, from what was committed, and are those of a store in memory") {
+  const tests::TempFolder folder;
+  ToyEvaluator evaluator;
+  db::Store in_file = db::Store::open(folder / "tuned.db"), in_memory = db::Store::in_memory();
+  const Problem next = square(64);
+  for (db::Store* store : {&in_file, &in_memory}) {
+    for (const int x : {1, 2, 3, 4}) plant(*store, evaluator, square(64 + 8 * x), ToyFamily::config(x, 5, 2));
+  }
+  StartingPoints here({"toy"}, evaluator, in_memory), beside({"toy"}, evaluator, in_file);
+  here.prepare(next, 5);
+  beside.prepare(next, 5);
+  // Meanwhile its own connection is free.
+  plant(in_file, evaluator, square(256), ToyFamily::config(4, 4, 4), {db::Status::mismatch, "wrong", std::nullopt});
+  std::optional<Guesses> foreseen;
+  while (!(foreseen = beside.foreseen(false))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(foreseen->to_try.size() == 5);
+  CHECK(foreseen->to_try == here.foreseen(true)->to_try);
+  CHECK_FALSE(beside.foreseen(false));
+  CHECK(beside.of(next).space.size() > 0);
+
+  beside.prepare(next);
+  CHECK_FALSE(beside.foreseen(true));  // nobody asked for any
+  beside.prepare(next, 5);
+  CHECK(beside.of(square(128)).space.size() > 0);
+  CHECK_FALSE(beside.foreseen(true));  // another problem came instead
 }

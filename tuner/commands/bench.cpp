@@ -11,12 +11,12 @@
 #include "tuner/bench.hpp"
 #include "tuner/bench_csv.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/signals.hpp"
 #include "tuner/commands/table.hpp"
 #include "tuner/commands/target.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {

@@ -11,7 +11,6 @@
 
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/progress.hpp"
@@ -20,11 +19,12 @@
 #include "tuner/commands/table.hpp"
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
-#include "tuner/device_evaluator.hpp"
-#include "tuner/finalists.hpp"
-#include "tuner/guesses.hpp"
+#include "tuner/figures.hpp"
+#include "tuner/guess/finalists.hpp"
+#include "tuner/guess/guesses.hpp"
 #include "tuner/measure/timing_policy.hpp"
 #include "tuner/tune.hpp"
+#include "tuner/workers/device_evaluator.hpp"
 
 namespace tilesmith::tuner {
 namespace {

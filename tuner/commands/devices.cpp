@@ -10,13 +10,12 @@
 #include "runtime/compiler.hpp"
 #include "runtime/device_jetson.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/jetson_report.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
 #include "tuner/commands/table.hpp"
-#include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {

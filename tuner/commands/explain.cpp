@@ -6,7 +6,6 @@
 
 #include "runtime/choose.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
 #include "tuner/commands/prior.hpp"
@@ -14,6 +13,7 @@
 #include "tuner/commands/table.hpp"
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {

@@ -7,12 +7,12 @@
 #include "db/export.hpp"
 #include "db/landscape.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/make_bundle.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
 #include "tuner/commands/terminal.hpp"
+#include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/usable_bests.hpp"
+#include "tuner/guess/usable_bests.hpp"
 
 namespace tilesmith::tuner {
 namespace {

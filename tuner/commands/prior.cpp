@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/table.hpp"
+#include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "kernels/estimate.hpp"
 #include "kernels/space.hpp"
-#include "tuner/guesses.hpp"
+#include "tuner/guess/guesses.hpp"
 
 namespace tilesmith::tuner {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/terminal.hpp"
+#include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -4,9 +4,8 @@
 
 #include <set>
 
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/table.hpp"
-#include "tuner/commands/target.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {
@@ -120,12 +119,6 @@ std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std:
   std::string result = line([](const std::string& column) { return Json(column); });
   for (const auto& one : records) result += line([&](const std::string& column) { return one.value(column, Json()); });
   return result;
-}
-
-std::string problem_extras(const Problem& problem) {
-  const std::string whole = text(problem);
-  const std::string packed = text(packed_problem(problem.type, problem.trans, problem.m, problem.n, problem.k));
-  return whole.substr(packed.size());
 }
 
 std::string best_table(const std::vector<db::Best>& bests, std::size_t width) {

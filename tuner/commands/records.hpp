@@ -18,9 +18,6 @@ std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std:
 /// The columns of record(), for files without a row.
 std::vector<std::string> record_columns();
 
-/// "1024 1024 1024", plus what differs from a packed problem: " lda=1040 beta=any".
-std::string problem_extras(const Problem& problem);
-
 /// Best configs, one a line: type, transposes, M, N, K, µs, rate, percent of peak, spread, right of tried, device, config.
 std::string best_table(const std::vector<db::Best>& bests, std::size_t width);
 /// All evidence, one a line, with status, time of recording and message.

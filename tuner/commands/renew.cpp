@@ -7,13 +7,12 @@
 
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/progress.hpp"
 #include "tuner/commands/signals.hpp"
-#include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/renew.hpp"
 
 namespace tilesmith::tuner {

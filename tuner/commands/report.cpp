@@ -6,9 +6,9 @@
 
 #include "db/export.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/report/page.hpp"
 #include "tuner/report/report.hpp"
 #include "tuner/report/utc.hpp"

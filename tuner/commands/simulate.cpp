@@ -10,14 +10,14 @@
 
 #include "db/export.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
 #include "tuner/commands/signals.hpp"
 #include "tuner/commands/simulation_report.hpp"
 #include "tuner/commands/terminal.hpp"
-#include "tuner/outcome_tables.hpp"
+#include "tuner/figures.hpp"
+#include "tuner/landscape/outcome_tables.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/simulation_report.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/svg.hpp"
 
 namespace tilesmith::tuner {

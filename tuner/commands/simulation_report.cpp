@@ -7,9 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/records.hpp"
 #include "tuner/commands/table.hpp"
+#include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
 namespace {

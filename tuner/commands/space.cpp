@@ -5,12 +5,12 @@
 
 #include "kernels/space.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
 #include "tuner/commands/table.hpp"
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
+#include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -6,10 +6,8 @@
 #include <set>
 
 #include "runtime/choose.hpp"
-#include "tuner/commands/figures.hpp"
-#include "tuner/commands/records.hpp"
 #include "tuner/commands/table.hpp"
-#include "tuner/commands/target.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {

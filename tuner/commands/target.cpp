@@ -119,9 +119,4 @@ DeviceLimits limits_of(const db::DeviceIdentity& device) {
   return *limits;
 }
 
-std::string short_name(const db::DeviceIdentity& device) {
-  if (device.power_mode.empty()) return device.name;
-  return fmt::format("{} ({}, {} SMs)", device.name, device.power_mode, device.sm_count);
-}
-
 }  // namespace tilesmith::tuner

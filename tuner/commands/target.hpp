@@ -53,7 +53,4 @@ db::Producer producer_now(std::span<const db::Evidence> entries, const std::stri
 /// Throws UsageError if it is not supported.
 DeviceLimits limits_of(const db::DeviceIdentity& device);
 
-/// "NVIDIA H200", "Orin (MAXN, 16 SMs)": short, for tables.
-std::string short_name(const db::DeviceIdentity& device);
-
 }  // namespace tilesmith::tuner

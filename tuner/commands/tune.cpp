@@ -13,13 +13,14 @@
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/commands/tune_command.hpp"
-#include "tuner/device_evaluator.hpp"
+#include "tuner/figures.hpp"
+#include "tuner/landscape/replay_evaluator.hpp"
 #include "tuner/peaks.hpp"
-#include "tuner/replay_evaluator.hpp"
 #include "tuner/search/strategy.hpp"
-#include "tuner/tuner_process.hpp"
-#include "tuner/turn_board.hpp"
-#include "tuner/turns.hpp"
+#include "tuner/turns/turn_board.hpp"
+#include "tuner/turns/turns.hpp"
+#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/tuner_process.hpp"
 
 namespace tilesmith::tuner {
 namespace {

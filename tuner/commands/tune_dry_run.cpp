@@ -5,10 +5,10 @@
 #include <map>
 
 #include "kernels/eligible.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/table.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/commands/tune_command.hpp"
+#include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -8,9 +8,9 @@
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/command_line.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/tune_command.hpp"
+#include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
 namespace {

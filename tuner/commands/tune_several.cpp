@@ -14,16 +14,16 @@
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/command_line.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/signals.hpp"
 #include "tuner/commands/summary.hpp"
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/commands/tune_command.hpp"
-#include "tuner/compile_jobs.hpp"
-#include "tuner/spawn.hpp"
-#include "tuner/tuner_process.hpp"
-#include "tuner/turn_board.hpp"
+#include "tuner/figures.hpp"
+#include "tuner/turns/turn_board.hpp"
+#include "tuner/workers/compile_jobs.hpp"
+#include "tuner/workers/spawn.hpp"
+#include "tuner/workers/tuner_process.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
-#include "tuner/commands/figures.hpp"
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/sample.hpp"
@@ -20,7 +19,8 @@
 #include "tuner/commands/table.hpp"
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
-#include "tuner/verify_all.hpp"
+#include "tuner/figures.hpp"
+#include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kTail = 0.025;  // either side of 95%
 constexpr std::size_t kFewestSamples = 3;
+constexpr double kAlike = 0.002;  // what no one would choose by
 
 std::vector<double> sorted(std::span<const double> samples) {
   if (samples.empty()) throw std::invalid_argument("statistics of no samples");
@@ -79,10 +80,18 @@ Sampling judge_samples(std::span<const double> samples_us, double measured_us, c
 
 bool winner_is_settled(std::span<const std::vector<double>> samples_us) {
   if (samples_us.size() < 2) return true;
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 0; i < samples_us.size(); ++i) order.emplace_back(median(samples_us[i]), i);
-  std::sort(order.begin(), order.end());
-  return median_interval(samples_us[order[0].second]).high < median_interval(samples_us[order[1].second]).low;
+  std::size_t winner = 0;
+  std::vector<Interval> intervals;
+  std::vector<double> medians;
+  for (const std::vector<double>& samples : samples_us) {
+    intervals.push_back(median_interval(samples));
+    medians.push_back(median(samples));
+    if (medians.back() < medians[winner]) winner = medians.size() - 1;
+  }
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    if (i != winner && !(intervals[winner].high < intervals[i].low * (1 + kAlike))) return false;
+  }
+  return true;
 }
 
 }  // namespace tilesmith::tuner

@@ -34,8 +34,9 @@ enum class Sampling { go_on, enough, give_up };
 Sampling judge_samples(std::span<const double> samples_us, double measured_us, const TimingPolicy& policy,
                        double incumbent_us);
 
-/// Whether the fastest of several contenders is settled: the interval of its median ends below where the interval of
-/// the second begins. With fewer than two contenders there is nothing to settle: true.
+/// Whether the fastest of several contenders is settled: no other is faster than it by more than 0.2%, as far as the
+/// intervals of the medians tell. So kernels that take the same time are not told apart at length. With fewer than two
+/// contenders there is nothing to settle: true.
 bool winner_is_settled(std::span<const std::vector<double>> samples_us);
 
 }  // namespace tilesmith::tuner

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/commands/figures.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/report/chart_parts.hpp"
 #include "tuner/report/charts.hpp"
 #include "tuner/report/page_text.hpp"

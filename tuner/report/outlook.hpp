@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "tuner/expected_gain.hpp"
+#include "tuner/turns/expected_gain.hpp"
 
 namespace tilesmith::tuner::report {
 

@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "tuner/commands/figures.hpp"
-#include "tuner/commands/target.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/report/charts.hpp"
 #include "tuner/report/page_text.hpp"
 #include "tuner/report/sections.hpp"

@@ -1,7 +1,7 @@
 // Failures by kind, with what they said.
 #include <fmt/format.h>
 
-#include "tuner/commands/figures.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/report/page_text.hpp"
 #include "tuner/report/sections.hpp"
 

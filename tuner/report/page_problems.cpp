@@ -3,9 +3,7 @@
 
 #include <limits>
 
-#include "tuner/commands/figures.hpp"
-#include "tuner/commands/records.hpp"
-#include "tuner/commands/target.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/report/page_text.hpp"
 #include "tuner/report/sections.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tuner/commands/records.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {

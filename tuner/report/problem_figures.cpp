@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tuner/commands/figures.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/report/utc.hpp"
 

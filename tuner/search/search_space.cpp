@@ -7,8 +7,12 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "kernels/on_all_cores.hpp"
+
 namespace tilesmith::tuner {
 namespace {
+
+constexpr std::size_t kPiece = 4096;  // configs that one thread goes through at a time
 
 std::optional<std::size_t> position(const std::vector<int>& values, int value) {
   const auto at = std::find(values.begin(), values.end(), value);
@@ -17,11 +21,19 @@ std::optional<std::size_t> position(const std::vector<int>& values, int value) {
 }
 
 /// The value of the parameter that is expected at this position; looked for elsewhere only if it is not there.
-std::optional<int> value_of(const Config& config, std::size_t at, const std::string& parameter) {
+std::optional<int> value_of(const Config& config, std::size_t at, ParameterName parameter) {
   const auto& values = config.values();
   if (at < values.size() && values[at].first == parameter) return values[at].second;
-  if (!config.has(parameter)) return std::nullopt;
-  return config.at(parameter);
+  if (!config.has(parameter.text())) return std::nullopt;
+  return config.at(parameter.text());
+}
+
+/// Calls work(i) once for each i < count, on all cores.
+void for_each_of(std::size_t count, const std::function<void(std::size_t)>& work) {
+  on_all_cores((count + kPiece - 1) / kPiece, [&](std::size_t piece) {
+    const std::size_t end = std::min(count, (piece + 1) * kPiece);
+    for (std::size_t i = piece * kPiece; i < end; ++i) work(i);
+  });
 }
 
 }  // namespace
@@ -46,35 +58,39 @@ SearchSpace::Block SearchSpace::empty_block(const Space& space) {
 
 void SearchSpace::add(const Space& space) {
   Block block = empty_block(space);
+  std::vector<std::uint64_t> codes(space.configs.size());
+  for_each_of(codes.size(), [&](std::size_t i) {
+    const auto code = code_of(block, space.configs[i]);
+    if (!code) throw std::invalid_argument(fmt::format("{} is not in the space of {}", space.configs[i].text(), block.family));
+    codes[i] = *code;
+  });
   block.begin = codes_.size();
-  for (const Config& config : space.configs) {
-    const auto code = code_of(block, config);
-    if (!code) throw std::invalid_argument(fmt::format("{} is not in the space of {}", config.text(), block.family));
-    codes_.push_back(*code);
-  }
-  block.end = codes_.size();
-  block.by_code.resize(block.end - block.begin);
+  block.end = block.begin + codes.size();
+  block.by_code.resize(codes.size());
   std::iota(block.by_code.begin(), block.by_code.end(), 0u);
-  const std::uint64_t* const codes = codes_.data() + block.begin;
-  std::sort(block.by_code.begin(), block.by_code.end(), [&](auto a, auto b) { return codes[a] < codes[b]; });
+  if (!std::is_sorted(codes.begin(), codes.end()))
+    std::sort(block.by_code.begin(), block.by_code.end(), [&](auto a, auto b) { return codes[a] < codes[b]; });
+  codes_.insert(codes_.end(), codes.begin(), codes.end());
   blocks_.push_back(std::move(block));
 }
 
 SearchSpace SearchSpace::where(const std::function<bool(const Config&)>& keep) const {
-  constexpr std::uint32_t kLeftOut = std::numeric_limits<std::uint32_t>::max();
   SearchSpace result;
   for (const Block& block : blocks_) {
+    const std::size_t size = block.end - block.begin;
+    std::vector<char> is_kept(size);
+    for_each_of(size, [&](std::size_t i) { is_kept[i] = keep(decoded(block, codes_[block.begin + i])); });
     Block kept{block.family, block.parameters, block.names, block.strides, result.codes_.size(), 0, {}};
-    std::vector<std::uint32_t> place(block.end - block.begin, kLeftOut);  // of each config among the kept ones
-    for (std::size_t i = block.begin; i < block.end; ++i) {
-      if (!keep(decoded(block, codes_[i]))) continue;
-      place[i - block.begin] = std::uint32_t(result.codes_.size() - kept.begin);
-      result.codes_.push_back(codes_[i]);
+    std::vector<std::uint32_t> place(size);  // of each kept one among them
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!is_kept[i]) continue;
+      place[i] = std::uint32_t(result.codes_.size() - kept.begin);
+      result.codes_.push_back(codes_[block.begin + i]);
     }
     kept.end = result.codes_.size();
     kept.by_code.reserve(kept.end - kept.begin);
     for (const std::uint32_t i : block.by_code) {
-      if (place[i] != kLeftOut) kept.by_code.push_back(place[i]);
+      if (is_kept[i]) kept.by_code.push_back(place[i]);
     }
     result.blocks_.push_back(std::move(kept));
   }
@@ -95,7 +111,7 @@ std::optional<std::uint64_t> SearchSpace::code_of(const Block& block, const Conf
   if (config.family() != block.family || config.values().size() != block.parameters.size()) return std::nullopt;
   std::uint64_t code = 0;
   for (std::size_t i = 0; i < block.parameters.size(); ++i) {
-    const auto value = value_of(config, i, block.parameters[i].name);
+    const auto value = value_of(config, i, block.names[i]);
     if (!value) return std::nullopt;
     const auto at = position(block.parameters[i].values, *value);
     if (!at) return std::nullopt;

@@ -32,7 +32,8 @@ class SearchSpace {
   /// Made anew, its parameters in the order of the family's declaration.
   Config config(std::size_t index) const;
   std::optional<std::size_t> index_of(const Config& config) const;
-  /// Those of its configs, of the same families and in the same order, for which `keep` is true. It is asked once for each.
+  /// Those of its configs, of the same families and in the same order, for which `keep` is true. It is asked once for each, on all
+  /// cores at once; what it throws is thrown here.
   SearchSpace where(const std::function<bool(const Config&)>& keep) const;
 
   /// Legal configs that differ in one parameter by one step of its value list first, then those that differ in one

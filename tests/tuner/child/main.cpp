@@ -9,10 +9,10 @@
 #include "tests/gpu/drill_family.hpp"
 #include "tests/tuner/drill_tuner.hpp"
 #include "tests/tuner/fictional_device.hpp"
-#include "tuner/device_evaluator.hpp"
-#include "tuner/phase_clock.hpp"
-#include "tuner/process.hpp"
-#include "tuner/protocol.hpp"
+#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/phase_clock.hpp"
+#include "tuner/workers/process.hpp"
+#include "tuner/workers/protocol.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -1,0 +1,69 @@
+// Bests that are kept while a database grows: always those that it would give anew, in its order.
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/tuner/tune_toy.hpp"
+#include "tuner/guess/kept_bests.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+using namespace tilesmith::tuner::toy;
+
+namespace {
+
+std::vector<std::string> texts(const std::vector<db::Best>& bests) {
+  std::vector<std::string> found;
+  for (const db::Best& best : bests) {
+    const db::Evidence& entry = best.evidence;
+    found.push_back(text(entry.problem) + " " + db::text(entry.device) + " " + entry.config.text() + " of " +
+                    std::to_string(best.candidates));
+  }
+  return found;
+}
+
+std::vector<std::string> anew(const db::Store& store) {
+  db::EvidenceFilter right_ones;
+  right_ones.status = db::Status::ok;
+  return texts(store.best(right_ones));
+}
+
+}  // namespace
+
+TEST_CASE("kept bests are those that the store would give anew once they are refreshed") {
+  ToyEvaluator evaluator, elsewhere;
+  elsewhere.identity_.sm_count = 3;
+  db::Store store = db::Store::in_memory();
+  const auto record = [&](const ToyEvaluator& where, Problem problem, int x, const db::Outcome& outcome) {
+    store.record(evidence_of(where, problem, ToyFamily::config(x, 1, 1), outcome));
+  };
+  KeptBests bests(store);
+  CHECK(bests.all().empty());
+  for (const int m : {32, 96, 128}) record(evaluator, square(m), 2, ok(5));
+  CHECK(bests.all().empty());
+  bests.refresh();
+  REQUIRE(bests.all().size() == 3);
+  CHECK(texts(bests.all()) == anew(store));
+
+  record(evaluator, square(96), 3, ok(4));  // a faster one
+  record(evaluator, square(80), 4, ok(5));  // problems between those known, of another type pair and transposes too
+  Problem turned = packed_problem(*find_type_pair("bf16f32"), {true, false}, 64, 1000, 9);
+  record(evaluator, turned, 5, ok(5));
+  turned.lda += 8;
+  record(evaluator, turned, 5, ok(5));
+  record(elsewhere, square(96), 6, ok(9));  // another device
+  record(evaluator, square(7), 6, {db::Status::mismatch, "wrong sums", std::nullopt});
+  bests.refresh();
+  REQUIRE(bests.all().size() == 7);
+  CHECK(texts(bests.all()) == anew(store));
+
+  // What was right fails later: the one before is the best again, and a problem whose only one it was has none.
+  record(evaluator, square(96), 3, {db::Status::mismatch, "wrong sums", std::nullopt});
+  record(evaluator, square(80), 4, {db::Status::mismatch, "wrong sums", std::nullopt});
+  CHECK(texts(bests.all()) != anew(store));
+  bests.refresh();
+  CHECK(bests.all().size() == 6);
+  CHECK(texts(bests.all()) == anew(store));
+  bests.refresh();
+  CHECK(texts(bests.all()) == anew(store));
+}

@@ -1,0 +1,171 @@
+// tilesmith report: the page, its options and its refusals.
+#include <fmt/format.h>
+
+#include <regex>
+
+#include "tests/catch.hpp"
+#include "tests/tuner/report/made_night.hpp"
+#include "tests/tuner/run_binary.hpp"
+#include "tuner/report/page.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tests;
+
+namespace {
+
+constexpr const char* kHostile =
+    "</td><script>alert(1)</script><img src=\"http://example.com/x\" onerror='x'>\x1b[31m&";
+
+std::size_t count_in(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// Two problems on an Orin, one failure each, one run that ended.
+MadeNight ordinary_night() {
+  MadeNight night;
+  night.recorded(kNight, 0, 60, "budget");
+  for (const std::int64_t m : {512, 1024}) {
+    night.problem = packed_problem(*find_type_pair("f16f32"), {}, m, 1024, 1024);
+    for (int i = 0; i < 12; ++i) night.passed(i, 40 - i);
+    night.failed(99, db::Status::spilled, "spills 16 bytes");
+  }
+  return night;
+}
+
+/// Of a night, by the program; the exit status must be 0.
+std::string page_of(const MadeNight& night, std::vector<std::string> more = {}) {
+  const TempFolder folder;
+  night.store_to(folder / "tuned.db");
+  std::vector<std::string> arguments{"report", "--db", "tuned.db", "--out", "report.html"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Finished result = run(folder, arguments);
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  CHECK(result.err.empty());
+  CHECK(lines_of(result.out) == 1);
+  return read_file(folder / "report.html");
+}
+
+void check_refused(const std::vector<std::string>& more, const std::vector<std::string>& parts) {
+  const TempFolder folder;
+  ordinary_night().store_to(folder / "tuned.db");
+  write_file(folder / "bad.csv",
+             std::string(tuner::kBenchCsvHeader) + "\nf16f32,NN,1,1,1,x,simt,\"simt{a=1}\",fast,,,,0,\n");
+  std::vector<std::string> arguments{"report", "--db", "tuned.db", "--out", "report.html"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Finished result = run(folder, arguments);
+  INFO(result.err);
+  CHECK(result.status == 2);
+  CHECK(result.out.empty());
+  CHECK(lines_of(result.err) == 1);
+  for (const std::string& part : parts) CHECK(contains(result.err, part));
+  CHECK_FALSE(std::filesystem::exists(folder / "report.html"));
+}
+
+}  // namespace
+
+TEST_CASE("the report's page has a row a problem, charts, failures and an outlook") {
+  const std::string page = page_of(ordinary_night());
+  CHECK(page.rfind("<!DOCTYPE html>", 0) == 0);
+  CHECK(count_in(page, "<th scope=\"row\"><a href=\"#p") >= 2);
+  CHECK(count_in(page, "<svg class=\"small\"") == 2);
+  CHECK(count_in(page, "<svg class=\"large\"") == 2);
+  CHECK(count_in(page, "<svg class=\"series\"") == 3);
+  CHECK(count_in(page, "<svg") == count_in(page, "<title>") - 1);  // each has a title, and so has the page
+  for (const char* part :
+       {"2 problems tuned on NVIDIA H200 in 1m00s", "1.38× as fast as the baseline", "spills 16 bytes", "budget",
+        "Another hour", "prefers-color-scheme: dark", "@media print", "29.00", "simt{x=11}"}) {
+    INFO(part);
+    CHECK(contains(page, part));
+  }
+  CHECK_FALSE(contains(page, ">nan"));
+  CHECK_FALSE(contains(page, "inf<"));
+}
+
+TEST_CASE("the report's page needs nothing besides itself") {
+  const std::string page = page_of(ordinary_night());
+  for (const char* part : {"http://", "https://", "<link", "<iframe", "@import", "url(", "fetch(", "src="}) {
+    INFO(part);
+    CHECK_FALSE(contains(page, part));
+  }
+  const std::regex outside("(href|action|data|poster)=\"(?!#)");
+  CHECK_FALSE(std::regex_search(page, outside));
+  CHECK(contains(page, "Content-Security-Policy\" content=\"default-src 'none'"));
+}
+
+TEST_CASE("whatever stands in messages, commands and hosts is text on the report's page") {
+  MadeNight night;
+  night.recorded(kNight, 0, 60, std::string("failed: ") + kHostile).command = kHostile;
+  night.runs[0].host = night.runs[0].workload = kHostile;
+  night.passed(1, 40);
+  night.failed(2, db::Status::compile_failed, kHostile);
+  const std::string page = page_of(night);
+  CHECK(count_in(page, "<script>") == 1);
+  CHECK_FALSE(contains(page, "<img"));
+  CHECK_FALSE(contains(page, "\x1b"));
+  CHECK(count_in(page, "&lt;script&gt;alert(1)&lt;/script&gt;") >= 4);
+}
+
+TEST_CASE("the report says plainly that nothing was tuned, or that nothing passed") {
+  CHECK(contains(page_of(MadeNight()), "Nothing was tuned: the database knows no run."));
+  MadeNight begun;
+  begun.recorded(kNight, 0, {}, "");
+  const std::string without = page_of(begun);
+  CHECK(contains(without, "No outcome was recorded by this run (it has no end: it is still at work, or was killed)"));
+  MadeNight failing;
+  failing.recorded(kNight, 0, 60, "done");
+  for (int i = 0; i < 12; ++i) failing.failed(i, db::Status::timed_out, "took 20 s");
+  const std::string failures = page_of(failing);
+  for (const char* part : {"No candidate passed: there is no best time.", "100% of the candidates failed", "timed_out",
+                           "1 problem had no candidate that passed"}) {
+    INFO(part);
+    CHECK(contains(failures, part));
+  }
+}
+
+TEST_CASE("the report's page calls short launches disturbed, not long ones timed beside an anchor") {
+  MadeNight night;
+  night.recorded(kNight, 0, 60, "done");
+  night.passed(1, 800).outcome.timing->drift = 1.3;
+  const std::string disturbed =
+      "1 of 2 readings are more than 10% either way by the sentinel: taken although disturbed";
+  CHECK_FALSE(contains(page_of(night), "taken although disturbed"));
+  night.passed(2, 20).outcome.timing->drift = 1.3;
+  CHECK(contains(page_of(night), disturbed));
+}
+
+TEST_CASE("the report takes cuBLASLt's times from bench's CSV, and weights from a workload") {
+  const TempFolder folder;
+  write_file(folder / "bench.csv",
+             std::string(tuner::kBenchCsvHeader) +
+                 "\nf16f32,NN,512,1024,1024,\"tuned (exact)\",simt,simt{x=11},29,0.01,58,60,8,2\n");
+  write_file(folder / "night.txt", "f16f32 NN 512 1024 1024 3\nf16f32 NN 64 64 64\n");
+  const std::string page =
+      page_of(ordinary_night(), {"--bench", folder / "bench.csv", "--workload", folder / "night.txt"});
+  CHECK(contains(page, "and 2.00× as fast as cuBLASLt"));
+  CHECK(contains(page, "1 problem of workload night not reached"));
+  CHECK(contains(page, "f16f32 NN 64×64×64"));
+}
+
+TEST_CASE("the report refuses bad options in one line, and then writes nothing") {
+  check_refused({"--run", "cccc"}, {"--run 'cccc': not one run of tuned.db begins so", "1 run there", kNight});
+  check_refused({"--since", "soon"}, {"--since 'soon': expected a time in UTC such as"});
+  check_refused({"--device", "Orin"}, {"--device 'Orin': no device of tuned.db; expected part of NVIDIA H200"});
+  check_refused({"--bench", "bad.csv"}, {"--bench bad.csv:2: us is 'fast', expected a number above 0"});
+  check_refused({"--bench", "none.csv"}, {"--bench none.csv: cannot be read"});
+  check_refused({"--workload", "none"}, {"--workload 'none': no such file"});
+  check_refused({"--out", "none/report.html"}, {"--out"});
+}
+
+TEST_CASE("the report goes to stdout, and is cut by device and time") {
+  const TempFolder folder;
+  ordinary_night().store_to(folder / "tuned.db");
+  const Finished result =
+      run(folder, {"report", "--db", "tuned.db", "--out", "-", "--device", "H200", "--since", "2026-01-31T22:00:14"});
+  CHECK(result.status == 0);
+  CHECK(result.out.rfind("<!DOCTYPE html>", 0) == 0);
+  CHECK(contains(result.out, "1 problem tuned"));
+  CHECK(contains(result.out, "since 2026-01-31 22:00 UTC"));
+}

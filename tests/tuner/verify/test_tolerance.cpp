@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/tuner/verify/host_kernel.hpp"
+#include "tuner/verify/problem_state.hpp"
+#include "tuner/verify/tolerance.hpp"
+#include "tuner/verify/verifier.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+/// Dot products of real-valued data: by the f64 reference, by an accumulator that rounds at every step, by one of the
+/// output's format, and with the last `dropped` products left out.
+struct Dots {
+  double reference = 0, rounded = 0, in_output = 0, dropped = 0;
+};
+
+Dots dots(const TypePair& type, std::int64_t k, std::int64_t element, std::int64_t dropped) {
+  const StageRules rules = stage_rules(type, Stage::real, 4096, 4096, k, 6);
+  const auto operand = [&](const ValueRule& rule, std::int64_t i) {
+    std::byte stored[8];
+    encode(type.operand, rule_value(rule, element, i, k), stored);
+    return decode_operand(type.operand, stored);
+  };
+  Dots result;
+  for (std::int64_t i = 0; i < k; ++i) {
+    const double product = operand(rules.a, i) * operand(rules.b, i);
+    result.reference += product;
+    result.rounded = accumulated(type.accumulator, result.rounded, product);
+    result.in_output = accumulated(type.output, result.in_output, product);
+    if (i < k - dropped) result.dropped += product;
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("an accumulator that rounds at every step stays within the bound, with room") {
+  for (const char* name : {"f16f32", "f16f16", "f16f32f16", "bf16f32", "bf16f32bf16", "tf32f32", "f64f64"}) {
+    const TypePair& type = *find_type_pair(name);
+    for (std::int64_t k : {1, 2, 17, 200, 1024, 4096}) {
+      const Tolerance allowed = real_tolerance(type, k, {1, 0});
+      double worst = 0;
+      for (std::int64_t element = 0; element < 300; ++element) {
+        const Dots d = dots(type, k, element, 0);
+        const double got = rounded(type.output, d.rounded);
+        REQUIRE_FALSE(verify::element_wrong(got, d.reference, allowed.absolute, allowed.relative));
+        // The rounding of a narrower output takes all of the relative part; the room is the accumulator's.
+        const double of_accumulator = rounds_output(type) ? d.rounded : got;
+        worst = std::max(worst, std::abs(of_accumulator - d.reference) / allowed.absolute);
+      }
+      INFO(name << " K " << k << ": worst error is " << worst << " of the bound");
+      CHECK(worst < 0.75);
+    }
+  }
+}
+
+TEST_CASE("sums in the output's format and truncated results are outside the bound of a wider accumulator") {
+  for (const auto& [name, deepest] : {std::pair{"f16f32f16", 521}, std::pair{"bf16f32bf16", 4096}}) {
+    const TypePair& type = *find_type_pair(name);
+    for (std::int64_t k : {33, 200, 521, 4096}) {
+      const Tolerance allowed = real_tolerance(type, k, {1, 0});
+      int summed = 0, cut = 0;
+      for (std::int64_t element = 0; element < 300; ++element) {
+        const Dots d = dots(type, k, element, 0);
+        summed += verify::element_wrong(d.in_output, d.reference, allowed.absolute, allowed.relative);
+        cut +=
+            verify::element_wrong(truncated(type.output, d.rounded), d.reference, allowed.absolute, allowed.relative);
+      }
+      INFO(name << " K " << k << ": of 300 elements " << summed << " summed and " << cut << " truncated are wrong");
+      CHECK(summed > 150);
+      // Deeper, half an f16's unit sinks into what the accumulator may err: there the exact stages must see it.
+      if (k <= deepest) CHECK(cut > 15);
+    }
+  }
+}
+
+TEST_CASE("one product left out is seen on real data at moderate K, in most elements") {
+  for (const char* name : {"f16f32", "f16f32f16", "bf16f32", "tf32f32", "f64f64"}) {
+    const TypePair& type = *find_type_pair(name);
+    for (std::int64_t k : {1, 17, 200, 1024, 4096}) {
+      const Tolerance allowed = real_tolerance(type, k, {1, 0});
+      int seen = 0;
+      for (std::int64_t element = 0; element < 100; ++element) {
+        const Dots d = dots(type, k, element, 1);
+        seen += verify::element_wrong(rounded(type.output, d.dropped), d.reference, allowed.absolute, allowed.relative);
+      }
+      INFO(name << " K " << k);
+      CHECK(seen > 75);
+    }
+  }
+}
+
+TEST_CASE("an f16 accumulator's bound still shows a dropped tail: one product at 200, sixteen at 4096") {
+  const TypePair& type = *find_type_pair("f16f16");
+  for (const auto& [k, dropped] : {std::pair{64, 1}, std::pair{200, 1}, std::pair{1024, 4}, std::pair{4096, 16}}) {
+    const Tolerance allowed = real_tolerance(type, k, {1, 0});
+    int seen = 0;
+    for (std::int64_t element = 0; element < 4000; ++element) {
+      // The tail alone decides; the rest of the sum would only cost time.
+      const Dots tail = dots(type, dropped, element + 7, dropped);
+      seen += verify::element_wrong(tail.dropped, tail.reference, allowed.absolute, 0);
+    }
+    INFO("K " << k << " dropped " << dropped << ": seen in " << seen << " of 4000 elements");
+    CHECK(seen >= 1);
+  }
+}
+
+TEST_CASE("the bound grows with K, with α, and is nothing for integers and exact data") {
+  const TypePair& f16 = *find_type_pair("f16f16");
+  const TypePair& s8 = *find_type_pair("s8s32");
+  CHECK(real_bound(f16, 4096) > real_bound(f16, 64));
+  CHECK(real_bound(f16, 64) > real_bound(*find_type_pair("f16f32"), 64));
+  CHECK(real_bound(*find_type_pair("f16f32"), 64) > real_bound(*find_type_pair("f64f64"), 64));
+  CHECK(real_bound(*find_type_pair("bf16f32bf16"), 64) == real_bound(*find_type_pair("bf16f32"), 64));
+  CHECK(real_bound(s8, 64) == 0);
+  // The output's rounding: half a unit where a wider accumulator leaves it alone.
+  CHECK(real_tolerance(*find_type_pair("f16f32f16"), 64, {1, 0}).relative == std::ldexp(1, -11));
+  CHECK(real_tolerance(*find_type_pair("bf16f32bf16"), 64, {1, 0}).relative == std::ldexp(1, -8));
+  CHECK(real_tolerance(f16, 64, {1, 0}).relative == std::ldexp(1, -10));
+  CHECK(real_tolerance(f16, 64, {2, 0}).absolute == 2 * real_tolerance(f16, 64, {1, 0}).absolute);
+  CHECK(real_tolerance(f16, 64, {1, 1}).absolute > real_tolerance(f16, 64, {1, 0}).absolute);
+  CHECK(tolerance(f16, Stage::exact, 64, {1, 0}).absolute == 0);
+  CHECK(tolerance(f16, Stage::exact, 64, {1, 0}).relative == 0);
+}
+
+TEST_CASE("the real-valued reference covers all rows of a moderate problem and a sample of a large one") {
+  CHECK(sampled_rows(4096, 4096, 4096, 1).empty());
+  CHECK(sampled_rows(1, 16384, 16384, 1).empty());
+  const std::vector<std::int64_t> rows = sampled_rows(16384, 16384, 16384, 1);
+  REQUIRE(rows.size() == 256);
+  CHECK(rows.front() == 0);
+  CHECK(rows.back() == 16383);
+  CHECK(std::set<std::int64_t>(rows.begin(), rows.end()).size() == rows.size());
+  CHECK(std::is_sorted(rows.begin(), rows.end()));
+  CHECK(sampled_rows(16384, 268435456, 1024, 1).size() == 64);
+}

@@ -1,0 +1,199 @@
+#include "tuner/workers/compile_pool.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+#include "tuner/workers/protocol.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr int kMostAttempts = 2;
+constexpr int kMostLostIdle = 50;
+constexpr int kJobsPerProcess = 1000;  // NVRTC keeps some memory of every compilation
+
+}  // namespace
+
+void wait_for_input(const std::vector<int>& descriptors,
+                    std::optional<std::chrono::steady_clock::time_point> deadline) {
+  std::vector<pollfd> waiting;
+  for (int fd : descriptors) waiting.push_back({fd, POLLIN, 0});
+  int timeout_ms = 1000;  // whatever happens, the owner looks around once a second
+  if (deadline) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now());
+    timeout_ms = int(std::clamp<std::int64_t>(left.count(), 0, timeout_ms));
+  }
+  ::poll(waiting.data(), waiting.size(), timeout_ms);  // an interrupted wait is an early look around
+}
+
+struct CompilePool::Worker {
+  explicit Worker(const std::string& executable) : process({"worker", "compile"}, executable) {}
+
+  WorkerProcess process;
+  std::optional<Queued> running;
+  Clock::time_point deadline{};
+  int jobs = 0;
+  bool ended = false;  ///< to be taken out
+};
+
+CompilePool::CompilePool(int workers, std::chrono::duration<double> limit, std::string executable)
+    : most_workers_(std::max(1, workers)), limit_(limit), executable_(std::move(executable)) {}
+
+CompilePool::~CompilePool() = default;
+
+void CompilePool::submit(Job job) {
+  queue_.push_back({std::move(job)});
+  start_queued();
+}
+
+void CompilePool::submit_spare(Job job) {
+  spare_.push_back({std::move(job), 0, true});
+  start_queued();
+}
+
+void CompilePool::promote(std::size_t ticket) {
+  for (const auto& worker : workers_) {
+    if (worker->running && worker->running->job.ticket == ticket) worker->running->spare = false;
+  }
+  const auto found =
+      std::find_if(spare_.begin(), spare_.end(), [&](const Queued& queued) { return queued.job.ticket == ticket; });
+  if (found == spare_.end()) return;
+  Job job = std::move(found->job);
+  spare_.erase(found);
+  submit(std::move(job));
+}
+
+std::vector<std::size_t> CompilePool::drop_spare(const std::set<std::size_t>& kept) {
+  std::vector<std::size_t> tickets;
+  std::erase_if(spare_, [&](const Queued& queued) {
+    const bool drop = kept.count(queued.job.ticket) == 0;
+    if (drop) tickets.push_back(queued.job.ticket);
+    return drop;
+  });
+  return tickets;
+}
+
+std::size_t CompilePool::pending() const {
+  const auto running =
+      std::count_if(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->running.has_value(); });
+  return queue_.size() + spare_.size() + std::size_t(running);
+}
+
+/// What the next idle worker takes from; nullptr if there is nothing to begin.
+std::deque<CompilePool::Queued>* CompilePool::next_queue() {
+  if (!queue_.empty()) return &queue_;
+  if (spare_.empty()) return nullptr;
+  // What is submitted next must not wait for guesses: one worker is left for it.
+  const auto spare = std::count_if(workers_.begin(), workers_.end(),
+                                   [](const auto& worker) { return worker->running && worker->running->spare; });
+  return spare < std::max(1, most_workers_ - 1) ? &spare_ : nullptr;
+}
+
+void CompilePool::start_queued() {
+  int lost_idle = 0;
+  while (std::deque<Queued>* queue = next_queue()) {
+    auto idle = std::find_if(workers_.begin(), workers_.end(), [](const auto& worker) { return !worker->running; });
+    if (idle == workers_.end()) {
+      if (int(workers_.size()) >= most_workers_) return;
+      workers_.push_back(std::make_unique<Worker>(executable_));
+      idle = std::prev(workers_.end());
+    }
+    const db::KernelKey& key = queue->front().job.key;
+    if (!(*idle)->process.send(to_message(CompileRequest{key.config, key.type, key.trans, key.arch}))) {
+      // It ended while idle; the job has not begun.
+      const std::string ending = (*idle)->process.ending();
+      workers_.erase(idle);
+      if (++lost_idle > kMostLostIdle) throw std::runtime_error("compile workers do not stay alive: " + ending);
+      continue;
+    }
+    Worker& worker = **idle;
+    worker.running = std::move(queue->front());
+    queue->pop_front();
+    ++worker.running->attempts;
+    ++worker.jobs;
+    worker.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit_);
+  }
+}
+
+std::vector<int> CompilePool::descriptors() const {
+  std::vector<int> result;
+  for (const auto& worker : workers_) {
+    if (worker->running) result.push_back(worker->process.fd());
+  }
+  return result;
+}
+
+std::optional<CompilePool::Clock::time_point> CompilePool::deadline() const {
+  std::optional<Clock::time_point> earliest;
+  for (const auto& worker : workers_) {
+    if (worker->running && (!earliest || worker->deadline < *earliest)) earliest = worker->deadline;
+  }
+  return earliest;
+}
+
+std::optional<CompilePool::Done> CompilePool::after_ending(Worker& worker, const std::string& ending) {
+  worker.ended = true;
+  Queued queued = *std::exchange(worker.running, std::nullopt);
+  if (queued.attempts < kMostAttempts) {
+    spdlog::debug("{}: the compiler ended ({}); tried once more", queued.job.key.config.text(), ending);
+    (queued.spare ? spare_ : queue_).push_front(std::move(queued));
+    return std::nullopt;
+  }
+  Done done{queued.job.ticket, {}, true};
+  done.build.key = queued.job.key;
+  done.build.message = "the compiler ended: " + ending;
+  // Nothing in a compiler kills itself with signal 9: that was the system, out of memory as a rule.
+  done.keep = ending.find(fmt::format("signal {} ", SIGKILL)) == std::string::npos;
+  return done;
+}
+
+std::optional<CompilePool::Done> CompilePool::take_answer(Worker& worker) {
+  Message message;
+  switch (worker.process.try_receive(message)) {
+    case Connection::Read::nothing_yet: {
+      if (Clock::now() < worker.deadline) return std::nullopt;
+      worker.process.kill();
+      worker.ended = true;
+      Done done{worker.running->job.ticket, {}, true};
+      done.build.key = worker.running->job.key;
+      done.build.message = fmt::format("the compiler did not end within {:g} s", limit_.count());
+      worker.running.reset();
+      return done;
+    }
+    case Connection::Read::ended:
+      return after_ending(worker, worker.process.ending());
+    case Connection::Read::message:
+      break;
+  }
+  if (const auto fatal = fatal_error(message)) throw std::runtime_error("compiling is not possible: " + *fatal);
+  const auto build = kernel_build(message, worker.running->job.key);
+  if (!build) {
+    worker.process.kill();
+    return after_ending(worker, "its answer is malformed");
+  }
+  Done done{worker.running->job.ticket, *build, true};
+  worker.running.reset();
+  worker.ended = worker.jobs >= kJobsPerProcess;
+  return done;
+}
+
+std::vector<CompilePool::Done> CompilePool::collect() {
+  std::vector<Done> result;
+  for (const auto& worker : workers_) {
+    if (!worker->running) continue;
+    if (std::optional<Done> done = take_answer(*worker)) result.push_back(std::move(*done));
+  }
+  std::erase_if(workers_, [](const auto& worker) { return worker->ended; });
+  start_queued();
+  return result;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,318 @@
+#include "tuner/workers/device_evaluator.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/compiler.hpp"
+#include "tuner/measure/sampler.hpp"
+#include "tuner/verify/verifier.hpp"
+#include "tuner/workers/compile_jobs.hpp"
+#include "tuner/workers/device_evaluator_class.hpp"
+#include "tuner/workers/protocol.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr int kReservedCores = 1;
+constexpr std::size_t kMostForeseen = 12;  // more would mostly be compiled for nothing: the search goes by what these give
+constexpr double kAnchorTooSlow = 1.25;  // times as slow as another: that one replaces it. Rarely: each time adds its error
+constexpr int kMostAttempts = 2;  // of a candidate whose measuring process was killed from outside
+constexpr int kMostSetAside = 2;  // of one candidate's timings
+constexpr std::chrono::seconds kNoneSetAside{60};  // after a candidate that was disturbed to the last
+
+db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
+
+/// How far the candidate came.
+Phase phase_of(const MeasureProcess::Answer& answer) {
+  const auto result = answer.message ? evaluate_answer(*answer.message) : std::nullopt;
+  return result ? result->phase : answer.phase;
+}
+
+/// Within one evaluator a kernel is told apart by these: architecture, options and compiler are the same for all.
+std::string kernel_text(const db::KernelKey& key) {
+  return fmt::format("{} {} {}", key.config.text(), key.type.name, name(key.trans));
+}
+
+}  // namespace
+
+DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device)
+    : store_(store),
+      device_(device),
+      compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs : default_compile_jobs(kReservedCores, device.integrated)),
+      set_aside_for_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.set_aside)),
+      pool_(compile_jobs_, options.compile_limit, options.worker_executable),
+      measuring_process_(options.device, options.as, options.time_limit, options.worker_executable) {}
+
+db::Producer DeviceEvaluator::producer(const std::string& family) const {
+  db::Producer producer;
+  producer.template_hash = template_hash(family);
+  producer.compiler_options = runtime::compiler_options_text({type_pairs().front(), {}, device_.limits});
+  producer.nvrtc_version = runtime::nvrtc_version();
+  producer.driver_version = device_.driver_version;
+  producer.measuring_policy = kMeasuringPolicy;
+  return producer;
+}
+
+/// The outcome of a candidate that need not be compiled to be told; else its kernel's key.
+std::optional<db::Outcome> DeviceEvaluator::refused(const Candidate& candidate, db::KernelKey& key) const {
+  const Problem& problem = candidate.problem;
+  const KernelTarget target{problem.type, problem.trans, device_.limits};
+  const Family* family = find_family(candidate.config.family());
+  if (family == nullptr) {
+    return failure(db::Status::illegal, fmt::format("this build has no family '{}'", candidate.config.family()));
+  }
+  if (auto error = problem_error(problem)) return failure(db::Status::illegal, *error);
+  if (problem.m == 0 || problem.n == 0) return failure(db::Status::illegal, "there is nothing to do: M or N is 0");
+  if (auto reason = illegal_because(*family, candidate.config, target)) return failure(db::Status::illegal, *reason);
+  if (auto reason = family->refusal(candidate.config, problem)) return failure(db::Status::illegal, *reason);
+  key = runtime::kernel_key(candidate.config, target);
+  return std::nullopt;
+}
+
+void DeviceEvaluator::submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) {
+  if (incumbent && !incumbent->disturbed) note_time(candidate.problem, incumbent->config, incumbent->us);
+  Item item{candidate, {}, {}};
+  if (auto outcome = refused(candidate, item.key)) {
+    finish(item, *outcome);
+  } else if (const auto build = store_.find_build(item.key)) {
+    take_build(std::move(item), *build);
+  } else {
+    compile(std::move(item));
+  }
+  step(false);
+}
+
+/// Of the kernel's one compilation: begun now, or under way or foreseen already.
+std::size_t DeviceEvaluator::ticket_for(const db::KernelKey& key) {
+  const auto [entry, is_new] = ticket_of_kernel_.try_emplace(kernel_text(key), next_ticket_);
+  if (is_new) {
+    compiling_.try_emplace(next_ticket_);
+    pool_.submit({next_ticket_, key});
+    ++next_ticket_;
+  } else {
+    pool_.promote(entry->second);
+  }
+  return entry->second;
+}
+
+void DeviceEvaluator::compile(Item item) {
+  ++compiling_count_;
+  compiling_[ticket_for(item.key)].push_back(std::move(item));
+}
+
+std::size_t DeviceEvaluator::most_foreseen() const { return kMostForeseen; }
+
+void DeviceEvaluator::foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) {
+  for (const std::size_t ticket : pool_.drop_spare(foreseen_finalists_)) {
+    compiling_.erase(ticket);
+    std::erase_if(ticket_of_kernel_, [&](const auto& entry) { return entry.second == ticket; });
+  }
+  foreseen_finalists_.clear();
+  for (const Config& config : candidates.first(std::min(candidates.size(), kMostForeseen))) compile_spare(problem, config);
+  for (const Config& config : finalists.first(std::min(finalists.size(), kMostForeseen))) {
+    if (const auto ticket = compile_spare(problem, config)) foreseen_finalists_.insert(*ticket);
+  }
+}
+
+/// The ticket of the kernel's compilation, unless it is in the store or need not be compiled to be refused.
+std::optional<std::size_t> DeviceEvaluator::compile_spare(const Problem& problem, const Config& config) {
+  db::KernelKey key;
+  if (refused({problem, config}, key) || store_.find_build(key)) return std::nullopt;
+  const auto [entry, is_new] = ticket_of_kernel_.try_emplace(kernel_text(key), next_ticket_);
+  if (is_new) {
+    compiling_.try_emplace(next_ticket_);
+    pool_.submit_spare({next_ticket_, key});
+    ++next_ticket_;
+  }
+  return entry->second;
+}
+
+void DeviceEvaluator::on_built(const CompilePool::Done& done) {
+  if (done.keep) store_.record_build(done.build);
+  if (const auto wanted = wanted_.find(done.ticket); wanted != wanted_.end()) wanted->second = done.build;
+  auto waiting = compiling_.extract(done.ticket);
+  if (waiting.empty()) return;
+  ticket_of_kernel_.erase(kernel_text(done.build.key));
+  compiling_count_ -= waiting.mapped().size();
+  for (Item& item : waiting.mapped()) take_build(std::move(item), done.build);
+}
+
+void DeviceEvaluator::take_build(Item item, const db::KernelBuild& build) {
+  if (build.status != db::Status::ok) {
+    finish(item, failure(build.status, build.message));
+    return;
+  }
+  item.cubin = build.cubin;
+  ready_.push_back(std::move(item));
+}
+
+void DeviceEvaluator::finish(const Item& item, db::Outcome outcome) {
+  const bool disturbed = !outcome.message.empty();
+  if (outcome.timing && !disturbed) note_time(item.candidate.problem, item.candidate.config, outcome.timing->median_us);
+  done_.push_back({item.candidate, std::move(outcome)});
+}
+
+void DeviceEvaluator::note_time(const Problem& problem, const Config& config, double us) {
+  double& best_us = best_us_.try_emplace(text(problem), us).first->second;
+  best_us = std::min(best_us, us);
+  const bool has_anchor = anchor_ && anchor_->problem == problem;
+  if (is_short(best_us)) {  // what competes for it is timed in graphs
+    if (has_anchor) anchor_.reset();
+    return;
+  }
+  if ((has_anchor && us * kAnchorTooSlow > anchor_->known.us) || never_anchors_.contains(config.text())) return;
+  const auto build = store_.find_build(runtime::kernel_key(config, {problem.type, problem.trans, device_.limits}));
+  if (build && build->status == db::Status::ok) anchor_ = AnchorOf{problem, {config, build->cubin, us}};
+}
+
+std::optional<MeasureSession::Known> DeviceEvaluator::anchor_of(const Problem& problem) const {
+  if (!anchor_ || !(anchor_->problem == problem)) return std::nullopt;
+  return anchor_->known;
+}
+
+/// The outcome if the kernel is known to be wrong; also notes that it is known to be right.
+std::optional<db::Outcome> DeviceEvaluator::known_proof(Item& item) {
+  const auto proof = store_.find_proof(item.key, device_.identity, device_.driver_version, kBatteryVersion);
+  if (proof && proof->status != db::Status::ok) return proof;
+  item.battery_passed = proof.has_value();
+  return std::nullopt;
+}
+
+bool DeviceEvaluator::can_dispatch() const { return !held_ && !measuring_ && measuring_process_.idle(); }
+
+void DeviceEvaluator::dispatch() {
+  while (can_dispatch()) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto next = std::find_if(ready_.begin(), ready_.end(), [&](const Item& one) { return one.not_before <= now; });
+    if (next == ready_.end()) break;
+    Item item = std::move(*next);
+    ready_.erase(next);
+    if (auto outcome = known_proof(item)) {
+      finish(item, *outcome);
+      continue;
+    }
+    const Problem& problem = item.candidate.problem;
+    const auto best = best_us_.find(text(problem));
+    const double incumbent_us = best == best_us_.end() ? 0 : best->second;
+    const auto anchor = item.failed_beside.empty() ? anchor_of(problem) : std::nullopt;
+    item.anchor = anchor ? anchor->config.text() : "";
+    const Message request = to_message(MeasureSession::Job{problem, item.candidate.config, item.cubin,
+                                                           item.battery_passed, incumbent_us, anchor});
+    if (measuring_process_.request(request)) {
+      ++item.attempts;
+      measuring_ = std::move(item);
+    } else {
+      ready_.push_front(std::move(item));
+    }
+  }
+}
+
+void DeviceEvaluator::record_proof(const Item& item, const db::Outcome& outcome) {
+  store_.record_proof({item.key, device_.identity, device_.driver_version, kBatteryVersion, outcome});
+}
+
+/// The outcome that an answer means for the candidate; keeps what it proves of the kernel.
+db::Outcome DeviceEvaluator::conclude(const Item& item, const MeasureProcess::Answer& answer) {
+  MeasureSession::Result result;
+  if (answer.message) {
+    const auto parsed = evaluate_answer(*answer.message);
+    if (!parsed) return failure(db::Status::device_fault, "the measuring process answered nonsense");
+    result = *parsed;
+  } else {
+    result.outcome = answer.failure;
+    result.phase = answer.phase;
+    result.battery_passed = answer.phase == Phase::verification || answer.phase == Phase::timing;
+  }
+  if (item.battery_passed) return result.outcome;
+  const db::Status status = result.outcome.status;
+  const bool condemned = result.phase == Phase::battery && !answer.killed_from_outside &&
+                         (status == db::Status::mismatch || status == db::Status::device_fault || status == db::Status::timed_out);
+  if (result.battery_passed) record_proof(item, failure(db::Status::ok, ""));
+  else if (condemned) record_proof(item, result.outcome);
+  return result.outcome;
+}
+
+/// Whether a disturbed timing does not count and its candidate is queued again, for later: a device that throttles needs time. What
+/// is still disturbed then is taken as it is, and says so.
+bool DeviceEvaluator::set_aside(Item& item, const db::Outcome& outcome) {
+  const auto now = std::chrono::steady_clock::now();
+  if (outcome.status != db::Status::ok || outcome.message.empty() || now < none_set_aside_until_) return false;
+  if (item.set_aside == kMostSetAside) {
+    none_set_aside_until_ = now + kNoneSetAside;
+    return false;
+  }
+  spdlog::info("{}: {}; timed again later", item.candidate.config.text(), outcome.message);
+  ++item.set_aside;
+  item.attempts = 0;
+  item.not_before = now + set_aside_for_;
+  ready_.push_back(std::move(item));
+  return true;
+}
+
+void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
+  Item item = *std::exchange(measuring_, std::nullopt);
+  if (answer.killed_from_outside && item.attempts < kMostAttempts) {
+    spdlog::warn("{}: the measuring process was killed from outside; tried again", item.candidate.config.text());
+    ready_.push_front(std::move(item));
+    return;
+  }
+  db::Outcome outcome = conclude(item, answer);
+  if (outcome.status != db::Status::ok && !item.anchor.empty() && phase_of(answer) == Phase::timing) {
+    spdlog::warn("{}: {} beside an anchor; tried again alone", item.candidate.config.text(), outcome.message);
+    item.failed_beside = item.anchor;
+    item.attempts = 0;
+    ready_.push_front(std::move(item));
+    return;
+  }
+  if (outcome.status == db::Status::ok && !item.failed_beside.empty()) {
+    never_anchors_.insert(item.failed_beside);
+    if (anchor_ && anchor_->known.config.text() == item.failed_beside) anchor_.reset();
+  }
+  if (set_aside(item, outcome)) return;
+  finish(item, std::move(outcome));
+}
+
+void DeviceEvaluator::step(bool wait) {
+  dispatch();
+  if (wait) {
+    std::vector<int> descriptors = pool_.descriptors();
+    if (measuring_process_.descriptor() >= 0) descriptors.push_back(measuring_process_.descriptor());
+    auto deadline = pool_.deadline();
+    if (const auto other = measuring_process_.deadline(); other && (!deadline || *other < *deadline)) deadline = other;
+    for (const Item& item : ready_) {  // set aside, where not even the process is waited for
+      if (can_dispatch() && (!deadline || item.not_before < *deadline)) deadline = item.not_before;
+    }
+    wait_for_input(descriptors, deadline);
+  }
+  for (const CompilePool::Done& done : pool_.collect()) on_built(done);
+  // What is asked in a play-off is answered to the play-off itself.
+  if (measuring_ || !measuring_process_.busy()) {
+    if (const auto answer = measuring_process_.collect()) on_answer(*answer);
+  }
+  dispatch();
+}
+
+Evaluated DeviceEvaluator::next() {
+  if (in_flight() == 0) throw std::logic_error("next() with nothing in flight");
+  step(false);
+  while (done_.empty()) step(true);
+  Evaluated result = std::move(done_.front());
+  done_.pop_front();
+  return result;
+}
+
+std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options) {
+  return make_device_evaluator(store, options, runtime::device_info(options.device, options.as));
+}
+
+std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options,
+                                                 const runtime::DeviceInfo& device) {
+  if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty()) throw std::runtime_error(reason);
+  return std::make_unique<DeviceEvaluator>(store, options, device);
+}
+
+}  // namespace tilesmith::tuner

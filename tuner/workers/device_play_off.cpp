@@ -1,0 +1,132 @@
+// The play-off of an evaluator on a device: the finalists in one process, interleaved; if that does not survive, each by
+// itself, so that only the one at fault has a failure as its outcome.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "runtime/compiler.hpp"
+#include "tuner/workers/device_evaluator_class.hpp"
+#include "tuner/workers/protocol.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+/// While it lives, no candidate in flight is given to the device.
+class [[nodiscard]] Hold {
+ public:
+  explicit Hold(bool& held) : held_(held) { held_ = true; }
+  ~Hold() { held_ = false; }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  bool& held_;
+};
+
+}  // namespace
+
+struct DeviceEvaluator::Finalist {
+  std::size_t index = 0;  // among those asked for
+  Item item;
+};
+
+/// The kernels from the store, or compiled now, side by side: of evidence from elsewhere none is at hand.
+std::vector<db::KernelBuild> DeviceEvaluator::builds_now(std::span<const Finalist> finalists) {
+  std::vector<std::size_t> tickets(finalists.size());
+  std::vector<std::optional<db::KernelBuild>> builds(finalists.size());
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    builds[i] = store_.find_build(finalists[i].item.key);
+    if (builds[i]) continue;
+    tickets[i] = ticket_for(finalists[i].item.key);
+    wanted_.try_emplace(tickets[i]);
+  }
+  std::vector<db::KernelBuild> found;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    while (!builds[i] && !wanted_.at(tickets[i])) step(true);
+    found.push_back(builds[i] ? *std::move(builds[i]) : *wanted_.at(tickets[i]));
+  }
+  wanted_.clear();
+  return found;
+}
+
+/// Those that can play; the outcomes of the others are filled in.
+std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(const Problem& problem, std::span<const Config> configs,
+                                                                std::vector<db::Outcome>& outcomes) {
+  std::vector<Finalist> legal;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    Finalist one{i, {{problem, configs[i]}, {}, {}}};
+    if (auto outcome = refused(one.item.candidate, one.item.key)) {
+      outcomes[i] = *outcome;
+    } else {
+      legal.push_back(std::move(one));
+    }
+  }
+  const std::vector<db::KernelBuild> builds = builds_now(legal);
+  std::vector<Finalist> finalists;
+  for (std::size_t i = 0; i < legal.size(); ++i) {
+    db::Outcome& outcome = outcomes[legal[i].index];
+    if (builds[i].status != db::Status::ok) {
+      outcome = {builds[i].status, builds[i].message, std::nullopt};
+    } else if (auto known = known_proof(legal[i].item)) {
+      outcome = *known;
+    } else {
+      legal[i].item.cubin = builds[i].cubin;
+      finalists.push_back(std::move(legal[i]));
+    }
+  }
+  return finalists;
+}
+
+/// Asks the measuring process and waits for its answer; compilation goes on meanwhile.
+MeasureProcess::Answer DeviceEvaluator::exchange(const Message& request) {
+  while (measuring_ || !measuring_process_.idle() || !measuring_process_.request(request)) step(true);
+  for (;;) {
+    if (auto answer = measuring_process_.collect()) return *std::move(answer);
+    step(true);
+  }
+}
+
+/// False if the process did not live to the end of it, or any finalist lost the context for all.
+bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Finalist>& finalists,
+                                    std::vector<db::Outcome>& outcomes) {
+  PlayOffRequest request{problem, {}, anchor_of(problem)};
+  for (const Finalist& finalist : finalists) {
+    request.finalists.push_back({problem, finalist.item.candidate.config, finalist.item.cubin, true, 0});
+  }
+  const MeasureProcess::Answer answer = exchange(to_message(request));
+  const auto parsed = answer.message ? play_off_answer(*answer.message) : std::nullopt;
+  if (!parsed || parsed->context_lost || parsed->outcomes.size() != finalists.size()) {
+    spdlog::warn("{}: the play-off ended early ({}); finalists are timed one by one", text(problem),
+                 parsed ? "device fault" : answer.message ? "malformed answer" : answer.failure.message);
+    return false;
+  }
+  for (std::size_t i = 0; i < finalists.size(); ++i) outcomes[finalists[i].index] = parsed->outcomes[i];
+  return true;
+}
+
+std::vector<db::Outcome> DeviceEvaluator::play_off(const Problem& problem, std::span<const Config> configs) {
+  const Hold hold(held_);
+  std::vector<db::Outcome> outcomes(configs.size());
+  const auto began = std::chrono::steady_clock::now();
+  const std::vector<Finalist> finalists = prepare(problem, configs, outcomes);
+  const auto ready = std::chrono::steady_clock::now();
+  if (finalists.empty()) return outcomes;
+  if (play_together(problem, finalists, outcomes)) {
+    int rounds = 0;
+    for (const db::Outcome& outcome : outcomes) rounds = std::max(rounds, outcome.timing ? outcome.timing->samples : 0);
+    const auto ms = [](std::chrono::duration<double, std::milli> took) { return took.count(); };
+    spdlog::debug("{}: played off {} in {} rounds: kernels {:.1f} ms, play-off {:.1f} ms", text(problem), finalists.size(),
+                  rounds, ms(ready - began), ms(std::chrono::steady_clock::now() - ready));
+    return outcomes;
+  }
+  for (const Finalist& finalist : finalists) {
+    const Item& item = finalist.item;
+    const MeasureSession::Job job{problem, item.candidate.config, item.cubin, item.battery_passed, 0};
+    outcomes[finalist.index] = conclude(item, exchange(to_message(job)));
+  }
+  return outcomes;
+}
+
+}  // namespace tilesmith::tuner

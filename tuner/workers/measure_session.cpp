@@ -1,0 +1,198 @@
+#include "tuner/workers/measure_session.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <stdexcept>
+
+#include "runtime/plan.hpp"
+#include "tuner/measure/operand_sets.hpp"
+#include "tuner/measure/random_fill.hpp"
+#include "tuner/measure/stopwatch.hpp"
+#include "tuner/verify/verifier.hpp"
+#include "tuner/workers/module_cache.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kModulesHeld = 64;
+constexpr std::array<std::string_view, 5> kPhaseNames{"loading", "battery", "verification", "timing", "play-off"};
+
+db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
+
+/// A message of one line that begins with the phase, as the verifier's own do.
+std::string in_phase(Phase phase, const std::string& what) { return std::string(name(phase)) + ": " + what; }
+
+}  // namespace
+
+std::string_view name(Phase phase) { return kPhaseNames[std::size_t(phase)]; }
+
+std::optional<Phase> parse_phase(std::string_view text) {
+  for (std::size_t i = 0; i < kPhaseNames.size(); ++i) {
+    if (kPhaseNames[i] == text) return Phase(i);
+  }
+  return std::nullopt;
+}
+
+struct MeasureSession::Impl {
+  Impl(const runtime::Context& in_context, const TimingPolicy& policy)
+      : context(in_context), verifier(in_context), stopwatch(in_context, policy), random(in_context), modules(kModulesHeld) {}
+
+  const runtime::Context& context;
+  Verifier verifier;
+  Stopwatch stopwatch;
+  RandomFill random;
+  ModuleCache modules;
+  std::optional<OperandSets> operands;
+  std::optional<Problem> verified_problem;  ///< the one that the verifier holds a reference of
+  runtime::DeviceBuffer workspace;
+  bool context_lost = false;
+
+  runtime::Plan make_plan(const Problem& problem, const Config& config, std::span<const std::byte> cubin) {
+    if (find_family(config.family()) == nullptr) {
+      throw std::invalid_argument("this build has no family '" + config.family() + "'");
+    }
+    return runtime::Plan(modules.load(cubin), config, problem);
+  }
+
+  /// Nothing where the anchor cannot be loaded: what is timed is then timed without one.
+  std::optional<runtime::Plan> anchor_plan(const Problem& problem, const std::optional<Known>& anchor) {
+    if (!anchor) return std::nullopt;
+    try {
+      return make_plan(problem, anchor->config, anchor->cubin);
+    } catch (const runtime::DeviceError& error) {
+      if (error.context_lost()) throw;
+      spdlog::warn("{}: the anchor cannot be loaded ({})", text(problem), error.what());
+    } catch (const std::invalid_argument& error) {
+      spdlog::warn("{}: the anchor is not usable ({})", text(problem), error.what());
+    }
+    return std::nullopt;
+  }
+
+  const OperandSets& operands_of(const Problem& problem) {
+    if (!operands || !(operands->problem() == problem)) {
+      operands.reset();  // its memory first
+      operands.emplace(random, problem);
+    }
+    return *operands;
+  }
+
+  void* workspace_of(std::size_t bytes) {
+    if (bytes > workspace.size()) {
+      workspace = {};
+      workspace = runtime::DeviceBuffer(bytes);
+    }
+    return bytes > 0 ? workspace.data() : nullptr;
+  }
+
+  db::Outcome device_error(Phase phase, const runtime::DeviceError& error) {
+    context_lost = context_lost || error.context_lost();
+    return failure(context_lost ? db::Status::device_fault : db::Status::launch_failed, in_phase(phase, error.what()));
+  }
+
+  void run(const Job& job, const OnPhase& on_phase, Result& result);
+};
+
+MeasureSession::MeasureSession(const runtime::Context& context, TimingPolicy policy)
+    : impl_(std::make_unique<Impl>(context, policy)) {}
+
+MeasureSession::~MeasureSession() = default;
+
+bool MeasureSession::context_lost() const { return impl_->context_lost; }
+
+double MeasureSession::sentinel_start_us() const { return impl_->stopwatch.sentinel_start_us(); }
+
+void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& result) {
+  const auto enter = [&](Phase phase, bool new_problem = false) {
+    result.phase = phase;
+    if (on_phase) on_phase(phase, new_problem);
+  };
+  enter(Phase::loading);
+  const runtime::Plan plan = make_plan(job.problem, job.config, job.cubin);
+  result.battery_passed = job.battery_passed;
+  if (!job.battery_passed) {
+    enter(Phase::battery);
+    const KernelTarget target{job.problem.type, job.problem.trans, context.info().limits};
+    result.outcome = verifier.battery(modules.load(job.cubin), job.config, target);
+    if (result.outcome.status != db::Status::ok) return;
+    result.battery_passed = true;
+  }
+  const bool new_problem = !verified_problem || !(*verified_problem == job.problem);
+  // The operands of the former problem make room for the reference of this one.
+  if (new_problem) operands.reset();
+  enter(Phase::verification, new_problem);
+  verified_problem = job.problem;
+  result.outcome = verifier.on_problem(plan);
+  if (result.outcome.status != db::Status::ok) return;
+
+  enter(Phase::timing, new_problem);
+  const OperandSets& sets = operands_of(job.problem);
+  const std::optional<runtime::Plan> beside = anchor_plan(job.problem, job.anchor);
+  // They run one after the other on one stream: one workspace serves both.
+  void* const memory = workspace_of(std::max(plan.workspace_bytes(), beside ? beside->workspace_bytes() : 0));
+  std::optional<Anchor> anchor;
+  if (beside) anchor = Anchor{Stopwatch::contender(*beside, sets, memory), job.anchor->us};
+  const Contender contender = Stopwatch::contender(plan, sets, memory);
+  result.outcome = stopwatch.time(contender, sets.rotation(), job.incumbent_us, anchor);
+}
+
+MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& on_phase) {
+  Result result;
+  try {
+    impl_->run(job, on_phase, result);
+  } catch (const runtime::DeviceError& error) {
+    result.outcome = impl_->device_error(result.phase, error);
+    // Of a device out of memory nothing can be told about what the caches hold: they are made anew.
+    if (!impl_->context_lost) impl_->operands.reset();
+  } catch (const std::invalid_argument& error) {
+    result.outcome = failure(db::Status::illegal, in_phase(result.phase, error.what()));
+  }
+  result.context_lost = impl_->context_lost;
+  return result;
+}
+
+std::vector<db::Outcome> MeasureSession::play_off(const Problem& problem, std::span<const Job> finalists,
+                                                  const std::optional<Known>& anchor) {
+  std::vector<db::Outcome> outcomes(finalists.size());
+  std::vector<std::size_t> playing;
+  std::deque<runtime::Plan> plans;
+  std::vector<Contender> contenders;
+  std::optional<KnownTime> known;
+  try {
+    const OperandSets& sets = impl_->operands_of(problem);
+    std::size_t workspace_bytes = 0;
+    for (std::size_t i = 0; i < finalists.size(); ++i) {
+      try {
+        const runtime::Plan& plan =
+            plans.emplace_back(impl_->make_plan(problem, finalists[i].config, finalists[i].cubin));
+        workspace_bytes = std::max(workspace_bytes, plan.workspace_bytes());
+        if (anchor && anchor->config == finalists[i].config) known = KnownTime{playing.size(), anchor->us};
+        playing.push_back(i);
+      } catch (const runtime::DeviceError& error) {
+        if (error.context_lost()) throw;
+        outcomes[i] = failure(db::Status::launch_failed, in_phase(Phase::play_off, error.what()));
+      } catch (const std::invalid_argument& error) {
+        outcomes[i] = failure(db::Status::illegal, in_phase(Phase::play_off, error.what()));
+      }
+    }
+    // An anchor that is no finalist plays along for the scale.
+    if (auto plan = known ? std::nullopt : impl_->anchor_plan(problem, anchor)) {
+      workspace_bytes = std::max(workspace_bytes, plan->workspace_bytes());
+      known = KnownTime{plans.size(), anchor->us};
+      plans.push_back(*std::move(plan));
+    }
+    void* const workspace = impl_->workspace_of(workspace_bytes);
+    for (const runtime::Plan& plan : plans) contenders.push_back(Stopwatch::contender(plan, sets, workspace));
+    const std::vector<db::Outcome> played = impl_->stopwatch.play_off(contenders, sets.rotation(), known);
+    for (std::size_t i = 0; i < playing.size(); ++i) outcomes[playing[i]] = played[i];
+  } catch (const runtime::DeviceError& error) {
+    const db::Outcome failed = impl_->device_error(Phase::play_off, error);
+    for (db::Outcome& outcome : outcomes) outcome = failed;
+    if (!impl_->context_lost) impl_->operands.reset();
+  }
+  return outcomes;
+}
+
+}  // namespace tilesmith::tuner

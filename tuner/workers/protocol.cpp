@@ -1,0 +1,264 @@
+#include "tuner/workers/protocol.hpp"
+
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace tilesmith::tuner {
+namespace {
+
+using nlohmann::json;
+
+/// Any mistake in a message (a missing field, a field of another type) makes it nullopt.
+template <typename Read>
+auto checked(Read&& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Config> config_of(const json& from) { return Config::parse(from.at("config").get<std::string>()); }
+
+std::optional<Problem> problem_of(const json& from) {
+  std::string error;
+  return parse_problem(from.at("problem").get<std::string>(), error);
+}
+
+json timing_to_json(const db::Timing& timing) {
+  return {{"median_us", timing.median_us},     {"spread", timing.spread},
+          {"samples", timing.samples},         {"clock_mhz", timing.clock_mhz},
+          {"temperature_c", timing.temperature_c}, {"power_w", timing.power_w},
+          {"drift", timing.drift}};
+}
+
+db::Timing timing_from_json(const json& from) {
+  db::Timing timing;
+  timing.median_us = from.at("median_us");
+  timing.spread = from.at("spread");
+  timing.samples = from.at("samples");
+  timing.clock_mhz = from.at("clock_mhz");
+  timing.temperature_c = from.at("temperature_c");
+  timing.power_w = from.at("power_w");
+  timing.drift = from.at("drift");
+  return timing;
+}
+
+/// Takes the next `bytes` of the cubins that follow a message.
+class Cubins {
+ public:
+  explicit Cubins(const Message& message) : rest_(message.blob) {}
+  std::optional<std::vector<std::byte>> take(std::size_t bytes) {
+    if (bytes > rest_.size()) return std::nullopt;
+    const auto taken = rest_.first(bytes);
+    rest_ = rest_.subspan(bytes);
+    return std::vector<std::byte>(taken.begin(), taken.end());
+  }
+  bool all_taken() const { return rest_.empty(); }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+void append_cubin(Message& message, const std::vector<std::byte>& cubin) {
+  message.blob.insert(message.blob.end(), cubin.begin(), cubin.end());
+}
+
+void append_anchor(Message& message, const std::optional<MeasureSession::Known>& anchor) {
+  if (!anchor) return;
+  message.json["anchor"] = {
+      {"config", anchor->config.text()}, {"us", anchor->us}, {"cubin_bytes", anchor->cubin.size()}};
+  append_cubin(message, anchor->cubin);
+}
+
+/// False if the message names an anchor that is not of its form.
+bool take_anchor(const json& from, Cubins& cubins, std::optional<MeasureSession::Known>& anchor) {
+  if (!from.contains("anchor")) return true;
+  const json& entry = from.at("anchor");
+  const auto config = config_of(entry);
+  const double us = entry.at("us");
+  auto cubin = cubins.take(entry.at("cubin_bytes"));
+  if (!config || !cubin || !(us > 0)) return false;
+  anchor = MeasureSession::Known{*config, *std::move(cubin), us};
+  return true;
+}
+
+}  // namespace
+
+json outcome_to_json(const db::Outcome& outcome) {
+  json result{{"status", db::name(outcome.status)}, {"message", outcome.message}};
+  if (outcome.timing) result["timing"] = timing_to_json(*outcome.timing);
+  return result;
+}
+
+std::optional<db::Outcome> outcome_from_json(const json& from) {
+  return checked([&]() -> std::optional<db::Outcome> {
+    const auto status = db::parse_status(from.at("status").get<std::string>());
+    if (!status) return std::nullopt;
+    db::Outcome outcome{*status, from.at("message"), std::nullopt};
+    if (from.contains("timing")) outcome.timing = timing_from_json(from.at("timing"));
+    // A time without a passed verification, or none with one, would be nobody's result.
+    if (outcome.timing.has_value() != (*status == db::Status::ok)) return std::nullopt;
+    if (outcome.timing && !(outcome.timing->median_us > 0)) return std::nullopt;
+    return outcome;
+  });
+}
+
+std::optional<std::string> fatal_error(const Message& message) {
+  return checked([&]() -> std::optional<std::string> {
+    if (!message.json.is_object() || !message.json.contains("fatal")) return std::nullopt;
+    return message.json.at("fatal").get<std::string>();
+  });
+}
+
+Message to_message(const CompileRequest& request) {
+  return {{{"do", "compile"},
+           {"config", request.config.text()},
+           {"type", request.type.name},
+           {"trans", name(request.trans)},
+           {"arch", request.arch}},
+          {}};
+}
+
+std::optional<CompileRequest> compile_request(const Message& message) {
+  return checked([&]() -> std::optional<CompileRequest> {
+    const json& from = message.json;
+    if (from.at("do") != "compile") return std::nullopt;
+    const auto config = config_of(from);
+    const TypePair* type = find_type_pair(from.at("type").get<std::string>());
+    const auto trans = parse_transposes(from.at("trans").get<std::string>());
+    if (!config || type == nullptr || !trans) return std::nullopt;
+    return CompileRequest{*config, *type, *trans, from.at("arch")};
+  });
+}
+
+Message to_message(const db::KernelBuild& build) {
+  return {{{"status", db::name(build.status)},
+           {"message", build.message},
+           {"registers", build.registers},
+           {"spill_bytes", build.spill_bytes},
+           {"static_smem_bytes", build.static_smem_bytes}},
+          build.cubin};
+}
+
+std::optional<db::KernelBuild> kernel_build(const Message& message, const db::KernelKey& key) {
+  return checked([&]() -> std::optional<db::KernelBuild> {
+    const json& from = message.json;
+    const auto status = db::parse_status(from.at("status").get<std::string>());
+    if (!status) return std::nullopt;
+    const bool has_cubin = *status == db::Status::ok || *status == db::Status::spilled;
+    if (!has_cubin && *status != db::Status::compile_failed) return std::nullopt;
+    if (has_cubin == message.blob.empty()) return std::nullopt;
+    return db::KernelBuild{key, *status, from.at("message"), from.at("registers"), from.at("spill_bytes"),
+                           from.at("static_smem_bytes"), message.blob};
+  });
+}
+
+Message to_message(const MeasureSession::Job& job) {
+  Message message{{{"do", "evaluate"},
+                   {"problem", text(job.problem)},
+                   {"config", job.config.text()},
+                   {"battery_passed", job.battery_passed},
+                   {"incumbent_us", job.incumbent_us},
+                   {"cubin_bytes", job.cubin.size()}},
+                  job.cubin};
+  append_anchor(message, job.anchor);
+  return message;
+}
+
+std::optional<MeasureSession::Job> evaluate_request(const Message& message) {
+  return checked([&]() -> std::optional<MeasureSession::Job> {
+    const json& from = message.json;
+    if (from.at("do") != "evaluate") return std::nullopt;
+    const auto problem = problem_of(from);
+    const auto config = config_of(from);
+    Cubins cubins(message);
+    auto cubin = cubins.take(from.at("cubin_bytes"));
+    if (!problem || !config || !cubin) return std::nullopt;
+    MeasureSession::Job job{*problem, *config, *std::move(cubin), from.at("battery_passed"), from.at("incumbent_us")};
+    if (!take_anchor(from, cubins, job.anchor) || !cubins.all_taken()) return std::nullopt;
+    return job;
+  });
+}
+
+Message to_message(const MeasureSession::Result& result) {
+  return {{{"outcome", outcome_to_json(result.outcome)},
+           {"battery_passed", result.battery_passed},
+           {"context_lost", result.context_lost},
+           {"phase", name(result.phase)}},
+          {}};
+}
+
+std::optional<MeasureSession::Result> evaluate_answer(const Message& message) {
+  return checked([&]() -> std::optional<MeasureSession::Result> {
+    const json& from = message.json;
+    const auto outcome = outcome_from_json(from.at("outcome"));
+    const auto phase = parse_phase(from.at("phase").get<std::string>());
+    if (!outcome || !phase) return std::nullopt;
+    return MeasureSession::Result{*outcome, from.at("battery_passed"), from.at("context_lost"), *phase};
+  });
+}
+
+Message to_message(const PhaseNote& note) {
+  return {{{"phase", name(note.phase)}, {"new_problem", note.new_problem}}, {}};
+}
+
+std::optional<PhaseNote> phase_note(const Message& message) {
+  return checked([&]() -> std::optional<PhaseNote> {
+    const json& from = message.json;
+    if (from.contains("outcome")) return std::nullopt;
+    const auto phase = parse_phase(from.at("phase").get<std::string>());
+    if (!phase) return std::nullopt;
+    return PhaseNote{*phase, from.at("new_problem")};
+  });
+}
+
+Message to_message(const PlayOffRequest& request) {
+  Message message{{{"do", "play_off"}, {"problem", text(request.problem)}, {"finalists", json::array()}}, {}};
+  for (const MeasureSession::Job& finalist : request.finalists) {
+    message.json["finalists"].push_back({{"config", finalist.config.text()}, {"cubin_bytes", finalist.cubin.size()}});
+    append_cubin(message, finalist.cubin);
+  }
+  append_anchor(message, request.anchor);
+  return message;
+}
+
+std::optional<PlayOffRequest> play_off_request(const Message& message) {
+  return checked([&]() -> std::optional<PlayOffRequest> {
+    const json& from = message.json;
+    if (from.at("do") != "play_off") return std::nullopt;
+    const auto problem = problem_of(from);
+    if (!problem) return std::nullopt;
+    PlayOffRequest request{*problem, {}, std::nullopt};
+    Cubins cubins(message);
+    for (const json& entry : from.at("finalists")) {
+      const auto config = config_of(entry);
+      auto cubin = cubins.take(entry.at("cubin_bytes"));
+      if (!config || !cubin) return std::nullopt;
+      request.finalists.push_back({*problem, *config, *std::move(cubin), true, 0});
+    }
+    if (!take_anchor(from, cubins, request.anchor) || !cubins.all_taken()) return std::nullopt;
+    return request;
+  });
+}
+
+Message to_message(const PlayOffAnswer& answer) {
+  Message message{{{"outcomes", json::array()}, {"context_lost", answer.context_lost}}, {}};
+  for (const db::Outcome& outcome : answer.outcomes) message.json["outcomes"].push_back(outcome_to_json(outcome));
+  return message;
+}
+
+std::optional<PlayOffAnswer> play_off_answer(const Message& message) {
+  return checked([&]() -> std::optional<PlayOffAnswer> {
+    PlayOffAnswer answer{{}, message.json.at("context_lost")};
+    for (const json& entry : message.json.at("outcomes")) {
+      const auto outcome = outcome_from_json(entry);
+      if (!outcome) return std::nullopt;
+      answer.outcomes.push_back(*outcome);
+    }
+    return answer;
+  });
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,71 @@
+// What the supervisor and its worker processes say to each other: requests and answers as JSON and a blob.
+//
+// Whatever arrives is checked: the reading functions return nullopt for a message that is not of their form.
+//   compile      {"do":"compile","config","type","trans","arch"}  → {"status","message","registers",...} + cubin
+//   evaluate     {"do":"evaluate","problem","config","battery_passed","incumbent_us","cubin_bytes","anchor"} + cubins
+//                → any number of {"phase","new_problem"}, then {"outcome","battery_passed","context_lost","phase"}
+//   play_off     {"do":"play_off","problem","finalists":[{"config","cubin_bytes"}],"anchor"} + cubins
+//                → {"outcomes":[..],"context_lost"}
+//   "anchor", where there is one: {"config","us","cubin_bytes"}; cubins stand one after the other, the anchor's last.
+//   a measuring process begins with {"ready":true,"sentinel_us"}; any worker may say {"fatal":"..."} and end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/evidence.hpp"
+#include "kernels/family.hpp"
+#include "tuner/workers/measure_session.hpp"
+#include "tuner/workers/process.hpp"
+
+namespace tilesmith::tuner {
+
+nlohmann::json outcome_to_json(const db::Outcome& outcome);
+std::optional<db::Outcome> outcome_from_json(const nlohmann::json& json);
+
+/// What a worker ends with when its environment, not a candidate, is broken.
+std::optional<std::string> fatal_error(const Message& message);
+
+struct CompileRequest {
+  Config config;
+  TypePair type;
+  Transposes trans;
+  std::string arch;
+};
+Message to_message(const CompileRequest& request);
+std::optional<CompileRequest> compile_request(const Message& message);
+
+/// Everything of a build but its key, which the supervisor knows.
+Message to_message(const db::KernelBuild& build);
+std::optional<db::KernelBuild> kernel_build(const Message& message, const db::KernelKey& key);
+
+Message to_message(const MeasureSession::Job& job);
+std::optional<MeasureSession::Job> evaluate_request(const Message& message);
+
+Message to_message(const MeasureSession::Result& result);
+std::optional<MeasureSession::Result> evaluate_answer(const Message& message);
+
+struct PhaseNote {
+  Phase phase = Phase::loading;
+  bool new_problem = false;
+};
+Message to_message(const PhaseNote& note);
+std::optional<PhaseNote> phase_note(const Message& message);
+
+struct PlayOffRequest {
+  Problem problem;
+  std::vector<MeasureSession::Job> finalists;
+  std::optional<MeasureSession::Known> anchor;
+};
+Message to_message(const PlayOffRequest& request);
+std::optional<PlayOffRequest> play_off_request(const Message& message);
+
+struct PlayOffAnswer {
+  std::vector<db::Outcome> outcomes;
+  bool context_lost = false;
+};
+Message to_message(const PlayOffAnswer& answer);
+std::optional<PlayOffAnswer> play_off_answer(const Message& message);
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,136 @@
+// The child processes' side: what `tilesmith worker compile` and `tilesmith worker measure --device N [--as ARCH]` do.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/compiler.hpp"
+#include "runtime/device.hpp"
+#include "runtime/virtual_arch.hpp"
+#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/measure_session.hpp"
+#include "tuner/workers/phase_clock.hpp"
+#include "tuner/workers/process.hpp"
+#include "tuner/workers/protocol.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr int kBadUsage = 2;
+constexpr int kEndedByFault = 3;
+constexpr int kNiceness = 5;  // compilers give way to the supervisor and the measuring process
+
+Message compile_answer(const Message& message) {
+  db::KernelBuild build;
+  const std::optional<CompileRequest> request = compile_request(message);
+  const std::optional<DeviceLimits> limits = request ? runtime::limits_for_target(request->arch) : std::nullopt;
+  if (!request) {
+    build.message = "the compile request is malformed";
+  } else if (!limits) {
+    build.message = fmt::format("architecture '{}' is unknown, expected one of {}", request->arch, supported_archs());
+  } else if (find_family(request->config.family()) == nullptr) {
+    build.message = fmt::format("this build has no family '{}'", request->config.family());
+  } else {
+    try {
+      build = runtime::compile(request->config, {request->type, request->trans, *limits});
+    } catch (const std::exception& error) {
+      return {{{"fatal", error.what()}}, {}};  // no refusal of this kernel: the compiler itself is not usable
+    }
+  }
+  return to_message(build);
+}
+
+int compile_main() {
+  [[maybe_unused]] const int niceness = ::nice(kNiceness);
+  return serve(compile_answer);
+}
+
+/// Ends without unwinding: after a lost context every release of a device resource would fail, or hang.
+[[noreturn]] void end_after_fault() { ::_exit(kEndedByFault); }
+
+void measure_loop(MeasureSession& session, Connection& supervisor) {
+  while (const std::optional<Message> message = supervisor.receive()) {
+    if (const auto job = evaluate_request(*message)) {
+      PhaseClock clock;
+      const auto note = [&](Phase phase, bool new_problem) {
+        clock.enter(phase, new_problem);
+        supervisor.send(to_message(PhaseNote{phase, new_problem}));
+      };
+      Message answer = to_message(session.evaluate(*job, note));
+      answer.json["took"] = clock.text();
+      if (!supervisor.send(answer)) return;
+    } else if (const auto request = play_off_request(*message)) {
+      const PlayOffAnswer answer{session.play_off(request->problem, request->finalists, request->anchor), session.context_lost()};
+      if (!supervisor.send(to_message(answer))) return;
+    } else {
+      supervisor.send({{{"fatal", "the request is malformed"}}, {}});
+      return;
+    }
+    if (session.context_lost()) end_after_fault();
+  }
+}
+
+int measure_main(int device, std::string_view as, double sentinel_us) {
+  Connection supervisor(kWorkerSocket);
+  try {
+    const runtime::Context context(device, as);
+    TimingPolicy policy;
+    policy.sentinel_start_us = sentinel_us;
+    MeasureSession session(context, policy);
+    if (supervisor.send({{{"ready", true}, {"sentinel_us", session.sentinel_start_us()}}, {}})) {
+      measure_loop(session, supervisor);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    supervisor.send({{{"fatal", error.what()}}, {}});
+    end_after_fault();
+  }
+}
+
+template <typename Number>
+bool parse_number(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+int bad_usage(const std::string& what) {
+  std::fprintf(stderr, "worker: %s; expected 'worker compile' or 'worker measure --device N [--as ARCH] [--sentinel-us T]'\n",
+               what.c_str());
+  return kBadUsage;
+}
+
+}  // namespace
+
+int worker_main(int argc, const char* const* argv) {
+  // The program's own arguments, or what follows its name, or what follows "worker": all are understood.
+  int at = 0;
+  for (int i = 0; i < argc && i < 2; ++i) {
+    if (std::string_view(argv[i]) == "worker") at = i + 1;
+  }
+  const std::string_view kind = at < argc ? argv[at] : "";
+  int device = 0;
+  std::string_view as;
+  double sentinel_us = 0;
+  for (int i = at + 1; i < argc; i += 2) {
+    const std::string_view option = argv[i];
+    const std::string_view value = i + 1 < argc ? argv[i + 1] : "";
+    if (option == "--device" && parse_number(value, device) && device >= 0) continue;
+    if (option == "--as" && limits_for_arch(value)) {
+      as = value;
+      continue;
+    }
+    if (option == "--sentinel-us" && parse_number(value, sentinel_us) && sentinel_us >= 0) continue;
+    return bad_usage(fmt::format("'{} {}' is no option", option, value));
+  }
+  spdlog::set_level(spdlog::level::warn);
+  if (kind == "compile") return compile_main();
+  if (kind == "measure") return measure_main(device, as, sentinel_us);
+  return bad_usage(fmt::format("'{}' is no kind of worker", kind));
+}
+
+}  // namespace tilesmith::tuner
