@@ -32,11 +32,12 @@ struct Evaluated {
 
 /// submit() queues candidates (compilation of later ones overlaps the timing of earlier ones); next() blocks until one
 /// of them has its outcome. Order of outcomes is not the order of submission.
+///
+/// device(), producer(), limits() and knows() may be asked on any number of threads at once, while anything else is; the rest on one.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
   virtual const db::DeviceIdentity& device() const = 0;
-  /// May be asked on another thread while anything else is, as knows().
   virtual db::Producer producer(const std::string& family) const = 0;
   virtual const DeviceLimits& limits() const = 0;
 
@@ -58,8 +59,7 @@ class Evaluator {
 
   /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.
   virtual std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) = 0;
-  /// Whether the landscape or device can say anything of this config for this problem (a replay knows only its own). May be
-  /// asked on another thread while anything else is.
+  /// Whether the landscape or device can say anything of this config for this problem (a replay knows only its own).
   virtual bool knows(const Problem&, const Config&) const { return true; }
 };
 

@@ -86,7 +86,10 @@ ProblemEnding ProblemTuning::run() {
   reuse_known();
   report(std::nullopt);
   const ProblemEnding ending = search();
-  if (ending != ProblemEnding::interrupted) play_off();
+  if (ending == ProblemEnding::interrupted) return ending;
+  play_off();
+  // The next turn begins with them: the evaluator has no other work now.
+  pass_on_foreseen(run_.clock_seconds() < run_.ends);
   return ending;
 }
 
@@ -112,7 +115,7 @@ ProblemEnding ProblemTuning::search() {
     submit_more();
     // Once the evaluator has work, and before it has done it all.
     if (!std::exchange(prepared, true)) prepare_next();
-    pass_on_foreseen(pending_ == 0);
+    pass_on_foreseen(false);
     if (pending_ == 0) return out_of_time_ ? ProblemEnding::out_of_time : ProblemEnding::done;
     take(run_.evaluator.next());
   }
@@ -126,13 +129,16 @@ void ProblemTuning::prepare_next() {
   starting_points_.prepare(*next_, most);
 }
 
-/// Tells the evaluator of it, while it has other work. `wait`: it has none left, but for a play-off.
+/// Tells the evaluator of that, once it is there.
 void ProblemTuning::pass_on_foreseen(bool wait) {
-  const std::optional<Guesses> guesses = starting_points_.foreseen(wait);
-  if (!guesses) return;
-  const std::size_t finalists = run_.options.finalists < 2 ? 0 : std::size_t(run_.options.finalists);
-  run_.evaluator.foresee(*next_, guesses->to_try, known_finalists(guesses->known, finalists));
-  spdlog::debug("{}: foreseen {:.2f} s after the turn before it began", text(*next_), run_.clock_seconds() - began_);
+  try {
+    const std::optional<Guesses> guesses = starting_points_.foreseen(wait);
+    if (!guesses) return;
+    const std::size_t finalists = run_.options.finalists < 2 ? 0 : std::size_t(run_.options.finalists);
+    run_.evaluator.foresee(*next_, guesses->to_try, known_finalists(guesses->known, finalists));
+  } catch (const db::StoreError& error) {
+    spdlog::warn("{}: cannot be foreseen ({})", text(*next_), error.what());  // the search itself may fare better
+  }
 }
 
 void ProblemTuning::submit_more() {

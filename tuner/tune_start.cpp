@@ -8,6 +8,20 @@
 #include "kernels/eligible.hpp"
 
 namespace tilesmith::tuner {
+namespace {
+
+constexpr std::launch kMeanwhile = std::launch::async | std::launch::deferred;  // at once, if a thread can be had
+
+/// Says of a clock's start how many seconds ago it was.
+class Seconds {
+ public:
+  double operator()() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
 
 StartingPoints::StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store)
     : families_(families_named(families)),
@@ -49,10 +63,14 @@ SearchSpace StartingPoints::space_of(const Problem& problem) {
 
 void StartingPoints::prepare(const Problem& problem, std::size_t most_guesses) {
   finish_prepared(problem);
-  prepared_ = Prepared{problem, std::async(std::launch::async, [this, problem] { return space_of(problem); }), {}};
+  prepared_ = Prepared{problem, std::async(kMeanwhile, [this, problem] { return space_of(problem); }), {}};
   if (most_guesses == 0) return;
-  prepared_->guesses = std::async(reader_ ? std::launch::async : std::launch::deferred,
-                                  [this, problem, most_guesses] { return guesser_.of(problem, most_guesses); });
+  prepared_->guesses = std::async(reader_ ? kMeanwhile : std::launch::deferred, [this, problem, most_guesses] {
+    const Seconds took;
+    Guesses guesses = guesser_.of(problem, most_guesses);
+    spdlog::debug("{}: foreseen in {:.2f} s", text(problem), took());
+    return guesses;
+  });
 }
 
 std::optional<Guesses> StartingPoints::foreseen(bool wait) {
@@ -70,10 +88,9 @@ std::future<SearchSpace> StartingPoints::finish_prepared(const Problem& problem)
 }
 
 StartingPoint StartingPoints::of(const Problem& problem) {
-  const auto began = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
+  const Seconds seconds;
   std::future<SearchSpace> space = finish_prepared(problem);
-  if (!space.valid()) space = std::async(std::launch::async, [this, problem] { return space_of(problem); });
+  if (!space.valid()) space = std::async(kMeanwhile, [this, problem] { return space_of(problem); });
   const double began_guessing = seconds();
   guesser_.refresh_bests();
   const Guesses guesses = guesser_.of(problem);

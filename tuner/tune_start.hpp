@@ -43,9 +43,10 @@ class StartingPoints {
   StartingPoint of(const Problem& problem);
   /// Begins to make what the problem that will be asked for next starts from, on threads of its own: the device would wait for it.
   /// That is its space, and what the search would know and what it would try first, at most so many (0: this is not asked for), if it
-  /// began now, as far as the bests of other problems were known at the last call of of().
+  /// began now, as far as the bests of other problems were known at the last call of of(); what is recorded meanwhile may count.
   void prepare(const Problem& problem, std::size_t most_guesses = 0);
-  /// What was asked for of the prepared problem, once, when it is there. Where the store is in memory it is made here.
+  /// What the search of the prepared problem would know and try first, if it was asked for: told once, when it is there, or waited for.
+  /// Of a store in memory, which has one connection, it is made here.
   std::optional<Guesses> foreseen(bool wait);
 
   const db::Producer& producer(const std::string& family);
@@ -73,8 +74,8 @@ class StartingPoints {
     std::future<SearchSpace> space;
     std::future<Guesses> guesses;  // invalid where nobody asked for them, or they were taken
   };
-  std::atomic<bool> abandoned_{
-      false};  // nobody will ask for what is being made: its end is waited for, so let it come soon
+  // Nobody will ask for the space that is being made: its end is waited for, so let it come soon. Guesses take a fraction of a second.
+  std::atomic<bool> abandoned_{false};
   std::optional<Prepared> prepared_;  // while it is being made, kept_ and guesser_ are touched by nobody else
 };
 

@@ -169,9 +169,13 @@ TEST_CASE("a reader sees what a writer commits while both have the file open") {
   Store writer = Store::open(folder / "a.db");
   writer.record(right(10));
   Store reader = Store::open_read_only(folder / "a.db");
-  CHECK(reader.evidence().size() == 1);
+  std::optional<Store> its_own = writer.reader();
+  REQUIRE(its_own);
+  CHECK(its_own->read_only());
+  for (const Store* store : {&reader, &*its_own}) CHECK(store->evidence().size() == 1);
   writer.record(right(11));
-  CHECK(reader.evidence().size() == 2);
+  for (const Store* store : {&reader, &*its_own}) CHECK(store->evidence().size() == 2);
+  CHECK_FALSE(Store::in_memory().reader());  // it would see nothing
 }
 
 TEST_CASE("a database in a folder that cannot be written is read, and nothing is written beside it") {

@@ -20,23 +20,24 @@ check db '"(runtime|tuner|tests)/' 'it includes kernels only'
 check runtime '"(tuner|tests)/' 'applications link it without the tuner'
 check tuner '"tests/' 'tests come last'
 
-# within FOLDER OTHERS: of the tuner's folders it includes these (parts of a pattern), and its own files.
+# within FOLDER OTHERS: of the tuner's folders and headers it includes these (parts of a pattern), and its own files.
 within() {
   local found
-  found=$(grep -rnE '^ *#include *"tuner/[a-z]+/' "tuner/$1" | grep -vE "\"tuner/($1|$2)/" || true)
+  [ -d "tuner/$1" ] || { echo "tuner/$1: no such folder"; exit 1; }
+  found=$(grep -rnE '^ *#include *"tuner/' "tuner/$1" | grep -vE "\"tuner/($1/|$2)" || true)
   if [ -n "$found" ]; then
-    printf '%s\n  tuner/%s may include of the folders beside it: %s\n' "$found" "$1" "${2:-none}"
+    printf '%s\n  tuner/%s may include of the tuner, beside its own: %s\n' "$found" "$1" "$2"
     status=1
   fi
 }
-within search ''
-within verify ''
-within measure ''
-within guess 'search|measure'
-within landscape search
-within turns ''
-within workers 'verify|measure'
-within report 'measure|turns'
+within search 'nothing'
+within verify 'nothing'
+within measure 'nothing'
+within guess 'search/|measure/|peaks.hpp'
+within landscape 'search/|evaluator.hpp'
+within turns 'workload.hpp'
+within workers 'verify/|measure/|evaluator.hpp'
+within report 'measure/|turns/|bench_csv.hpp|figures.hpp|peaks.hpp|svg.hpp|workload.hpp'
 top=$(grep -nE '^ *#include *"tuner/(commands|report)/' tuner/*.[ch]pp | grep -v '^tuner/main.cpp:' || true)
 if [ -n "$top" ]; then
   printf '%s\n  only main.cpp includes commands, and only these the report\n' "$top"

@@ -1,4 +1,5 @@
 // Where a search starts from: which evidence counts, and whose bests and seeds come first.
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -29,6 +30,21 @@ std::vector<Config> first_seeds(const StartingPoint& start, std::size_t most) {
   }
   return configs;
 }
+
+/// Whatever other threads ask it they wait for while it holds them up.
+class HeldUp final : public ToyEvaluator {
+ public:
+  bool knows(const Problem& problem, const Config& config) const override {
+    for (int ms = 0; holds_up_ && ms < 10000 && std::this_thread::get_id() != here_; ++ms)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return ToyEvaluator::knows(problem, config);
+  }
+  void hold_up(bool whether) { holds_up_ = whether; }
+
+ private:
+  const std::thread::id here_ = std::this_thread::get_id();
+  std::atomic<bool> holds_up_{false};
+};
 
 }  // namespace
 
@@ -255,24 +271,27 @@ TEST_CASE("a space made ahead is the one made when it is asked for, also if anot
   same(even);
 }
 
-TEST_CASE("of a store in a file guesses are made meanwhile, from what was committed, and are those of a store in memory") {
+TEST_CASE("of a store in a file guesses are made meanwhile, and are those of a store in memory") {
   const tests::TempFolder folder;
-  ToyEvaluator evaluator;
+  HeldUp evaluator;
   db::Store in_file = db::Store::open(folder / "tuned.db"), in_memory = db::Store::in_memory();
   const Problem next = square(64);
   for (db::Store* store : {&in_file, &in_memory}) {
     for (const int x : {1, 2, 3, 4}) plant(*store, evaluator, square(64 + 8 * x), ToyFamily::config(x, 5, 2));
   }
   StartingPoints here({"toy"}, evaluator, in_memory), beside({"toy"}, evaluator, in_file);
-  here.prepare(next, 5);
+  evaluator.hold_up(true);
   beside.prepare(next, 5);
-  // Meanwhile its own connection is free.
+  CHECK_FALSE(beside.foreseen(false));  // others are at work on them
   plant(in_file, evaluator, square(256), ToyFamily::config(4, 4, 4), {db::Status::mismatch, "wrong", std::nullopt});
-  std::optional<Guesses> foreseen;
-  while (!(foreseen = beside.foreseen(false))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  CHECK(foreseen->to_try.size() == 5);
-  CHECK(foreseen->to_try == here.foreseen(true)->to_try);
   CHECK_FALSE(beside.foreseen(false));
+  evaluator.hold_up(false);
+  const std::optional<Guesses> foreseen = beside.foreseen(true);
+  REQUIRE(foreseen);
+  CHECK(foreseen->to_try.size() == 5);
+  here.prepare(next, 5);
+  CHECK(foreseen->to_try == here.foreseen(false)->to_try);  // made here, when asked for
+  CHECK_FALSE(beside.foreseen(true));                       // told once
   CHECK(beside.of(next).space.size() > 0);
 
   beside.prepare(next);
