@@ -14,7 +14,7 @@
 //                        compute capability 2
 //              misfit:   log2 of how much of the device's use the config loses when its grid is laid over this problem
 //                        (a tile that is large for the problem leaves multiprocessors empty or multiplies padding)
-//            So first comes what a device alike has for the very problem (docs/notes/search.md, "On a second device"), then this
+//            So first comes what a device alike has for the very problem (docs/notes/guesses.md, "On a second device"), then this
 //            device's problem that differs in nothing but its beta class.
 // generic    the config that refuses no problem. Also where M, N or K is 0: there is nothing to multiply.
 #pragma once

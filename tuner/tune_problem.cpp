@@ -10,6 +10,7 @@
 
 #include "kernels/estimate.hpp"
 #include "tuner/guess/finalists.hpp"
+#include "tuner/measure/timing_policy.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/what_ran.hpp"
 
@@ -19,6 +20,7 @@ namespace {
 constexpr int kPlayOffRounds = 3;      // a lucky single time may draw new finalists in; it must end
 constexpr double kPatience = 2.0 / 3;  // of its time a problem has in any case
 constexpr double kWorthwhile = 2;      // times what a turn's first compilations and its play-off take
+constexpr double kProofLaunches = 8;   // of a candidate, what warms it up included
 
 /// Of the cycles that a config of the space takes; 0 for all of a family that estimates none. The space must outlive it.
 std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const Problem& problem,
@@ -27,6 +29,12 @@ std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const 
     const std::optional<Estimate> made = estimate(space.config(index), target, problem);
     return made ? made->cycles : 0;
   };
+}
+
+/// What it takes to prove a candidate and to time it beside an anchor, where such launches are all that takes time.
+double evaluation_us(double launch_us) {
+  const TimingPolicy policy;
+  return kProofLaunches * launch_us + std::min(2 * policy.min_samples * launch_us, policy.max_total_us);
 }
 
 }  // namespace
@@ -156,6 +164,11 @@ void ProblemTuning::submit_more() {
   }
 }
 
+/// What a candidate is expected to take: what those of the run took lately, or more, if launches of this problem are longer than theirs.
+double ProblemTuning::seconds_each() const {
+  return std::max(run_.candidate_seconds.value(), 1e-6 * evaluation_us(std::max(progress_.best_us, floor_us_)));
+}
+
 /// How many candidates to submit now: as many as the evaluator likes to have in flight, the limit allows, and the time
 /// left is expected to suffice for.
 std::size_t ProblemTuning::how_many_more() {
@@ -175,7 +188,7 @@ std::size_t ProblemTuning::how_many_more() {
   if (progress_.gave_up_time) return 0;
   const bool none_came = progress_.done == progress_.reused;
   const double left = deadline_ - play_off_reserve_ - now - (none_came ? run_.first_outcome_seconds.value() : 0);
-  const double cost = run_.candidate_seconds.value();
+  const double cost = seconds_each();
   double affordable = double(most);
   if (left <= 0)
     affordable = 0;

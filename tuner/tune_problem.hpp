@@ -76,6 +76,7 @@ class ProblemTuning {
   void prepare_next();
   void pass_on_foreseen(bool wait);
   void submit_more();
+  double seconds_each() const;
   std::size_t how_many_more();
   bool gives_up_time(double now) const;
   void take(const Evaluated& evaluated);

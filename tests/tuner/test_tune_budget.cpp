@@ -118,6 +118,30 @@ TEST_CASE("where outcomes come in bursts no problem takes the time of those afte
   }
 }
 
+TEST_CASE("where launches are long no more candidates are in flight than there is time for, though others took little") {
+  ToyEvaluator evaluator;
+  evaluator.wide = 34;
+  evaluator.seconds_each = 0.01;
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = options_for(evaluator);
+  options.finalists = 0;
+  options.max_candidates = 30;
+  quiet_tune(squares({64}), options, evaluator, store);
+  const Problem large = square(8192);
+  store.record(evidence_of(evaluator, large, ToyFamily::config(1, 1, 1), ok(100e3)));
+  evaluator.answers = [&](const Candidate& candidate) {
+    const bool is_large = candidate.problem == large;
+    if (is_large) evaluator.clock += 0.85;
+    return ok(is_large ? 100e3 : 10);
+  };
+  options.max_candidates = 0;
+  options.budget = std::chrono::seconds(20);
+  const double began = evaluator.clock;
+  quiet_tune(squares({72, 8192}), options, evaluator, store);
+  CHECK(evaluator.clock - began <= 21);
+  CHECK(tried(store, 8192) >= 10);
+}
+
 TEST_CASE("a settled problem gives its time to one that still improves, and keeps the most of it") {
   std::vector<Config> orders[2];
   for (std::vector<Config>& order : orders) {

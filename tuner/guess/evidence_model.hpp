@@ -3,7 +3,7 @@
 // A forest of randomised trees (search/regression_forest.hpp) over the config's parameters, the problem's size, type pair,
 // transposes and alignment, how the one's tiles lie on the other, and the family's own estimate. What it predicts is
 // ln(time / best time of that problem): problems are then comparable, and only the order of configs matters.
-// docs/notes/search.md has what that gives held out, and what else was tried.
+// docs/notes/guesses.md has what that gives held out, and what else was tried.
 #pragma once
 
 #include <cstdint>
