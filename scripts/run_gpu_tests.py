@@ -2,8 +2,8 @@
 """Runs a Catch2 program (2.13 or 3) test by test as its report comes in, and writes a summary as JSON.
 
 A test that fails, crashes the program or exceeds its time limit counts as failed, and the program is started again for
-the tests that had not run: one bad test costs itself, even if it loses the process its device context. Called by
-gpu_check.sh, which see.
+the tests that had not run: one bad test costs itself, even if it loses the process its device context. Several GPUs share the
+tests out. Called by gpu_check.sh, which see.
 """
 import argparse
 import ctypes
@@ -106,47 +106,106 @@ def ending(returncode):
     return f"exit status {returncode}"
 
 
-def run_once(command, on_result, limit_seconds):
-    """Runs the program until a test fails. Returns whether that cut it short, and its exit status."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "report.xml")
-        report = Report(on_result)
-        position = 0
-        with subprocess.Popen([*command, "--reporter", "xml", "--out", path], stdin=subprocess.DEVNULL,
-                              start_new_session=True, preexec_fn=end_with_parent) as process:
-            timed_out = False
-            try:
-                while True:
-                    returncode = process.poll()
-                    if os.path.exists(path):
-                        with open(path, "rb") as file:
-                            file.seek(position)
-                            data = file.read()
-                        position += len(data)
-                        report.feed(data)
-                    if returncode is not None:
-                        break
-                    if report.any_failed:
-                        kill_group(process)
-                        return True, process.returncode
-                    if report.running is not None and time.monotonic() - report.started_at > limit_seconds:
-                        timed_out = True
-                        kill_group(process)
-                        continue
-                    time.sleep(POLL_SECONDS)
-            finally:
-                if process.poll() is None:
-                    kill_group(process)
-        if timed_out:
-            report.finish("failed", [f"took more than {limit_seconds} s and was ended"])
-            return True, returncode
-        if report.any_failed:
-            return True, returncode
-        if report.running is not None or report.broken:
-            why = report.broken or ending(returncode)
-            report.finish("failed", [*report.details, f"ended the test program ({why})"])
-            return True, returncode
-        return False, returncode
+class Run:
+    """The program, run until a test fails."""
+
+    def __init__(self, command, gpu, on_result, limit_seconds):
+        self.limit_seconds = limit_seconds
+        self.report = Report(on_result)
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.folder.name, "report.xml")
+        self.position = 0
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": gpu} if gpu else None
+        self.process = subprocess.Popen([*command, "--reporter", "xml", "--out", self.path], stdin=subprocess.DEVNULL,
+                                        env=environment, start_new_session=True, preexec_fn=end_with_parent)
+
+    def _read(self):
+        if os.path.exists(self.path):
+            with open(self.path, "rb") as file:
+                file.seek(self.position)
+                data = file.read()
+            self.position += len(data)
+            self.report.feed(data)
+
+    def end(self):
+        if self.process.poll() is None:
+            kill_group(self.process)
+        self.folder.cleanup()
+
+    def step(self):
+        """None while it runs; then whether a failed test cut it short, and its exit status."""
+        returncode = self.process.poll()
+        self._read()
+        report = self.report
+        if returncode is None:
+            too_long = report.running is not None and time.monotonic() - report.started_at > self.limit_seconds
+            if not report.any_failed and not too_long:
+                return None
+            kill_group(self.process)
+            if too_long:
+                self._read()
+                report.finish("failed", [f"took more than {self.limit_seconds} s and was ended"])
+        elif not report.any_failed and (report.running is not None or report.broken):
+            report.finish("failed", [*report.details, f"ended the test program ({report.broken or ending(returncode)})"])
+        elif not report.any_failed:
+            self.end()
+            return False, returncode
+        self.end()
+        return True, self.process.returncode
+
+
+class Lane:
+    """Tests that run one after the other on one GPU; the program is started again for those that a failed one kept from running."""
+
+    def __init__(self, command, gpu, names, are_all, limit_seconds, on_result):
+        self.command, self.gpu, self.names, self.limit_seconds = command, gpu, names, limit_seconds
+        self.are_all = are_all  # that the program has
+        self.on_result = on_result
+        self.finished = {}  # status by name
+        self.finished_before = 0
+        self.run = None
+
+    def _note(self, name, status, seconds, details):
+        self.finished[name] = status
+        self.on_result(name, status, seconds, details)
+
+    def step(self):
+        """Whether any is left."""
+        if self.run is None:
+            left = [name for name in self.names if name not in self.finished]
+            if not left:
+                return False
+            self.finished_before = len(self.finished)
+            chosen = [] if self.are_all and not self.finished else [",".join(escaped(name) for name in left)]
+            self.run = Run([*self.command, *chosen], self.gpu, self._note, self.limit_seconds)
+        ended = self.run.step()
+        if ended is None:
+            return True
+        self.run = None
+        cut_short, returncode = ended
+        if returncode != 0 and not cut_short and "failed" not in self.finished.values():
+            self._note("the test program ends well", "failed", 0.0, [f"{ending(returncode)}, though no test failed"])
+        if len(self.finished) == self.finished_before:
+            for name in self.names:
+                if name not in self.finished:
+                    self._note(name, "failed", 0.0, [f"never ran: the program ended first ({ending(returncode)})"])
+        return True
+
+    def end(self):
+        if self.run is not None:
+            self.run.end()
+
+
+def shares(names, seconds, count):
+    """The names in so many lists that should take about as long, by what each took before (of those that are new: what one does on
+    the mean), the longest given out first; within a list as they were."""
+    usual = sum(seconds.values()) / len(seconds) if seconds else 1.0
+    lists, loads = [set() for _ in range(count)], [0.0] * count
+    for name in sorted(names, key=lambda one: -seconds.get(one, usual)):
+        least = loads.index(min(loads))
+        lists[least].add(name)
+        loads[least] += seconds.get(name, usual)
+    return [[name for name in names if name in one] for one in lists]
 
 
 def passed_before(path, same):
@@ -164,8 +223,18 @@ def passed_before(path, same):
     return {test["name"]: {"date": date, **test} for test in summary.get("tests", []) if test.get("status") == "passed"}
 
 
-def run_all(program, under, limit_seconds, known, save):
+def seconds_before(path):
+    """What each test took by the summary at `path`, of whatever code."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return {test["name"]: float(test["seconds"]) for test in json.load(file)["tests"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def run_all(command, gpus, limit_seconds, known, seconds, save):
     """Returns one dict a test, in the order of the program; those in `known` are not run. save(tests, left) after each that is."""
+    program = command[-1]
     names = list_tests(program)
     if not names:
         return [{"name": "the test program lists its tests", "status": "failed", "seconds": 0.0,
@@ -182,21 +251,15 @@ def run_all(program, under, limit_seconds, known, save):
             print(f"         {message}", flush=True)
         save(list(results.values()), sum(name not in results for name in names))
 
-    while True:
-        left = [name for name in names if name not in results]
-        if not left:
-            break
-        before = len(results)
-        chosen = [] if len(left) == len(names) else [",".join(escaped(name) for name in left)]
-        cut_short, returncode = run_once([*under, program, *chosen], on_result, limit_seconds)
-        anything_failed = any(result["status"] == "failed" for result in results.values())
-        if returncode != 0 and not cut_short and not anything_failed:
-            on_result("the test program ends well", "failed", 0.0, [f"{ending(returncode)}, though no test failed"])
-        if len(results) == before:
-            for name in names:
-                if name not in results:
-                    on_result(name, "failed", 0.0, [f"never ran: the program ended first ({ending(returncode)})"])
-            break
+    left = [name for name in names if name not in results]
+    lanes = [Lane(command, gpu, share, len(share) == len(names), limit_seconds, on_result)
+             for gpu, share in zip(gpus, shares(left, seconds, len(gpus)))]
+    try:
+        while any([lane.step() for lane in lanes]):
+            time.sleep(POLL_SECONDS)
+    finally:
+        for lane in lanes:
+            lane.end()
     ordered = [results[name] for name in names if name in results]
     return ordered + [result for name, result in results.items() if name not in names]
 
@@ -208,6 +271,7 @@ def main():
     parser.add_argument("--gpu", required=True, help="what gpu_info.py prints")
     parser.add_argument("--content-hash", required=True)
     parser.add_argument("--test-limit", type=int, required=True, help="seconds")
+    parser.add_argument("--gpus", default="", help="GPUs to share the tests out among, as CUDA_VISIBLE_DEVICES names each: 0,1")
     parser.add_argument("--resume", action="store_true",
                         help="keep what passed by --out's summary on the same content, device and driver")
     parser.add_argument("under", nargs="*", help="a command to run the program under")
@@ -240,7 +304,9 @@ def main():
         return count
 
     known = {**passed_before(options.out, same), **passed_before(unfinished, same)} if options.resume else {}
-    count = save(run_all(options.program, options.under, options.test_limit, known, save), 0)
+    tests = run_all([*options.under, options.program], options.gpus.split(","), options.test_limit, known,
+                    seconds_before(options.out), save)
+    count = save(tests, 0)
     os.replace(unfinished, options.out)
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped: {options.out}")
     return 1 if count["failed"] or not count["passed"] else 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # gpu_check.sh, over a stand-in for the test program: a crash, a hang and a lost device context each cost one test, the others
 # are run, and the summary says so. Resumed, only what had not passed is run again, also after the check itself was killed, and
-# nothing is kept of other code.
+# nothing is kept of other code. Several GPUs share the tests out by what they took before, each test run on one of them.
 set -euo pipefail
 root=$1
 folder=$(mktemp -d)
@@ -30,6 +30,7 @@ with open(arguments[arguments.index("--out") + 1], "w") as out:
     for name in names:
         print(f"<TestCase name='{name}'>", file=out, flush=True)
         print(name, file=open(sys.argv[0] + ".ran", "a"))
+        print(os.environ.get("CUDA_VISIBLE_DEVICES", "-") + " " + name, file=open(sys.argv[0] + ".on", "a"))
         if name == "crashes" and os.path.exists(sys.argv[0] + ".kills"):
             while not os.path.exists(open(sys.argv[0] + ".kills").read()):  # until the test before has been read
                 time.sleep(0.05)
@@ -53,8 +54,8 @@ check() {
   local name=$1
   shift
   status=0
-  rm -f "$folder/bin/test_gpu.ran"
-  TMPDIR=$folder TILESMITH_BUILD_DIR=$folder TILESMITH_GPU_INFO="{\"device\": \"${device:-Stand-in}\", \"driver\": \"1.2\"}" \
+  rm -f "$folder/bin/test_gpu.ran" "$folder/bin/test_gpu.on"
+  env -u CUDA_VISIBLE_DEVICES TMPDIR="$folder" TILESMITH_BUILD_DIR="$folder" TILESMITH_GPU_INFO="{\"device\": \"${device:-Stand-in}\", \"driver\": \"1.2\"}" \
     bash "$root/scripts/gpu_check.sh" --no-build --test-limit 1 --out "$folder/$name.json" "$@" >"$folder/out" 2>&1 || status=$?
 }
 
@@ -109,3 +110,25 @@ CHECK
 
 device=Other check other --resume
 [ "$(wc -l <"$folder/bin/test_gpu.ran")" = 6 ] || { echo "tests of another device were kept"; exit 1; }
+
+# ran_on GPU: how many tests did, those once that ran again because the one before them failed.
+ran_on() { sort -u "$folder/bin/test_gpu.on" | grep -c "^$1 " || true; }
+
+rm "$folder/bin/test_gpu.mended"
+check shared --gpus 3,5
+python3 - "$folder/summary.json" "$folder/shared.json" <<'CHECK' || { cat "$folder/out"; exit 1; }
+import json, sys
+alone, shared = ([test["name"] for test in json.load(open(path))["tests"]] for path in sys.argv[1:])
+assert alone == shared, shared
+status = {test["name"]: test["status"] for test in json.load(open(sys.argv[2]))["tests"]}
+assert [name for name in shared if status[name] == "failed"] == ["crashes", "differs", "hangs"], status
+CHECK
+[ "$(ran_on 3) $(ran_on 5)" = "3 3" ] || { echo "not shared out:"; cat "$folder/bin/test_gpu.on"; exit 1; }
+touch "$folder/bin/test_gpu.mended"
+sed -i '/"adds"/,/seconds/ s/"seconds": [0-9.]*/"seconds": 1000/' "$folder/shared.json"
+check shared --gpus 3,5
+[ "$status $(ran_on 3) $(ran_on 5)" = "0 1 5" ] || { echo "not by what they took before:"; cat "$folder/bin/test_gpu.on"; exit 1; }
+check shared --gpus 3,,5
+grep -q -- "--gpus 3,,5: expected a list" "$folder/out" || { cat "$folder/out"; exit 1; }
+check shared
+[ "$(ran_on -)" = 6 ] || { echo "without --gpus one was chosen"; exit 1; }
