@@ -44,6 +44,7 @@ while [ $# -gt 0 ]; do
 done
 [[ $limit =~ ^[1-9][0-9]*$ ]] || fail "--test-limit $limit: expected a whole number of seconds"
 [[ $gpus =~ ^([A-Za-z0-9/-]+(,[A-Za-z0-9/-]+)*)?$ ]] || fail "--gpus $gpus: expected a list as 0,1"
+[ -z "$(tr , '\n' <<<"$gpus" | sort | uniq -d)" ] || fail "--gpus $gpus: expected each GPU once"
 
 # info_of GPU: of the one that CUDA_VISIBLE_DEVICES names so (empty: the first). Overridable, so that the tests of this script
 # need no GPU.

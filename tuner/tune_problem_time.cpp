@@ -71,7 +71,7 @@ std::size_t ProblemTuning::how_many_more() {
 bool ProblemTuning::gives_up_time(double now) const {
   if (!others_could_use_it_ || progress_.done - progress_.reused < std::int64_t(kLeastEvaluations)) return false;
   if (!trend().settled() || deadline_ - play_off_reserve_ - now < run_.least_turn_seconds()) return false;
-  const double before = double(progress_.reused) * run_.candidate_seconds.value();
+  const double before = double(progress_.reused) * seconds_each();
   return before + now - began_ >= kPatience * (before + deadline_ - began_);
 }
 
@@ -88,7 +88,7 @@ Trend ProblemTuning::trend() const {
 
 TurnBoard::Rest ProblemTuning::rest() const {
   const std::int64_t tried = progress_.done - progress_.reused;
-  const double each = tried > 0 ? (last_outcome_at_ - began_) / double(tried) : run_.candidate_seconds.value();
+  const double each = tried > 0 ? (last_outcome_at_ - began_) / double(tried) : seconds_each();
   return {trend(), each, spare_seconds_};
 }
 

@@ -130,5 +130,7 @@ check shared --gpus 3,5
 [ "$status $(ran_on 3) $(ran_on 5)" = "0 1 5" ] || { echo "not by what they took before:"; cat "$folder/bin/test_gpu.on"; exit 1; }
 check shared --gpus 3,,5
 grep -q -- "--gpus 3,,5: expected a list" "$folder/out" || { cat "$folder/out"; exit 1; }
+check shared --gpus 3,5,3
+grep -q -- "--gpus 3,5,3: expected each GPU once" "$folder/out" || { cat "$folder/out"; exit 1; }
 check shared
 [ "$(ran_on -)" = 6 ] || { echo "without --gpus one was chosen"; exit 1; }
