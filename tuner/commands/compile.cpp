@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -35,6 +36,7 @@ struct CompileCommandOptions {
   std::vector<std::string> families;
   std::int64_t max_configs = 32;
   std::int64_t first = 0;  // guesses of each problem; 0: a sample of the space instead
+  std::string device;      // whose guesses; empty: chosen by what the database holds
   bool all = false;
   std::uint64_t seed = 1;
   std::string db;
@@ -59,10 +61,27 @@ struct Asked {
   std::vector<KernelTarget> targets;  // of all problems on all architectures, each once
 };
 
-Asked checked(const CompileCommandOptions& options) {
+/// The device of the database that --device names; none if nothing is named.
+std::optional<TargetDevice> named_device(const CompileCommandOptions& options) {
+  if (options.device.empty()) return std::nullopt;
+  const db::Store store = db::Store::open_read_only(database_path(options.db));
+  TargetDevice device = require_stored_device(store, options.device);
+  if (const std::string arch = db::ran_as(device.identity); !arch.empty()) {
+    throw UsageError(fmt::format("--device '{}': ran the code of {} to prove it; expected a device that ran its own code",
+                                 options.device, arch));
+  }
+  return device;
+}
+
+Asked checked(const CompileCommandOptions& options, const std::optional<TargetDevice>& device) {
   Asked asked;
   asked.workload = select_problems(options.problems);
   std::vector<std::string> archs = split_commas(options.archs);
+  if (device && archs.empty()) archs.push_back(device->limits.arch);
+  if (device && std::find(archs.begin(), archs.end(), device->limits.arch) == archs.end()) {
+    throw UsageError(fmt::format("--device '{}': {} is of {}; expected that among --arch, or no --arch", options.device,
+                                 short_name(device->identity), device->limits.arch));
+  }
   if (archs.empty()) {
     const auto here = runtime::list_devices();
     if (here.empty()) {
@@ -109,25 +128,42 @@ std::vector<CompileJob> sampled(const CompileCommandOptions& options, const Aske
   return jobs;
 }
 
-/// The device of this architecture that the store last heard of, and what a tuner on it would be as a producer; without one,
-/// the architecture's best-known device.
-GuessingFor guessing_for(const Asked& asked, const DeviceLimits& arch, const db::Store& store) {
+/// The latest entry about this device.
+std::optional<db::Evidence> latest_about(const db::DeviceIdentity& device, const db::Store& store) {
+  db::EvidenceFilter filter;
+  filter.device_exactly = device;
+  filter.limit = 1;
+  std::vector<db::Evidence> entries = store.evidence(filter);
+  if (entries.empty()) return std::nullopt;
+  return std::move(entries.front());
+}
+
+/// The latest entry about the named device, or, where none is named, about any of this architecture that ran its own code.
+std::optional<db::Evidence> latest_of(const DeviceLimits& arch, const std::optional<TargetDevice>& named, const db::Store& store) {
+  if (named && named->limits.arch == arch.arch) return latest_about(named->identity, store);
+  std::optional<db::Evidence> latest;
+  for (const db::DeviceIdentity& device : store.devices()) {
+    const auto limits = limits_for_compute_capability(device.sm / 10, device.sm % 10);
+    if (!db::ran_as(device).empty() || !limits || limits->arch != arch.arch) continue;
+    auto entry = latest_about(device, store);
+    if (entry && (!latest || entry->created_at >= latest->created_at)) latest = std::move(entry);
+  }
+  return latest;
+}
+
+/// The device that the guesses are for, and what a tuner on it would be as a producer; where the database knows none, the
+/// architecture's best-known device.
+GuessingFor guessing_for(const Asked& asked, const DeviceLimits& arch, const std::optional<TargetDevice>& named,
+                         const db::Store& store) {
   GuessingFor whom{asked.families, {}, arch, {}, {}};
   db::Producer producer;
   producer.compiler_options = runtime::compiler_options_text({type_pairs().front(), {}, arch});
   producer.nvrtc_version = runtime::nvrtc_version();
   producer.measuring_policy = kMeasuringPolicy;
-  std::string newest;
-  for (const db::DeviceIdentity& device : store.devices()) {
-    const auto limits = limits_for_compute_capability(device.sm / 10, device.sm % 10);
-    if (!db::ran_as(device).empty() || !limits || limits->arch != arch.arch) continue;
-    db::EvidenceFilter filter;
-    filter.device_exactly = device;
-    filter.limit = 1;  // the latest
-    const std::vector<db::Evidence> entries = store.evidence(filter);
-    if (entries.empty() || entries.front().created_at < newest) continue;
-    newest = entries.front().created_at;
-    producer.driver_version = entries.front().producer.driver_version;
+  const std::optional<db::Evidence> latest = latest_of(arch, named, store);
+  if (latest) {
+    const db::DeviceIdentity& device = latest->device;
+    producer.driver_version = latest->producer.driver_version;
     whom.device = device;
     if (device.sm_count > 0) whom.limits.sm_count = device.sm_count;
     if (device.smem_per_sm_bytes > 0) whom.limits.smem_per_sm_bytes = device.smem_per_sm_bytes;
@@ -138,18 +174,19 @@ GuessingFor guessing_for(const Asked& asked, const DeviceLimits& arch, const db:
     return of_family;
   };
   spdlog::info("{}: what would be tried first on {}", arch.arch,
-               newest.empty() ? fmt::format("a device with {} SMs; the database has evidence of none", whom.limits.sm_count)
-                              : short_name(whom.device));
+               latest ? short_name(whom.device)
+                      : fmt::format("a device with {} SMs; the database has evidence of none", whom.limits.sm_count));
   return whom;
 }
 
 /// What a tuner would guess for each problem, and play off of what is known of it, each kernel once.
-std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, const Asked& asked, const db::Store& store,
-                                      const std::atomic<bool>& stop) {
+std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, const Asked& asked,
+                                        const std::optional<TargetDevice>& named, const db::Store& store,
+                                        const std::atomic<bool>& stop) {
   std::vector<CompileJob> jobs;
   std::set<std::string> seen;
   for (const DeviceLimits& arch : asked.archs) {
-    Guesser guesser(guessing_for(asked, arch, store), store);
+    Guesser guesser(guessing_for(asked, arch, named, store), store);
     for (const WeightedProblem& one : asked.workload.problems) {
       const Problem& problem = one.problem;
       if (stop) return jobs;
@@ -188,14 +225,15 @@ void print_table(const std::map<GroupKey, GroupCounts>& groups) {
 }
 
 int run_compile(const CompileCommandOptions& options) {
-  const Asked asked = checked(options);
+  const std::optional<TargetDevice> device = named_device(options);
+  const Asked asked = checked(options, device);
   const std::string missing = runtime::nvrtc_unavailable_because();
   if (!missing.empty()) throw UsageError(missing);
   apply_log_options(options.log);
   StopOnSignal signals;
   db::Store store = db::Store::open(database_path_for_writing(options.db));
-  const std::vector<CompileJob> jobs =
-      options.first > 0 ? for_first_turns(options, asked, store, signals.stop()) : sampled(options, asked, signals.stop());
+  const std::vector<CompileJob> jobs = options.first > 0 ? for_first_turns(options, asked, device, store, signals.stop())
+                                                         : sampled(options, asked, signals.stop());
   std::map<GroupKey, GroupCounts> groups;
   for (const CompileJob& job : jobs) ++groups[group_of(job.config, job.target)].asked;
   spdlog::info("compiling {} for workload {} with NVRTC {}; kept in {}", count_of(jobs.size(), "kernel"), asked.workload.name,
@@ -222,7 +260,8 @@ Command add_compile(CLI::App& program) {
   const auto options = std::make_shared<CompileCommandOptions>();
   add_problem_options(*app, options->problems);
   app->add_option("--arch", options->archs,
-                  fmt::format("Architectures, comma-separated or repeated: {}; default: that of the GPU here", supported_archs()))
+                  fmt::format("Architectures, comma-separated or repeated: {}; default: that of --device, else of the GPU here",
+                              supported_archs()))
       ->type_name("ARCH,..")->group("Kernels");
   app->add_option("--family", options->families, "Kernel families, comma-separated or repeated; default: all")
       ->type_name("NAME,..")->group("Kernels");
@@ -232,10 +271,14 @@ Command add_compile(CLI::App& program) {
                           ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->group("Kernels");
   CLI::Option* all = app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
                          ->excludes(most)->group("Kernels");
-  app->add_option("--first", options->first,
+  CLI::Option* first = app->add_option("--first", options->first,
                   "Instead, the first N guesses that `tune` would have for each problem, going by the evidence in the database, and "
                   "the fastest that are known of the problem, which it would play off")
       ->type_name("N")->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->excludes(most)->excludes(all)->group("Kernels");
+  app->add_option("--device", options->device,
+                  "Guesses for the device of the database whose text contains this, e.g. H200 (see `tilesmith devices`), and its "
+                  "architecture; default: of each architecture's devices, that which the database last heard of")
+      ->type_name("TEXT")->needs(first)->group("Kernels");
   app->add_option("--seed", options->seed, "Seed of the sample: same seed, same configs")
       ->type_name("N")->capture_default_str()->group("Kernels");
   add_compile_jobs_option(*app, options->compile_jobs, "one a core");
@@ -243,12 +286,13 @@ Command add_compile(CLI::App& program) {
   add_log_options(*app, options->log);
   app->footer(
       "Of the problems only type pairs and transposes matter, except to --first: a compiled kernel serves every shape it is\n"
-      "legal for. --first goes by the device of the architecture that the database last heard of, if it did. Kernels\n"
-      "whose registers spill are kept as rejected. Kernels already in the database are not compiled again, so an interrupted\n"
-      "run goes on where it stopped. Take the database to the device and run `tilesmith tune --db FILE` there.\n"
+      "legal for. Kernels whose registers spill are kept as rejected. Kernels already in the database are not compiled\n"
+      "again, so an interrupted run goes on where it stopped. Take the database to the device and run\n"
+      "`tilesmith tune --db FILE` there.\n"
       "\nExamples:\n"
       "  tilesmith compile --arch sm_87 --workload orin-perception --db orin.db\n"
       "  tilesmith compile --arch sm_90a --workload llama3-8b --first 12 --db tuned.db\n"
+      "  tilesmith compile --device H200 --workload llama3-8b --first 12 --db tuned.db\n"
       "  tilesmith compile --arch sm_90a --type f16f32 --trans NN --family wmma --all --db tuned.db");
   return {app, [options] { return run_compile(*options); }};
 }

@@ -88,6 +88,77 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   CHECK(writable.find_build(runtime::kernel_key(entry.config, target)));
 }
 
+TEST_CASE("compile --first goes by the evidence of the device that it is told, and takes its architecture") {
+  if (no_nvrtc()) return;
+  const TempFolder folder;
+  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  db::Store store = db::Store::open(folder / "orin.db");
+  const auto record = [&](const std::string& device, int block_k) {
+    db::Evidence entry;
+    entry.device.name = device;
+    entry.device.sm = 87;
+    entry.problem = packed_problem(target.type, target.trans, 128, 64, 64);
+    entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", block_k}, {"thread_m", 2}, {"thread_n", 2}});
+    entry.producer = {template_hash("simt"), runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
+                      tuner::kMeasuringPolicy};
+    entry.outcome = {db::Status::ok, "", db::Timing{}};
+    entry.outcome.timing->median_us = 3;
+    entry.outcome.timing->samples = 5;
+    store.record(entry);
+    return entry.config;
+  };
+  const Config of_named = record("Orin NX", 8);
+  const Config of_latest = record("Orin AGX", 16);
+  const auto compile_for = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"compile", "--shape", "128x64x64", "--family", "simt", "--first", "1", "--db", "orin.db"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(folder, arguments);
+  };
+  const Finished named = compile_for({"--device", "nx"});
+  INFO(named.err);
+  REQUIRE(named.status == 0);
+  CHECK(contains(named.err, "sm_87: what would be tried first on Orin NX"));
+  CHECK(store.find_build(runtime::kernel_key(of_named, target)));
+  const Finished latest = compile_for({"--arch", "sm_87"});
+  REQUIRE(latest.status == 0);
+  CHECK(contains(latest.err, "sm_87: what would be tried first on Orin AGX"));
+  CHECK(store.find_build(runtime::kernel_key(of_latest, target)));
+
+  const Finished both = compile_for({"--device", "Orin"});
+  CHECK(both.status == 2);
+  CHECK(contains(both.err, "--device 'Orin': 2 devices match"));
+  const Finished elsewhere = compile_for({"--device", "NX", "--arch", "sm_80,sm_90a"});
+  CHECK(elsewhere.status == 2);
+  CHECK(contains(elsewhere.err, "--device 'NX': Orin NX is of sm_87; expected that among --arch"));
+  const Finished among = compile_for({"--device", "NX", "--arch", "sm_80,sm_87"});
+  CHECK(among.status == 0);
+  CHECK(contains(among.err, "sm_80: what would be tried first on a device with"));
+  CHECK(contains(among.err, "sm_87: what would be tried first on Orin NX"));
+  CHECK(run(folder, {"compile", "--shape", "64", "--device", "NX", "--db", "orin.db"}).status == 2);  // of no --first
+  const Finished missing = run(folder, {"compile", "--shape", "64", "--device", "NX", "--first", "1", "--db", "none.db"});
+  CHECK(missing.status == 2);
+  CHECK_FALSE(std::filesystem::exists(folder / "none.db"));
+}
+
+TEST_CASE("compile --first for a device that ran another architecture's code is refused") {
+  const TempFolder folder;
+  {
+    db::Store store = db::Store::open(folder / "proof.db");
+    db::Evidence entry;
+    entry.device.name = "NVIDIA H200 as sm_87";
+    entry.device.sm = 90;
+    entry.problem = packed_problem(*find_type_pair("f16f32"), {}, 64, 64, 64);
+    entry.config = Config("simt", {{"block_m", 32}});
+    entry.producer = {"x", "x", "13.0", "1.0", tuner::kMeasuringPolicy};
+    entry.outcome = {db::Status::spilled, "", {}};
+    store.record(entry);
+  }
+  const Finished result =
+      run(folder, {"compile", "--shape", "64", "--device", "as sm_87", "--first", "1", "--db", "proof.db"});
+  CHECK(result.status == 2);
+  CHECK(contains(result.err, "--device 'as sm_87': ran the code of sm_87"));
+}
+
 TEST_CASE("compile --first stands for itself") {
   const TempFolder folder;
   for (const std::vector<std::string>& other : {std::vector<std::string>{"--all"}, {"--max-configs", "4"}}) {
