@@ -82,17 +82,23 @@ Guesses Guesser::of(const Problem& problem, std::size_t most) {
   // in turn: a short search hears of all.
   const std::vector<Config> of_alike = of_devices_alike(problem);
   const std::vector<Config> bests = nearest_bests(problem, list, of_alike);
-  const std::vector<Config>& own = family_guesses(problem);
-  const std::vector<Config>& learned = promising(problem, of_alike, bests);
+  const Learned& learned = learned_nearby(problem, of_alike, bests);
+  std::vector<Config> own = family_guesses(problem);
+  const auto outclassed = std::stable_partition(own.begin(), own.end(), [&](const Config& config) {
+    return !learned.outclassed.contains(config.family());
+  });
+  const std::vector<Config> own_last(outclassed, own.end());
+  own.erase(outclassed, own.end());
   std::size_t next_alike = 0, next_best = 0, next_own = 0, next_learned = 0;
   bool any = true;
   while (any && !list.full()) {
     any = list.add_next(of_alike, next_alike);
-    any = list.add_next(learned, next_learned) || any;
+    any = list.add_next(learned.promising, next_learned) || any;
     any = list.add_next(bests, next_best) || any;
-    any = list.add_next(learned, next_learned) || any;
+    any = list.add_next(learned.promising, next_learned) || any;
     any = list.add_next(own, next_own) || any;
   }
+  for (const Config& config : own_last) list.add(config);
   for (const Config& rung : ladders(problem)) list.add(rung);
   return guesses;
 }
@@ -179,7 +185,7 @@ std::vector<Config> Guesser::of_devices_alike(const Problem& problem) {
 }
 
 void Guesser::refresh_bests() {
-  if (promising_ && promising_->second.empty()) promising_.reset();
+  if (learned_ && learned_->second.nothing()) learned_.reset();
   bests_.refresh();
 }
 
@@ -241,26 +247,27 @@ const std::vector<Config>& Guesser::family_guesses(const Problem& problem) {
 }
 
 /// What a model of the evidence nearby promises most of: of what was fastest on devices alike, the bests, the families' guesses and what
-/// did well there.
-const std::vector<Config>& Guesser::promising(const Problem& problem, const std::vector<Config>& of_alike,
-                                              const std::vector<Config>& nearest) {
-  if (promising_ && promising_->first == problem) return promising_->second;
-  promising_.emplace(problem, std::vector<Config>{});
+/// did well there; and which families did badly.
+const Guesser::Learned& Guesser::learned_nearby(const Problem& problem, const std::vector<Config>& of_alike,
+                                                const std::vector<Config>& nearest) {
+  if (learned_ && learned_->first == problem) return learned_->second;
+  Learned& learned = learned_.emplace(problem, Learned{}).second;
   const auto today = [&](const Config& config, const Problem& other) { return runnable(config, other); };
-  const std::vector<Tried> tried = tried_nearby(problem, bests_.all(), store_, whom_.device, today);
-  if (tried.size() < kLeastTried) return promising_->second;
+  TriedNearby tried = tried_nearby(problem, bests_.all(), store_, whom_.device, today);
+  if (tried.sample.size() < kLeastTried) return learned;
   std::vector<Config> candidates;
   List once(candidates, kAll);
   for (const std::vector<Config>* configs : {&of_alike, &nearest}) {
     for (const Config& config : *configs) once.add(config);
   }
   for (const Config& config : family_guesses(problem)) once.add(config);
-  for (const Tried& one : tried) {
+  for (const Tried& one : tried.sample) {
     if (one.slowdown > kGoodSlowdown) continue;
     if (const auto config = runnable(one.config, problem)) once.add(*config);
   }
-  promising_->second = most_promising_first(std::move(candidates), tried, problem, {whom_.device, whom_.limits}, kModelSeed);
-  return promising_->second;
+  learned.promising = most_promising_first(std::move(candidates), tried.sample, problem, {whom_.device, whom_.limits}, kModelSeed);
+  learned.outclassed = std::move(tried.outclassed);
+  return learned;
 }
 
 /// From the top: the fastest rung first.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,8 +41,9 @@ struct Guesses {
   /// (OwnEvidence::varied; one of them comes first where a known candidate is faster than all that is retired), and with a guess of
   /// each of a few block tiles that the problem was never tried with, of the family that is fastest there; then in turn the few
   /// configs that were fastest for this problem on devices alike (db::are_alike), what a model of what was tried on other problems, and
-  /// on such devices, promises most of (evidence_model.hpp), the bests of other problems and the families' own guesses; the families'
-  /// ladders from the top. All are legal and eligible for the problem.
+  /// on such devices, promises most of (evidence_model.hpp), the bests of other problems and the families' own guesses; the own guesses of
+  /// families that were far behind nearby (TriedNearby::outclassed); the families' ladders from the top. All are legal and
+  /// eligible for the problem.
   std::vector<Config> to_try;
 };
 
@@ -68,8 +70,12 @@ class Guesser {
   std::vector<Config> of_devices_alike(const Problem& problem);
   std::vector<Config> nearest_bests(const Problem& problem, const List& list, const std::vector<Config>& of_alike);
   const std::vector<Config>& family_guesses(const Problem& problem);
-  const std::vector<Config>& promising(const Problem& problem, const std::vector<Config>& of_alike,
-                                       const std::vector<Config>& nearest);
+  struct Learned {
+    std::vector<Config> promising;     // most promising first
+    std::set<std::string> outclassed;  // families
+    bool nothing() const { return promising.empty(); }
+  };
+  const Learned& learned_nearby(const Problem& problem, const std::vector<Config>& of_alike, const std::vector<Config>& nearest);
   std::vector<Config> ladders(const Problem& problem);
 
   GuessingFor whom_;
@@ -77,7 +83,8 @@ class Guesser {
   FamiliesToday families_;
   KeptBests bests_;
   std::optional<ValueHistory> values_;  // as they were when first asked for
-  std::optional<std::pair<Problem, std::vector<Config>>> family_guesses_, promising_;  // the last asked for: they take long
+  std::optional<std::pair<Problem, std::vector<Config>>> family_guesses_;  // the last asked for: they take long
+  std::optional<std::pair<Problem, Learned>> learned_;
 };
 
 }  // namespace tilesmith::tuner

@@ -1,6 +1,8 @@
 #include "tuner/guess/tried_nearby.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <utility>
 
 #include "runtime/neighbour.hpp"
@@ -14,6 +16,8 @@ constexpr double kElsewhereDoublings = 0.25;       // on a device alike
 constexpr std::size_t kMostRead = 4000;            // entries, of whatever families and policies
 constexpr std::size_t kMostTried = 1000;           // candidates, of the nearest problems
 constexpr std::size_t kMostOfOne = 24;             // of them of one problem: many problems say more than much of a few
+constexpr std::size_t kProblemsThatTell = 3;       // that a family is outclassed
+constexpr double kOutclassed = 2;                  // as a slowdown
 
 /// Of many the faster half that is asked for, and every so-many-th of the rest.
 std::vector<Tried> some_of(std::vector<Tried> tried) {
@@ -21,10 +25,38 @@ std::vector<Tried> some_of(std::vector<Tried> tried) {
     return a.slowdown != b.slowdown ? a.slowdown < b.slowdown : a.config.text() < b.config.text();
   });
   const std::size_t all = tried.size(), count = std::min(all, kMostOfOne), fast = count / 2;
-  for (std::size_t i = fast; i < count; ++i) std::swap(tried[i], tried[fast + (i - fast) * (all - fast) / (count - fast)]);
+  for (std::size_t i = fast; i < count; ++i)
+    std::swap(tried[i], tried[fast + (i - fast) * (all - fast) / (count - fast)]);
   tried.erase(tried.begin() + std::ptrdiff_t(count), tried.end());
   return tried;
 }
+
+/// How families did on problem after problem.
+class FamilyRecords {
+ public:
+  void add(const std::vector<Tried>& of_one_problem) {
+    std::set<std::string> here;
+    for (const Tried& one : of_one_problem) {
+      Record& record = records_[one.config.family()];
+      record.least_slowdown = std::min(record.least_slowdown, one.slowdown);
+      if (here.insert(one.config.family()).second) ++record.problems;
+    }
+  }
+  std::set<std::string> outclassed() const {
+    std::set<std::string> found;
+    for (const auto& [family, record] : records_) {
+      if (record.problems >= kProblemsThatTell && record.least_slowdown > kOutclassed) found.insert(family);
+    }
+    return found;
+  }
+
+ private:
+  struct Record {
+    std::size_t problems = 0;
+    double least_slowdown = std::numeric_limits<double>::infinity();
+  };
+  std::map<std::string, Record> records_;
+};
 
 }  // namespace
 
@@ -36,8 +68,8 @@ double doublings_apart(const Problem& measured, const Problem& problem) {
   return sum;
 }
 
-std::vector<Tried> tried_nearby(const Problem& problem, std::span<const db::Best> bests, const db::Store& store,
-                                const db::DeviceIdentity& device, const AsOfToday& as_of_today) {
+TriedNearby tried_nearby(const Problem& problem, std::span<const db::Best> bests, const db::Store& store,
+                         const db::DeviceIdentity& device, const AsOfToday& as_of_today) {
   std::vector<std::pair<double, const db::Evidence*>> nearest;
   for (const db::Best& best : bests) {
     const Problem& other = best.evidence.problem;
@@ -47,10 +79,11 @@ std::vector<Tried> tried_nearby(const Problem& problem, std::span<const db::Best
     nearest.emplace_back(doublings_apart(other, problem) + (here ? 0 : kElsewhereDoublings), &best.evidence);
   }
   std::stable_sort(nearest.begin(), nearest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Tried> tried;
+  TriedNearby tried;
+  FamilyRecords families;
   std::size_t read = 0;
   for (const auto& [far, best] : nearest) {
-    if (tried.size() >= kMostTried || read >= kMostRead) break;
+    if (tried.sample.size() >= kMostTried || read >= kMostRead) break;
     db::EvidenceFilter filter;
     filter.problem = best->problem;
     filter.device_exactly = best->device;
@@ -67,9 +100,12 @@ std::vector<Tried> tried_nearby(const Problem& problem, std::span<const db::Best
       worst = std::max(worst, slowdowns.back().second.value_or(1));
     }
     std::vector<Tried> of_one;
-    for (auto& [config, slowdown] : slowdowns) of_one.push_back({best->problem, std::move(config), slowdown.value_or(worst)});
-    for (Tried& one : some_of(std::move(of_one))) tried.push_back(std::move(one));
+    for (auto& [config, slowdown] : slowdowns)
+      of_one.push_back({best->problem, std::move(config), slowdown.value_or(worst)});
+    if (best->problem.type == problem.type) families.add(of_one);
+    for (Tried& one : some_of(std::move(of_one))) tried.sample.push_back(std::move(one));
   }
+  tried.outclassed = families.outclassed();
   return tried;
 }
 

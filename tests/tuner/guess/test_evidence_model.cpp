@@ -132,7 +132,7 @@ TEST_CASE("what was tried on the problem itself teaches nothing of it, and a few
   CHECK(Guesser(whom, store).of(square(128)).to_try == left);
   // On a device alike it teaches, on others not.
   const auto tried_by = [&](const db::DeviceIdentity& device) {
-    return tried_nearby(square(128), store.best({}), store, device, [](const Config& config, const Problem&) { return config; }).size();
+    return tried_nearby(square(128), store.best({}), store, device, [](const Config& config, const Problem&) { return config; }).sample.size();
   };
   db::DeviceIdentity another = whom.device;
   another.name = "another";

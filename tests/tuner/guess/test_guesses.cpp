@@ -1,13 +1,11 @@
 // What is tried first on a problem: which list of configs, without a space.
 #include <algorithm>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "tests/catch.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tests/tuner/tune_toy.hpp"
-#include "tuner/guess/block_tile.hpp"
 #include "tuner/guess/guesses.hpp"
 #include "tuner/tune_start.hpp"
 
@@ -234,62 +232,6 @@ TEST_CASE("a search starts with the very guesses that are told without its space
   REQUIRE(foreseen);
   CHECK(foreseen->to_try == seeds);
   CHECK_FALSE(starting_points.foreseen(true));  // told once
-}
-
-TEST_CASE("all guesses of the real families are legal and eligible, and each family is heard of early") {
-  const db::Store store = db::Store::in_memory();
-  const DeviceLimits limits = *limits_for_arch("sm_90a");
-  Guesser guesser({families_named({"simt", "wmma", "mma", "wgmma", "gemv"}),
-                   {},
-                   limits,
-                   [](const std::string&) { return db::Producer{}; },
-                   {}},
-                  store);
-  const Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 4096, 4096, 4096);
-  const std::vector<Config> guesses = guesser.of(problem, 8).to_try;
-  REQUIRE(guesses.size() == 8);
-  CHECK(guesses[0].family() == "wgmma");
-  CHECK(guesses[1].family() == "mma");
-  for (const Config& config : guesses) {
-    const Family& family = *find_family(config.family());
-    CHECK_FALSE(illegal_because(family, config, {problem.type, problem.trans, limits}));
-    CHECK_FALSE(family.refusal(config, problem));
-  }
-}
-
-TEST_CASE("a problem that is gone on with hears of block tiles that it was never tried with, of the family that is fastest there") {
-  ToyEvaluator evaluator;
-  const DeviceLimits limits = *limits_for_arch("sm_90a");
-  const Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 4096, 4096, 4096);
-  const auto guesses_after = [&](const std::vector<std::pair<Config, double>>& outcomes, std::size_t most) {
-    db::Store store = db::Store::in_memory();
-    for (const auto& [config, median_us] : outcomes) plant(store, evaluator, problem, config, "hash-0", median_us);
-    return Guesser({families_named({"mma", "wgmma"}),
-                    evaluator.device(),
-                    limits,
-                    [&](const std::string& family) { return evaluator.producer(family); },
-                    {}},
-                   store)
-        .of(problem, most)
-        .to_try;
-  };
-  const std::vector<Config> fresh = guesses_after({}, 12);
-  std::vector<std::pair<Config, double>> outcomes;  // mma's are slow
-  for (const Config& config : fresh) outcomes.emplace_back(config, config.family() == "wgmma" ? 200 : 300);
-  std::set<BlockTile> tiles;
-  for (const Config& config : fresh) tiles.insert(block_tile(config));
-  // Eight to be tried again, each tile in turn with one of them.
-  const std::vector<Config> found = guesses_after(outcomes, 12);
-  std::vector<Config> untried;
-  for (const Config& config : found) {
-    if (tiles.insert(block_tile(config)).second) untried.push_back(config);
-  }
-  REQUIRE(untried.size() == 4);
-  CHECK(found[1] == untried[0]);
-  for (const Config& config : untried) CHECK(config.family() == "wgmma");
-  // Once is enough, however slow it was.
-  outcomes.emplace_back(untried[0], 400);
-  CHECK(block_tile(guesses_after(outcomes, 12)[1]) == block_tile(untried[1]));
 }
 
 TEST_CASE("while a problem is searched, the evaluator hears of the first guesses of the next and of its finalists") {
