@@ -14,8 +14,9 @@
 //      candidates, so they are the ones that count.
 //
 // Which config is best is decided by the view `best` alone: smallest median of the latest evidence, equal medians by
-// config text. Medians are stored as measured; the play-off narrows the noise in them, nothing rounds it away. A
-// candidate whose single lucky time beats every played-off median is drawn into another round before it can win.
+// config text. Medians are stored as measured; the play-off narrows the noise in them, nothing rounds it away. Candidates
+// whose single lucky times beat every played-off median are drawn into further rounds before they can win, up to five: beside the winner,
+// whose time stands and scales theirs.
 #pragma once
 
 #include <atomic>

@@ -16,7 +16,8 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr int kPlayOffRounds = 3;  // a lucky single time may draw new finalists in; it must end
+constexpr int kPlayOffRounds = 6;  // lucky single times may draw new finalists in; it must end
+constexpr double kMostDrift = 0.1;  // between two rounds: a winner's times further apart say nothing of the others'
 
 /// Of the cycles that a config of the space takes; 0 for all of a family that estimates none. The space must outlive it.
 std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const Problem& problem,
@@ -208,34 +209,53 @@ void ProblemTuning::play_off() {
   const std::vector<std::size_t> first = finalists();
   if (std::any_of(first.begin(), first.end(), [&](std::size_t index) { return tried_now_[index] != 0; }))
     std::fill(played_off_.begin(), played_off_.end(), char{0});
-  bool played = false;
-  for (int round = 0; round < kPlayOffRounds && !run_.stop; ++round) {
-    const std::vector<std::size_t> playing = finalists();
-    // After a round tiles drawn in by their single times are left to the next turn, or rounds would go on through all tiles.
-    const bool worthwhile = round == 0 ? play_off_could_change_choice(playing, time_us_, played_off_, config_of())
-                                       : !played_off_[playing.front()];
-    if (playing.size() < 2 || !worthwhile) break;
-    if (!play_off_round(playing)) break;
-    played = true;
+  if (first.size() < 2 || run_.stop || !play_off_could_change_choice(first, time_us_, played_off_, config_of())) return;
+  bool played = play_off_round(first, std::nullopt);
+  for (int round = 1; played && round < kPlayOffRounds && !run_.stop; ++round) {
     set_best(finalists().front());  // played-off times may be larger than the single ones before
     report(std::nullopt);
+    const std::vector<std::size_t> playing = winner_and_challengers();
+    if (playing.size() < 2 || !play_off_round(playing, time_us_[playing.front()])) break;
   }
-  if (played) run_.play_off_seconds.add(run_.clock_seconds() - began);
+  if (!played) return;
+  set_best(finalists().front());
+  report(std::nullopt);
+  run_.play_off_seconds.add(run_.clock_seconds() - began);
+}
+
+/// The fastest of those that were played off, and the fastest that were not and are ahead of it by their single times alone. (Tiles
+/// that their single times leave behind it are left to the next turn, or rounds would go on through all tiles.)
+std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
+  std::vector<std::size_t> challengers;
+  for (const std::size_t index : in_order_of_time(time_us_, config_of())) {
+    if (played_off_[index]) {
+      challengers.resize(std::min(challengers.size(), std::size_t(run_.options.finalists) - 1));
+      challengers.insert(challengers.begin(), index);
+      return challengers;
+    }
+    challengers.push_back(index);
+  }
+  return {};
 }
 
 /// False if the play-off as such failed: nothing is then recorded, since that no finalist passed, where each did
 /// before, says more of the play-off than of the finalists.
-bool ProblemTuning::play_off_round(const std::vector<std::size_t>& finalists) {
+///   `winner_us`  the first finalist's time in the rounds before, if it was in one: its time then stands, and the others' are told on
+///                that scale, so that what the device's state does from round to round decides nothing
+bool ProblemTuning::play_off_round(const std::vector<std::size_t>& finalists, Score winner_us) {
   std::vector<Config> configs;
   for (const std::size_t index : finalists) configs.push_back(start_.space.config(index));
-  const std::vector<db::Outcome> outcomes = run_.evaluator.play_off(problem_, configs);
+  std::vector<db::Outcome> outcomes = run_.evaluator.play_off(problem_, configs);
   const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return score_of(o).has_value(); });
   if (outcomes.size() != finalists.size() || !any) {
     spdlog::warn("{}: the play-off failed ({}); single timings stand", text(problem_),
                  outcomes.empty() ? "no outcome" : outcomes.front().message);
     return false;
   }
-  for (std::size_t i = 0; i < finalists.size(); ++i) {
+  const Score again_us = score_of(outcomes.front());
+  const bool comparable = winner_us && again_us && std::abs(*again_us / *winner_us - 1) <= kMostDrift;
+  for (std::size_t i = comparable ? 1 : 0; i < finalists.size(); ++i) {
+    if (comparable && score_of(outcomes[i])) outcomes[i].timing->median_us *= *winner_us / *again_us;
     record_outcome(run_, starting_points_, {problem_, configs[i]}, outcomes[i]);
     time_us_[finalists[i]] = score_of(outcomes[i]);
     disturbed_[finalists[i]] = time_us_[finalists[i]] && !outcomes[i].message.empty();

@@ -84,7 +84,8 @@ class ProblemTuning {
   Trend trend() const;
   void set_best(std::size_t index);
   void play_off();
-  bool play_off_round(const std::vector<std::size_t>& finalists);
+  std::vector<std::size_t> winner_and_challengers() const;
+  bool play_off_round(const std::vector<std::size_t>& finalists, Score winner_us);
   std::function<Config(std::size_t)> config_of() const;
   std::vector<std::size_t> finalists() const;  ///< the fastest first
   void report(std::optional<Evaluated> last);

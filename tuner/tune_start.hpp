@@ -20,7 +20,7 @@ struct StartingPoint {
   struct Known {
     std::size_t index = 0;
     db::Outcome outcome;
-    bool repeated = false;  ///< measured more than once: it was in a play-off
+    bool repeated = false;  ///< one machine has measured it more than once: it was in a play-off
   };
   SearchSpace space;
   std::vector<Known> known;        ///< in the order in which they were first tried

@@ -90,7 +90,8 @@ std::vector<Config> varied(const Outcomes& tried, const AddedParameters& added, 
 OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today& today) {
   struct Found {
     KnownCandidate candidate;
-    std::size_t entries_since;  // the first of it
+    std::size_t entries_since;      // the first of it
+    std::set<std::string> origins;  // of its entries
   };
   std::map<std::string, Found> valid;  // by config text; the latest of each candidate
   Outcomes to_reverify, retired;
@@ -112,8 +113,9 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
     if (producer.second) producer.first->second = today.producer(config->family());
     switch (filled_in ? db::Trust::retired : db::judge(entry.producer, producer.first->second)) {
       case db::Trust::valid: {
-        const auto [known, is_new] = valid.try_emplace(key, Found{{*config, entry.outcome, false}, entries});
-        if (!is_new) known->second = {{*config, known->second.candidate.outcome, true}, entries};
+        Found& known = valid.try_emplace(key, Found{{*config, entry.outcome, false}, entries, {}}).first->second;
+        known.entries_since = entries;
+        if (!known.origins.insert(entry.origin).second) known.candidate.repeated = true;
         break;
       }
       case db::Trust::reverify:

@@ -20,7 +20,7 @@ namespace tilesmith::tuner {
 struct KnownCandidate {
   Config config;
   db::Outcome outcome;
-  bool repeated = false;  ///< measured more than once: it was in a play-off
+  bool repeated = false;  ///< one machine has measured it more than once: it was in a play-off
 };
 
 /// How a recorded config reads today, and who would measure it now.

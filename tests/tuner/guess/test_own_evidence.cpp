@@ -124,3 +124,21 @@ TEST_CASE("the fastest family is told by times that compare, and by others where
   CHECK(fastest({warm, cold}) == "g");
   CHECK(fastest({entry("f", 7, "now", "cold-3"), warm, cold}) == "f");  // tried again since
 }
+
+TEST_CASE("a candidate was in a play-off if one machine has measured it twice: two machines' single times say nothing of that") {
+  const std::vector<Parameter> parameters{kParameters};
+  const auto known_after = [&](const std::vector<std::string>& machines) {
+    std::vector<db::Evidence> evidence;
+    for (const std::string& machine : machines) {
+      evidence.push_back(timed(now(128, 4, 0), 10));
+      evidence.back().origin = machine;
+    }
+    const OwnEvidence own = own_evidence(evidence, as_recorded(parameters, db::Producer{}));
+    REQUIRE(own.known.size() == 1);
+    return own.known[0].repeated;
+  };
+  CHECK_FALSE(known_after({"a"}));
+  CHECK_FALSE(known_after({"b", "a"}));
+  CHECK(known_after({"b", "b"}));
+  CHECK(known_after({"b", "a", "a"}));
+}
