@@ -128,7 +128,7 @@ class Store {
     KernelKey key;
     DeviceIdentity device;
     std::string driver_version;
-    std::string battery;  ///< version of the battery: "battery-1"
+    std::string battery;  ///< version of the battery: "battery-2"
     Outcome outcome;
   };
   void record_proof(const Proof& proof);

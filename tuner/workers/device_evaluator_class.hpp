@@ -69,6 +69,7 @@ class DeviceEvaluator final : public Evaluator {
   // Of a play-off, in device_play_off.cpp.
   struct Finalist;
   std::vector<Finalist> prepare(const Problem& problem, std::span<const Config> configs, std::vector<db::Outcome>& outcomes);
+  db::Outcome evaluate_alone(const Item& item);
   std::vector<db::KernelBuild> builds_now(std::span<const Finalist> finalists);
   bool play_together(const Problem& problem, const std::vector<Finalist>& finalists, std::vector<db::Outcome>& outcomes);
   MeasureProcess::Answer exchange(const Message& request);

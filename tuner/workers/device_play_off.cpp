@@ -51,7 +51,14 @@ std::vector<db::KernelBuild> DeviceEvaluator::builds_now(std::span<const Finalis
   return found;
 }
 
-/// Those that can play; the outcomes of the others are filled in.
+/// As a candidate, with no anchor.
+db::Outcome DeviceEvaluator::evaluate_alone(const Item& item) {
+  const MeasureSession::Job job{item.candidate.problem, item.candidate.config, item.cubin, item.battery_passed, 0};
+  return conclude(item, exchange(to_message(job)));
+}
+
+/// Those that can play; the outcomes of the others are filled in. Evidence from elsewhere, and from before the battery proved as much
+/// as it does now, has no proof here: its kernel is proven first.
 std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(const Problem& problem, std::span<const Config> configs,
                                                                 std::vector<db::Outcome>& outcomes) {
   std::vector<Finalist> legal;
@@ -73,7 +80,8 @@ std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(const Problem& p
       outcome = *known;
     } else {
       legal[i].item.cubin = builds[i].cubin;
-      finalists.push_back(std::move(legal[i]));
+      if (!legal[i].item.battery_passed) outcome = evaluate_alone(legal[i].item);
+      if (legal[i].item.battery_passed || outcome.status == db::Status::ok) finalists.push_back(std::move(legal[i]));
     }
   }
   return finalists;
@@ -121,11 +129,7 @@ std::vector<db::Outcome> DeviceEvaluator::play_off(const Problem& problem, std::
                   rounds, ms(ready - began), ms(std::chrono::steady_clock::now() - ready));
     return outcomes;
   }
-  for (const Finalist& finalist : finalists) {
-    const Item& item = finalist.item;
-    const MeasureSession::Job job{problem, item.candidate.config, item.cubin, item.battery_passed, 0};
-    outcomes[finalist.index] = conclude(item, exchange(to_message(job)));
-  }
+  for (const Finalist& finalist : finalists) outcomes[finalist.index] = evaluate_alone(finalist.item);
   return outcomes;
 }
 

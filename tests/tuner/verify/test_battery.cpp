@@ -2,13 +2,17 @@
 #include <limits>
 #include <memory>
 #include <set>
+#include <span>
+#include <string>
 #include <tuple>
 
+#include "db/compress.hpp"
 #include "runtime/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/verify/host_kernel.hpp"
 #include "tuner/verify/battery_cases.hpp"
 #include "tuner/verify/launch_outcome.hpp"
+#include "tuner/verify/verifier.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
@@ -94,6 +98,18 @@ TEST_CASE("the battery has every dimension it claims, also with rows that only a
     CHECK(met_zero > 0);
     CHECK(unaligned >= 10);
   }
+}
+
+TEST_CASE("the battery's version stands for its cases") {
+  // Where they change, kernels have to be proven anew: give kBatteryVersion a new number, and this its hash.
+  std::string all;
+  for (const TypePair& type : type_pairs()) {
+    for (const Transposes trans : kAllTransposes) {
+      for (const BatteryCase& one : battery_cases(type, trans)) all += text(one) + "\n";
+    }
+  }
+  CHECK(std::string(kBatteryVersion) == "battery-2");
+  CHECK(db::content_hash(std::as_bytes(std::span(all))) == "c155b63e118aee2651104cd5a944e393");
 }
 
 TEST_CASE("a base pointer is aligned as the problem promises and no further") {

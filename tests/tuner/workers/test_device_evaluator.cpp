@@ -10,6 +10,7 @@
 #include "tests/catch.hpp"
 #include "tests/tuner/workers/drilled_evaluator.hpp"
 #include "tuner/measure/timing_policy.hpp"
+#include "tuner/verify/verifier.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
@@ -211,6 +212,9 @@ TEST_CASE("finalists are played off together, and one by one if one of them ends
     REQUIRE(build);
     CHECK(together[i].timing->median_us == double(build->cubin.size()));
   }
+  const KernelTarget drilled{drill_problem().type, {}, evaluator->limits()};
+  store.record_proof({runtime::kernel_key(test::drill_config(test::kDrillFault), drilled), evaluator->device(),
+                      evaluator->producer("drill").driver_version, kBatteryVersion, {db::Status::ok, "", {}}});
   const std::vector<Config> mixed{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillFault),
                                   test::drill_config(test::kDrillCompileError)};
   const std::vector<db::Outcome> outcomes = evaluator->play_off(drill_problem(), mixed);
@@ -218,6 +222,23 @@ TEST_CASE("finalists are played off together, and one by one if one of them ends
   CHECK(outcomes.at(1).status == db::Status::device_fault);
   CHECK(outcomes.at(2).status == db::Status::compile_failed);
   CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
+}
+
+TEST_CASE("a finalist without a proof of today's battery is proven before it is played off") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+  const std::string driver = evaluator->producer("drill").driver_version;
+  const db::KernelKey wrong = runtime::kernel_key(test::drill_config(test::kDrillWrong), target);
+  store.record_proof({wrong, evaluator->device(), driver, "battery-0", {db::Status::ok, "", {}}});
+  const std::vector<Config> finalists{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillWrong)};
+  const std::vector<db::Outcome> outcomes = evaluator->play_off(drill_problem(), finalists);
+  CHECK(outcomes.at(0).status == db::Status::ok);
+  CHECK(outcomes.at(1).status == db::Status::mismatch);
+  CHECK(store.find_proof(wrong, evaluator->device(), driver, kBatteryVersion)->status == db::Status::mismatch);
+  const db::KernelKey right = runtime::kernel_key(test::drill_config(test::kDrillOk), target);
+  CHECK(store.find_proof(right, evaluator->device(), driver, kBatteryVersion)->status == db::Status::ok);
 }
 
 TEST_CASE("a measuring process that does not start ends the run with its reason") {
