@@ -86,6 +86,9 @@ struct Outcome {
   Status status = Status::illegal;
   std::string message;             ///< one line; when ok what disturbed the timing, as a rule nothing
   std::optional<Timing> timing;    ///< present exactly when ok
+  /// A failure of the machine (no memory left, a process killed from outside), which says nothing of the candidate: it is told and
+  /// never stored, and a later run tries the candidate as if nothing had been.
+  bool by_machine = false;
 };
 
 struct Evidence {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 
 #include "kernels/embedded.hpp"
@@ -15,6 +16,8 @@ namespace {
 
 /// The kernel that a module is named after (Launch::entry's default); others in it pack or reduce.
 constexpr const char* kMainEntry = "gemm";
+
+constexpr int kOutOfMemory = 1;  // NVRTC_ERROR_OUT_OF_MEMORY
 
 /// An NVRTC program and its results; destroys itself.
 class Program {
@@ -38,11 +41,12 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// nvrtcCompileProgram's result as text; empty if it succeeded.
+  /// nvrtcCompileProgram's result as text; empty if it succeeded. Throws std::bad_alloc where the host has no memory left.
   std::string compile(const std::vector<std::string>& options) {
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
     const int result = nvrtc_.compile(program_, int(pointers.size()), pointers.data());
+    if (result == kOutOfMemory) throw std::bad_alloc();  // no refusal of this source
     return result == 0 ? std::string() : std::string(nvrtc_.error_text(result));
   }
 
@@ -69,6 +73,7 @@ class Program {
 
  private:
   void check(int result, const char* call) const {
+    if (result == kOutOfMemory) throw std::bad_alloc();
     if (result != 0) throw std::runtime_error(fmt::format("{}: {}", call, nvrtc_.error_text(result)));
   }
 

@@ -35,6 +35,8 @@ class DeviceError : public std::runtime_error {
   /// True if the context is lost (illegal access, illegal instruction, launch time-out, ...): the process must not
   /// use the device again.
   bool context_lost() const;
+  /// True if the device, or the driver on the host, had no memory left.
+  bool out_of_memory() const;
 
  private:
   int code_;

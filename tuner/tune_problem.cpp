@@ -16,6 +16,7 @@
 namespace tilesmith::tuner {
 namespace {
 
+constexpr int kMostMachineFailures = 8;  // one after the other; a few are a moment's
 constexpr int kPlayOffRounds = 6;  // lucky single times may draw new finalists in; it must end
 constexpr double kMostDrift = 0.1;  // between two rounds: a winner's times further apart say nothing of the others'
 
@@ -32,6 +33,12 @@ std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const 
 
 void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candidate& candidate,
                     const db::Outcome& outcome) {
+  if (outcome.by_machine) {
+    spdlog::warn("{} {}: {}; not recorded, a later run may try it again", text(candidate.problem), candidate.config.text(),
+                 outcome.message);
+    run.machine_failed_on[text(candidate.problem)].push_back({candidate.config, outcome});
+    return;
+  }
   db::Evidence evidence;
   evidence.problem = candidate.problem;
   evidence.config = candidate.config;
@@ -87,7 +94,17 @@ ProblemEnding ProblemTuning::run() {
   return ending;
 }
 
+/// What the machine failed on in an earlier turn counts as tried in this run.
+void ProblemTuning::add_what_the_machine_failed_on() {
+  for (const auto& [config, outcome] : run_.machine_failed_on[text(problem_)]) {
+    const auto index = start_.space.index_of(config);
+    const bool known = std::any_of(start_.known.begin(), start_.known.end(), [&](const auto& one) { return one.index == index; });
+    if (index && !known) start_.known.push_back({*index, outcome});
+  }
+}
+
 void ProblemTuning::reuse_known() {
+  add_what_the_machine_failed_on();
   for (const StartingPoint::Known& known : start_.known) {
     const Score score = score_of(known.outcome);
     note(known.index, known.outcome);
@@ -175,6 +192,21 @@ void ProblemTuning::take(const Evaluated& evaluated) {
   if (!score) ++progress_.failed;
   progress_.left = std::max<std::int64_t>(0, progress_.left - 1);
   report(evaluated);
+  end_if_the_machine_fails(evaluated.outcome);
+}
+
+/// Before the whole space fails so. What needed no device does not say that it works.
+void ProblemTuning::end_if_the_machine_fails(const db::Outcome& outcome) {
+  using db::Status;
+  if (outcome.by_machine) {
+    if (++run_.machine_failures < kMostMachineFailures) return;
+    const int failures = std::exchange(run_.machine_failures, 0);
+    throw std::runtime_error(fmt::format("{} candidates one after the other failed for the machine's sake, the last: {}", failures,
+                                         outcome.message));
+  }
+  const bool needed_device = outcome.status != Status::illegal && outcome.status != Status::compile_failed &&
+                             outcome.status != Status::spilled;
+  if (needed_device) run_.machine_failures = 0;
 }
 
 void ProblemTuning::note(std::size_t index, const db::Outcome& outcome) {
@@ -257,9 +289,10 @@ bool ProblemTuning::play_off_round(const std::vector<std::size_t>& finalists, Sc
   for (std::size_t i = comparable ? 1 : 0; i < finalists.size(); ++i) {
     if (comparable && score_of(outcomes[i])) outcomes[i].timing->median_us *= *winner_us / *again_us;
     record_outcome(run_, starting_points_, {problem_, configs[i]}, outcomes[i]);
+    played_off_[finalists[i]] = 1;
+    if (outcomes[i].by_machine) continue;  // what it had stands
     time_us_[finalists[i]] = score_of(outcomes[i]);
     disturbed_[finalists[i]] = time_us_[finalists[i]] && !outcomes[i].message.empty();
-    played_off_[finalists[i]] = 1;
   }
   return true;
 }

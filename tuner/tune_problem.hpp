@@ -6,9 +6,11 @@
 #include <atomic>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tuner/search/strategy.hpp"
@@ -50,12 +52,14 @@ struct TuneRun {
   RunningMean play_off_seconds{5};       // of one problem
   RunningMean beyond_share_seconds{16};  // by which a first turn was longer than its share; less than 0: shorter
   TuneResult result;
+  std::map<std::string, std::vector<std::pair<Config, db::Outcome>>> machine_failed_on;  // by problem
+  int machine_failures = 0;  // of candidates one after the other
 
   /// What a turn takes before it is worth its beginning and its end.
   double least_turn_seconds() const;
 };
 
-/// Commits one outcome as evidence of this run.
+/// Commits one outcome as evidence of this run; what the machine failed on is told instead.
 void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candidate& candidate,
                     const db::Outcome& outcome);
 
@@ -71,6 +75,7 @@ class ProblemTuning {
   TurnBoard::Rest rest() const;
 
  private:
+  void add_what_the_machine_failed_on();
   void reuse_known();
   ProblemEnding search();
   void prepare_next();
@@ -80,6 +85,7 @@ class ProblemTuning {
   std::size_t how_many_more();
   bool gives_up_time(double now) const;
   void take(const Evaluated& evaluated);
+  void end_if_the_machine_fails(const db::Outcome& outcome);
   void note(std::size_t index, const db::Outcome& outcome);
   Trend trend() const;
   void set_best(std::size_t index);

@@ -8,6 +8,8 @@ namespace tilesmith::tests {
 // Of problems with these M the played device disturbs the first timing of a process, or all.
 constexpr int kDisturbedOnceM = 80, kDisturbedM = 112;
 constexpr int kDisturbedOnceUs = 200000;
+// Of a problem with this M each candidate's process is killed from outside; with this the device has no memory left.
+constexpr int kKilledM = 144, kNoMemoryM = 176;
 
 inline runtime::DeviceInfo fictional_device() {
   runtime::DeviceInfo device;

@@ -86,7 +86,7 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
       const int most_sms = image_.cases[i].on_one_sm ? 1 : 0;
       plans[i] = std::make_unique<runtime::Plan>(module, config, image_.cases[i].problem, most_sms);
     } catch (const runtime::DeviceError& error) {
-      if (error.context_lost()) throw;
+      if (error.context_lost() || error.out_of_memory()) throw;
       return {db::Status::launch_failed, fmt::format("battery: {}: {}", text(image_.cases[i]), error.what()), {}};
     }
     active[i] = std::byte{1};

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
 
 #include "tuner/workers/protocol.hpp"
+#include "tuner/workers/spawn.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -139,7 +139,7 @@ std::optional<CompilePool::Clock::time_point> CompilePool::deadline() const {
   return earliest;
 }
 
-std::optional<CompilePool::Done> CompilePool::after_ending(Worker& worker, const std::string& ending) {
+std::optional<CompilePool::Done> CompilePool::after_ending(Worker& worker, const std::string& ending, bool by_machine) {
   worker.ended = true;
   Queued queued = *std::exchange(worker.running, std::nullopt);
   if (queued.attempts < kMostAttempts) {
@@ -150,8 +150,7 @@ std::optional<CompilePool::Done> CompilePool::after_ending(Worker& worker, const
   Done done{queued.job.ticket, {}, true};
   done.build.key = queued.job.key;
   done.build.message = "the compiler ended: " + ending;
-  // Nothing in a compiler kills itself with signal 9: that was the system, out of memory as a rule.
-  done.keep = ending.find(fmt::format("signal {} ", SIGKILL)) == std::string::npos;
+  done.keep = !by_machine;
   return done;
 }
 
@@ -168,16 +167,22 @@ std::optional<CompilePool::Done> CompilePool::take_answer(Worker& worker) {
       worker.running.reset();
       return done;
     }
-    case Connection::Read::ended:
-      return after_ending(worker, worker.process.ending());
+    case Connection::Read::ended: {
+      const std::string ending = worker.process.ending();
+      return after_ending(worker, ending, is_killed_from_outside(ending));
+    }
     case Connection::Read::message:
       break;
   }
   if (const auto fatal = fatal_error(message)) throw std::runtime_error("compiling is not possible: " + *fatal);
+  if (says_out_of_memory(message)) {
+    worker.process.kill();
+    return after_ending(worker, "the host has no memory left", true);
+  }
   const auto build = kernel_build(message, worker.running->job.key);
   if (!build) {
     worker.process.kill();
-    return after_ending(worker, "its answer is malformed");
+    return after_ending(worker, "its answer is malformed", false);
   }
   Done done{worker.running->job.ticket, *build, true};
   worker.running.reset();

@@ -35,7 +35,10 @@ class CompilePool {
   struct Done {
     std::size_t ticket = 0;
     db::KernelBuild build;
-    bool keep = true;  ///< false: the failure is the machine's, not the kernel's (killed from outside); do not store it
+    bool keep = true;  ///< false: the failure is the machine's, not the kernel's (killed from outside, no memory); do not store it
+
+    /// Of a kernel that has no cubin.
+    db::Outcome failure() const { return {build.status, build.message, std::nullopt, !keep}; }
   };
 
   void submit(Job job);
@@ -66,7 +69,7 @@ class CompilePool {
   std::deque<Queued>* next_queue();
   /// Takes what the worker has to say; returns its job's result if that is settled.
   std::optional<Done> take_answer(Worker& worker);
-  std::optional<Done> after_ending(Worker& worker, const std::string& ending);
+  std::optional<Done> after_ending(Worker& worker, const std::string& ending, bool by_machine);
 
   int most_workers_;
   std::chrono::duration<double> limit_;

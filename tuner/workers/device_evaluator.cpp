@@ -79,7 +79,7 @@ void DeviceEvaluator::submit(const Candidate& candidate, const std::optional<Inc
   if (auto outcome = refused(candidate, item.key)) {
     finish(item, *outcome);
   } else if (const auto build = store_.find_build(item.key)) {
-    take_build(std::move(item), *build);
+    take_build(std::move(item), {0, *build});
   } else {
     compile(std::move(item));
   }
@@ -133,17 +133,18 @@ std::optional<std::size_t> DeviceEvaluator::compile_spare(const Problem& problem
 
 void DeviceEvaluator::on_built(const CompilePool::Done& done) {
   if (done.keep) store_.record_build(done.build);
-  if (const auto wanted = wanted_.find(done.ticket); wanted != wanted_.end()) wanted->second = done.build;
+  if (const auto wanted = wanted_.find(done.ticket); wanted != wanted_.end()) wanted->second = done;
   auto waiting = compiling_.extract(done.ticket);
   if (waiting.empty()) return;
   ticket_of_kernel_.erase(kernel_text(done.build.key));
   compiling_count_ -= waiting.mapped().size();
-  for (Item& item : waiting.mapped()) take_build(std::move(item), done.build);
+  for (Item& item : waiting.mapped()) take_build(std::move(item), done);
 }
 
-void DeviceEvaluator::take_build(Item item, const db::KernelBuild& build) {
+void DeviceEvaluator::take_build(Item item, const CompilePool::Done& done) {
+  const db::KernelBuild& build = done.build;
   if (build.status != db::Status::ok) {
-    finish(item, failure(build.status, build.message));
+    finish(item, done.failure());
     return;
   }
   item.cubin = build.cubin;
@@ -229,7 +230,7 @@ db::Outcome DeviceEvaluator::conclude(const Item& item, const MeasureProcess::An
   }
   if (item.battery_passed) return result.outcome;
   const db::Status status = result.outcome.status;
-  const bool condemned = result.phase == Phase::battery && !answer.killed_from_outside &&
+  const bool condemned = result.phase == Phase::battery && !result.outcome.by_machine &&
                          (status == db::Status::mismatch || status == db::Status::device_fault || status == db::Status::timed_out);
   if (result.battery_passed) record_proof(item, failure(db::Status::ok, ""));
   else if (condemned) record_proof(item, result.outcome);
@@ -255,7 +256,7 @@ bool DeviceEvaluator::set_aside(Item& item, const db::Outcome& outcome) {
 
 void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
   Item item = *std::exchange(measuring_, std::nullopt);
-  if (answer.killed_from_outside && item.attempts < kMostAttempts) {
+  if (answer.failure.by_machine && item.attempts < kMostAttempts) {
     spdlog::warn("{}: the measuring process was killed from outside; tried again", item.candidate.config.text());
     ready_.push_front(std::move(item));
     return;

@@ -55,7 +55,7 @@ class DeviceEvaluator final : public Evaluator {
   void compile(Item item);
   std::optional<std::size_t> compile_spare(const Problem& problem, const Config& config);
   void on_built(const CompilePool::Done& done);
-  void take_build(Item item, const db::KernelBuild& build);
+  void take_build(Item item, const CompilePool::Done& done);
   void on_answer(const MeasureProcess::Answer& answer);
   bool set_aside(Item& item, const db::Outcome& outcome);
   void finish(const Item& item, db::Outcome outcome);
@@ -70,7 +70,7 @@ class DeviceEvaluator final : public Evaluator {
   struct Finalist;
   std::vector<Finalist> prepare(const Problem& problem, std::span<const Config> configs, std::vector<db::Outcome>& outcomes);
   db::Outcome evaluate_alone(const Item& item);
-  std::vector<db::KernelBuild> builds_now(std::span<const Finalist> finalists);
+  std::vector<CompilePool::Done> builds_now(std::span<const Finalist> finalists);
   bool play_together(const Problem& problem, const std::vector<Finalist>& finalists, std::vector<db::Outcome>& outcomes);
   MeasureProcess::Answer exchange(const Message& request);
 
@@ -85,7 +85,7 @@ class DeviceEvaluator final : public Evaluator {
   std::map<std::size_t, std::vector<Item>> compiling_;            // by ticket: all that wait for one kernel, none if foreseen
   std::unordered_map<std::string, std::size_t> ticket_of_kernel_;
   std::set<std::size_t> foreseen_finalists_;                      // tickets
-  std::map<std::size_t, std::optional<db::KernelBuild>> wanted_;  // by ticket: kernels that a play-off waits for
+  std::map<std::size_t, std::optional<CompilePool::Done>> wanted_;  // by ticket: kernels that a play-off waits for
   std::size_t compiling_count_ = 0;
   std::deque<Item> ready_;
   std::optional<Item> measuring_;

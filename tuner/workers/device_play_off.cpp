@@ -33,16 +33,18 @@ struct DeviceEvaluator::Finalist {
 };
 
 /// The kernels from the store, or compiled now, side by side: of evidence from elsewhere none is at hand.
-std::vector<db::KernelBuild> DeviceEvaluator::builds_now(std::span<const Finalist> finalists) {
+std::vector<CompilePool::Done> DeviceEvaluator::builds_now(std::span<const Finalist> finalists) {
   std::vector<std::size_t> tickets(finalists.size());
-  std::vector<std::optional<db::KernelBuild>> builds(finalists.size());
+  std::vector<std::optional<CompilePool::Done>> builds(finalists.size());
   for (std::size_t i = 0; i < finalists.size(); ++i) {
-    builds[i] = store_.find_build(finalists[i].item.key);
-    if (builds[i]) continue;
+    if (auto kept = store_.find_build(finalists[i].item.key)) {
+      builds[i] = CompilePool::Done{0, *std::move(kept)};
+      continue;
+    }
     tickets[i] = ticket_for(finalists[i].item.key);
     wanted_.try_emplace(tickets[i]);
   }
-  std::vector<db::KernelBuild> found;
+  std::vector<CompilePool::Done> found;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     while (!builds[i] && !wanted_.at(tickets[i])) step(true);
     found.push_back(builds[i] ? *std::move(builds[i]) : *wanted_.at(tickets[i]));
@@ -70,16 +72,16 @@ std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(const Problem& p
       legal.push_back(std::move(one));
     }
   }
-  const std::vector<db::KernelBuild> builds = builds_now(legal);
+  const std::vector<CompilePool::Done> builds = builds_now(legal);
   std::vector<Finalist> finalists;
   for (std::size_t i = 0; i < legal.size(); ++i) {
     db::Outcome& outcome = outcomes[legal[i].index];
-    if (builds[i].status != db::Status::ok) {
-      outcome = {builds[i].status, builds[i].message, std::nullopt};
+    if (builds[i].build.status != db::Status::ok) {
+      outcome = builds[i].failure();
     } else if (auto known = known_proof(legal[i].item)) {
       outcome = *known;
     } else {
-      legal[i].item.cubin = builds[i].cubin;
+      legal[i].item.cubin = builds[i].build.cubin;
       if (!legal[i].item.battery_passed) outcome = evaluate_alone(legal[i].item);
       if (legal[i].item.battery_passed || outcome.status == db::Status::ok) finalists.push_back(std::move(legal[i]));
     }

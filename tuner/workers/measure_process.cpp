@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <csignal>
 #include <stdexcept>
 #include <utility>
 
 #include "tuner/workers/protocol.hpp"
+#include "tuner/workers/spawn.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -102,7 +102,7 @@ bool MeasureProcess::request(const Message& message) {
 }
 
 MeasureProcess::Answer MeasureProcess::ended(db::Status status, const std::string& how) {
-  const Answer answer{std::nullopt, {status, fmt::format("{}: {}", name(phase_), how), std::nullopt}, phase_, false};
+  const Answer answer{std::nullopt, {status, fmt::format("{}: {}", name(phase_), how), std::nullopt}, phase_};
   restart();  // at once: what happened was the candidate's doing, and the next waits
   return answer;
 }
@@ -118,7 +118,7 @@ std::optional<MeasureProcess::Answer> MeasureProcess::await_answer() {
       case Connection::Read::ended: {
         const std::string ending = process_->ending();
         Answer answer = ended(db::Status::device_fault, "the measuring process ended: " + ending);
-        answer.killed_from_outside = ending.find(fmt::format("signal {} ", SIGKILL)) != std::string::npos;
+        answer.failure.by_machine = is_killed_from_outside(ending);
         return answer;
       }
       case Connection::Read::message: break;
@@ -128,7 +128,7 @@ std::optional<MeasureProcess::Answer> MeasureProcess::await_answer() {
       continue;
     }
     if (const auto fatal = fatal_error(message)) throw std::runtime_error("measuring is not possible: " + *fatal);
-    Answer answer{std::move(message), {}, phase_, false};
+    Answer answer{std::move(message), {}, phase_};
     const auto took = answer.message->json.find("took");
     if (took != answer.message->json.end() && took->is_string()) spdlog::debug("measured: {}", took->get<std::string>());
     const auto lost = answer.message->json.find("context_lost");

@@ -30,9 +30,8 @@ class MeasureProcess {
 
   struct Answer {
     std::optional<Message> message;  ///< what it answered; none if it did not live to
-    db::Outcome failure;             ///< then: timed_out or device_fault, with words
+    db::Outcome failure;             ///< then: timed_out or device_fault, with words; the machine's if it was killed from outside
     Phase phase = Phase::loading;    ///< the last that it told of
-    bool killed_from_outside = false;  ///< SIGKILL that was not ours: as a rule the system was out of memory
   };
   /// The answer to the request if it is there by now. Also sees to the process's start and restart. Throws
   /// std::runtime_error if it fails to start three times in a row, or says that its environment is broken.

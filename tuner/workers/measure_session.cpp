@@ -4,6 +4,7 @@
 
 #include <array>
 #include <deque>
+#include <new>
 #include <optional>
 #include <stdexcept>
 
@@ -24,6 +25,12 @@ db::Outcome failure(db::Status status, std::string message) { return {status, st
 
 /// A message of one line that begins with the phase, as the verifier's own do.
 std::string in_phase(Phase phase, const std::string& what) { return std::string(name(phase)) + ": " + what; }
+
+db::Outcome out_of_memory(const std::string& whose, Phase phase, const std::string& what) {
+  db::Outcome outcome = failure(db::Status::launch_failed, "the " + whose + " has no memory left: " + in_phase(phase, what));
+  outcome.by_machine = true;
+  return outcome;
+}
 
 }  // namespace
 
@@ -88,6 +95,7 @@ struct MeasureSession::Impl {
   }
 
   db::Outcome device_error(Phase phase, const runtime::DeviceError& error) {
+    if (error.out_of_memory() && !context_lost) return out_of_memory("GPU", phase, error.what());
     context_lost = context_lost || error.context_lost();
     return failure(context_lost ? db::Status::device_fault : db::Status::launch_failed, in_phase(phase, error.what()));
   }
@@ -146,6 +154,8 @@ MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& o
     result.outcome = impl_->device_error(result.phase, error);
     // Of a device out of memory nothing can be told about what the caches hold: they are made anew.
     if (!impl_->context_lost) impl_->operands.reset();
+  } catch (const std::bad_alloc& error) {
+    result.outcome = out_of_memory("host", result.phase, error.what());
   } catch (const std::invalid_argument& error) {
     result.outcome = failure(db::Status::illegal, in_phase(result.phase, error.what()));
   }
@@ -172,7 +182,7 @@ std::vector<db::Outcome> MeasureSession::play_off(const Problem& problem, std::s
         playing.push_back(i);
       } catch (const runtime::DeviceError& error) {
         if (error.context_lost()) throw;
-        outcomes[i] = failure(db::Status::launch_failed, in_phase(Phase::play_off, error.what()));
+        outcomes[i] = impl_->device_error(Phase::play_off, error);
       } catch (const std::invalid_argument& error) {
         outcomes[i] = failure(db::Status::illegal, in_phase(Phase::play_off, error.what()));
       }
@@ -191,6 +201,8 @@ std::vector<db::Outcome> MeasureSession::play_off(const Problem& problem, std::s
     const db::Outcome failed = impl_->device_error(Phase::play_off, error);
     for (db::Outcome& outcome : outcomes) outcome = failed;
     if (!impl_->context_lost) impl_->operands.reset();
+  } catch (const std::bad_alloc& error) {
+    outcomes.assign(finalists.size(), out_of_memory("host", Phase::play_off, error.what()));
   }
   return outcomes;
 }

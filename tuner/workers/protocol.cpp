@@ -89,6 +89,7 @@ bool take_anchor(const json& from, Cubins& cubins, std::optional<MeasureSession:
 json outcome_to_json(const db::Outcome& outcome) {
   json result{{"status", db::name(outcome.status)}, {"message", outcome.message}};
   if (outcome.timing) result["timing"] = timing_to_json(*outcome.timing);
+  if (outcome.by_machine) result["by_machine"] = true;
   return result;
 }
 
@@ -98,6 +99,7 @@ std::optional<db::Outcome> outcome_from_json(const json& from) {
     if (!status) return std::nullopt;
     db::Outcome outcome{*status, from.at("message"), std::nullopt};
     if (from.contains("timing")) outcome.timing = timing_from_json(from.at("timing"));
+    outcome.by_machine = from.value("by_machine", false);
     // A time without a passed verification, or none with one, would be nobody's result.
     if (outcome.timing.has_value() != (*status == db::Status::ok)) return std::nullopt;
     if (outcome.timing && !(outcome.timing->median_us > 0)) return std::nullopt;
@@ -153,6 +155,10 @@ std::optional<db::KernelBuild> kernel_build(const Message& message, const db::Ke
     return db::KernelBuild{key, *status, from.at("message"), from.at("registers"), from.at("spill_bytes"),
                            from.at("static_smem_bytes"), message.blob};
   });
+}
+
+bool says_out_of_memory(const Message& message) {
+  return message.json.is_object() && message.json.contains("out_of_memory");
 }
 
 Message to_message(const MeasureSession::Job& job) {

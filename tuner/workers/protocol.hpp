@@ -2,6 +2,7 @@
 //
 // Whatever arrives is checked: the reading functions return nullopt for a message that is not of their form.
 //   compile      {"do":"compile","config","type","trans","arch"}  → {"status","message","registers",...} + cubin
+//                or {"out_of_memory":true} of a host that has none left
 //   evaluate     {"do":"evaluate","problem","config","battery_passed","incumbent_us","cubin_bytes","anchor"} + cubins
 //                → any number of {"phase","new_problem"}, then {"outcome","battery_passed","context_lost","phase"}
 //   play_off     {"do":"play_off","problem","finalists":[{"config","cubin_bytes"}],"anchor"} + cubins
@@ -39,6 +40,8 @@ std::optional<CompileRequest> compile_request(const Message& message);
 /// Everything of a build but its key, which the supervisor knows.
 Message to_message(const db::KernelBuild& build);
 std::optional<db::KernelBuild> kernel_build(const Message& message, const db::KernelKey& key);
+/// Of a compiler, instead of a build.
+bool says_out_of_memory(const Message& message);
 
 Message to_message(const MeasureSession::Job& job);
 std::optional<MeasureSession::Job> evaluate_request(const Message& message);

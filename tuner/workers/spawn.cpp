@@ -97,4 +97,11 @@ std::string ending_in_words(int wait_status) {
   return fmt::format("killed by signal {} ({})", signal, text ? text : "unknown");
 }
 
+bool is_killed_from_outside(const std::string& ending) {
+  for (const int signal : {SIGKILL, SIGTERM}) {
+    if (ending.find(fmt::format("killed by signal {} ", signal)) != std::string::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace tilesmith::tuner

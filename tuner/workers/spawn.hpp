@@ -29,5 +29,7 @@ pid_t spawn(const Spawn& what);
 
 /// "killed by signal 11 (Segmentation fault)", "exit status 3": of a status that waitpid() gave.
 std::string ending_in_words(int wait_status);
+/// Of such words. No worker sends itself SIGKILL or SIGTERM: as a rule the system was out of memory.
+bool is_killed_from_outside(const std::string& ending);
 
 }  // namespace tilesmith::tuner

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ Message compile_answer(const Message& message) {
   } else {
     try {
       build = runtime::compile(request->config, {request->type, request->trans, *limits});
+    } catch (const std::bad_alloc&) {
+      return {{{"out_of_memory", true}}, {}};
     } catch (const std::exception& error) {
       return {{{"fatal", error.what()}}, {}};  // no refusal of this kernel: the compiler itself is not usable
     }

@@ -2,6 +2,7 @@
 // behaviour follows from the drill's kind, a tuner over both, and children that misbehave on the socket.
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -78,6 +79,12 @@ MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Jo
     }
   }
   enter(Phase::timing);
+  if (job.problem.m == tests::kKilledM) std::raise(SIGKILL);
+  if (job.problem.m == tests::kNoMemoryM) {
+    db::Outcome outcome{db::Status::launch_failed, "the GPU has no memory left: timing: cuMemAlloc", std::nullopt};
+    outcome.by_machine = true;
+    return {outcome, true, false, Phase::timing};
+  }
   if (job.anchor && job.anchor->config.at("kind") == test::kDrillFault) std::abort();
   if (job.problem.n == tests::kDrillTunerN) {  // long enough to be killed in, and faster by kind
     ::usleep(tests::kDrillTunerTimingUs);

@@ -115,6 +115,13 @@ TEST_CASE("a time comes with ok and only with ok") {
   CHECK_FALSE(outcome_from_json(outcome));
 }
 
+TEST_CASE("a failure of the machine is told as such") {
+  db::Outcome outcome{db::Status::launch_failed, "the GPU has no memory left", std::nullopt};
+  CHECK_FALSE(outcome_from_json(outcome_to_json(outcome))->by_machine);
+  outcome.by_machine = true;
+  CHECK(outcome_from_json(outcome_to_json(outcome))->by_machine);
+}
+
 TEST_CASE("a build without a cubin is never ok") {
   db::KernelBuild build;
   build.status = db::Status::ok;

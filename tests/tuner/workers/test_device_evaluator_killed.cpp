@@ -1,0 +1,117 @@
+// What the supervisor makes of compilers and measuring processes that somebody else kills, and of memory that is gone: failures of
+// the machine, which prove nothing of the candidate and are kept nowhere.
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <thread>
+#include <unistd.h>
+
+#include "db/store.hpp"
+#include "runtime/compiler.hpp"
+#include "tests/catch.hpp"
+#include "tests/tuner/several_devices.hpp"
+#include "tests/tuner/workers/drilled_evaluator.hpp"
+#include "tuner/tune.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+using namespace tilesmith::tests;
+
+namespace {
+
+/// While it lives, every compiler of this process is killed as soon as it is seen.
+class [[nodiscard]] NoMemoryForCompilers {
+ public:
+  NoMemoryForCompilers() : killer_([this] { kill_compilers(); }) {}
+  ~NoMemoryForCompilers() {
+    stop_ = true;
+    killer_.join();
+  }
+  NoMemoryForCompilers(const NoMemoryForCompilers&) = delete;
+  NoMemoryForCompilers& operator=(const NoMemoryForCompilers&) = delete;
+
+ private:
+  void kill_compilers() const {
+    while (!stop_) {
+      for (const pid_t child : children_of(::getpid())) {
+        const std::string words = read_proc("/proc/" + std::to_string(child) + "/cmdline");
+        if (contains(words, std::string("worker\0compile", 14))) ::kill(child, SIGKILL);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
+  std::atomic<bool> stop_{false};
+  std::thread killer_;
+};
+
+db::Evidence evidence_of(const Evaluator& evaluator, test::DrillKind kind, const db::Outcome& outcome) {
+  db::Evidence entry;
+  entry.problem = drill_problem();
+  entry.config = test::drill_config(kind);
+  entry.device = evaluator.device();
+  entry.producer = evaluator.producer("drill");
+  entry.outcome = outcome;
+  return entry;
+}
+
+db::Outcome timed(double us) {
+  db::Timing timing;
+  timing.median_us = us;
+  timing.samples = 15;
+  return {db::Status::ok, "", timing};
+}
+
+}  // namespace
+
+TEST_CASE("a measuring process that is killed from outside again and again is the machine's failure") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  const db::Outcome killed = evaluate(*evaluator, test::kDrillOk, drill_problem(kKilledM));
+  CHECK(killed.by_machine);
+  CHECK(killed.message == "timing: the measuring process ended: killed by signal 9 (Killed)");
+  const db::Outcome cramped = evaluate(*evaluator, test::kDrillOk, drill_problem(kNoMemoryM));
+  CHECK(cramped.by_machine);
+  CHECK(cramped.message == "the GPU has no memory left: timing: cuMemAlloc");
+  CHECK_FALSE(evaluate(*evaluator, test::kDrillTooBig).by_machine);  // aborts
+  CHECK(evaluate(*evaluator, test::kDrillOk).status == db::Status::ok);
+}
+
+TEST_CASE("a kernel whose compiler is killed from outside is not known to fail") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  {
+    const NoMemoryForCompilers killing;
+    const db::Outcome killed = evaluate(*evaluator, test::kDrillCompilerHang);
+    CHECK(killed.by_machine);
+    CHECK(killed.message == "the compiler ended: killed by signal 9 (Killed)");
+  }
+  const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+  CHECK_FALSE(store.find_build(runtime::kernel_key(test::drill_config(test::kDrillCompilerHang), target)));
+  CHECK_FALSE(evaluate(*evaluator, test::kDrillCompilerCrash).by_machine);
+}
+
+TEST_CASE("a best whose compiler is killed in a play-off stays the best") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  CHECK(evaluate(*evaluator, test::kDrillOk).status == db::Status::ok);  // the one kernel that is at hand
+  for (int kind = 0; kind < test::kDrillKinds; ++kind) {                 // as after an import
+    const db::Outcome failed{db::Status::mismatch, "imported", std::nullopt};
+    const bool right = kind == test::kDrillOk || kind == test::kDrillCompilerHang;
+    store.record(evidence_of(*evaluator, test::DrillKind(kind), right ? timed(kind == test::kDrillOk ? 30 : 20) : failed));
+  }
+  TuneOptions options;
+  options.strategy = "exhaustive";
+  options.families = {"drill"};
+  options.finalists = 2;
+  const std::atomic<bool> never{false};
+  const std::size_t before = store.evidence().size();
+  const NoMemoryForCompilers killing;
+  tune({"drill", {{drill_problem(), 1}}}, options, *evaluator, store, {}, never);
+  const std::vector<db::Evidence> entries = store.evidence();
+  CHECK(entries.size() == before + 1);  // the other finalist was timed again
+  CHECK(store.best().at(0).evidence.config == test::drill_config(test::kDrillCompilerHang));
+}
