@@ -221,6 +221,7 @@ tune_through_the_night() {
     case $status in
       0) return 0 ;;
       2) return 2 ;;  # bad input: no second try would help
+      3) return 3 ;;  # done, but for problems that it set aside: nor here
       *) [ -n "$interrupted" ] || tell "tilesmith tune ended with status $status; evidence is kept" ;;
     esac
   done
@@ -260,7 +261,11 @@ if [ -n "$interrupted" ]; then
   tell "interrupted; the same command goes on from here"
   exit "$interrupted"
 fi
-[ "$status" -eq 0 ] || fail "tilesmith tune failed (status $status); see $folder/tune.log"
+case $status in
+  0) ;;
+  3) tell "problems were set aside, as measuring failed there; $folder/tune.log names them" ;;
+  *) fail "tilesmith tune failed (status $status); see $folder/tune.log" ;;
+esac
 write_results || status=1
 remove_old_folders
 tell "done; see $folder"

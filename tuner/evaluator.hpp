@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,15 @@ struct Evaluated {
   db::Outcome outcome;
 };
 
+/// Measuring itself failed, in no way that is a candidate's: a compiler or a device that is not usable, no memory on the host, a
+/// reference that is not proven. It may be one problem's doing: after drop_in_flight() others may be tried.
+class EvaluatorError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// submit() queues candidates (compilation of later ones overlaps the timing of earlier ones); next() blocks until one
-/// of them has its outcome. Order of outcomes is not the order of submission.
+/// of them has its outcome. Order of outcomes is not the order of submission. These two and play_off() throw EvaluatorError.
 ///
 /// device(), producer(), limits() and knows() may be asked on any number of threads at once, while anything else is; the rest on one.
 class Evaluator {
@@ -48,6 +56,8 @@ class Evaluator {
   /// How many candidates it is worth keeping in flight.
   virtual std::size_t width() const = 0;
   virtual Evaluated next() = 0;
+  /// Nothing is in flight then. Returns what had its outcome already.
+  virtual std::vector<Evaluated> drop_in_flight() = 0;
 
   /// How many candidates, and how many finalists, it is worth telling foresee(); 0: it would ignore them.
   virtual std::size_t most_foreseen() const { return 0; }

@@ -19,6 +19,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgainAfter{100};
+constexpr std::int64_t kSmallBytes = std::int64_t{256} << 20;
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -104,6 +105,27 @@ void end_turn(Turns& turns, const Turns::Turn& turn, const ProblemTuning& tuning
   nothing_left ? turns.finished(turn) : turns.rested(turn, tuning.rest());
 }
 
+/// Whether any device that is otherwise free has memory for it.
+bool is_small(const Problem& problem) { return problem.a_bytes() + problem.b_bytes() + problem.c_bytes() <= kSmallBytes; }
+
+/// Goes on without the problem, unless nothing works.
+void set_aside(TuneRun& run, StartingPoints& starting_points, Turns& turns, const Turns::Turn& turn, const ProblemTuning& tuning,
+               const Problem& problem, const EvaluatorError& error) {
+  for (const Evaluated& evaluated : run.evaluator.drop_in_flight()) {
+    record_outcome(run, starting_points, evaluated.candidate, evaluated.outcome);
+    ++run.result.evaluated;
+    if (evaluated.outcome.status != db::Status::ok) ++run.result.failed;
+  }
+  run.result.set_aside.push_back(problem);
+  const bool is_last = !run.any_timed && run.result.set_aside.size() == run.problem_count;
+  if (tuning.timed() == 0) {
+    if (is_last || (run.nothing_works && is_small(problem))) throw error;
+    run.nothing_works = run.nothing_works || is_small(problem);
+  }
+  spdlog::error("{}: set aside, measuring failed: {}", text(problem), error.what());
+  turns.set_aside(turn);
+}
+
 /// Tunes problem after problem; returns how the run ended.
 std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Workload& workload, Turns& turns) {
   take_leftovers(run, starting_points);
@@ -121,8 +143,15 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
       await_others(turns, said);
       continue;
     }
-    ProblemTuning tuning(run, starting_points, workload.problems[turn->problem].problem, *turn);
-    const ProblemEnding ending = tuning.run();
+    const Problem& problem = workload.problems[turn->problem].problem;
+    ProblemTuning tuning(run, starting_points, problem, *turn);
+    ProblemEnding ending = ProblemEnding::done;
+    try {
+      ending = tuning.run();
+    } catch (const EvaluatorError& error) {
+      set_aside(run, starting_points, turns, *turn, tuning, problem, error);
+      continue;
+    }
     if (ending == ProblemEnding::interrupted) return "interrupted";
     if (turn->number == 1 && ending == ProblemEnding::out_of_time) {
       const double share_seconds = turn->share * (run.ends - now) - tuning.rest().spare_seconds;

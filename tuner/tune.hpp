@@ -72,6 +72,7 @@ struct TuneResult {
   std::string ended_how;                               ///< "done", "budget", "interrupted"
   std::int64_t evaluated = 0, failed = 0, reused = 0;  ///< of all problems; `failed`: of the evaluated ones
   std::string run;                                     ///< uuid
+  std::vector<Problem> set_aside;                      ///< measuring failed on them, as the log says; their evidence is not complete
 };
 
 /// Tunes every problem that no other tuner of this database has claimed for such a device, and comes back for those
@@ -88,8 +89,12 @@ struct TuneResult {
 /// `stop` ends the loop cleanly after the outcome being waited for; what else is in flight is left to the evaluator,
 /// and there is no play-off. The run then ends as "interrupted", and as "budget" if a problem had something left to try.
 ///
+/// A problem on which measuring fails (EvaluatorError: the evaluator's, or as the machine fails on many candidates one after the other)
+/// is set aside for this run, with an error in the log, and the others are tuned. Where that comes before anything had a time on two
+/// problems in a row that any device has memory for, or on all problems, nothing works, and it ends the run.
+///
 /// Throws std::invalid_argument (one line) for an unknown strategy or family or a problem that is not well formed,
-/// before anything is written. What the evaluator, the store or on_progress throw ends the run as "failed: ..." and is
+/// before anything is written. What else the evaluator, the store or on_progress throw ends the run as "failed: ..." and is
 /// rethrown.
 TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator& evaluator, db::Store& store,
                 const std::function<void(const Progress&)>& on_progress, const std::atomic<bool>& stop);

@@ -186,6 +186,11 @@ void ProblemTuning::take(const Evaluated& evaluated) {
   if (evaluated.outcome.status != db::Status::ok) ++run_.result.failed;
 
   const Score score = score_of(evaluated.outcome);
+  if (score) {
+    ++timed_;
+    run_.any_timed = true;
+    run_.nothing_works = false;
+  }
   note(*index, evaluated.outcome);
   strategy_->observe(*index, score);
   ++progress_.done;
@@ -201,7 +206,7 @@ void ProblemTuning::end_if_the_machine_fails(const db::Outcome& outcome) {
   if (outcome.by_machine) {
     if (++run_.machine_failures < kMostMachineFailures) return;
     const int failures = std::exchange(run_.machine_failures, 0);
-    throw std::runtime_error(fmt::format("{} candidates one after the other failed for the machine's sake, the last: {}", failures,
+    throw EvaluatorError(fmt::format("{} candidates one after the other failed for the machine's sake, the last: {}", failures,
                                          outcome.message));
   }
   const bool needed_device = outcome.status != Status::illegal && outcome.status != Status::compile_failed &&

@@ -53,7 +53,9 @@ struct TuneRun {
   RunningMean beyond_share_seconds{16};  // by which a first turn was longer than its share; less than 0: shorter
   TuneResult result;
   std::map<std::string, std::vector<std::pair<Config, db::Outcome>>> machine_failed_on;  // by problem
-  int machine_failures = 0;  // of candidates one after the other
+  int machine_failures = 0;    // of candidates one after the other
+  bool nothing_works = false;  // for all that is known: on the last problem measuring failed before anything had a time
+  bool any_timed = false;
 
   /// What a turn takes before it is worth its beginning and its end.
   double least_turn_seconds() const;
@@ -72,6 +74,7 @@ class ProblemTuning {
 
   /// After run(): how many candidates it tried, and what the turn leaves to others.
   std::int64_t submitted() const { return submitted_; }
+  std::int64_t timed() const { return timed_; }  ///< of these
   TurnBoard::Rest rest() const;
 
  private:
@@ -111,7 +114,7 @@ class ProblemTuning {
   std::vector<char> in_flight_;   // by index
   std::vector<char> tried_now_;   // by index: in this turn
   std::vector<char> played_off_;  // by index
-  std::int64_t submitted_ = 0, pending_ = 0;
+  std::int64_t submitted_ = 0, pending_ = 0, timed_ = 0;
   bool out_of_time_ = false;
   double last_outcome_at_ = 0;
   double spare_seconds_ = 0;      // given up

@@ -82,6 +82,7 @@ case "$command" in
       sleep 60 &
       wait
     fi
+    [ ! -e "$machine/set_aside" ] || exit 3
     if [ -s "$machine/crashes" ]; then
       sed -i 1d "$machine/crashes"
       exit 139

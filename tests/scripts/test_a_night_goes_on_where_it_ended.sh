@@ -41,6 +41,16 @@ grep -q 'no report: tilesmith report failed' "$folder/out" || complain "a missin
 called '^export ' || complain "without a report there is no bundle"
 rm "$machine/no_report"
 
+touch "$machine/set_aside"
+: >"$machine/calls"
+status=0
+"${night[@]}" --budget 1h >"$folder/out" 2>&1 || status=$?
+[ "$status" -eq 3 ] || complain "a night that set problems aside: expected status 3, got $status"
+[ "$(grep -c '^tune ' "$machine/calls")" -eq 1 ] || complain "expected one start where problems were set aside"
+grep -q 'problems were set aside' "$folder/out" || complain "problems that were set aside are not told of"
+called '^report ' || complain "with problems set aside there is no report"
+rm "$machine/set_aside"
+
 touch "$machine/slow"
 rm "$machine/tuner"
 "${night[@]}" --budget 1h >"$folder/out" 2>&1 &

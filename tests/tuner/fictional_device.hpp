@@ -10,6 +10,8 @@ constexpr int kDisturbedOnceM = 80, kDisturbedM = 112;
 constexpr int kDisturbedOnceUs = 200000;
 // Of a problem with this M each candidate's process is killed from outside; with this the device has no memory left.
 constexpr int kKilledM = 144, kNoMemoryM = 176;
+// And with this the process says that it cannot measure.
+constexpr int kBrokenM = 208;
 
 inline runtime::DeviceInfo fictional_device() {
   runtime::DeviceInfo device;

@@ -103,6 +103,10 @@ class ToyEvaluator : public Evaluator {
     db::Outcome outcome = answers ? answers(candidate) : outcome_of(candidate.config);
     return {std::move(candidate), std::move(outcome)};
   }
+  std::vector<Evaluated> drop_in_flight() override {
+    queue_.clear();
+    return {};
+  }
   std::size_t most_foreseen() const override { return foresees; }
   void foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override {
     foreseen.push_back({problem, {candidates.begin(), candidates.end()}, {finalists.begin(), finalists.end()}});

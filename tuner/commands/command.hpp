@@ -5,7 +5,8 @@
 //   - options are stored as text or numbers while parsing and checked in `run`, before anything is opened for writing;
 //   - results go to stdout (a table, or what --format asks for), everything else goes to stderr through spdlog;
 //   - errors are thrown: UsageError for what the user gave, and those of the libraries; main.cpp turns each into one line
-//     on stderr and an exit status (kExitUsage for bad input or a missing device, kExitInternal for the rest).
+//     on stderr and an exit status (kExitUsage for bad input or a missing device, kExitInternal for the rest);
+//   - kExitSetAside: done, but for problems that `tune` set aside, which it names.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,6 +21,7 @@ namespace tilesmith::tuner {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitInternal = 1;
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitSetAside = 3;
 
 /// One line that names the option, file or line and what was expected. Ends the program with kExitUsage.
 class UsageError : public std::runtime_error {

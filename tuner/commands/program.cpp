@@ -96,7 +96,7 @@ int run_program(int argc, const char* const* argv) {
     program.formatter(std::make_shared<HelpFormatter>());
     program.set_version_flag("--version", std::string("tilesmith ") + version());
     program.require_subcommand(1);
-    program.footer("`tilesmith COMMAND --help` explains a command. Exit status: 0 done, 1 internal error, 2 bad input or no GPU.");
+    program.footer("`tilesmith COMMAND --help` explains a command. Exit status: 0 done, 1 internal error, 2 bad input or no GPU, 3 done but for\nproblems that `tune` set aside.");
     const std::vector<Command> commands = add_commands(program);
     const std::string unknown = unknown_command(argc, argv, commands);
     if (!unknown.empty()) {

@@ -95,13 +95,15 @@ int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
 
   spdlog::info("ended: {}; {} candidates tried, {} known before, {} failed", result.ended_how, result.evaluated,
                result.reused, result.failed);
-  if (board) return signals.exit_status();
+  for (const Problem& problem : result.set_aside) spdlog::error("set aside, as measuring failed there: {}", text(problem));
+  const int status = signals.exit_status() != 0 ? signals.exit_status() : result.set_aside.empty() ? kExitOk : kExitSetAside;
+  if (board) return status;
   if (!options.record.empty()) save_record(store, device.identity, options.record);
   const auto producer = [&](const std::string& family) { return evaluator->producer(family); };
   const SummaryDevice summed{device.identity, device.limits, device.clock_mhz, producer};
   fmt::print("{}", summary_of_bests(prepared.workload, store, summed, stdout_width()));
   std::fflush(stdout);
-  return signals.exit_status();
+  return status;
 }
 
 int run_tune(const TuneCommandOptions& options) {
@@ -166,6 +168,7 @@ Command add_tune(CLI::App& program) {
       "Several runs may share a database: a problem is tuned by one of them at a time on devices of one model, and runs on one\n"
       "GPU take turns, a problem each. With several devices, a tuner process that dies is started again, up to 5 times; then the\n"
       "others go on without it, and the exit status is 1, or 2 if it could not work at all.\n"
+      "A problem on which measuring fails, in no way that is a candidate's, is set aside; the others are tuned, and the exit status is 3.\n"
       "Without problems given, the built-in workload `quick` is tuned.\n"
       "\nExamples:\n"
       "  tilesmith tune --shape 4096 --type f16f32,bf16f32 --trans all --budget 10m\n"

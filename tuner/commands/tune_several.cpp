@@ -51,7 +51,7 @@ struct Tuner {
   Clock::time_point started{};
   std::optional<Clock::time_point> restart_at;
   int restarts = 0;
-  int gave_up_with = 0;  ///< exit status; 0: it did not
+  int gave_up_with = 0;  ///< exit status; 0: it did not, or only with problems that others then finished
 };
 
 /// On the clock that tune() goes by.
@@ -119,7 +119,9 @@ class Supervision {
       show_status();
     }
     for (const Tuner& tuner : tuners_) {
-      if (tuner.gave_up_with != 0) return tuner.gave_up_with;
+      const TurnBoard& board = tuner.model->board;
+      const bool others_finished = tuner.gave_up_with == kExitSetAside && board.count(TurnBoard::State::done) == board.size();
+      if (tuner.gave_up_with != 0 && !others_finished) return tuner.gave_up_with;
     }
     return kExitOk;
   }
@@ -174,6 +176,13 @@ class Supervision {
     const std::string what =
         fmt::format("device {}: its tuner ended: {}", tuner.device.ordinal, ending_in_words(status));
     TurnBoard& board = tuner.model->board;
+    // Its log names them. Another tuner may take them up.
+    const bool set_aside = WIFEXITED(status) && WEXITSTATUS(status) == kExitSetAside;
+    if (set_aside) {
+      tuner.gave_up_with = kExitSetAside;
+      board.set_tuners(board.tuners() - 1);
+      return;
+    }
     if (board.count(TurnBoard::State::done) == board.size()) {
       spdlog::warn("{}; nothing was left to do", what);
       return;

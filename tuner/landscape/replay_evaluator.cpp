@@ -35,6 +35,10 @@ class ReplayEvaluator final : public Evaluator, public RecordedElsewhere {
     db::Outcome outcome = recorded(candidate.problem, candidate.config);
     return {std::move(candidate), std::move(outcome)};
   }
+  std::vector<Evaluated> drop_in_flight() override {
+    queue_.clear();
+    return {};
+  }
 
   std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) override {
     std::vector<db::Outcome> outcomes;

@@ -36,6 +36,7 @@ Turns::Turns(const Workload& workload, const db::Store& store, const db::DeviceI
       tuner_(tuner),
       gpu_(gpu),
       tried_(std::move(tried)),
+      set_aside_(workload.problems.size(), 0),
       elsewhere_(workload.problems.size(), 0) {
   tried_.resize(workload.problems.size(), 0);
 }
@@ -62,7 +63,7 @@ std::optional<Turns::Turn> Turns::take(double now, double ends, double least_sec
     const double share = share_of(i, now, ends, least_seconds, beyond_seconds);
     board_.release(tuner_);  // what was foreseen and is not taken
     board_.begin(i, tuner_, std::isinf(ends) ? ends : now + (ends - now) * share);
-    const bool others_left = !std::isinf(ends) && board_.size() - board_.count(State::done) > 1;
+    const bool others_left = !std::isinf(ends) && left() > 1;
     return Turn{i, note.turns + 1, share, others_left, foresee_after(i), std::move(*claim), std::move(gpu)};
   }
   waiting_for_ = fmt::format("{} {} that other tuners have claimed", others, others == 1 ? "problem" : "problems");
@@ -72,7 +73,26 @@ std::optional<Turns::Turn> Turns::take(double now, double ends, double least_sec
 void Turns::finished(const Turn& turn) { board_.finish(turn.problem, tuner_); }
 void Turns::rested(const Turn& turn, const TurnBoard::Rest& rest) { board_.rest(turn.problem, rest); }
 
-bool Turns::all_done() const { return board_.count(State::done) == board_.size(); }
+void Turns::set_aside(const Turn& turn) {
+  set_aside_[turn.problem] = 1;
+  board_.release(turn.problem, tuner_);
+}
+
+/// For this tuner.
+bool Turns::is_over(std::size_t problem) const { return set_aside_[problem] || board_.note(problem).state == State::done; }
+
+std::size_t Turns::left() const {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < board_.size(); ++i) found += is_over(i) ? 0 : 1;
+  return found;
+}
+
+bool Turns::all_had_turns() const {
+  for (std::size_t i = 0; i < board_.size(); ++i) {
+    if (!set_aside_[i] && board_.note(i).turns == 0) return false;
+  }
+  return true;
+}
 
 /// What is left to do: first turns, the likeliest to be free first, of problems not yet tried before others; then further
 /// ones, where most is expected first.
@@ -95,7 +115,7 @@ std::vector<std::size_t> Turns::in_order() const {
   for (std::size_t i = 0; i < board_.size(); ++i) {
     const TurnBoard::Note note = board_.note(i);
     const int at = rank(note);
-    if (at == 4) continue;
+    if (at == 4 || set_aside_[i]) continue;
     if (note.turns == 0) {
       ranked.emplace_back(false, at, tried_[i], 0, i);
     } else {
@@ -128,7 +148,7 @@ double Turns::share_of(std::size_t problem, double now, double ends, double leas
   double promised = 0, first_weight = 0, any_weight = 0, spare = 0, beyond = 0;
   for (std::size_t i = 0; i < board_.size(); ++i) {
     const TurnBoard::Note note = board_.note(i);
-    if (note.state == State::done) continue;
+    if (is_over(i)) continue;
     if (note.turns == 0) beyond += beyond_seconds;
     if (note.state == State::begun && note.tuner != tuner_ && i != problem) {
       promised += std::clamp(board_.deadline(i) - now, 0.0, left);

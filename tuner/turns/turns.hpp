@@ -71,13 +71,18 @@ class Turns {
   /// Its time is over.
   void rested(const Turn& turn, const TurnBoard::Rest& rest);
 
-  bool all_done() const;
+  /// This tuner takes it up no more; others may.
+  void set_aside(const Turn& turn);
+
+  bool all_done() const { return left() == 0; }
   /// Every problem had its first turn.
-  bool all_had_turns() const { return board_.had_turns() == board_.size(); }
+  bool all_had_turns() const;
   /// What the last take() found to be others', in words.
   const std::string& waiting_for() const { return waiting_for_; }
 
  private:
+  bool is_over(std::size_t problem) const;
+  std::size_t left() const;
   std::vector<std::size_t> in_order() const;
   double promise(std::size_t problem) const;
   double share_of(std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const;
@@ -90,6 +95,7 @@ class Turns {
   const int tuner_;
   GpuQueue* const gpu_;
   std::vector<char> tried_;      // by problem: an earlier run got to it
+  std::vector<char> set_aside_;  // by problem
   std::vector<char> elsewhere_;  // by problem: another process had it claimed when it was last looked at
   std::string waiting_for_;
 };

@@ -81,6 +81,12 @@ std::vector<std::size_t> CompilePool::drop_spare(const std::set<std::size_t>& ke
   return tickets;
 }
 
+void CompilePool::drop_all() {
+  queue_.clear();
+  spare_.clear();
+  std::erase_if(workers_, [](const auto& worker) { return worker->ended || worker->running; });
+}
+
 std::size_t CompilePool::pending() const {
   const auto running =
       std::count_if(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->running.has_value(); });
@@ -111,7 +117,7 @@ void CompilePool::start_queued() {
       // It ended while idle; the job has not begun.
       const std::string ending = (*idle)->process.ending();
       workers_.erase(idle);
-      if (++lost_idle > kMostLostIdle) throw std::runtime_error("compile workers do not stay alive: " + ending);
+      if (++lost_idle > kMostLostIdle) throw EvaluatorError("compile workers do not stay alive: " + ending);
       continue;
     }
     Worker& worker = **idle;
@@ -174,7 +180,7 @@ std::optional<CompilePool::Done> CompilePool::take_answer(Worker& worker) {
     case Connection::Read::message:
       break;
   }
-  if (const auto fatal = fatal_error(message)) throw std::runtime_error("compiling is not possible: " + *fatal);
+  if (const auto fatal = fatal_error(message)) throw EvaluatorError("compiling is not possible: " + *fatal);
   if (says_out_of_memory(message)) {
     worker.process.kill();
     return after_ending(worker, "the host has no memory left", true);

@@ -13,6 +13,7 @@
 
 #include "db/evidence.hpp"
 #include "kernels/family.hpp"
+#include "tuner/evaluator.hpp"
 #include "tuner/workers/process.hpp"
 
 namespace tilesmith::tuner {
@@ -48,6 +49,8 @@ class CompilePool {
   void promote(std::size_t ticket);
   /// Drops the spare jobs that have not begun, but those of `kept`; returns the tickets of the dropped.
   std::vector<std::size_t> drop_spare(const std::set<std::size_t>& kept = {});
+  /// Drops all jobs, those under way with their workers.
+  void drop_all();
   /// Queued and running, spare jobs included.
   std::size_t pending() const;
 
@@ -55,7 +58,8 @@ class CompilePool {
   std::optional<Clock::time_point> deadline() const;
   /// What has been finished by now; starts what is queued. A compiler that crashes is tried once more in a fresh process;
   /// one that crashes again, or passes its time limit, makes the build compile_failed with its ending in words.
-  /// Throws std::system_error if a worker cannot be started, std::runtime_error if it has no usable compiler.
+  /// Throws std::system_error if a worker cannot be started, EvaluatorError if it has no usable compiler; the worker's job is then
+  /// lost, and drop_all() the way to go on.
   std::vector<Done> collect();
 
  private:

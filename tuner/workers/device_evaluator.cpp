@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -304,6 +305,22 @@ Evaluated DeviceEvaluator::next() {
   Evaluated result = std::move(done_.front());
   done_.pop_front();
   return result;
+}
+
+/// All that is known of what is under way: a worker that was lost took its job along.
+std::vector<Evaluated> DeviceEvaluator::drop_in_flight() {
+  pool_.drop_all();
+  compiling_.clear();
+  ticket_of_kernel_.clear();
+  foreseen_finalists_.clear();
+  wanted_.clear();
+  compiling_count_ = 0;
+  ready_.clear();
+  measuring_.reset();
+  measuring_process_.give_up();
+  std::vector<Evaluated> done(std::make_move_iterator(done_.begin()), std::make_move_iterator(done_.end()));
+  done_.clear();
+  return done;
 }
 
 std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options) {

@@ -29,8 +29,8 @@ struct DeviceEvaluatorOptions {
 /// Builds and battery verdicts are read from and kept in the store. Throws runtime::DeviceError if there is no such
 /// device, std::runtime_error if NVRTC is not usable. The supervising process itself never opens a device context.
 ///
-/// next() and play_off() throw std::runtime_error when the environment is broken: the measuring process fails to start
-/// three times in a row, or a worker says that it cannot work at all.
+/// next() and play_off() throw EvaluatorError when the environment is broken: the measuring process fails to start three times in a
+/// row, or a worker says that it cannot work at all.
 std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options);
 /// The same for a device that is already known, as what it is to run as; does not ask the driver. Tests bring their own
 /// device and workers.

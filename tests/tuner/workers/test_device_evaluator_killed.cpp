@@ -115,3 +115,17 @@ TEST_CASE("a best whose compiler is killed in a play-off stays the best") {
   CHECK(entries.size() == before + 1);  // the other finalist was timed again
   CHECK(store.best().at(0).evidence.config == test::drill_config(test::kDrillCompilerHang));
 }
+
+TEST_CASE("after a worker says that it cannot go on, what is in flight can be dropped and others be measured") {
+  const test::DrillEnabled drill;
+  db::Store store = db::Store::in_memory();
+  const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  for (const auto kind : {test::kDrillOk, test::kDrillOkToo, test::kDrillCompilerHang}) {
+    evaluator->submit({drill_problem(kBrokenM), test::drill_config(kind)}, std::nullopt);
+  }
+  CHECK_THROWS_AS(evaluator->next(), EvaluatorError);
+  evaluator->drop_in_flight();
+  CHECK(evaluator->in_flight() == 0);
+  CHECK(evaluate(*evaluator, test::kDrillOk).status == db::Status::ok);
+  CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
+}
