@@ -26,7 +26,7 @@ void wait_for_input(const std::vector<int>& descriptors,
                     std::optional<std::chrono::steady_clock::time_point> deadline) {
   std::vector<pollfd> waiting;
   for (int fd : descriptors) waiting.push_back({fd, POLLIN, 0});
-  int timeout_ms = 1000;  // whatever happens, the owner looks around once a second
+  int timeout_ms = int(std::chrono::milliseconds(kLongestWait).count());  // whatever happens, the owner looks around then
   if (deadline) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now());
     timeout_ms = int(std::clamp<std::int64_t>(left.count(), 0, timeout_ms));
@@ -39,13 +39,13 @@ struct CompilePool::Worker {
 
   WorkerProcess process;
   std::optional<Queued> running;
-  Clock::time_point deadline{};
+  Clock::time_point deadline{};  ///< watched
   int jobs = 0;
   bool ended = false;  ///< to be taken out
 };
 
-CompilePool::CompilePool(int workers, std::chrono::duration<double> limit, std::string executable)
-    : most_workers_(std::max(1, workers)), limit_(limit), executable_(std::move(executable)) {}
+CompilePool::CompilePool(int workers, std::chrono::duration<double> limit, std::string executable, Watch watch)
+    : most_workers_(std::max(1, workers)), limit_(limit), executable_(std::move(executable)), watch_(std::move(watch)) {}
 
 CompilePool::~CompilePool() = default;
 
@@ -125,7 +125,7 @@ void CompilePool::start_queued() {
     queue->pop_front();
     ++worker.running->attempts;
     ++worker.jobs;
-    worker.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit_);
+    worker.deadline = watch_.look() + std::chrono::duration_cast<Clock::duration>(limit_);
   }
 }
 
@@ -142,6 +142,7 @@ std::optional<CompilePool::Clock::time_point> CompilePool::deadline() const {
   for (const auto& worker : workers_) {
     if (worker->running && (!earliest || worker->deadline < *earliest)) earliest = worker->deadline;
   }
+  if (earliest) earliest = watch_.on_clock(*earliest);
   return earliest;
 }
 
@@ -162,9 +163,10 @@ std::optional<CompilePool::Done> CompilePool::after_ending(Worker& worker, const
 
 std::optional<CompilePool::Done> CompilePool::take_answer(Worker& worker) {
   Message message;
-  switch (worker.process.try_receive(message)) {
+  const bool is_late = watch_.look() >= worker.deadline;
+  switch (worker.process.try_receive(message)) {  // also of a late one: it may have been in time
     case Connection::Read::nothing_yet: {
-      if (Clock::now() < worker.deadline) return std::nullopt;
+      if (!is_late) return std::nullopt;
       worker.process.kill();
       worker.ended = true;
       Done done{worker.running->job.ticket, {}, true};

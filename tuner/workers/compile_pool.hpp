@@ -15,6 +15,7 @@
 #include "kernels/family.hpp"
 #include "tuner/evaluator.hpp"
 #include "tuner/workers/process.hpp"
+#include "tuner/workers/watch.hpp"
 
 namespace tilesmith::tuner {
 
@@ -26,7 +27,7 @@ class CompilePool {
   using Clock = std::chrono::steady_clock;
 
   /// Starts workers as they are needed. `executable`: as for WorkerProcess.
-  CompilePool(int workers, std::chrono::duration<double> limit, std::string executable = {});
+  CompilePool(int workers, std::chrono::duration<double> limit, std::string executable = {}, Watch watch = Watch());
   ~CompilePool();
 
   struct Job {
@@ -57,7 +58,7 @@ class CompilePool {
   std::vector<int> descriptors() const;
   std::optional<Clock::time_point> deadline() const;
   /// What has been finished by now; starts what is queued. A compiler that crashes is tried once more in a fresh process;
-  /// one that crashes again, or passes its time limit, makes the build compile_failed with its ending in words.
+  /// one that crashes again, or passes its time limit while it is watched (watch.hpp), makes the build compile_failed with its ending in words.
   /// Throws std::system_error if a worker cannot be started, EvaluatorError if it has no usable compiler; the worker's job is then
   /// lost, and drop_all() the way to go on.
   std::vector<Done> collect();
@@ -78,6 +79,7 @@ class CompilePool {
   int most_workers_;
   std::chrono::duration<double> limit_;
   std::string executable_;
+  Watch watch_;
   std::deque<Queued> queue_;
   std::deque<Queued> spare_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -20,16 +20,20 @@ constexpr std::chrono::milliseconds kRestartPause{500};
 // play-off times several.
 constexpr double kLongPhaseFactor = 3;
 
-MeasureProcess::Clock::time_point from_now(double seconds) {
-  return MeasureProcess::Clock::now() +
-         std::chrono::duration_cast<MeasureProcess::Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
 }  // namespace
 
-MeasureProcess::MeasureProcess(int device, std::string as, std::chrono::duration<double> time_limit, std::string executable)
-    : device_(device), as_(std::move(as)), time_limit_(time_limit), executable_(std::move(executable)) {
+MeasureProcess::MeasureProcess(int device, std::string as, std::chrono::duration<double> time_limit, std::string executable,
+                               Watch watch)
+    : device_(device),
+      as_(std::move(as)),
+      time_limit_(time_limit),
+      executable_(std::move(executable)),
+      watch_(std::move(watch)) {
   start();
+}
+
+MeasureProcess::Clock::time_point MeasureProcess::from_now(double seconds) {
+  return watch_.look() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
 void MeasureProcess::start() {
@@ -44,13 +48,13 @@ void MeasureProcess::start() {
   }
   process_ = std::make_unique<WorkerProcess>(std::move(arguments), executable_);
   state_ = State::starting;
-  deadline_ = Clock::now() + kStartLimit;
+  deadline_ = watch_.look() + kStartLimit;
 }
 
 void MeasureProcess::start_failed(const std::string& reason) {
   process_.reset();
   state_ = State::down;
-  deadline_ = Clock::now() + kRestartPause * (1 << std::min(++failed_starts_, kMostFailedStarts));
+  deadline_ = watch_.look() + kRestartPause * (1 << std::min(++failed_starts_, kMostFailedStarts));
   if (failed_starts_ >= kMostFailedStarts) {
     throw EvaluatorError(fmt::format("the measuring process did not start, tried {} times: {}", failed_starts_, reason));
   }
@@ -59,10 +63,11 @@ void MeasureProcess::start_failed(const std::string& reason) {
 
 void MeasureProcess::await_ready() {
   Message message;
+  const bool is_late = watch_.look() >= deadline_;
   switch (process_->try_receive(message)) {
     case Connection::Read::ended: start_failed(process_->ending()); return;
     case Connection::Read::nothing_yet:
-      if (Clock::now() >= deadline_) start_failed(fmt::format("not ready within {} s", kStartLimit.count()));
+      if (is_late) start_failed(fmt::format("not ready within {} s", kStartLimit.count()));
       return;
     case Connection::Read::message: break;
   }
@@ -87,7 +92,7 @@ void MeasureProcess::note_phase(Phase phase, bool new_problem) {
 void MeasureProcess::restart() {
   process_.reset();
   state_ = State::down;
-  deadline_ = Clock::now();
+  deadline_ = watch_.look();
 }
 
 void MeasureProcess::give_up() {
@@ -115,9 +120,10 @@ MeasureProcess::Answer MeasureProcess::ended(db::Status status, const std::strin
 std::optional<MeasureProcess::Answer> MeasureProcess::await_answer() {
   for (;;) {
     Message message;
-    switch (process_->try_receive(message)) {
+    const bool is_late = watch_.look() >= deadline_;
+    switch (process_->try_receive(message)) {  // also of a late one: it may have been in time
       case Connection::Read::nothing_yet:
-        if (Clock::now() < deadline_) return std::nullopt;
+        if (!is_late) return std::nullopt;
         process_->kill();
         return ended(db::Status::timed_out, fmt::format("did not end within {:g} s", limit_s_));
       case Connection::Read::ended: {
@@ -152,7 +158,7 @@ std::optional<MeasureProcess::Answer> MeasureProcess::await_answer() {
 std::optional<MeasureProcess::Answer> MeasureProcess::collect() {
   switch (state_) {
     case State::down:
-      if (Clock::now() >= deadline_) start();
+      if (watch_.look() >= deadline_) start();
       return std::nullopt;
     case State::starting: await_ready(); return std::nullopt;
     case State::busy: return await_answer();
@@ -167,7 +173,7 @@ int MeasureProcess::descriptor() const {
 
 std::optional<MeasureProcess::Clock::time_point> MeasureProcess::deadline() const {
   if (state_ == State::idle) return std::nullopt;
-  return deadline_;
+  return watch_.on_clock(deadline_);
 }
 
 }  // namespace tilesmith::tuner

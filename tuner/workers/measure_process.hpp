@@ -12,6 +12,7 @@
 #include "tuner/evaluator.hpp"
 #include "tuner/workers/measure_session.hpp"
 #include "tuner/workers/process.hpp"
+#include "tuner/workers/watch.hpp"
 
 namespace tilesmith::tuner {
 
@@ -20,8 +21,9 @@ class MeasureProcess {
   using Clock = std::chrono::steady_clock;
 
   /// Starts the process at once; it is ready some seconds later. `as`: the architecture whose code the device runs; empty:
-  /// its own. `time_limit`: of one phase of one candidate.
-  MeasureProcess(int device, std::string as, std::chrono::duration<double> time_limit, std::string executable = {});
+  /// its own. `time_limit`: of one phase of one candidate, while it is watched (watch.hpp).
+  MeasureProcess(int device, std::string as, std::chrono::duration<double> time_limit, std::string executable = {},
+                 Watch watch = Watch());
 
   bool idle() const { return state_ == State::idle; }
   bool busy() const { return state_ == State::busy; }
@@ -49,6 +51,7 @@ class MeasureProcess {
  private:
   enum class State { down, starting, idle, busy };
   void start();
+  Clock::time_point from_now(double seconds);
   void start_failed(const std::string& reason);
   void await_ready();
   void note_phase(Phase phase, bool new_problem);
@@ -60,9 +63,10 @@ class MeasureProcess {
   std::string as_;
   std::chrono::duration<double> time_limit_;
   std::string executable_;
+  Watch watch_;
   std::unique_ptr<WorkerProcess> process_;
   State state_ = State::down;
-  Clock::time_point deadline_{};  ///< down: when to start again; starting, busy: when to give it up
+  Clock::time_point deadline_{};  ///< watched; down: when to start again; starting, busy: when to give it up
   Phase phase_ = Phase::loading;
   double limit_s_ = 0;            ///< of the present phase
   int failed_starts_ = 0;
