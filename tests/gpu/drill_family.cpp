@@ -65,6 +65,7 @@ class DrillFamily final : public Family {
     launch.b.row_stride = problem.ldb;
     launch.c.row_stride = problem.ldc;
     if (config.at("kind") == kDrillTooBig) launch.dynamic_smem_bytes = std::size_t{1} << 20;
+    if (config.at("kind") == kDrillLaunchRefused) launch.grid.z = 1u << 20;
     return {{launch}, 0};
   }
 

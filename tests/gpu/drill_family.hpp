@@ -17,6 +17,7 @@ enum DrillKind {
   kDrillWrong,            ///< one element off
   kDrillCompilerCrash,    ///< kills the process that compiles it
   kDrillCompilerHang,     ///< the compiler never ends
+  kDrillLaunchRefused,    ///< loads, and has a grid that no device launches
   kDrillKinds,
 };
 

@@ -40,6 +40,7 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
       {test::kDrillWrong, db::Status::mismatch},
       {test::kDrillCompilerCrash, db::Status::compile_failed},
       {test::kDrillCompilerHang, db::Status::compile_failed},
+      {test::kDrillLaunchRefused, db::Status::launch_failed},
       {test::kDrillOkToo, db::Status::ok},
   };
   for (const auto& [kind, status] : expected) evaluator->submit({drill_problem(), test::drill_config(kind)}, std::nullopt);
@@ -89,6 +90,17 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
       INFO(outcome.message);
       REQUIRE(outcome.status == db::Status::ok);
       CHECK(outcome.timing->samples >= 15);
+    }
+  }
+  SECTION("a finalist that cannot be launched is left out of the play-off of the others") {
+    const std::vector<Config> finalists{test::drill_config(test::kDrillLaunchRefused), test::drill_config(test::kDrillOk),
+                                        test::drill_config(test::kDrillOkToo)};
+    const std::vector<db::Outcome> played = evaluator->play_off(drill_problem(), finalists);
+    CHECK(db::name(played.at(0).status) == db::name(db::Status::launch_failed));
+    for (const std::size_t i : {1, 2}) {
+      INFO(played.at(i).message);
+      REQUIRE(played[i].status == db::Status::ok);
+      CHECK(played[i].timing->samples >= 15);
     }
   }
   SECTION("a faulting finalist fails by itself") {

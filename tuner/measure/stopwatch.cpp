@@ -230,6 +230,11 @@ Contender Stopwatch::contender(const runtime::Plan& plan, const OperandSets& ope
           }};
 }
 
+void Stopwatch::try_out(const Contender& contender) {
+  contender.enqueue(0, impl_->stream);
+  impl_->stream.synchronize();
+}
+
 db::Outcome Stopwatch::time(const Contender& contender, Rotation& rotation, double incumbent_us,
                             const std::optional<Anchor>& anchor) {
   if (anchor && !is_short(anchor->us)) return impl_->time_beside(contender, rotation, incumbent_us, *anchor);

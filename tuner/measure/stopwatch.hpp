@@ -60,6 +60,9 @@ class Stopwatch {
   /// any). The plan, the operands and the workspace must outlive it.
   static Contender contender(const runtime::Plan& plan, const OperandSets& operands, void* workspace);
 
+  /// Launches it once and waits for its end. Throws runtime::DeviceError.
+  void try_out(const Contender& contender);
+
   /// Times one contender on the sets that the rotation leads it through. `incumbent_us` (0: none) allows giving up early on
   /// a clearly slower one; its timing is then true but wide (one or three samples). With an anchor whose launches are not
   /// short the two take turns, and the time is on the anchor's scale. The outcome is ok; its message tells of a disturbance

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <new>
@@ -14,6 +15,7 @@
 #include "tuner/measure/stopwatch.hpp"
 #include "tuner/verify/verifier.hpp"
 #include "tuner/workers/module_cache.hpp"
+#include "tuner/workers/trial_launches.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -101,6 +103,14 @@ struct MeasureSession::Impl {
   }
 
   void run(const Job& job, const OnPhase& on_phase, Result& result);
+
+  struct Player {
+    std::optional<std::size_t> finalist;  ///< which; none: plays along
+    runtime::Plan plan;
+    bool is_anchor = false;
+  };
+  void play_off(const Problem& problem, std::span<const Job> finalists, const std::optional<Known>& anchor,
+                std::vector<db::Outcome>& outcomes);
 };
 
 MeasureSession::MeasureSession(const runtime::Context& context, TimingPolicy policy)
@@ -163,43 +173,55 @@ MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& o
   return result;
 }
 
+void MeasureSession::Impl::play_off(const Problem& problem, std::span<const Job> finalists, const std::optional<Known>& anchor,
+                                    std::vector<db::Outcome>& outcomes) {
+  const OperandSets& sets = operands_of(problem);
+  std::deque<Player> players;
+  std::size_t workspace_bytes = 0;
+  bool anchor_plays = false;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    try {
+      const bool is_anchor = anchor && anchor->config == finalists[i].config;
+      players.push_back({i, make_plan(problem, finalists[i].config, finalists[i].cubin), is_anchor});
+      anchor_plays = anchor_plays || is_anchor;
+    } catch (const runtime::DeviceError& error) {
+      if (error.context_lost()) throw;
+      outcomes[i] = device_error(Phase::play_off, error);
+    } catch (const std::invalid_argument& error) {
+      outcomes[i] = failure(db::Status::illegal, in_phase(Phase::play_off, error.what()));
+    }
+  }
+  // An anchor that is no finalist plays along for the scale.
+  if (auto plan = anchor_plays ? std::nullopt : anchor_plan(problem, anchor)) players.push_back({{}, *std::move(plan), true});
+  for (const Player& player : players) workspace_bytes = std::max(workspace_bytes, player.plan.workspace_bytes());
+  void* const workspace = workspace_of(workspace_bytes);
+  std::vector<Contender> all, playing;
+  for (const Player& player : players) all.push_back(Stopwatch::contender(player.plan, sets, workspace));
+  const std::vector<std::size_t> able = those_that_launch(
+      players.size(), [&](std::size_t i) { stopwatch.try_out(all[i]); },
+      [&](std::size_t i, const runtime::DeviceError& error) {
+        if (players[i].finalist) outcomes[*players[i].finalist] = device_error(Phase::play_off, error);
+        else spdlog::warn("{}: the anchor cannot be launched ({})", text(problem), error.what());
+      });
+  if (std::none_of(able.begin(), able.end(), [&](std::size_t i) { return players[i].finalist.has_value(); })) return;
+  std::optional<KnownTime> known;
+  for (const std::size_t i : able) {
+    if (players[i].is_anchor) known = KnownTime{playing.size(), anchor->us};
+    playing.push_back(all[i]);
+  }
+  const std::vector<db::Outcome> played = stopwatch.play_off(playing, sets.rotation(), known);
+  for (std::size_t i = 0; i < able.size(); ++i) {
+    if (const auto finalist = players[able[i]].finalist) outcomes[*finalist] = played[i];
+  }
+}
+
 std::vector<db::Outcome> MeasureSession::play_off(const Problem& problem, std::span<const Job> finalists,
                                                   const std::optional<Known>& anchor) {
   std::vector<db::Outcome> outcomes(finalists.size());
-  std::vector<std::size_t> playing;
-  std::deque<runtime::Plan> plans;
-  std::vector<Contender> contenders;
-  std::optional<KnownTime> known;
   try {
-    const OperandSets& sets = impl_->operands_of(problem);
-    std::size_t workspace_bytes = 0;
-    for (std::size_t i = 0; i < finalists.size(); ++i) {
-      try {
-        const runtime::Plan& plan =
-            plans.emplace_back(impl_->make_plan(problem, finalists[i].config, finalists[i].cubin));
-        workspace_bytes = std::max(workspace_bytes, plan.workspace_bytes());
-        if (anchor && anchor->config == finalists[i].config) known = KnownTime{playing.size(), anchor->us};
-        playing.push_back(i);
-      } catch (const runtime::DeviceError& error) {
-        if (error.context_lost()) throw;
-        outcomes[i] = impl_->device_error(Phase::play_off, error);
-      } catch (const std::invalid_argument& error) {
-        outcomes[i] = failure(db::Status::illegal, in_phase(Phase::play_off, error.what()));
-      }
-    }
-    // An anchor that is no finalist plays along for the scale.
-    if (auto plan = known ? std::nullopt : impl_->anchor_plan(problem, anchor)) {
-      workspace_bytes = std::max(workspace_bytes, plan->workspace_bytes());
-      known = KnownTime{plans.size(), anchor->us};
-      plans.push_back(*std::move(plan));
-    }
-    void* const workspace = impl_->workspace_of(workspace_bytes);
-    for (const runtime::Plan& plan : plans) contenders.push_back(Stopwatch::contender(plan, sets, workspace));
-    const std::vector<db::Outcome> played = impl_->stopwatch.play_off(contenders, sets.rotation(), known);
-    for (std::size_t i = 0; i < playing.size(); ++i) outcomes[playing[i]] = played[i];
+    impl_->play_off(problem, finalists, anchor, outcomes);
   } catch (const runtime::DeviceError& error) {
-    const db::Outcome failed = impl_->device_error(Phase::play_off, error);
-    for (db::Outcome& outcome : outcomes) outcome = failed;
+    outcomes.assign(finalists.size(), impl_->device_error(Phase::play_off, error));
     if (!impl_->context_lost) impl_->operands.reset();
   } catch (const std::bad_alloc& error) {
     outcomes.assign(finalists.size(), out_of_memory("host", Phase::play_off, error.what()));

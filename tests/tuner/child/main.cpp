@@ -74,6 +74,9 @@ MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Jo
     if (kind == test::kDrillHang) never_end();
     if (kind == test::kDrillTooBig) std::abort();
     if (kind == test::kDrillWrong) return {{db::Status::mismatch, "battery: C[0,0] is wrong", {}}, false, false, Phase::battery};
+    if (kind == test::kDrillLaunchRefused) {
+      return {{db::Status::launch_failed, "battery: launch failed", {}}, false, false, Phase::battery};
+    }
     if (kind == test::kDrillFault) {
       return {{db::Status::device_fault, "battery: illegal address", {}}, false, true, Phase::battery};
     }

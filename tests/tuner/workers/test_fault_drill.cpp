@@ -104,6 +104,7 @@ void check_complete(const std::filesystem::path& database, int problems) {
       {test::kDrillWrong, db::Status::mismatch},
       {test::kDrillCompilerCrash, db::Status::compile_failed},
       {test::kDrillCompilerHang, db::Status::compile_failed},
+      {test::kDrillLaunchRefused, db::Status::launch_failed},
   };
   for (const auto& [problem, of_problem] : outcomes) {
     for (const auto& [kind, status] : expected) {
