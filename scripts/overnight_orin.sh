@@ -76,15 +76,21 @@ seconds_of() {
   echo $((10#$days * 86400 + 10#$hours * 3600 + 10#$minutes * 60 + 10#$seconds))
 }
 
+# at DAY: that time of day; nothing in the hour that spring skips.
+at() { date -d "$1 $until_time" +%s 2>/dev/null || true; }
+
 # When to end, in seconds since the epoch.
 end_time() {
-  local now seconds end
+  local now seconds end padded
   now=$(date +%s)
   if [ -n "$until_time" ]; then
     [ -z "$budget" ] || fail "--until and --budget: expected one of them"
     [[ $until_time =~ ^([01]?[0-9]|2[0-3]):[0-5][0-9]$ ]] || fail "--until $until_time: expected a time of day, HH:MM"
-    end=$(date -d "$until_time" +%s)
-    [ "$end" -gt "$now" ] || end=$(date -d "tomorrow $until_time" +%s)
+    end=$(at today)
+    # Over for today, even where spring skipped it.
+    padded=0$until_time
+    if [ -n "$end" ] && [ "$end" -le "$now" ] || [ -z "$end" ] && [[ ! $(date +%H:%M) < ${padded: -5} ]]; then end=$(at tomorrow); fi
+    [[ $end =~ ^[0-9]+$ ]] || fail "--until $until_time: clocks are put forward then, expected a time of day that there is"
   else
     if ! seconds=$(seconds_of "${budget:-8h}") || [ "$seconds" -lt 1 ]; then
       fail "--budget $budget: expected a time above 0 such as 90m, 8h or 7h30m"

@@ -31,6 +31,22 @@ refused '--budget x' --budget x
 refused '--budget -3h' --budget -3h
 refused 'expected one of them' --budget 1h --until 07:00
 refused '--until 25:00' --until 25:00
+# In the hour that spring skips; no more when it is past.
+real_date=$(command -v date)
+export real_date
+fake date <<'FAKE'
+case "$*" in
+  *'today 02:30'* | *"${skipped_tomorrow:-tomorrow 02:30}"*) echo "date: invalid date" >&2; exit 1 ;;
+  +%H:%M) echo "${clock:-01:00}" ;;
+  *) exec "$real_date" "$@" ;;
+esac
+FAKE
+refused '--until 02:30' --until 02:30
+clock=09:00 refused '--until 02:30' --until 02:30
+clock=09:00 skipped_tomorrow=never "${night[@]}" --dry-run --until 02:30 >"$folder/out" 2>&1 || complain "--until 02:30 on the next day: refused"
+grep -q "would tune until .* 02:30:00" "$folder/out" || complain "--until 02:30 on the next day: expected that time"
+rm "$folder/bin/date"
+hash -r
 refused '--power-mode MAXN' --power-mode MAXN
 refused 'expected a value' --db
 refused '--keep 0' --keep 0
