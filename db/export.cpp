@@ -13,13 +13,14 @@ namespace {
 /// TFLOP/s (TOP/s for integers).
 double tflops(const Evidence& entry) { return entry.problem.flop() / entry.outcome.timing->median_us / 1e6; }
 
-std::string export_json(const std::vector<Best>& bests) {
+std::string export_json(std::span<const JudgedBest> bests) {
   Json json = {{"tilesmith_export", 1}, {"made_at", now_utc()}, {"entries", Json::array()}};
-  for (const Best& best : bests) {
+  for (const JudgedBest& best : bests) {
     Json entry = to_json(best.evidence);
     entry["tflops"] = tflops(best.evidence);
     entry["candidates"] = best.candidates;
     entry["ok"] = best.ok;
+    entry["trust"] = best.trust;
     json["entries"].push_back(std::move(entry));
   }
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -46,12 +47,12 @@ std::string csv_line(const std::vector<std::string>& fields) {
   return line;
 }
 
-std::string export_csv(const std::vector<Best>& bests) {
+std::string export_csv(std::span<const JudgedBest> bests) {
   std::string result =
       "device,power_mode,type,trans,M,N,K,lda,ldb,ldc,align_bytes,beta,family,config,median_us,tflops,spread,samples,"
       "clock_mhz,temperature_c,power_w,drift,driver,nvrtc,template_hash,compiler_options,policy,origin,run,created_at,"
-      "candidates,ok\n";
-  for (const Best& best : bests) {
+      "candidates,ok,trust\n";
+  for (const JudgedBest& best : bests) {
     const Evidence& entry = best.evidence;
     const Problem& problem = entry.problem;
     const Timing& timing = *entry.outcome.timing;
@@ -65,7 +66,7 @@ std::string export_csv(const std::vector<Best>& bests) {
                         number(timing.power_w), number(timing.drift), entry.producer.driver_version,
                         entry.producer.nvrtc_version, entry.producer.template_hash, entry.producer.compiler_options,
                         entry.producer.measuring_policy, entry.origin, entry.run, entry.created_at,
-                        number(best.candidates), number(best.ok)});
+                        number(best.candidates), number(best.ok), best.trust});
   }
   return result;
 }
@@ -79,11 +80,11 @@ std::string markdown_cell(std::string_view text) {
   return result;
 }
 
-std::string export_markdown(const std::vector<Best>& bests) {
+std::string export_markdown(std::span<const JudgedBest> bests) {
   std::string result =
-      "| type | trans | M | N | K | device | config | median µs | TFLOP/s | spread | candidates | measured |\n"
-      "|---|---|--:|--:|--:|---|---|--:|--:|--:|--:|---|\n";
-  for (const Best& best : bests) {
+      "| type | trans | M | N | K | device | config | median µs | TFLOP/s | spread | candidates | trust | measured |\n"
+      "|---|---|--:|--:|--:|---|---|--:|--:|--:|--:|---|---|\n";
+  for (const JudgedBest& best : bests) {
     const Evidence& entry = best.evidence;
     const Problem& problem = entry.problem;
     const Timing& timing = *entry.outcome.timing;
@@ -92,10 +93,10 @@ std::string export_markdown(const std::vector<Best>& bests) {
     // What the columns do not say (row strides, alignment, beta) follows K.
     const std::string canonical = text(problem);
     const std::string plain = text(packed_problem(problem.type, problem.trans, problem.m, problem.n, problem.k));
-    result += fmt::format("| {} | {} | {} | {} | {}{} | {} | `{}` | {:.2f} | {:.2f} | {:.1f}% | {} | {} |\n",
+    result += fmt::format("| {} | {} | {} | {} | {}{} | {} | `{}` | {:.2f} | {:.2f} | {:.1f}% | {} | {} | {} |\n",
                           problem.type.name, name(problem.trans), problem.m, problem.n, problem.k,
                           canonical.substr(plain.size()), markdown_cell(device), entry.config.text(), timing.median_us,
-                          tflops(entry), 100 * timing.spread, best.candidates, entry.created_at.substr(0, 10));
+                          tflops(entry), 100 * timing.spread, best.candidates, best.trust, entry.created_at.substr(0, 10));
   }
   return result;
 }
@@ -110,8 +111,7 @@ std::optional<ExportFormat> parse_export_format(std::string_view text) {
   return std::nullopt;
 }
 
-std::string export_best(const Store& store, const EvidenceFilter& filter, ExportFormat format) {
-  const std::vector<Best> bests = store.best(filter);
+std::string export_best(std::span<const JudgedBest> bests, ExportFormat format) {
   switch (format) {
     case ExportFormat::json: return export_json(bests);
     case ExportFormat::csv: return export_csv(bests);

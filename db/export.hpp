@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,12 +14,17 @@ namespace tilesmith::db {
 enum class ExportFormat { json, csv, markdown, header };
 std::optional<ExportFormat> parse_export_format(std::string_view text);
 
-/// The best of every (problem, device) that the filter lets through.
+/// A best, and how far it counts today: the name of its trust, or "illegal" where a rule of today refuses its config.
+struct JudgedBest : Best {
+  std::string trust;
+};
+
+/// These bests, in their order.
 ///   json      {"tilesmith_export":1,"entries":[..]}: everything an entry rests on; import_file() reads it back
-///   csv       one line a best: device,type,trans,M,N,K,..,family,config,median_us,tflops,spread,..
+///   csv       one line a best: device,type,trans,M,N,K,..,family,config,median_us,tflops,spread,..,trust
 ///   markdown  a table
 ///   header    a C++17 header with a constexpr table and a lookup function, no dependency
-std::string export_best(const Store& store, const EvidenceFilter& filter, ExportFormat format);
+std::string export_best(std::span<const JudgedBest> bests, ExportFormat format);
 
 /// Writes a file whole: temporary file in the same folder, fsync, rename. Throws StoreError naming the path.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);

@@ -30,6 +30,7 @@ struct Entry {
   double median_us, tflops, spread;
   int samples;
   std::string_view driver, nvrtc, template_hash, policy, origin, created_at;
+  std::string_view trust;               // how far it counted when this was written: "valid", "reverify", ...
 };
 
 )";
@@ -95,10 +96,10 @@ std::string real(double value) {
 
 }  // namespace
 
-std::string export_header(std::span<const Best> bests) {
+std::string export_header(std::span<const JudgedBest> bests) {
   std::string result(kBegin);
   result += fmt::format("inline constexpr std::array<Entry, {}> kEntries{{{{\n", bests.size());
-  for (const Best& best : bests) {
+  for (const JudgedBest& best : bests) {
     const Evidence& entry = best.evidence;
     const Problem& problem = entry.problem;
     const Timing& timing = *entry.outcome.timing;
@@ -109,9 +110,10 @@ std::string export_header(std::span<const Best> bests) {
                           literal(entry.config.family()), literal(entry.config.text()));
     result += fmt::format("     {}, {}, {}, {},\n", real(timing.median_us),
                           real(problem.flop() / timing.median_us / 1e6), real(timing.spread), timing.samples);
-    result += fmt::format("     {}, {}, {}, {}, {}, {}}},\n", literal(entry.producer.driver_version),
+    result += fmt::format("     {}, {}, {}, {}, {}, {}, {}}},\n", literal(entry.producer.driver_version),
                           literal(entry.producer.nvrtc_version), literal(entry.producer.template_hash),
-                          literal(entry.producer.measuring_policy), literal(entry.origin), literal(entry.created_at));
+                          literal(entry.producer.measuring_policy), literal(entry.origin), literal(entry.created_at),
+                          literal(best.trust));
   }
   result += "}};\n";
   return result + std::string(kEnd);

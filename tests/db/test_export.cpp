@@ -5,6 +5,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
+#include "tests/db/unjudged.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::db;
@@ -40,7 +41,7 @@ TEST_CASE("a CSV export has a line a best, quoted where it must be") {
   const Store store = sample_store();
   EvidenceFilter h200;
   h200.device = "H200";
-  std::istringstream lines(export_best(store, h200, ExportFormat::csv));
+  std::istringstream lines(export_best(unjudged(store, h200), ExportFormat::csv));
   std::string header, first, second, rest;
   std::getline(lines, header);
   std::getline(lines, first);
@@ -49,13 +50,15 @@ TEST_CASE("a CSV export has a line a best, quoted where it must be") {
   CHECK(contains(first, "NVIDIA H200,,bf16f32,TN,100,200,300,112,200,200,8,any,wmma,\"wmma{frag_m=16,stages=3}\",10.5,"));
   CHECK(contains(second, "NVIDIA H200,,f16f32,NN,4096,4096,4096,4096,4096,4096,16,zero,wmma,"));
   CHECK_FALSE(std::getline(lines, rest));
-  const std::string all = export_best(store, {}, ExportFormat::csv);
+  const std::string all = export_best(unjudged(store), ExportFormat::csv);
   CHECK(contains(all, "\"Or\"\"in, \\ \x01?\",MAXN,"));
   CHECK(contains(all, "\"a|b\nc\""));
+  CHECK(contains(header, ",candidates,ok,trust"));
+  CHECK(contains(first, ",1,1,valid"));
 }
 
 TEST_CASE("a Markdown export is a table with a line a best") {
-  const std::string table = export_best(sample_store(), {}, ExportFormat::markdown);
+  const std::string table = export_best(unjudged(sample_store()), ExportFormat::markdown);
   CHECK(contains(table, "| f16f32 | NN | 4096 | 4096 | 4096 | NVIDIA H200 | `wmma{frag_m=16,stages=2}` | 28.00 | 4908."));
   CHECK(contains(table, "| 300 lda=112 align=8 beta=any |"));
   CHECK(contains(table, "(MAXN)"));
@@ -64,13 +67,14 @@ TEST_CASE("a Markdown export is a table with a line a best") {
 
 TEST_CASE("an exported header compiles and answers by problem and by parameter name") {
   TemporaryFolder folder;
-  spill(folder / "best.hpp", export_best(sample_store(), {}, ExportFormat::header));
+  spill(folder / "best.hpp", export_best(unjudged(sample_store()), ExportFormat::header));
   spill(folder / "lookup.cpp", R"(#include "best.hpp"
 #include "best.hpp"
 using namespace tilesmith_best;
 static_assert(kEntries.size() == 3);
 constexpr const Entry* square = find("f16f32", "NN", 4096, 4096, 4096);
 static_assert(square->median_us == 28 && square->samples == 21);
+static_assert(square->trust == "valid");
 static_assert(parameter(*square, "stages", 0) == 2 && parameter(*square, "frag_m", 0) == 16);
 static_assert(parameter(*square, "m", -7) == -7, "only whole names match");
 static_assert(find("f16f32", "NN", 4096, 4096, 4095) == nullptr);
@@ -91,7 +95,7 @@ int main() {
 TEST_CASE("a header of no bests compiles too") {
   TemporaryFolder folder;
   spill(folder / "lookup.cpp",
-        export_best(Store::in_memory(), {}, ExportFormat::header) +
+        export_best({}, ExportFormat::header) +
             "static_assert(tilesmith_best::find(\"f16f32\", \"NN\", 1, 1, 1) == nullptr);\n");
   CHECK(run("c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + (folder / "lookup.cpp").string()) == 0);
 }

@@ -5,6 +5,7 @@
 #include "db/landscape.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
+#include "tests/db/unjudged.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::db;
@@ -145,7 +146,7 @@ TEST_CASE("a JSON export reads back as it was written") {
   from.record(known);
   from.record(right(20, sample_config(2)));
   from.record(right(5, sample_config(2), sample_problem("s8s32 TT 7 8 9 ldc=12 align=4 beta=any")));
-  write_file_atomically(folder / "a.json", export_best(from, {}, ExportFormat::json));
+  write_file_atomically(folder / "a.json", export_best(unjudged(from), ExportFormat::json));
   Store into = Store::in_memory();
   const MergeResult result = import_file(into, folder / "a.json");
   CHECK(result.added == 2);
@@ -194,7 +195,7 @@ TEST_CASE("one bad entry refuses a whole import, naming the entry") {
   Store from = Store::in_memory();
   from.record(right(10));
   from.record(right(10, sample_config(), sample_problem("f16f32 NT 64 64 64")));
-  const std::string good = export_best(from, {}, ExportFormat::json);
+  const std::string good = export_best(unjudged(from), ExportFormat::json);
   const auto refused = [&](std::string_view old_part, std::string_view new_part, const std::string& reason) {
     std::string bad = good;
     const std::size_t at = bad.rfind(old_part);

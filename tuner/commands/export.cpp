@@ -6,12 +6,14 @@
 
 #include "db/export.hpp"
 #include "db/landscape.hpp"
+#include "tuner/commands/bests_today.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/make_bundle.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
 #include "tuner/commands/terminal.hpp"
+#include "tuner/commands/wanted.hpp"
 #include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
@@ -19,30 +21,28 @@ namespace {
 
 struct ExportOptions {
   std::string format, output, type, trans, family, device, db;
+  bool retired = false;
 };
 
-db::EvidenceFilter filter_of(const ExportOptions& options) {
-  db::EvidenceFilter filter;
+Wanted wanted_by(const ExportOptions& options) {
+  Wanted wanted;
   if (!options.type.empty()) {
-    const std::vector<TypePair> types = parse_types({options.type});
-    if (types.size() != 1) throw UsageError(fmt::format("--type '{}': expected one type pair", options.type));
-    filter.type = std::string(types.front().name);
+    wanted.types = parse_types({options.type});
+    if (wanted.types.size() != 1) throw UsageError(fmt::format("--type '{}': expected one type pair", options.type));
   }
   if (!options.trans.empty()) {
-    const std::vector<Transposes> trans = parse_trans({options.trans});
-    if (trans.size() != 1) throw UsageError(fmt::format("--trans '{}': expected one of NN, NT, TN, TT", options.trans));
-    filter.trans = trans.front();
+    wanted.trans = parse_trans({options.trans});
+    if (wanted.trans.size() != 1) throw UsageError(fmt::format("--trans '{}': expected one of NN, NT, TN, TT", options.trans));
   }
   if (!options.family.empty()) {
-    const std::vector<std::string> named = parse_families({options.family});
-    if (named.size() != 1) throw UsageError(fmt::format("--family '{}': expected one family", options.family));
-    filter.family = named.front();
+    wanted.families = parse_families({options.family});
+    if (wanted.families.size() != 1) throw UsageError(fmt::format("--family '{}': expected one family", options.family));
   }
-  if (!options.device.empty()) filter.device = options.device;
-  return filter;
+  wanted.device = options.device;
+  return wanted;
 }
 
-void export_bundle(const db::Store& store, const ExportOptions& options) {
+void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
   const TargetDevice device = require_stored_device(store, options.device);
   if (const std::string arch = db::ran_as(device.identity); !arch.empty()) {
     throw UsageError(fmt::format("--device '{}': ran the code of {} to prove it, which no runtime loads; expected a device that "
@@ -50,7 +50,7 @@ void export_bundle(const db::Store& store, const ExportOptions& options) {
                                  options.device, arch));
   }
   BundleReport report;
-  const db::Bundle bundle = make_bundle(store, device, filter_of(options), report, [](std::size_t done, std::size_t total) {
+  const db::Bundle bundle = make_bundle(store, device, wanted.filter(), report, [](std::size_t done, std::size_t total) {
     Screen::instance().set_status({fmt::format("gathering kernels: {}/{}", done, total)});
   });
   Screen::instance().clear_status();
@@ -63,9 +63,9 @@ void export_bundle(const db::Store& store, const ExportOptions& options) {
       report.without_kernel));
 }
 
-void export_landscape(const db::Store& store, const ExportOptions& options) {
+void export_landscape(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
   const TargetDevice device = require_stored_device(store, options.device);
-  db::EvidenceFilter filter = filter_of(options);
+  db::EvidenceFilter filter = wanted.filter();
   filter.device.reset();
   filter.device_exactly = device.identity;
   db::save_landscape(store, filter, options.output);
@@ -79,18 +79,21 @@ int run_export(const ExportOptions& options) {
   if (!text_format && !bundle && !landscape) {
     throw UsageError(fmt::format("--format '{}': expected json, csv, markdown, header, bundle or landscape", options.format));
   }
-  const db::EvidenceFilter filter = filter_of(options);
+  const Wanted wanted = wanted_by(options);
   if ((bundle || landscape) && options.output.empty()) {
     throw UsageError(fmt::format("--format {}: expected -o FILE, it is not text", options.format));
   }
   if (!options.output.empty()) require_writable(options.output, "--output");
+  if (options.retired && !text_format) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   if (bundle) {
-    export_bundle(store, options);
+    export_bundle(store, wanted, options);
   } else if (landscape) {
-    export_landscape(store, options);
+    export_landscape(store, wanted, options);
   } else {
-    write_result(db::export_best(store, filter, *text_format), options.output);
+    const BestsToday today = bests_today(store, wanted, options.retired);
+    write_result(db::export_best(today.bests, *text_format), options.output);
+    if (!options.retired) say_left_out(today);
   }
   return kExitOk;
 }
@@ -112,9 +115,11 @@ Command add_export(CLI::App& program) {
   app->add_option("--device", options->device,
                   "Only devices whose text contains this; bundle and landscape need exactly one (see `tilesmith devices`)")
       ->type_name("TEXT")->group("Filters");
+  add_retired_option(*app, options->retired)->group("Filters");
   add_database_option(*app, options->db);
   app->footer(
-      "A bundle also holds the generic kernels of every type pair and transposes. Kernels that are not in the database are\n"
+      "Exported is what would run, as `explain` judges it, on a device that is not here by its newest evidence; text formats say how\n"
+      "far its evidence counts (trust). A bundle also holds the generic kernels of every type pair and transposes. Kernels that are not in the database are\n"
       "compiled, if NVRTC is there. Files are written whole or not at all.\n"
       "\nExamples:\n"
       "  tilesmith export --format markdown\n"

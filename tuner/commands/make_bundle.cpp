@@ -90,7 +90,8 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
     if (known == producers.end()) known = producers.emplace(key, producer_now(entries, family, device, target)).first;
     return known->second;
   };
-  const UsableBests usable = usable_bests(entries, now);
+  const UsableBests usable =
+      usable_bests(entries, now, [&](const db::Evidence& entry) { return rules_allow(entry, device.limits); });
   report.retired = usable.retired;
   const std::size_t total = usable.bests.size() + type_pairs().size() * std::size(kAllTransposes);
   std::size_t done = 0;
@@ -100,7 +101,8 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   bundle.arch = device.limits.arch;
   bundle.made_at = db::now_utc();
   Kernels kernels(store, device.limits);
-  for (const db::Evidence& entry : usable.bests) {
+  for (const db::Judged& best : usable.bests) {
+    const db::Evidence& entry = *best.entry;
     const KernelTarget target{entry.problem.type, entry.problem.trans, device.limits};
     on_kernel(++done, total);
     if (kernels.get(entry.config, target) == nullptr) {

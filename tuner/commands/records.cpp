@@ -121,17 +121,17 @@ std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std:
   return result;
 }
 
-std::string best_table(const std::vector<db::Best>& bests, std::size_t width) {
+std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width) {
   std::set<std::string> units;
-  for (const db::Best& best : bests) units.insert(rate_unit(best.evidence.problem.type));
+  for (const db::JudgedBest& best : bests) units.insert(rate_unit(best.evidence.problem.type));
   std::vector<TextTable::Column> columns = problem_columns(rate_title(units));
   columns.push_back({"right/tried", Align::right});
-  columns.push_back({"device"});
-  columns.push_back({"config"});
+  for (const char* title : {"trust", "device", "config"}) columns.push_back({title});
   TextTable table(columns);
-  for (const db::Best& best : bests) {
+  for (const db::JudgedBest& best : bests) {
     std::vector<std::string> cells = problem_cells(best.evidence);
     cells.push_back(fmt::format("{}/{}", best.ok, best.candidates));
+    cells.push_back(best.trust);
     cells.push_back(short_name(best.evidence.device));
     cells.push_back(config_cell(best.evidence));
     table.add(std::move(cells));

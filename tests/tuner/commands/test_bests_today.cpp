@@ -1,0 +1,127 @@
+// Which times are called bests: query, the exports and explain judge alike, whatever a former kernel or measuring policy took.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.hpp"
+#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/run_binary.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tests;
+
+namespace {
+
+const std::string kProblem = "f16f32 NN 256 256 256", kRetiredOnly = "f16f32 NN 64 64 64", kFormerPolicy = "f16f32 NN 96 96 96",
+                  kFormerDriver = "f16f32 NN 32 32 32";
+
+/// `entry` with a time before all others of the database.
+db::Evidence earlier(db::Evidence entry, double median_us) {
+  db::Timing timing;
+  timing.median_us = median_us;
+  timing.samples = 30;
+  entry.outcome = {db::Status::ok, "", timing};
+  entry.created_at = "2025-12-01T00:00:00.000Z";
+  return entry;
+}
+
+/// What make_database() makes, and of its first problem faster times: of a former template, of a former measuring policy and of a config
+/// that no rule allows. Three problems besides that have nothing but former times.
+void make_aged_database(const std::string& path) {
+  make_database(path);
+  db::Store store = db::Store::open(path);
+  std::string error;
+  const auto of = [&](const std::string& problem) { return made_evidence({parse_problem(problem, error).value()}, 12); };
+  db::Evidence retired = earlier(of(kProblem)[8], 1), former = earlier(of(kProblem)[9], 2), illegal = earlier(of(kProblem)[10], 3);
+  retired.producer.template_hash = "former";
+  former.producer.measuring_policy = "cold-1";
+  illegal.config = Config("simt", {{"no_such", 1}});
+  for (const db::Evidence& entry : {former, illegal, retired}) store.record(entry);
+  db::Evidence only = earlier(of(kRetiredOnly)[0], 4), by_policy = earlier(of(kFormerPolicy)[0], 5), by_driver = earlier(of(kFormerDriver)[0], 6);
+  only.producer.template_hash = "former";
+  by_policy.producer.measuring_policy = "cold-1";
+  by_driver.producer.driver_version = "500";
+  for (const db::Evidence& entry : {only, by_policy, by_driver}) store.record(entry);
+}
+
+nlohmann::json json_of(const TempFolder& folder, std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--format", "json", "--db", "tuned.db"});
+  const Finished result = run(folder, arguments);
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  return nlohmann::json::parse(result.out);
+}
+
+std::string problem_of(const nlohmann::json& row) {
+  return row["type"].get<std::string>() + " " + row["trans"].get<std::string>() + " " + row["m"].dump() + " " + row["n"].dump() + " " +
+         row["k"].dump();
+}
+
+}  // namespace
+
+TEST_CASE("query, the exports and explain name the same bests and the same trust") {
+  const TempFolder folder;
+  make_aged_database(folder / "tuned.db");
+  const nlohmann::json rows = json_of(folder, {"query"});
+  const nlohmann::json exported = json_of(folder, {"export"}).at("entries");
+  REQUIRE(rows.size() == 4);
+  REQUIRE(exported.size() == 4);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const nlohmann::json explained = json_of(folder, {"explain", problem_of(rows[i])});
+    INFO(problem_of(rows[i]));
+    CHECK(explained["rung"] == "exact");
+    CHECK(explained["config"] == rows[i]["config"]);
+    CHECK(explained["trust"] == rows[i]["trust"]);
+    CHECK(explained["evidence"]["median_us"] == rows[i]["median_us"]);
+    CHECK(exported[i]["problem"] == explained["problem"]);
+    CHECK(exported[i]["config"] == rows[i]["config"]);
+    CHECK(exported[i]["trust"] == rows[i]["trust"]);
+    const std::string expected = problem_of(rows[i]) == kFormerPolicy   ? "remeasure"
+                                 : problem_of(rows[i]) == kFormerDriver ? "reverify"
+                                                                        : "valid";
+    CHECK(rows[i]["trust"] == expected);
+  }
+  CHECK(json_of(folder, {"query", "--shape", "256"})[0]["median_us"] == 10.0);
+  CHECK(json_of(folder, {"query", "--shape", "256"})[0]["candidates"] == 11);
+  CHECK_FALSE(json_of(folder, {"explain", kRetiredOnly})["rung"] == "exact");
+  for (const char* format : {"csv", "markdown", "header"}) {
+    const Finished text = run(folder, {"export", "--format", format, "--db", "tuned.db"});
+    INFO(format);
+    CHECK(contains(text.out, "remeasure"));
+    CHECK_FALSE(contains(text.out, "retired"));
+    CHECK(lines_of(text.err) == 1);
+    CHECK(contains(text.err, "1 problem without a time that counts today, 1 problem with a faster time"));
+  }
+}
+
+TEST_CASE("times that do not count are left out with one line, and shown as what they are by --retired") {
+  const TempFolder folder;
+  make_aged_database(folder / "tuned.db");
+  const Finished table = run(folder, {"query", "--db", "tuned.db"});
+  CHECK(lines_of(table.out) == 5);
+  CHECK(contains(table.out, "trust"));
+  CHECK(contains(table.out, "remeasure"));
+  CHECK_FALSE(contains(table.out, "retired"));
+  CHECK(lines_of(table.err) == 1);
+  CHECK(contains(table.err, "--retired"));
+  CHECK(run(folder, {"query", "--type", "s8s32", "--db", "tuned.db"}).err.empty());
+
+  const nlohmann::json of_one = json_of(folder, {"query", "--shape", "256", "--retired"});
+  REQUIRE(of_one.size() == 2);
+  CHECK(of_one[0]["trust"] == "valid");  // what would run comes first
+  CHECK(of_one[1]["trust"] == "retired");
+  CHECK(of_one[1]["median_us"] == 1.0);
+  const nlohmann::json only = json_of(folder, {"export", "--retired"}).at("entries");
+  CHECK(only.size() == 6);
+  CHECK(std::count_if(only.begin(), only.end(), [](const nlohmann::json& one) { return one["trust"] == "retired"; }) == 2);
+  CHECK(run(folder, {"query", "--retired", "--db", "tuned.db"}).err.empty());
+  CHECK(lines_of(run(folder, {"query", "--all", "--db", "tuned.db"}).out) == 23);
+
+  for (const std::vector<std::string>& refused :
+       {std::vector<std::string>{"query", "--all", "--retired", "--db", "tuned.db"},
+        {"export", "--format", "landscape", "-o", "x.jsonl", "--retired", "--db", "tuned.db"}}) {
+    const Finished result = run(folder, refused);
+    CHECK(result.status == 2);
+    CHECK(contains(result.err, "--retired"));
+    CHECK(lines_of(result.err) == 1);
+  }
+}

@@ -1,0 +1,31 @@
+// The bests of a database as they count today: what would run, and what is recorded as faster and does not count.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstddef>
+#include <vector>
+
+#include "db/export.hpp"
+#include "db/store.hpp"
+#include "tuner/commands/wanted.hpp"
+
+namespace tilesmith::tuner {
+
+struct BestsToday {
+  std::vector<db::JudgedBest> bests;  ///< by type pair, transposes, M, N, K and device, as Store::best() has them
+  std::size_t without = 0;            ///< problems, on a device, that have a time, and none that counts today
+  std::size_t passed_over = 0;        ///< those of whose times a faster one does not count
+};
+
+/// The best config of each problem on each device, judged as `explain` judges it and a bundle takes it (usable_bests), a device that is
+/// not here by its newest evidence. `with_retired`: behind each also the fastest of all recorded times (the view `best`), where it is
+/// faster or the only one, with why it does not count as its trust. A device that this build knows no architecture of runs nothing.
+BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired);
+
+/// The option --retired.
+CLI::Option* add_retired_option(CLI::App& app, bool& retired);
+/// One line on stderr about what was left out without it, if anything was.
+void say_left_out(const BestsToday& today);
+
+}  // namespace tilesmith::tuner
