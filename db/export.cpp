@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "db/evidence_json.hpp"
@@ -80,22 +81,28 @@ std::string markdown_cell(std::string_view text) {
   return result;
 }
 
+/// What the columns M, N and K do not say: row strides, alignment, beta. Empty for a packed problem with beta = 0.
+std::string layout(const Problem& problem) {
+  const std::string whole = text(problem);
+  const std::string plain = text(packed_problem(problem.type, problem.trans, problem.m, problem.n, problem.k));
+  return whole.size() > plain.size() ? whole.substr(plain.size() + 1) : std::string();
+}
+
 std::string export_markdown(std::span<const JudgedBest> bests) {
-  std::string result =
-      "| type | trans | M | N | K | device | config | median µs | TFLOP/s | spread | candidates | trust | measured |\n"
-      "|---|---|--:|--:|--:|---|---|--:|--:|--:|--:|---|---|\n";
+  const bool layouts = std::ranges::any_of(bests, [](const JudgedBest& best) { return !layout(best.evidence.problem).empty(); });
+  std::string result = fmt::format(
+      "| type | trans | M | N | K |{} device | config | median µs | TFLOP/s | spread | candidates | trust | measured |\n"
+      "|---|---|--:|--:|--:|{}---|---|--:|--:|--:|--:|---|---|\n",
+      layouts ? " layout |" : "", layouts ? "---|" : "");
   for (const JudgedBest& best : bests) {
     const Evidence& entry = best.evidence;
     const Problem& problem = entry.problem;
     const Timing& timing = *entry.outcome.timing;
     std::string device = entry.device.name;
     if (!entry.device.power_mode.empty()) device += " (" + entry.device.power_mode + ")";
-    // What the columns do not say (row strides, alignment, beta) follows K.
-    const std::string canonical = text(problem);
-    const std::string plain = text(packed_problem(problem.type, problem.trans, problem.m, problem.n, problem.k));
-    result += fmt::format("| {} | {} | {} | {} | {}{} | {} | `{}` | {:.2f} | {:.2f} | {:.1f}% | {} | {} | {} |\n",
+    result += fmt::format("| {} | {} | {} | {} | {} |{} {} | `{}` | {:.2f} | {:.2f} | {:.1f}% | {} | {} | {} |\n",
                           problem.type.name, name(problem.trans), problem.m, problem.n, problem.k,
-                          canonical.substr(plain.size()), markdown_cell(device), entry.config.text(), timing.median_us,
+                          layouts ? fmt::format(" {} |", layout(problem)) : "", markdown_cell(device), entry.config.text(), timing.median_us,
                           tflops(entry), 100 * timing.spread, best.candidates, best.trust, entry.created_at.substr(0, 10));
   }
   return result;

@@ -59,10 +59,14 @@ TEST_CASE("a CSV export has a line a best, quoted where it must be") {
 
 TEST_CASE("a Markdown export is a table with a line a best") {
   const std::string table = export_best(unjudged(sample_store()), ExportFormat::markdown);
-  CHECK(contains(table, "| f16f32 | NN | 4096 | 4096 | 4096 | NVIDIA H200 | `wmma{frag_m=16,stages=2}` | 28.00 | 4908."));
-  CHECK(contains(table, "| 300 lda=112 align=8 beta=any |"));
+  CHECK(contains(table, "| f16f32 | NN | 4096 | 4096 | 4096 |  | NVIDIA H200 | `wmma{frag_m=16,stages=2}` | 28.00 | 4908."));
+  CHECK(contains(table, "| K | layout | device |"));
+  CHECK(contains(table, "| 300 | lda=112 align=8 beta=any |"));
   CHECK(contains(table, "(MAXN)"));
   CHECK(std::count(table.begin(), table.end(), '\n') == 5);
+  EvidenceFilter packed;
+  packed.type = "f16f32";
+  CHECK(contains(export_best(unjudged(sample_store(), packed), ExportFormat::markdown), "| 4096 | 4096 | 4096 | NVIDIA H200 |"));
 }
 
 TEST_CASE("an exported header compiles and answers by problem and by parameter name") {

@@ -37,25 +37,45 @@ std::string spread_text(const db::Evidence& entry) {
   return entry.outcome.timing ? fmt::format("±{:.1f}%", 100 * entry.outcome.timing->spread) : "-";
 }
 
-std::vector<TextTable::Column> problem_columns(const std::string& rate_title) {
-  return {{"type"},          {"op"},         {"M", Align::right},          {"N", Align::right}, {"K", Align::right},
-          {"µs", Align::right}, {rate_title, Align::right}, {"peak", Align::right}, {"spread", Align::right}};
+/// Row strides, alignment and beta, where they are not those of a packed problem with beta = 0.
+std::string layout_cell(const Problem& problem) {
+  const std::string extras = problem_extras(problem);
+  return extras.empty() ? extras : extras.substr(1);
 }
 
-std::vector<std::string> problem_cells(const db::Evidence& entry) {
-  const Problem& p = entry.problem;
-  return {std::string(p.type.name), std::string(name(p.trans)), std::to_string(p.m), std::to_string(p.n),
-          std::to_string(p.k), format_us(median_us(entry)), format_tflops(tflops(p, median_us(entry))),
-          percent_of_peak(entry), spread_text(entry)};
-}
+/// What the tables of bests and of evidence begin with: the problem and its figures.
+class ProblemColumns {
+ public:
+  void see(const db::Evidence& entry) {
+    units_.insert(rate_unit(entry.problem.type));
+    layouts_ = layouts_ || !problem_extras(entry.problem).empty();
+  }
 
-std::string config_cell(const db::Evidence& entry) { return entry.config.text() + problem_extras(entry.problem); }
+  std::vector<TextTable::Column> columns() const {
+    std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
+    if (layouts_) columns.push_back({"layout"});
+    const std::string rate = units_.empty() ? "TFLOP/s" : fmt::format("{}", fmt::join(units_, "|"));
+    for (const std::string& title : {std::string("µs"), rate, std::string("peak"), std::string("spread")})
+      columns.push_back({title, Align::right});
+    return columns;
+  }
 
-std::string rate_title(const std::set<std::string>& units) {
-  std::string title;
-  for (const std::string& unit : units) title += (title.empty() ? "" : "|") + unit;
-  return title.empty() ? "TFLOP/s" : title;
-}
+  std::vector<std::string> cells(const db::Evidence& entry) const {
+    const Problem& p = entry.problem;
+    std::vector<std::string> cells{std::string(p.type.name), std::string(name(p.trans)), std::to_string(p.m), std::to_string(p.n),
+                                   std::to_string(p.k)};
+    if (layouts_) cells.push_back(layout_cell(p));
+    cells.push_back(format_us(median_us(entry)));
+    cells.push_back(format_tflops(tflops(p, median_us(entry))));
+    cells.push_back(percent_of_peak(entry));
+    cells.push_back(spread_text(entry));
+    return cells;
+  }
+
+ private:
+  std::set<std::string> units_;
+  bool layouts_ = false;  // any row needs the column
+};
 
 }  // namespace
 
@@ -122,35 +142,35 @@ std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std:
 }
 
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width) {
-  std::set<std::string> units;
-  for (const db::JudgedBest& best : bests) units.insert(rate_unit(best.evidence.problem.type));
-  std::vector<TextTable::Column> columns = problem_columns(rate_title(units));
+  ProblemColumns problem;
+  for (const db::JudgedBest& best : bests) problem.see(best.evidence);
+  std::vector<TextTable::Column> columns = problem.columns();
   columns.push_back({"right/tried", Align::right});
   for (const char* title : {"trust", "device", "config"}) columns.push_back({title});
   TextTable table(columns);
   for (const db::JudgedBest& best : bests) {
-    std::vector<std::string> cells = problem_cells(best.evidence);
+    std::vector<std::string> cells = problem.cells(best.evidence);
     cells.push_back(fmt::format("{}/{}", best.ok, best.candidates));
     cells.push_back(best.trust);
     cells.push_back(short_name(best.evidence.device));
-    cells.push_back(config_cell(best.evidence));
+    cells.push_back(best.evidence.config.text());
     table.add(std::move(cells));
   }
   return table.text(width);
 }
 
 std::string evidence_table(const std::vector<db::Evidence>& entries, std::size_t width) {
-  std::set<std::string> units;
-  for (const db::Evidence& entry : entries) units.insert(rate_unit(entry.problem.type));
-  std::vector<TextTable::Column> columns = problem_columns(rate_title(units));
+  ProblemColumns problem;
+  for (const db::Evidence& entry : entries) problem.see(entry);
+  std::vector<TextTable::Column> columns = problem.columns();
   for (const char* title : {"status", "recorded", "device", "config", "message"}) columns.push_back({title});
   TextTable table(columns);
   for (const db::Evidence& entry : entries) {
-    std::vector<std::string> cells = problem_cells(entry);
+    std::vector<std::string> cells = problem.cells(entry);
     cells.emplace_back(db::name(entry.outcome.status));
     cells.push_back(entry.created_at.substr(0, 19));
     cells.push_back(short_name(entry.device));
-    cells.push_back(config_cell(entry));
+    cells.push_back(entry.config.text());
     cells.push_back(entry.outcome.message);
     table.add(std::move(cells));
   }

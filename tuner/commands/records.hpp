@@ -18,7 +18,8 @@ std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std:
 /// The columns of record(), for files without a row.
 std::vector<std::string> record_columns();
 
-/// Best configs, one a line: type, transposes, M, N, K, µs, rate, percent of peak, spread, right of tried, trust, device, config.
+/// Best configs, one a line: type, transposes, M, N, K, layout (if any row has one of its own), µs, rate, percent of
+/// peak, spread, right of tried, trust, device, config.
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width);
 /// All evidence, one a line, with status, time of recording and message.
 std::string evidence_table(const std::vector<db::Evidence>& entries, std::size_t width);

@@ -122,3 +122,18 @@ TEST_CASE("CSV cells with commas and quotes are quoted") {
   records.push_back({{"a", "x,y"}, {"b", "say \"hi\""}, {"c", nullptr}});
   CHECK(to_csv(records, {"a", "b", "c"}) == "a,b,c\n\"x,y\",\"say \"\"hi\"\"\",\n");
 }
+
+TEST_CASE("problems that differ in more than their sizes say so in a column of their own, which others do without") {
+  std::string error;
+  std::vector<db::JudgedBest> bests(2);
+  for (db::JudgedBest& best : bests) {
+    best.evidence.problem = parse_problem("f16f32 NN 64 64 64", error).value();
+    best.evidence.config = Config("simt", {{"block_m", 16}});
+  }
+  CHECK(best_table(bests, 0).rfind("type    op   M   N   K  µs", 0) == 0);
+  bests[1].evidence.problem = parse_problem("f16f32 NN 64 64 64 lda=72 beta=any", error).value();
+  const std::string table = best_table(bests, 0);
+  CHECK(table.rfind("type    op   M   N   K  layout           µs", 0) == 0);
+  CHECK(table.find("f16f32  NN  64  64  64  lda=72 beta=any   -") != std::string::npos);
+  CHECK(evidence_table({bests[1].evidence}, 0).find("K  layout           µs") != std::string::npos);
+}
