@@ -1,66 +1,12 @@
-// What a store answers: evidence, the latest of a candidate, the bests, and plain SQL.
+// What a store answers: evidence, the latest of a candidate, the bests.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <memory>
-#include <string_view>
+#include <utility>
 
+#include "db/free_query.hpp"
 #include "db/store_access.hpp"
 
 namespace tilesmith::db {
-namespace {
-
-/// Pragmas that only tell. One with an argument sets something, unless it is asked of a table.
-constexpr std::array<std::string_view, 10> kTellingPragmas = {"table_info",     "table_xinfo",  "table_list",
-                                                              "index_list",     "index_info",   "foreign_key_list",
-                                                              "user_version",   "application_id", "journal_mode",
-                                                              "integrity_check"};
-constexpr std::size_t kPragmasOfTables = 6;
-
-/// Lets a statement be prepared only if all it does is read.
-int authorize_reading(void*, int action, const char* first, const char* second, const char*, const char*) {
-  switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-      return SQLITE_OK;
-    case SQLITE_FUNCTION:
-      return second != nullptr && std::string_view(second) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
-    case SQLITE_PRAGMA: {
-      const auto* found = std::find(kTellingPragmas.begin(), kTellingPragmas.end(), std::string_view(first ? first : ""));
-      if (found == kTellingPragmas.end()) return SQLITE_DENY;
-      return second == nullptr || std::size_t(found - kTellingPragmas.begin()) < kPragmasOfTables ? SQLITE_OK : SQLITE_DENY;
-    }
-    default:
-      return SQLITE_DENY;
-  }
-}
-
-/// The authorizer stands while this lives.
-class ReadingOnly {
- public:
-  explicit ReadingOnly(const Database& database) : database_(database) {
-    sqlite3_set_authorizer(database.handle(), &authorize_reading, nullptr);
-  }
-  ~ReadingOnly() { sqlite3_set_authorizer(database_.handle(), nullptr, nullptr); }
-  ReadingOnly(const ReadingOnly&) = delete;
-  ReadingOnly& operator=(const ReadingOnly&) = delete;
-
- private:
-  const Database& database_;
-};
-
-std::string cell(sqlite3_stmt* statement, int column) {
-  if (sqlite3_column_type(statement, column) == SQLITE_BLOB) {
-    return fmt::format("<{} bytes>", sqlite3_column_bytes(statement, column));
-  }
-  const unsigned char* text = sqlite3_column_text(statement, column);
-  if (text == nullptr) return {};
-  return {reinterpret_cast<const char*>(text), std::size_t(sqlite3_column_bytes(statement, column))};
-}
-
-}  // namespace
 
 void for_each_evidence(const Database& database, const EvidenceFilter& filter, Order order,
                        const std::function<void(const Evidence&)>& use) {
@@ -177,35 +123,13 @@ std::vector<Problem> Store::problems_since(std::int64_t entry) const {
 }
 
 Store::Table Store::query(const std::string& sql) const {
-  const Database& database = impl_->database;
-  sqlite3_stmt* raw = nullptr;
-  const char* tail = nullptr;
-  int code = SQLITE_OK;
-  {
-    const ReadingOnly guard(database);
-    code = sqlite3_prepare_v2(database.handle(), sql.c_str(), int(sql.size() + 1), &raw, &tail);
-  }
-  const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(raw, &sqlite3_finalize);
-  if (code == SQLITE_AUTH) throw StoreError("--sql: the statement would change something: expected one that only reads");
-  if (code != SQLITE_OK) throw StoreError(fmt::format("--sql: {}: expected one SELECT", sqlite3_errmsg(database.handle())));
-  if (raw == nullptr) throw StoreError("--sql: found no statement: expected one SELECT");
-  if (sqlite3_stmt_readonly(raw) == 0) {
-    throw StoreError("--sql: the statement would change something: expected one that only reads");
-  }
-  if (std::string_view(tail).find_first_not_of(" \t\r\n;") != std::string_view::npos) {
-    throw StoreError("--sql: found a second statement: expected one SELECT");
-  }
-
-  Table table;
-  const int columns = sqlite3_column_count(raw);
-  for (int i = 0; i < columns; ++i) table.columns.emplace_back(sqlite3_column_name(raw, i));
-  for (;;) {
-    code = sqlite3_step(raw);
-    if (code == SQLITE_DONE) return table;
-    if (code != SQLITE_ROW) throw StoreError(fmt::format("--sql: {}", sqlite3_errmsg(database.handle())));
+  SqlResult result = free_query(*this, sql);
+  Table table{std::move(result.columns), {}};
+  for (std::vector<SqlValue>& values : result.rows) {
     std::vector<std::string>& row = table.rows.emplace_back();
-    for (int i = 0; i < columns; ++i) row.push_back(cell(raw, i));
+    for (SqlValue& value : values) row.push_back(std::move(value.text));
   }
+  return table;
 }
 
 }  // namespace tilesmith::db

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "db/export.hpp"
 #include "tuner/commands/command.hpp"
@@ -11,6 +14,46 @@
 #include "tuner/commands/table.hpp"
 
 namespace tilesmith::tuner {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Each name once: a name that was there before gets a number.
+std::vector<std::string> unique_names(const std::vector<std::string>& columns) {
+  std::set<std::string> given(columns.begin(), columns.end()), used;
+  std::vector<std::string> names;
+  for (const std::string& column : columns) {
+    std::string name = column;
+    for (int n = 2; used.contains(name) || (n > 2 && given.contains(name)); ++n) name = fmt::format("{}_{}", column, n);
+    used.insert(name);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+Json json_of(const db::SqlValue& value) {
+  switch (value.type) {
+    case db::SqlValue::Type::null: return nullptr;
+    case db::SqlValue::Type::integer: return value.integer;
+    case db::SqlValue::Type::real: return value.real;
+    case db::SqlValue::Type::text:
+    case db::SqlValue::Type::blob: break;
+  }
+  return value.text;
+}
+
+std::string sql_json(const db::SqlResult& result) {
+  const std::vector<std::string> names = unique_names(result.columns);
+  Json records = Json::array();
+  for (const auto& row : result.rows) {
+    Json one = Json::object();
+    for (std::size_t c = 0; c < names.size(); ++c) one[names[c]] = json_of(row[c]);
+    records.push_back(std::move(one));
+  }
+  return records.dump(1) + "\n";
+}
+
+}  // namespace
 
 TextFormat parse_text_format(std::string_view text) {
   if (text == "table") return TextFormat::table;
@@ -29,21 +72,19 @@ void write_result(std::string_view content, const std::string& path) {
   if (!written) throw UsageError("stdout: cannot be written");
 }
 
-std::string sql_result(const db::Store::Table& table, TextFormat format, std::size_t width) {
-  if (format == TextFormat::table) {
-    std::vector<TextTable::Column> columns;
-    for (const std::string& column : table.columns) columns.push_back({column});
-    TextTable text(columns);
-    for (const auto& row : table.rows) text.add(row);
-    return text.text(width);
+std::string sql_result(const db::SqlResult& result, TextFormat format, std::size_t width) {
+  if (format == TextFormat::json) return sql_json(result);
+  std::vector<TextTable::Column> columns;
+  for (const std::string& column : result.columns) columns.push_back({column});
+  TextTable table(columns);
+  std::string csv = csv_line(result.columns);
+  for (const auto& row : result.rows) {
+    std::vector<std::string> cells;
+    for (const db::SqlValue& value : row) cells.push_back(value.text);
+    csv += csv_line(cells);
+    table.add(std::move(cells));
   }
-  nlohmann::ordered_json records = nlohmann::ordered_json::array();
-  for (const auto& row : table.rows) {
-    nlohmann::ordered_json one = nlohmann::ordered_json::object();
-    for (std::size_t c = 0; c < table.columns.size(); ++c) one[table.columns[c]] = row[c];
-    records.push_back(std::move(one));
-  }
-  return format == TextFormat::json ? records.dump(1) + "\n" : to_csv(records, table.columns);
+  return format == TextFormat::csv ? csv : table.text(width);
 }
 
 }  // namespace tilesmith::tuner

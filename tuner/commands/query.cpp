@@ -90,7 +90,7 @@ int run_query(const QueryOptions& options) {
   const std::size_t width = options.output.empty() ? stdout_width() : 0;
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   if (!options.sql.empty()) {
-    write_result(sql_result(store.query(options.sql), format, width), options.output);
+    write_result(sql_result(db::free_query(store, options.sql), format, width), options.output);
     return kExitOk;
   }
   if (all) {
@@ -106,22 +106,25 @@ int run_query(const QueryOptions& options) {
 Command add_query(CLI::App& program) {
   CLI::App* app = program.add_subcommand("query", "Look up the best configs, or all evidence, in a database");
   const auto options = std::make_shared<QueryOptions>();
-  app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,..")->group("Filters");
-  app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,..")->group("Filters");
-  app->add_option("--shape", options->shapes, "Only these shapes (elements), or one number for a cube; repeatable")
-      ->type_name("MxNxK")->group("Filters");
-  app->add_option("--device", options->device, "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)")
-      ->type_name("TEXT")->group("Filters");
-  app->add_option("--family", options->families, "Only configs of these families: of bests, the best of them")
-      ->type_name("NAME,..")->group("Filters");
-  CLI::Option* status = app->add_option("--status", options->status, "All evidence of this status: ok, mismatch, timed_out, ... (implies --all)")
-      ->type_name("STATUS")->group("Filters");
-  CLI::Option* all =
-      app->add_flag("--all", options->all, "All evidence, newest first, rather than the best of each problem and device")->group("Filters");
-  add_retired_option(*app, options->retired)->excludes(all)->excludes(status)->group("Filters");
-  app->add_option("--limit", options->limit, "At most this many rows; 0: all")
-      ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description(""))->group("Filters");
-  app->add_option("--sql", options->sql, "One read-only SQL statement instead of filters")->type_name("SELECT..")->group("Free query");
+  std::vector<CLI::Option*> filters;
+  const auto add = [&](CLI::Option* option) {
+    filters.push_back(option->group("Filters"));
+    return option;
+  };
+  add(app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,.."));
+  add(app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,.."));
+  add(app->add_option("--shape", options->shapes, "Only these shapes (elements), or one number for a cube; repeatable")->type_name("MxNxK"));
+  add(app->add_option("--device", options->device, "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)")
+          ->type_name("TEXT"));
+  add(app->add_option("--family", options->families, "Only configs of these families: of bests, the best of them")->type_name("NAME,.."));
+  CLI::Option* status = add(app->add_option("--status", options->status, "All evidence of this status: ok, mismatch, timed_out, ... (implies --all)")
+                                ->type_name("STATUS"));
+  CLI::Option* all = add(app->add_flag("--all", options->all, "All evidence, newest first, rather than the best of each problem and device"));
+  add(add_retired_option(*app, options->retired))->excludes(all)->excludes(status);
+  add(app->add_option("--limit", options->limit, "At most this many rows; 0: all")
+          ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description("")));
+  CLI::Option* sql = app->add_option("--sql", options->sql, "One read-only SQL statement instead of filters")->type_name("SELECT..")->group("Free query");
+  for (CLI::Option* filter : filters) sql->excludes(filter);
   app->add_option("--format", options->format, "table, json or csv")->type_name("FORMAT")->capture_default_str()->group("Output");
   app->add_option("-o,--output", options->output, "Write to this file instead of stdout")->type_name("FILE")->group("Output");
   add_database_option(*app, options->db);

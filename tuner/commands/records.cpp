@@ -16,9 +16,12 @@ using Json = nlohmann::ordered_json;
 
 Json positive(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
-std::string csv_cell(const Json& value) {
+std::string text_of(const Json& value) {
   if (value.is_null()) return "";
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -130,14 +133,19 @@ std::vector<std::string> record_columns() {
   return columns;
 }
 
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::vector<std::string> quoted;
+  for (const std::string& field : fields) quoted.push_back(csv_field(field));
+  return fmt::format("{}\n", fmt::join(quoted, ","));
+}
+
 std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std::string>& columns) {
-  const auto line = [&](const auto& cell_of) {
-    std::vector<std::string> cells;
-    for (const std::string& column : columns) cells.push_back(csv_cell(cell_of(column)));
-    return fmt::format("{}\n", fmt::join(cells, ","));
-  };
-  std::string result = line([](const std::string& column) { return Json(column); });
-  for (const auto& one : records) result += line([&](const std::string& column) { return one.value(column, Json()); });
+  std::string result = csv_line(columns);
+  for (const auto& one : records) {
+    std::vector<std::string> fields;
+    for (const std::string& column : columns) fields.push_back(text_of(one.value(column, Json())));
+    result += csv_line(fields);
+  }
   return result;
 }
 

@@ -13,7 +13,9 @@ namespace tilesmith::tuner {
 /// Every field of an entry, by name. Fields without a value are null. `candidates` and `ok` are 0 where they do not apply.
 nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates = 0, std::int64_t ok = 0);
 
-/// An array of flat objects as CSV: a header line, then one line an object; RFC 4180 quoting.
+/// Fields as a line of CSV; RFC 4180 quoting.
+std::string csv_line(const std::vector<std::string>& fields);
+/// An array of flat objects as CSV: a header line, then one line an object.
 std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std::string>& columns);
 /// The columns of record(), for files without a row.
 std::vector<std::string> record_columns();
