@@ -97,7 +97,7 @@ std::string as_json(const std::vector<runtime::DeviceInfo>& here, const std::vec
     one["bests"] = device.bests;
     json["known"].push_back(std::move(one));
   }
-  return json.dump(1) + "\n";
+  return json_text(json);
 }
 
 std::string peak_cell(const runtime::DeviceInfo& info) {

@@ -150,7 +150,7 @@ int run_explain(const ExplainOptions& options) {
   if (format == TextFormat::json) {
     nlohmann::ordered_json json = as_json(problem, device, choice);
     if (prior) json["prior"] = as_json(*prior);
-    write_result(json.dump(1) + "\n");
+    write_result(json_text(json));
   } else {
     const std::string text = as_text(problem, device, choice, stdout_width());
     write_result(prior ? text + "\n" + as_text(*prior, stdout_width()) : text);

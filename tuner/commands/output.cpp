@@ -50,7 +50,7 @@ std::string sql_json(const db::SqlResult& result) {
     for (std::size_t c = 0; c < names.size(); ++c) one[names[c]] = json_of(row[c]);
     records.push_back(std::move(one));
   }
-  return records.dump(1) + "\n";
+  return json_text(records);
 }
 
 }  // namespace
@@ -70,6 +70,10 @@ void write_result(std::string_view content, const std::string& path) {
   }
   const bool written = std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0;
   if (!written) throw UsageError("stdout: cannot be written");
+}
+
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string sql_result(const db::SqlResult& result, TextFormat format, std::size_t width) {

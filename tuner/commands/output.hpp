@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <string>
 #include <string_view>
@@ -16,6 +17,10 @@ TextFormat parse_text_format(std::string_view text);
 
 /// Writes to stdout, or whole to a file if `path` is not empty. Throws UsageError if the path cannot be written.
 void write_result(std::string_view content, const std::string& path = "");
+
+/// JSON as commands print it, indented. Bytes that are not UTF-8 (a device's name, a compiler's message, a path may hold some) are
+/// replaced.
+std::string json_text(const nlohmann::ordered_json& json);
 
 /// The result of a free query. JSON has SQLite's types, and "id", "id_2" of two columns "id".
 std::string sql_result(const db::SqlResult& result, TextFormat format, std::size_t width);

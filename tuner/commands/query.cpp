@@ -47,7 +47,7 @@ void keep_first(std::vector<Entry>& entries, std::int64_t limit) {
 }
 
 std::string rendered(const nlohmann::ordered_json& records, const std::vector<std::string>& columns, TextFormat format) {
-  return format == TextFormat::json ? records.dump(1) + "\n" : to_csv(records, columns);
+  return format == TextFormat::json ? json_text(records) : to_csv(records, columns);
 }
 
 void query_bests(const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {

@@ -176,7 +176,7 @@ std::string simulation_report(const std::vector<SimulatedLandscape>& landscapes,
                               TextFormat format, std::size_t width) {
   if (format == TextFormat::table) return tables_text(landscapes, options, width);
   const Json records = records_of(landscapes, options);
-  if (format == TextFormat::json) return records.dump(1) + "\n";
+  if (format == TextFormat::json) return json_text(records);
   std::vector<std::string> columns;
   for (const auto& [key, value] : records.front().items()) columns.push_back(key);
   return to_csv(records, columns);

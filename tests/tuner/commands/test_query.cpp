@@ -218,3 +218,26 @@ TEST_CASE("evidence of another architecture's code is shown under its own name a
   CHECK(contains(bundle.err, "ran the code of sm_87"));
   CHECK_FALSE(std::filesystem::exists(folder / "as.tsb"));
 }
+
+TEST_CASE("bytes that are not UTF-8 are replaced in JSON") {
+  const TempFolder folder;
+  {
+    db::Store store = db::Store::open(folder / "tuned.db");
+    for (db::Evidence entry : made_evidence(made_problems(), 5)) {
+      entry.device.name = "NVIDIA H200 \xff";
+      entry.origin = "host \xfe";
+      if (!entry.outcome.timing) entry.outcome.message = "error: \xc3(";
+      store.record(entry);
+    }
+  }
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"query"}, {"query", "--status", "mismatch"}, {"devices"},
+                                                  {"explain", "f16f32 NN 256 256 256"}, {"query", "--sql", "SELECT name FROM devices"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--format", "json", "--db", "tuned.db"});
+    const Finished result = run(folder, arguments);
+    INFO(result.err);
+    CHECK(result.status == 0);
+    CHECK(contains(result.out, "\xef\xbf\xbd"));
+    CHECK(nlohmann::json::accept(result.out));
+  }
+}
