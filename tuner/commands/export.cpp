@@ -91,8 +91,10 @@ int run_export(const ExportOptions& options) {
   } else if (landscape) {
     export_landscape(store, wanted, options);
   } else {
+    require_known_device(store, options.device);
     const BestsToday today = bests_today(store, wanted, options.retired);
     write_result(db::export_best(today.bests, *text_format), options.output);
+    say_if_nothing(!today.bests.empty() || today.without > 0);
     if (!options.retired) say_left_out(today);
   }
   return kExitOk;

@@ -12,6 +12,7 @@
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/records.hpp"
 #include "tuner/commands/table.hpp"
+#include "tuner/commands/terminal.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -70,6 +71,10 @@ void write_result(std::string_view content, const std::string& path) {
   }
   const bool written = std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0;
   if (!written) throw UsageError("stdout: cannot be written");
+}
+
+void say_if_nothing(bool found) {
+  if (!found) Screen::instance().print_line("no entry matches");
 }
 
 std::string json_text(const nlohmann::ordered_json& json) {

@@ -18,6 +18,9 @@ TextFormat parse_text_format(std::string_view text);
 /// Writes to stdout, or whole to a file if `path` is not empty. Throws UsageError if the path cannot be written.
 void write_result(std::string_view content, const std::string& path = "");
 
+/// Says on stderr that no entry matches, where none was found.
+void say_if_nothing(bool found);
+
 /// JSON as commands print it, indented. Bytes that are not UTF-8 (a device's name, a compiler's message, a path may hold some) are
 /// replaced.
 std::string json_text(const nlohmann::ordered_json& json);

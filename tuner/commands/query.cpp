@@ -8,6 +8,7 @@
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
 #include "tuner/commands/records.hpp"
+#include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/commands/wanted.hpp"
 
@@ -63,8 +64,9 @@ void query_bests(const db::Store& store, const Wanted& wanted, const QueryOption
     columns.emplace_back("trust");
     write_result(rendered(records, columns, format), options.output);
   } else {
-    write_result(today.bests.empty() ? "no entry matches\n" : best_table(today.bests, width), options.output);
+    write_result(today.bests.empty() ? "" : best_table(today.bests, width), options.output);
   }
+  say_if_nothing(!today.bests.empty() || today.without > 0);
   if (!options.retired) say_left_out(today);
 }
 
@@ -79,8 +81,9 @@ void query_all(const db::Store& store, const Wanted& wanted, const QueryOptions&
     for (const db::Evidence& entry : entries) records.push_back(record(entry));
     write_result(rendered(records, record_columns(), format), options.output);
   } else {
-    write_result(entries.empty() ? "no entry matches\n" : evidence_table(entries, width), options.output);
+    write_result(entries.empty() ? "" : evidence_table(entries, width), options.output);
   }
+  say_if_nothing(!entries.empty());
 }
 
 int run_query(const QueryOptions& options) {
@@ -93,6 +96,7 @@ int run_query(const QueryOptions& options) {
     write_result(sql_result(db::free_query(store, options.sql), format, width), options.output);
     return kExitOk;
   }
+  require_known_device(store, options.device);
   if (all) {
     query_all(store, wanted, options, format, width);
   } else {

@@ -8,6 +8,7 @@
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
+#include "tuner/commands/target.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/report/page.hpp"
 #include "tuner/report/report.hpp"
@@ -41,17 +42,8 @@ std::vector<BenchRow> bench_rows(const std::string& path) {
 
 std::vector<db::Evidence> entries_of(const db::Store& store, const std::string& device) {
   db::EvidenceFilter filter;
-  if (!device.empty()) {
-    const std::vector<db::DeviceIdentity> known = store.devices();
-    const auto is_meant = [&](const db::DeviceIdentity& one) { return db::is_meant_by(one, device); };
-    if (std::none_of(known.begin(), known.end(), is_meant)) {
-      std::string names;
-      for (const db::DeviceIdentity& one : known) names += (names.empty() ? "" : ", ") + one.name;
-      throw UsageError(fmt::format("--device '{}': no device of {}; expected part of {}", device, store.path().string(),
-                                   names.empty() ? "one, and it knows none" : names));
-    }
-    filter.device = device;
-  }
+  require_known_device(store, device);
+  if (!device.empty()) filter.device = device;
   std::vector<db::Evidence> entries = store.evidence(filter);
   std::reverse(entries.begin(), entries.end());
   return entries;

@@ -18,6 +18,12 @@ std::string list_of(const std::vector<db::DeviceIdentity>& devices) {
   return result;
 }
 
+[[noreturn]] void no_such_device(const db::Store& store, const std::vector<db::DeviceIdentity>& all, const std::string& part) {
+  if (all.empty()) throw UsageError(fmt::format("{}: holds evidence of no device yet", store.path().string()));
+  throw UsageError(fmt::format("--device '{}': no such device in {}; expected part of one of: {}", part, store.path().string(),
+                               list_of(all)));
+}
+
 TargetDevice stored(const db::DeviceIdentity& identity) {
   TargetDevice target;
   target.identity = identity;
@@ -72,14 +78,17 @@ TargetDevice require_stored_device(const db::Store& store, const std::string& pa
     if (db::is_meant_by(device, part)) matching.push_back(device);
   }
   if (matching.size() == 1) return stored(matching.front());
-  if (all.empty()) throw UsageError(fmt::format("{}: holds evidence of no device yet", store.path().string()));
-  if (matching.empty()) {
-    throw UsageError(fmt::format("--device '{}': no such device in {}; expected part of one of: {}", part,
-                                 store.path().string(), list_of(all)));
-  }
+  if (matching.empty()) no_such_device(store, all, part);
   throw UsageError(fmt::format("--device{}: {} devices match in {}; expected part of exactly one of: {}",
                                part.empty() ? "" : fmt::format(" '{}'", part), matching.size(), store.path().string(),
                                list_of(matching)));
+}
+
+void require_known_device(const db::Store& store, const std::string& part) {
+  if (part.empty()) return;
+  const std::vector<db::DeviceIdentity> all = store.devices();
+  if (std::none_of(all.begin(), all.end(), [&](const db::DeviceIdentity& one) { return db::is_meant_by(one, part); }))
+    no_such_device(store, all, part);
 }
 
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part) {

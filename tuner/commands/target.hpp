@@ -39,6 +39,9 @@ runtime::DeviceInfo require_device_as(runtime::DeviceInfo device, std::string_vi
 /// exactly one matches, listing those there are.
 TargetDevice require_stored_device(const db::Store& store, const std::string& part);
 
+/// Throws UsageError, listing the store's devices, unless `part` means one of them or is empty.
+void require_known_device(const db::Store& store, const std::string& part);
+
 /// The device that `explain` and its like answer for: one of the store that --device names, else the GPU here (if the
 /// store is about any device, or none), else the only one of the store.
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part);

@@ -141,6 +141,9 @@ TEST_CASE("bad filters and formats of query, explain and export are refused") {
   refused({"explain", "f16f32 NN 64 64"}, {"PROBLEM", "type transposes M N K"});
   refused({"explain", "f16f32", "NN", "64", "64", "minus"}, {"PROBLEM", "minus"});
   refused({"explain", "f16f32 NN 64 64 64", "--device", "Orin"}, {"--device", "Orin", "NVIDIA H200"});
+  refused({"query", "--device", "Orin"}, {"--device 'Orin'", "NVIDIA H200"});
+  refused({"query", "--device", "Orin", "--all", "--format", "csv"}, {"--device 'Orin'", "NVIDIA H200"});
+  refused({"export", "--format", "json", "--device", "Orin", "-o", "x.jsonl"}, {"--device 'Orin'", "NVIDIA H200"});
   refused({"export", "--format", "yaml"}, {"--format", "yaml", "bundle"});
   refused({"export", "--format", "bundle"}, {"-o FILE"});
   refused({"export", "--format", "json", "-o", "no/such/folder/x.json"}, {"--output", "no/such/folder"});

@@ -28,7 +28,12 @@ TEST_CASE("query prints the bests, filtered, as table, json or csv") {
   const Finished csv = run(folder, {"query", "--db", "tuned.db", "--shape", "256", "--format", "csv"});
   CHECK(lines_of(csv.out) == 2);
   CHECK(csv.out.rfind("type,trans,m,n,k,", 0) == 0);
-  CHECK(contains(run(folder, {"query", "--db", "tuned.db", "--shape", "7"}).out, "no entry matches"));
+  for (const char* format : {"table", "json", "csv"}) {
+    const Finished none = run(folder, {"query", "--db", "tuned.db", "--shape", "7", "--format", format});
+    CHECK(none.status == 0);
+    CHECK(none.err == "no entry matches\n");
+    CHECK_FALSE(contains(none.out, "no entry matches"));
+  }
 }
 
 TEST_CASE("query shows all evidence with its statuses, and free SQL") {

@@ -152,7 +152,7 @@ TEST_CASE("the report takes cuBLASLt's times from bench's CSV, and weights from 
 TEST_CASE("the report refuses bad options in one line, and then writes nothing") {
   check_refused({"--run", "cccc"}, {"--run 'cccc': not one run of tuned.db begins so", "1 run there", kNight});
   check_refused({"--since", "soon"}, {"--since 'soon': expected a time in UTC such as"});
-  check_refused({"--device", "Orin"}, {"--device 'Orin': no device of tuned.db; expected part of NVIDIA H200"});
+  check_refused({"--device", "Orin"}, {"--device 'Orin': no such device in tuned.db; expected part of one of: NVIDIA H200"});
   check_refused({"--bench", "bad.csv"}, {"--bench bad.csv:2: us is 'fast', expected a number above 0"});
   check_refused({"--bench", "none.csv"}, {"--bench none.csv: cannot be read"});
   check_refused({"--workload", "none"}, {"--workload 'none': no such file"});
