@@ -36,11 +36,17 @@ Problem problem_of(const std::vector<std::string>& words) {
 TargetDevice answering_device(const ExplainOptions& options, const db::Store& store) {
   if (options.arch.empty()) return device_to_answer_for(store, options.device);
   const DeviceLimits limits = require_arch(options.arch);
+  if (!options.device.empty()) {
+    TargetDevice device = device_to_answer_for(store, options.device);
+    if (device.limits.arch == limits.arch || db::ran_as(device.identity) == limits.arch) return device;
+    throw UsageError(fmt::format("--device '{}': {} is of {}; expected that as --arch, or no --arch", options.device,
+                                 short_name(device.identity), device.limits.arch));
+  }
   std::vector<db::DeviceIdentity> matching;
   for (const db::DeviceIdentity& device : store.devices()) {
     if (device.sm == limits.sm && db::ran_as(device).empty()) matching.push_back(device);
   }
-  if (matching.size() > 1 || !options.device.empty()) return require_stored_device(store, options.device);
+  if (matching.size() > 1) return require_stored_device(store, options.device);
   TargetDevice device;
   device.limits = limits;
   device.identity.sm = limits.sm;
@@ -95,8 +101,10 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   TextTable table({{"runner-up", TextTable::Align::right}, {"rung"}, {"µs", TextTable::Align::right}, {"note"}, {"config"}});
   for (std::size_t i = 0; i < choice.runners_up.size(); ++i) {
     const auto& next = choice.runners_up[i];
-    table.add({std::to_string(i + 1), std::string(runtime::name(next.rung)), format_us(next.median_us), next.note,
-               next.config.text()});
+    // A neighbour's time is of its own problem.
+    const bool exact = next.rung == runtime::Rung::exact;
+    table.add({std::to_string(i + 1), std::string(runtime::name(next.rung)), exact ? format_us(next.median_us) : "",
+               exact ? next.note : fmt::format("{}; {} us there", next.note, format_us(next.median_us)), next.config.text()});
   }
   return out + "\n" + table.text(width);
 }

@@ -133,6 +133,29 @@ TEST_CASE("explain answers for an architecture that the database knows no device
   const Finished result = run(folder, {"explain", "f16f32 NN 256 256 256", "--arch", "sm_87", "--db", "tuned.db"});
   CHECK(result.status == 0);
   CHECK(contains(result.out, "generic"));
+  const auto both = [&](const char* arch) {
+    return run(folder, {"explain", "f16f32 NN 256 256 256", "--arch", arch, "--device", "H200", "--db", "tuned.db"});
+  };
+  CHECK(contains(both("sm_90a").out, "exact"));
+  CHECK(both("sm_87").status == 2);
+  CHECK(contains(both("sm_87").err, "--device 'H200': NVIDIA H200 is of sm_90a; expected that as --arch, or no --arch"));
+}
+
+TEST_CASE("explain shows the time of a runner-up's own problem in its note, not as one of the problem asked for") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  {
+    db::Store store = db::Store::open(folder / "tuned.db");
+    for (db::Evidence entry : made_evidence({packed_problem(*find_type_pair("f16f32"), {}, 256, 256, 272)}, 3)) store.record(entry);
+    for (db::Evidence entry : made_evidence({packed_problem(*find_type_pair("f16f32"), {}, 256, 512, 272)}, 2)) {
+      if (entry.outcome.timing) entry.outcome.timing->median_us /= 2;  // the other config is best
+      if (entry.outcome.timing && entry.outcome.timing->median_us < 5.25) entry.outcome.timing->median_us = 77;
+      store.record(entry);
+    }
+  }
+  const Finished result = run(folder, {"explain", "f16f32 NN 256 256 288", "--db", "tuned.db"});
+  CHECK(contains(result.out, "neighbour      best of f16f32 NN 256 512 272: distance"));
+  CHECK(contains(result.out, "doublings; 5.50 us there"));
 }
 
 TEST_CASE("export writes text to stdout or whole to a file") {
