@@ -83,7 +83,10 @@ int run_export(const ExportOptions& options) {
   if ((bundle || landscape) && options.output.empty()) {
     throw UsageError(fmt::format("--format {}: expected -o FILE, it is not text", options.format));
   }
-  if (!options.output.empty()) require_writable(options.output, "--output");
+  if (!text_format && options.output == "-") {
+    throw UsageError(fmt::format("--output '-': expected the name of a file, since --format {} is not text", options.format));
+  }
+  if (!options.output.empty() && options.output != "-") require_writable(options.output, "--output");
   if (options.retired && !text_format) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   if (bundle) {
@@ -110,7 +113,7 @@ Command add_export(CLI::App& program) {
                   "cubins of one device in one file for the runtime library), landscape (all outcomes of one device, for "
                   "`tune --replay`; .zst: compressed)")
       ->type_name("FORMAT")->required();
-  app->add_option("-o,--output", options->output, "Write here instead of stdout; needed for bundle and landscape")->type_name("FILE");
+  app->add_option("-o,--output", options->output, "Write here instead of stdout (-); a file is needed for bundle and landscape")->type_name("FILE");
   app->add_option("--type", options->type, "Only this type pair")->type_name("PAIR")->group("Filters");
   app->add_option("--trans", options->trans, "Only these transposes")->type_name("TRANS")->group("Filters");
   app->add_option("--family", options->family, "Only configs of this family")->type_name("NAME")->group("Filters");

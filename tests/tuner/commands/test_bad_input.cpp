@@ -146,6 +146,9 @@ TEST_CASE("bad filters and formats of query, explain and export are refused") {
   refused({"export", "--format", "json", "--device", "Orin", "-o", "x.jsonl"}, {"--device 'Orin'", "NVIDIA H200"});
   refused({"export", "--format", "yaml"}, {"--format", "yaml", "bundle"});
   refused({"export", "--format", "bundle"}, {"-o FILE"});
+  refused({"export", "--format", "bundle", "-o", "-"}, {"--output '-'", "bundle"});
+  refused({"export", "--format", "landscape", "-o", "-"}, {"--output '-'", "landscape"});
+  CHECK_FALSE(std::filesystem::exists(folder / "-"));
   refused({"export", "--format", "json", "-o", "no/such/folder/x.json"}, {"--output", "no/such/folder"});
   refused({"export", "--format", "landscape", "-o", "x.jsonl", "--device", "Orin"}, {"--device", "Orin"});
   CHECK_FALSE(std::filesystem::exists(folder / "x.jsonl"));

@@ -169,6 +169,7 @@ TEST_CASE("export writes text to stdout or whole to a file") {
     const Finished filed = run(folder, {"export", "--format", format, "--db", "tuned.db", "-o", "exported"});
     CHECK(filed.status == 0);
     CHECK(filed.out.empty());
+    CHECK(contains(run(folder, {"export", "--format", format, "--db", "tuned.db", "-o", "-"}).out, "f16f32"));
     CHECK(contains(read_file(folder / "exported"), "f16f32"));
   }
 }
