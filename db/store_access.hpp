@@ -25,7 +25,7 @@ class StoreAccess {
 /// Checks an entry and fills in what may be empty (created_at, origin). Throws std::logic_error if it contradicts itself.
 Evidence completed(const Database& database, const Evidence& evidence);
 
-enum class Order { latest_first, as_recorded };
+enum class Order { latest_first, as_recorded, fastest_first };
 
 /// Calls `use` with each entry that the filter lets through.
 void for_each_evidence(const Database& database, const EvidenceFilter& filter, Order order,

@@ -1,19 +1,38 @@
 // What a store answers: evidence, the latest of a candidate, the bests.
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
+#include "db/fastest.hpp"
 #include "db/free_query.hpp"
 #include "db/store_access.hpp"
 
 namespace tilesmith::db {
+namespace {
+
+std::string_view in_sql(Order order) {
+  switch (order) {
+    case Order::latest_first: return "entry.created_at DESC, entry.id DESC";
+    case Order::as_recorded: return "entry.id";
+    case Order::fastest_first: return "entry.median_us IS NULL, entry.median_us, entry.id";
+  }
+  return "entry.id";
+}
+
+std::vector<Evidence> evidence_of(const Database& database, const EvidenceFilter& filter, Order order) {
+  const Transaction snapshot(database, Transaction::Kind::read);
+  std::vector<Evidence> all;
+  for_each_evidence(database, filter, order, [&](const Evidence& entry) { all.push_back(entry); });
+  return all;
+}
+
+}  // namespace
 
 void for_each_evidence(const Database& database, const EvidenceFilter& filter, Order order,
                        const std::function<void(const Evidence&)>& use) {
   const Condition wanted = condition(filter);
-  std::string sql = fmt::format(
-      "SELECT entry.* {} WHERE {} ORDER BY {}", from_evidence(filter.latest_only), wanted.sql,
-      order == Order::latest_first ? "entry.created_at DESC, entry.id DESC" : "entry.id");
+  std::string sql = fmt::format("SELECT entry.* {} WHERE {} ORDER BY {}", from_evidence(filter.latest_only), wanted.sql, in_sql(order));
   if (filter.limit > 0) sql += " LIMIT :limit";
   Statement row(database, sql);
   wanted.bind(row);
@@ -25,11 +44,11 @@ void for_each_evidence(const Database& database, const EvidenceFilter& filter, O
 }
 
 std::vector<Evidence> Store::evidence(const EvidenceFilter& filter) const {
-  const Transaction snapshot(impl_->database, Transaction::Kind::read);
-  std::vector<Evidence> all;
-  for_each_evidence(impl_->database, filter, Order::latest_first,
-                    [&](const Evidence& entry) { all.push_back(entry); });
-  return all;
+  return evidence_of(impl_->database, filter, Order::latest_first);
+}
+
+std::vector<Evidence> fastest_first(const Store& store, const EvidenceFilter& filter) {
+  return evidence_of(StoreAccess::database(store), filter, Order::fastest_first);
 }
 
 std::vector<TriedValue> Store::tried_values() const {

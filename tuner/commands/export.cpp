@@ -1,6 +1,7 @@
 // tilesmith export: the best configs for people, for other programs, and for other machines.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -20,24 +21,16 @@ namespace tilesmith::tuner {
 namespace {
 
 struct ExportOptions {
-  std::string format, output, type, trans, family, device, db;
+  std::vector<std::string> types, trans, families;
+  std::string format, output, device, db;
   bool retired = false;
 };
 
 Wanted wanted_by(const ExportOptions& options) {
   Wanted wanted;
-  if (!options.type.empty()) {
-    wanted.types = parse_types({options.type});
-    if (wanted.types.size() != 1) throw UsageError(fmt::format("--type '{}': expected one type pair", options.type));
-  }
-  if (!options.trans.empty()) {
-    wanted.trans = parse_trans({options.trans});
-    if (wanted.trans.size() != 1) throw UsageError(fmt::format("--trans '{}': expected one of NN, NT, TN, TT", options.trans));
-  }
-  if (!options.family.empty()) {
-    wanted.families = parse_families({options.family});
-    if (wanted.families.size() != 1) throw UsageError(fmt::format("--family '{}': expected one family", options.family));
-  }
+  wanted.types = parse_types(options.types);
+  wanted.trans = parse_trans(options.trans);
+  wanted.families = parse_families(options.families);
   wanted.device = options.device;
   return wanted;
 }
@@ -50,7 +43,7 @@ void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOpt
                                  options.device, arch));
   }
   BundleReport report;
-  const db::Bundle bundle = make_bundle(store, device, wanted.filter(), report, [](std::size_t done, std::size_t total) {
+  const db::Bundle bundle = make_bundle(store, device, wanted, report, [](std::size_t done, std::size_t total) {
     Screen::instance().set_status({fmt::format("gathering kernels: {}/{}", done, total)});
   });
   Screen::instance().clear_status();
@@ -68,7 +61,17 @@ void export_landscape(const db::Store& store, const Wanted& wanted, const Export
   db::EvidenceFilter filter = wanted.filter();
   filter.device.reset();
   filter.device_exactly = device.identity;
-  db::save_landscape(store, filter, options.output);
+  if (wanted.is_filter()) {
+    db::save_landscape(store, filter, options.output);
+  } else {  // a landscape is of what one filter selects: here of all that a store holds of what is wanted
+    std::vector<db::Evidence> entries = store.evidence(filter);
+    std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
+    if (entries.empty()) throw UsageError(fmt::format("{}: no entry matches; expected some for a landscape", store.path().string()));
+    std::reverse(entries.begin(), entries.end());
+    db::Store part = db::Store::in_memory();
+    part.record(entries);
+    db::save_landscape(part, {}, options.output);
+  }
   Screen::instance().print_line(fmt::format("{}: landscape of {}", options.output, short_name(device.identity)));
 }
 
@@ -114,9 +117,9 @@ Command add_export(CLI::App& program) {
                   "`tune --replay`; .zst: compressed)")
       ->type_name("FORMAT")->required();
   app->add_option("-o,--output", options->output, "Write here instead of stdout (-); a file is needed for bundle and landscape")->type_name("FILE");
-  app->add_option("--type", options->type, "Only this type pair")->type_name("PAIR")->group("Filters");
-  app->add_option("--trans", options->trans, "Only these transposes")->type_name("TRANS")->group("Filters");
-  app->add_option("--family", options->family, "Only configs of this family")->type_name("NAME")->group("Filters");
+  app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,..")->group("Filters");
+  app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,..")->group("Filters");
+  app->add_option("--family", options->families, "Only configs of these families: the best of them")->type_name("NAME,..")->group("Filters");
   app->add_option("--device", options->device,
                   "Only devices whose text contains this; bundle and landscape need exactly one (see `tilesmith devices`)")
       ->type_name("TEXT")->group("Filters");

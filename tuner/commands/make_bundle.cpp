@@ -75,12 +75,13 @@ class Kernels {
 
 }  // namespace
 
-db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const db::EvidenceFilter& filter,
+db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,
                        BundleReport& report, const std::function<void(std::size_t, std::size_t)>& on_kernel) {
-  db::EvidenceFilter of_device = filter;
+  db::EvidenceFilter of_device = wanted.filter();
   of_device.device.reset();
   of_device.device_exactly = device.identity;
-  const std::vector<db::Evidence> entries = store.evidence(of_device);
+  std::vector<db::Evidence> entries = store.evidence(of_device);
+  std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
   std::map<std::string, db::Producer> producers;
   const auto now = [&](const db::Evidence& entry) {
     const KernelTarget target{entry.problem.type, entry.problem.trans, device.limits};

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "db/fastest.hpp"
 #include "tuner/commands/bests_today.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/options.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 struct QueryOptions {
   std::vector<std::string> types, trans, shapes, families;
-  std::string device, status, format = "table", sql, output, db;
+  std::string device, status, sort = "newest", format = "table", sql, output, db;
   bool all = false, retired = false;
   std::int64_t limit = 0;
 };
@@ -40,6 +41,14 @@ std::optional<db::Status> status_of(const QueryOptions& options) {
                                  "device_fault or mismatch", options.status));
   }
   return status;
+}
+
+/// Whether --sort asks for the fastest first.
+bool by_time(const QueryOptions& options, bool all) {
+  if (options.sort == "newest") return false;
+  if (options.sort != "time") throw UsageError(fmt::format("--sort '{}': expected newest or time", options.sort));
+  if (!all) throw UsageError("--sort time: expected --all or --status as well; bests are sorted by problem");
+  return true;
 }
 
 template <typename Entry>
@@ -73,13 +82,19 @@ void query_bests(const db::Store& store, const Wanted& wanted, const QueryOption
 void query_all(const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {
   db::EvidenceFilter filter = wanted.filter();
   filter.status = status_of(options);
-  std::vector<db::Evidence> entries = store.evidence(filter);
+  if (wanted.is_filter()) filter.limit = options.limit;
+  std::vector<db::Evidence> entries = by_time(options, true) ? db::fastest_first(store, filter) : store.evidence(filter);
   std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
   keep_first(entries, options.limit);
-  if (format != TextFormat::table) {
+  if (format == TextFormat::csv) {
+    const std::vector<std::string> columns = record_columns();
+    std::string csv = csv_line(columns);  // of the records only one at a time is in memory
+    for (const db::Evidence& entry : entries) csv += csv_line(fields_of(record(entry), columns));
+    write_result(csv, options.output);
+  } else if (format == TextFormat::json) {
     nlohmann::ordered_json records = nlohmann::ordered_json::array();
     for (const db::Evidence& entry : entries) records.push_back(record(entry));
-    write_result(rendered(records, record_columns(), format), options.output);
+    write_result(json_text(records), options.output);
   } else {
     write_result(entries.empty() ? "" : evidence_table(entries, width), options.output);
   }
@@ -90,6 +105,7 @@ int run_query(const QueryOptions& options) {
   const TextFormat format = parse_text_format(options.format);
   const Wanted wanted = wanted_by(options);
   const bool all = options.all || status_of(options).has_value();
+  by_time(options, all);
   const std::size_t width = options.output.empty() ? stdout_width() : 0;
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   if (!options.sql.empty()) {
@@ -123,7 +139,8 @@ Command add_query(CLI::App& program) {
   add(app->add_option("--family", options->families, "Only configs of these families: of bests, the best of them")->type_name("NAME,.."));
   CLI::Option* status = add(app->add_option("--status", options->status, "All evidence of this status: ok, mismatch, timed_out, ... (implies --all)")
                                 ->type_name("STATUS"));
-  CLI::Option* all = add(app->add_flag("--all", options->all, "All evidence, newest first, rather than the best of each problem and device"));
+  CLI::Option* all = add(app->add_flag("--all", options->all, "All evidence, newest first unless --sort says otherwise, rather than the best of each problem and device"));
+  add(app->add_option("--sort", options->sort, "Of all evidence: newest or time (the fastest first)")->type_name("ORDER")->capture_default_str());
   add(add_retired_option(*app, options->retired))->excludes(all)->excludes(status);
   add(app->add_option("--limit", options->limit, "At most this many rows; 0: all")
           ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description("")));

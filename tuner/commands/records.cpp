@@ -141,12 +141,14 @@ std::string csv_line(const std::vector<std::string>& fields) {
 
 std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std::string>& columns) {
   std::string result = csv_line(columns);
-  for (const auto& one : records) {
-    std::vector<std::string> fields;
-    for (const std::string& column : columns) fields.push_back(text_of(one.value(column, Json())));
-    result += csv_line(fields);
-  }
+  for (const auto& one : records) result += csv_line(fields_of(one, columns));
   return result;
+}
+
+std::vector<std::string> fields_of(const nlohmann::ordered_json& one, const std::vector<std::string>& columns) {
+  std::vector<std::string> fields;
+  for (const std::string& column : columns) fields.push_back(text_of(one.value(column, Json())));
+  return fields;
 }
 
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width) {

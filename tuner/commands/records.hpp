@@ -17,6 +17,8 @@ nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates
 std::string csv_line(const std::vector<std::string>& fields);
 /// An array of flat objects as CSV: a header line, then one line an object.
 std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std::string>& columns);
+/// The fields of one such object.
+std::vector<std::string> fields_of(const nlohmann::ordered_json& one, const std::vector<std::string>& columns);
 /// The columns of record(), for files without a row.
 std::vector<std::string> record_columns();
 

@@ -39,4 +39,8 @@ db::EvidenceFilter Wanted::filter() const {
   return filter;
 }
 
+bool Wanted::is_filter() const {
+  return types.size() <= 1 && trans.size() <= 1 && families.size() <= 1 && shapes.size() <= 1;
+}
+
 }  // namespace tilesmith::tuner

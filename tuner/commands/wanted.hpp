@@ -22,8 +22,10 @@ struct Wanted {
   /// Its problem, its config's family and its device.
   bool wants(const db::Evidence& entry) const;
 
-  /// What the store can select of it by itself.
+  /// What the store can select of it by itself: of lists those of one member.
   db::EvidenceFilter filter() const;
+  /// Whether filter() lets nothing else through.
+  bool is_filter() const;
 };
 
 }  // namespace tilesmith::tuner

@@ -41,6 +41,22 @@ TEST_CASE("query shows all evidence with its statuses, and free SQL") {
   make_database(folder / "tuned.db");
   CHECK(lines_of(run(folder, {"query", "--db", "tuned.db", "--all"}).out) == 17);
   CHECK(lines_of(run(folder, {"query", "--db", "tuned.db", "--all", "--limit", "5"}).out) == 6);
+  const auto sorted = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"query", "--db", "tuned.db", "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return nlohmann::json::parse(run(folder, arguments).out);
+  };
+  CHECK(sorted({"--all"})[0]["median_us"] == 17.0);
+  const nlohmann::json by_time = sorted({"--all", "--sort", "time"});
+  REQUIRE(by_time.size() == 16);
+  CHECK(by_time[0]["median_us"] == 10.0);
+  CHECK(by_time[13]["median_us"] == 17.0);
+  CHECK(by_time[15]["status"] == "mismatch");
+  CHECK(sorted({"--all", "--sort", "time", "--limit", "1"})[0] == by_time[0]);
+  CHECK(sorted({"--all", "--sort", "time", "--type", "s8s32,f64f64", "--limit", "3"}).size() == 3);  // limited after the types
+  CHECK(sorted({"--all", "--sort", "time", "--type", "s8s32,f64f64", "--limit", "3"})[0]["type"] == "s8s32");
+  CHECK(contains(run(folder, {"query", "--db", "tuned.db", "--sort", "time"}).err, "expected --all"));
+  CHECK(contains(run(folder, {"query", "--db", "tuned.db", "--all", "--sort", "age"}).err, "--sort 'age': expected newest or time"));
   const Finished wrong = run(folder, {"query", "--db", "tuned.db", "--status", "mismatch"});
   CHECK(lines_of(wrong.out) == 3);
   CHECK(contains(wrong.out, "expected 9"));
@@ -172,6 +188,26 @@ TEST_CASE("export writes text to stdout or whole to a file") {
     CHECK(contains(run(folder, {"export", "--format", format, "--db", "tuned.db", "-o", "-"}).out, "f16f32"));
     CHECK(contains(read_file(folder / "exported"), "f16f32"));
   }
+}
+
+TEST_CASE("export takes lists of type pairs, transposes and families, as query does") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  const auto lines = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"export", "--format", "csv", "--db", "tuned.db"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return lines_of(run(folder, arguments).out);
+  };
+  CHECK(lines({"--type", "f16f32,s8s32"}) == 3);
+  CHECK(lines({"--type", "all", "--trans", "all"}) == 3);
+  CHECK(lines({"--type", "f16f32,f64f64", "--trans", "NN,TT", "--family", "simt,mma"}) == 2);
+  CHECK(lines({"--trans", "NT", "--trans", "TT"}) == 2);
+  const auto landscape = [&](const char* types) {
+    return run(folder, {"export", "--format", "landscape", "--type", types, "-o", "part.jsonl", "--db", "tuned.db"});
+  };
+  CHECK(landscape("f16f32,f64f64").status == 0);
+  CHECK(lines_of(read_file(folder / "part.jsonl")) == 9);
+  CHECK(landscape("f64f64,f16f16").status == 2);
 }
 
 TEST_CASE("what one machine exports another imports, provenance kept, once") {
