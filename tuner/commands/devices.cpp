@@ -122,7 +122,7 @@ std::string as_text(const std::vector<runtime::DeviceInfo>& here, const std::vec
                  format_bytes(double(id.l2_bytes)), id.bandwidth_class_gbps > 0 ? std::to_string(id.bandwidth_class_gbps) : "-",
                  peak_cell(info), info.driver_version, id.power_mode.empty() ? "-" : id.power_mode});
     }
-    out = table.text(width);
+    out = table.text(width, "--format json");
   }
   out += nvrtc_text() + "\n";
   if (!jetson.empty()) out += jetson_text(jetson, runtime::jetson_power_mode());
@@ -135,7 +135,8 @@ std::string as_text(const std::vector<runtime::DeviceInfo>& here, const std::vec
                id.bandwidth_class_gbps > 0 ? std::to_string(id.bandwidth_class_gbps) : "-",
                id.power_mode.empty() ? "-" : id.power_mode, std::to_string(device.bests), db::text(id)});
   }
-  return out + "\n" + table.text(width);
+  table.hang_from(6);  // it is there to be copied
+  return out + "\n" + table.text(width, "--format json");
 }
 
 int run_devices(const DevicesOptions& options) {
@@ -156,7 +157,7 @@ Command add_devices(CLI::App& program) {
   app->add_option("--format", options->format, "table or json")->type_name("FORMAT")->capture_default_str();
   add_database_option(*app, options->db);
   app->footer(
-      "Any part of a device's text, as printed in the last column, serves as --device of query, explain and export. A device\n"
+      "Any part of a device's text, as printed in the last column or below its line, serves as --device of query, explain and export. A device\n"
       "that ran another architecture's code (tune --as sm_87) is meant only by a part that says so: 'H200 as sm_87'.\n"
       "On a Jetson, clock, heat, cooling, power and power mode are shown as the tuner reads them. They are read under the folder\n"
       "that TILESMITH_SYSFS_ROOT names, default /.\n"

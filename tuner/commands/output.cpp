@@ -93,7 +93,7 @@ std::string sql_result(const db::SqlResult& result, TextFormat format, std::size
     csv += csv_line(cells);
     table.add(std::move(cells));
   }
-  return format == TextFormat::csv ? csv : table.text(width);
+  return format == TextFormat::csv ? csv : table.text(width, "--format csv");
 }
 
 }  // namespace tilesmith::tuner

@@ -151,7 +151,8 @@ Command add_query(CLI::App& program) {
   add_database_option(*app, options->db);
   app->footer(
       "Times are medians in microseconds; TFLOP/s counts 2·M·N·K (TOPS for integers); spread is half the interquartile range\n"
-      "over the median; peak is the device's dense data-sheet rate. Tables are cut to the terminal's width; json and csv never.\n"
+      "over the median; peak is the device's dense data-sheet rate. Where a table does not fit the terminal, configs go below their\n"
+      "lines, and what is wider still is cut; json and csv never are.\n"
       "A best is what would run, as `explain` judges it, on a device that is not here by its newest evidence; trust says how far\n"
       "its evidence counts: valid, reverify (driver or NVRTC changed), remeasure (a former measuring policy; none of today's).\n"
       "\nExamples:\n"

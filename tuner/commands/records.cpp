@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <set>
 
 #include "tuner/commands/table.hpp"
@@ -50,9 +51,14 @@ std::string layout_cell(const Problem& problem) {
 class ProblemColumns {
  public:
   void see(const db::Evidence& entry) {
+    if (units_.empty()) device_ = short_name(entry.device);
+    if (short_name(entry.device) != device_) device_.clear();
     units_.insert(rate_unit(entry.problem.type));
     layouts_ = layouts_ || !problem_extras(entry.problem).empty();
   }
+
+  /// Of all rows; empty if they differ.
+  const std::string& device() const { return device_; }
 
   std::vector<TextTable::Column> columns() const {
     std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
@@ -77,8 +83,17 @@ class ProblemColumns {
 
  private:
   std::set<std::string> units_;
+  std::string device_;
   bool layouts_ = false;  // any row needs the column
 };
+
+/// What `table(true)` gives, with a column of devices, if it fits; else, where the rows share a device, this above the table without
+/// the column.
+std::string fitted(const std::function<TextTable(bool)>& table, const std::string& shared_device, std::size_t width) {
+  const TextTable whole = table(true);
+  if (width == 0 || whole.width() <= width || shared_device.empty()) return whole.text(width, "--format csv");
+  return cut_to_width("on " + shared_device, width) + "\n" + table(false).text(width, "--format csv");
+}
 
 }  // namespace
 
@@ -154,37 +169,51 @@ std::vector<std::string> fields_of(const nlohmann::ordered_json& one, const std:
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width) {
   ProblemColumns problem;
   for (const db::JudgedBest& best : bests) problem.see(best.evidence);
-  std::vector<TextTable::Column> columns = problem.columns();
-  columns.push_back({"right/tried", Align::right});
-  for (const char* title : {"trust", "device", "config"}) columns.push_back({title});
-  TextTable table(columns);
-  for (const db::JudgedBest& best : bests) {
-    std::vector<std::string> cells = problem.cells(best.evidence);
-    cells.push_back(fmt::format("{}/{}", best.ok, best.candidates));
-    cells.push_back(best.trust);
-    cells.push_back(short_name(best.evidence.device));
-    cells.push_back(best.evidence.config.text());
-    table.add(std::move(cells));
-  }
-  return table.text(width);
+  const auto table = [&](bool with_device) {
+    std::vector<TextTable::Column> columns = problem.columns();
+    columns.push_back({"right/tried", Align::right});
+    columns.push_back({"trust"});
+    if (with_device) columns.push_back({"device"});
+    columns.push_back({"config"});
+    TextTable made(columns);
+    made.hang_from(columns.size() - 1);
+    for (const db::JudgedBest& best : bests) {
+      std::vector<std::string> cells = problem.cells(best.evidence);
+      cells.push_back(fmt::format("{}/{}", best.ok, best.candidates));
+      cells.push_back(best.trust);
+      if (with_device) cells.push_back(short_name(best.evidence.device));
+      cells.push_back(best.evidence.config.text());
+      made.add(std::move(cells));
+    }
+    return made;
+  };
+  return fitted(table, problem.device(), width);
 }
 
 std::string evidence_table(const std::vector<db::Evidence>& entries, std::size_t width) {
   ProblemColumns problem;
   for (const db::Evidence& entry : entries) problem.see(entry);
-  std::vector<TextTable::Column> columns = problem.columns();
-  for (const char* title : {"status", "recorded", "device", "config", "message"}) columns.push_back({title});
-  TextTable table(columns);
-  for (const db::Evidence& entry : entries) {
-    std::vector<std::string> cells = problem.cells(entry);
-    cells.emplace_back(db::name(entry.outcome.status));
-    cells.push_back(entry.created_at.substr(0, 19));
-    cells.push_back(short_name(entry.device));
-    cells.push_back(entry.config.text());
-    cells.push_back(entry.outcome.message);
-    table.add(std::move(cells));
-  }
-  return table.text(width);
+  const auto table = [&](bool with_device) {
+    std::vector<TextTable::Column> columns = problem.columns();
+    columns.push_back({"status"});
+    columns.push_back({"recorded"});
+    if (with_device) columns.push_back({"device"});
+    columns.push_back({"config"});
+    columns.push_back({"message"});
+    TextTable made(columns);
+    made.hang_from(columns.size() - 2);
+    for (const db::Evidence& entry : entries) {
+      std::vector<std::string> cells = problem.cells(entry);
+      cells.emplace_back(db::name(entry.outcome.status));
+      cells.push_back(entry.created_at.substr(0, 19));
+      if (with_device) cells.push_back(short_name(entry.device));
+      cells.push_back(entry.config.text());
+      cells.push_back(entry.outcome.message);
+      made.add(std::move(cells));
+    }
+    return made;
+  };
+  return fitted(table, problem.device(), width);
 }
 
 }  // namespace tilesmith::tuner

@@ -43,21 +43,47 @@ std::size_t TextTable::width() const {
   return sum > 2 ? sum - 2 : 0;
 }
 
-std::string TextTable::text(std::size_t cut_width) const {
+/// Uncut.
+std::vector<std::string> TextTable::lines(std::size_t cut_width) const {
   const std::vector<std::size_t> widest = widths();
-  const auto line = [&](const auto& cell_of) {
-    std::string result;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
+  const bool hangs = cut_width > 0 && hang_from_ < columns_.size() && width() > cut_width;
+  const std::size_t end = hangs ? hang_from_ : columns_.size();
+  std::vector<std::string> result;
+  const auto add_row = [&](const auto& cell_of) {
+    std::string line, below;
+    for (std::size_t c = 0; c < end; ++c) {
       const std::string& cell = cell_of(c);
       const std::string padding(widest[c] - display_width(cell), ' ');
-      if (c > 0) result += "  ";
-      result += columns_[c].align == Align::right ? padding + cell : cell + padding;
+      if (c > 0) line += "  ";
+      line += columns_[c].align == Align::right ? padding + cell : cell + padding;
     }
-    result.erase(result.find_last_not_of(' ') + 1);
-    return cut_to_width(result, cut_width) + "\n";
+    line.erase(line.find_last_not_of(' ') + 1);
+    result.push_back(std::move(line));
+    for (std::size_t c = end; c < columns_.size(); ++c) {
+      if (!cell_of(c).empty()) below += (below.empty() ? "    " : "  ") + cell_of(c);
+    }
+    if (!below.empty()) result.push_back(std::move(below));
   };
-  std::string result = line([&](std::size_t c) -> const std::string& { return columns_[c].title; });
-  for (const auto& row : rows_) result += line([&](std::size_t c) -> const std::string& { return row[c]; });
+  add_row([&](std::size_t c) -> const std::string& { return columns_[c].title; });
+  for (const auto& row : rows_) add_row([&](std::size_t c) -> const std::string& { return row[c]; });
+  return result;
+}
+
+std::string TextTable::text(std::size_t cut_width) const {
+  std::string result;
+  for (const std::string& line : lines(cut_width)) result += cut_to_width(line, cut_width) + "\n";
+  return result;
+}
+
+std::string TextTable::text(std::size_t cut_width, std::string_view whole_by) const {
+  if (cut_width == 0) return text();
+  std::string result;
+  bool cut = false;
+  for (const std::string& line : lines(cut_width)) {
+    cut = cut || display_width(line) > cut_width;
+    result += cut_to_width(line, cut_width) + "\n";
+  }
+  if (cut) result.append("(cut to the terminal's width; ").append(whole_by).append(" has all)\n");
   return result;
 }
 

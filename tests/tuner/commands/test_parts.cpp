@@ -56,6 +56,42 @@ TEST_CASE("a table aligns its columns, counts µ as one, and cuts lines to the w
   table.add({"longer", "100.25"});
   CHECK(table.text() == "name        µs\na         1.50\nlonger  100.25\n");
   CHECK(table.text(8) == "name   …\na      …\nlonger …\n");
+  CHECK(table.text(8, "--format csv") == table.text(8) + "(cut to the terminal's width; --format csv has all)\n");
+  CHECK(table.text(14, "--format csv") == table.text());
+  CHECK(table.text(0, "--format csv") == table.text());
+}
+
+TEST_CASE("cells that do not fit hang below their line, where a table says so") {
+  TextTable table({{"name"}, {"config"}, {"message"}});
+  table.hang_from(1);
+  table.add({"a", "simt{block_m=16}", ""});
+  table.add({"longer", "mma{}", "why"});
+  CHECK(table.text() == "name    config            message\na       simt{block_m=16}\nlonger  mma{}             why\n");
+  CHECK(table.text(40) == table.text());
+  CHECK(table.text(20, "--format csv") ==
+        "name\n    config  message\na\n    simt{block_m=16}\nlonger\n    mma{}  why\n");
+  CHECK(table.text(10, "--format csv") ==
+        "name\n    confi…\na\n    simt{…\nlonger\n    mma{}…\n(cut to the terminal's width; --format csv has all)\n");
+}
+
+TEST_CASE("a terminal that is too narrow for a table of bests sees the device once and configs below their lines") {
+  std::vector<db::JudgedBest> bests(2);
+  for (db::JudgedBest& best : bests) {
+    best.evidence.problem = packed_problem(*find_type_pair("f16f32"), {}, 64, 64, 64);
+    best.evidence.device = device("NVIDIA H200", 90, 132);
+    best.evidence.config = Config("simt", {{"block_m", 16}, {"block_n", 16}});
+    best.trust = "valid";
+  }
+  const std::string wide = best_table(bests, 0);
+  CHECK(wide.find("trust  device       config") != std::string::npos);
+  CHECK(best_table(bests, 200) == wide);
+  const std::string narrow = best_table(bests, 80);
+  CHECK(narrow.rfind("on NVIDIA H200\ntype ", 0) == 0);
+  CHECK(narrow.find("device") == std::string::npos);
+  CHECK(narrow.find("valid\n    simt{block_m=16,block_n=16}\n") != std::string::npos);
+  CHECK(narrow.find("cut to") == std::string::npos);
+  bests[1].evidence.device.name = "NVIDIA H100";
+  CHECK(best_table(bests, 80).rfind("type ", 0) == 0);
 }
 
 TEST_CASE("figures are written one way each") {
