@@ -42,6 +42,8 @@ std::uintmax_t size_or_zero(const fs::path& path) {
 
 fs::path beside(const fs::path& path, const char* suffix) { return fs::path(path.string() + suffix); }
 
+bool has_log(const fs::path& path) { return size_or_zero(beside(path, "-wal")) != 0; }
+
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
 bool writable(const fs::path& path) { return ::access(path.c_str(), W_OK) == 0; }
@@ -90,33 +92,40 @@ std::int64_t single_integer(const Database& database, std::string_view sql, std:
 }
 
 /// The same checks with SQLite's eyes, which also see what is still in the write-ahead log. Returns the version.
-int check_contents(const Database& database, const fs::path& path) {
+int check_contents(const Database& database, const fs::path& path, bool had_log) {
+  const auto refuse_contents = [&](std::string reason) {
+    if (had_log) {
+      reason += fmt::format("; its log {}-wal may belong to another database: move it away", path.filename().string());
+    }
+    refuse(path, reason);
+  };
+  const auto refuse_corrupt = [&](std::string_view what) {
+    refuse_contents(fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy", what));
+  };
   try {
     Statement check(database, "PRAGMA quick_check(1)");
     if (check.step()) {
       if (const std::string verdict = check.text("quick_check"); verdict != "ok") {
-        refuse(path, fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy",
-                                 verdict.substr(0, verdict.find('\n'))));
+        refuse_corrupt(verdict.substr(0, verdict.find('\n')));
       }
     }
   } catch (const StoreError& error) {
     const int code = sqlite3_errcode(database.handle());
     if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB) throw;
-    refuse(path, fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy",
-                             sqlite3_errmsg(database.handle())));
+    refuse_corrupt(sqlite3_errmsg(database.handle()));
   }
   const std::int64_t application = single_integer(database, "PRAGMA application_id", "application_id");
   const int version = schema_version(database);
   if (application == 0 && version == 0) {
     if (single_integer(database, "SELECT count(*) AS tables FROM sqlite_master", "tables") != 0) {
-      refuse(path, fmt::format("is another program's SQLite database: {}", kExpected));
+      refuse_contents(fmt::format("is another program's SQLite database: {}", kExpected));
     }
     return 0;
   }
   if (application != kApplicationId) {
-    refuse(path, fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
+    refuse_contents(fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
   }
-  if (version > kSchemaVersion) refuse(path, newer_version(version));
+  if (version > kSchemaVersion) refuse_contents(newer_version(version));
   return version;
 }
 
@@ -140,6 +149,11 @@ void switch_to_wal(const Database& database) {
   }
 }
 
+/// Whether the last connection takes the log into the file when it ends.
+void keep_log_on_close(const Database& database, bool keep) {
+  sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
+}
+
 std::string file_uri(const fs::path& path, std::string_view query) {
   std::string uri = "file:";
   for (const char c : fs::absolute(path).string()) {
@@ -151,14 +165,14 @@ std::string file_uri(const fs::path& path, std::string_view query) {
 
 /// A file that nobody can change is read without locks or side files. A log left beside it must not be passed over.
 Database open_unwritable(const fs::path& path) {
-  const bool has_log = size_or_zero(beside(path, "-wal")) != 0;
+  const bool had_log = has_log(path);
   try {
-    Database database(file_uri(path, has_log ? "?mode=ro" : "?immutable=1&mode=ro"),
+    Database database(file_uri(path, had_log ? "?mode=ro" : "?immutable=1&mode=ro"),
                       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
     schema_version(database);  // the first read opens the log
     return database;
   } catch (const StoreError&) {
-    if (!has_log) throw;
+    if (!had_log) throw;
     refuse(path, fmt::format("its log {}-wal holds entries that cannot be read here: open it once where it is writable",
                              path.filename().string()));
   }
@@ -167,10 +181,10 @@ Database open_unwritable(const fs::path& path) {
 /// Opened for writing by name but barred from it by query_only: SQLite then removes its -wal and -shm files at the end,
 /// which a connection of mode=ro leaves behind. A log that was there before is left as it is.
 Database open_query_only(const fs::path& path) {
-  const bool has_log = size_or_zero(beside(path, "-wal")) != 0;
+  const bool had_log = has_log(path);
   Database database(fs::absolute(path).string(), SQLITE_OPEN_READWRITE, path.string());
   database.execute("PRAGMA query_only = 1");
-  if (has_log) sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  if (had_log) keep_log_on_close(database, true);
   return database;
 }
 
@@ -187,9 +201,13 @@ Database open_for_writing(const fs::path& path) {
   if (!fs::is_directory(folder)) refuse(path, fmt::format("there is no folder {}: expected one", folder.string()));
   if (!writable(folder)) refuse(path, fmt::format("the folder {} is not writable: expected one that is", folder.string()));
 
+  const bool had_log = existed && has_log(path);
   // An absolute path never reads as a URI or as one of SQLite's special names.
   Database database(fs::absolute(path).string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path.string());
-  if (existed) check_contents(database, path);
+  // A log of another database must not get into this file when a refused connection ends.
+  if (had_log) keep_log_on_close(database, true);
+  if (existed) check_contents(database, path, had_log);
+  keep_log_on_close(database, false);
   database.execute("PRAGMA foreign_keys = ON");
   // In this order: the schema is one transaction of a rollback journal, so that a creation cut short leaves a file that
   // is empty or whole.
@@ -202,11 +220,12 @@ Database open_for_writing(const fs::path& path) {
 Database open_for_reading(const fs::path& path) {
   if (!is_there(path)) refuse(path, fmt::format("there is no such file: {}", kExpected));
   const FileHeader header = read_header(path);
-  if (header.empty && size_or_zero(beside(path, "-wal")) == 0) refuse(path, fmt::format("is empty: {}", kExpected));
+  const bool had_log = has_log(path);
+  if (header.empty && !had_log) refuse(path, fmt::format("is empty: {}", kExpected));
   check_header(path, header);
   const bool can_write = writable(path) && writable(folder_of(path));
   Database database = can_write ? open_query_only(path) : open_unwritable(path);
-  if (check_contents(database, path) == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
+  if (check_contents(database, path, had_log) == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
   return database;  // of an older version as it is: reading does without what came since (migrations.cpp)
 }
 

@@ -207,6 +207,32 @@ TEST_CASE("a log left beside a database that cannot be written is not passed ove
         }) == 0);
 }
 
+TEST_CASE("another database's log does not get into a sound one that is refused with it") {
+  TemporaryFolder folder;
+  {
+    Store store = Store::open(folder / "a.db");
+    for (int i = 0; i < 40; ++i) store.record(right(10 + i, sample_config(i)));
+  }
+  {
+    Store store = Store::open(folder / "b.db");
+    for (int i = 0; i < 300; ++i) store.record(failed(Status::mismatch, std::string(200, 'b'), sample_config(i)));
+    fs::copy_file(folder / "b.db-wal", folder / "a.db-wal");  // as a killed writer leaves it
+  }
+  const std::string before = slurp(folder / "a.db");
+  for (const bool read_only : {false, true}) {
+    const std::string error = store_error([&] {
+      if (read_only) Store::open_read_only(folder / "a.db");
+      else Store::open(folder / "a.db");
+    });
+    INFO(error);
+    CHECK(contains(error, "its log a.db-wal may belong to another database: move it away"));
+    CHECK(is_one_line(error));
+    CHECK(slurp(folder / "a.db") == before);
+  }
+  fs::remove(folder / "a.db-wal");
+  CHECK(Store::open(folder / "a.db").evidence().size() == 40);
+}
+
 TEST_CASE("names that SQLite would take for something else are plain files") {
   TemporaryFolder folder;
   const fs::path before = fs::current_path();
