@@ -50,6 +50,12 @@ void Database::fail(std::string_view doing) const {
   throw StoreError(fmt::format("{}: {}: {}", label_, doing, message_of(handle())));
 }
 
+void Database::require_in_place() const {
+  int moved = 0;  // stays so in memory
+  sqlite3_file_control(handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (moved != 0) throw StoreError(fmt::format("{}: was moved, removed or replaced while open: expected it to stay", label_));
+}
+
 Statement::Statement(const Database& database, std::string_view sql) : database_(&database) {
   sqlite3_stmt* raw = nullptr;
   if (sqlite3_prepare_v2(database.handle(), sql.data(), int(sql.size()), &raw, nullptr) != SQLITE_OK) {
@@ -129,6 +135,7 @@ bool Statement::is_null(std::string_view column) const {
 }
 
 Transaction::Transaction(const Database& database, Kind kind) : database_(&database) {
+  if (kind == Kind::write) database.require_in_place();
   database.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED");
 }
 

@@ -35,6 +35,9 @@ class Database {
   /// Rows that the last INSERT, UPDATE or DELETE changed.
   int changes() const { return sqlite3_changes(handle()); }
 
+  /// Throws if the file is no longer the one of its name: what would be written now nobody would find.
+  void require_in_place() const;
+
   /// Throws SQLite's last error as a StoreError.
   [[noreturn]] void fail(std::string_view doing) const;
 

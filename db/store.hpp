@@ -1,7 +1,8 @@
 // The store: one SQLite file with devices, problems, configs, cubins, evidence and tuning runs.
 //
 // Errors: every function throws StoreError (one line: the file, what was wrong, what was expected) when the database
-// cannot be read or written; nothing is then half-written (each public call is one transaction).
+// cannot be read or written; nothing is then half-written (each public call is one transaction). Whatever writes throws once the
+// file was moved, removed or replaced while the store has it open.
 // Threads: a Store is used by one thread at a time; several Stores (also in several processes) may share a file: WAL,
 // short transactions, busy time-out of 30 s.
 #pragma once

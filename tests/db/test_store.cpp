@@ -276,3 +276,22 @@ TEST_CASE("a fresh uuid is of version 4, and no two are equal") {
   CHECK(std::string("89ab").find(uuid[19]) != std::string::npos);
   CHECK(uuid != new_uuid());
 }
+
+TEST_CASE("nothing is recorded in a database that was moved, removed or replaced while open") {
+  const std::string reason = "was moved, removed or replaced while open";
+  TemporaryFolder folder;
+  { Store::open(folder / "other.db"); }
+  Store replaced = Store::open(folder / "replaced.db"), moved = Store::open(folder / "moved.db"),
+        removed = Store::open(folder / "removed.db");
+  for (Store* store : {&replaced, &moved, &removed}) store->record(right(10));
+  std::filesystem::rename(folder / "other.db", folder / "replaced.db");
+  std::filesystem::rename(folder / "moved.db", folder / "elsewhere.db");
+  std::filesystem::remove(folder / "removed.db");
+  for (Store* store : {&replaced, &moved, &removed}) {
+    const std::string error = store_error([&] { store->record(right(11)); });
+    INFO(error);
+    CHECK(contains(error, store->path().string()));
+    CHECK(contains(error, reason));
+    CHECK(contains(store_error([&] { store->record_build(sample_build()); }), reason));
+  }
+}
