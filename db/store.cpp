@@ -21,8 +21,8 @@ std::string host_name() {
   return name;
 }
 
-/// Now, but never before the candidate's latest entry: on a machine whose clock was set back (or that starts without
-/// one) the entry recorded last must still be the one that counts.
+/// Now, but always after the candidate's latest entry: on a machine whose clock was set back (or that starts without
+/// one) the entry recorded last must still be the one that counts, in other databases too, which it may reach first.
 std::string time_of_new_entry(const Database& database, const Evidence& evidence) {
   const std::string now = now_utc();
   Statement statement(database,
@@ -33,7 +33,7 @@ std::string time_of_new_entry(const Database& database, const Evidence& evidence
   statement.bind(":problem", text(evidence.problem)).bind(":device", text(evidence.device));
   statement.bind(":config", evidence.config.text());
   const std::string newest = statement.step() ? statement.text("newest") : std::string();
-  return std::max(now, newest);
+  return std::max(now, a_millisecond_later(newest));
 }
 
 }  // namespace

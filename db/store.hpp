@@ -162,5 +162,8 @@ class Store {
 std::string new_uuid();
 /// Now, ISO 8601 UTC with milliseconds: "2026-01-31T23:59:59.123Z".
 std::string now_utc();
+/// The next instant after a time of that form: what an entry gets that has to count against one of that time. Of another form, or at the
+/// end of the year 9999, the text as it is.
+std::string a_millisecond_later(const std::string& utc);
 
 }  // namespace tilesmith::db

@@ -3,12 +3,39 @@
 
 #include <array>
 #include <chrono>
-#include <ctime>
+#include <cstdio>
+#include <optional>
 #include <random>
 
 #include "db/store.hpp"
 
 namespace tilesmith::db {
+namespace {
+
+using namespace std::chrono;
+using Instant = sys_time<milliseconds>;
+
+std::string utc_text(Instant time) {
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss clock(time - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", int(date.year()), unsigned(date.month()),
+                     unsigned(date.day()), clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                     clock.subseconds().count());
+}
+
+/// Of the form that utc_text() writes; nullopt if it is no such time.
+std::optional<Instant> parse_utc(const std::string& text) {
+  int y = 0, h = 0, min = 0, s = 0, ms = 0, length = 0;
+  unsigned m = 0, d = 0;
+  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d.%3dZ%n", &y, &m, &d, &h, &min, &s, &ms, &length) != 7) return std::nullopt;
+  const year_month_day date{year(y), month(m), day(d)};
+  const Instant time = sys_days(date) + hours(h) + minutes(min) + seconds(s) + milliseconds(ms);
+  if (!date.ok() || utc_text(time) != text) return std::nullopt;
+  return time;
+}
+
+}  // namespace
 
 std::string new_uuid() {
   std::random_device entropy;
@@ -21,14 +48,14 @@ std::string new_uuid() {
 }
 
 std::string now_utc() {
-  using namespace std::chrono;
-  const auto now = system_clock::now();
-  const auto milliseconds = duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  const std::time_t seconds = system_clock::to_time_t(now);
-  std::tm calendar{};
-  gmtime_r(&seconds, &calendar);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", calendar.tm_year + 1900, calendar.tm_mon + 1,
-                     calendar.tm_mday, calendar.tm_hour, calendar.tm_min, calendar.tm_sec, milliseconds);
+  return utc_text(floor<milliseconds>(system_clock::now()));
+}
+
+std::string a_millisecond_later(const std::string& utc) {
+  const auto time = parse_utc(utc);
+  if (!time) return utc;
+  const std::string later = utc_text(*time + milliseconds(1));
+  return later.size() == utc.size() ? later : utc;
 }
 
 }  // namespace tilesmith::db

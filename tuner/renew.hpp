@@ -43,7 +43,7 @@ struct Renewed {
 };
 
 /// Takes over the entries of those for which the same would run; of a config that has got parameters since, as it reads today, beside
-/// the former entry of the same time, all of them in one transaction. The store has the kernels by then (jobs_of). Throws
+/// the former entry, an instant after it, all of them in one transaction. The store has the kernels by then (jobs_of). Throws
 /// std::runtime_error if NVRTC is not usable.
 Renewed renew(db::Store& store, const std::vector<Renewable>& candidates, const DeviceLimits& limits);
 

@@ -109,6 +109,21 @@ TEST_CASE("entries of one instant keep their order, so that the same one counts 
   CHECK(into.best().empty());
 }
 
+TEST_CASE("an entry that supersedes another does so wherever it comes first, after a clock was set back too") {
+  TemporaryFolder folder;
+  Store from = Store::in_memory();
+  Evidence ahead = right(10);
+  ahead.created_at = "2099-12-31T23:59:59.999Z";
+  from.record(ahead);
+  from.record(failed(Status::mismatch, "wrong"));  // now, which is before
+  CHECK(from.evidence()[0].created_at == "2100-01-01T00:00:00.000Z");
+  save_landscape(from, {}, folder / "a.jsonl");
+  Store into = Store::in_memory();
+  CHECK(import_file(into, folder / "a.jsonl").added == 1);
+  CHECK(merge(into, from).added == 1);
+  CHECK(into.best().empty());
+}
+
 TEST_CASE("a merge does not replace a build that is there") {
   Store into = Store::in_memory();
   into.record_build(sample_build(sample_config(), 1));

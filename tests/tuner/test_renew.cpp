@@ -1,6 +1,8 @@
 // Evidence of kernels whose templates changed, and which of it holds.
 #include <set>
 
+#include "db/export.hpp"
+#include "db/merge.hpp"
 #include "kernels/device_limits.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/plan_hash.hpp"
@@ -116,7 +118,7 @@ TEST_CASE("a retired entry is renewed where the same would run, with its provena
   CHECK(renewed->producer.template_hash == template_hash("simt"));
   CHECK(renewed->producer.driver_version == "540.2");
   CHECK(renewed->outcome.timing->median_us == 5);
-  CHECK(renewed->created_at == then.created_at);
+  CHECK(renewed->created_at == db::a_millisecond_later(then.created_at));
   CHECK(renewed->run == then.run);
   CHECK(renewed->origin == then.origin);
   CHECK(renewed->plan_hash == then.plan_hash);
@@ -130,6 +132,16 @@ TEST_CASE("a retired entry is renewed where the same would run, with its provena
   CHECK(after.retired == 2);
   REQUIRE(after.candidates.size() == 1);
   CHECK(renew(store, after.candidates, of.target.limits).same == 0);
+
+  // It counts in another database too, where it comes before its forerunner.
+  const TempFolder folder;
+  db::EvidenceFilter first;
+  first.config = of.configs[0];
+  db::write_file_atomically(folder / "a.json", db::export_best(store, first, db::ExportFormat::json));
+  db::Store other = db::Store::in_memory();
+  CHECK(db::import_file(other, folder / "a.json").added == 1);
+  db::merge(other, store);
+  CHECK(of_config(latest(other), of.configs[0])->producer.template_hash == template_hash("simt"));
 }
 
 TEST_CASE("a config of before a parameter was added is renewed as it reads today") {
