@@ -138,16 +138,18 @@ void Store::record_build(const KernelBuild& build) {
 }
 
 std::optional<KernelBuild> Store::find_build(const KernelKey& key) const {
-  Statement row(impl_->database,
-                std::string(kSelectBuild) +
-                    "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
-                    "AND kernel.template_hash = :hash AND kernel.compiler_options = :options "
-                    "AND kernel.nvrtc_version = :nvrtc");
-  row.bind(":config", key.config.text()).bind(":type", key.type.name).bind(":trans", name(key.trans));
-  row.bind(":arch", key.arch).bind(":hash", key.template_hash).bind(":options", key.compiler_options);
-  row.bind(":nvrtc", key.nvrtc_version);
-  if (!row.step()) return std::nullopt;
-  return read_build(impl_->database, row);
+  return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
+    Statement row(impl_->database,
+                  std::string(kSelectBuild) +
+                      "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
+                      "AND kernel.template_hash = :hash AND kernel.compiler_options = :options "
+                      "AND kernel.nvrtc_version = :nvrtc");
+    row.bind(":config", key.config.text()).bind(":type", key.type.name).bind(":trans", name(key.trans));
+    row.bind(":arch", key.arch).bind(":hash", key.template_hash).bind(":options", key.compiler_options);
+    row.bind(":nvrtc", key.nvrtc_version);
+    if (!row.step()) return std::nullopt;
+    return read_build(impl_->database, row);
+  });
 }
 
 std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, const TypePair& type, Transposes trans,

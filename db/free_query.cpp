@@ -81,6 +81,7 @@ SqlValue value_of(sqlite3_stmt* statement, int column) {
 
 SqlResult free_query(const Store& store, const std::string& sql) {
   const Database& database = StoreAccess::database(store);
+  database.renewed();
   sqlite3_stmt* raw = nullptr;
   const char* tail = nullptr;
   int code = SQLITE_OK;

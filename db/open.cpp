@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -61,6 +64,7 @@ struct FileHeader {
   bool empty = false;
   std::uint32_t user_version = 0;
   std::uint32_t application_id = 0;
+  bool of_wal = false;
 };
 
 /// Reads the header without a connection, so that a file which will be refused gets no -wal or -shm beside it.
@@ -74,7 +78,7 @@ FileHeader read_header(const fs::path& path) {
   if (bytes.size() < kHeaderBytes || !bytes.starts_with(kSqliteMagic)) {
     refuse(path, fmt::format("is not an SQLite database: {}", kExpected));
   }
-  return {.user_version = big_endian_32(&bytes[60]), .application_id = big_endian_32(&bytes[68])};
+  return {.user_version = big_endian_32(&bytes[60]), .application_id = big_endian_32(&bytes[68]), .of_wal = bytes[18] == 2};
 }
 
 void check_header(const fs::path& path, const FileHeader& header) {
@@ -149,43 +153,80 @@ void switch_to_wal(const Database& database) {
   }
 }
 
-/// Whether the last connection takes the log into the file when it ends.
-void keep_log_on_close(const Database& database, bool keep) {
-  sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
-}
-
 std::string file_uri(const fs::path& path, std::string_view query) {
   std::string uri = "file:";
-  for (const char c : fs::absolute(path).string()) {
+  std::string file = fs::absolute(path).string();
+  file.erase(0, file.find_first_not_of('/') - 1);  // what stands behind two slashes reads as a host's name
+  for (const char c : file) {
     if (c == '?' || c == '#' || c == '%') uri += fmt::format("%{:02x}", unsigned(static_cast<unsigned char>(c)));
     else uri += c;
   }
   return uri + std::string(query);
 }
 
-/// A file that nobody can change is read without locks or side files. A log left beside it must not be passed over.
-Database open_unwritable(const fs::path& path) {
-  const bool had_log = has_log(path);
-  try {
-    Database database(file_uri(path, had_log ? "?mode=ro" : "?immutable=1&mode=ro"),
-                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
-    schema_version(database);  // the first read opens the log
-    return database;
-  } catch (const StoreError&) {
-    if (!had_log) throw;
-    refuse(path, fmt::format("its log {}-wal holds entries that cannot be read here: open it once where it is writable",
-                             path.filename().string()));
-  }
+/// What changes with a file that a writer has left. While one is at work there is a log.
+using FileState = std::array<std::int64_t, 5>;
+
+/// nullopt if there is no such file.
+std::optional<FileState> state_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileState{std::int64_t(status.st_dev), std::int64_t(status.st_ino), std::int64_t(status.st_size),
+                   std::int64_t(status.st_mtim.tv_sec), std::int64_t(status.st_mtim.tv_nsec)};
 }
 
-/// Opened for writing by name but barred from it by query_only: SQLite then removes its -wal and -shm files at the end,
-/// which a connection of mode=ro leaves behind. A log that was there before is left as it is.
-Database open_query_only(const fs::path& path) {
-  const bool had_log = has_log(path);
-  Database database(fs::absolute(path).string(), SQLITE_OPEN_READWRITE, path.string());
-  database.execute("PRAGMA query_only = 1");
-  if (had_log) keep_log_on_close(database, true);
+/// Reads as if nobody could change the file, without locks and files beside it, and opens it anew when somebody did.
+Database open_without_locks(const fs::path& path) {
+  const std::optional<FileState> before = state_of(path);
+  Database database(file_uri(path, "?immutable=1&mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
+  database.renew_by([file = fs::absolute(path), before]() -> std::optional<Database> {
+    const std::optional<FileState> now = state_of(file);
+    if (!now || (now == before && !has_log(file))) return std::nullopt;  // a removed file stays what it was
+    return open_for_reading(file);
+  });
   return database;
+}
+
+/// What this user cannot write, others may. With their log and its index beside it SQLite reads it as any other; where there are none
+/// it could not make them, or they would be files that bar the others. A log must not be passed over.
+Database open_unwritable(const fs::path& path, bool of_wal) {
+  if (!of_wal || has_log(path) || is_there(beside(path, "-shm"))) {
+    try {
+      Database database(file_uri(path, "?mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
+      schema_version(database);  // the first read opens the log
+      return database;
+    } catch (const StoreError&) {
+      if (has_log(path)) {
+        refuse(path, fmt::format("its log {}-wal holds entries that cannot be read here: open it once where it is writable",
+                                 path.filename().string()));
+      }
+      if (!of_wal) throw;
+    }
+  }
+  return open_without_locks(path);
+}
+
+/// Whether SQLite can make and use its files beside the database; on a full disk it cannot.
+bool has_room(const Database& database) {
+  try {
+    schema_version(database);
+  } catch (const StoreError&) {
+    const int code = sqlite3_errcode(database.handle());
+    return code != SQLITE_IOERR && code != SQLITE_FULL && code != SQLITE_CANTOPEN;
+  }
+  return true;
+}
+
+Database open_in_some_way(const fs::path& path, bool of_wal) {
+  if (writable(path) && writable(folder_of(path))) {
+    // Opened for writing by name but barred from it by query_only: SQLite then removes its -wal and -shm files at the end, which a
+    // connection of mode=ro leaves behind. A log in which a writer has left something is the next writer's.
+    Database database(fs::absolute(path).string(), SQLITE_OPEN_READWRITE, path.string());
+    database.execute("PRAGMA query_only = 1");
+    database.keep_log_on_close(true);
+    if (has_log(path) || has_room(database)) return database;
+  }
+  return open_unwritable(path, of_wal);
 }
 
 }  // namespace
@@ -205,9 +246,9 @@ Database open_for_writing(const fs::path& path) {
   // An absolute path never reads as a URI or as one of SQLite's special names.
   Database database(fs::absolute(path).string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path.string());
   // A log of another database must not get into this file when a refused connection ends.
-  if (had_log) keep_log_on_close(database, true);
+  if (had_log) database.keep_log_on_close(true);
   if (existed) check_contents(database, path, had_log);
-  keep_log_on_close(database, false);
+  database.keep_log_on_close(false);
   database.execute("PRAGMA foreign_keys = ON");
   // In this order: the schema is one transaction of a rollback journal, so that a creation cut short leaves a file that
   // is empty or whole.
@@ -223,9 +264,8 @@ Database open_for_reading(const fs::path& path) {
   const bool had_log = has_log(path);
   if (header.empty && !had_log) refuse(path, fmt::format("is empty: {}", kExpected));
   check_header(path, header);
-  const bool can_write = writable(path) && writable(folder_of(path));
-  Database database = can_write ? open_query_only(path) : open_unwritable(path);
-  if (check_contents(database, path, had_log) == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
+  Database database = open_in_some_way(path, header.of_wal);
+  if (read_unchanged(database, [&] { return check_contents(database, path, had_log); }) == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
   return database;  // of an older version as it is: reading does without what came since (migrations.cpp)
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,25 +10,36 @@
 namespace tilesmith::db {
 namespace {
 
-constexpr int kBusyTimeoutMs = 30000;
+constexpr std::chrono::seconds kPatience(30);
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
 
-std::string message_of(sqlite3* handle) {
+std::string message_of(sqlite3* handle, std::chrono::duration<double> patience) {
   switch (sqlite3_errcode(handle)) {
-    case SQLITE_BUSY: return fmt::format("another process has held the database locked for {} s", kBusyTimeoutMs / 1000);
+    case SQLITE_BUSY: return fmt::format("another process has held the database locked for {} s", patience.count());
     case SQLITE_READONLY: return "it was opened for reading only, or cannot be written";
     case SQLITE_FULL: return "the disk is full";
     default: return one_line(sqlite3_errmsg(handle));
   }
 }
 
+bool log_is_empty(sqlite3* handle) {
+  const char* const file = sqlite3_db_filename(handle, "main");
+  if (file == nullptr || *file == '\0') return true;  // in memory
+  struct stat status {};
+  return ::stat(sqlite3_filename_wal(file), &status) != 0 || status.st_size == 0;
+}
+
 }  // namespace
 
 void Database::Close::operator()(sqlite3* handle) const noexcept {
+  int keeps_log = 0;
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, -1, &keeps_log);
+  // Of an empty one SQLite has nothing to write into the database: it only removes the files that it made beside it.
+  if (keeps_log != 0 && log_is_empty(handle)) sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   // The _v2 close never fails: it waits for statements that are still open.
   sqlite3_close_v2(handle);
 }
@@ -39,7 +51,12 @@ Database::Database(const std::string& location, int flags, std::string label) : 
   if (raw == nullptr) throw StoreError(fmt::format("{}: out of memory", label_));
   if (code != SQLITE_OK) fail("cannot open");
   sqlite3_extended_result_codes(raw, 0);
-  sqlite3_busy_timeout(raw, kBusyTimeoutMs);
+  set_patience(kPatience);
+}
+
+void Database::set_patience(std::chrono::milliseconds patience) {
+  patience_ = patience;
+  sqlite3_busy_timeout(handle(), int(patience.count()));
 }
 
 void Database::execute(const std::string& sql) const {
@@ -47,7 +64,21 @@ void Database::execute(const std::string& sql) const {
 }
 
 void Database::fail(std::string_view doing) const {
-  throw StoreError(fmt::format("{}: {}: {}", label_, doing, message_of(handle())));
+  throw StoreError(fmt::format("{}: {}: {}", label_, doing, message_of(handle(), patience_)));
+}
+
+bool Database::renewed() const {
+  // Within a transaction or a statement it stays what it is.
+  if (!fresh_ || sqlite3_get_autocommit(handle()) == 0 || sqlite3_next_stmt(handle(), nullptr) != nullptr) return false;
+  std::optional<Database> fresh = fresh_();
+  if (!fresh) return false;
+  handle_ = std::move(fresh->handle_);
+  fresh_ = std::move(fresh->fresh_);
+  return true;
+}
+
+void Database::keep_log_on_close(bool keep) const {
+  sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
 }
 
 void Database::require_in_place() const {
@@ -57,6 +88,7 @@ void Database::require_in_place() const {
 }
 
 Statement::Statement(const Database& database, std::string_view sql) : database_(&database) {
+  database.renewed();
   sqlite3_stmt* raw = nullptr;
   if (sqlite3_prepare_v2(database.handle(), sql.data(), int(sql.size()), &raw, nullptr) != SQLITE_OK) {
     database.fail("cannot prepare");
@@ -116,6 +148,11 @@ void Statement::run() {
 
 void Statement::reset() { sqlite3_reset(handle()); }
 
+void Statement::clear() {
+  sqlite3_reset(handle());
+  sqlite3_clear_bindings(handle());
+}
+
 std::string Statement::text(std::string_view column) const {
   const int index = index_of(column);
   const unsigned char* data = sqlite3_column_text(handle(), index);
@@ -136,6 +173,7 @@ bool Statement::is_null(std::string_view column) const {
 
 Transaction::Transaction(const Database& database, Kind kind) : database_(&database) {
   if (kind == Kind::write) database.require_in_place();
+  else database.renewed();
   database.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED");
 }
 

@@ -6,9 +6,12 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +32,9 @@ class Database {
   sqlite3* handle() const { return handle_.get(); }
   const std::string& label() const { return label_; }
 
+  /// How long to wait for another process that holds the database locked.
+  void set_patience(std::chrono::milliseconds patience);
+
   /// One or more statements without results.
   void execute(const std::string& sql) const;
   std::int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle()); }
@@ -38,6 +44,13 @@ class Database {
   /// Throws if the file is no longer the one of its name: what would be written now nobody would find.
   void require_in_place() const;
 
+  /// For a file that is read without locks: `fresh` opens it anew if it has changed since. It is asked before each read.
+  void renew_by(std::function<std::optional<Database>()> fresh) { fresh_ = std::move(fresh); }
+  /// Asks it. True: it has changed, and is read by another connection from now on.
+  bool renewed() const;
+  /// SQLite is to leave the log where it is when the last connection ends, unless it is empty.
+  void keep_log_on_close(bool keep) const;
+
   /// Throws SQLite's last error as a StoreError.
   [[noreturn]] void fail(std::string_view doing) const;
 
@@ -45,9 +58,27 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const noexcept;
   };
-  std::unique_ptr<sqlite3, Close> handle_;
+  mutable std::unique_ptr<sqlite3, Close> handle_;
+  mutable std::function<std::optional<Database>()> fresh_;
   std::string label_;
+  std::chrono::milliseconds patience_{0};
 };
+
+/// What `read` returns; it reads again where the file changed in the meantime.
+template <typename Read>
+auto read_unchanged(const Database& database, Read&& read) {
+  constexpr int kMostTries = 5;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    database.renewed();
+    try {
+      auto result = read();
+      if (!database.renewed()) return result;
+    } catch (const StoreError&) {
+      if (!database.renewed()) throw;
+    }
+  }
+  throw StoreError(database.label() + ": changes again and again while it is read: expected it to stay for a moment");
+}
 
 /// A value to bind, when its type is only known at run time.
 using Value = std::variant<std::nullptr_t, std::int64_t, double, std::string>;
@@ -92,6 +123,8 @@ class Statement {
   /// Steps to the end and resets: for statements without results.
   void run();
   void reset();
+  /// As it was prepared, to be used again.
+  void clear();
 
   /// Columns of the current row, by name. Throws if there is no such column.
   std::int64_t integer(std::string_view column) const { return sqlite3_column_int64(handle(), index_of(column)); }

@@ -21,10 +21,12 @@ std::string_view in_sql(Order order) {
 }
 
 std::vector<Evidence> evidence_of(const Database& database, const EvidenceFilter& filter, Order order) {
-  const Transaction snapshot(database, Transaction::Kind::read);
-  std::vector<Evidence> all;
-  for_each_evidence(database, filter, order, [&](const Evidence& entry) { all.push_back(entry); });
-  return all;
+  return read_unchanged(database, [&] {
+    const Transaction snapshot(database, Transaction::Kind::read);
+    std::vector<Evidence> all;
+    for_each_evidence(database, filter, order, [&](const Evidence& entry) { all.push_back(entry); });
+    return all;
+  });
 }
 
 }  // namespace
@@ -93,33 +95,35 @@ std::optional<Evidence> Store::latest(const Problem& problem, const Config& conf
 }
 
 std::vector<Best> Store::best(const EvidenceFilter& filter) const {
-  const Transaction snapshot(impl_->database, Transaction::Kind::read);
-  const Condition wanted = condition(filter);
-  // The view `best`, with the filter inside the ranking and the candidates counted.
-  std::string sql = fmt::format(
-      "WITH chosen AS (SELECT entry.id, problem_id, device_id, entry.status, median_us, config.text AS config "
-      "  {} WHERE {}), "
-      "ranked AS (SELECT id AS ranked_id, "
-      "  row_number() OVER (PARTITION BY problem_id, device_id ORDER BY status <> 'ok', median_us, config) AS place, "
-      "  count(*) OVER (PARTITION BY problem_id, device_id) AS candidates, "
-      "  sum(status = 'ok') OVER (PARTITION BY problem_id, device_id) AS right_ones FROM chosen) "
-      "SELECT evidence.*, candidates, right_ones FROM ranked JOIN evidence ON evidence.id = ranked_id "
-      "JOIN problems AS problem ON problem.id = evidence.problem_id "
-      "JOIN devices AS device ON device.id = evidence.device_id WHERE place = 1 AND evidence.status = 'ok' "
-      "ORDER BY problem.type, problem.trans, problem.m, problem.n, problem.k, problem.text, device.key",
-      from_evidence(true), wanted.sql);
-  if (filter.limit > 0) sql += " LIMIT :limit";
-  Statement row(impl_->database, sql);
-  wanted.bind(row);
-  if (filter.limit > 0) row.bind(":limit", filter.limit);
-  Resolver resolver(impl_->database);
-  std::vector<Best> all;
-  while (row.step()) {
-    if (auto entry = read_evidence(row, resolver)) {
-      all.push_back({*std::move(entry), row.integer("candidates"), row.integer("right_ones")});
+  return read_unchanged(impl_->database, [&] {
+    const Transaction snapshot(impl_->database, Transaction::Kind::read);
+    const Condition wanted = condition(filter);
+    // The view `best`, with the filter inside the ranking and the candidates counted.
+    std::string sql = fmt::format(
+        "WITH chosen AS (SELECT entry.id, problem_id, device_id, entry.status, median_us, config.text AS config "
+        "  {} WHERE {}), "
+        "ranked AS (SELECT id AS ranked_id, "
+        "  row_number() OVER (PARTITION BY problem_id, device_id ORDER BY status <> 'ok', median_us, config) AS place, "
+        "  count(*) OVER (PARTITION BY problem_id, device_id) AS candidates, "
+        "  sum(status = 'ok') OVER (PARTITION BY problem_id, device_id) AS right_ones FROM chosen) "
+        "SELECT evidence.*, candidates, right_ones FROM ranked JOIN evidence ON evidence.id = ranked_id "
+        "JOIN problems AS problem ON problem.id = evidence.problem_id "
+        "JOIN devices AS device ON device.id = evidence.device_id WHERE place = 1 AND evidence.status = 'ok' "
+        "ORDER BY problem.type, problem.trans, problem.m, problem.n, problem.k, problem.text, device.key",
+        from_evidence(true), wanted.sql);
+    if (filter.limit > 0) sql += " LIMIT :limit";
+    Statement row(impl_->database, sql);
+    wanted.bind(row);
+    if (filter.limit > 0) row.bind(":limit", filter.limit);
+    Resolver resolver(impl_->database);
+    std::vector<Best> all;
+    while (row.step()) {
+      if (auto entry = read_evidence(row, resolver)) {
+        all.push_back({*std::move(entry), row.integer("candidates"), row.integer("right_ones")});
+      }
     }
-  }
-  return all;
+    return all;
+  });
 }
 
 std::int64_t Store::last_entry() const {

@@ -1,9 +1,4 @@
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
-#include <functional>
 
 #include "db/open.hpp"
 #include "tests/catch.hpp"
@@ -38,24 +33,6 @@ void check_refused(const TemporaryFolder& folder, const fs::path& path, const st
 void make_database(const fs::path& path, const std::string& sql) {
   const Database database(path.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path.string());
   database.execute(sql);
-}
-
-/// Runs `check` in a child process without root's privileges; returns its exit status.
-int as_ordinary_user(const std::function<bool()>& check) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(3);
-    bool passed = false;
-    try {
-      passed = check();
-    } catch (const std::exception& error) {
-      ::fprintf(stderr, "%s\n", error.what());
-    }
-    ::_exit(passed ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 }  // namespace
@@ -149,62 +126,6 @@ TEST_CASE("a creation cut short before its first table is taken up again") {
   TemporaryFolder folder;
   make_database(folder / "a.db", "CREATE TABLE t (x); DROP TABLE t; VACUUM");
   CHECK(Store::open(folder / "a.db").evidence().empty());
-}
-
-TEST_CASE("a store opened for reading refuses to write") {
-  TemporaryFolder folder;
-  { Store::open(folder / "a.db").record(right(10)); }
-  const std::string before = slurp(folder / "a.db");
-  {
-    Store store = Store::open_read_only(folder / "a.db");
-    CHECK(store.read_only());
-    CHECK(contains(store_error([&] { store.record(right(11)); }), (folder / "a.db").string()));
-    CHECK(store.evidence().size() == 1);
-  }
-  CHECK(slurp(folder / "a.db") == before);
-}
-
-TEST_CASE("a reader sees what a writer commits while both have the file open") {
-  TemporaryFolder folder;
-  Store writer = Store::open(folder / "a.db");
-  writer.record(right(10));
-  Store reader = Store::open_read_only(folder / "a.db");
-  std::optional<Store> its_own = writer.reader();
-  REQUIRE(its_own);
-  CHECK(its_own->read_only());
-  for (const Store* store : {&reader, &*its_own}) CHECK(store->evidence().size() == 1);
-  writer.record(right(11));
-  for (const Store* store : {&reader, &*its_own}) CHECK(store->evidence().size() == 2);
-  CHECK_FALSE(Store::in_memory().reader());  // it would see nothing
-}
-
-TEST_CASE("a database in a folder that cannot be written is read, and nothing is written beside it") {
-  TemporaryFolder folder;
-  { Store::open(folder / "a.db").record(right(10)); }
-  ::chmod((folder / "a.db").c_str(), 0444);
-  ::chmod(folder.path().c_str(), 0555);
-  CHECK(as_ordinary_user([&] { return Store::open_read_only(folder / "a.db").best().size() == 1; }) == 0);
-  CHECK(as_ordinary_user([&] {
-          return contains(store_error([&] { Store::open(folder / "a.db"); }), "is not writable");
-        }) == 0);
-  CHECK(folder.listing() == "a.db");
-}
-
-TEST_CASE("a log left beside a database that cannot be written is not passed over") {
-  TemporaryFolder folder;
-  {
-    Store store = Store::open(folder / "a.db");
-    store.record(right(10));
-    // A copy of a database in use: its entries are still in the log.
-    fs::copy_file(folder / "a.db", folder / "copy.db");
-    fs::copy_file(folder / "a.db-wal", folder / "copy.db-wal");
-  }
-  ::chmod((folder / "copy.db").c_str(), 0444);
-  ::chmod((folder / "copy.db-wal").c_str(), 0444);
-  ::chmod(folder.path().c_str(), 0555);
-  CHECK(as_ordinary_user([&] {
-          return contains(store_error([&] { Store::open_read_only(folder / "copy.db"); }), "copy.db-wal");
-        }) == 0);
 }
 
 TEST_CASE("another database's log does not get into a sound one that is refused with it") {
