@@ -20,7 +20,7 @@ class Adder {
   explicit Adder(Store& into) : database_(StoreAccess::database(into)), transaction_(database_), interner_(database_) {}
 
   void add(const Evidence& entry) {
-    const std::int64_t known = find_evidence(database_, interner_, entry).value_or(0);  // ids begin at 1
+    const std::int64_t known = find_evidence(interner_, entry).value_or(0);  // ids begin at 1
     if (known > 0) {
       if (!entry.plan_hash.empty()) fill_plan_hash(database_, known, entry.plan_hash);
       ++result_.known;

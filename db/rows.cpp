@@ -111,6 +111,13 @@ std::int64_t Interner::kernel(const KernelKey& kernel) {
   return id;
 }
 
+Statement& Interner::prepared(std::string_view sql) {
+  auto known = statements_.find(sql);
+  if (known == statements_.end()) known = statements_.emplace(sql, Statement(*database_, sql)).first;
+  known->second.clear();
+  return known->second;
+}
+
 const Problem* Resolver::problem(std::int64_t id) {
   auto known = problems_.find(id);
   if (known == problems_.end()) {
@@ -177,11 +184,11 @@ DeviceIdentity read_device(const Statement& row) {
 }
 
 std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence) {
-  Statement statement(database,
-                      "INSERT INTO evidence (problem_id, config_id, device_id, producer_id, status, message, median_us, "
-                      "spread, samples, clock_mhz, temperature_c, power_w, drift, run, origin, created_at, plan_hash) "
-                      "VALUES (:problem, :config, :device, :producer, :status, :message, :median_us, :spread, :samples, "
-                      ":clock_mhz, :temperature_c, :power_w, :drift, :run, :origin, :created_at, :plan_hash)");
+  Statement& statement = interner.prepared(
+      "INSERT INTO evidence (problem_id, config_id, device_id, producer_id, status, message, median_us, "
+      "spread, samples, clock_mhz, temperature_c, power_w, drift, run, origin, created_at, plan_hash) "
+      "VALUES (:problem, :config, :device, :producer, :status, :message, :median_us, :spread, :samples, "
+      ":clock_mhz, :temperature_c, :power_w, :drift, :run, :origin, :created_at, :plan_hash)");
   statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
   statement.bind(":device", interner.device(evidence.device)).bind(":producer", interner.producer(evidence.producer));
   statement.bind(":status", name(evidence.outcome.status)).bind(":message", evidence.outcome.message);
@@ -196,18 +203,20 @@ std::int64_t insert_evidence(const Database& database, Interner& interner, const
   return database.last_insert_id();
 }
 
-std::optional<std::int64_t> find_evidence(const Database& database, Interner& interner, const Evidence& evidence) {
-  Statement statement(database,
-                      "SELECT id FROM evidence WHERE problem_id = :problem AND device_id = :device AND config_id = :config "
-                      "AND created_at = :created_at AND producer_id = :producer AND run = :run AND status = :status "
-                      "AND median_us IS :median_us LIMIT 1");
+std::optional<std::int64_t> find_evidence(Interner& interner, const Evidence& evidence) {
+  Statement& statement = interner.prepared(
+      "SELECT id FROM evidence WHERE problem_id = :problem AND device_id = :device AND config_id = :config "
+      "AND created_at = :created_at AND producer_id = :producer AND run = :run AND status = :status "
+      "AND median_us IS :median_us LIMIT 1");
   statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
   statement.bind(":device", interner.device(evidence.device)).bind(":producer", interner.producer(evidence.producer));
   statement.bind(":created_at", evidence.created_at).bind(":run", evidence.run);
   statement.bind(":status", name(evidence.outcome.status));
   if (evidence.outcome.timing) statement.bind(":median_us", evidence.outcome.timing->median_us);
-  if (!statement.step()) return std::nullopt;
-  return statement.integer("id");
+  std::optional<std::int64_t> id;
+  if (statement.step()) id = statement.integer("id");
+  statement.reset();
+  return id;
 }
 
 bool fill_plan_hash(const Database& database, std::int64_t id, const std::string& plan_hash) {

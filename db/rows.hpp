@@ -24,10 +24,14 @@ class Interner {
   std::int64_t producer(const Producer& producer);
   std::int64_t kernel(const KernelKey& key);
 
+  /// A statement that is prepared once, ready for its values. The text must outlive this.
+  Statement& prepared(std::string_view sql);
+
  private:
   using Ids = std::unordered_map<std::string, std::int64_t>;
   const Database* database_;
   Ids problems_, configs_, devices_, producers_, kernels_;
+  std::unordered_map<std::string_view, Statement> statements_;
 };
 
 /// Looks values up by row id and remembers them. A value that no longer parses (a type pair that this build does not
@@ -52,7 +56,7 @@ class Resolver {
 std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence);
 
 /// The id of the same entry (candidate, device, producer, run, time and outcome), if it is there already.
-std::optional<std::int64_t> find_evidence(const Database& database, Interner& interner, const Evidence& evidence);
+std::optional<std::int64_t> find_evidence(Interner& interner, const Evidence& evidence);
 
 /// Says of an entry what ran, where it does not say so yet; false where nothing was filled in.
 bool fill_plan_hash(const Database& database, std::int64_t id, const std::string& plan_hash);

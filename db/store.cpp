@@ -52,7 +52,9 @@ Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
 Store Store::open(const std::filesystem::path& path) {
-  return Store(std::unique_ptr<Impl>(new Impl{path, false, open_for_writing(path)}));
+  Store store(std::unique_ptr<Impl>(new Impl{path, false, open_for_writing(path)}));
+  store.set_patience(kPatience);
+  return store;
 }
 
 Store Store::open_read_only(const std::filesystem::path& path) {
@@ -68,6 +70,7 @@ std::optional<Store> Store::reader() const {
 
 const std::filesystem::path& Store::path() const { return impl_->path; }
 bool Store::read_only() const { return impl_->read_only; }
+void Store::set_patience(std::chrono::milliseconds patience) { impl_->database.set_patience(patience); }
 
 Evidence completed(const Database& database, const Evidence& evidence) {
   if (const auto wrong = evidence_error(evidence)) {

@@ -4,9 +4,10 @@
 // cannot be read or written; nothing is then half-written (each public call is one transaction). Whatever writes throws once the
 // file was moved, removed or replaced while the store has it open.
 // Threads: a Store is used by one thread at a time; several Stores (also in several processes) may share a file: WAL,
-// short transactions, busy time-out of 30 s.
+// short transactions; who opens or reads one waits up to 30 s for another to let go of it, who writes for minutes (kPatience).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -89,6 +90,10 @@ class Store {
 
   const std::filesystem::path& path() const;
   bool read_only() const;
+
+  /// How long writing waits while others do, as in a large merge, before it throws.
+  static constexpr std::chrono::minutes kPatience{10};
+  void set_patience(std::chrono::milliseconds patience);
 
   /// Commits one outcome. `evidence.id` is ignored; empty created_at and origin are filled in. Returns the new id.
   /// Throws std::logic_error if the entry contradicts itself (ok without a finite positive time, a failure with one, ...).

@@ -13,6 +13,7 @@
 #include "db/bundle.hpp"
 #include "db/landscape.hpp"
 #include "db/merge.hpp"
+#include "db/sqlite.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 
@@ -121,6 +122,27 @@ TEST_CASE("every acknowledged entry survives the killing of its writer") {
   const std::set<std::int64_t> stored = stored_ids(store);
   for (const std::int64_t id : acknowledged) CHECK(stored.count(id) == 1);
   CHECK_FALSE(acknowledged.empty());
+}
+
+TEST_CASE("who records waits as long as it is patient for another that holds the database") {
+  using namespace std::chrono_literals;
+  static_assert(Store::kPatience >= 5min);  // a merge of half a million entries takes longer than half a minute
+  TemporaryFolder folder;
+  Store store = Store::open(folder / "a.db");
+  const Database other((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "other");
+  other.execute("BEGIN IMMEDIATE");
+  store.set_patience(100ms);
+  const std::string error = store_error([&] { store.record(right(10)); });
+  INFO(error);
+  CHECK(contains(error, "another process has held the database locked for 0.1 s"));
+  store.set_patience(Store::kPatience);
+  std::thread merge([&] {
+    std::this_thread::sleep_for(300ms);
+    other.execute("COMMIT");
+  });
+  CHECK(store_error([&] { store.record(right(10)); }) == "no error");
+  merge.join();
+  CHECK(store.evidence().size() == 1);
 }
 
 TEST_CASE("an open database stays locked when its process opens it again, or looks what it is") {
