@@ -44,7 +44,7 @@ struct Problem {
   Transposes trans;
   std::int64_t m = 0, n = 0, k = 0;        // elements
   std::int64_t lda = 0, ldb = 0, ldc = 0;  // row strides, elements
-  int align_bytes = kDefaultAlignBytes;    ///< every base pointer is a multiple of this: 1, 2, 4, 8 or 16
+  int align_bytes = kDefaultAlignBytes;    ///< every base pointer is a multiple of this (1, 2, 4, 8 or 16) and of an element
   BetaClass beta = BetaClass::zero;
   std::int64_t batch = 1;           ///< only 1 so far
   std::string epilogue = "linear";  ///< C ← α·AB + β·C; the only one so far

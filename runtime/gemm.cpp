@@ -36,8 +36,9 @@ auto translated(Call&& call) {
 Error launch_error(int code, const Problem& problem, std::size_t workspace_bytes) {
   if (code == runtime::Plan::kMisaligned) {
     return {ErrorCode::misaligned,
-            fmt::format("a, b or c is not aligned: expected multiples of {} bytes (the problem's align_bytes)",
-                        problem.align_bytes)};
+            fmt::format("a, b or c is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an "
+                        "element, {} bytes of a and b, {} of c",
+                        problem.align_bytes, size_bytes(problem.type.operand), size_bytes(problem.type.output))};
   }
   if (code == runtime::Plan::kNullPointer)
     return {ErrorCode::bad_argument, "a, b or c is null: expected device memory"};

@@ -38,7 +38,7 @@ enum class ErrorCode {
   bad_database = 2,       ///< the file is missing, of another kind, newer or corrupt
   no_device = 3,          ///< no driver, no such device, or one that is not supported
   no_kernel = 4,          ///< no stored kernel can be loaded, and NVRTC is not there to compile one
-  misaligned = 5,         ///< a pointer is not a multiple of the problem's align_bytes
+  misaligned = 5,         ///< a pointer is not a multiple of the problem's align_bytes, or of an element's size
   missing_workspace = 6,  ///< the plan needs a workspace and was given none
   device_failed = 7,      ///< a driver call failed
   out_of_memory = 8,

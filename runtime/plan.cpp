@@ -244,10 +244,14 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
 int Plan::run(const RunArgs& args) const noexcept {
   if (functions_.empty()) return CUDA_SUCCESS;
   const bool reads_operands = problem_.k > 0 && !is_zero(problem_.type.scale, args.alpha);
-  const auto align_bytes = std::size_t(problem_.align_bytes);
+  // align_bytes may be less than an element of the one matrix, since it speaks of all three.
+  const auto fits = [&](const void* matrix, Scalar element) {
+    return is_aligned(matrix, std::max(std::size_t(problem_.align_bytes), size_bytes(element)));
+  };
   if (args.c == nullptr || (reads_operands && (args.a == nullptr || args.b == nullptr))) return kNullPointer;
-  if (!is_aligned(args.c, align_bytes)) return kMisaligned;
-  if (reads_operands && !(is_aligned(args.a, align_bytes) && is_aligned(args.b, align_bytes))) return kMisaligned;
+  if (!fits(args.c, problem_.type.output)) return kMisaligned;
+  const Scalar operand = problem_.type.operand;
+  if (reads_operands && !(fits(args.a, operand) && fits(args.b, operand))) return kMisaligned;
   if (sequence_.workspace_bytes > 0 &&
       (args.workspace == nullptr || !is_aligned(args.workspace, kWorkspaceAlignBytes))) {
     return kMissingWorkspace;

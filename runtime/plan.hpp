@@ -50,7 +50,7 @@ class Plan {
   /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. M = 0 or N = 0: nothing is launched.
   int run(const RunArgs& args) const noexcept;
 
-  static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes
+  static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes, or is no multiple of an element
   static constexpr int kMissingWorkspace = -2;  ///< none was given, or one that is not 256-byte aligned
   static constexpr int kNullPointer = -3;       ///< A, B or C is null where it would be read or written
 

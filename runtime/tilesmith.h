@@ -41,7 +41,7 @@ typedef enum tilesmith_status {
   TILESMITH_BAD_DATABASE = 2,      /* the file is missing, of another kind, newer or corrupt */
   TILESMITH_NO_DEVICE = 3,         /* no driver, no such device, or one that is not supported */
   TILESMITH_NO_KERNEL = 4,         /* no stored kernel can be loaded, and NVRTC is not there to compile one */
-  TILESMITH_MISALIGNED = 5,        /* a pointer is not a multiple of the problem's align_bytes */
+  TILESMITH_MISALIGNED = 5,        /* a pointer is not a multiple of the problem's align_bytes, or of an element's size */
   TILESMITH_MISSING_WORKSPACE = 6, /* the plan needs a workspace and was given none */
   TILESMITH_DEVICE_FAILED = 7,     /* a driver call failed */
   TILESMITH_OUT_OF_MEMORY = 8,
@@ -55,7 +55,8 @@ typedef struct tilesmith_problem {
   const char* transposes; /* "NN", "NT", "TN", "TT": A stored m x k (N) or k x m (T), B stored k x n (N) or n x k (T) */
   int64_t m, n, k;        /* elements, 0 to 2^28 */
   int64_t lda, ldb, ldc;  /* row strides, elements; 0: rows are packed */
-  int32_t align_bytes;    /* every pointer given to tilesmith_plan_run is a multiple of this: 1, 2, 4, 8 or 16 */
+  int32_t align_bytes;    /* every pointer given to tilesmith_plan_run is a multiple of this (1, 2, 4, 8 or 16) and of an
+                             element's size */
   int32_t beta_is_zero;   /* not 0: beta will always be 0; 0: it may be anything */
   int64_t reserved[4];    /* 0 */
 } tilesmith_problem;
