@@ -1,8 +1,8 @@
 // Compiled kernels and their proofs in the store.
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "db/compress.hpp"
+#include "db/logger.hpp"
 #include "db/store_access.hpp"
 
 namespace tilesmith::db {
@@ -33,7 +33,7 @@ std::optional<std::vector<std::byte>> load_cubin(const Database& database, const
   std::optional<std::vector<std::byte>> cubin;
   if (statement.step()) cubin = decompress(statement.blob("data"), kLargestCubinBytes);
   if (cubin && content_hash(*cubin) == hash) return cubin;
-  spdlog::warn("{}: cubin {} is corrupt or missing: its kernel will be compiled again", database.label(), hash);
+  logger()->warn("{}: cubin {} is corrupt or missing: its kernel will be compiled again", database.label(), hash);
   return std::nullopt;
 }
 

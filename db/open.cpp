@@ -1,7 +1,6 @@
 #include "db/open.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "db/files.hpp"
+#include "db/logger.hpp"
 #include "db/migrations.hpp"
 
 namespace tilesmith::db {
@@ -142,8 +142,8 @@ void switch_to_wal(const Database& database) {
       statement.step();
       const std::string mode = statement.text("journal_mode");
       if (mode != "wal" && mode != "memory") {
-        spdlog::warn("{}: write-ahead logging is not available here (journal mode {}); expected a local disk",
-                     database.label(), mode);
+        logger()->warn("{}: write-ahead logging is not available here (journal mode {}); expected a local disk",
+                       database.label(), mode);
       }
       return;
     } catch (const StoreError&) {

@@ -1,9 +1,10 @@
 #include "db/rows.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <nlohmann/json.hpp>
+
+#include "db/logger.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -127,7 +128,7 @@ const Problem* Resolver::problem(std::int64_t id) {
     if (statement.step()) {
       std::string error;
       value = parse_problem(statement.text("text"), error);
-      if (!value) spdlog::warn("{}: passing over a problem that this program cannot read: {}", database_->label(), error);
+      if (!value) logger()->warn("{}: passing over a problem that this program cannot read: {}", database_->label(), error);
     }
     known = problems_.emplace(id, std::move(value)).first;
   }
@@ -143,8 +144,8 @@ const Config* Resolver::config(std::int64_t id) {
     if (statement.step()) {
       value = Config::parse(statement.text("text"));
       if (!value) {
-        spdlog::warn("{}: passing over a config that this program cannot read: {}", database_->label(),
-                     statement.text("text"));
+        logger()->warn("{}: passing over a config that this program cannot read: {}", database_->label(),
+                       statement.text("text"));
       }
     }
     known = configs_.emplace(id, std::move(value)).first;

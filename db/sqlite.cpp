@@ -1,11 +1,12 @@
 #include "db/sqlite.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <limits>
+
+#include "db/logger.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -182,7 +183,7 @@ Transaction::~Transaction() {
   // Some errors (disk full, ...) have rolled back already; there is then nothing left to do.
   if (sqlite3_get_autocommit(database_->handle()) != 0) return;
   if (sqlite3_exec(database_->handle(), "ROLLBACK", nullptr, nullptr, nullptr) != SQLITE_OK) {
-    spdlog::error("{}: cannot roll back: {}", database_->label(), sqlite3_errmsg(database_->handle()));
+    logger()->error("{}: cannot roll back: {}", database_->label(), sqlite3_errmsg(database_->handle()));
   }
 }
 

@@ -1,11 +1,11 @@
 #include "runtime/device.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <array>
 #include <cmath>
 
+#include "db/logger.hpp"
 #include "runtime/device_jetson.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/nvml.hpp"
@@ -125,7 +125,7 @@ std::vector<DeviceInfo> list_devices() {
     const int count = device_count(*table);
     for (int ordinal = 0; ordinal < count; ++ordinal) devices.push_back(read_info(*table, ordinal));
   } catch (const std::exception& error) {
-    spdlog::warn("listing devices: {}", error.what());
+    db::logger()->warn("listing devices: {}", error.what());
   }
   return devices;
 }

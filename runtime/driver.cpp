@@ -1,12 +1,12 @@
 #include "runtime/driver.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 
+#include "db/logger.hpp"
 #include "runtime/shared_library.hpp"
 
 namespace tilesmith::runtime {
@@ -136,7 +136,7 @@ void log_if_failed(CUresult result, const char* call) noexcept {
   try {
     const Driver* table = driver_or_null();
     const auto level = is_context_lost(result) ? spdlog::level::debug : spdlog::level::warn;
-    spdlog::log(level, "{}", describe(table != nullptr ? *table : Driver{}, result, call));
+    db::logger()->log(level, "{}", describe(table != nullptr ? *table : Driver{}, result, call));
   } catch (...) {
     // A destructor has nobody to tell.
   }

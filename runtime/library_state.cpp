@@ -1,26 +1,15 @@
 #include "runtime/library_state.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <span>
 
+#include "db/logger.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/driver.hpp"
 
 namespace tilesmith::runtime {
 namespace {
-
-/// A library must not write to an application's standard output. An application that has a logger named "tilesmith"
-/// gets the lines there.
-std::shared_ptr<spdlog::logger> logger() {
-  static const std::shared_ptr<spdlog::logger> mine = [] {
-    const std::shared_ptr<spdlog::logger> given = spdlog::get("tilesmith");
-    return given ? given : spdlog::stderr_logger_mt("tilesmith");
-  }();
-  return mine;
-}
 
 std::unique_ptr<Context> open_context(int ordinal) {
   const std::string unavailable = device_unavailable_because();
@@ -189,7 +178,7 @@ LibraryState::Kernel LibraryState::load_afresh(const Config& config, const Kerne
 void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {
   if (!options_.log_misses || !logged_.insert(text(problem)).second) return;
   if (problem.m == 0 || problem.n == 0 || problem.k == 0) return;
-  logger()->warn("{}: {} rung{}: {}", text(problem), why.rung, compiled ? ", kernel compiled now" : "", why.reason);
+  db::logger()->warn("{}: {} rung{}: {}", text(problem), why.rung, compiled ? ", kernel compiled now" : "", why.reason);
 }
 
 }  // namespace tilesmith::runtime

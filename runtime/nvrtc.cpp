@@ -1,11 +1,11 @@
 #include "runtime/nvrtc.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <optional>
 #include <stdexcept>
 
+#include "db/logger.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/nvrtc_places.hpp"
 #include "runtime/shared_library.hpp"
@@ -84,8 +84,9 @@ Loaded load() {
     library.keep_open();
     const int headers = cuda_version_of(found.include_folders.front());
     if (headers != 0 && headers / 1000 != found.major) {
-      spdlog::warn("NVRTC {}.{} ({}) is used with the headers of CUDA {}.{} ({})", found.major, found.minor,
-                   found.file.string(), headers / 1000, headers % 1000 / 10, found.include_folders.front().string());
+      db::logger()->warn("NVRTC {}.{} ({}) is used with the headers of CUDA {}.{} ({})", found.major, found.minor,
+                         found.file.string(), headers / 1000, headers % 1000 / 10,
+                         found.include_folders.front().string());
     }
     return loaded;
   }

@@ -19,6 +19,11 @@ check kernels '"(db|runtime|tuner|tests)/' 'it is the vocabulary of all'
 check db '"(runtime|tuner|tests)/' 'it includes kernels only'
 check runtime '"(tuner|tests)/' 'applications link it without the tuner'
 check tuner '"tests/' 'tests come last'
+found=$(grep -rnE --include='*.[ch]pp' '^ *#include *<spdlog/' kernels db runtime | grep -v '^db/logger\.' || true)
+if [ -n "$found" ]; then
+  printf '%s\n  applications link it: it logs through db/logger.hpp\n' "$found"
+  status=1
+fi
 
 # within FOLDER OTHERS: of the tuner's folders and headers it includes these (parts of a pattern), and its own files.
 within() {
