@@ -32,12 +32,13 @@ struct Tally {
   std::size_t refused = 0;  ///< best configs looked at that are illegal here or refuse the problem
 };
 
-/// All usable configs of one measured problem on one device, best first.
+/// All usable configs of one measured problem on one device.
 struct MeasuredProblem {
-  std::vector<Usable> configs;
+  std::vector<Usable> all;
+  std::vector<Usable> configs;  ///< those of which times compare, best first
   double distance = 0;
   bool same_device = true;
-  const Problem& problem() const { return configs.front().entry->problem; }
+  const Problem& problem() const { return all.front().entry->problem; }
 };
 
 bool better(const Usable& a, const Usable& b) {
@@ -53,20 +54,28 @@ bool has_time(const db::Evidence& entry) {
          std::isfinite(entry.outcome.timing->median_us);
 }
 
+void rank(MeasuredProblem& measured) {
+  measured.configs = measured.all;
+  db::keep_comparable(measured.configs);
+  std::sort(measured.configs.begin(), measured.configs.end(), better);
+}
+
 class Chooser {
  public:
-  Chooser(const Problem& problem, const KernelTarget& target,
-          const std::function<db::Producer(const std::string&)>& now, const db::DeviceIdentity* device)
-      : problem_(problem), target_(target), now_(now), device_(device) {}
+  Chooser(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
+          const db::DeviceIdentity* device)
+      : problem_(problem), target_(target), now_(now), device_(device) {
+    if (is_something()) measured_ = group(latest_of_candidates(entries));
+  }
 
-  Choice choose(std::span<const db::Evidence> entries) {
-    const std::vector<MeasuredProblem> measured = group(latest_of_candidates(entries));
+  Choice choose() {
+    tally_.refused = 0;
     Choice choice;
     bool found = false;
-    for (const MeasuredProblem& one : measured) {
+    for (const MeasuredProblem& one : measured_) {
       if (one.same_device && one.problem() == problem_) found = take_exact(one, choice);
     }
-    const std::vector<Neighbour> neighbours = nearest(measured);
+    const std::vector<Neighbour> neighbours = nearest();
     if (!found && !neighbours.empty()) {
       take_neighbour(neighbours, choice);
     } else if (!found) {
@@ -77,6 +86,13 @@ class Chooser {
     return choice;
   }
 
+  void pass_over(const Config& config) {
+    for (MeasuredProblem& one : measured_) {
+      if (std::erase_if(one.all, [&](const Usable& usable) { return usable.entry->config == config; }) > 0) rank(one);
+    }
+    std::erase_if(measured_, [](const MeasuredProblem& one) { return one.all.empty(); });
+  }
+
  private:
   struct Neighbour {
     const MeasuredProblem* where;
@@ -84,6 +100,8 @@ class Chooser {
     double misfit;
     double score() const { return where->distance + misfit; }
   };
+
+  bool is_something() const { return problem_.m > 0 && problem_.n > 0 && problem_.k > 0; }
 
   db::Trust trust(const db::Evidence& entry) {
     auto known = producers_.find(entry.config.family());
@@ -121,13 +139,12 @@ class Chooser {
   std::vector<MeasuredProblem> group(const std::vector<Usable>& usable) const {
     std::map<std::string, MeasuredProblem> groups;  // ordered, so that equal distances are always resolved alike
     for (const Usable& one : usable) {
-      groups[text(one.entry->problem) + '\n' + db::text(one.entry->device)].configs.push_back(one);
+      groups[text(one.entry->problem) + '\n' + db::text(one.entry->device)].all.push_back(one);
     }
     std::vector<MeasuredProblem> result;
     for (auto& [key, measured] : groups) {
-      db::keep_comparable(measured.configs);
-      std::sort(measured.configs.begin(), measured.configs.end(), better);
-      const db::DeviceIdentity& on = measured.configs.front().entry->device;
+      rank(measured);
+      const db::DeviceIdentity& on = measured.all.front().entry->device;
       measured.same_device = device_ == nullptr || on == *device_;
       measured.distance = runtime::distance(measured.problem(), problem_);
       if (!measured.same_device) measured.distance += device_doublings(on, *device_);
@@ -167,12 +184,12 @@ class Chooser {
 
   /// The best config of each of the nearest problems that has one for this problem, smallest score first; each problem on the device
   /// that is nearest.
-  std::vector<Neighbour> nearest(const std::vector<MeasuredProblem>& measured) {
+  std::vector<Neighbour> nearest() {
     std::vector<Neighbour> result;
     const auto is_there = [&](const Problem& problem) {
       return std::ranges::any_of(result, [&](const Neighbour& other) { return other.where->problem() == problem; });
     };
-    for (const MeasuredProblem& one : measured) {
+    for (const MeasuredProblem& one : measured_) {
       if (result.size() == kNearestProblems) break;
       if ((one.same_device && one.problem() == problem_) || is_there(one.problem())) continue;
       const auto best = std::find_if(one.configs.begin(), one.configs.end(),
@@ -198,6 +215,10 @@ class Chooser {
   void take_generic(Choice& choice) {
     choice.config = generic_config(target_);
     choice.rung = Rung::generic;
+    if (!is_something()) {
+      choice.reason = "M, N or K is 0: there is nothing to multiply";
+      return;
+    }
     if (tally_.seen == 0) {
       choice.reason = fmt::format("no evidence for {} {} on this device", problem_.type.name, name(problem_.trans));
       return;
@@ -252,9 +273,10 @@ class Chooser {
 
   const Problem& problem_;
   const KernelTarget& target_;
-  const std::function<db::Producer(const std::string&)>& now_;
+  const ProducerNow& now_;
   const db::DeviceIdentity* device_;
   std::unordered_map<std::string, db::Producer> producers_;
+  std::vector<MeasuredProblem> measured_;  ///< nearest first
   Tally tally_;
 };
 
@@ -272,15 +294,21 @@ std::string_view name(Rung rung) {
   return "?";
 }
 
-Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target,
-              const std::function<db::Producer(const std::string& family)>& now, const db::DeviceIdentity* device) {
-  if (problem.m < 1 || problem.n < 1 || problem.k < 1) {
-    Choice choice;
-    choice.config = generic_config(target);
-    choice.reason = "M, N or K is 0: there is nothing to multiply";
-    return choice;
-  }
-  return Chooser(problem, target, now, device).choose(entries);
+struct Choices::State : Chooser {
+  using Chooser::Chooser;
+};
+
+Choices::Choices(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
+                 const db::DeviceIdentity* device)
+    : state_(std::make_unique<State>(entries, problem, target, now, device)) {}
+Choices::~Choices() = default;
+
+Choice Choices::best() { return state_->choose(); }
+void Choices::pass_over(const Config& config) { state_->pass_over(config); }
+
+Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
+              const db::DeviceIdentity* device) {
+  return Choices(entries, problem, target, now, device).best();
 }
 
 }  // namespace tilesmith::runtime

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,14 +50,35 @@ struct Choice {
   std::vector<RunnerUp> runners_up;  ///< next best first, each config once, at most 5
 };
 
+/// The producer that this runtime would be, for a family.
+using ProducerNow = std::function<db::Producer(const std::string& family)>;
+
 /// `entries`: evidence of this device, any problem, in any order. Retired entries are passed over, and those of former measuring
 /// policies where any of today's is known of their problem. Of several entries
 /// of one candidate the latest counts, so that a config that was right once and failed later is not chosen; where only
-/// those with status ok are given, nothing is known of later failures. `now(family)` gives the producer that this
-/// runtime would be. `device`: if given, entries of other devices may be among them; those count as neighbours at most.
+/// those with status ok are given, nothing is known of later failures. `device`: if given, entries of other devices may be
+/// among them; those count as neighbours at most.
 /// Never fails: the generic rung takes whatever is left.
-Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target,
-              const std::function<db::Producer(const std::string& family)>& now,
+Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
               const db::DeviceIdentity* device = nullptr);
+
+/// The same, for a caller that finds out whether a config's kernel can be had: the entries are looked through once. What it is given
+/// must outlive it.
+class Choices {
+ public:
+  Choices(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
+          const db::DeviceIdentity* device = nullptr);
+  ~Choices();
+  Choices(const Choices&) = delete;
+  Choices& operator=(const Choices&) = delete;
+
+  Choice best();
+  /// From now on best() is as if there were no evidence of this config.
+  void pass_over(const Config& config);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace tilesmith::runtime

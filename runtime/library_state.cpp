@@ -2,14 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <span>
-
 #include "db/logger.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/driver.hpp"
 
 namespace tilesmith::runtime {
 namespace {
+
+std::string key_of(const Config& config, const KernelTarget& target) {
+  return fmt::format("{} {} {}", target.type.name, name(target.trans), config.text());
+}
+
+/// More are not tried for one plan: where so many have no kernel, all of a database's evidence may have none.
+constexpr std::size_t kMostPassedOver = 8;
 
 std::unique_ptr<Context> open_context(int ordinal) {
   const std::string unavailable = device_unavailable_because();
@@ -55,6 +60,31 @@ Explanation explain(const Choice& choice) {
   return why;
 }
 
+/// The configs that a plan did without, for its explanation: the first by name, since all of a database's may be without a kernel.
+class PassedOver {
+ public:
+  void add(const Config& config, const char* why) {
+    if (++count_ <= kNamed) named_ += fmt::format("; {} was passed over: {}", config.text(), why);
+  }
+  std::size_t count() const { return count_; }
+  std::string text() const {
+    return count_ <= kNamed ? named_ : fmt::format("{}; and {} more", named_, count_ - kNamed);
+  }
+
+ private:
+  static constexpr std::size_t kNamed = 2;
+
+  std::string named_;
+  std::size_t count_ = 0;
+};
+
+Choice generic_choice(const KernelTarget& target, std::size_t passed_over) {
+  Choice choice;
+  choice.config = generic_config(target);
+  choice.reason = fmt::format("none of the {} configs that would be best has a kernel that can be loaded", passed_over);
+  return choice;
+}
+
 }  // namespace
 
 KeepCurrentContext::KeepCurrentContext() noexcept {
@@ -89,36 +119,34 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   const KernelTarget target{problem.type, problem.trans, context_->info().limits};
   const DeviceInfo& here = context_->info();
   const std::vector<db::Evidence>& known = evidence_for(problem.type, problem.trans);
-  std::vector<db::Evidence> remaining;  // what is left of it once a config had to be passed over
-  std::span<const db::Evidence> entries = known;
-  const auto now = [&](const std::string& family) { return producer_now(known, family, target, here.driver_version); };
-  std::string passed_over;
+  const ProducerNow now = [&](const std::string& family) { return producer_now(known, family, target, here.driver_version); };
+  Choices choices(known, problem, target, now, &here.identity);
+  PassedOver passed_over;
   while (true) {
-    Choice choice = choose(entries, problem, target, now, &here.identity);
+    Choice choice = passed_over.count() < kMostPassedOver ? choices.best() : generic_choice(target, passed_over.count());
+    const bool last = choice.rung == Rung::generic;
     try {
-      const Kernel kernel =
-          load(choice.config, target, choice.evidence ? choice.evidence->producer.nvrtc_version : std::string());
+      const std::string nvrtc_version = choice.evidence ? choice.evidence->producer.nvrtc_version : std::string();
+      const Kernel kernel = last ? load(choice.config, target, nvrtc_version) : load_unless_refused(choice.config, target, nvrtc_version);
       if (choice.evidence) {
         db::Producer producer = now(choice.config.family());
         producer.nvrtc_version = kernel.nvrtc_version;
         choice.trust = db::judge(choice.evidence->producer, producer);
       }
       Planned planned{Plan(kernel.module, choice.config, problem), explain(choice)};
-      planned.why.reason += passed_over;
+      planned.why.reason += passed_over.text();
       planned.why.kernel = kernel.source;
       if (choice.rung != Rung::exact || kernel.compiled) log_miss(problem, planned.why, kernel.compiled);
       return planned;
     } catch (const DeviceError& error) {
-      if (error.context_lost() || choice.rung == Rung::generic) throw;
-      passed_over += fmt::format("; {} was passed over: {}", choice.config.text(), error.what());
+      if (error.context_lost() || last) throw;
+      passed_over.add(choice.config, error.what());
     } catch (const Error& error) {
       if (error.code() != ErrorCode::no_kernel) throw;
-      if (choice.rung == Rung::generic) throw Error(ErrorCode::no_kernel, error.what() + passed_over);
-      passed_over += fmt::format("; {} was passed over: {}", choice.config.text(), error.what());
+      if (last) throw Error(ErrorCode::no_kernel, error.what() + passed_over.text());
+      passed_over.add(choice.config, error.what());
     }
-    if (remaining.empty()) remaining = known;
-    std::erase_if(remaining, [&](const db::Evidence& entry) { return entry.config == choice.config; });
-    entries = remaining;
+    choices.pass_over(choice.config);
   }
 }
 
@@ -129,9 +157,25 @@ const std::vector<db::Evidence>& LibraryState::evidence_for(const TypePair& type
   return evidence_.emplace(key, catalogue_->evidence(type, trans, context_->info().limits.sm)).first->second;
 }
 
+LibraryState::Kernel LibraryState::load_unless_refused(const Config& config, const KernelTarget& target,
+                                                       const std::string& nvrtc_version) {
+  const std::string key = key_of(config, target);
+  const auto known = refused_.find(key);
+  if (known != refused_.end()) throw Error(ErrorCode::no_kernel, known->second);
+  try {
+    return load(config, target, nvrtc_version);
+  } catch (const DeviceError& error) {
+    if (!error.context_lost()) refused_.emplace(key, error.what());
+    throw;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::no_kernel) refused_.emplace(key, error.what());
+    throw;
+  }
+}
+
 LibraryState::Kernel LibraryState::load(const Config& config, const KernelTarget& target,
                                         const std::string& nvrtc_version) {
-  const std::string key = fmt::format("{} {} {}", target.type.name, name(target.trans), config.text());
+  const std::string key = key_of(config, target);
   const auto known = kernels_.find(key);
   if (known != kernels_.end()) return known->second;
   const Kernel kernel = load_afresh(config, target, nvrtc_version);

@@ -54,6 +54,8 @@ class LibraryState {
   };
 
   const std::vector<db::Evidence>& evidence_for(const TypePair& type, Transposes trans);
+  /// As load(); a config that had no kernel before has none now, and costs nothing.
+  Kernel load_unless_refused(const Config& config, const KernelTarget& target, const std::string& nvrtc_version);
   Kernel load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version);
   Kernel load_afresh(const Config& config, const KernelTarget& target, const std::string& nvrtc_version) const;
   void log_miss(const Problem& problem, const Explanation& why, bool compiled);
@@ -65,6 +67,7 @@ class LibraryState {
   std::unique_ptr<Catalogue> catalogue_;
   std::map<std::string, std::vector<db::Evidence>> evidence_;  // by type pair and transposes
   std::map<std::string, Kernel> kernels_;                      // by type pair, transposes and config
+  std::map<std::string, std::string> refused_;                 // likewise: why there is no kernel, or none that loads
   std::set<std::string> logged_;                               // problems
 };
 

@@ -1,0 +1,92 @@
+// What becomes of a plan where the kernels of the best configs cannot be had.
+#include <utility>
+
+#include "kernels/space.hpp"
+#include "runtime/library_state.hpp"
+#include "tests/catch.hpp"
+#include "tests/runtime/library_fixture.hpp"
+
+using namespace tilesmith;
+using runtime::fake::stored_only;
+using Fixture = runtime::fake::LibraryFixture;
+
+namespace {
+
+namespace fake = runtime::fake;
+constexpr const char* kWhere = "f16f32 NN 512 512 512";
+
+/// Evidence of every config of `simt`, a kernel of some of them, and a note of what was asked for.
+class FewKernels final : public runtime::Catalogue {
+ public:
+  FewKernels(const Fixture& fixture, std::vector<Config> built, int& asked)
+      : fixture_(fixture), built_(std::move(built)), asked_(asked) {
+    const Space space = enumerate_space(*find_family("simt"), fixture.target(Fixture::problem(kWhere)));
+    double median_us = 5;
+    for (const Config& config : space.configs) entries_.push_back(fixture.evidence(kWhere, config, median_us += 1));
+  }
+
+  std::vector<db::Evidence> evidence(const TypePair&, Transposes, int) const override { return entries_; }
+  std::optional<db::KernelBuild> find_build(const db::KernelKey& key) const override {
+    ++asked_;
+    for (const Config& config : built_) {
+      if (config == key.config) return fixture_.build(kWhere, config);
+    }
+    return std::nullopt;
+  }
+
+  const Config& nth(std::size_t n) const { return entries_.at(n).config; }
+
+ private:
+  const Fixture& fixture_;
+  std::vector<Config> built_;
+  int& asked_;
+  std::vector<db::Evidence> entries_;
+};
+
+Config generic(const Fixture& fixture) { return generic_config(fixture.target(Fixture::problem(kWhere))); }
+
+}  // namespace
+
+TEST_CASE("of many configs without a kernel a few are tried, once, and then the generic one", "[api]") {
+  const Fixture fixture;
+  int asked = 0;
+  auto catalogue = std::make_unique<FewKernels>(fixture, std::vector{generic(fixture)}, asked);
+  const std::string first = catalogue->nth(0).text(), third = catalogue->nth(2).text();
+  REQUIRE(catalogue->evidence({}, {}, 90).size() > 200);
+  runtime::LibraryState state(std::move(catalogue), stored_only());
+  const Explanation why = state.plan(Fixture::problem(kWhere)).why;
+  CHECK(why.rung == "generic");
+  CHECK(asked == 9);
+  CHECK(why.reason.find(first + " was passed over: no kernel for") != std::string::npos);
+  CHECK(why.reason.find(third) == std::string::npos);
+  CHECK(why.reason.find("; and 6 more") != std::string::npos);
+  CHECK(why.reason.size() < 1500);
+  CHECK(state.plan(Fixture::problem(kWhere)).why.reason == why.reason);
+  CHECK(asked == 9);
+}
+
+TEST_CASE("the best of the configs that have a kernel is taken, if it comes before too many without", "[api]") {
+  const Fixture fixture;
+  int asked = 0;
+  const auto [place, rung] = GENERATE(std::pair{7, "exact"}, std::pair{8, "generic"});
+  const Config built = FewKernels(fixture, {}, asked).nth(std::size_t(place));
+  runtime::LibraryState state(std::make_unique<FewKernels>(fixture, std::vector{generic(fixture), built}, asked), stored_only());
+  for (int time = 0; time < 2; ++time) {
+    const Explanation why = state.plan(Fixture::problem(kWhere)).why;
+    CHECK(why.rung == rung);
+    if (place == 7) CHECK(why.config == built.text());
+  }
+}
+
+TEST_CASE("a kernel that the device cannot load is not tried again", "[api]") {
+  const Fixture fixture;
+  const Library library = Library::open(fixture.small_database(), stored_only());
+  fake::state().failures["module_load"] = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  const auto loads = [&] {
+    fake::state().calls.clear();
+    CHECK_THROWS_AS(library.plan(Fixture::problem(kWhere)), Error);  // there is no generic one
+    return fake::count("module_load");
+  };
+  CHECK(loads() == 1);
+  CHECK(loads() == 0);
+}
