@@ -10,6 +10,7 @@
 #include "kernels/mma/mma.hpp"
 #include "kernels/simt/simt.hpp"
 #include "kernels/wgmma/wgmma.hpp"
+#include "kernels/wmma/rules.hpp"
 #include "kernels/wmma/wmma.hpp"
 
 namespace tilesmith {
@@ -77,6 +78,11 @@ std::optional<std::string> Legality::illegal_because(const Config& config) const
 
 std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target) {
   return Legality(family, target).illegal_because(config);
+}
+
+std::optional<std::string> refused_because(const Family& family, const Config& config, const Problem& problem) {
+  if (auto reason = family.refusal(config, problem)) return reason;
+  return config.family() == "wmma" ? wmma::out_of_reach(config, problem) : std::nullopt;
 }
 
 Problem ordinary_problem(const KernelTarget& target) {

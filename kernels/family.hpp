@@ -17,7 +17,7 @@
 
 namespace tilesmith {
 
-/// What a kernel is compiled for. A compiled kernel serves every shape for which Family::refusal() is empty.
+/// What a kernel is compiled for. A compiled kernel serves every shape for which refused_because() is empty.
 struct KernelTarget {
   TypePair type;
   Transposes trans;
@@ -59,14 +59,16 @@ class Family {
   virtual std::vector<Parameter> parameters(const KernelTarget& target) const = 0;
   virtual std::vector<Rule> rules(const KernelTarget& target) const = 0;
 
-  /// Empty if the compiled config may run on the problem; else why not, in words (alignment, dimensions, ...).
+  /// Empty if the compiled config may run on the problem; else why not, in words (alignment, dimensions, ...). What is known of a
+  /// family besides is in refused_because(), which callers ask.
   virtual std::optional<std::string> refusal(const Config& config, const Problem& problem) const = 0;
 
   /// Why the tuner need not try a config that may run on the problem: another of the family does the same with less. Its
   /// results are right all the same.
   virtual std::optional<std::string> dominated(const Config&, const Problem&) const { return std::nullopt; }
 
-  /// The launches that solve the problem. Precondition: the config is legal and refusal() is empty; m, n ≥ 1.
+  /// The launches that solve the problem. Precondition: the config is legal and refused_because() is empty;
+  /// m, n ≥ 1.
   virtual LaunchSequence launches(const Config& config, const Problem& problem) const = 0;
 
   /// The complete source text for NVRTC: tunables rendered by name, then the template. Its #includes are answered by
@@ -110,7 +112,12 @@ Config generic_config(const KernelTarget& target);
 /// list); empty if it is legal.
 std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target);
 
-/// The same for many configs of one family and target, whose parameters and rules are then asked for once. The family must
+/// Why the config must not run on the problem; empty if it may. What Family::refusal() says, and limits of a family's kernels that
+/// stand in its `rules`: added to the family's own file they would retire what was measured within them. Precondition: the config
+/// is legal for the problem's type pair and transposes.
+std::optional<std::string> refused_because(const Family& family, const Config& config, const Problem& problem);
+
+/// As illegal_because(), for many configs of one family and target, whose parameters and rules are then asked for once. The family must
 /// outlive it.
 class Legality {
  public:

@@ -219,7 +219,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
     : problem_(problem), config_(config), module_(std::move(module)), driver_(&driver()) {
   if (const auto error = problem_error(problem_)) throw std::invalid_argument(fmt::format("plan: {}", *error));
   const Family& family = family_of(config_);
-  if (const auto reason = family.refusal(config_, problem_)) {
+  if (const auto reason = refused_because(family, config_, problem_)) {
     throw std::invalid_argument(fmt::format("plan: {} refuses {}: {}", config_.text(), text(problem_), *reason));
   }
   if (problem_.m == 0 || problem_.n == 0) return;  // nothing to do, as BLAS defines it

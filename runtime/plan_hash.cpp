@@ -47,7 +47,7 @@ std::string text(const Launch& launch) {
 std::string plan_hash(const Config& config, const Problem& problem, std::span<const std::byte> cubin) {
   const Family* family = find_family(config.family());
   if (family == nullptr || cubin.empty() || problem.m < 1 || problem.n < 1) return {};
-  if (family->refusal(config, problem)) return {};
+  if (refused_because(*family, config, problem)) return {};
   const auto [launches, workspace_bytes] = family->launches(config, problem);
   if (launches.empty()) return {};
   std::string ran = fmt::format("workspace={}\n", workspace_bytes);

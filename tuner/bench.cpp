@@ -74,7 +74,7 @@ struct BenchSession::Impl {
     const Family* family = find_family(config.family());
     if (family == nullptr) return {db::Status::illegal, fmt::format("no family '{}'", config.family()), {}};
     if (auto reason = illegal_because(*family, config, kernel_target)) return {db::Status::illegal, *reason, {}};
-    if (auto reason = family->refusal(config, problem)) return {db::Status::illegal, *reason, {}};
+    if (auto reason = refused_because(*family, config, problem)) return {db::Status::illegal, *reason, {}};
     const db::KernelBuild built = build(config, kernel_target);
     if (built.cubin.empty()) return {built.status, built.message, {}};
     const auto module = std::make_shared<const runtime::Module>(built.cubin);

@@ -1,5 +1,9 @@
 #include "kernels/wmma/rules.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "kernels/tensor_core/rules.hpp"
 #include "kernels/wmma/geometry.hpp"
 
@@ -35,6 +39,18 @@ std::vector<int> copy_widths(const TypePair& type) {
     default:
       return {8, 16};
   }
+}
+
+std::optional<std::string> out_of_reach(const Config& config, const Problem& problem) {
+  if (config.at("stages") > 0 || problem.type.operand != Scalar::tf32) return std::nullopt;
+  // Of tf32 alone: for other types the compiler multiplies a row's number by the stride in 64 bits.
+  constexpr std::int64_t kRows = 16, kReach = std::int64_t{1} << 31;
+  const std::int64_t stride = std::max(problem.lda, problem.ldb);
+  if (kRows * stride < kReach) return std::nullopt;
+  return fmt::format(
+      "rows of A or B are {} elements apart; fragments straight from global memory count what their {} rows span in 32 bits, "
+      "which takes less than {}",
+      stride, kRows, kReach / kRows);
 }
 
 bool supports(const KernelTarget& target) {

@@ -1,6 +1,8 @@
 // The space of family `wmma`: its parameters, and the rules that prune it.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "kernels/family.hpp"
@@ -10,6 +12,9 @@ namespace tilesmith::wmma {
 bool supports(const KernelTarget& target);
 std::vector<Parameter> parameters(const KernelTarget& target);
 std::vector<Rule> rules(const KernelTarget& target);
+
+/// Why the config's fragments, read straight from global memory, cannot span the problem's rows; empty if they can.
+std::optional<std::string> out_of_reach(const Config& config, const Problem& problem);
 
 /// Values of parameters that depend on the type pair.
 std::vector<int> fragment_sizes(const TypePair& type);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/eligible.hpp"
 #include "kernels/embedded.hpp"
 #include "kernels/render.hpp"
 #include "kernels/space.hpp"
@@ -190,6 +191,25 @@ TEST_CASE("wide copies are refused where rows are not aligned for them, narrow o
   CHECK_FALSE(wmma->refusal(config, odd));
   config.set("store_direct", 1);
   CHECK(wmma->refusal(config, odd));
+}
+
+TEST_CASE("wmma reads no tf32 straight from global memory whose 16 rows span more than 32 bits count") {
+  const Family& wmma = *find_family("wmma");
+  const KernelTarget tf32 = target("tf32f32", {}, "sm_87"), f16 = target("f16f32", {}, "sm_87");
+  const Config straight = wmma.ladder(tf32).front().config, staged = wmma.ladder(tf32).back().config;
+  Problem within = packed_problem(tf32.type, tf32.trans, 16, 16, 16);
+  within.lda = within.ldb = (1 << 27) - 4;
+  Problem beyond_a = within, beyond_b = within;
+  beyond_a.lda = beyond_b.ldb = 1 << 27;
+  CHECK_FALSE(refused_because(wmma, straight, within));
+  for (const Problem& beyond : {beyond_a, beyond_b}) {
+    CHECK(refused_because(wmma, straight, beyond)->find("134217728 elements apart") != std::string::npos);
+    CHECK_FALSE(eligible(wmma, straight, beyond));
+    CHECK_FALSE(refused_because(wmma, staged, beyond));
+  }
+  Problem halves = packed_problem(f16.type, f16.trans, 16, 16, 16);
+  halves.lda = 1 << 27;
+  CHECK_FALSE(refused_because(wmma, wmma.ladder(f16).front().config, halves));
 }
 
 TEST_CASE("the grid covers C: tiles times tile size reach every row and column") {

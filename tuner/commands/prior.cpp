@@ -36,7 +36,7 @@ Pruned pruned_of(const Family& family, const KernelTarget& target, const Problem
                    [](const RuleCount& a, const RuleCount& b) { return a.removed > b.removed; });
   std::map<std::string, std::int64_t> refused, dominated;
   for (const Config& config : space.configs) {
-    if (const auto why = family.refusal(config, problem))
+    if (const auto why = refused_because(family, config, problem))
       ++refused[*why];
     else if (const auto by = family.dominated(config, problem))
       ++dominated[*by];

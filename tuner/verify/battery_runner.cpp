@@ -81,7 +81,7 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
   bool any = false;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (!whole && image_.cases[i].stage != Stage::exact) continue;
-    if (family.refusal(config, image_.cases[i].problem)) continue;
+    if (refused_because(family, config, image_.cases[i].problem)) continue;
     try {
       const int most_sms = image_.cases[i].on_one_sm ? 1 : 0;
       plans[i] = std::make_unique<runtime::Plan>(module, config, image_.cases[i].problem, most_sms);
