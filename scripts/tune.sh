@@ -28,7 +28,8 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-if $build; then "$ROOT/scripts/setup.sh" --target tilesmith; fi
+# The libraries too: they take a moment, and `cmake --install` wants them.
+if $build; then "$ROOT/scripts/setup.sh" --target tilesmith --target tilesmith_shared --target tilesmith_static; fi
 require_program tilesmith
 tilesmith=$BUILD_DIR/bin/tilesmith
 
