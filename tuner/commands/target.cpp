@@ -18,8 +18,13 @@ std::string list_of(const std::vector<db::DeviceIdentity>& devices) {
   return result;
 }
 
+UsageError no_device_in(const db::Store& store, std::string_view or_what) {
+  return UsageError(fmt::format("{}: holds evidence of no device yet; expected some, by `tilesmith tune` or `tilesmith import`{}",
+                                store.path().string(), or_what));
+}
+
 [[noreturn]] void no_such_device(const db::Store& store, const std::vector<db::DeviceIdentity>& all, const std::string& part) {
-  if (all.empty()) throw UsageError(fmt::format("{}: holds evidence of no device yet", store.path().string()));
+  if (all.empty()) throw no_device_in(store, "");
   throw UsageError(fmt::format("--device '{}': no such device in {}; expected part of one of: {}", part, store.path().string(),
                                list_of(all)));
 }
@@ -96,6 +101,7 @@ TargetDevice device_to_answer_for(const db::Store& store, const std::string& par
     const std::vector<runtime::DeviceInfo> here = runtime::list_devices();
     if (!here.empty()) return present(here.front());
   }
+  if (store.devices().empty()) throw no_device_in(store, ", or --arch ARCH");
   TargetDevice device = require_stored_device(store, part);
   for (const runtime::DeviceInfo& info : runtime::list_devices()) {
     if (info.identity == device.identity) return present(info);

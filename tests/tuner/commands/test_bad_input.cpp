@@ -126,6 +126,15 @@ TEST_CASE("a missing, corrupt or newer database is refused and left as it was") 
   CHECK(read_file(folder / "newer.db") == bytes);
 }
 
+TEST_CASE("a database without evidence is refused with what brings some") {
+  const TempFolder folder;
+  db::Store::open(folder / "empty.db");
+  check_refused(run(folder, {"explain", "f16f32 NN 64 64 64", "--db", "empty.db"}),
+                {"empty.db", "holds evidence of no device yet", "`tilesmith tune` or `tilesmith import`, or --arch ARCH"});
+  check_refused(run(folder, {"compile", "--device", "H200", "--first", "1", "--db", "empty.db"}),
+                {"empty.db", "holds evidence of no device yet", "`tilesmith tune` or `tilesmith import`"});
+}
+
 TEST_CASE("bad filters and formats of query, explain and export are refused") {
   const TempFolder folder;
   make_database(folder / "tuned.db");
