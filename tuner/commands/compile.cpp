@@ -59,6 +59,7 @@ struct Asked {
   std::vector<DeviceLimits> archs;
   std::vector<const Family*> families;
   std::vector<KernelTarget> targets;  // of all problems on all architectures, each once
+  bool shapes_matter = true;          // false: --type and --trans alone were given, and the problems stand for any of them
 };
 
 /// The device of the database that --device names; none if nothing is named.
@@ -75,7 +76,9 @@ std::optional<TargetDevice> named_device(const CompileCommandOptions& options) {
 
 Asked checked(const CompileCommandOptions& options, const std::optional<TargetDevice>& device) {
   Asked asked;
-  asked.workload = select_problems(options.problems);
+  const ProblemOptions& given = options.problems;
+  asked.workload = select_problems(given);
+  asked.shapes_matter = !given.shapes.empty() || !given.workloads.empty() || (given.types.empty() && given.trans.empty());
   std::vector<std::string> archs = split_commas(options.archs);
   if (device && archs.empty()) archs.push_back(device->limits.arch);
   if (device && std::find(archs.begin(), archs.end(), device->limits.arch) == archs.end()) {
@@ -112,20 +115,28 @@ GroupKey group_of(const Config& config, const KernelTarget& target) {
   return {target.limits.arch, config.family(), std::string(target.type.name), std::string(name(target.trans))};
 }
 
-/// A sample of each family's space for each target, or all of it.
+/// A sample of each family's space for each target, or all of it, in turn: a run that is interrupted has something of each.
 std::vector<CompileJob> sampled(const CompileCommandOptions& options, const Asked& asked, const std::atomic<bool>& stop) {
-  std::vector<CompileJob> jobs;
+  std::vector<std::vector<CompileJob>> lists;
   for (const KernelTarget& target : asked.targets) {
+    std::vector<Problem> problems;
+    for (const WeightedProblem& one : asked.workload.problems) {
+      if (one.problem.type == target.type && one.problem.trans == target.trans) problems.push_back(one.problem);
+    }
     for (const Family* family : asked.families) {
       if (stop || !family->supports(target)) continue;
-      const Space space = enumerate_space(*family, target);
+      Space space = enumerate_space(*family, target);
+      if (asked.shapes_matter) keep_serving(space, *family, problems);
+      std::vector<CompileJob>& jobs = lists.emplace_back();
       const std::size_t most = options.all ? space.configs.size() : std::size_t(options.max_configs);
       for (const Config& config : spread_sample(space, first_choices(*family, target), most, options.seed)) {
         jobs.push_back({config, target});
       }
     }
   }
-  return jobs;
+  std::vector<CompileJob> all = in_turns(lists);
+  if (all.empty() && !stop) throw UsageError("--family: all configs of the families refuse every one of these problems; expected others");
+  return all;
 }
 
 /// The latest entry about this device.
@@ -231,9 +242,10 @@ int run_compile(const CompileCommandOptions& options) {
   if (!missing.empty()) throw UsageError(missing);
   apply_log_options(options.log);
   StopOnSignal signals;
+  std::vector<CompileJob> jobs;
+  if (options.first == 0) jobs = sampled(options, asked, signals.stop());  // before a database is made: it may refuse
   db::Store store = db::Store::open(database_path_for_writing(options.db));
-  const std::vector<CompileJob> jobs = options.first > 0 ? for_first_turns(options, asked, device, store, signals.stop())
-                                                         : sampled(options, asked, signals.stop());
+  if (options.first > 0) jobs = for_first_turns(options, asked, device, store, signals.stop());
   std::map<GroupKey, GroupCounts> groups;
   for (const CompileJob& job : jobs) ++groups[group_of(job.config, job.target)].asked;
   spdlog::info("compiling {} for workload {} with NVRTC {}; kept in {}", count_of(jobs.size(), "kernel"), asked.workload.name,
@@ -285,10 +297,11 @@ Command add_compile(CLI::App& program) {
   add_database_option(*app, options->db);
   add_log_options(*app, options->log);
   app->footer(
-      "Of the problems only type pairs and transposes matter, except to --first: a compiled kernel serves every shape it is\n"
-      "legal for. Kernels whose registers spill are kept as rejected. Kernels already in the database are not compiled\n"
-      "again, so an interrupted run goes on where it stopped. Take the database to the device and run\n"
-      "`tilesmith tune --db FILE` there.\n"
+      "A compiled kernel serves every shape it is legal for, so that of the problems type pairs and transposes matter; configs\n"
+      "that refuse every one of the problems, such as gemv's where no M or N is 1, are left out unless --type and --trans alone\n"
+      "are given. Families, type pairs and transposes take turns, a kernel each. Kernels whose registers spill are kept as\n"
+      "rejected. Kernels already in the database are not compiled again, so an interrupted run goes on where it stopped. Take\n"
+      "the database to the device and run `tilesmith tune --db FILE` there.\n"
       "\nExamples:\n"
       "  tilesmith compile --arch sm_87 --workload orin-perception --db orin.db\n"
       "  tilesmith compile --arch sm_90a --workload llama3-8b --first 12 --db tuned.db\n"

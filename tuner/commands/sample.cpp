@@ -71,6 +71,13 @@ std::vector<Config> first_choices(const Family& family, const KernelTarget& targ
   return first;
 }
 
+void keep_serving(Space& space, const Family& family, std::span<const Problem> problems) {
+  std::erase_if(space.configs, [&](const Config& config) {
+    return std::all_of(problems.begin(), problems.end(),
+                       [&](const Problem& problem) { return family.refusal(config, problem).has_value(); });
+  });
+}
+
 std::vector<Config> spread_sample(const Space& space, const std::vector<Config>& first, std::size_t most, std::uint64_t seed) {
   if (space.configs.size() <= most) return space.configs;
   std::vector<Config> sample;

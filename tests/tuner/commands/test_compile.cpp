@@ -173,6 +173,26 @@ TEST_CASE("compile --first stands for itself") {
   CHECK(run(folder, {"compile", "--arch", "sm_87", "--shape", "64", "--first", "0", "--db", "orin.db"}).status == 2);
 }
 
+TEST_CASE("compile leaves out what refuses every problem that is named, and goes round the type pairs") {
+  if (no_nvrtc()) return;
+  const TempFolder folder;
+  const Finished named = run(folder, {"compile", "--arch", "sm_87", "--shape", "64", "--type", "f64f64,s8s32", "--family", "simt,gemv",
+                                      "--max-configs", "2", "--compile-jobs", "1", "--db", "orin.db", "--verbose"});
+  INFO(named.err);
+  REQUIRE(named.status == 0);
+  CHECK(contains(named.err, "compiling 4 kernels"));
+  CHECK_FALSE(contains(named.out, "gemv"));
+  const auto at = [&](const char* type, std::size_t from) { return named.err.find(type, from); };
+  const std::size_t first_s8 = at("s8s32 NN", 0);
+  REQUIRE(first_s8 != std::string::npos);
+  CHECK(at("f64f64 NN", first_s8) != std::string::npos);  // the second of f64f64 comes behind the first of s8s32
+
+  const Finished none = run(folder, {"compile", "--arch", "sm_87", "--shape", "64", "--family", "gemv", "--db", "new.db"});
+  CHECK(none.status == 2);
+  CHECK(contains(none.err, "--family: all configs of the families refuse"));
+  CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
+}
+
 TEST_CASE("compile ends cleanly on Ctrl-C and goes on when started again") {
   if (no_nvrtc()) return;
   const TempFolder folder;

@@ -153,6 +153,28 @@ TEST_CASE("a spread sample is deterministic, takes what comes first, repeats not
   CHECK(spread_sample(space, {}, space.configs.size() + 5, 1).size() == space.configs.size());
 }
 
+TEST_CASE("what refuses every problem is left out of a space, and what serves one stays") {
+  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  const Family& gemv = *find_family("gemv");
+  const Space whole = enumerate_space(gemv, target);
+  const std::vector<Problem> wide{packed_problem(target.type, target.trans, 64, 64, 64)};
+  Space space = whole;
+  keep_serving(space, gemv, wide);
+  CHECK(space.configs.empty());
+  const std::vector<Problem> both{wide.front(), packed_problem(target.type, target.trans, 1, 64, 64)};
+  space = whole;
+  keep_serving(space, gemv, both);
+  CHECK_FALSE(space.configs.empty());
+  for (const Config& config : space.configs) CHECK_FALSE(gemv.refusal(config, both.back()));
+}
+
+TEST_CASE("lists take turns, an item each, and the longer ones go on") {
+  using Lists = std::vector<std::vector<int>>;
+  CHECK(in_turns(Lists{{1, 2, 3}, {}, {4}, {5, 6}}) == std::vector<int>{1, 4, 5, 2, 6, 3});
+  CHECK(in_turns(Lists{}).empty());
+  CHECK(in_turns(Lists{{}}).empty());
+}
+
 TEST_CASE("CSV cells with commas and quotes are quoted") {
   nlohmann::ordered_json records = nlohmann::ordered_json::array();
   records.push_back({{"a", "x,y"}, {"b", "say \"hi\""}, {"c", nullptr}});
