@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
@@ -42,8 +43,30 @@ std::vector<int> parse_devices(const std::string& given) {
   return ordinals;
 }
 
+/// The problems of which the recording has no outcome, each told in a line: a search would find that no family can run them.
+/// Throws UsageError if it has none of any.
+std::vector<Problem> not_recorded(const db::Landscape& landscape, const std::string& file, const Workload& workload) {
+  std::unordered_set<std::string> recorded;
+  for (const db::Evidence& entry : landscape.entries) recorded.insert(text(entry.problem));
+  std::vector<Problem> missing;
+  for (const WeightedProblem& one : workload.problems) {
+    if (!recorded.contains(text(one.problem))) missing.push_back(one.problem);
+  }
+  if (missing.size() == workload.problems.size()) {
+    const std::string which = missing.size() == 1 ? text(missing.front()) : fmt::format("any of the {} problems", missing.size());
+    const std::string instead =
+        landscape.entries.empty()
+            ? "a recording with outcomes"
+            : fmt::format("some of its {}, such as {}", count_of(recorded.size(), "problem"), text(landscape.entries.front().problem));
+    throw UsageError(fmt::format("--replay '{}': the recording has no outcome of {}; expected {}", file, which, instead));
+  }
+  for (const Problem& problem : missing) spdlog::warn("{}: the recording has no outcome of {}", file, text(problem));
+  return missing;
+}
+
 /// Recordings stand for devices: the first is device 0.
-std::vector<TuneDevice> recorded_devices(const std::vector<std::string>& files, std::vector<int> ordinals) {
+std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, Workload& workload, std::vector<int> ordinals) {
+  const std::vector<std::string>& files = options.replays;
   if (ordinals.empty()) {
     for (std::size_t i = 0; i < files.size(); ++i) ordinals.push_back(int(i));
   }
@@ -62,6 +85,12 @@ std::vector<TuneDevice> recorded_devices(const std::vector<std::string>& files, 
           fmt::format("--replay '{}': recorded for {}; expected one of {}", file, landscape.arch, supported_archs()));
     }
     devices.push_back({ordinal, landscape.device, *limits, 0, "", "", file});
+    if (options.dry_run || options.board) continue;  // counts the space; or the supervising process has told it
+    const std::vector<Problem> missing = not_recorded(landscape, file, workload);
+    if (ordinals.size() > 1) continue;  // another recording may have them
+    std::erase_if(workload.problems, [&](const WeightedProblem& one) {
+      return std::find(missing.begin(), missing.end(), one.problem) != missing.end();
+    });
   }
   return devices;
 }
@@ -95,7 +124,8 @@ std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const 
   return devices;
 }
 
-std::vector<TuneDevice> choose_devices(const TuneCommandOptions& options) {
+/// Takes from the workload what the only recording lacks.
+std::vector<TuneDevice> choose_devices(const TuneCommandOptions& options, Workload& workload) {
   const std::vector<int> ordinals = parse_devices(options.device);
   if (!options.arch.empty() && !options.dry_run) throw UsageError("--arch: expected only together with --dry-run");
   if (!options.as.empty()) {
@@ -103,7 +133,7 @@ std::vector<TuneDevice> choose_devices(const TuneCommandOptions& options) {
     if (!options.replays.empty()) throw UsageError("--as: expected only without --replay, which runs no kernel");
     if (!options.arch.empty()) throw UsageError("--as: expected only without --arch");
   }
-  if (!options.replays.empty()) return recorded_devices(options.replays, ordinals);
+  if (!options.replays.empty()) return recorded_devices(options, workload, ordinals);
   if (!options.arch.empty()) {
     TuneDevice not_here;
     not_here.limits = require_arch(options.arch);
@@ -130,7 +160,7 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
   tune.workload_name = prepared.workload.name;
   prepared.time_limit = parse_duration(options.time_limit, "--time-limit");
   if (!options.record.empty()) require_writable(options.record, "--record");
-  prepared.devices = choose_devices(options);
+  prepared.devices = choose_devices(options, prepared.workload);
   if (options.dry_run) return prepared;
   if (prepared.devices.size() > 1 && !options.replays.empty() && options.db.empty()) {
     throw UsageError(

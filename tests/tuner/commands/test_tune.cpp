@@ -43,6 +43,29 @@ TEST_CASE("a replay ends with a table of bests on stdout and its log on stderr")
   CHECK_FALSE(std::filesystem::exists(folder / ".local"));  // without --db a replay keeps nothing
 }
 
+TEST_CASE("problems that a recording lacks are told at once and left out; without any of it the replay is refused") {
+  const TempFolder folder;
+  prepare(folder);
+  write_file(folder / "workload.txt", made_workload() + "f16f32 NN 72 64 64\nbf16f32 NN 64 64 64\n");
+  const Finished some = run(folder, replay());
+  INFO(some.err);
+  CHECK(some.status == 0);
+  for (const char* missing : {"f16f32 NN 72 64 64", "bf16f32 NN 64 64 64"}) {
+    CHECK(contains(some.err, std::string("recording.jsonl: the recording has no outcome of ") + missing + "\n"));
+  }
+  CHECK(contains(some.err, "tuning 2 problems"));
+  CHECK_FALSE(contains(some.err, "of the chosen families"));
+
+  write_file(folder / "workload.txt", "f16f32 NN 72 64 64\nbf16f32 NN 64 64 64\n");
+  const Finished none = run(folder, replay({"--db", "new.db"}));
+  CHECK(none.status == 2);
+  CHECK(lines_of(none.err) == 1);
+  CHECK(contains(none.err, "--replay 'recording.jsonl': the recording has no outcome of any of the 2 problems; expected some of its 2 "
+                           "problems, such as "));
+  CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
+  CHECK(run(folder, replay({"--dry-run"})).status == 0);  // which counts the space
+}
+
 TEST_CASE("a second run with the same database repeats nothing") {
   const TempFolder folder;
   prepare(folder);
