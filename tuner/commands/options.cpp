@@ -123,8 +123,9 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
       ->type_name("MxNxK")
       ->group("Problems");
   app.add_option("--workload", options.workloads,
-                 "A workload file (lines `type trans M N K [weight]`, # comments) or the name of a built-in one (see "
-                 "`tilesmith workloads`); repeatable. --type and --trans keep only matching problems")
+                 "A workload file (lines `type trans M N K [weight]`, to which lda=, ldb=, ldc= in elements, align= in bytes and "
+                 "beta=zero or any may be added; # comments) or the name of a built-in one (see `tilesmith workloads`); "
+                 "repeatable. --type and --trans keep only matching problems")
       ->type_name("FILE|NAME")
       ->group("Problems");
 }

@@ -29,6 +29,15 @@ TEST_CASE("the help of tune names units, defaults and examples") {
   }
 }
 
+TEST_CASE("the help of --workload names all that a line may say") {
+  const TempFolder folder;
+  const std::string help = run(folder, {"tune", "--help"}).out;
+  for (const char* part : {"type trans M N K [weight]", "lda=", "ldb=", "ldc=", "align=", "beta="}) CHECK(contains(help, part));
+  write_file(folder / "padded.txt", "f16f32 NN 64 64 64 lda=128 align=4 beta=any\n");
+  const Finished dry = run(folder, {"tune", "--workload", "padded.txt", "--dry-run", "--arch", "sm_87", "--family", "simt"});
+  CHECK(contains(dry.out, "f16f32 NN 64 64 64 lda=128 align=4 beta=any"));
+}
+
 TEST_CASE("an unknown command or none is one line that lists the commands") {
   const TempFolder folder;
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"tnue"}, std::vector<std::string>{}}) {
