@@ -20,7 +20,8 @@ LEAST_COMPILE_SECONDS=60
 COMPILE_CONFIGS=24      # for each family, type pair and transposes: named and seed configs, then an even sample
 MOST_REPLAY_SECONDS=90
 LEAST_REPLAY_SECONDS=45
-RECORDED=$ROOT/db/recorded/h200  # .jsonl.zst: the recording; .db: its bests
+RECORDING=$ROOT/db/recorded/h200.jsonl.zst
+RECORDED_BESTS=$ROOT/db/recorded/h200.db
 
 build=true
 while [ $# -gt 0 ]; do
@@ -50,7 +51,7 @@ if have_gpu; then
   say "tuning the workload quick for ${seconds} s"
   "$tilesmith" tune --workload quick --budget "${seconds}s"
 else
-  [ -e "$RECORDED.jsonl.zst" ] || fail "$RECORDED.jsonl.zst: no such recording"
+  [ -e "$RECORDING" ] || fail "$RECORDING: no such recording"
   seconds=$(seconds_left "$LEAST_COMPILE_SECONDS" "$MOST_COMPILE_SECONDS" "$MOST_REPLAY_SECONDS")
   say "no GPU here: compiling a part of the workload's space for sm_87, for ${seconds} s at most"
   status=0
@@ -58,7 +59,7 @@ else
   # 124: the time is up; what was compiled is kept, and the next run goes on from there.
   [ "$status" -eq 0 ] || [ "$status" -eq 124 ] || exit "$status"
   seconds=$(seconds_left "$LEAST_REPLAY_SECONDS" "$MOST_REPLAY_SECONDS")
-  say "replaying $(basename "$RECORDED.jsonl.zst") for ${seconds} s at most"
-  "$tilesmith" tune --workload quick --replay "$RECORDED.jsonl.zst" --budget "${seconds}s"
-  say "a replay keeps nothing; the evidence that ships: $tilesmith query --db $RECORDED.db"
+  say "replaying $(basename "$RECORDING") for ${seconds} s at most"
+  "$tilesmith" tune --workload quick --replay "$RECORDING" --budget "${seconds}s"
+  say "a replay keeps nothing; the evidence that ships: $tilesmith query --db $RECORDED_BESTS"
 fi

@@ -72,7 +72,7 @@ Command add_import(CLI::App& program) {
       "Provenance (where, when, by which driver and compiler) is kept; entries that are known already are not added again.\n"
       "If one file cannot be read, nothing is imported.\n"
       "\nExample:\n"
-      "  tilesmith import db/recorded/h200_quick.jsonl.zst --db tuned.db");
+      "  tilesmith import db/recorded/h200.jsonl.zst --db tuned.db");
   return {app, [options] { return run_import(*options); }};
 }
 
