@@ -21,6 +21,10 @@
 // (and every CUDA graph that holds one) have ended.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "tilesmith/gemm.hpp needs C++20: compile with -std=c++20 (the interface for C, tilesmith.h, needs C99 or any C++)"
+#endif
+
 #include <cstddef>
 #include <filesystem>
 #include <memory>

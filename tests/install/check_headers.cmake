@@ -21,3 +21,10 @@ foreach(header IN LISTS headers)
     run(${C_COMPILER} -std=c99 ${strict} ${OUT}/headers/${file}.c)
   endif()
 endforeach()
+
+# An older C++ is told what is wanted before anything else.
+execute_process(COMMAND ${CXX_COMPILER} -std=c++17 -fsyntax-only -I${include} ${OUT}/headers/tilesmith_gemm_hpp.cpp
+                RESULT_VARIABLE status ERROR_VARIABLE said OUTPUT_QUIET)
+if(status EQUAL 0 OR NOT said MATCHES "^[^\n]*In file included[^\n]*\n[^\n]*error: [^\n]*needs C\\+\\+20")
+  message(FATAL_ERROR "gemm.hpp as C++17: expected an error that says C++20, got ${status}: ${said}")
+endif()
