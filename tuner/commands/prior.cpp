@@ -88,7 +88,7 @@ std::string guesses_text(const Prior& prior, std::size_t width) {
                made ? fmt::format("{:.2f}", made->waves) : "-", made ? fmt::format("{:.0f}", made->resident) : "-",
                made ? std::string(made->bound_by()) : "-", config.text()});
   }
-  return table.empty() ? "" : "\n" + table.text(width);
+  return table.empty() ? "" : fmt::format("\n{}", table.text(width));
 }
 
 std::string pruned_text(const Prior& prior, std::size_t width) {
@@ -108,7 +108,7 @@ std::string pruned_text(const Prior& prior, std::size_t width) {
         reasons.add({one.family, format_count((*counts)[i].second), (*counts)[i].first});
     }
   }
-  return "\n" + table.text(width) + (reasons.empty() ? "" : "\n" + reasons.text(width));
+  return fmt::format("\n{}{}", table.text(width), reasons.empty() ? "" : fmt::format("\n{}", reasons.text(width)));
 }
 
 nlohmann::ordered_json json_of(const Estimated& one, double clock_mhz) {

@@ -23,7 +23,7 @@ std::string peer_cell(const ProblemFigures& problem) {
   if (problem.peer->refused) return number_cell("refused", kNone, "quiet");
   const double ratio = problem.peer->ratio;
   if (!(ratio > 0)) return number_cell("-", kNone);
-  return number_cell((problem.peer->same_run ? "" : "~") + times(ratio), ratio,
+  return number_cell(fmt::format("{}{}", problem.peer->same_run ? "" : "~", times(ratio)), ratio,
                      ratio >= 1     ? "good"
                      : ratio < 0.95 ? "bad"
                                     : "");
