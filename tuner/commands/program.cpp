@@ -50,9 +50,17 @@ std::string context_of(const CLI::App& program) {
   return used.empty() ? "tilesmith" : "tilesmith " + used.front()->get_name();
 }
 
+/// Whatever was printed must have been written, or the exit status says that it was not.
+int with_output_checked(const std::string& context, int status) {
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || status != kExitOk) return status;
+  complain(context, "stdout: cannot be written");
+  return kExitUsage;
+}
+
 int report_parse_error(const CLI::App& program, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version: to stdout
   const std::string context = context_of(program);
+  if (error.get_exit_code() == 0) return with_output_checked(context, program.exit(error));  // --help, --version: to stdout
   complain(context, fmt::format("{} (see `{} --help`)", error.what(), context));
   return kExitUsage;
 }
@@ -109,7 +117,7 @@ int run_program(int argc, const char* const* argv) {
       return report_parse_error(program, error);
     }
     for (const Command& command : commands) {
-      if (command.app->parsed()) return run_guarded(command);
+      if (command.app->parsed()) return with_output_checked("tilesmith " + command.app->get_name(), run_guarded(command));
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tilesmith: internal error: %s\n", error.what());

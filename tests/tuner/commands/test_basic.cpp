@@ -1,5 +1,8 @@
 // The command line as a whole: help, versions, lists.
+#include <cstdlib>
+
 #include "tests/catch.hpp"
+#include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith::tests;
@@ -56,6 +59,19 @@ TEST_CASE("an unknown option is one line that points at the help") {
   CHECK(lines_of(result.err) == 1);
   CHECK(contains(result.err, "--colour"));
   CHECK(contains(result.err, "tilesmith query --help"));
+}
+
+TEST_CASE("what was printed and cannot be written is an error") {
+  const TempFolder folder;
+  make_landscape(folder / "recording.jsonl");
+  for (const char* arguments : {"--help", "--version", "tune --help", "tune --dry-run --arch sm_87 --family simt --shape 64", "workloads",
+                                "tune --replay recording.jsonl --shape 256 --family simt --max-candidates 1"}) {
+    INFO(arguments);
+    const std::string command = "cd '" + folder.path().string() + "' && CUDA_VISIBLE_DEVICES= '" TILESMITH_BINARY "' " + arguments;
+    CHECK(WEXITSTATUS(std::system((command + " >/dev/full 2>said").c_str())) == 2);
+    CHECK(contains(read_file(folder / "said"), ": stdout: cannot be written\n"));
+    CHECK(WEXITSTATUS(std::system((command + " >/dev/null 2>said").c_str())) == 0);
+  }
 }
 
 TEST_CASE("versions are told without a GPU") {
