@@ -23,9 +23,13 @@ struct ReportCommandOptions {
 };
 
 double parse_since(const std::string& text) {
-  if (const auto moment = report::parse_moment(text)) return *moment;
+  const double now = *report::utc_seconds(db::now_utc());
+  if (const auto moment = report::parse_moment(text)) {
+    if (*moment <= now) return *moment;
+    throw UsageError(fmt::format("--since '{}': lies ahead of now, {} UTC; expected a time that has passed", text, report::utc_minutes(now)));
+  }
   try {
-    return *report::utc_seconds(db::now_utc()) - parse_duration(text, "--since").count();
+    return now - parse_duration(text, "--since").count();
   } catch (const UsageError&) {
     throw UsageError(fmt::format(
         "--since '{}': expected a time in UTC such as 2026-01-31T22:00, or how long ago, such as 12h", text));
@@ -92,7 +96,9 @@ int run_report(const ReportCommandOptions& options) {
                     figures.devices.size()));
   }
   write_result(report::page_of(figures), options.output);
-  if (options.output != "-") {
+  if (options.output != "-" && figures.problems.empty()) {
+    write_result(fmt::format("{}: {}\n", options.output, report::headline(figures)));
+  } else if (options.output != "-") {
     write_result(fmt::format("{}: {}, {} ({} failed) in {}\n", options.output,
                              count_of(figures.problems.size(), "problem"), count_of(figures.tried, "candidate"),
                              format_count((long long)(figures.failed)), format_seconds(figures.seconds)));

@@ -13,5 +13,7 @@ extern const std::string_view kPageStyle;
 extern const std::string_view kPageScript;
 
 std::string page_of(const Report& report);
+/// What the page says first: everything in one sentence or two.
+std::string headline(const Report& report);
 
 }  // namespace tilesmith::tuner::report

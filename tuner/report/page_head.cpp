@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tuner/figures.hpp"
+#include "tuner/report/page.hpp"
 #include "tuner/report/page_text.hpp"
 #include "tuner/report/sections.hpp"
 #include "tuner/report/utc.hpp"
@@ -35,28 +36,6 @@ std::string nothing_text(const Report& report) {
                                       : fmt::format("it ended: {}", last.run.ended_how);
   return fmt::format("No outcome was recorded by {} ({}). What is known already is not tried again.",
                      report.selection.runs.size() == 1 ? "this run" : "these runs", how);
-}
-
-/// Everything in one sentence or two.
-std::string headline(const Report& report) {
-  if (report.problems.empty()) return nothing_text(report);
-  const std::size_t timed = with_time(report);
-  std::string text = fmt::format("{} tuned on {} in {}.", count_of(report.problems.size(), "problem"),
-                                 devices_text(report), format_seconds(report.seconds));
-  if (timed == 0) return text + " No candidate passed: there is no best time.";
-  if (const Mean gain = mean_gain(report); gain.count > 0) {
-    text += fmt::format(" The best configs are {} as fast as the baseline", times(gain.value));
-    if (const Mean peer = mean_peer_ratio(report); peer.count > 0) {
-      text += fmt::format(" and {} as fast as cuBLASLt", times(peer.value));
-    }
-    text += " (geometric means).";
-  }
-  if (timed < report.problems.size()) {
-    text += fmt::format(" {} no time yet.", timed + 1 == report.problems.size()
-                                                ? std::string("1 problem has")
-                                                : fmt::format("{} problems have", report.problems.size() - timed));
-  }
-  return text;
 }
 
 std::string card(std::string_view label, const std::string& value, const std::string& below) {
@@ -149,6 +128,27 @@ std::string provenance(const Report& report) {
 }
 
 }  // namespace
+
+std::string headline(const Report& report) {
+  if (report.problems.empty()) return nothing_text(report);
+  const std::size_t timed = with_time(report);
+  std::string text = fmt::format("{} tuned on {} in {}.", count_of(report.problems.size(), "problem"),
+                                 devices_text(report), format_seconds(report.seconds));
+  if (timed == 0) return text + " No candidate passed: there is no best time.";
+  if (const Mean gain = mean_gain(report); gain.count > 0) {
+    text += fmt::format(" The best configs are {} as fast as the baseline", times(gain.value));
+    if (const Mean peer = mean_peer_ratio(report); peer.count > 0) {
+      text += fmt::format(" and {} as fast as cuBLASLt", times(peer.value));
+    }
+    text += " (geometric means).";
+  }
+  if (timed < report.problems.size()) {
+    text += fmt::format(" {} no time yet.", timed + 1 == report.problems.size()
+                                                ? std::string("1 problem has")
+                                                : fmt::format("{} problems have", report.problems.size() - timed));
+  }
+  return text;
+}
 
 std::string head_section(const Report& report) {
   std::string text = "<section id=\"head\" aria-labelledby=\"head-title\">\n<h1 id=\"head-title\">Tuning report</h1>\n";

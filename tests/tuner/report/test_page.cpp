@@ -125,6 +125,16 @@ TEST_CASE("the report says plainly that nothing was tuned, or that nothing passe
   }
 }
 
+TEST_CASE("a report of nothing says so on the terminal too") {
+  const TempFolder folder;
+  MadeNight begun;
+  begun.recorded(kNight, 0, 60, "done");
+  begun.store_to(folder / "tuned.db");
+  const Finished result = run(folder, {"report", "--db", "tuned.db", "--out", "report.html"});
+  CHECK(result.status == 0);
+  CHECK(result.out == "report.html: No outcome was recorded by this run (it ended: done). What is known already is not tried again.\n");
+}
+
 TEST_CASE("the report's page calls short launches disturbed, not long ones timed beside an anchor") {
   MadeNight night;
   night.recorded(kNight, 0, 60, "done");
@@ -152,6 +162,7 @@ TEST_CASE("the report takes cuBLASLt's times from bench's CSV, and weights from 
 TEST_CASE("the report refuses bad options in one line, and then writes nothing") {
   check_refused({"--run", "cccc"}, {"--run 'cccc': not one run of tuned.db begins so", "1 run there", kNight});
   check_refused({"--since", "soon"}, {"--since 'soon': expected a time in UTC such as"});
+  check_refused({"--since", "2999-01-01"}, {"--since '2999-01-01': lies ahead of now", "expected a time that has passed"});
   check_refused({"--device", "Orin"}, {"--device 'Orin': no such device in tuned.db; expected part of one of: NVIDIA H200"});
   check_refused({"--bench", "bad.csv"}, {"--bench bad.csv:2: us is 'fast', expected a number above 0"});
   check_refused({"--bench", "none.csv"}, {"--bench none.csv: cannot be read"});
