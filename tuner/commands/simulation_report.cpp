@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tuner/commands/records.hpp"
 #include "tuner/commands/table.hpp"
@@ -33,18 +35,26 @@ struct Row {
   std::vector<Mark> marks;
 };
 
-Row row_of(const SimulatedStrategy& one) {
+/// Those up to the last evaluation, and that one.
+std::vector<std::size_t> marks_up_to(std::size_t evaluations) {
+  std::vector<std::size_t> marks;
+  std::copy_if(kMarks.begin(), kMarks.end(), std::back_inserter(marks), [&](std::size_t mark) { return mark < evaluations; });
+  marks.push_back(evaluations);
+  return marks;
+}
+
+Row row_of(const SimulatedStrategy& one, const SimulationOptions& options) {
   Row row{one.name, one.score, one.curve.seconds_per_run, {}};
-  for (const std::size_t mark : kMarks) {
+  for (const std::size_t mark : marks_up_to(options.evaluations)) {
     if (mark > one.curve.mean.size()) continue;
     row.marks.push_back({mark, 1, one.curve.mean[mark - 1], one.curve.tenth[mark - 1], one.curve.minimum[mark - 1]});
   }
   return row;
 }
 
-std::vector<Row> rows_of(const SimulatedLandscape& landscape) {
+std::vector<Row> rows_of(const SimulatedLandscape& landscape, const SimulationOptions& options) {
   std::vector<Row> rows;
-  for (const SimulatedStrategy& one : landscape.strategies) rows.push_back(row_of(one));
+  for (const SimulatedStrategy& one : landscape.strategies) rows.push_back(row_of(one, options));
   return rows;
 }
 
@@ -56,13 +66,13 @@ void add(Mark& sum, const Mark& one) {
 }
 
 /// At each mark of those landscapes that are large enough.
-std::vector<Row> means_over(const std::vector<SimulatedLandscape>& landscapes) {
+std::vector<Row> means_over(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options) {
   std::vector<Row> means;
   for (std::size_t s = 0; s < landscapes.front().strategies.size(); ++s) {
     Row mean{landscapes.front().strategies[s].name, 0, 0, {}};
-    for (const std::size_t mark : kMarks) mean.marks.push_back({mark});
+    for (const std::size_t mark : marks_up_to(options.evaluations)) mean.marks.push_back({mark});
     for (const SimulatedLandscape& landscape : landscapes) {
-      const Row row = row_of(landscape.strategies[s]);
+      const Row row = row_of(landscape.strategies[s], options);
       mean.score += row.score / double(landscapes.size());
       mean.seconds_per_run += row.seconds_per_run / double(landscapes.size());
       for (std::size_t i = 0; i < row.marks.size(); ++i) add(mean.marks[i], row.marks[i]);
@@ -110,16 +120,17 @@ std::string tables_text(const std::vector<SimulatedLandscape>& landscapes, const
   std::string result;
   for (const SimulatedLandscape& one : landscapes) {
     result += fmt::format("{}: {}, {} ok, optimum {} us\n{}\n", one.name, count_of(one.configs, "config"),
-                          format_count((long long)(one.ok)), format_us(one.optimum_us), table_of(rows_of(one), width));
+                          format_count((long long)(one.ok)), format_us(one.optimum_us), table_of(rows_of(one, options), width));
   }
   if (landscapes.size() > 1) {
-    const std::vector<Row> means = means_over(landscapes);
+    const std::vector<Row> means = means_over(landscapes, options);
     result += fmt::format("Mean of {}{}\n{}\n", count_of(landscapes.size(), "landscape"),
                           marks_of_fewer(means.front(), landscapes.size()), table_of(means, width));
   }
   result += fmt::format(
       "{} a strategy, of {} at most, {} at a time. After N evaluations: mean/tenth percentile/minimum of the\n"
-      "fraction of the optimum (optimum time / best time so far). Score: 0 is random search, 1 the optimum at once.\n",
+      "fraction of the optimum (optimum time / best time so far). Score: 0 is random search, 1 the optimum at once;\n"
+      "below 0: random search is better, as it is where a recording holds little but what a search found near the optimum.\n",
       count_of(options.runs, "run"), count_of(options.evaluations, "evaluation"), options.width);
   return result;
 }
@@ -135,7 +146,9 @@ Json record_of(const Row& row, const SimulationOptions& options) {
   json["seed"] = options.seed;
   json["width"] = options.width;
   json["score"] = rounded(row.score);
-  for (const std::size_t mark : kMarks) {
+  std::set<std::size_t> marks(kMarks.begin(), kMarks.end());  // in every file, so that files can be put side by side
+  marks.insert(options.evaluations);
+  for (const std::size_t mark : marks) {
     const auto found =
         std::find_if(row.marks.begin(), row.marks.end(), [&](const Mark& one) { return one.evaluations == mark; });
     const bool given = found != row.marks.end();
@@ -150,7 +163,7 @@ Json record_of(const Row& row, const SimulationOptions& options) {
 Json records_of(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options) {
   Json records = Json::array();
   for (const SimulatedLandscape& landscape : landscapes) {
-    for (const Row& row : rows_of(landscape)) {
+    for (const Row& row : rows_of(landscape, options)) {
       Json json = record_of(row, options);
       json["landscape"] = landscape.name;
       json["landscapes"] = 1;
@@ -162,7 +175,7 @@ Json records_of(const std::vector<SimulatedLandscape>& landscapes, const Simulat
     }
   }
   if (landscapes.size() < 2) return records;
-  for (const Row& row : means_over(landscapes)) {
+  for (const Row& row : means_over(landscapes, options)) {
     Json json = record_of(row, options);
     json["landscapes"] = landscapes.size();
     records.push_back(std::move(json));

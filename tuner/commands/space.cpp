@@ -1,5 +1,6 @@
 // tilesmith space: a family's parameters, the rules that prune them, and what is left.
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <memory>
 
@@ -52,6 +53,7 @@ int run_space(const SpaceOptions& options) {
   if (options.ladder) {
     std::string lines;
     for (const NamedConfig& rung : family.ladder(target)) lines += fmt::format("{}: {}\n", rung.name, rung.config.text());
+    if (lines.empty()) spdlog::warn("the family {} has no ladder for {} {}", family.name(), target.type.name, name(target.trans));
     write_result(lines);
     return kExitOk;
   }

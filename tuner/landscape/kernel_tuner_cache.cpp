@@ -75,9 +75,9 @@ Json parse(const std::string& text) {
   } catch (const Json::parse_error& error) {
     const std::size_t at = std::min<std::size_t>(error.byte, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + std::ptrdiff_t(at), '\n');
-    throw Refused(fmt::format("line {}: is not JSON at byte {}: expected a cache file of Kernel Tuner", line, at));
+    throw Refused(fmt::format("line {}: is not JSON at byte {}: expected a recorded landscape, or a cache file of Kernel Tuner", line, at));
   } catch (const Json::exception& error) {
-    throw Refused("holds a number that is too large: expected a cache file of Kernel Tuner");
+    throw Refused("holds a number that is too large: expected a recorded landscape, or a cache file of Kernel Tuner");
   }
 }
 
@@ -201,10 +201,10 @@ OutcomeTable read(std::string content, std::string name) {
     content = std::move(*plain);
   }
   if (content.find_first_not_of(" \t\r\n") == std::string::npos)
-    throw Refused("is empty: expected a cache file of Kernel Tuner");
+    throw Refused("is empty: expected a recorded landscape, or a cache file of Kernel Tuner");
   mend(content);
   const Json json = parse(content);
-  if (!json.is_object()) throw Refused("is not a JSON object: expected a cache file of Kernel Tuner");
+  if (!json.is_object()) throw Refused("is not a JSON object: expected a recorded landscape, or a cache file of Kernel Tuner");
   const std::vector<Listed> parameters = read_parameters(json);
   FamilyOutcomes outcomes;
   const auto kernel = json.find("kernel_name");

@@ -172,6 +172,7 @@ TEST_CASE("import and merge refuse all if one file is bad, and make no database"
   check_refused(run(folder, {"import", "missing.json", "--db", "new.db"}), {"missing.json"});
   check_refused(run(folder, {"merge", "good.db", "missing.db", "--db", "new.db"}), {"missing.db"});
   check_refused(run(folder, {"merge", "good.db", "--db", "good.db"}), {"good.db", "itself"});
+  check_refused(run(folder, {"merge", "good.db", "good.jsonl", "--db", "new.db"}), {"good.jsonl", "`tilesmith import` reads"});
   CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
 }
 

@@ -74,6 +74,17 @@ TEST_CASE("what was printed and cannot be written is an error") {
   }
 }
 
+TEST_CASE("a family without a ladder says so") {
+  const TempFolder folder;
+  const Finished without = run(folder, {"space", "--family", "simt", "--ladder", "--arch", "sm_87"});
+  CHECK(without.status == 0);
+  CHECK(without.out.empty());
+  CHECK(contains(without.err, "the family simt has no ladder"));
+  const Finished with = run(folder, {"space", "--family", "wmma", "--ladder", "--arch", "sm_87"});
+  CHECK(lines_of(with.out) > 1);
+  CHECK(with.err.empty());
+}
+
 TEST_CASE("versions are told without a GPU") {
   const TempFolder folder;
   CHECK(contains(run(folder, {"--version"}).out, "tilesmith "));

@@ -23,6 +23,7 @@ void check_refused(const std::vector<std::string>& arguments, const std::vector<
   const TempFolder folder;
   write_file(folder / "cache.json", made_cache());
   write_file(folder / "cut.json", made_cache().substr(0, 100));
+  write_file(folder / "text.json", "neither of them\n");
   make_landscape(folder / "made.jsonl");
   const Finished result = run(folder, simulate(arguments));
   INFO(result.err);
@@ -51,6 +52,19 @@ TEST_CASE("simulate prints a table a landscape and one of the means") {
   CHECK(contains(two.out, "Mean of 2 landscapes\nstrategy"));
   for (const tuner::StrategyInfo& info : tuner::strategies())
     CHECK(contains(two.out, "\n" + std::string(info.name) + " "));
+}
+
+TEST_CASE("simulate gives what is reached after the last evaluation, whichever it is") {
+  const TempFolder folder;
+  write_file(folder / "a.json", made_cache());
+  const Finished few = run(folder, simulate({"--landscape", "a.json", "--runs", "5", "--evaluations", "10"}));
+  CHECK(contains(few.out, "         after 10  ms/run\n"));
+  CHECK(contains(few.out, "below 0: random search is better"));
+  const Finished json =
+      run(folder, simulate({"--landscape", "a.json", "--runs", "5", "--evaluations", "10", "--format", "json"}));
+  const auto record = nlohmann::json::parse(json.out).at(0);
+  CHECK(record.at("mean_10") > 0);
+  CHECK(record.at("mean_25").is_null());
 }
 
 TEST_CASE("simulate gives the same figures as JSON and CSV, and the same again") {
@@ -120,6 +134,7 @@ TEST_CASE("simulate refuses bad options in one line") {
   check_refused({"--landscape", "cache.json", "--width", "x"}, {"--width"});
   check_refused({"--landscape", "cache.json", "--format", "xml"}, {"--format 'xml': expected table, json or csv"});
   check_refused({"--landscape", "cache.json", "--plot", "none/x.svg"}, {"--plot 'none/x.svg'", "does not exist"});
+  check_refused({"--landscape", "text.json"}, {"text.json: ", "expected a recorded landscape, or a cache file of Kernel Tuner"});
   check_refused({"--landscape", "missing.json"}, {"missing.json: cannot be read"});
   check_refused({"--landscape", "cache.json", "--landscape", "."}, {".: is a folder"});
 }
