@@ -206,7 +206,7 @@ Command add_bench(CLI::App& program) {
       ->type_name("TEXT");
   app->add_option("--peer", options->peer, "Also time the best of all this library's algorithms, interleaved: cublaslt")
       ->type_name("NAME");
-  app->add_option("--out", options->out, "Append each result to this CSV file; problems already in it are not run again")
+  app->add_option("--out,--output", options->out, "Append each result to this CSV file; problems already in it are not run again")
       ->type_name("FILE");
   app->add_option("--device", options->device, "Ordinal of the GPU")->capture_default_str();
   add_as_option(*app, options->as);

@@ -116,7 +116,7 @@ Command add_export(CLI::App& program) {
                   "cubins of one device in one file for the runtime library), landscape (all outcomes of one device, for "
                   "`tune --replay`; .zst: compressed)")
       ->type_name("FORMAT")->required();
-  app->add_option("-o,--output", options->output, "Write here instead of stdout (-); a file is needed for bundle and landscape")->type_name("FILE");
+  app->add_option("-o,--out,--output", options->output, "Write here instead of stdout (-); a file is needed for bundle and landscape")->type_name("FILE");
   app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,..")->group("Filters");
   app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,..")->group("Filters");
   app->add_option("--family", options->families, "Only configs of these families: the best of them")->type_name("NAME,..")->group("Filters");

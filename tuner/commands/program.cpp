@@ -15,6 +15,7 @@
 #include "tuner/commands/command_line.hpp"
 #include "tuner/commands/help.hpp"
 #include "tuner/commands/logging.hpp"
+#include "tuner/commands/parse_error.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/workload.hpp"
 
@@ -36,10 +37,14 @@ std::string names_of(const std::vector<Command>& commands) {
 }
 
 /// CLI11's own message for an unknown command names no place; this one does. Empty: nothing to complain of.
-std::string unknown_command(int argc, const char* const* argv, const std::vector<Command>& commands) {
+std::string unknown_command(const CLI::App& program, int argc, const char* const* argv, const std::vector<Command>& commands) {
   if (argc < 2) return fmt::format("no command given: expected one of {}", names_of(commands));
   const std::string first = argv[1];
-  if (first.empty() || first.front() == '-') return "";
+  if (!first.empty() && first.front() == '-') {
+    const std::string name = first.substr(0, first.find('='));
+    if (name == "--" || program.get_option_no_throw(name) != nullptr) return "";
+    return fmt::format("unknown option {}: expected --help, --version, or first a command, one of {}", name, names_of(commands));
+  }
   const auto is_first = [&](const Command& command) { return command.app->get_name() == first; };
   if (std::any_of(commands.begin(), commands.end(), is_first)) return "";
   return fmt::format("unknown command '{}': expected one of {}", first, names_of(commands));
@@ -61,7 +66,8 @@ int with_output_checked(const std::string& context, int status) {
 int report_parse_error(const CLI::App& program, const CLI::ParseError& error) {
   const std::string context = context_of(program);
   if (error.get_exit_code() == 0) return with_output_checked(context, program.exit(error));  // --help, --version: to stdout
-  complain(context, fmt::format("{} (see `{} --help`)", error.what(), context));
+  const auto used = program.get_subcommands();
+  complain(context, fmt::format("{} (see `{} --help`)", parse_error_text(used.empty() ? program : *used.front(), error), context));
   return kExitUsage;
 }
 
@@ -106,7 +112,7 @@ int run_program(int argc, const char* const* argv) {
     program.require_subcommand(1);
     program.footer("`tilesmith COMMAND --help` explains a command. Exit status: 0 done, 1 internal error, 2 bad input or no GPU, 3 done but for\nproblems that `tune` set aside.");
     const std::vector<Command> commands = add_commands(program);
-    const std::string unknown = unknown_command(argc, argv, commands);
+    const std::string unknown = unknown_command(program, argc, argv, commands);
     if (!unknown.empty()) {
       complain("tilesmith", unknown + " (see `tilesmith --help`)");
       return kExitUsage;

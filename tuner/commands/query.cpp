@@ -147,7 +147,7 @@ Command add_query(CLI::App& program) {
   CLI::Option* sql = app->add_option("--sql", options->sql, "One read-only SQL statement instead of filters")->type_name("SELECT..")->group("Free query");
   for (CLI::Option* filter : filters) sql->excludes(filter);
   app->add_option("--format", options->format, "table, json or csv")->type_name("FORMAT")->capture_default_str()->group("Output");
-  app->add_option("-o,--output", options->output, "Write to this file instead of stdout")->type_name("FILE")->group("Output");
+  app->add_option("-o,--out,--output", options->output, "Write to this file instead of stdout")->type_name("FILE")->group("Output");
   add_database_option(*app, options->db);
   app->footer(
       "Times are medians in microseconds; TFLOP/s counts 2·M·N·K (TOPS for integers); spread is half the interquartile range\n"

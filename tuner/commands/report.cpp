@@ -111,7 +111,7 @@ int run_report(const ReportCommandOptions& options) {
 Command add_report(CLI::App& program) {
   CLI::App* app = program.add_subcommand("report", "Write what a tuning run did as one HTML page");
   const auto options = std::make_shared<ReportCommandOptions>();
-  app->add_option("-o,--out", options->output, "The page; needed. -: stdout")->type_name("FILE")->group("Output");
+  app->add_option("-o,--out,--output", options->output, "The page; needed. -: stdout")->type_name("FILE")->group("Output");
   app->add_option(
          "--run", options->run,
          "Which runs: latest (all tuners of one tune), all, or a uuid or its beginning. Default: latest, or all "

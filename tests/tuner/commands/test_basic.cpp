@@ -61,6 +61,35 @@ TEST_CASE("an unknown option is one line that points at the help") {
   CHECK(contains(result.err, "tilesmith query --help"));
 }
 
+TEST_CASE("the first unknown option is named, with the nearest that the command knows") {
+  const TempFolder folder;
+  const auto said = [&](const std::vector<std::string>& arguments) {
+    const Finished result = run(folder, arguments);
+    CHECK(result.status == 2);
+    CHECK(result.out.empty());
+    CHECK(lines_of(result.err) == 1);
+    return result.err;
+  };
+  CHECK(said({"report", "--outptu", "x.html", "--runn", "all"}) ==
+        "tilesmith report: unknown option --outptu; the nearest is --output (see `tilesmith report --help`)\n");
+  CHECK(contains(said({"tune", "--workloads=quick"}), "unknown option --workloads; the nearest is --workload "));
+  CHECK(contains(said({"space", "--famly", "wmma"}), "unknown option --famly; the nearest is --family "));
+  CHECK(contains(said({"query", "--colour"}), "unknown option --colour (see"));
+  CHECK(contains(said({"query", "-x"}), "unknown option -x (see"));
+  CHECK(contains(said({"-x"}), "unknown option -x: expected --help, --version, or first a command, one of tune, "));
+  CHECK(contains(said({"tune", "quick"}), "'quick': expected an option here"));
+  CHECK(contains(said({"query", "--limit", "abc"}), "--limit 'abc': expected a number from 0 to 1000000000000"));
+}
+
+TEST_CASE("where a result goes is said by --out and --output alike") {
+  const TempFolder folder;
+  for (const char* command : {"report", "bench", "query", "export"}) {
+    INFO(command);
+    const std::string help = run(folder, {command, "--help"}).out;
+    CHECK(contains(help, "--out,--output"));
+  }
+}
+
 TEST_CASE("what was printed and cannot be written is an error") {
   const TempFolder folder;
   make_landscape(folder / "recording.jsonl");
