@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "db/json_depth.hpp"
+
 namespace tilesmith::db {
 namespace {
 
@@ -25,6 +27,7 @@ const Json& member(const Json& parent, const char* key) {
 }  // namespace
 
 Json parse_json(std::string_view text) {
+  if (nests_too_deep(text)) throw FormatError(fmt::format("JSON nests deeper than {} levels: expected less", kDeepestJson));
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception&) {

@@ -19,7 +19,7 @@ class FormatError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Parses one JSON value. Throws FormatError in one line.
+/// Parses one JSON value, which does not nest too deep (json_depth.hpp). Throws FormatError in one line.
 Json parse_json(std::string_view text);
 /// One line, no spaces. Bytes that are not UTF-8 (a compiler's message may hold some) are replaced.
 std::string to_line(const Json& json);

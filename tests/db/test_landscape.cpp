@@ -125,6 +125,7 @@ TEST_CASE("files of another format are refused with the place and what was expec
   refused(replaced(header, "sm_90a", "sm_12"), "1", "sm_12");
   refused(replaced(header, "\"sm_count\":132", "\"sm_count\":\"many\""), "1", "sm_count");
   refused(header + "{\n", "2", "not JSON");
+  refused(header + "{\"problem\":" + std::string(200000, '[') + std::string(200000, ']') + "}\n", "2", "nests deeper than 64 levels");
   refused(header + entry + "\n" + replaced(entry, "f16f32 NN 64", "f99f32 NN 64"), "3", "unknown type pair");
   refused(header + replaced(entry, "64 64 64", "64 64 -1"), "2", "K is -1");
   refused(header + replaced(entry, "wmma{frag_m=16}", "wmma(16)"), "2", "config");

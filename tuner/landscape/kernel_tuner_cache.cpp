@@ -11,6 +11,7 @@
 
 #include "db/error.hpp"
 #include "db/files.hpp"
+#include "db/json_depth.hpp"
 #include "tuner/landscape/gzip.hpp"
 
 namespace tilesmith::tuner {
@@ -70,6 +71,9 @@ void mend(std::string& text) {
 }
 
 Json parse(const std::string& text) {
+  if (db::nests_too_deep(text)) {
+    throw Refused(fmt::format("nests deeper than {} levels: expected a cache file of Kernel Tuner", db::kDeepestJson));
+  }
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

@@ -131,6 +131,8 @@ TEST_CASE("a wrong cache file is refused in one line that names file and place")
   CHECK(contains(refusal(""), "is empty"));
   CHECK(contains(refusal("hello"), "line 1: is not JSON"));
   CHECK(contains(refusal("[1, 2]"), "is not a JSON object"));
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  CHECK(contains(refusal(replaced(good, "\"time\": 2.0", "\"time\": " + deep)), "nests deeper than 64 levels"));
   CHECK(contains(refusal("{}"), "\"tune_params_keys\" is missing"));
   CHECK(contains(refusal(good.substr(0, 120)), "ends before its first whole cache entry"));
   CHECK(contains(refusal(good + "}"), "is not JSON"));
