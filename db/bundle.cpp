@@ -16,9 +16,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "db/compress.hpp"
 #include "db/evidence_json.hpp"
@@ -32,8 +35,9 @@ constexpr std::string_view kMagic = "TSBUNDLE";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeaderBytes = 56;
 constexpr std::size_t kHashDigits = 32;
-constexpr std::size_t kLargestIndexBytes = std::size_t{1} << 30;
-constexpr std::size_t kLargestCubinBytes = std::size_t{256} << 20;
+// What is small when compressed may be of any size: more than these no sound bundle has.
+constexpr std::size_t kLargestIndexBytes = std::size_t{64} << 20;
+constexpr std::size_t kLargestCubinBytes = std::size_t{64} << 20;
 
 template <typename T>
 void put_little_endian(std::string& out, T value) {
@@ -60,7 +64,42 @@ Json build_to_json(const KernelBuild& build) {
           {"static_smem_bytes", build.static_smem_bytes}};
 }
 
-KernelBuild build_from_json(const Json& json, std::string_view frames) {
+/// The builds of a bundle, and where in it their cubins lie.
+class Builds {
+ public:
+  Builds(std::string_view frames, std::size_t cubins_bytes, std::vector<KernelBuild>& into)
+      : frames_(frames), bytes_left_(cubins_bytes), builds_(into) {}
+
+  void add(KernelBuild build, std::size_t offset, std::size_t bytes) {
+    const auto [known, is_new] = known_.try_emplace({offset, bytes}, builds_.size());
+    if (is_new) {
+      auto cubin = decompress(as_bytes(frames_.substr(offset, bytes)), std::min(kLargestCubinBytes, bytes_left_));
+      if (!cubin || cubin->empty()) {
+        throw FormatError(fmt::format("its cubin does not decompress: expected one of up to {} MiB, and all of up to {} MiB",
+                                      kLargestCubinBytes >> 20, kLargestCubinsBytes >> 20));
+      }
+      build.cubin = *std::move(cubin);
+    } else {
+      const std::vector<std::byte>& cubin = builds_[known->second].cubin;
+      if (cubin.size() > bytes_left_) {
+        throw FormatError(fmt::format("the cubins together are too large: expected up to {} MiB", kLargestCubinsBytes >> 20));
+      }
+      build.cubin = cubin;
+    }
+    bytes_left_ -= build.cubin.size();
+    builds_.push_back(std::move(build));
+  }
+
+  std::size_t frame_bytes() const { return frames_.size(); }
+
+ private:
+  std::string_view frames_;
+  std::size_t bytes_left_;
+  std::vector<KernelBuild>& builds_;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> known_;  // offset, bytes → the first build of it
+};
+
+void add_build(Builds& builds, const Json& json) {
   constexpr std::int64_t kLargestInt = std::numeric_limits<int>::max();
   KernelBuild build;
   const auto config = Config::parse(text_at(json, "config"));
@@ -80,12 +119,9 @@ KernelBuild build_from_json(const Json& json, std::string_view frames) {
   build.registers = int(integer_at(json, "registers", 0, kLargestInt));
   build.spill_bytes = int(integer_at(json, "spill_bytes", 0, kLargestInt));
   build.static_smem_bytes = int(integer_at(json, "static_smem_bytes", 0, kLargestInt));
-  const auto offset = std::size_t(integer_at(json, "offset", 0, std::int64_t(frames.size())));
-  const auto bytes = std::size_t(integer_at(json, "bytes", 1, std::int64_t(frames.size() - offset)));
-  auto cubin = decompress(as_bytes(frames.substr(offset, bytes)), kLargestCubinBytes);
-  if (!cubin || cubin->empty()) throw FormatError("its cubin does not decompress");
-  build.cubin = *std::move(cubin);
-  return build;
+  const auto offset = std::size_t(integer_at(json, "offset", 0, std::int64_t(builds.frame_bytes())));
+  const auto bytes = std::size_t(integer_at(json, "bytes", 1, std::int64_t(builds.frame_bytes() - offset)));
+  builds.add(std::move(build), offset, bytes);
 }
 
 std::string payload_of(const Bundle& bundle) {
@@ -101,11 +137,18 @@ std::string payload_of(const Bundle& bundle) {
   std::string frames;
   std::unordered_map<std::string, std::pair<std::size_t, std::size_t>> known;  // content hash → offset, bytes
   index["builds"] = Json::array();
+  std::size_t cubins_bytes_left = kLargestCubinsBytes;
   for (const KernelBuild& build : bundle.builds) {
     if (build.status != Status::ok || build.cubin.empty()) {
       throw FormatError(fmt::format("the build of {} is {}: expected only builds that are ok, with their cubins",
                                     build.key.config.text(), name(build.status)));
     }
+    if (build.cubin.size() > kLargestCubinBytes || build.cubin.size() > cubins_bytes_left) {
+      throw FormatError(fmt::format("the cubin of {} has {} bytes: expected up to {} MiB, and all of up to {} MiB",
+                                    build.key.config.text(), build.cubin.size(), kLargestCubinBytes >> 20,
+                                    kLargestCubinsBytes >> 20));
+    }
+    cubins_bytes_left -= build.cubin.size();
     const auto [place, is_new] = known.try_emplace(content_hash(build.cubin), frames.size(), 0);
     if (is_new) {
       frames += as_text(compress(build.cubin, 19));
@@ -116,7 +159,11 @@ std::string payload_of(const Bundle& bundle) {
     entry["bytes"] = place->second.second;
     index["builds"].push_back(std::move(entry));
   }
-  const std::vector<std::byte> packed_index = compress(as_bytes(to_line(index)), 19);
+  const std::string line = to_line(index);
+  if (line.size() > kLargestIndexBytes) {
+    throw FormatError(fmt::format("its index has {} bytes: expected up to {} MiB", line.size(), kLargestIndexBytes >> 20));
+  }
+  const std::vector<std::byte> packed_index = compress(as_bytes(line), 19);
   std::string payload;
   put_little_endian<std::uint64_t>(payload, packed_index.size());
   payload += as_text(packed_index);
@@ -144,7 +191,7 @@ std::string_view checked_payload(std::string_view file) {
   return payload;
 }
 
-Bundle parse_bundle(std::string_view file) {
+Bundle bundle_of(std::string_view file, std::size_t cubins_bytes) {
   const std::string_view payload = checked_payload(file);
   if (payload.size() < 8) throw FormatError("is truncated before its index");
   const auto index_bytes = get_little_endian<std::uint64_t>(payload);
@@ -170,7 +217,8 @@ Bundle parse_bundle(std::string_view file) {
     }
   };
   each("bests", [&](const Json& entry) { bundle.bests.push_back(evidence_from_json(entry)); });
-  each("builds", [&](const Json& entry) { bundle.builds.push_back(build_from_json(entry, frames)); });
+  Builds builds(frames, cubins_bytes, bundle.builds);
+  each("builds", [&](const Json& entry) { add_build(builds, entry); });
   return bundle;
 }
 
@@ -194,18 +242,21 @@ void save_bundle(const Bundle& bundle, const std::filesystem::path& path) {
   }
 }
 
-Bundle load_bundle(const std::filesystem::path& path) {
-  const std::string file = read_file(path, "a bundle");
+Bundle load_bundle(const std::filesystem::path& path) { return parse_bundle(read_file(path, "a bundle"), path); }
+
+Bundle parse_bundle(std::string_view file, const std::filesystem::path& path, std::size_t cubins_bytes) {
   try {
-    return parse_bundle(file);
+    return bundle_of(file, cubins_bytes);
   } catch (const FormatError& error) {
     refuse(path, error);
   }
 }
 
+bool begins_as_bundle(std::string_view file) { return file.starts_with(kMagic); }
+
 bool is_bundle(const std::filesystem::path& path) {
   std::error_code error;
-  return std::filesystem::is_regular_file(path, error) && first_bytes(path, kMagic.size()) == kMagic;
+  return std::filesystem::is_regular_file(path, error) && begins_as_bundle(first_bytes(path, kMagic.size()));
 }
 
 }  // namespace tilesmith::db

@@ -3,7 +3,9 @@
 // problem finds a rung. Layout and version in bundle.cpp; checked by a hash before anything in it is used.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "db/store.hpp"
@@ -23,5 +25,11 @@ void save_bundle(const Bundle& bundle, const std::filesystem::path& path);
 /// Throws StoreError with the reason (not a bundle, newer version, truncated, hash differs).
 Bundle load_bundle(const std::filesystem::path& path);
 bool is_bundle(const std::filesystem::path& path);
+
+/// All cubins of a bundle together. One has at most 64 MiB.
+inline constexpr std::size_t kLargestCubinsBytes = std::size_t{1} << 30;
+/// The same of what was read already, out of a pipe too; `path` is for errors.
+Bundle parse_bundle(std::string_view file, const std::filesystem::path& path, std::size_t cubins_bytes = kLargestCubinsBytes);
+bool begins_as_bundle(std::string_view file);
 
 }  // namespace tilesmith::db

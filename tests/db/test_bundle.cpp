@@ -1,5 +1,7 @@
 #include "db/bundle.hpp"
 
+#include "db/compress.hpp"
+#include "db/evidence_json.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 
@@ -19,6 +21,46 @@ Bundle sample_bundle() {
   bundle.builds = {sample_build(sample_config(1), 1), sample_build(sample_config(2), 2), sample_build(sample_config(3), 1)};
   return bundle;
 }
+
+template <typename T>
+void put(std::string& out, T value) {
+  for (std::size_t i = 0; i < sizeof value; ++i) out += char(value >> (8 * i) & 0xff);
+}
+
+/// A bundle as the layout in bundle.cpp has it, with any index.
+std::string bundle_of(const std::string& index, const std::string& frames = "") {
+  const auto packed = compress(as_bytes(index));
+  std::string payload;
+  put<std::uint64_t>(payload, packed.size());
+  payload += std::string(as_text(packed)) + frames;
+  std::string file = "TSBUNDLE";
+  put<std::uint64_t>(file, 1);
+  put<std::uint64_t>(file, payload.size());
+  return file + content_hash(as_bytes(payload)) + payload;
+}
+
+/// So many builds of one frame.
+std::string bundle_of_one_frame(int builds, const std::string& frame) {
+  Json index = {{"device", to_json(sample_device())}, {"arch", "sm_90a"}, {"made_at", ""}, {"bests", Json::array()}};
+  index["builds"] = Json::array();
+  for (int i = 0; i < builds; ++i) {
+    index["builds"].push_back({{"config", sample_config(i).text()},
+                               {"type", "f16f32"},
+                               {"trans", "NN"},
+                               {"arch", "sm_90a"},
+                               {"template_hash", "h"},
+                               {"compiler_options", "o"},
+                               {"nvrtc_version", "13.0"},
+                               {"registers", 1},
+                               {"spill_bytes", 0},
+                               {"static_smem_bytes", 0},
+                               {"offset", 0},
+                               {"bytes", frame.size()}});
+  }
+  return bundle_of(to_line(index), frame);
+}
+
+std::string frame_of_zeros(std::size_t bytes) { return std::string(as_text(compress(std::vector<std::byte>(bytes), 1))); }
 
 }  // namespace
 
@@ -105,6 +147,20 @@ TEST_CASE("a newer bundle and other files are refused with the reason") {
   CHECK_FALSE(is_bundle(folder / "missing"));
   CHECK_FALSE(is_bundle(folder.path()));
   CHECK(contains(store_error([&] { load_bundle(folder / "missing"); }), "missing"));
+}
+
+TEST_CASE("a small bundle takes no more memory than a sound one may") {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  const std::string several = bundle_of_one_frame(3, frame_of_zeros(kMiB));
+  CHECK(parse_bundle(several, "a.tsb", 3 * kMiB).builds.at(2).cubin == std::vector<std::byte>(kMiB));
+  const std::string too_many = store_error([&] { parse_bundle(several, "a.tsb", 3 * kMiB - 1); });
+  CHECK(too_many == "a.tsb: builds, entry 3: the cubins together are too large: expected up to 1024 MiB");
+  const std::string too_large =
+      store_error([&] { parse_bundle(bundle_of_one_frame(1, frame_of_zeros(64 * kMiB + 1)), "a.tsb"); });
+  CHECK(contains(too_large, "a.tsb: builds, entry 1: its cubin does not decompress: expected one of up to 64 MiB"));
+  const std::string deep = "{\"device\":" + std::string(200000, '[') + std::string(200000, ']') + "}";
+  const std::string too_deep = store_error([&] { parse_bundle(bundle_of(deep), "a.tsb"); });
+  CHECK(too_deep == "a.tsb: JSON nests deeper than 64 levels: expected less");
 }
 
 TEST_CASE("only builds that run go into a bundle, and an unwritable path leaves nothing") {
