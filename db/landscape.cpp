@@ -26,8 +26,7 @@ constexpr std::size_t kLargestTextBytes = std::size_t{4} << 30;
 std::string key_of(const Problem& problem, const Config& config) { return text(problem) + '\n' + config.text(); }
 
 /// The file's text, decompressed if it is zstd-compressed (by its content; the name need not say so).
-std::string landscape_text(const std::filesystem::path& path) {
-  std::string content = read_file(path, "a recorded landscape");
+std::string landscape_text(std::string content, const std::filesystem::path& path) {
   if (content.empty()) refuse(path, 1, fmt::format("is empty: expected a line with \"{}\"", kVersionKey));
   if (!is_zstd(content)) return content;
   const auto plain = decompress(as_bytes(content), kLargestTextBytes);
@@ -140,7 +139,11 @@ const Evidence* Landscape::find(const Problem& problem, const Config& config) co
 }
 
 Landscape load_landscape(const std::filesystem::path& path) {
-  const std::string content = landscape_text(path);
+  return parse_landscape(read_file(path, "a recorded landscape"), path);
+}
+
+Landscape parse_landscape(std::string content, const std::filesystem::path& path) {
+  content = landscape_text(std::move(content), path);
   Header header;
   std::size_t line_number = 0;
   std::string_view rest = content;

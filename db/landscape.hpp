@@ -31,6 +31,8 @@ struct Landscape {
 
 /// Throws StoreError naming file, line and what was expected.
 Landscape load_landscape(const std::filesystem::path& path);
+/// The same of what was read already, out of a pipe too; `path` is for errors.
+Landscape parse_landscape(std::string content, const std::filesystem::path& path);
 /// Records the latest evidence of every candidate on one device. Written to a temporary file, then renamed.
 void save_landscape(const Store& store, const EvidenceFilter& filter, const std::filesystem::path& path);
 

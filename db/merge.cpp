@@ -19,14 +19,15 @@ class Adder {
  public:
   explicit Adder(Store& into) : database_(StoreAccess::database(into)), transaction_(database_), interner_(database_) {}
 
-  void add(const Evidence& entry) {
+  void add(const Evidence& given) {
+    const Evidence entry = completed(database_, given);  // its time as it is stored
     const std::int64_t known = find_evidence(interner_, entry).value_or(0);  // ids begin at 1
     if (known > 0) {
       if (!entry.plan_hash.empty()) fill_plan_hash(database_, known, entry.plan_hash);
       ++result_.known;
       return;
     }
-    insert_evidence(database_, interner_, completed(database_, entry));
+    insert_evidence(database_, interner_, entry);
     ++result_.added;
   }
   void add(const KernelBuild& build, const std::string& created_at) {
@@ -50,8 +51,8 @@ class Adder {
   MergeResult result_;
 };
 
-MergeResult import_bundle(Store& into, const std::filesystem::path& path) {
-  const Bundle bundle = load_bundle(path);
+MergeResult import_bundle(Store& into, const std::filesystem::path& path, std::string_view content) {
+  const Bundle bundle = parse_bundle(content, path);
   const std::string made_at = normalized_utc(bundle.made_at).value_or(now_utc());
   Adder adder(into);
   for (const Evidence& best : bundle.bests) adder.add(best);
@@ -59,8 +60,8 @@ MergeResult import_bundle(Store& into, const std::filesystem::path& path) {
   return adder.commit();
 }
 
-MergeResult import_landscape(Store& into, const std::filesystem::path& path) {
-  const Landscape landscape = load_landscape(path);
+MergeResult import_landscape(Store& into, const std::filesystem::path& path, std::string content) {
+  const Landscape landscape = parse_landscape(std::move(content), path);
   Adder adder(into);
   for (const Evidence& entry : landscape.entries) adder.add(entry);
   return adder.commit();
@@ -121,12 +122,13 @@ MergeResult merge(Store& into, const Store& from) {
 
 MergeResult import_file(Store& into, const std::filesystem::path& path) {
   constexpr std::string_view kExpected = "a JSON export, a landscape or a bundle";
-  const std::string content = read_file(path, fmt::format("{}; databases are brought in with `merge`", kExpected));
+  std::string content = read_file(path, fmt::format("{}; databases are brought in with `merge`", kExpected));
   if (content.empty()) throw StoreError(fmt::format("{}: is empty: expected {}", path.string(), kExpected));
-  if (is_bundle(path)) return import_bundle(into, path);
+  // What was read is all there is of a pipe.
+  if (begins_as_bundle(content)) return import_bundle(into, path, content);
   const std::string_view first_line = std::string_view(content).substr(0, content.find('\n'));
   if (is_zstd(content) || first_line.find("\"tilesmith_landscape\"") != std::string_view::npos) {
-    return import_landscape(into, path);
+    return import_landscape(into, path, std::move(content));
   }
   return import_export(into, path, content);
 }

@@ -1,5 +1,9 @@
 #include "db/merge.hpp"
 
+#include <sys/stat.h>
+
+#include <thread>
+
 #include "db/bundle.hpp"
 #include "db/export.hpp"
 #include "db/landscape.hpp"
@@ -205,6 +209,46 @@ TEST_CASE("a landscape and a bundle are imported by their content, whatever thei
   CHECK(into.find_build(sample_key()));
 }
 
+TEST_CASE("an export, a landscape and a bundle are imported out of a pipe") {
+  TemporaryFolder folder;
+  Store from = Store::in_memory();
+  from.record(right(10));
+  write_file_atomically(folder / "export", export_best(from, {}, ExportFormat::json));
+  save_landscape(from, {}, folder / "plain");
+  save_landscape(from, {}, folder / "packed.zst");
+  Bundle bundle;
+  bundle.device = sample_device();
+  bundle.bests = {from.best()[0].evidence};
+  bundle.builds = {sample_build()};
+  save_bundle(bundle, folder / "bundle");
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  for (const char* file : {"export", "plain", "packed.zst", "bundle"}) {
+    Store into = Store::in_memory();
+    std::thread writer([&] { spill(folder / "pipe", slurp(folder / file)); });
+    std::size_t added = 0;
+    const std::string error = store_error([&] { added = import_file(into, folder / "pipe").added; });
+    writer.join();
+    INFO(file << ": " << error);
+    CHECK(added == 1);
+    CHECK(into.find_build(sample_key()).has_value() == (std::string(file) == "bundle"));
+  }
+}
+
+TEST_CASE("an entry whose time says no milliseconds is known when it is imported again") {
+  TemporaryFolder folder;
+  Store from = Store::in_memory();
+  Evidence entry = right(10);
+  entry.created_at = "2026-01-01T00:00:00.000Z";
+  from.record(entry);
+  std::string text = export_best(from, {}, ExportFormat::json);
+  text.replace(text.find("00:00:00.000Z"), 13, "00:00:00Z");
+  spill(folder / "a.json", text);
+  Store into = Store::in_memory();
+  CHECK(import_file(into, folder / "a.json").added == 1);
+  CHECK(import_file(into, folder / "a.json").known == 1);
+  CHECK(into.evidence().size() == 1);
+}
+
 TEST_CASE("one bad entry refuses a whole import, naming the entry") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
@@ -256,6 +300,7 @@ TEST_CASE("files that are no import are refused with what was expected") {
   refused("{\"tilesmith_export\":1,\"entries\":7}", "entries");
   refused("{\"tilesmith_export\":1,\"entries\":[7]}", "entry 1");
   refused("{\"tilesmith_export\":1,\"entries\":[", "not JSON");
+  refused("{\"tilesmith_export\":" + std::string(200000, '[') + std::string(200000, ']') + "}", "nests deeper than 64 levels");
   { Store::open(folder / "b.db"); }
   CHECK(contains(store_error([&] { import_file(into, folder / "b.db"); }), "merge"));
   CHECK(contains(store_error([&] { import_file(into, folder / "missing"); }), "missing"));
