@@ -22,7 +22,8 @@ mode_t permissions_of(const std::filesystem::path& database) {
 
 /// Opens the file of claims; it is made if there is none yet, with what permissions the umask would take from it too.
 int open_claims(const std::filesystem::path& file, const std::filesystem::path& database) {
-  for (;;) {
+  constexpr int kMostTries = 10;  // a link to nowhere is neither there nor to be made
+  for (int tries = 0; tries < kMostTries; ++tries) {
     const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
     if (fd >= 0 || errno != ENOENT) return fd;
     const mode_t permissions = permissions_of(database);
@@ -30,6 +31,8 @@ int open_claims(const std::filesystem::path& file, const std::filesystem::path& 
     if (made >= 0) static_cast<void>(::fchmod(made, permissions));  // where that fails, the owner can still claim
     if (made >= 0 || errno != EEXIST) return made;                  // another process has just made it
   }
+  errno = ENOENT;
+  return -1;
 }
 
 /// Files may be 2^63 - 1 bytes long, and what lies behind the end can be locked too.

@@ -232,3 +232,13 @@ TEST_CASE("paths to one database share its claims") {
        {folder / "sub" / "link.db", folder / "sub" / ".." / "a.db", folder / "here" / "a.db"})
     CHECK_FALSE(Claims(Store::open(path)).take("anything"));
 }
+
+TEST_CASE("claims beside which a link to nowhere lies are refused at once") {
+  TemporaryFolder folder;
+  const Store store = Store::open(folder / "a.db");
+  std::filesystem::create_symlink(folder / "nowhere" / "a.db-claims", folder / "a.db-claims");
+  const std::string error = store_error([&] { static_cast<void>(Claims(store).take("gpu")); });
+  INFO(error);
+  CHECK(contains(error, "a.db-claims: claims cannot be kept here"));
+  CHECK(is_one_line(error));
+}
