@@ -151,7 +151,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     if (key == "lda" && number) problem.lda = *number;
     else if (key == "ldb" && number) problem.ldb = *number;
     else if (key == "ldc" && number) problem.ldc = *number;
-    else if (key == "align" && number) problem.align_bytes = int(*number);
+    else if (key == "align" && number && *number == int(*number)) problem.align_bytes = int(*number);
     else if (key == "batch" && number) problem.batch = *number;
     else if (key == "epilogue" && !value.empty()) problem.epilogue = value;
     else if (key == "beta" && parse_beta_class(value)) problem.beta = *parse_beta_class(value);

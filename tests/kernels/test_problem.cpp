@@ -85,6 +85,7 @@ TEST_CASE("a text that is no problem is refused with words that say what was exp
                        "f16f32 NN 64 64 64 lda=63",
                        "f16f32 NN 64 64 64 align=3",
                        "f16f32 NN 64 64 64 align=1",
+                       "f16f32 NN 64 64 64 align=4294967304",
                        "f16f32 NN 64 64 64 beta=maybe",
                        "f16f32 NN 64 64 64 colour=red",
                        "f16f32 NN 64 64 64 batch=2"};
