@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 namespace tilesmith::db {
@@ -22,6 +23,7 @@ constexpr std::pair<Status, std::string_view> kStatusNames[] = {
 };
 
 constexpr std::string_view kAs = " as ";  // between a device's name and the architecture whose code it ran
+constexpr double kShortestUs = 1e-6;
 constexpr std::string_view kSaysAs = "as sm_";
 
 bool finite_and_not_negative(double value) { return std::isfinite(value) && value >= 0; }
@@ -32,6 +34,8 @@ std::string lower(std::string text) {
 }
 
 }  // namespace
+
+bool is_control_character(char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }
 
 std::string_view name(Status status) {
   for (const auto& [value, text] : kStatusNames) {
@@ -89,8 +93,8 @@ bool is_meant_by(const DeviceIdentity& device, std::string_view part) {
 }
 
 std::optional<std::string> timing_error(const Timing& timing) {
-  if (!std::isfinite(timing.median_us) || !(timing.median_us > 0) || !(timing.median_us < 1e300)) {
-    return fmt::format("median_us is {}: expected a finite time above 0", timing.median_us);
+  if (!std::isfinite(timing.median_us) || !(timing.median_us >= kShortestUs) || !(timing.median_us < 1e300)) {
+    return fmt::format("median_us is {}: expected a finite time of a picosecond or more", timing.median_us);
   }
   if (!finite_and_not_negative(timing.spread)) {
     return fmt::format("spread is {}: expected a finite ratio, 0 or more", timing.spread);
@@ -118,6 +122,18 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
     return fmt::format("config is '{}': expected 'family{{parameter=value,...}}'", evidence.config.text());
   }
   if (evidence.device.name.empty()) return std::string("the device has no name: expected one");
+  for (const auto& [field, value] : std::initializer_list<std::pair<const char*, const std::string&>>{
+           {"the device's name", evidence.device.name},
+           {"power_mode", evidence.device.power_mode},
+           {"template_hash", evidence.producer.template_hash},
+           {"compiler_options", evidence.producer.compiler_options},
+           {"nvrtc_version", evidence.producer.nvrtc_version},
+           {"driver_version", evidence.producer.driver_version},
+           {"measuring_policy", evidence.producer.measuring_policy},
+           {"run", evidence.run},
+           {"origin", evidence.origin}}) {
+    if (std::any_of(value.begin(), value.end(), &is_control_character)) return fmt::format("{} holds a control character: expected one line of text", field);
+  }
   const Outcome& outcome = evidence.outcome;
   if ((outcome.status == Status::ok) != outcome.timing.has_value()) {
     return fmt::format("status is {} {} a timing: expected a timing exactly with ok", name(outcome.status),
@@ -134,23 +150,6 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
     return fmt::format("plan_hash is '{}': expected 32 hex digits, or none", evidence.plan_hash.substr(0, 40));
   }
   return std::nullopt;
-}
-
-std::optional<std::string> normalized_utc(std::string_view text) {
-  constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:dd";
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (text.size() < kPattern.size() + 1 || text.back() != 'Z') return std::nullopt;
-  for (std::size_t i = 0; i < kPattern.size(); ++i) {
-    if (kPattern[i] == 'd' ? !is_digit(text[i]) : text[i] != kPattern[i]) return std::nullopt;
-  }
-  const std::string_view fraction = text.substr(kPattern.size(), text.size() - kPattern.size() - 1);
-  if (fraction == ".") return std::nullopt;
-  for (std::size_t i = 0; i < fraction.size(); ++i) {
-    if (i == 0 ? fraction[i] != '.' : !is_digit(fraction[i])) return std::nullopt;
-  }
-  std::string milliseconds(fraction.empty() ? "." : fraction.substr(0, 4));
-  milliseconds.resize(4, '0');
-  return std::string(text.substr(0, kPattern.size())) + milliseconds + "Z";
 }
 
 Trust judge(const Producer& entry, const Producer& now) {

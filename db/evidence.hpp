@@ -107,10 +107,12 @@ struct Evidence {
 /// nullopt if the entry is consistent in itself; else one line that names the field and what was expected. Every entry
 /// is checked by this before it is stored, wherever it comes from.
 std::optional<std::string> evidence_error(const Evidence& evidence);
+/// What no text of an entry may hold; in a message, which others write, a space takes its place when it is stored.
+bool is_control_character(char c);
 std::optional<std::string> timing_error(const Timing& timing);
 
 /// A time of the form 2026-01-31T23:59:59[.123]Z with exactly three decimals, so that text order is time order;
-/// nullopt if it has another form.
+/// nullopt if it has another form, or is no such time.
 std::optional<std::string> normalized_utc(std::string_view text);
 
 /// How far an entry can be trusted by a given producer.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "db/logger.hpp"
@@ -19,6 +20,13 @@ std::int64_t find_or_insert(const Database& database, std::string_view select, s
   bind(add, true);
   add.run();
   return database.last_insert_id();
+}
+
+/// One text of several, whatever they hold: no two lists give the same.
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string all;
+  for (const std::string_view part : parts) all += fmt::format("{}:{}", part.size(), part);
+  return all;
 }
 
 std::string params_json(const Config& config) {
@@ -76,8 +84,8 @@ std::int64_t Interner::device(const DeviceIdentity& device) {
 }
 
 std::int64_t Interner::producer(const Producer& producer) {
-  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", producer.template_hash, producer.compiler_options,
-                                      producer.nvrtc_version, producer.driver_version, producer.measuring_policy);
+  const std::string key = joined({producer.template_hash, producer.compiler_options, producer.nvrtc_version,
+                                  producer.driver_version, producer.measuring_policy});
   if (const auto known = producers_.find(key); known != producers_.end()) return known->second;
   const std::int64_t id = find_or_insert(
       *database_,
@@ -95,8 +103,8 @@ std::int64_t Interner::producer(const Producer& producer) {
 
 std::int64_t Interner::kernel(const KernelKey& kernel) {
   const std::int64_t config_id = config(kernel.config);
-  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", config_id, kernel.type.name, name(kernel.trans),
-                                      kernel.arch, kernel.template_hash, kernel.compiler_options, kernel.nvrtc_version);
+  const std::string key = joined({std::to_string(config_id), kernel.type.name, name(kernel.trans), kernel.arch,
+                                  kernel.template_hash, kernel.compiler_options, kernel.nvrtc_version});
   if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
   const std::int64_t id = find_or_insert(
       *database_,

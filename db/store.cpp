@@ -80,6 +80,8 @@ Evidence completed(const Database& database, const Evidence& evidence) {
   if (entry.created_at.empty()) entry.created_at = time_of_new_entry(database, entry);
   else entry.created_at = *normalized_utc(entry.created_at);
   if (entry.origin.empty()) entry.origin = host_name();
+  // A compiler's or another machine's words: what would break the line, or speak to a terminal, goes.
+  std::replace_if(entry.outcome.message.begin(), entry.outcome.message.end(), &is_control_character, ' ');
   return entry;
 }
 

@@ -51,6 +51,25 @@ std::string now_utc() {
   return utc_text(floor<milliseconds>(system_clock::now()));
 }
 
+std::optional<std::string> normalized_utc(std::string_view text) {
+  constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:dd";
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (text.size() < kPattern.size() + 1 || text.back() != 'Z') return std::nullopt;
+  for (std::size_t i = 0; i < kPattern.size(); ++i) {
+    if (kPattern[i] == 'd' ? !is_digit(text[i]) : text[i] != kPattern[i]) return std::nullopt;
+  }
+  const std::string_view fraction = text.substr(kPattern.size(), text.size() - kPattern.size() - 1);
+  if (fraction == ".") return std::nullopt;
+  for (std::size_t i = 0; i < fraction.size(); ++i) {
+    if (i == 0 ? fraction[i] != '.' : !is_digit(fraction[i])) return std::nullopt;
+  }
+  std::string milliseconds(fraction.empty() ? "." : fraction.substr(0, 4));
+  milliseconds.resize(4, '0');
+  std::string normalized = std::string(text.substr(0, kPattern.size())) + milliseconds + "Z";
+  if (!parse_utc(normalized)) return std::nullopt;  // a month has so many days
+  return normalized;
+}
+
 std::string a_millisecond_later(const std::string& utc) {
   const auto time = parse_utc(utc);
   if (!time) return utc;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "db/store_access.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 #include "tests/db/unjudged.hpp"
@@ -19,9 +20,12 @@ Store sample_store() {
   store.record(right(10.5, sample_config(3), sample_problem("bf16f32 TN 100 200 300 lda=112 align=8 beta=any")));
   Evidence odd = right(3);
   odd.device = other_device();
-  odd.device.name = "Or\"in, \\ \x01?";
-  odd.origin = "a|b\nc";
+  odd.device.name = "Or\"in, \\ ~?";
+  odd.origin = "a|b~c";
   store.record(odd);
+  // Today no entry is stored that has control characters; a database of before may hold some.
+  StoreAccess::database(store).execute("UPDATE devices SET name = replace(name, '~', char(1));"
+                                       "UPDATE evidence SET origin = replace(origin, '~', char(10))");
   return store;
 }
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "db/merge.hpp"
 #include "db/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
@@ -63,7 +64,7 @@ TEST_CASE("an entry that contradicts itself is not recorded") {
   Evidence timed_failure = right(1);
   timed_failure.outcome.status = Status::mismatch;
   CHECK_THROWS_AS(store.record(timed_failure), std::logic_error);
-  for (const double wrong : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+  for (const double wrong : {0.0, -1.0, 5e-324, 0.9e-6, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     CHECK_THROWS_AS(store.record(right(wrong)), std::logic_error);
   }
   Evidence no_spread = right(1);
@@ -75,9 +76,40 @@ TEST_CASE("an entry that contradicts itself is not recorded") {
   bad_problem.problem.lda = 3;
   CHECK_THROWS_AS(store.record(bad_problem), std::logic_error);
   Evidence bad_time = right(1);
-  bad_time.created_at = "yesterday";
-  CHECK_THROWS_AS(store.record(bad_time), std::logic_error);
+  for (const char* wrong : {"yesterday", "2026-02-30T00:00:00.000Z", "2026-01-01T24:00:00Z"}) {
+    bad_time.created_at = wrong;
+    CHECK_THROWS_AS(store.record(bad_time), std::logic_error);
+  }
+  for (std::string Producer::*field : {&Producer::template_hash, &Producer::compiler_options, &Producer::nvrtc_version,
+                                       &Producer::driver_version, &Producer::measuring_policy}) {
+    Evidence two_lines = right(1);
+    two_lines.producer.*field += "\n";
+    CHECK_THROWS_AS(store.record(two_lines), std::logic_error);
+  }
+  for (std::string Evidence::*field : {&Evidence::run, &Evidence::origin}) {
+    Evidence coloured = right(1);
+    coloured.*field = "\x1b[31mred";
+    CHECK_THROWS_AS(store.record(coloured), std::logic_error);
+  }
+  Evidence two_lines = right(1);
+  two_lines.device.power_mode = "MAXN\r";
+  CHECK_THROWS_AS(store.record(two_lines), std::logic_error);
   CHECK(store.evidence().empty());
+}
+
+TEST_CASE("a message is stored as one line, and kernels whose texts join alike are two") {
+  Store store = Store::in_memory();
+  store.record(failed(Status::compile_failed, "error:\n\tno \x1b[1msuch µ\x7f"));
+  CHECK(store.evidence().at(0).outcome.message == "error:  no  [1msuch µ ");
+  KernelBuild one = sample_build(sample_config(), 1), other = sample_build(sample_config(), 2);
+  one.key.template_hash = "a";
+  one.key.compiler_options = "b\nc";
+  other.key.template_hash = "a\nb";
+  other.key.compiler_options = "c";
+  Store from = Store::in_memory();
+  from.record_build(one);
+  from.record_build(other);
+  CHECK(merge(store, from).builds_added == 2);
 }
 
 TEST_CASE("several entries are recorded together, in their order, or none of them") {
