@@ -102,8 +102,8 @@ std::string export_markdown(std::span<const JudgedBest> bests) {
     if (!entry.device.power_mode.empty()) device += " (" + entry.device.power_mode + ")";
     result += fmt::format("| {} | {} | {} | {} | {} |{} {} | `{}` | {:.2f} | {:.2f} | {:.1f}% | {} | {} | {} |\n",
                           problem.type.name, name(problem.trans), problem.m, problem.n, problem.k,
-                          layouts ? fmt::format(" {} |", layout(problem)) : "", markdown_cell(device), entry.config.text(), timing.median_us,
-                          tflops(entry), 100 * timing.spread, best.candidates, best.trust, entry.created_at.substr(0, 10));
+                          layouts ? fmt::format(" {} |", layout(problem)) : "", markdown_cell(device), entry.config.text(),
+                          timing.median_us, tflops(entry), 100 * timing.spread, best.candidates, best.trust, entry.created_at.substr(0, 10));
   }
   return result;
 }

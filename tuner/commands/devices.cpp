@@ -157,8 +157,8 @@ Command add_devices(CLI::App& program) {
   app->add_option("--format", options->format, "table or json")->type_name("FORMAT")->capture_default_str();
   add_database_option(*app, options->db);
   app->footer(
-      "Any part of a device's text, as printed in the last column or below its line, serves as --device of query, explain and export. A device\n"
-      "that ran another architecture's code (tune --as sm_87) is meant only by a part that says so: 'H200 as sm_87'.\n"
+      "Any part of a device's text, as printed in the last column or below its line, serves as --device of query, explain and\n"
+      "export. A device that ran another architecture's code (tune --as sm_87) is meant only by a part that says so: 'H200 as sm_87'.\n"
       "On a Jetson, clock, heat, cooling, power and power mode are shown as the tuner reads them. They are read under the folder\n"
       "that TILESMITH_SYSFS_ROOT names, default /.\n"
       "\nExample:\n"

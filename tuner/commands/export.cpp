@@ -116,10 +116,12 @@ Command add_export(CLI::App& program) {
                   "cubins of one device in one file for the runtime library), landscape (all outcomes of one device, for "
                   "`tune --replay`; .zst: compressed)")
       ->type_name("FORMAT")->required();
-  app->add_option("-o,--out,--output", options->output, "Write here instead of stdout (-); a file is needed for bundle and landscape")->type_name("FILE");
+  app->add_option("-o,--out,--output", options->output, "Write here instead of stdout (-); a file is needed for bundle and landscape")
+      ->type_name("FILE");
   app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,..")->group("Filters");
   app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,..")->group("Filters");
-  app->add_option("--family", options->families, "Only configs of these families: the best of them")->type_name("NAME,..")->group("Filters");
+  app->add_option("--family", options->families, "Only configs of these families: the best of them")
+      ->type_name("NAME,..")->group("Filters");
   app->add_option("--device", options->device,
                   "Only devices whose text contains this; bundle and landscape need exactly one (see `tilesmith devices`)")
       ->type_name("TEXT")->group("Filters");
@@ -127,8 +129,8 @@ Command add_export(CLI::App& program) {
   add_database_option(*app, options->db);
   app->footer(
       "Exported is what would run, as `explain` judges it, on a device that is not here by its newest evidence; text formats say how\n"
-      "far its evidence counts (trust). A bundle also holds the generic kernels of every type pair and transposes. Kernels that are not in the database are\n"
-      "compiled, if NVRTC is there. Files are written whole or not at all.\n"
+      "far its evidence counts (trust). A bundle also holds the generic kernels of every type pair and transposes. Kernels that\n"
+      "are not in the database are compiled, if NVRTC is there. Files are written whole or not at all.\n"
       "\nExamples:\n"
       "  tilesmith export --format markdown\n"
       "  tilesmith export --format bundle --device Orin --db orin.db -o orin.tsb");

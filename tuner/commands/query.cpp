@@ -133,18 +133,22 @@ Command add_query(CLI::App& program) {
   };
   add(app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,.."));
   add(app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,.."));
-  add(app->add_option("--shape", options->shapes, "Only these shapes (elements), or one number for a cube; repeatable")->type_name("MxNxK"));
+  add(app->add_option("--shape", options->shapes, "Only these shapes (elements), or one number for a cube; repeatable")
+          ->type_name("MxNxK"));
   add(app->add_option("--device", options->device, "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)")
           ->type_name("TEXT"));
   add(app->add_option("--family", options->families, "Only configs of these families: of bests, the best of them")->type_name("NAME,.."));
-  CLI::Option* status = add(app->add_option("--status", options->status, "All evidence of this status: ok, mismatch, timed_out, ... (implies --all)")
+  CLI::Option* status = add(app->add_option("--status", options->status,
+                                            "All evidence of this status: ok, mismatch, timed_out, ... (implies --all)")
                                 ->type_name("STATUS"));
-  CLI::Option* all = add(app->add_flag("--all", options->all, "All evidence, newest first unless --sort says otherwise, rather than the best of each problem and device"));
-  add(app->add_option("--sort", options->sort, "Of all evidence: newest or time (the fastest first)")->type_name("ORDER")->capture_default_str());
+  CLI::Option* all = add(app->add_flag("--all", options->all, "All evidence, rather than the best of each problem and device"));
+  add(app->add_option("--sort", options->sort, "How all evidence comes: newest first, or time, the fastest first")
+          ->type_name("newest|time")->capture_default_str());
   add(add_retired_option(*app, options->retired))->excludes(all)->excludes(status);
   add(app->add_option("--limit", options->limit, "At most this many rows; 0: all")
           ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description("")));
-  CLI::Option* sql = app->add_option("--sql", options->sql, "One read-only SQL statement instead of filters")->type_name("SELECT..")->group("Free query");
+  CLI::Option* sql = app->add_option("--sql", options->sql, "One read-only SQL statement instead of filters")
+                         ->type_name("SELECT..")->group("Free query");
   for (CLI::Option* filter : filters) sql->excludes(filter);
   app->add_option("--format", options->format, "table, json or csv")->type_name("FORMAT")->capture_default_str()->group("Output");
   app->add_option("-o,--out,--output", options->output, "Write to this file instead of stdout")->type_name("FILE")->group("Output");

@@ -50,7 +50,7 @@ std::vector<std::string> TextTable::lines(std::size_t cut_width) const {
   const std::size_t end = hangs ? hang_from_ : columns_.size();
   std::vector<std::string> result;
   const auto add_row = [&](const auto& cell_of) {
-    std::string line, below;
+    std::string line;
     for (std::size_t c = 0; c < end; ++c) {
       const std::string& cell = cell_of(c);
       const std::string padding(widest[c] - display_width(cell), ' ');
@@ -60,9 +60,8 @@ std::vector<std::string> TextTable::lines(std::size_t cut_width) const {
     line.erase(line.find_last_not_of(' ') + 1);
     result.push_back(std::move(line));
     for (std::size_t c = end; c < columns_.size(); ++c) {
-      if (!cell_of(c).empty()) below += (below.empty() ? "    " : "  ") + cell_of(c);
+      if (!cell_of(c).empty()) result.push_back("    " + cell_of(c));
     }
-    if (!below.empty()) result.push_back(std::move(below));
   };
   add_row([&](std::size_t c) -> const std::string& { return columns_[c].title; });
   for (const auto& row : rows_) add_row([&](std::size_t c) -> const std::string& { return row[c]; });

@@ -21,7 +21,7 @@ class TextTable {
   bool empty() const { return rows_.empty(); }
   std::size_t size() const { return rows_.size(); }
 
-  /// Where lines are wider than they are cut to, the cells from this column on go to a line of their own below, indented.
+  /// Where lines are wider than they are cut to, the cells from this column on go to lines of their own below, indented.
   void hang_from(std::size_t column) { hang_from_ = column; }
 
   /// Columns of its longest line, nothing hanging.

@@ -69,9 +69,9 @@ TEST_CASE("cells that do not fit hang below their line, where a table says so") 
   CHECK(table.text() == "name    config            message\na       simt{block_m=16}\nlonger  mma{}             why\n");
   CHECK(table.text(40) == table.text());
   CHECK(table.text(20, "--format csv") ==
-        "name\n    config  message\na\n    simt{block_m=16}\nlonger\n    mma{}  why\n");
+        "name\n    config\n    message\na\n    simt{block_m=16}\nlonger\n    mma{}\n    why\n");
   CHECK(table.text(10, "--format csv") ==
-        "name\n    confi…\na\n    simt{…\nlonger\n    mma{}…\n(cut to the terminal's width; --format csv has all)\n");
+        "name\n    config\n    messa…\na\n    simt{…\nlonger\n    mma{}\n    why\n(cut to the terminal's width; --format csv has all)\n");
 }
 
 TEST_CASE("a terminal that is too narrow for a table of bests sees the device once and configs below their lines") {

@@ -62,11 +62,11 @@ TEST_CASE("query shows all evidence with its statuses, and free SQL") {
   CHECK(contains(wrong.out, "expected 9"));
   const Finished sql = run(folder, {"query", "--db", "tuned.db", "--sql", "SELECT 6 * 7 AS answer", "--format", "csv"});
   CHECK(sql.out == "answer\n42\n");
-  const std::string two = "SELECT 1 AS id, 2.5 AS id, NULL AS nothing, 'a,b' AS id_2, x'00' AS bytes";
+  const std::string two = "SELECT 1 AS id, 2.5 AS id, NULL AS absent, 'a,b' AS id_2, x'00' AS bytes";
   CHECK(run(folder, {"query", "--db", "tuned.db", "--sql", two, "--format", "csv"}).out ==
-        "id,id,nothing,id_2,bytes\n1,2.5,,\"a,b\",<1 bytes>\n");
+        "id,id,absent,id_2,bytes\n1,2.5,,\"a,b\",<1 bytes>\n");
   const auto json = nlohmann::ordered_json::parse(run(folder, {"query", "--db", "tuned.db", "--sql", two, "--format", "json"}).out);
-  CHECK(json.dump() == R"([{"id":1,"id_3":2.5,"nothing":null,"id_2":"a,b","bytes":"<1 bytes>"}])");
+  CHECK(json.dump() == R"([{"id":1,"id_3":2.5,"absent":null,"id_2":"a,b","bytes":"<1 bytes>"}])");
   for (const std::vector<std::string>& filter : {std::vector<std::string>{"--type", "f16f32"}, {"--limit", "1"}, {"--all"}, {"--device", "H200"}}) {
     std::vector<std::string> arguments{"query", "--db", "tuned.db", "--sql", "SELECT 1"};
     arguments.insert(arguments.end(), filter.begin(), filter.end());
