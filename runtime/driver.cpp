@@ -164,6 +164,23 @@ bool is_context_lost(int code) noexcept {
   return std::find(kLost.begin(), kLost.end(), code) != kLost.end();
 }
 
+bool is_of_kernel(int code) noexcept {
+  constexpr std::array kOfKernel{
+      1,    // INVALID_VALUE: a grid, a cluster or shared memory that the device does not have
+      200,  // INVALID_IMAGE
+      209,  // NO_BINARY_FOR_GPU
+      218,  // INVALID_PTX
+      221,  // JIT_COMPILER_NOT_FOUND: the image is PTX
+      222,  // UNSUPPORTED_PTX_VERSION
+      223,  // JIT_COMPILATION_DISABLED
+      300,  // INVALID_SOURCE
+      500,  // NOT_FOUND: the image lacks a kernel
+      701,  // LAUNCH_OUT_OF_RESOURCES
+      801,  // NOT_SUPPORTED
+  };
+  return std::find(kOfKernel.begin(), kOfKernel.end(), code) != kOfKernel.end();
+}
+
 ScopedDriver::ScopedDriver(const Driver& table) : former_(replacement.exchange(&table)) {}
 ScopedDriver::~ScopedDriver() { replacement.store(former_); }
 

@@ -110,6 +110,10 @@ void log_if_failed(CUresult result, const char* call) noexcept;
 /// True if this CUresult means that the context is gone for good.
 bool is_context_lost(int code) noexcept;
 
+/// True if this CUresult is the device's word on a kernel, on its image or on what it asks for, so that another kernel may run where
+/// this one never will. All others say something of the process or the moment.
+bool is_of_kernel(int code) noexcept;
+
 /// Puts another table in the place of libcuda's for as long as it lives: how the host side is tested without a device.
 /// Not thread-safe. Objects made under it must be gone before it.
 class [[nodiscard]] ScopedDriver {

@@ -139,7 +139,7 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
       if (choice.rung != Rung::exact || kernel.compiled) log_miss(problem, planned.why, kernel.compiled);
       return planned;
     } catch (const DeviceError& error) {
-      if (error.context_lost() || last) throw;
+      if (!is_of_kernel(error.code()) || last) throw;
       passed_over.add(choice.config, error.what());
     } catch (const Error& error) {
       if (error.code() != ErrorCode::no_kernel) throw;
@@ -165,7 +165,7 @@ LibraryState::Kernel LibraryState::load_unless_refused(const Config& config, con
   try {
     return load(config, target, nvrtc_version);
   } catch (const DeviceError& error) {
-    if (!error.context_lost()) refused_.emplace(key, error.what());
+    if (is_of_kernel(error.code())) refused_.emplace(key, error.what());
     throw;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::no_kernel) refused_.emplace(key, error.what());
@@ -199,7 +199,7 @@ LibraryState::Kernel LibraryState::load_afresh(const Config& config, const Kerne
       return {std::make_shared<const Module>(build->cubin), build->key.nvrtc_version,
               fmt::format("stored cubin (NVRTC {})", build->key.nvrtc_version), false};
     } catch (const DeviceError& error) {
-      if (error.context_lost()) throw;
+      if (!is_of_kernel(error.code())) throw;
       stored_failed = fmt::format("the stored cubin does not load ({})", error.what());
     }
   } else {

@@ -78,6 +78,32 @@ TEST_CASE("the best of the configs that have a kernel is taken, if it comes befo
   }
 }
 
+TEST_CASE("what fails for now is no word on the kernel: the plan says it, and the next one is as if nothing had been", "[api]") {
+  const Fixture fixture;
+  const std::filesystem::path path = fixture.small_database();
+  {
+    db::Store store = db::Store::open(path);
+    store.record_build(fixture.build(kWhere, generic(fixture)));
+  }
+  const Library library = Library::open(path, stored_only());
+  const auto [result, code] = GENERATE(std::pair{CUDA_ERROR_OUT_OF_MEMORY, ErrorCode::out_of_memory},
+                                       std::pair{CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, ErrorCode::device_failed},
+                                       std::pair{CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, ErrorCode::device_failed},
+                                       std::pair{CUDA_ERROR_INVALID_CONTEXT, ErrorCode::device_failed});
+  const std::string call = GENERATE(as<std::string>(), "module_load", "module_get_function");
+  fake::state().failures[call] = result;
+  try {
+    library.plan(Fixture::problem(kWhere));
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == code);
+  }
+  fake::state().failures.clear();
+  const GemmPlan plan = library.plan(Fixture::problem(kWhere));
+  CHECK(plan.explain().rung == "exact");
+  CHECK(plan.explain().reason.find("passed over") == std::string::npos);
+}
+
 TEST_CASE("a kernel that the device cannot load is not tried again", "[api]") {
   const Fixture fixture;
   const Library library = Library::open(fixture.small_database(), stored_only());
