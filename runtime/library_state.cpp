@@ -60,6 +60,11 @@ Explanation explain(const Choice& choice) {
   return why;
 }
 
+/// NVRTC itself failed: no word on the config, and it may not do so the next time.
+struct CompilerFailed : Error {
+  explicit CompilerFailed(const Error& error) : Error(error) {}
+};
+
 /// The configs that a plan did without, for its explanation: the first by name, since all of a database's may be without a kernel.
 class PassedOver {
  public:
@@ -167,6 +172,8 @@ LibraryState::Kernel LibraryState::load_unless_refused(const Config& config, con
   } catch (const DeviceError& error) {
     if (is_of_kernel(error.code())) refused_.emplace(key, error.what());
     throw;
+  } catch (const CompilerFailed&) {
+    throw;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::no_kernel) refused_.emplace(key, error.what());
     throw;
@@ -213,7 +220,12 @@ LibraryState::Kernel LibraryState::load_afresh(const Config& config, const Kerne
   if (!options_.allow_compile) throw no_kernel("compiling is switched off");
   const std::string unavailable = nvrtc_unavailable_because();
   if (!unavailable.empty()) throw no_kernel(unavailable);
-  const db::KernelBuild build = compile(config, target);
+  db::KernelBuild build;
+  try {
+    build = compile(config, target);
+  } catch (const std::runtime_error& error) {
+    throw CompilerFailed(no_kernel(error.what()));
+  }
   if (build.cubin.empty()) throw no_kernel("it does not compile: " + build.message);
   return {std::make_shared<const Module>(build.cubin), build.key.nvrtc_version,
           fmt::format("compiled by NVRTC {}", build.key.nvrtc_version), true};

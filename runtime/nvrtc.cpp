@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <optional>
 #include <stdexcept>
 
@@ -12,6 +13,8 @@
 
 namespace tilesmith::runtime {
 namespace {
+
+std::atomic<const Nvrtc*> replacement{nullptr};
 
 /// Takes the functions and the version from an open library; says what is wrong with it otherwise.
 std::optional<std::string> fill(const SharedLibrary& library, Nvrtc& out) {
@@ -110,13 +113,20 @@ const Loaded& loaded_once() {
 }  // namespace
 
 const Nvrtc& nvrtc() {
+  if (const Nvrtc* table = replacement.load(std::memory_order_acquire)) return *table;
   const Loaded& loaded = loaded_once();
   if (!loaded.problem.empty()) throw std::runtime_error(loaded.problem);
   return loaded.nvrtc;
 }
 
-std::string nvrtc_unavailable_because() { return loaded_once().problem; }
+std::string nvrtc_unavailable_because() {
+  if (replacement.load(std::memory_order_acquire) != nullptr) return {};
+  return loaded_once().problem;
+}
 
 std::string nvrtc_version() { return fmt::format("{}.{}", nvrtc().major, nvrtc().minor); }
+
+ScopedNvrtc::ScopedNvrtc(const Nvrtc& table) : former_(replacement.exchange(&table)) {}
+ScopedNvrtc::~ScopedNvrtc() { replacement.store(former_); }
 
 }  // namespace tilesmith::runtime

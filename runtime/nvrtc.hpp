@@ -37,4 +37,17 @@ struct Nvrtc {
 /// Opened once; thread-safe. Throws std::runtime_error with nvrtc_unavailable_because() if it is not usable.
 const Nvrtc& nvrtc();
 
+/// Puts another table in its place for as long as it lives: how the compiler is tested where there is none, or where it is to fail.
+/// Not thread-safe.
+class [[nodiscard]] ScopedNvrtc {
+ public:
+  explicit ScopedNvrtc(const Nvrtc& table);
+  ~ScopedNvrtc();
+  ScopedNvrtc(const ScopedNvrtc&) = delete;
+  ScopedNvrtc& operator=(const ScopedNvrtc&) = delete;
+
+ private:
+  const Nvrtc* former_;
+};
+
 }  // namespace tilesmith::runtime

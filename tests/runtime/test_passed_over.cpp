@@ -3,6 +3,7 @@
 
 #include "kernels/space.hpp"
 #include "runtime/library_state.hpp"
+#include "runtime/nvrtc.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 
@@ -115,4 +116,30 @@ TEST_CASE("a kernel that the device cannot load is not tried again", "[api]") {
   };
   CHECK(loads() == 1);
   CHECK(loads() == 0);
+}
+
+TEST_CASE("a compiler that fails costs the config, not the plan, and is asked again", "[api]") {
+  const Fixture fixture;
+  const std::filesystem::path path = fixture.path("generic.db");
+  {
+    db::Store store = db::Store::open(path);
+    store.record(fixture.evidence(kWhere, Fixture::simt(32), 9.5));
+    store.record_build(fixture.build(kWhere, generic(fixture)));
+  }
+  static int created;
+  created = 0;
+  runtime::Nvrtc failing;
+  failing.create = [](runtime::Nvrtc::Program*, const char*, const char*, int, const char* const*, const char* const*) {
+    ++created;
+    return 1;
+  };
+  failing.error_text = [](int) { return "NVRTC_ERROR_OUT_OF_MEMORY"; };
+  const runtime::ScopedNvrtc scoped(failing);
+  const Library library = Library::open(path);
+  for (int time = 1; time <= 2; ++time) {
+    const GemmPlan plan = library.plan(Fixture::problem(kWhere));
+    CHECK(plan.explain().rung == "generic");
+    CHECK(plan.explain().reason.find("nvrtcCreateProgram: NVRTC_ERROR_OUT_OF_MEMORY") != std::string::npos);
+    CHECK(created == time);
+  }
 }
