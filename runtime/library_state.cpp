@@ -83,6 +83,12 @@ class PassedOver {
   std::size_t count_ = 0;
 };
 
+/// Nothing is launched, so that it needs no kernel.
+LibraryState::Planned plan_of_nothing(const Problem& problem, const KernelTarget& target) {
+  const Choice choice = choose({}, problem, target, {});
+  return {Plan(nullptr, choice.config, problem), explain(choice)};
+}
+
 Choice generic_choice(const KernelTarget& target, std::size_t passed_over) {
   Choice choice;
   choice.config = generic_config(target);
@@ -123,6 +129,7 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   const std::lock_guard lock(mutex_);
   const KernelTarget target{problem.type, problem.trans, context_->info().limits};
   const DeviceInfo& here = context_->info();
+  if (problem.m == 0 || problem.n == 0) return plan_of_nothing(problem, target);
   const std::vector<db::Evidence>& known = evidence_for(problem.type, problem.trans);
   const ProducerNow now = [&](const std::string& family) { return producer_now(known, family, target, here.driver_version); };
   Choices choices(known, problem, target, now, &here.identity);

@@ -28,8 +28,9 @@ struct RunArgs {
 
 class Plan {
  public:
-  /// Resolves the launches of the config for the problem in a loaded module. Throws DeviceError if a kernel is missing
-  /// or the device refuses its resources; throws std::invalid_argument if the family refuses the problem.
+  /// Resolves the launches of the config for the problem in a loaded module, which may be null where M = 0 or N = 0. Throws
+  /// DeviceError if a kernel is missing or the device refuses its resources; throws std::invalid_argument if the family refuses
+  /// the problem.
   /// `most_sms`, above 0: persistent grids are made as for a device of no more SMs, so that a block has several tiles of small
   /// problems, too (verification).
   Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem, int most_sms = 0);

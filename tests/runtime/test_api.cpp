@@ -108,6 +108,15 @@ TEST_CASE("nothing is launched for M or N of 0, and only scaling for K of 0", "[
     plan.run(nullptr, 1, nullptr, nullptr, 0, nullptr);
     CHECK(fake::state().launches.empty());
   }
+  const Library empty = Library::without_database(stored_only());
+  for (const char* nothing : {"f16f32 NN 0 5 5", "f16f32 NN 5 0 5"}) {
+    GemmPlan plan = empty.plan(fixture.problem(nothing));  // there is no kernel, and no need of one
+    CHECK(plan.explain().rung == "generic");
+    CHECK(plan.explain().kernel.empty());
+    plan.reserve_workspace();
+    plan.run(nullptr, 1, nullptr, nullptr, 0, nullptr);
+  }
+  CHECK(fake::state().launches.empty());
   const GemmPlan plan = library.plan(fixture.problem("f64f64 NN 5 5 0 beta=any"));
   plan.run(nullptr, 1, nullptr, nullptr, 2, writable(0x1000));
   REQUIRE(fake::state().launches.size() == 1);
