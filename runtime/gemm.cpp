@@ -33,6 +33,8 @@ auto translated(Call&& call) {
   }
 }
 
+Error moved_from_plan() { return {ErrorCode::bad_argument, "the plan was moved from"}; }
+
 Error launch_error(int code, const Problem& problem, std::size_t workspace_bytes) {
   if (code == runtime::Plan::kMisaligned) {
     return {ErrorCode::misaligned,
@@ -79,7 +81,10 @@ Library Library::without_database(const LibraryOptions& options) {
   });
 }
 
-const std::string& Library::device() const noexcept { return state_->device_text(); }
+const std::string& Library::device() const noexcept {
+  static const std::string none;
+  return state_ ? state_->device_text() : none;
+}
 
 struct GemmPlan::Impl {
   // Order matters: the workspace and the plan's kernels go before the context that the state holds.
@@ -122,12 +127,19 @@ GemmPlan::GemmPlan(GemmPlan&&) noexcept = default;
 GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
 GemmPlan::~GemmPlan() = default;
 
-const Problem& GemmPlan::problem() const noexcept { return impl_->plan->problem(); }
-const Explanation& GemmPlan::explain() const noexcept { return impl_->why; }
-std::size_t GemmPlan::workspace_bytes() const noexcept { return impl_->plan->workspace_bytes(); }
+const Problem& GemmPlan::problem() const noexcept {
+  static const Problem none{};
+  return impl_ ? impl_->plan->problem() : none;
+}
+const Explanation& GemmPlan::explain() const noexcept {
+  static const Explanation none;
+  return impl_ ? impl_->why : none;
+}
+std::size_t GemmPlan::workspace_bytes() const noexcept { return impl_ ? impl_->plan->workspace_bytes() : 0; }
 
 void GemmPlan::reserve_workspace() {
   translated([&] {
+    if (!impl_) throw moved_from_plan();
     if (workspace_bytes() == 0 || impl_->workspace.size() != 0) return;
     const runtime::KeepCurrentContext keep;
     impl_->state->context().make_current();
@@ -138,6 +150,7 @@ void GemmPlan::reserve_workspace() {
 void GemmPlan::run(CUstream_st* stream, double alpha, const void* a, const void* b, double beta, void* c,
                    void* workspace) const {
   translated([&] {
+    if (!impl_) throw moved_from_plan();
     const Problem& on = problem();
     if (beta != 0 && on.beta == BetaClass::zero) {
       throw Error(ErrorCode::bad_argument,

@@ -1,7 +1,6 @@
 // The C++ interface, without a device.
 #include <cmath>
 #include <fstream>
-#include <optional>
 
 #include "db/bundle.hpp"
 #include "runtime/virtual_arch.hpp"
@@ -14,7 +13,6 @@ namespace {
 
 namespace fake = runtime::fake;
 using runtime::fake::address;
-using runtime::fake::current_context;
 using runtime::fake::stored_only;
 using runtime::fake::writable;
 using Fixture = runtime::fake::LibraryFixture;
@@ -207,48 +205,6 @@ TEST_CASE("a bundle serves its problems and the generic rung without NVRTC", "[a
   CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().rung == "exact");
   CHECK(library.plan(fixture.problem("f16f32 NN 512 768 512")).explain().rung == "neighbour");
   CHECK(library.plan(fixture.problem("f64f64 TT 7 7 7")).explain().rung == "generic");
-}
-
-TEST_CASE("the thread's current context is left as it was", "[api]") {
-  const Fixture fixture;
-  const std::filesystem::path path = fixture.small_database();
-  const auto applications = reinterpret_cast<CUcontext>(std::uintptr_t{0x9000});
-  current_context = applications;
-  {
-    const Library library = Library::open(path, stored_only());
-    CHECK(current_context == applications);
-    const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
-    CHECK(current_context == applications);
-  }
-  CHECK(current_context == applications);
-  current_context = nullptr;
-  const Library library = Library::open(path, stored_only());
-  CHECK(current_context != nullptr);  // there was none: the primary one
-}
-
-TEST_CASE("a plan outlives its library, and everything is released in the end", "[api]") {
-  const Fixture fixture;
-  {
-    std::optional<Library> library(Library::open(fixture.small_database(), stored_only()));
-    const GemmPlan plan = library->plan(fixture.problem("f16f32 NN 512 512 512"));
-    library.reset();
-    CHECK(fake::count("module_unload") == 0);
-    plan.run(nullptr, 1, address(0x1000), address(0x2000), 0, writable(0x3000));
-    CHECK(fake::state().launches.size() == 1);
-  }
-  CHECK(fake::count("module_unload") == 1);
-  CHECK(fake::count("primary_ctx_release") == fake::count("primary_ctx_retain"));
-}
-
-TEST_CASE("a plan can be moved and its library too", "[api]") {
-  const Fixture fixture;
-  Library first = Library::open(fixture.small_database(), stored_only());
-  const Library second = std::move(first);
-  CHECK(failure_of([&] { first.plan(fixture.problem("f16f32 NN 512 512 512")); }).first == ErrorCode::bad_argument);
-  GemmPlan plan = second.plan(fixture.problem("f16f32 NN 512 512 512"));
-  const GemmPlan moved = std::move(plan);
-  CHECK(moved.workspace_bytes() == 0);
-  CHECK(moved.problem().m == 512);
 }
 
 TEST_CASE("a problem that is not well formed is refused by name", "[api]") {

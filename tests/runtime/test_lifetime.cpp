@@ -1,0 +1,78 @@
+// When libraries and plans come and go, and what they leave behind.
+#include <optional>
+#include <utility>
+
+#include "tests/catch.hpp"
+#include "tests/runtime/library_fixture.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+namespace fake = runtime::fake;
+using runtime::fake::address;
+using runtime::fake::current_context;
+using runtime::fake::stored_only;
+using runtime::fake::writable;
+using Fixture = runtime::fake::LibraryFixture;
+
+template <typename Call>
+ErrorCode failure_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode(0);
+}
+
+}  // namespace
+
+TEST_CASE("the thread's current context is left as it was", "[api]") {
+  const Fixture fixture;
+  const std::filesystem::path path = fixture.small_database();
+  const auto applications = reinterpret_cast<CUcontext>(std::uintptr_t{0x9000});
+  current_context = applications;
+  {
+    const Library library = Library::open(path, stored_only());
+    CHECK(current_context == applications);
+    const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
+    CHECK(current_context == applications);
+  }
+  CHECK(current_context == applications);
+  current_context = nullptr;
+  const Library library = Library::open(path, stored_only());
+  CHECK(current_context != nullptr);  // there was none: the primary one
+}
+
+TEST_CASE("a plan outlives its library, and everything is released in the end", "[api]") {
+  const Fixture fixture;
+  {
+    std::optional<Library> library(Library::open(fixture.small_database(), stored_only()));
+    const GemmPlan plan = library->plan(fixture.problem("f16f32 NN 512 512 512"));
+    library.reset();
+    CHECK(fake::count("module_unload") == 0);
+    plan.run(nullptr, 1, address(0x1000), address(0x2000), 0, writable(0x3000));
+    CHECK(fake::state().launches.size() == 1);
+  }
+  CHECK(fake::count("module_unload") == 1);
+  CHECK(fake::count("primary_ctx_release") == fake::count("primary_ctx_retain"));
+}
+
+TEST_CASE("a plan can be moved and its library too", "[api]") {
+  const Fixture fixture;
+  Library first = Library::open(fixture.small_database(), stored_only());
+  const Library second = std::move(first);
+  CHECK(failure_of([&] { first.plan(fixture.problem("f16f32 NN 512 512 512")); }) == ErrorCode::bad_argument);
+  GemmPlan plan = second.plan(fixture.problem("f16f32 NN 512 512 512"));
+  const GemmPlan moved = std::move(plan);
+  CHECK(moved.workspace_bytes() == 0);
+  CHECK(moved.problem().m == 512);
+  CHECK(failure_of([&] { plan.run(nullptr, 1, address(0x1000), address(0x2000), 0, writable(0x3000)); }) ==
+        ErrorCode::bad_argument);
+  CHECK(failure_of([&] { plan.reserve_workspace(); }) == ErrorCode::bad_argument);
+  CHECK(plan.workspace_bytes() == 0);
+  CHECK(plan.problem().m == 0);
+  CHECK(plan.explain().rung.empty());
+  CHECK(first.device().empty());
+}
