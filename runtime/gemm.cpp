@@ -98,7 +98,7 @@ struct GemmPlan::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
-    const runtime::KeepCurrentContext keep;
+    const runtime::KeepCurrentContext keep(runtime::KeepCurrentContext::IfNone::leave_none);
     try {
       state->context().make_current();
     } catch (const std::exception&) {
@@ -106,7 +106,6 @@ struct GemmPlan::Impl {
     }
     workspace = {};
     plan.reset();
-    state.reset();
   }
 };
 

@@ -98,14 +98,15 @@ Choice generic_choice(const KernelTarget& target, std::size_t passed_over) {
 
 }  // namespace
 
-KeepCurrentContext::KeepCurrentContext() noexcept {
+KeepCurrentContext::KeepCurrentContext(IfNone if_none) noexcept {
   const Driver* driver = driver_or_null();
-  if (driver != nullptr && driver->ctx_get_current(&former_) != CUDA_SUCCESS) former_ = nullptr;
+  if (driver == nullptr || driver->ctx_get_current(&former_) != CUDA_SUCCESS) return;
+  put_back_ = former_ != nullptr || if_none == IfNone::leave_none;
 }
 
 KeepCurrentContext::~KeepCurrentContext() {
   const Driver* driver = driver_or_null();
-  if (driver != nullptr && former_ != nullptr) log_if_failed(driver->ctx_set_current(former_), "cuCtxSetCurrent");
+  if (driver != nullptr && put_back_) log_if_failed(driver->ctx_set_current(former_), "cuCtxSetCurrent");
 }
 
 LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOptions& options)
@@ -115,7 +116,7 @@ LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOp
       catalogue_(std::move(catalogue)) {}
 
 LibraryState::~LibraryState() {
-  const KeepCurrentContext keep;
+  const KeepCurrentContext keep(KeepCurrentContext::IfNone::leave_none);
   try {
     context_->make_current();
   } catch (const std::exception&) {

@@ -15,16 +15,19 @@
 
 namespace tilesmith::runtime {
 
-/// Puts the calling thread's current context back when it ends, unless there was none.
+/// Puts the calling thread's current context back when it ends. Where there was none, the library's stays, for the calls that
+/// follow; but not behind what releases it.
 class [[nodiscard]] KeepCurrentContext {
  public:
-  KeepCurrentContext() noexcept;
+  enum class IfNone { keep_ours, leave_none };
+  explicit KeepCurrentContext(IfNone if_none = IfNone::keep_ours) noexcept;
   ~KeepCurrentContext();
   KeepCurrentContext(const KeepCurrentContext&) = delete;
   KeepCurrentContext& operator=(const KeepCurrentContext&) = delete;
 
  private:
   CUctx_st* former_ = nullptr;
+  bool put_back_ = false;
 };
 
 class LibraryState {

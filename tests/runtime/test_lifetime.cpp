@@ -45,6 +45,20 @@ TEST_CASE("the thread's current context is left as it was", "[api]") {
   CHECK(current_context != nullptr);  // there was none: the primary one
 }
 
+TEST_CASE("a thread without a context has none after it released the library's", "[api]") {
+  const Fixture fixture;
+  std::optional<Library> library(Library::open(fixture.small_database(), stored_only()));
+  std::optional<GemmPlan> plan;
+  SECTION("by closing it") {}
+  SECTION("by its last plan") { plan = library->plan(fixture.problem("f16f32 NN 512 512 512")); }
+  current_context = nullptr;  // as in another thread
+  library.reset();
+  CHECK(current_context == nullptr);
+  plan.reset();
+  CHECK(current_context == nullptr);
+  CHECK(fake::count("primary_ctx_release") == fake::count("primary_ctx_retain"));
+}
+
 TEST_CASE("a plan outlives its library, and everything is released in the end", "[api]") {
   const Fixture fixture;
   {
