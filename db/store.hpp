@@ -126,7 +126,8 @@ class Store {
   void record_build(const KernelBuild& build);
   /// With its cubin, checked against its content hash (a corrupt one is treated as missing and logged).
   std::optional<KernelBuild> find_build(const KernelKey& key) const;
-  /// Any NVRTC version: the newest build of this config that the architecture can load. For runtimes without NVRTC.
+  /// Any NVRTC version: the newest build of this config that the architecture can load, a spilled one if there is no other. For
+  /// runtimes without NVRTC.
   std::optional<KernelBuild> find_build_any_compiler(const Config& config, const TypePair& type, Transposes trans,
                                                      const std::string& arch, const std::string& template_hash) const;
 

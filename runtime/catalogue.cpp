@@ -51,7 +51,8 @@ class BundleCatalogue final : public Catalogue {
       if (!loadable(build) || !same_kernel(build.key, key)) continue;
       if (build.key.nvrtc_version == key.nvrtc_version && build.key.compiler_options == key.compiler_options)
         return build;
-      if (other_compiler == nullptr) other_compiler = &build;
+      const bool spills = build.status == db::Status::spilled;
+      if (other_compiler == nullptr || (other_compiler->status == db::Status::spilled && !spills)) other_compiler = &build;
     }
     if (other_compiler == nullptr) return std::nullopt;
     return *other_compiler;

@@ -140,7 +140,8 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
     const bool last = choice.rung == Rung::generic;
     try {
       const std::string nvrtc_version = choice.evidence ? choice.evidence->producer.nvrtc_version : std::string();
-      const Kernel kernel = last ? load(choice.config, target, nvrtc_version) : load_unless_refused(choice.config, target, nvrtc_version);
+      const Kernel kernel = last ? load(choice.config, target, nvrtc_version)
+                                 : load_unless_refused(choice.config, target, nvrtc_version);
       if (choice.evidence) {
         db::Producer producer = now(choice.config.family());
         producer.nvrtc_version = kernel.nvrtc_version;

@@ -104,6 +104,18 @@ TEST_CASE("a runtime without NVRTC finds the newest build of any compiler that i
   CHECK_FALSE(find("sm_90a", "hash-2"));
 }
 
+TEST_CASE("a runtime without NVRTC finds a spilled build where there is no other") {
+  Store store = Store::in_memory();
+  KernelBuild build = sample_build();
+  build.status = Status::spilled;
+  build.spill_bytes = 8;
+  store.record_build(build);
+  const KernelKey& key = build.key;
+  const auto found = store.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.template_hash);
+  REQUIRE(found);
+  CHECK(found->status == Status::spilled);
+}
+
 TEST_CASE("a corrupt cubin is a miss, and recording it again heals it") {
   TemporaryFolder folder;
   { Store::open(folder / "a.db").record_build(sample_build()); }

@@ -118,6 +118,19 @@ TEST_CASE("a kernel that the device cannot load is not tried again", "[api]") {
   CHECK(loads() == 0);
 }
 
+TEST_CASE("a stored generic kernel that spills is better than none", "[api]") {
+  const Fixture fixture;
+  const std::filesystem::path path = fixture.path("spilled.db");
+  {
+    db::KernelBuild build = fixture.build(kWhere, generic(fixture));
+    build.status = db::Status::spilled;
+    build.spill_bytes = 8;
+    build.message = "gemm spills 8 bytes";
+    db::Store::open(path).record_build(build);
+  }
+  CHECK(Library::open(path, stored_only()).plan(Fixture::problem(kWhere)).explain().rung == "generic");
+}
+
 TEST_CASE("a compiler that fails costs the config, not the plan, and is asked again", "[api]") {
   const Fixture fixture;
   const std::filesystem::path path = fixture.path("generic.db");
