@@ -9,8 +9,9 @@
 // CUDA contexts. Tilesmith uses the device's primary context, the one that the CUDA runtime API uses: pointers from
 // cudaMalloc and a cudaStream_t are passed as they are. An application that uses the driver API retains that same
 // context (cuDevicePrimaryCtxRetain) and allocates in it. open(), plan() and the destructors leave the calling thread's
-// current context as it was; where there was none, the primary context is current afterwards. run() needs it to be
-// current.
+// current context as it was; where there was none, the primary context is current after open(), plan() and
+// reserve_workspace(). run() needs it to be current. Libraries and plans end with that context: after cudaDeviceReset() none of
+// them can be used any more.
 //
 // Errors: every function that is not noexcept throws tilesmith::Error (one line of text and a code), std::bad_alloc,
 // and nothing else.
@@ -18,7 +19,8 @@
 // own workspace: run() takes no lock and may be called by several threads at a time, each with a workspace of its own.
 // Log: warnings go to stderr, or to the logger "tilesmith" that an application with the same spdlog has registered.
 // Lifetime: plans keep what they need of their library alive; either may go first. Destroy a plan only when its runs
-// (and every CUDA graph that holds one) have ended.
+// (and every CUDA graph that holds one) have ended. A Library or plan that was moved from throws (bad_argument); what is noexcept
+// answers as an empty one.
 #pragma once
 
 #if __cplusplus < 202002L
@@ -70,7 +72,7 @@ struct Explanation {
       trust;  ///< "valid"; or "reverify": the driver or NVRTC changed since it was verified, so the tuner has to
               ///< verify it again (`tilesmith tune`); or "remeasure": it was timed by a former measuring policy, and
               ///< nothing on its problem by today's; until then it is used as it is
-  std::string kernel;  ///< "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"
+  std::string kernel;  ///< "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"; empty if M or N is 0: nothing is launched
 };
 
 struct LibraryOptions {
@@ -96,7 +98,8 @@ class Library {
   /// Chooses the config (exact entry → measured neighbour → generic), loads its kernel from the stored cubin or
   /// compiles it in memory, and resolves its launches. Takes from about a
   /// millisecond (kernel already loaded) to a second (compilation).
-  /// If a config's kernel is missing or refused by the device, the next best is taken.
+  /// If a config's kernel is missing or refused by the device, the next best is taken, and that one is not tried again; after
+  /// eight of them it is the generic kernel.
   /// Must not be called while the calling thread captures a stream.
   GemmPlan plan(const Problem& problem) const;
 

@@ -19,7 +19,9 @@
  * CUDA contexts: the device's primary context is used, the one of the CUDA runtime API: pointers from cudaMalloc and a
  * cudaStream_t are passed as they are. Users of the driver API retain that context (cuDevicePrimaryCtxRetain), allocate
  * in it and keep it current for tilesmith_plan_run. The other functions leave the thread's current context as it was;
- * where there was none, the primary context is current afterwards.
+ * where there was none, the primary context is current after tilesmith_open, tilesmith_plan_create and
+ * tilesmith_plan_reserve_workspace. Libraries and plans end with that context: after cudaDeviceReset none of them can be
+ * used any more.
  */
 #ifndef TILESMITH_H
 #define TILESMITH_H
@@ -67,8 +69,9 @@ typedef struct tilesmith_explanation {
   const char* config;   /* canonical text */
   const char* reason;   /* one line */
   const char* measured; /* the problem it was measured on; "" on the generic rung */
-  const char* trust;    /* "valid", or "reverify": the driver or NVRTC changed, the tuner has to verify it again */
-  const char* kernel;   /* "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0" */
+  const char* trust;    /* "valid"; or "reverify": the driver or NVRTC changed, the tuner has to verify it again; or
+                           "remeasure": it was timed by a former measuring policy, the tuner has to time it again */
+  const char* kernel;   /* "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"; "" if m or n is 0: nothing is launched */
   double median_us;     /* its time there, as stored; 0 on the generic rung */
   int64_t reserved[4];
 } tilesmith_explanation;
@@ -114,7 +117,7 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
  * dependent launch), and wait for its results on the device: if that kernel lets them, as plans do; in a graph if it is a
  * plan's that this thread captured right before. A kernel of the application's own that so comes behind a plan may touch
  * nothing that any kernel before it writes until it has waited.
- * a, b, c: device memory; a and b are not read if alpha or K is 0, c is not read if beta is 0.
+ * a, b, c: device memory; a and b are not read if alpha or K is 0, c is not read if beta is 0. c must not overlap a or b.
  * alpha, beta: host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all
  * others. Read before the call returns.
  * workspace: null if none is needed or the plan owns one. */
