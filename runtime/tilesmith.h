@@ -32,6 +32,11 @@
 extern "C" {
 #endif
 
+/* Of this header; tilesmith_version() is the library's. Before 1.0 another minor version is another interface. */
+#define TILESMITH_VERSION_MAJOR 0
+#define TILESMITH_VERSION_MINOR 1
+#define TILESMITH_VERSION_PATCH 0
+
 struct CUstream_st; /* cudaStream_t and CUstream are pointers to this */
 
 typedef struct tilesmith_library tilesmith_library;

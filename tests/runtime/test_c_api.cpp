@@ -1,4 +1,6 @@
 // The C interface, without a device.
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "runtime/tilesmith.h"
@@ -116,6 +118,7 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   tilesmith_close(library);
   tilesmith_close(nullptr);
   CHECK(std::string(tilesmith_version()) == version());
+  CHECK(version() == fmt::format("{}.{}.{}", TILESMITH_VERSION_MAJOR, TILESMITH_VERSION_MINOR, TILESMITH_VERSION_PATCH));
   CHECK(std::string(tilesmith_status_name(TILESMITH_NO_DEVICE)) == "no device");
   CHECK(std::string(tilesmith_status_name(tilesmith_status(77))) == "unknown status");
 }
