@@ -18,8 +18,8 @@ std::string_view Estimate::bound_by() const {
 }
 
 std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
-  if (config.family() == "mma") return mma::estimate(config, target, problem);
-  if (config.family() == "wgmma") return wgmma::estimate(config, target, problem);
+  if (config.family() == "mma") return mma::estimate(config, target, as_planned(problem));
+  if (config.family() == "wgmma") return wgmma::estimate(config, target, as_planned(problem));
   return std::nullopt;
 }
 

@@ -81,8 +81,9 @@ std::optional<std::string> illegal_because(const Family& family, const Config& c
 }
 
 std::optional<std::string> refused_because(const Family& family, const Config& config, const Problem& problem) {
-  if (auto reason = family.refusal(config, problem)) return reason;
-  return config.family() == "wmma" ? wmma::out_of_reach(config, problem) : std::nullopt;
+  const Problem planned = as_planned(problem);
+  if (auto reason = family.refusal(config, planned)) return reason;
+  return config.family() == "wmma" ? wmma::out_of_reach(config, planned) : std::nullopt;
 }
 
 Problem ordinary_problem(const KernelTarget& target) {

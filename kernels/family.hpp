@@ -60,7 +60,7 @@ class Family {
   virtual std::vector<Rule> rules(const KernelTarget& target) const = 0;
 
   /// Empty if the compiled config may run on the problem; else why not, in words (alignment, dimensions, ...). What is known of a
-  /// family besides is in refused_because(), which callers ask.
+  /// family besides is in refused_because(), which callers ask. Here and below problems are as_planned().
   virtual std::optional<std::string> refusal(const Config& config, const Problem& problem) const = 0;
 
   /// Why the tuner need not try a config that may run on the problem: another of the family does the same with less. Its
@@ -114,7 +114,7 @@ std::optional<std::string> illegal_because(const Family& family, const Config& c
 
 /// Why the config must not run on the problem; empty if it may. What Family::refusal() says, and limits of a family's kernels that
 /// stand in its `rules`: added to the family's own file they would retire what was measured within them. Precondition: the config
-/// is legal for the problem's type pair and transposes.
+/// is legal for the problem's type pair and transposes. The problem is taken as_planned().
 std::optional<std::string> refused_because(const Family& family, const Config& config, const Problem& problem);
 
 /// As illegal_because(), for many configs of one family and target, whose parameters and rules are then asked for once. The family must

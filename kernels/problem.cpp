@@ -161,6 +161,18 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
   return problem;
 }
 
+Problem as_planned(const Problem& problem) {
+  Problem planned = problem;
+  const auto round_up = [](std::int64_t rows, std::int64_t& stride, Scalar element) {
+    const std::int64_t whole = kDefaultAlignBytes / std::int64_t(size_bytes(element));
+    if (rows == 1) stride = (stride + whole - 1) / whole * whole;
+  };
+  round_up(problem.a_rows(), planned.lda, problem.type.operand);
+  round_up(problem.b_rows(), planned.ldb, problem.type.operand);
+  round_up(problem.m, planned.ldc, problem.type.output);
+  return planned;
+}
+
 int row_align_bytes(const Problem& problem, Scalar element, std::int64_t row_stride) {
   const std::int64_t stride_bytes = row_stride * std::int64_t(size_bytes(element));
   int align = problem.align_bytes;

@@ -78,6 +78,10 @@ std::string text(const Problem& problem);
 /// Reads the canonical text. Returns nullopt and sets `error` (one line, what was expected) if it does not parse.
 std::optional<Problem> parse_problem(std::string_view text, std::string& error);
 
+/// The problem as families are asked about it and as it is planned: where a matrix is stored as one row its stride is never used, and
+/// is rounded up to a multiple of 16 bytes. The pointer alone then says how the row is aligned.
+Problem as_planned(const Problem& problem);
+
 /// The widest copy in bytes (1..16, a power of two) at which every row of a matrix starts aligned, given its
 /// row stride in elements.
 int row_align_bytes(const Problem& problem, Scalar element, std::int64_t row_stride);

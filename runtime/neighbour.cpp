@@ -38,7 +38,7 @@ double distance(const Problem& measured, const Problem& problem) {
   const double dm = log2_ratio(problem.m, measured.m);
   const double dn = log2_ratio(problem.n, measured.n);
   const double dk = log2_ratio(problem.k, measured.k);
-  return std::sqrt(dm * dm + dn * dn + dk * dk) + kAlignmentDoublings * alignment_distance(problem, measured) +
+  return std::sqrt(dm * dm + dn * dn + dk * dk) + kAlignmentDoublings * alignment_distance(as_planned(problem), as_planned(measured)) +
          (problem.beta == measured.beta ? 0 : kBetaDoublings);
 }
 
@@ -47,7 +47,7 @@ double misfit(const Family& family, const Config& config, const Place& measured,
   // goes with SMs·waves·K / (M·N·K); where that is more than where it was measured, the tile fits worse.
   const auto cost = [&](const Place& place) {
     const int sms = std::max(1, place.sm_count);
-    return sms * std::ceil(gemm_blocks(family.launches(config, place.problem)) / sms) /
+    return sms * std::ceil(gemm_blocks(family.launches(config, as_planned(place.problem))) / sms) /
            (double(place.problem.m) * double(place.problem.n));
   };
   return std::max(0.0, std::log2(cost(here) / cost(measured)));

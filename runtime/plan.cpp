@@ -223,7 +223,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
     throw std::invalid_argument(fmt::format("plan: {} refuses {}: {}", config_.text(), text(problem_), *reason));
   }
   if (problem_.m == 0 || problem_.n == 0) return;  // nothing to do, as BLAS defines it
-  sequence_ = family.launches(config_, problem_);
+  sequence_ = family.launches(config_, as_planned(problem_));
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
     spread_over_device(*driver_, launch);

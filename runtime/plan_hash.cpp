@@ -48,7 +48,7 @@ std::string plan_hash(const Config& config, const Problem& problem, std::span<co
   const Family* family = find_family(config.family());
   if (family == nullptr || cubin.empty() || problem.m < 1 || problem.n < 1) return {};
   if (refused_because(*family, config, problem)) return {};
-  const auto [launches, workspace_bytes] = family->launches(config, problem);
+  const auto [launches, workspace_bytes] = family->launches(config, as_planned(problem));
   if (launches.empty()) return {};
   std::string ran = fmt::format("workspace={}\n", workspace_bytes);
   std::set<std::string> entries;

@@ -107,6 +107,24 @@ TEST_CASE("rows are as aligned as their stride and the base pointer allow") {
   CHECK(row_align_bytes(p, Scalar::f16, p.lda) == 4);
 }
 
+TEST_CASE("a matrix of one row is planned with a stride of whole 16 bytes, others with their own") {
+  const Problem row = as_planned(problem("f16f32", {}, 1, 97, 199));
+  CHECK(row.lda == 200);
+  CHECK(row.ldb == 97);
+  CHECK(row.ldc == 100);
+  const Problem column = as_planned(problem("e4m3f32bf16", {true, true}, 33, 1, 199));
+  CHECK(column.lda == 33);
+  CHECK(column.ldb == 208);
+  CHECK(column.ldc == 1);
+  const Problem outer = as_planned(problem("f64f64", {true, false}, kMaxDimension - 1, 3, 1));
+  CHECK(outer.lda == kMaxDimension);
+  CHECK(outer.ldb == 4);
+  CHECK_FALSE(problem_error(outer));
+  Problem offset = problem("f16f32", {}, 1, 97, 199);
+  offset.align_bytes = 2;
+  CHECK(row_align_bytes(as_planned(offset), Scalar::f16, as_planned(offset).lda) == 2);
+}
+
 TEST_CASE("storage ends at the last element, not at the end of its padded row") {
   Problem p = problem("f64f64", {false, false}, 3, 5, 7);
   p.lda = 10;

@@ -1,4 +1,5 @@
 // What the families on tensor cores share on the host: ranking of first guesses, memory of a block, launches of split K.
+#include "kernels/eligible.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/passes.hpp"
 #include "kernels/tensor_core/rules.hpp"
@@ -98,4 +99,25 @@ TEST_CASE("neighbours of a GEMM that overlaps the launch before are placed in pa
   gemm.resident_blocks_per_sm = 0;
   gemm.cluster.x = 4;
   CHECK(neighbours(gemm, 0, 1) == 1);
+}
+
+TEST_CASE("copies of 16 bytes take a matrix of one row however odd its stride, and nothing of it is packed") {
+  for (const char* name : {"wgmma", "mma"}) {
+    const Family& family = *find_family(name);
+    const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_90a")};
+    const auto problem_of = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+      return packed_problem(target.type, target.trans, m, n, k);
+    };
+    const Problem odd = problem_of(1, 4096, 4095);
+    Config config = family.seeds(target, problem_of(64, 4096, 4096)).front();
+    for (const auto& [pack, taken] : {std::pair{0, true}, {1, false}}) {
+      config.set("pack", pack);
+      INFO(config.text());
+      CHECK_FALSE(refused_because(family, config, odd));
+      CHECK(eligible(family, config, odd) == taken);
+    }
+    config.set("pack", 0);
+    CHECK(refused_because(family, config, problem_of(2, 4096, 4095)));
+    CHECK(refused_because(family, config, problem_of(1, 4095, 4095)));
+  }
 }

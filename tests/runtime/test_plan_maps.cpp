@@ -78,6 +78,21 @@ TEST_CASE("operands of tf32 are rounded by the tensor copies, all others moved a
   }
 }
 
+TEST_CASE("the map of a matrix of one row has a stride that the driver takes, and ends with the row") {
+  const Fixture f;
+  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_90a")};
+  const Problem odd = packed_problem(target.type, target.trans, 1, 96, 199);
+  const Config config = find_family("wgmma")->seeds(target, as_planned(odd)).at(0);
+  CHECK(config.at("pack") == 0);
+  const std::string ptx = ".version 7.0";
+  const Plan plan(std::make_shared<const Module>(std::as_bytes(std::span(ptx))), config, odd);
+  REQUIRE(fake::state().maps.size() == 2);
+  const fake::Map& a = fake::state().maps[0];
+  CHECK(a.rows == 1);
+  CHECK(a.cols == 199);
+  CHECK(a.row_bytes == 400);
+}
+
 TEST_CASE("where nothing is read no map is touched, and what the driver says of a map is told") {
   Fixture f;
   f.launch().boxes = f.boxes();

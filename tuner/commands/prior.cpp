@@ -38,7 +38,7 @@ Pruned pruned_of(const Family& family, const KernelTarget& target, const Problem
   for (const Config& config : space.configs) {
     if (const auto why = refused_because(family, config, problem))
       ++refused[*why];
-    else if (const auto by = family.dominated(config, problem))
+    else if (const auto by = family.dominated(config, as_planned(problem)))
       ++dominated[*by];
     else
       ++pruned.left;

@@ -72,7 +72,7 @@ void describe_fit(const Config& config, const Problem& problem, const DeviceLimi
 void describe(const Config& config, const Problem& problem, const TriedOn& on, const Columns& columns, Feature* row) {
   std::fill(row, row + columns.count(), kAbsent);
   row[kFamily] = index_of(families(), [&](const auto& family) { return family->name() == config.family(); });
-  describe_problem(problem, row);
+  describe_problem(as_planned(problem), row);
   describe_fit(config, problem, on.limits, row);
   if (const auto made = estimate(config, {problem.type, problem.trans, on.limits}, problem)) {
     row[kWaves] = logarithm(made->waves);

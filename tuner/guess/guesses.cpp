@@ -230,7 +230,7 @@ const std::vector<Config>& Guesser::family_guesses(const Problem& problem) {
   for (auto legality = target.families.rbegin(); legality != target.families.rend(); ++legality) {
     if (!legality->family().supports(target.target)) continue;
     std::vector<Config> good;
-    for (const Config& guess : legality->family().seeds(target.target, problem)) {
+    for (const Config& guess : legality->family().seeds(target.target, as_planned(problem))) {
       if (auto config = runnable(guess, problem)) good.push_back(*std::move(config));
     }
     most = std::max(most, good.size());

@@ -67,6 +67,9 @@ constexpr Shape kShapes[] = {
     {13, 40, 33, Rows::padded_16, 16, true},
     {257, 328, 129, Rows::packed, 16, true},
     {70, 1032, 24, Rows::padded_16, 16, true},
+    // One row, whose stride is odd and is never used.
+    {1, 96, 199, Rows::packed, 16, true},
+    {96, 1, 199, Rows::packed, 16},
 };
 
 std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) {
