@@ -86,11 +86,11 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        kTile},
       {"columns of an instruction",
-       "an instruction has up to 256 columns, by 8 (8-bit operands: by 16 from 32 on); less than 32 are for swapped "
+       "an instruction has up to 256 columns, by 8 (8-bit integers: by 16 from 32 on); less than 32 are for swapped "
        "operands, whose extent along M is small",
        [type, trans](const Config& c) {
          const Geometry g(c, type, trans);
-         if (size_bytes(type.operand) == 1 && g.right_extent >= 32 && g.right_extent % 16 != 0) return false;
+         if (is_integer(type.operand) && g.right_extent >= 32 && g.right_extent % 16 != 0) return false;
          return g.right_extent <= 256 && (c.at("swap") == 1 || g.right_extent >= 32);
        },
        kTile},

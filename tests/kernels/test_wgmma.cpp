@@ -220,6 +220,22 @@ TEST_CASE("of the last panel of an MN-major operand less than all may be used") 
   CHECK(smem("s8s32", kNT, 64, 128) < smem("s8s32", kNT, 128, 128));
 }
 
+TEST_CASE("an instruction of 8-bit floats has 72 columns too, as one of 16 bits has, of 8-bit integers it has not") {
+  for (const Transposes trans : kAllTransposes) {
+    for (const auto& [pair, legal] : {std::pair{"f16f32", true}, {"tf32f32", true}, {"e4m3f32", true}, {"e5m2f32bf16", true},
+                                      {"s8s32", false}, {"u8s32", false}}) {
+      const KernelTarget target = target_of(pair, trans);
+      const Config config = config_with(target, {{"block_m", 128}, {"block_n", 72}, {"store_tma", 0}, {"schedule", 1}, {"swap", 0},
+                                                 {"cluster_m", 1}, {"cluster_n", 1}, {"pack", trans.b ? 0 : 2}});
+      const std::optional<std::string> reason = illegal_because(wgmma_family(), config, target);
+      INFO(pair << " " << name(trans) << " " << config.text() << ": " << reason.value_or("legal"));
+      CHECK(!reason == legal);
+      if (reason) CHECK(reason->find("columns of an instruction") != std::string::npos);
+      if (legal) CHECK(wgmma_family().source(config, target).find("m64n72k") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("the instruction names its columns, its types and which operands lie MN-major") {
   const auto text = [](const KernelTarget& target, std::initializer_list<std::pair<const char*, int>> values) {
     return wgmma::instruction_source(config_with(target, values), target);
