@@ -15,6 +15,9 @@ constexpr int kBoxRowsMost = 256;  // of a copy by the tensor memory accelerator
 
 const Names kTile{"block_m", "block_n", "warpgroups", "schedule", "swap"};
 
+/// Of the right operand; few rows are the same to swapped ones.
+bool has_few_columns(const Config& c) { return c.at("swap") == 0 && c.at("block_n") < 32; }
+
 }  // namespace
 
 int must_pack(const TypePair& type, Transposes trans, bool swap) {
@@ -86,14 +89,22 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        kTile},
       {"columns of an instruction",
-       "an instruction has up to 256 columns, by 8 (8-bit integers: by 16 from 32 on); less than 32 are for swapped "
-       "operands, whose extent along M is small",
+       "an instruction has up to 256 columns, by 8 (8-bit integers: by 16 from 32 on)",
        [type, trans](const Config& c) {
          const Geometry g(c, type, trans);
          if (is_integer(type.operand) && g.right_extent >= 32 && g.right_extent % 16 != 0) return false;
-         return g.right_extent <= 256 && (c.at("swap") == 1 || g.right_extent >= 32);
+         return g.right_extent <= 256;
        },
        kTile},
+      {"few columns",
+       "less than 32 are for a C of no more (swapped: of as few rows), by one tile a block, of 64 rows for each of up to two "
+       "warpgroups, and in no clusters along N, where there is nothing beside it",
+       [](const Config& c) {
+         if (!has_few_columns(c)) return true;
+         const int groups = c.at("warpgroups");
+         return c.at("schedule") == one_tile && groups <= 2 && c.at("block_m") == 64 * groups && c.at("cluster_n") == 1;
+       },
+       {"block_m", "block_n", "warpgroups", "schedule", "swap", "cluster_n"}},
       {"swapped operands",
        "they are for few rows of C, stored straight or added by a cluster; for rows in no multiple of 64, which the "
        "accelerator stores; for a B that must come from registers; or, in large persistent tiles, for a B that lies along N "
@@ -199,14 +210,14 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        with(kTile, {"block_k", "stages", "min_blocks", "stagger", "store_staged", "store_tma", "split_k", "reduction", "pack"})},
       {"long K-steps",
-       "of 512 bytes they are for swapped operands of few rows, whose tiles are little to copy at a time; a copy has up to "
-       "256 rows",
+       "of 512 bytes they are for swapped operands of few rows, or one warpgroup on few columns, whose tiles are little to copy at "
+       "a time; a copy has up to 256 rows",
        [type, trans](const Config& c) {
          if (c.at("block_k") <= kUsualPanels * panel_elements(type)) return true;
-         if (c.at("swap") == 0 || c.at("block_m") > 32) return false;
-         return c.at("block_k") <= kBoxRowsMost || (a_k_major(c, trans) && b_k_major(c, trans));
+         const bool few = c.at("swap") == 1 ? c.at("block_m") <= 32 : has_few_columns(c) && c.at("block_m") == 64;
+         return few && (c.at("block_k") <= kBoxRowsMost || (a_k_major(c, trans) && b_k_major(c, trans)));
        },
-       {"block_m", "block_k", "swap", "pack"}},
+       {"block_m", "block_n", "block_k", "swap", "pack"}},
       {"stages in flight", "fewer than 16 KiB in flight a block cannot cover the memory's latency",
        [type, trans](const Config& c) {
          return (c.at("stages") - 1) * Geometry(c, type, trans).stage_bytes >= 16 * 1024;

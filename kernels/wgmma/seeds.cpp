@@ -35,6 +35,8 @@ constexpr Tile kTiles[] = {
     {8, 128, 2, one_tile, 1},      {32, 64, 1, one_tile, 1},      {32, 128, 2, one_tile, 1},
     {64, 128, 2, one_tile, 1},     {96, 128, 2, one_tile, 1},     {128, 128, 2, one_tile, 1},
     {144, 64, 1, one_tile, 1},     {112, 64, 1, one_tile, 1},
+    // For few columns.
+    {64, 16, 1, one_tile, 0},      {64, 8, 1, one_tile, 0},       {128, 16, 2, one_tile, 0},
     // For a B that comes from registers.
     {256, 128, 2, cooperative, 1}, {128, 256, 2, cooperative, 1}, {256, 128, 2, one_tile, 1},
     {192, 128, 2, cooperative, 1}, {128, 128, 2, cooperative, 1}, {192, 192, 3, cooperative, 1},

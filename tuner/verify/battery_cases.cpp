@@ -70,6 +70,8 @@ constexpr Shape kShapes[] = {
     // One row, whose stride is odd and is never used.
     {1, 96, 199, Rows::packed, 16, true},
     {96, 1, 199, Rows::packed, 16},
+    // Few columns, and K-steps for more than a ring.
+    {130, 16, 1301, Rows::padded_16, 16, true},
 };
 
 std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) {
