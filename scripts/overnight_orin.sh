@@ -89,7 +89,7 @@ end_time() {
     end=$(at today)
     # Over for today, even where spring skipped it.
     padded=0$until_time
-    if [ -n "$end" ] && [ "$end" -le "$now" ] || [ -z "$end" ] && [[ ! $(date +%H:%M) < ${padded: -5} ]]; then end=$(at tomorrow); fi
+    if [[ -z $end && ! $(date +%H:%M) < ${padded: -5} ]] || { [ -n "$end" ] && [ "$end" -le "$now" ]; }; then end=$(at tomorrow); fi
     [[ $end =~ ^[0-9]+$ ]] || fail "--until $until_time: clocks are put forward then, expected a time of day that there is"
   else
     if ! seconds=$(seconds_of "${budget:-8h}") || [ "$seconds" -lt 1 ]; then

@@ -19,7 +19,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgainAfter{100};
-constexpr std::int64_t kSmallBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kSmallBytes = std::int64_t{256} << 20;  // of operands; their proof takes some times as much
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

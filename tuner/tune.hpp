@@ -3,7 +3,8 @@
 // For each problem, in the order given, less what other tuners of the database work on (turns.hpp):
 //   1. the legal configs of the chosen families that the problem does not refuse and the evaluator knows;
 //   2. evidence of this very candidate, device and producer, failures included, is reused and never repeated; evidence
-//      that rests on another driver or NVRTC is to be tried again;
+//      that rests on another driver or NVRTC is to be tried again, and so is what failed by the machine's doing
+//      (Outcome::by_machine), once a run: that is told, and no evidence;
 //   3. guesses, in this order: that evidence, fastest first; what was fastest here before the template, its options or the
 //      measuring policy changed, a few configs; what a model of other problems' evidence promises most of and what was best
 //      for problems near this one, of whatever type and transposes, nearest first, in turn with the families' own guesses;

@@ -16,7 +16,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr int kMostMachineFailures = 8;  // one after the other; a few are a moment's
+constexpr int kMostMachineFailures = 8;  // one after the other; a few are a moment's, as where compilers have no memory
 constexpr int kPlayOffRounds = 6;  // lucky single times may draw new finalists in; it must end
 constexpr double kMostDrift = 0.1;  // between two rounds: a winner's times further apart say nothing of the others'
 
@@ -206,8 +206,8 @@ void ProblemTuning::end_if_the_machine_fails(const db::Outcome& outcome) {
   if (outcome.by_machine) {
     if (++run_.machine_failures < kMostMachineFailures) return;
     const int failures = std::exchange(run_.machine_failures, 0);
-    throw EvaluatorError(fmt::format("{} candidates one after the other failed for the machine's sake, the last: {}", failures,
-                                         outcome.message));
+    throw EvaluatorError(
+        fmt::format("{} candidates one after the other failed by the machine's doing, the last: {}", failures, outcome.message));
   }
   const bool needed_device = outcome.status != Status::illegal && outcome.status != Status::compile_failed &&
                              outcome.status != Status::spilled;

@@ -36,7 +36,7 @@ real_date=$(command -v date)
 export real_date
 fake date <<'FAKE'
 case "$*" in
-  *'today 02:30'* | *"${skipped_tomorrow:-tomorrow 02:30}"*) echo "date: invalid date" >&2; exit 1 ;;
+  *'-d 02:30 '* | *'today 02:30'* | *"${skipped_tomorrow:-tomorrow 02:30}"*) echo "date: invalid date" >&2; exit 1 ;;
   +%H:%M) echo "${clock:-01:00}" ;;
   *) exec "$real_date" "$@" ;;
 esac

@@ -17,6 +17,7 @@
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/parse_error.hpp"
 #include "tuner/commands/terminal.hpp"
+#include "tuner/evaluator.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {
@@ -91,6 +92,9 @@ int run_guarded(const Command& command) {
   } catch (const Error& error) {  // the runtime library's: what it was given, or the machine, unless it says otherwise
     complain(context, error.what());
     return error.code() == ErrorCode::internal ? kExitInternal : kExitUsage;
+  } catch (const EvaluatorError& error) {
+    complain(context, error.what());
+    return kExitInternal;
   } catch (const std::bad_alloc&) {
     complain(context, "out of memory");
     return kExitInternal;

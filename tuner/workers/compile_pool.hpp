@@ -13,7 +13,6 @@
 
 #include "db/evidence.hpp"
 #include "kernels/family.hpp"
-#include "tuner/evaluator.hpp"
 #include "tuner/workers/process.hpp"
 #include "tuner/workers/watch.hpp"
 
@@ -58,9 +57,9 @@ class CompilePool {
   std::vector<int> descriptors() const;
   std::optional<Clock::time_point> deadline() const;
   /// What has been finished by now; starts what is queued. A compiler that crashes is tried once more in a fresh process;
-  /// one that crashes again, or passes its time limit while it is watched (watch.hpp), makes the build compile_failed with its ending in words.
-  /// Throws std::system_error if a worker cannot be started, EvaluatorError if it has no usable compiler; the worker's job is then
-  /// lost, and drop_all() the way to go on.
+  /// one that crashes again, or passes its time limit while it is watched (watch.hpp), makes the build compile_failed with its
+  /// ending in words. Throws std::system_error if a worker cannot be started, EvaluatorError if it has no usable compiler; the
+  /// worker's job is then lost, and drop_all() the way to go on.
   std::vector<Done> collect();
 
  private:

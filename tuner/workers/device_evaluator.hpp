@@ -1,5 +1,6 @@
 // Answers candidates on a device: compile workers ahead of one measuring process, all supervised. A crash, a hang or a
-// device fault costs the candidate it happened on and one process; the run goes on.
+// device fault costs the candidate it happened on and one process; the run goes on. What the machine failed on (a kill from outside
+// twice over, no memory left) is kept neither as a build nor as a proof, and its outcome says so.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The evaluator on a device, as a class of its own so that the path of a candidate and the play-off are a file each.
+// The evaluator on a device, as a class of its own so that the path of a candidate, compilations and the play-off are a file each.
 // Internal: make_device_evaluator() makes one.
 #pragma once
 

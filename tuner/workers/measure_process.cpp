@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tuner/evaluator.hpp"
 #include "tuner/workers/protocol.hpp"
 #include "tuner/workers/spawn.hpp"
 

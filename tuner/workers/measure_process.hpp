@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "db/evidence.hpp"
-#include "tuner/evaluator.hpp"
 #include "tuner/workers/measure_session.hpp"
 #include "tuner/workers/process.hpp"
 #include "tuner/workers/watch.hpp"

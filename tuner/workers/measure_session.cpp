@@ -194,9 +194,9 @@ void MeasureSession::Impl::play_off(const Problem& problem, std::span<const Job>
   // An anchor that is no finalist plays along for the scale.
   if (auto plan = anchor_plays ? std::nullopt : anchor_plan(problem, anchor)) players.push_back({{}, *std::move(plan), true});
   for (const Player& player : players) workspace_bytes = std::max(workspace_bytes, player.plan.workspace_bytes());
-  void* const workspace = workspace_of(workspace_bytes);
+  void* const memory = workspace_of(workspace_bytes);
   std::vector<Contender> all, playing;
-  for (const Player& player : players) all.push_back(Stopwatch::contender(player.plan, sets, workspace));
+  for (const Player& player : players) all.push_back(Stopwatch::contender(player.plan, sets, memory));
   const std::vector<std::size_t> able = those_that_launch(
       players.size(), [&](std::size_t i) { stopwatch.try_out(all[i]); },
       [&](std::size_t i, const runtime::DeviceError& error) {

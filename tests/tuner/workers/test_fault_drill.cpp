@@ -134,7 +134,7 @@ TEST_CASE("two hundred kills of tuner, compilers and measuring process lose noth
   std::map<std::string, Clock::time_point> last_kill;
   int killed = 0;
   auto tuner = std::make_unique<DrillTuner>(database, kProblems);
-  // A job whose process is killed twice from outside has that as its outcome: `pause` is longer than one takes.
+  // A job whose process is killed twice from outside is given up for that run: `pause` is longer than one takes.
   const auto kill_one = [&](const std::string& kind, std::chrono::milliseconds pause) {
     if (kind == "tune") {
       tuner->kill();
@@ -167,6 +167,9 @@ TEST_CASE("two hundred kills of tuner, compilers and measuring process lose noth
     else kill_one("tune", 0ms);
   }
   CHECK(tuner->wait() == 0);
+  check_kept(database, seen);
+  // A slow host may yet have had one killed twice: it is left to the next run.
+  CHECK(DrillTuner(database, kProblems).wait() == 0);
   check_kept(database, seen);
   INFO(kills["tune"] << " kills of the tuner, " << kills["measure"] << " of the measuring process, " << kills["compile"]
                      << " of compilers");
