@@ -104,19 +104,25 @@ MergeResult import_export(Store& into, const std::filesystem::path& path, std::s
 MergeResult merge(Store& into, const Store& from) {
   const Database& source = StoreAccess::database(from);
   if (&source == &StoreAccess::database(into)) throw std::logic_error("merge: a store into itself");
-  const Transaction snapshot(source, Transaction::Kind::read);
   Adder adder(into);
-  for (const DeviceIdentity& device : from.devices()) adder.add(device);
-  for (const Run& run : from.runs()) adder.add(run);
-  for_each_build(source, [&](const KernelBuild& build, const std::string& created_at) { adder.add(build, created_at); });
-  for_each_proof(source, [&](const Store::Proof& proof, const std::string& created_at) { adder.add(proof, created_at); });
-  // In the order of recording, so that of two entries of one instant the same one counts here as there.
-  for_each_evidence(source, {}, Order::as_recorded, [&](const Evidence& entry) {
-    if (const auto wrong = evidence_error(entry)) {
-      throw StoreError(fmt::format("{}: evidence {}: {}", from.path().string(), entry.id, *wrong));
-    }
-    adder.add(entry);
-  });
+  {
+    const Transaction snapshot(source, Transaction::Kind::read);
+    for (const DeviceIdentity& device : from.devices()) adder.add(device);
+    for (const Run& run : from.runs()) adder.add(run);
+    for_each_build(source, [&](const KernelBuild& build, const std::string& created_at) { adder.add(build, created_at); });
+    for_each_proof(source, [&](const Store::Proof& proof, const std::string& created_at) { adder.add(proof, created_at); });
+    // In the order of recording, so that of two entries of one instant the same one counts here as there.
+    for_each_evidence(source, {}, Order::as_recorded, [&](const Evidence& entry) {
+      if (const auto wrong = evidence_error(entry)) {
+        throw StoreError(fmt::format("{}: evidence {}: {}", from.path().string(), entry.id, *wrong));
+      }
+      adder.add(entry);
+    });
+  }
+  // Read without locks, it may have been of two states.
+  if (source.renewed()) {
+    throw StoreError(fmt::format("{}: was changed while it was read: expected it to stay; merge it again", source.label()));
+  }
   return adder.commit();
 }
 

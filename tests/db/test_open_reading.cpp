@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "db/open.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 
@@ -227,4 +228,32 @@ TEST_CASE("a log left beside a database that cannot be written is not passed ove
   CHECK(as_ordinary_user([&] {
           return contains(store_error([&] { Store::open_read_only(folder / "copy.db"); }), "copy.db-wal");
         }) == 0);
+}
+
+TEST_CASE("what is read while a file changes is read again, a few times") {
+  int changes = 0, reads = 0;
+  std::function<std::optional<Database>()> fresh = [&]() -> std::optional<Database> {
+    if (changes == 0) return std::nullopt;
+    --changes;
+    Database next = open_in_memory();
+    next.renew_by(fresh);
+    return next;
+  };
+  Database database = open_in_memory();
+  database.renew_by(fresh);
+  const auto read = [&] {
+    if (++reads == 1) throw StoreError("malformed");  // as it comes out of two states
+    Statement count(database, "SELECT count(*) AS entries FROM evidence");
+    return count.step() ? count.integer("entries") : -1;
+  };
+  CHECK(contains(store_error([&] { read_unchanged(database, read); }), "malformed"));
+  reads = 0;
+  changes = 3;  // before it, during it, and before it is read again
+  CHECK(read_unchanged(database, read) == 0);
+  CHECK(reads == 2);
+  changes = 1000;
+  const auto changing = [&] { return ++reads; };
+  reads = 0;
+  CHECK(contains(store_error([&] { read_unchanged(database, changing); }), "changes again and again"));
+  CHECK(reads == 5);
 }
