@@ -213,7 +213,7 @@ TEST_CASE("an export, a landscape and a bundle are imported out of a pipe") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
   from.record(right(10));
-  write_file_atomically(folder / "export", export_best(from, {}, ExportFormat::json));
+  write_file_atomically(folder / "export", export_best(unjudged(from), ExportFormat::json));
   save_landscape(from, {}, folder / "plain");
   save_landscape(from, {}, folder / "packed.zst");
   Bundle bundle;
@@ -240,7 +240,7 @@ TEST_CASE("an entry whose time says no milliseconds is known when it is imported
   Evidence entry = right(10);
   entry.created_at = "2026-01-01T00:00:00.000Z";
   from.record(entry);
-  std::string text = export_best(from, {}, ExportFormat::json);
+  std::string text = export_best(unjudged(from), ExportFormat::json);
   text.replace(text.find("00:00:00.000Z"), 13, "00:00:00Z");
   spill(folder / "a.json", text);
   Store into = Store::in_memory();
