@@ -132,7 +132,9 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
            {"measuring_policy", evidence.producer.measuring_policy},
            {"run", evidence.run},
            {"origin", evidence.origin}}) {
-    if (std::any_of(value.begin(), value.end(), &is_control_character)) return fmt::format("{} holds a control character: expected one line of text", field);
+    if (std::any_of(value.begin(), value.end(), &is_control_character)) {
+      return fmt::format("{} holds a control character: expected one line of text", field);
+    }
   }
   const Outcome& outcome = evidence.outcome;
   if ((outcome.status == Status::ok) != outcome.timing.has_value()) {

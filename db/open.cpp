@@ -265,7 +265,8 @@ Database open_for_reading(const fs::path& path) {
   if (header.empty && !had_log) refuse(path, fmt::format("is empty: {}", kExpected));
   check_header(path, header);
   Database database = open_in_some_way(path, header.of_wal);
-  if (read_unchanged(database, [&] { return check_contents(database, path, had_log); }) == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
+  const int version = read_unchanged(database, [&] { return check_contents(database, path, had_log); });
+  if (version == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
   return database;  // of an older version as it is: reading does without what came since (migrations.cpp)
 }
 

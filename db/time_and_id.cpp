@@ -26,12 +26,13 @@ std::string utc_text(Instant time) {
 
 /// Of the form that utc_text() writes; nullopt if it is no such time.
 std::optional<Instant> parse_utc(const std::string& text) {
-  int y = 0, h = 0, min = 0, s = 0, ms = 0, length = 0;
+  int y = 0, h = 0, min = 0, s = 0, ms = 0;
   unsigned m = 0, d = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d.%3dZ%n", &y, &m, &d, &h, &min, &s, &ms, &length) != 7) return std::nullopt;
+  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d.%3dZ", &y, &m, &d, &h, &min, &s, &ms) != 7) return std::nullopt;
   const year_month_day date{year(y), month(m), day(d)};
+  if (!date.ok()) return std::nullopt;
   const Instant time = sys_days(date) + hours(h) + minutes(min) + seconds(s) + milliseconds(ms);
-  if (!date.ok() || utc_text(time) != text) return std::nullopt;
+  if (utc_text(time) != text) return std::nullopt;
   return time;
 }
 

@@ -64,7 +64,8 @@ TEST_CASE("an entry that contradicts itself is not recorded") {
   Evidence timed_failure = right(1);
   timed_failure.outcome.status = Status::mismatch;
   CHECK_THROWS_AS(store.record(timed_failure), std::logic_error);
-  for (const double wrong : {0.0, -1.0, 5e-324, 0.9e-6, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+  for (const double wrong : {0.0, -1.0, 5e-324, 0.9e-6, std::numeric_limits<double>::quiet_NaN(),
+                             std::numeric_limits<double>::infinity()}) {
     CHECK_THROWS_AS(store.record(right(wrong)), std::logic_error);
   }
   Evidence no_spread = right(1);
