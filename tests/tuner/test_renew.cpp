@@ -7,6 +7,7 @@
 #include "runtime/compiler.hpp"
 #include "runtime/plan_hash.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/unjudged.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tests/tuner/tune_toy.hpp"
 #include "tuner/measure/timing_policy.hpp"
@@ -137,7 +138,7 @@ TEST_CASE("a retired entry is renewed where the same would run, with its provena
   const TempFolder folder;
   db::EvidenceFilter first;
   first.config = of.configs[0];
-  db::write_file_atomically(folder / "a.json", db::export_best(store, first, db::ExportFormat::json));
+  db::write_file_atomically(folder / "a.json", db::export_best(db::unjudged(store, first), db::ExportFormat::json));
   db::Store other = db::Store::in_memory();
   CHECK(db::import_file(other, folder / "a.json").added == 1);
   db::merge(other, store);
