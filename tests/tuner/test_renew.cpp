@@ -138,7 +138,7 @@ TEST_CASE("a retired entry is renewed where the same would run, with its provena
   const TempFolder folder;
   db::EvidenceFilter first;
   first.config = of.configs[0];
-  db::write_file_atomically(folder / "a.json", db::export_best(db::unjudged(store, first), db::ExportFormat::json));
+  db::write_file_atomically(folder / "a.json", db::export_best(db::test::unjudged(store, first), db::ExportFormat::json));
   db::Store other = db::Store::in_memory();
   CHECK(db::import_file(other, folder / "a.json").added == 1);
   db::merge(other, store);

@@ -93,7 +93,7 @@ TEST_CASE("compile --first goes by the evidence of the device that it is told, a
   const TempFolder folder;
   const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
   db::Store store = db::Store::open(folder / "orin.db");
-  const auto record = [&](const std::string& device, int block_k) {
+  const auto record = [&](const std::string& device, int block_k, const std::string& created_at) {
     db::Evidence entry;
     entry.device.name = device;
     entry.device.sm = 87;
@@ -104,11 +104,12 @@ TEST_CASE("compile --first goes by the evidence of the device that it is told, a
     entry.outcome = {db::Status::ok, "", db::Timing{}};
     entry.outcome.timing->median_us = 3;
     entry.outcome.timing->samples = 5;
+    entry.created_at = created_at;
     store.record(entry);
     return entry.config;
   };
-  const Config of_named = record("Orin NX", 8);
-  const Config of_latest = record("Orin AGX", 16);
+  const Config of_named = record("Orin NX", 8, "2026-01-01T00:00:00.000Z");
+  const Config of_latest = record("Orin AGX", 16, "2026-01-02T00:00:00.000Z");
   const auto compile_for = [&](std::vector<std::string> more) {
     std::vector<std::string> arguments{"compile", "--shape", "128x64x64", "--family", "simt", "--first", "1", "--db", "orin.db"};
     arguments.insert(arguments.end(), more.begin(), more.end());
