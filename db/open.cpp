@@ -118,6 +118,8 @@ int check_contents(const Database& database, const fs::path& path, bool had_log)
     if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB) throw;
     refuse_corrupt(sqlite3_errmsg(database.handle()));
   }
+  // All of one moment: another process may be making the tables.
+  const Transaction snapshot(database, Transaction::Kind::read);
   const std::int64_t application = single_integer(database, "PRAGMA application_id", "application_id");
   const int version = schema_version(database);
   if (application == 0 && version == 0) {

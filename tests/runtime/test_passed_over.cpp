@@ -144,15 +144,15 @@ TEST_CASE("a compiler that fails costs the config, not the plan, and is asked ag
   runtime::Nvrtc failing;
   failing.create = [](runtime::Nvrtc::Program*, const char*, const char*, int, const char* const*, const char* const*) {
     ++created;
-    return 1;
+    return 11;
   };
-  failing.error_text = [](int) { return "NVRTC_ERROR_OUT_OF_MEMORY"; };
+  failing.error_text = [](int) { return "NVRTC_ERROR_INTERNAL_ERROR"; };
   const runtime::ScopedNvrtc scoped(failing);
   const Library library = Library::open(path);
   for (int time = 1; time <= 2; ++time) {
     const GemmPlan plan = library.plan(Fixture::problem(kWhere));
     CHECK(plan.explain().rung == "generic");
-    CHECK(plan.explain().reason.find("nvrtcCreateProgram: NVRTC_ERROR_OUT_OF_MEMORY") != std::string::npos);
+    CHECK(plan.explain().reason.find("nvrtcCreateProgram: NVRTC_ERROR_INTERNAL_ERROR") != std::string::npos);
     CHECK(created == time);
   }
 }

@@ -53,6 +53,7 @@ TEST_CASE("the log of every decision tells what a candidate's phases and a play-
     evaluate(*evaluator, test::kDrillOk);
     evaluate(*evaluator, test::kDrillOk, drill_problem(64));
     const std::vector<Config> finalists{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillOkToo)};
+    evaluate(*evaluator, test::kDrillOkToo);
     evaluator->play_off(drill_problem(64), finalists);
   }
   INFO(lines.str());
@@ -62,7 +63,7 @@ TEST_CASE("the log of every decision tells what a candidate's phases and a play-
   const auto count = [&](const std::regex& line) {
     return std::distance(std::sregex_iterator(text.begin(), text.end(), line), std::sregex_iterator());
   };
-  CHECK(count(with_battery) == 1);
+  CHECK(count(with_battery) == 2);
   CHECK(count(without) == 1);
   CHECK(count(std::regex(": played off 2 in 15 rounds: kernels [0-9.]+ ms, play-off [0-9.]+ ms\n")) == 1);
 }
