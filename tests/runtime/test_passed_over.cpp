@@ -1,4 +1,5 @@
 // What becomes of a plan where the kernels of the best configs cannot be had.
+#include <new>
 #include <utility>
 
 #include "kernels/space.hpp"
@@ -155,4 +156,22 @@ TEST_CASE("a compiler that fails costs the config, not the plan, and is asked ag
     CHECK(plan.explain().reason.find("nvrtcCreateProgram: NVRTC_ERROR_INTERNAL_ERROR") != std::string::npos);
     CHECK(created == time);
   }
+}
+
+TEST_CASE("a compiler that has no memory ends the plan with that, whatever is stored", "[api]") {
+  const Fixture fixture;
+  const std::filesystem::path path = fixture.path("memory.db");
+  {
+    db::Store store = db::Store::open(path);
+    store.record(fixture.evidence(kWhere, Fixture::simt(32), 9.5));
+    store.record_build(fixture.build(kWhere, generic(fixture)));
+  }
+  runtime::Nvrtc failing;
+  failing.create = [](runtime::Nvrtc::Program*, const char*, const char*, int, const char* const*, const char* const*) {
+    return 1;  // NVRTC_ERROR_OUT_OF_MEMORY
+  };
+  failing.error_text = [](int) { return "NVRTC_ERROR_OUT_OF_MEMORY"; };
+  const runtime::ScopedNvrtc scoped(failing);
+  const Library library = Library::open(path);
+  CHECK_THROWS_AS(library.plan(Fixture::problem(kWhere)), std::bad_alloc);
 }

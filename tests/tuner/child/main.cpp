@@ -82,6 +82,7 @@ MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Jo
     }
   }
   enter(Phase::timing);
+  if (kind == test::kDrillTooBig) std::abort();
   if (job.problem.m == tests::kKilledM) std::raise(SIGKILL);
   if (job.problem.m == tests::kNoMemoryM) {
     db::Outcome outcome{db::Status::launch_failed, "the GPU has no memory left: timing: cuMemAlloc", std::nullopt};
@@ -118,7 +119,8 @@ int measure_without_device() {
     } else if (const auto request = play_off_request(*message)) {
       PlayOffAnswer answer;
       for (const MeasureSession::Job& finalist : request->finalists) {
-        if (finalist.config.at("kind") == test::kDrillFault) std::abort();
+        const int kind = finalist.config.at("kind");
+        if (kind == test::kDrillFault || kind == test::kDrillTooBig) std::abort();
         answer.outcomes.push_back(timed(double(finalist.cubin.size()) + (request->anchor ? request->anchor->us : 0)));
       }
       supervisor.send(to_message(answer));

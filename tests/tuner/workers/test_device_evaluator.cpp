@@ -213,16 +213,20 @@ TEST_CASE("finalists are played off together, and one by one if one of them ends
     CHECK(together[i].timing->median_us == double(build->cubin.size()));
   }
   const KernelTarget drilled{drill_problem().type, {}, evaluator->limits()};
-  store.record_proof({runtime::kernel_key(test::drill_config(test::kDrillFault), drilled), evaluator->device(),
-                      evaluator->producer("drill").driver_version, kBatteryVersion, {db::Status::ok, "", {}}});
+  for (const test::DrillKind proven : {test::kDrillFault, test::kDrillTooBig}) {
+    store.record_proof({runtime::kernel_key(test::drill_config(proven), drilled), evaluator->device(),
+                        evaluator->producer("drill").driver_version, kBatteryVersion, {db::Status::ok, "", {}}});
+  }
+  // Two end the process that plays them off, of which one does it alone too.
   const std::vector<Config> mixed{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillFault),
-                                  test::drill_config(test::kDrillCompileError)};
+                                  test::drill_config(test::kDrillTooBig), test::drill_config(test::kDrillCompileError)};
   const std::vector<db::Outcome> outcomes = evaluator->play_off(drill_problem(), mixed);
-  for (const std::size_t alone : {0, 1}) {  // as candidates are timed
+  for (const std::size_t alone : {0, 1}) {
     REQUIRE(outcomes.at(alone).timing);
     CHECK(outcomes.at(alone).timing->median_us == Approx(100));
   }
-  CHECK(outcomes.at(2).status == db::Status::compile_failed);
+  CHECK(outcomes.at(2).status == db::Status::device_fault);
+  CHECK(outcomes.at(3).status == db::Status::compile_failed);
   CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
 }
 
