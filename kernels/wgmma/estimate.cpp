@@ -82,7 +82,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
 
   // A step of one block. Each instruction reads 64 rows of the left operand and all of the right one.
   const double products = double(g.left_extent) * dealt * g.block_k / (kProducts16 * 2 / element);
-  const double read = double(g.left_tiles * g.tile_groups) * (64 + dealt) * g.block_k * element;
+  const double read = double(g.left_tiles * g.tile_groups) * (64 * g.instructions + dealt) * g.block_k * element;
   const double copied =
       copied_bytes(g.block_m, g.copied_m, g, (config.at("pack") & pack_a) != 0, problem.lda, target.type, g.cluster_n) +
       copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m);

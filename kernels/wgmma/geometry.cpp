@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/tensor_core/block_memory.cuh"
+#include "kernels/wgmma/columns.cuh"
 
 namespace tilesmith::wgmma {
 namespace {
@@ -38,6 +39,7 @@ Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
   left_extent = swap ? block_n : block_m;
   right_extent = swap ? block_m : block_n;
   left_tiles = left_extent / tile_groups / 64;
+  instructions = first_columns(right_extent) == right_extent ? 1 : 2;
   sum_registers = left_tiles * right_extent / (accumulator == 2 ? 4 : 2);
   // Of a step, four for each instruction (left_operand.cuh).
   left_registers =

@@ -35,6 +35,7 @@ struct Geometry {
   bool swap;                      ///< the left operand's extent runs along N, the right one's along M
   int left_extent, right_extent;
   int left_tiles;      ///< of 64 rows, of a group
+  int instructions;    ///< side by side, for all columns of such a tile (columns.cuh)
   int sum_registers;   ///< a thread
   int left_registers;  ///< a thread, of a left operand that is taken from there
   bool trades_registers;

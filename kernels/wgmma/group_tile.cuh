@@ -14,9 +14,10 @@ namespace tilesmith {
 using SumRegister = Either<kPackedSums, unsigned, Accumulator>;
 
 // Defined by the text that the host puts before the template (instruction.cpp):
-//   template <bool Narrow> void multiply(SumRegister (&sums)[kTileRegisters], Left left, unsigned long long right)
+//   template <bool Narrow>
+//   void multiply(SumRegister (&sums)[kTileRegisters], Left left, unsigned long long right, unsigned long long beyond)
 //   sums ← sums + left · right, asynchronous; the operands by their descriptors (stage.cuh), or the left one by its words
-//   (left_operand.cuh).
+//   (left_operand.cuh). beyond: of the columns from kFirstColumns on, if there are any.
 //   Narrow: of columns fewer by kEvenStep, where kEven is set.
 
 // In a way that the compiler does not move: a plain 0 it would put among the products, which then wait for each other.
@@ -81,7 +82,8 @@ class GroupTile {
       for (int slab = begin; slab < end; ++slab) {
 #pragma unroll
         for (int i = 0; i < kLeftTiles; ++i) {
-          multiply<Narrow>(sums_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)));
+          multiply<Narrow>(sums_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)),
+                           right.at(RightTile::offset(kFirstColumns, slab)));
         }
       }
       end_products();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/wgmma/columns.cuh"
 #include "kernels/wgmma/even_tiles.cuh"
 #include "kernels/wgmma/geometry.hpp"
 
@@ -31,18 +32,18 @@ std::string_view ptx_type(Scalar scalar) {
   }
 }
 
-/// The instruction of so many columns, as a statement.
-std::string statement(const Config& config, const KernelTarget& target, int columns) {
+/// The instruction of so many columns from column `first` on, as a statement.
+std::string statement(const Config& config, const KernelTarget& target, int first, int columns) {
   const TypePair& type = target.type;
   const bool swap = config.at("swap") == 1, packed = size_bytes(type.accumulator) == 2,
              whole = type.scale == Scalar::s32;
-  const int registers = columns / (packed ? 4 : 2);
+  const int of_register = packed ? 4 : 2, registers = columns / of_register;
   const std::string_view constraint = packed || whole ? "+r" : "+f";
 
   std::string sums, operands;
   for (int i = 0; i < registers; ++i) {
     sums += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
-    operands += fmt::format("{}\"{}\"(sums[{}])", i == 0 ? "" : ", ", constraint, i);
+    operands += fmt::format("{}\"{}\"(sums[{}])", i == 0 ? "" : ", ", constraint, first / of_register + i);
   }
   const bool left_words = left_from_registers(config, type, target.trans);
   // The operands' places behind the sums: the left one's descriptor or four words, the right one's descriptor, the predicate's.
@@ -64,9 +65,16 @@ std::string statement(const Config& config, const KernelTarget& target, int colu
       "      \"{{ .reg .pred p; setp.eq.b32 p, 0, 0; \"\n"
       "      \"wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {{{}}}, {}, %{}, p{}; }}\"\n"
       "      : {}\n"
-      "      : {}, \"l\"(right));\n",
-      columns, 32 / size_bytes(type.operand), ptx_type(type.accumulator), operand, operand, sums, left, right, immediates,
-      operands, left_value);
+      "      : {}, \"l\"({}));\n",
+      columns, 32 / size_bytes(type.operand), ptx_type(type.accumulator), operand, operand, sums, left, right,
+      immediates, operands, left_value, first == 0 ? "right" : "beyond");
+}
+
+/// Those of a tile of so many columns, narrower by `less`.
+std::string statements(const Config& config, const KernelTarget& target, int columns, int less) {
+  const int first = first_columns(columns);
+  if (first == columns) return statement(config, target, 0, columns - less);
+  return statement(config, target, 0, first) + statement(config, target, first, columns - first - less);
 }
 
 }  // namespace
@@ -78,16 +86,16 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
   const std::string_view sum_type = packed ? "unsigned" : whole ? "int" : "float";
   const std::string_view left_argument =
       left_from_registers(config, type, target.trans) ? "const unsigned (&left)[4]" : "unsigned long long left";
-  std::string body = statement(config, target, g.right_extent);
+  std::string body = statements(config, target, g.right_extent, 0);
   if (config.at("even") == 1) {
     body = fmt::format("  if constexpr (Narrow) {{\n{}  }} else {{\n{}  }}\n",
-                       statement(config, target, g.right_extent - kEvenStep), body);
+                       statements(config, target, g.right_extent, kEvenStep), body);
   }
   return fmt::format(
       "namespace tilesmith {{\n"
       "template <bool Narrow>\n"
-      "__device__ __forceinline__ void multiply({} (&sums)[{}], {}, unsigned long long right) "
-      "{{\n{}}}\n"
+      "__device__ __forceinline__ void multiply({} (&sums)[{}], {}, unsigned long long right, "
+      "unsigned long long beyond) {{\n{}}}\n"
       "}}  // namespace tilesmith\n",
       sum_type, g.right_extent / (packed ? 4 : 2), left_argument, body);
 }

@@ -5,6 +5,7 @@
 #include "kernels/early_launch.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/rules.hpp"
+#include "kernels/wgmma/columns.cuh"
 #include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {
@@ -15,10 +16,9 @@ constexpr int kBoxRowsMost = 256;  // of a copy by the tensor memory accelerator
 
 const Names kTile{"block_m", "block_n", "warpgroups", "schedule", "swap"};
 
-/// Of the right operand; few rows are the same to swapped ones.
-bool has_few_columns(const Config& c) { return c.at("swap") == 0 && c.at("block_n") < 32; }
-
 }  // namespace
+
+bool has_few_columns(const Config& config) { return config.at("swap") == 0 && config.at("block_n") < 32; }
 
 int must_pack(const TypePair& type, Transposes trans, bool swap) {
   const int mn_major = (trans.a ? int(pack_a) : 0) | (trans.b ? 0 : int(pack_b));
@@ -33,12 +33,14 @@ bool supports(const KernelTarget& target) {
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const int panel = panel_elements(target.type);
   return {
-      {"block_m", {8, 16, 32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 256}, "rows of C a block computes"},
+      {"block_m", {8, 16, 32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 256, 320}, "rows of C a block computes"},
       {"block_n",
-       {8, 16, 32, 64, 72, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256},
+       {8, 16, 32, 64, 72, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256, 320},
        "columns of C a block computes"},
       {"block_k", {panel, 2 * panel, 4 * panel}, "K-step: elements of K in a stage"},
-      {"stages", {2, 3, 4, 5, 6, 7, 8, 10, 12}, "buffers in shared memory, filled ahead by the tensor memory accelerator"},
+      {"stages",
+       {2, 3, 4, 5, 6, 7, 8, 10, 12, 16},
+       "buffers in shared memory, filled ahead by the tensor memory accelerator"},
       {"warpgroups", {1, 2, 3}, "groups of four warps that multiply"},
       {"schedule",
        {one_tile, cooperative, ping_pong},
@@ -89,13 +91,23 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        kTile},
       {"columns of an instruction",
-       "an instruction has up to 256 columns, by 8 (8-bit integers: by 16 from 32 on)",
+       "two instructions have up to 320 columns, by 8 (8-bit integers: by 16 from 32 on)",
        [type, trans](const Config& c) {
          const Geometry g(c, type, trans);
          if (is_integer(type.operand) && g.right_extent >= 32 && g.right_extent % 16 != 0) return false;
-         return g.right_extent <= 256;
+         return g.right_extent <= kMostColumns;
        },
        kTile},
+      {"columns of two instructions",
+       "more than 256 columns (swapped: rows) are two instructions', for two warpgroups of 64 rows on a tile; a copy has up to 256 "
+       "rows, so that of operands that lie K-major two blocks of a cluster copy a part each",
+       [type, trans](const Config& c) {
+         const Geometry g(c, type, trans);
+         if (g.instructions == 1) return g.left_extent <= kMostInstructionColumns;
+         if (g.left_extent != 128 || g.tile_groups != 2) return false;
+         return c.at(g.swap ? "cluster_n" : "cluster_m") > 1 || !(g.swap ? a_k_major(c, trans) : b_k_major(c, trans));
+       },
+       with(kTile, {"cluster_m", "cluster_n", "pack"})},
       {"few columns",
        "less than 32 are for a C of no more (swapped: of as few rows), by one tile a block, of 64 rows for each of up to two "
        "warpgroups, and in no clusters along N, where there is nothing beside it",

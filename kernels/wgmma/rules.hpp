@@ -11,6 +11,9 @@ namespace tilesmith::wgmma {
 /// where it lies MN-major.
 int must_pack(const TypePair& type, Transposes trans, bool swap);
 
+/// Whether a tile is for a C of no more columns than it has; few rows are the same to swapped operands.
+bool has_few_columns(const Config& config);
+
 bool supports(const KernelTarget& target);
 std::vector<Parameter> parameters(const KernelTarget& target);
 std::vector<Rule> rules(const KernelTarget& target);

@@ -147,6 +147,7 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
     if ((tile.block_m > least_m && tile.block_m >= 2 * problem.m) ||
         (tile.block_n > least_n && tile.block_n >= 2 * problem.n))
       continue;
+    if (tile.swap == 0 && tile.block_n < 32 && tile.block_n < problem.n) continue;  // dominated
     std::vector<Ranking::Candidate> of_tile;
     for (const Config& config : configs_of(tile, target, problem)) {
       if (!fills_device(config, target, problem) || !legal(config)) continue;

@@ -5,12 +5,13 @@
 //   group 0    │ 64 × kRightExtent      │ left:
 //              │ 64 × kRightExtent      │ kLeftExtent
 //              ├────────────────────────┤
-//   group 1    │ ...                    │           an instruction: 64 rows × kRightExtent, by the four warps of a group
-//              └────────────────────────┘  ↓
+//   group 1    │ ...                    │           an instruction: 64 rows × kRightExtent, by the four warps of a group (beyond
+//              └────────────────────────┘  ↓        256 columns: two, columns.cuh)
 #pragma once
 
 #include "kernels/tensor_core/either.cuh"
 #include "kernels/tensor_core/work.cuh"
+#include "kernels/wgmma/columns.cuh"
 #include "kernels/wgmma/even_tiles.cuh"
 
 namespace tilesmith {
@@ -27,11 +28,12 @@ constexpr int kTileGroups = kSchedule == kPingPong ? 1 : kWarpgroups;  // that s
 constexpr int kLeftExtent = kSwap ? kBlockN : kBlockM;
 constexpr int kRightExtent = kSwap ? kBlockM : kBlockN;
 constexpr int kGroupRows = kLeftExtent / kTileGroups;
-constexpr int kLeftTiles = kGroupRows / 64;  // instructions of a group, side by side along M
+constexpr int kLeftTiles = kGroupRows / 64;  // of 64 rows, of a group
 static_assert(kLeftExtent % (64 * kTileGroups) == 0, "a group's rows must split into those of instructions");
 static_assert(kStagger == 0 || (kTileGroups == 2 && kStagger <= kStages), "two groups go apart by what the ring holds");
 static_assert(!kPersistent || kSplitK == 1, "all items of a persistent block have as many steps");
-static_assert(kRightExtent % 8 == 0 && kRightExtent <= 256, "an instruction has up to 256 columns, by 8");
+constexpr int kFirstColumns = first_columns(kRightExtent);
+static_assert(kRightExtent % 8 == 0 && kRightExtent <= kMostColumns, "two instructions have up to so many columns, by 8");
 
 constexpr int kMultiplyingThreads = kWarpgroups * 128;
 constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's launches (common/overlap.cuh)
@@ -39,7 +41,7 @@ constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's l
 // A warp beside them copies. Where sums fill the registers it comes with three idle ones, and these four give theirs to the
 // others.
 constexpr bool kPackedSums = sizeof(Accumulator) == 2;                // two share a register
-constexpr int kTileRegisters = kRightExtent / (kPackedSums ? 4 : 2);  // a thread's sums of one instruction
+constexpr int kTileRegisters = kRightExtent / (kPackedSums ? 4 : 2);  // a thread's sums of 64 rows
 constexpr int kHeldRegisters = kLeftTiles * kTileRegisters;
 constexpr bool kTradesRegisters = kMinBlocks == 1 && kHeldRegisters * kWarpgroups > 160;
 constexpr int kCopyingThreads = kTradesRegisters ? 128 : 32;

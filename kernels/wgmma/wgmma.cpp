@@ -72,6 +72,8 @@ class Wgmma final : public Family {
 };
 
 std::optional<std::string> Wgmma::dominated(const Config& config, const Problem& problem) const {
+  if (wgmma::has_few_columns(config) && problem.n > config.at("block_n"))
+    return fmt::format("C has more than {} columns: wider tiles read A once for more of them", config.at("block_n"));
   const std::array align = tensor_core::operand_aligns(problem);
   const std::array k_major = {!problem.trans.a, problem.trans.b};
   for (int operand = 0; operand < 2; ++operand) {

@@ -18,6 +18,7 @@ namespace tilesmith::planted {
 
 inline constexpr const char* kOneGroup = TILESMITH_WGMMA(64, 64, 64, 1, 0, 1, 0, 0, 0);
 inline constexpr const char* kOddColumns = TILESMITH_WGMMA(64, 144, 64, 1, 0, 1, 0, 0, 0);
+inline constexpr const char* kTwoInstructions = TILESMITH_WGMMA(128, 320, 64, 2, 0, 2, 0, 0, 0);
 inline constexpr const char* kTwoGroups = TILESMITH_WGMMA(128, 64, 64, 2, 0, 1, 1, 0, 0);
 inline constexpr const char* kShared = TILESMITH_WGMMA(128, 64, 64, 2, 0, 2, 0, 0, 0);
 inline constexpr const char* kTurns = TILESMITH_WGMMA(128, 128, 64, 2, 2, 1, 1, 0, 0);
@@ -94,6 +95,20 @@ inline std::vector<Bug> wgmma_bugs() {
        kNN,
        {{"if (!overwrites()) to.alpha_ = ScaleType(1);", ""}},
        kOneGroup},
+      {"a second instruction reads the first one's columns",
+       "wgmma",
+       0,
+       "f16f32",
+       kNN,
+       {{"RightTile::offset(kFirstColumns, slab)", "RightTile::offset(0, slab)"}},
+       kTwoInstructions},
+      {"every slab of a second instruction is its first",
+       "wgmma",
+       0,
+       "bf16f32",
+       kNT,
+       {{"RightTile::offset(kFirstColumns, slab)", "RightTile::offset(kFirstColumns, 0)"}},
+       kTwoInstructions},
       {"both groups multiply the first one's rows",
        "wgmma",
        0,

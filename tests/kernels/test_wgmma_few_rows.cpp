@@ -116,3 +116,13 @@ TEST_CASE("few columns of C are guessed to be fastest by tiles of no more") {
     CHECK(first.at("block_n") <= 16);
   }
 }
+
+TEST_CASE("tiles of few columns are dominated where C has more") {
+  const KernelTarget target = target_of("f16f32", kNT);
+  const Config of_8 = config_with(target, {{"block_m", 64}, {"block_n", 8}, {"warpgroups", 1}, {"schedule", 0}});
+  const Config of_32 = config_with(target, {{"block_m", 64}, {"block_n", 32}, {"warpgroups", 1}, {"schedule", 0}});
+  CHECK_FALSE(wgmma_family().dominated(of_8, problem_of(target, 4096, 8, 4096)));
+  CHECK(wgmma_family().dominated(of_8, problem_of(target, 4096, 9, 4096)));
+  CHECK_FALSE(wgmma_family().dominated(of_32, problem_of(target, 4096, 4096, 4096)));
+  CHECK_FALSE(wgmma_family().refusal(of_8, problem_of(target, 4096, 4096, 4096)));  // it would be right
+}
