@@ -17,8 +17,6 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr int kMostMachineFailures = 8;  // one after the other; a few are a moment's, as where compilers have no memory
-constexpr int kPlayOffRounds = 6;  // lucky single times may draw new finalists in; it must end
-constexpr double kMostDrift = 0.1;  // between two rounds: a winner's times further apart say nothing of the others'
 
 /// Of the cycles that a config of the space takes; 0 for all of a family that estimates none. The space must outlive it.
 std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const Problem& problem,
@@ -58,7 +56,6 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
       problem_(problem),
       next_(turn.next),
       floor_us_(floor_us(run.evaluator.device(), problem)),
-      play_off_reserve_(run.play_off_seconds.value()),
       start_(starting_points.of(problem)),
       // What making the space took is nobody's share.
       began_(run.clock_seconds()),
@@ -72,6 +69,7 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
       disturbed_(start_.space.size(), 0),
       in_flight_(start_.space.size(), 0),
       tried_now_(start_.space.size(), 0),
+      of_before_(start_.space.size(), 0),
       played_off_(start_.space.size(), 0) {
   progress_.problem_index = turn.problem;
   progress_.turn = turn.number;
@@ -99,7 +97,7 @@ void ProblemTuning::add_what_the_machine_failed_on() {
   for (const auto& [config, outcome] : run_.machine_failed_on[text(problem_)]) {
     const auto index = start_.space.index_of(config);
     const bool known = std::any_of(start_.known.begin(), start_.known.end(), [&](const auto& one) { return one.index == index; });
-    if (index && !known) start_.known.push_back({*index, outcome});
+    if (index && !known) start_.known.push_back({*index, outcome, false, run_.result.run});
   }
 }
 
@@ -109,6 +107,7 @@ void ProblemTuning::reuse_known() {
     const Score score = score_of(known.outcome);
     note(known.index, known.outcome);
     played_off_[known.index] = known.repeated;
+    of_before_[known.index] = known.run != run_.result.run;
     strategy_->observe(known.index, score);
     ++progress_.done;
     ++progress_.reused;
@@ -229,77 +228,6 @@ void ProblemTuning::set_best(std::size_t index) {
   incumbent_ = Incumbent{start_.space.config(index), *time_us_[index], disturbed_[index] != 0};
   progress_.best_us = incumbent_->us;
   progress_.best_config = incumbent_->config.text();
-}
-
-std::function<Config(std::size_t)> ProblemTuning::config_of() const {
-  return [this](std::size_t index) { return start_.space.config(index); };
-}
-
-std::vector<std::size_t> ProblemTuning::finalists() const {
-  return choose_finalists(time_us_, config_of(), std::size_t(run_.options.finalists));
-}
-
-void ProblemTuning::play_off() {
-  if (run_.options.finalists < 2) return;
-  const double began = run_.clock_seconds();
-  // With new candidates among the fastest, former play-offs do not count: only times taken together can be told apart.
-  const std::vector<std::size_t> first = finalists();
-  if (std::any_of(first.begin(), first.end(), [&](std::size_t index) { return tried_now_[index] != 0; }))
-    std::fill(played_off_.begin(), played_off_.end(), char{0});
-  if (first.size() < 2 || run_.stop || !play_off_could_change_choice(first, time_us_, played_off_, config_of())) return;
-  bool played = play_off_round(first, std::nullopt);
-  for (int round = 1; played && round < kPlayOffRounds && !run_.stop; ++round) {
-    set_best(finalists().front());  // played-off times may be larger than the single ones before
-    report(std::nullopt);
-    const std::vector<std::size_t> playing = winner_and_challengers();
-    if (playing.size() < 2 || !play_off_round(playing, time_us_[playing.front()])) break;
-  }
-  if (!played) return;
-  set_best(finalists().front());
-  report(std::nullopt);
-  run_.play_off_seconds.add(run_.clock_seconds() - began);
-}
-
-/// The fastest of those that were played off, and the fastest that were not and are ahead of it by their single times alone. (Tiles
-/// that their single times leave behind it are left to the next turn, or rounds would go on through all tiles.)
-std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
-  std::vector<std::size_t> challengers;
-  for (const std::size_t index : in_order_of_time(time_us_, config_of())) {
-    if (played_off_[index]) {
-      challengers.resize(std::min(challengers.size(), std::size_t(run_.options.finalists) - 1));
-      challengers.insert(challengers.begin(), index);
-      return challengers;
-    }
-    challengers.push_back(index);
-  }
-  return {};
-}
-
-/// False if the play-off as such failed: nothing is then recorded, since that no finalist passed, where each did
-/// before, says more of the play-off than of the finalists.
-///   `winner_us`  the first finalist's time in the rounds before, if it was in one: its time then stands, and the others' are told on
-///                that scale, so that what the device's state does from round to round decides nothing
-bool ProblemTuning::play_off_round(const std::vector<std::size_t>& finalists, Score winner_us) {
-  std::vector<Config> configs;
-  for (const std::size_t index : finalists) configs.push_back(start_.space.config(index));
-  std::vector<db::Outcome> outcomes = run_.evaluator.play_off(problem_, configs);
-  const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return score_of(o).has_value(); });
-  if (outcomes.size() != finalists.size() || !any) {
-    spdlog::warn("{}: the play-off failed ({}); single timings stand", text(problem_),
-                 outcomes.empty() ? "no outcome" : outcomes.front().message);
-    return false;
-  }
-  const Score again_us = score_of(outcomes.front());
-  const bool comparable = winner_us && again_us && std::abs(*again_us / *winner_us - 1) <= kMostDrift;
-  for (std::size_t i = comparable ? 1 : 0; i < finalists.size(); ++i) {
-    if (comparable && score_of(outcomes[i])) outcomes[i].timing->median_us *= *winner_us / *again_us;
-    record_outcome(run_, starting_points_, {problem_, configs[i]}, outcomes[i]);
-    played_off_[finalists[i]] = 1;
-    if (outcomes[i].by_machine) continue;  // what it had stands
-    time_us_[finalists[i]] = score_of(outcomes[i]);
-    disturbed_[finalists[i]] = time_us_[finalists[i]] && !outcomes[i].message.empty();
-  }
-  return true;
 }
 
 void ProblemTuning::report(std::optional<Evaluated> last) {

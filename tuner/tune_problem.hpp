@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tuner/guess/single_times.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/tune.hpp"
 #include "tuner/tune_start.hpp"
@@ -92,9 +93,13 @@ class ProblemTuning {
   void note(std::size_t index, const db::Outcome& outcome);
   Trend trend() const;
   void set_best(std::size_t index);
+  double play_off_reserve() const;
   void play_off();
+  bool may_play_on(int rounds, double began) const;
+  std::vector<std::size_t> first_to_play(std::optional<std::size_t> known_best) const;
   std::vector<std::size_t> winner_and_challengers() const;
   bool play_off_round(const std::vector<std::size_t>& finalists, Score winner_us);
+  std::optional<std::size_t> fastest(const std::function<bool(std::size_t)>& among) const;
   std::function<Config(std::size_t)> config_of() const;
   std::vector<std::size_t> finalists() const;  ///< the fastest first
   void report(std::optional<Evaluated> last);
@@ -104,7 +109,6 @@ class ProblemTuning {
   const Problem problem_;
   const Problem* const next_;
   const double floor_us_;
-  const double play_off_reserve_;
   StartingPoint start_;
   const double began_, deadline_;  // on the run's clock; infinity if there is no end
   const bool others_could_use_it_;
@@ -113,7 +117,10 @@ class ProblemTuning {
   std::vector<char> disturbed_;   // by index: whether the time is of a disturbed device
   std::vector<char> in_flight_;   // by index
   std::vector<char> tried_now_;   // by index: in this turn
-  std::vector<char> played_off_;  // by index
+  std::vector<char> of_before_;   // by index: what is known of it is of another run, which had another night's device
+  std::vector<char> played_off_;  // by index: its time compares with those of the others
+  double play_off_scale_ = 1;     // times that count over those measured, of its last round
+  SingleTimes single_times_[2];   // beside those of the play-off: of this run, and of others (of_before_)
   std::int64_t submitted_ = 0, pending_ = 0, timed_ = 0;
   bool out_of_time_ = false;
   double last_outcome_at_ = 0;

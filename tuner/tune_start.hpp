@@ -21,6 +21,7 @@ struct StartingPoint {
     std::size_t index = 0;
     db::Outcome outcome;
     bool repeated = false;  ///< one machine has measured it more than once: it was in a play-off
+    std::string run{};      ///< that its outcome is of
   };
   SearchSpace space;
   std::vector<Known> known;        ///< in the order in which they were first tried

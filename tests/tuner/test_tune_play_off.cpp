@@ -1,7 +1,4 @@
 // The play-off at the end of a problem's search.
-#include <algorithm>
-#include <map>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -54,41 +51,6 @@ struct TiledEvaluator {
   }
 };
 
-/// Configs 0.1% apart in a shuffled order, single times with a deviation of 1%, and play-offs that are slower: by `first` in the first
-/// round and by `each_round` more in each that follows.
-struct DriftingEvaluator : ToyEvaluator {
-  DriftingEvaluator(double first, double each_round) : factor(first), each(each_round) {
-    const std::vector<Config> configs = enumerate_space(ToyFamily{}, {*find_type_pair("f16f32"), {}, limits()}).configs;
-    for (std::size_t i = 0; i < configs.size(); ++i)
-      true_[configs[i].text()] = 10 * (1 + 0.001 * double(i * 37 % configs.size()));
-    answers = [this](const Candidate& candidate) {
-      double noise = -6;  // a sum of twelve is nearly normal
-      for (int i = 0; i < 12; ++i) noise += double(random() >> 11) / 9007199254740992.0;
-      return ok(true_us(candidate.config) * (1 + 0.01 * noise));
-    };
-  }
-  std::vector<db::Outcome> play_off(const Problem&, std::span<const Config> finalists) override {
-    played_off.emplace_back(finalists.begin(), finalists.end());
-    std::vector<db::Outcome> outcomes;
-    for (const Config& config : finalists) outcomes.push_back(ok(true_us(config) * factor));
-    factor *= each;
-    return outcomes;
-  }
-  double true_us(const Config& config) const { return true_.at(config.text()); }
-  double fastest_us() const {
-    return std::min_element(true_.begin(), true_.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->second;
-  }
-  bool was_played_off(const Config& config) const {
-    return std::any_of(played_off.begin(), played_off.end(), [&](const std::vector<Config>& played) {
-      return std::find(played.begin(), played.end(), config) != played.end();
-    });
-  }
-
-  double factor, each;
-  std::mt19937_64 random{1};
-  std::map<std::string, double> true_;
-};
-
 }  // namespace
 
 TEST_CASE("the best are played off, and the play-off's times are the ones that count") {
@@ -104,50 +66,6 @@ TEST_CASE("the best are played off, and the play-off's times are the ones that c
   CHECK(evaluator.played_off[0][0] == kOptimum);
   CHECK(store.best().at(0).evidence.outcome.timing->median_us == Approx(5));
   CHECK(store.evidence().size() == legal_configs() + 3);
-}
-
-TEST_CASE("a candidate whose single time beats the played-off ones must be played off before it can win") {
-  DriftingEvaluator evaluator(1.03, 1);
-  db::Store store = db::Store::in_memory();
-  TuneOptions options = options_for(evaluator);
-  options.strategy = "exhaustive";
-  quiet_tune(squares({64}), options, evaluator, store);
-  const db::Evidence best = store.best().at(0).evidence;
-  CHECK(evaluator.was_played_off(best.config));
-  CHECK(evaluator.true_us(best.config) <= 1.002 * evaluator.fastest_us());
-  for (std::size_t round = 1; round < evaluator.played_off.size(); ++round) {
-    CHECK(evaluator.played_off[round].size() <= 8);
-    for (std::size_t i = 1; i < evaluator.played_off[round].size(); ++i) {
-      for (std::size_t former = 0; former < round; ++former) {
-        const auto& played = evaluator.played_off[former];
-        CHECK(std::find(played.begin(), played.end(), evaluator.played_off[round][i]) == played.end());
-      }
-    }
-  }
-}
-
-TEST_CASE("what changes from round to round of a play-off decides nothing") {
-  for (const double each_round : {0.97, 1.03}) {
-    DriftingEvaluator evaluator(1.03, each_round);
-    db::Store store = db::Store::in_memory();
-    TuneOptions options = options_for(evaluator);
-    options.strategy = "exhaustive";
-    quiet_tune(squares({64}), options, evaluator, store);
-    const Config best = store.best().at(0).evidence.config;
-    CHECK(evaluator.was_played_off(best));
-    CHECK(evaluator.true_us(best) <= 1.002 * evaluator.fastest_us());
-  }
-}
-
-TEST_CASE("a play-off ends, however lucky the single times were") {
-  ToyEvaluator evaluator;
-  evaluator.play_off_factor = 2;
-  db::Store store = db::Store::in_memory();
-  TuneOptions options = options_for(evaluator);
-  options.strategy = "exhaustive";
-  options.finalists = 2;
-  quiet_tune(squares({64}), options, evaluator, store);
-  CHECK(evaluator.played_off.size() == 6);
 }
 
 TEST_CASE("a play-off in which nothing passes is not held against the finalists") {

@@ -113,7 +113,7 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
     if (producer.second) producer.first->second = today.producer(config->family());
     switch (filled_in ? db::Trust::retired : db::judge(entry.producer, producer.first->second)) {
       case db::Trust::valid: {
-        Found& known = valid.try_emplace(key, Found{{*config, entry.outcome, false}, entries, {}}).first->second;
+        Found& known = valid.try_emplace(key, Found{{*config, entry.outcome, false, entry.run}, entries, {}}).first->second;
         known.entries_since = entries;
         if (!known.origins.insert(entry.origin).second) known.candidate.repeated = true;
         break;

@@ -21,6 +21,7 @@ struct KnownCandidate {
   Config config;
   db::Outcome outcome;
   bool repeated = false;  ///< one machine has measured it more than once: it was in a play-off
+  std::string run{};      ///< that the outcome is of
 };
 
 /// How a recorded config reads today, and who would measure it now.
