@@ -5,9 +5,8 @@
 namespace tilesmith::tuner {
 namespace {
 
-// Beyond these it is another program or a changed mode. A contender that draws more than the anchor pulls the clock down for both,
-// on an H200 from 1980 to 1300 MHz at most; and the anchor may have been timed so and run with one that draws less.
-constexpr double kMostOfSentinel = 0.10;
+// A contender that draws more than the anchor pulls the clock down for both, on an H200 from 1980 to 1300 MHz at most; and the
+// anchor may have been timed so and run with one that draws less. Beyond that it is another program or a changed mode.
 constexpr double kMostTimesOfAnchor = 1.6;
 
 }  // namespace
@@ -18,7 +17,7 @@ std::string disturbance(const runtime::Telemetry& telemetry, DriftBy by, double 
     if (drift >= 1 / kMostTimesOfAnchor && drift <= kMostTimesOfAnchor) return {};
     return fmt::format("the anchor drifted to {:.2f}", drift);
   }
-  if (drift >= 1 - kMostOfSentinel && drift <= 1 + kMostOfSentinel) return {};
+  if (drift >= 1 - kMostSentinelDrift && drift <= 1 + kMostSentinelDrift) return {};
   return fmt::format("the sentinel drifted to {:.2f}", drift);
 }
 

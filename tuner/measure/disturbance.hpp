@@ -7,6 +7,9 @@
 
 namespace tilesmith::tuner {
 
+/// Of the sentinel, either way; beyond it is another program or a changed mode.
+inline constexpr double kMostSentinelDrift = 0.10;
+
 /// What tells how far the device's speed drifted while a time was taken.
 enum class DriftBy {
   sentinel,  ///< of short launches: its readings before and after

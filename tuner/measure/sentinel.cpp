@@ -1,5 +1,7 @@
 #include "tuner/measure/sentinel.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,7 +22,7 @@ constexpr double kSettleMs = 300;
 }  // namespace
 
 Sentinel::Sentinel(Pacing& pacing, const runtime::Stream& stream, double start_us)
-    : pacing_(pacing), stream_(stream), start_us_(start_us) {
+    : pacing_(pacing), stream_(stream), base_(start_us) {
   const auto deadline = Clock::now() + std::chrono::duration<double, std::milli>(kSettleMs);
   warm_up(20);
   double last_us = time_us();
@@ -30,10 +32,18 @@ Sentinel::Sentinel(Pacing& pacing, const runtime::Stream& stream, double start_u
     agreeing = std::abs(now_us / last_us - 1) < kSettledWithin ? agreeing + 1 : 0;
     last_us = now_us;
   }
-  if (start_us_ > 0) return;
+  if (start_us > 0) return;
   std::vector<double> readings_us;
   for (int i = 0; i < 7; ++i) readings_us.push_back(time_us());
-  start_us_ = median(readings_us);
+  base_ = SentinelBase(median(readings_us));
+}
+
+void Sentinel::renew_base() {
+  const double before_us = base_.us();
+  if (!base_.renew()) return;
+  spdlog::warn("the device is faster than when measuring began, by the sentinel's {:.1f} µs then and {:.1f} now: it was not itself then, and times are on "
+               "the scale of now",
+               before_us, base_.us());
 }
 
 double Sentinel::time_us() {

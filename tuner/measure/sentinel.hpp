@@ -9,6 +9,7 @@
 
 #include "runtime/device.hpp"
 #include "tuner/measure/pacing.hpp"
+#include "tuner/measure/sentinel_base.hpp"
 
 namespace tilesmith::tuner {
 
@@ -18,9 +19,12 @@ class Sentinel {
   /// instead: the start of the tuning run, when this process is a replacement.
   Sentinel(Pacing& pacing, const runtime::Stream& stream, double start_us);
 
-  double start_us() const { return start_us_; }
-  /// Time of the reference work now over its time at the start.
-  double drift() { return time_us() / start_us_; }
+  /// The starting time, or what became the base since (SentinelBase).
+  double base_us() const { return base_.us(); }
+  /// Time of the reference work now over the base.
+  double drift() { return base_.drift_of(time_us()); }
+  /// Before a measurement: in it there is one base.
+  void renew_base();
   /// Keeps the device busy with reference work for about that long: wakes clocks that fell while it was idle.
   void warm_up(double milliseconds);
 
@@ -30,7 +34,7 @@ class Sentinel {
   Pacing& pacing_;
   const runtime::Stream& stream_;
   runtime::Event before_, after_;
-  double start_us_ = 0;
+  SentinelBase base_;
 };
 
 }  // namespace tilesmith::tuner

@@ -83,6 +83,7 @@ struct Stopwatch::Impl {
 
   /// Drift before a measurement; wakes clocks that fell while the device was idle.
   double settled_drift() {
+    sentinel.renew_base();
     double drift = sentinel.drift();
     if (Clock::now() < slow_until) return drift;
     for (int i = 0; i < 3 && drift > 1 + 3 * kDriftNoise; ++i) {
@@ -206,7 +207,7 @@ Stopwatch::Stopwatch(const runtime::Context& context, TimingPolicy policy)
 
 Stopwatch::~Stopwatch() = default;
 
-double Stopwatch::sentinel_start_us() const { return impl_->sentinel.start_us(); }
+double Stopwatch::sentinel_us() const { return impl_->sentinel.base_us(); }
 
 Contender Stopwatch::contender(const runtime::Plan& plan, const OperandSets& operands, void* workspace) {
   const TypePair& type = plan.problem().type;

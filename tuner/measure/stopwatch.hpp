@@ -54,7 +54,7 @@ class Stopwatch {
   ~Stopwatch();
 
   /// The sentinel's time that drift is relative to: pass it on in TimingPolicy when another process goes on measuring.
-  double sentinel_start_us() const;
+  double sentinel_us() const;
 
   /// A contender that runs the plan on these operands with α = 1 and β = 0 (or 0.5 where the problem's beta class is
   /// any). The plan, the operands and the workspace must outlive it.

@@ -62,6 +62,13 @@ void MeasureProcess::start_failed(const std::string& reason) {
   spdlog::warn("the measuring process did not start: {}; tried again", reason);
 }
 
+/// What a process that takes the place of this one is to measure drift against.
+void MeasureProcess::note_sentinel(const Message& message) {
+  if (!message.json.is_object()) return;
+  const auto sentinel = message.json.find("sentinel_us");
+  if (sentinel != message.json.end() && sentinel->is_number()) sentinel_us_ = sentinel->get<double>();
+}
+
 void MeasureProcess::await_ready() {
   Message message;
   const bool is_late = watch_.look() >= deadline_;
@@ -77,8 +84,7 @@ void MeasureProcess::await_ready() {
   } else if (!message.json.is_object() || !message.json.contains("ready")) {
     start_failed("its first message is malformed");
   } else {
-    const auto sentinel = message.json.find("sentinel_us");
-    if (sentinel_us_ == 0 && sentinel != message.json.end() && sentinel->is_number()) sentinel_us_ = sentinel->get<double>();
+    note_sentinel(message);
     failed_starts_ = 0;
     state_ = State::idle;
   }
@@ -143,6 +149,7 @@ std::optional<MeasureProcess::Answer> MeasureProcess::await_answer() {
       restart();
       throw EvaluatorError("measuring is not possible: " + *fatal);
     }
+    note_sentinel(message);
     Answer answer{std::move(message), {}, phase_};
     const auto took = answer.message->json.find("took");
     if (took != answer.message->json.end() && took->is_string()) spdlog::debug("measured: {}", took->get<std::string>());

@@ -120,7 +120,7 @@ MeasureSession::~MeasureSession() = default;
 
 bool MeasureSession::context_lost() const { return impl_->context_lost; }
 
-double MeasureSession::sentinel_start_us() const { return impl_->stopwatch.sentinel_start_us(); }
+double MeasureSession::sentinel_us() const { return impl_->stopwatch.sentinel_us(); }
 
 void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& result) {
   const auto enter = [&](Phase phase, bool new_problem = false) {

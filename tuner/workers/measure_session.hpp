@@ -61,7 +61,7 @@ class MeasureSession {
   bool context_lost() const;
 
   /// The sentinel's time that drift is relative to.
-  double sentinel_start_us() const;
+  double sentinel_us() const;
 
  private:
   struct Impl;

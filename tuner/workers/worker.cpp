@@ -66,6 +66,7 @@ void measure_loop(MeasureSession& session, Connection& supervisor) {
       };
       Message answer = to_message(session.evaluate(*job, note));
       answer.json["took"] = clock.text();
+      answer.json["sentinel_us"] = session.sentinel_us();
       if (!supervisor.send(answer)) return;
     } else if (const auto request = play_off_request(*message)) {
       const PlayOffAnswer answer{session.play_off(request->problem, request->finalists, request->anchor), session.context_lost()};
@@ -85,7 +86,7 @@ int measure_main(int device, std::string_view as, double sentinel_us) {
     TimingPolicy policy;
     policy.sentinel_start_us = sentinel_us;
     MeasureSession session(context, policy);
-    if (supervisor.send({{{"ready", true}, {"sentinel_us", session.sentinel_start_us()}}, {}})) {
+    if (supervisor.send({{{"ready", true}, {"sentinel_us", session.sentinel_us()}}, {}})) {
       measure_loop(session, supervisor);
     }
     return 0;
