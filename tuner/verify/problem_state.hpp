@@ -43,6 +43,7 @@ class ProblemState {
 
   const Problem& problem() const { return problem_; }
   std::vector<ProblemStage>& stages() { return stages_; }
+  const std::vector<ProblemStage>& stages() const { return stages_; }
   const Zone& a_zone() const { return a_zone_; }
   const Zone& b_zone() const { return b_zone_; }
   const Zone& c_zone() const { return c_zone_; }

@@ -1,6 +1,7 @@
 #include "tuner/verify/verifier.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -67,7 +68,13 @@ struct Verifier::Impl {
     return *batteries.front().runner;
   }
 
+  /// Untouched: what a kernel spoilt that failed before it came to its own check, or strayed while it was timed, is not the next one's doing.
   ProblemState& state_of(const Problem& problem) {
+    const bool is_there = state && state->problem() == problem;
+    if (is_there && !is_untouched(*state)) {
+      spdlog::warn("{}: a kernel that was tried before has written into the operands of the proof; they are made anew", text(problem));
+      state.reset();
+    }
     if (!state || !(state->problem() == problem)) {
       state.reset();  // its memory first
       state = std::make_unique<ProblemState>(context, kernels_of(problem.type), problem, stream);
@@ -75,17 +82,40 @@ struct Verifier::Impl {
     return *state;
   }
 
+  void enqueue_checksums(ProblemState& of);
+  std::vector<StageReport> download_reports(const ProblemState& of);
+  bool is_untouched(ProblemState& of);
   std::optional<db::Outcome> run_stage(const runtime::Plan& plan, ProblemState& of, ProblemStage& stage,
                                        const ReferenceKernels& with, std::byte* report);
   db::Outcome judge(ProblemState& of, const std::vector<StageReport>& found);
   static std::string describe(const Problem& p, const ProblemStage& stage, const Report& report);
 };
 
+void Verifier::Impl::enqueue_checksums(ProblemState& of) {
+  for (std::size_t s = 0; s < of.stages().size(); ++s)
+    of.enqueue_checksum(of.stages()[s], stream, reports.data() + s * sizeof(StageReport) + offsetof(StageReport, checksum));
+}
+
+std::vector<StageReport> Verifier::Impl::download_reports(const ProblemState& of) {
+  stream.synchronize();
+  std::vector<StageReport> found(of.stages().size());
+  reports.download(std::as_writable_bytes(std::span<StageReport>(found)));
+  return found;
+}
+
+bool Verifier::Impl::is_untouched(ProblemState& of) {
+  reports.fill(0);
+  context.synchronize();
+  enqueue_checksums(of);
+  const std::vector<StageReport> found = download_reports(of);
+  return std::equal(found.begin(), found.end(), of.stages().begin(),
+                    [](const StageReport& report, const ProblemStage& stage) { return report.checksum == stage.checksum; });
+}
+
 std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, ProblemState& of, ProblemStage& stage,
                                                      const ReferenceKernels& with, std::byte* report) {
   const Problem& problem = of.problem();
   with.launch(stream, "reset_reports", 1, report, int{2});
-  std::byte* const checksum = report + offsetof(StageReport, checksum);
   with.launch(stream, "fill_c", stage.c_row.slots, of.c().data(), stage.c_row, int(stage.scales.beta == 0),
               stage.rules.c);
   runtime::RunArgs args;
@@ -106,7 +136,6 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
               stage.sums.data(), rows, stage.row_count, stage.scales.alpha, stage.scales.beta, std::uint64_t{0},
               report);
   with.launch(stream, "check_outside", of.c_zone().bytes / 64, of.c().data(), stage.c_row, std::uint64_t{0}, report);
-  of.enqueue_checksum(stage, stream, checksum);
   return std::nullopt;
 }
 
@@ -181,10 +210,8 @@ db::Outcome Verifier::on_problem(const runtime::Plan& plan) {
       return *failed;
     }
   }
-  impl_->stream.synchronize();
-  std::vector<StageReport> found(count);
-  impl_->reports.download(std::as_writable_bytes(std::span<StageReport>(found)));
-  return impl_->judge(state, found);
+  impl_->enqueue_checksums(state);  // at the end: a later stage may have strayed into an earlier one's operands
+  return impl_->judge(state, impl_->download_reports(state));
 }
 
 }  // namespace tilesmith::tuner

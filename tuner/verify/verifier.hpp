@@ -9,7 +9,8 @@
 //   on_problem   once per candidate: the tuned problem itself, every element of C compared on the device with a
 //                reference computed by a separate plain kernel, which is itself proven on the host by Freivalds' check
 //                and by sampled rows and columns.
-// Checks are written so that NaN fails.
+// Operands and references are summed up before a kernel runs and after it: what another one spoilt is made anew and held against
+// nobody. Checks are written so that NaN fails.
 #pragma once
 
 #include <memory>
