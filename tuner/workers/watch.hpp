@@ -18,10 +18,12 @@ class Watch {
   /// Tests bring their own clock.
   explicit Watch(std::function<Clock::time_point()> clock = Clock::now) : clock_(std::move(clock)), last_look_(clock_()) {}
 
-  /// Watched time now. Longer than kLongestWait and kSlack since the look before, and it was away.
+  /// Watched time now. Longer than kLongestWait and kSlack since the look before, and it was away. Longer than kLongestWait, and it was
+  /// busy, on a busy host or stopped for a moment: what is beyond counts against nobody either.
   Clock::time_point look() {
     const Clock::time_point now = clock_();
-    if (now - last_look_ > kLongestWait + kSlack) away_ += now - last_look_;
+    const Clock::duration gap = now - last_look_;
+    if (gap > kLongestWait) away_ += gap > kLongestWait + kSlack ? gap : gap - kLongestWait;
     last_look_ = now;
     return now - away_;
   }
