@@ -7,9 +7,8 @@
 namespace tilesmith::tuner {
 
 /// It is read once, so that all times of a run are on one scale. Read while the device was not itself (its clocks not up yet, another
-/// program on it, as a tuner that was started apart), it would make every time of the run after that a disturbed one. A device that is
-/// faster for good than it was then was disturbed then: its time becomes the base. One that is slower for good has changed its
-/// mode or is hot, and is held against what it was, which its times can still be put on the scale of.
+/// program on it), it would make every time of the run after that a disturbed one. So a device that is faster for good than it was
+/// then has its time of now for the base. One that is slower for good has changed its mode or is hot, and is held against what it was.
 class SentinelBase {
  public:
   explicit SentinelBase(double us) : us_(us) {}
