@@ -110,6 +110,29 @@ TEST_CASE("a kernel that overwrites an operand is blamed alone: the next battery
   }
 }
 
+TEST_CASE("operands of the tuned problem that a kernel overwrote are made anew for the next one, once, and that is told before") {
+  Bench bench;
+  for (planted::Bug bug : planted::simt_bugs()) {
+    if (std::string(bug.name) != "an operand is overwritten") continue;
+    const KernelTarget on = bench.target(bug.type, bug.trans);
+    const Problem problem = packed_problem(on.type, on.trans, 277, 277, 277);
+    int made = 0;
+    const auto outcome = [&] {
+      const runtime::Plan plan(Bench::load(bench.build(bug)), planted::config_of(bug, on), problem);
+      return bench.verifier.on_problem(plan, [&] { ++made; });
+    };
+    CHECK(outcome().message.find("far outside C") != std::string::npos);
+    CHECK(made == 1);
+    bug.edits.clear();
+    for (int i = 0; i < 2; ++i) {
+      const db::Outcome right = outcome();
+      INFO(right.message);
+      CHECK(right.status == db::Status::ok);
+      CHECK(made == 2);
+    }
+  }
+}
+
 TEST_CASE("bugs are caught on the tuned problem too") {
   Bench bench;
   for (const planted::Bug& bug : planted::simt_bugs()) {

@@ -69,14 +69,18 @@ struct Verifier::Impl {
   }
 
   /// Untouched: what a kernel spoilt that failed before it came to its own check, or strayed while it was timed, is not the next one's doing.
-  ProblemState& state_of(const Problem& problem) {
-    const bool is_there = state && state->problem() == problem;
-    if (is_there && !is_untouched(*state)) {
-      spdlog::warn("{}: a kernel that was tried before has written into the operands of the proof; they are made anew", text(problem));
-      state.reset();
-    }
-    if (!state || !(state->problem() == problem)) {
+  bool holds(const Problem& problem) {
+    if (!state || !(state->problem() == problem)) return false;
+    if (is_untouched(*state)) return true;
+    spdlog::warn("{}: a kernel that was tried before has written into the operands of the proof; they are made anew", text(problem));
+    state.reset();
+    return false;
+  }
+
+  ProblemState& state_of(const Problem& problem, const std::function<void()>& before_making) {
+    if (!holds(problem)) {
       state.reset();  // its memory first
+      if (before_making) before_making();
       state = std::make_unique<ProblemState>(context, kernels_of(problem.type), problem, stream);
     }
     return *state;
@@ -195,10 +199,10 @@ db::Outcome Verifier::battery(const std::shared_ptr<const runtime::Module>& modu
                                                           impl_->stream);
 }
 
-db::Outcome Verifier::on_problem(const runtime::Plan& plan) {
+db::Outcome Verifier::on_problem(const runtime::Plan& plan, const std::function<void()>& before_making) {
   const Problem& problem = plan.problem();
   if (problem.m == 0 || problem.n == 0) return {db::Status::ok, "", {}};
-  ProblemState& state = impl_->state_of(problem);
+  ProblemState& state = impl_->state_of(problem, before_making);
   const auto kernels = impl_->kernels_of(problem.type);
   const std::size_t count = state.stages().size();
   impl_->reports.fill(0);

@@ -13,6 +13,7 @@
 // nobody. Checks are written so that NaN fails.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -44,8 +45,9 @@ class Verifier {
                       const KernelTarget& target, Battery battery = Battery::whole);
 
   /// The same for the tuned problem. Operands and reference are made once per problem and kept for the next call; that
-  /// takes up to some seconds for the largest. Throws DeviceError if they do not fit the device.
-  db::Outcome on_problem(const runtime::Plan& plan);
+  /// takes up to some seconds for the largest, and so does what was spoilt meanwhile: `before_making` is then called first. Throws
+  /// DeviceError if they do not fit the device.
+  db::Outcome on_problem(const runtime::Plan& plan, const std::function<void()>& before_making = {});
 
  private:
   struct Impl;

@@ -55,7 +55,6 @@ struct MeasureSession::Impl {
   RandomFill random;
   ModuleCache modules;
   std::optional<OperandSets> operands;
-  std::optional<Problem> verified_problem;  ///< the one that the verifier holds a reference of
   runtime::DeviceBuffer workspace;
   bool context_lost = false;
 
@@ -137,15 +136,14 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
     if (result.outcome.status != db::Status::ok) return;
     result.battery_passed = true;
   }
-  const bool new_problem = !verified_problem || !(*verified_problem == job.problem);
-  // The operands of the former problem make room for the reference of this one.
-  if (new_problem) operands.reset();
-  enter(Phase::verification, new_problem);
-  verified_problem = job.problem;
-  result.outcome = verifier.on_problem(plan);
+  enter(Phase::verification);
+  result.outcome = verifier.on_problem(plan, [&] {
+    operands.reset();  // of the former problem: they make room for the reference of this one
+    enter(Phase::verification, true);
+  });
   if (result.outcome.status != db::Status::ok) return;
 
-  enter(Phase::timing, new_problem);
+  enter(Phase::timing, !operands || !(operands->problem() == job.problem));
   const OperandSets& sets = operands_of(job.problem);
   const std::optional<runtime::Plan> beside = anchor_plan(job.problem, job.anchor);
   // They run one after the other on one stream: one workspace serves both.
