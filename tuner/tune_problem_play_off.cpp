@@ -17,11 +17,11 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr double kMostDrift = 0.1;      // from round to round and night to night: a winner's times further apart say nothing of the others'
-constexpr double kNightsDiffer = 0.05;  // in their times of short launches; those of long ones are on the known best's scale anyway
-constexpr double kLeastChance = 0.05;   // of being the fastest, for which a candidate is played off
-constexpr int kSureRounds = 6;          // whatever they take ...
-constexpr double kMostOfTurn = 1.0 / 3; // ... and more while all take no longer than so much of the turn before
+constexpr double kMostDrift = 0.1;       // from round to round and night to night: a winner's times further apart say nothing of the others'
+constexpr double kNightsDiffer = 0.05;   // in their times of short launches; those of long ones are on the known best's scale anyway
+constexpr double kLeastChance = 0.05;    // of being the fastest, for which a candidate is played off
+constexpr int kSureRounds = 6;           // whatever they take ...
+constexpr double kMostOfTurn = 1.0 / 3;  // ... and more while all take no longer than so much of the turn before
 
 }  // namespace
 

@@ -8,9 +8,9 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr double kPatience = 2.0 / 3;  // of its time a problem has in any case
-constexpr double kWorthwhile = 2;      // times what a turn's first compilations and its play-off take
-constexpr double kProofLaunches = 8;   // of a candidate, what warms it up included
+constexpr double kPatience = 2.0 / 3;   // of its time a problem has in any case
+constexpr double kWorthwhile = 2;       // times what a turn's first compilations and its play-off take
+constexpr double kProofLaunches = 8;    // of a candidate, what warms it up included
 constexpr double kMostReserved = 0.25;  // of a turn, for a play-off of which nothing is known but that finalists take as candidates do
 
 /// What it takes to prove a candidate and to time it beside an anchor, where such launches are all that takes time.

@@ -9,9 +9,9 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr double kWithin = 0.002;         // of the winner's time: as good, as a play-off's own end has it
-constexpr std::size_t kLast = 4;          // that tell of the next: luck is largest in the first ones played
-constexpr double kUsualDeviation = 0.005; // of single times, about; it counts as that of so many of the played
+constexpr double kWithin = 0.002;          // of the winner's time: as good, as a play-off's own end has it
+constexpr std::size_t kLast = 4;           // that tell of the next: luck is largest in the first ones played
+constexpr double kUsualDeviation = 0.005;  // of single times, about; it counts as that of so many of the played
 constexpr double kUsualCounts = 4;
 
 double mean(std::span<const double> values) {

@@ -41,8 +41,8 @@ Sentinel::Sentinel(Pacing& pacing, const runtime::Stream& stream, double start_u
 void Sentinel::renew_base() {
   const double before_us = base_.us();
   if (!base_.renew()) return;
-  spdlog::warn("the device is faster than when measuring began, by the sentinel's {:.1f} µs then and {:.1f} now: it was not itself then, and times are on "
-               "the scale of now",
+  spdlog::warn("the sentinel took {:.1f} µs when measuring began and takes {:.1f} now: the device was slowed down then, and drift is held "
+               "against what it is now",
                before_us, base_.us());
 }
 
