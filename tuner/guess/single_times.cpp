@@ -25,8 +25,9 @@ void SingleTimes::add(double single_us, double played_us) { log_ratios_.push_bac
 double SingleTimes::chance_to_win(double single_us, double winner_us) const {
   if (log_ratios_.empty()) return 0;
   const std::span<const double> all(log_ratios_);
+  const double middle = mean(all);
   double squares = kUsualCounts * kUsualDeviation * kUsualDeviation;
-  for (const double ratio : all) squares += std::pow(ratio - mean(all), 2);
+  for (const double ratio : all) squares += (ratio - middle) * (ratio - middle);
   const double deviation = std::sqrt(squares / (kUsualCounts + double(all.size()) - 1));
   const double expected = std::log(single_us) + mean(all.last(std::min(kLast, all.size())));
   const double to_win = (std::log(winner_us * (1 - kWithin)) - expected) / deviation;
