@@ -108,9 +108,45 @@ void end_turn(Turns& turns, const Turns::Turn& turn, const ProblemTuning& tuning
 /// Whether any device that is otherwise free has memory for it.
 bool is_small(const Problem& problem) { return problem.a_bytes() + problem.b_bytes() + problem.c_bytes() <= kSmallBytes; }
 
+/// What worked last on the device, of the workload's other problems, by evidence of today; nullopt: nothing is known to.
+std::optional<Candidate> known_to_work(const TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
+  std::optional<db::Evidence> latest;
+  for (const auto& [problem, weight] : workload.problems) {
+    const std::vector<Problem>& failed = run.result.set_aside;
+    if (!is_small(problem) || std::find(failed.begin(), failed.end(), problem) != failed.end()) continue;
+    db::EvidenceFilter filter;
+    filter.problem = problem;
+    filter.device_exactly = run.evaluator.device();
+    filter.status = db::Status::ok;
+    filter.latest_only = true;
+    filter.limit = 1;
+    for (db::Evidence& entry : run.store.evidence(filter)) {
+      if (find_family(entry.config.family()) == nullptr || !run.evaluator.knows(problem, entry.config)) continue;
+      if (db::judge(entry.producer, starting_points.producer(entry.config.family())) != db::Trust::valid) continue;
+      if (!latest || db::is_later(entry, *latest)) latest = std::move(entry);
+    }
+  }
+  return latest ? std::optional(Candidate{latest->problem, latest->config}) : std::nullopt;
+}
+
+/// Whether that can be measured now. A trial: it is no evidence.
+bool still_works(TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
+  const std::optional<Candidate> known = known_to_work(run, starting_points, workload);
+  if (!known) return false;
+  spdlog::info("measuring failed on two problems in a row; trying {} {}, which worked", text(known->problem), known->config.text());
+  try {
+    run.evaluator.submit(*known, std::nullopt);
+    return run.evaluator.next().outcome.timing.has_value();
+  } catch (const EvaluatorError&) {
+    run.evaluator.drop_in_flight();
+    return false;
+  }
+}
+
 /// Goes on without the problem, unless nothing works.
-void set_aside(TuneRun& run, StartingPoints& starting_points, Turns& turns, const Turns::Turn& turn, const ProblemTuning& tuning,
-               const Problem& problem, const EvaluatorError& error) {
+void set_aside(TuneRun& run, StartingPoints& starting_points, const Workload& workload, Turns& turns, const Turns::Turn& turn,
+               const ProblemTuning& tuning, const EvaluatorError& error) {
+  const Problem& problem = workload.problems[turn.problem].problem;
   for (const Evaluated& evaluated : run.evaluator.drop_in_flight()) {
     record_outcome(run, starting_points, evaluated.candidate, evaluated.outcome);
     ++run.result.evaluated;
@@ -119,8 +155,9 @@ void set_aside(TuneRun& run, StartingPoints& starting_points, Turns& turns, cons
   run.result.set_aside.push_back(problem);
   const bool is_last = !run.any_timed && run.result.set_aside.size() == run.problem_count;
   if (tuning.timed() == 0) {
-    if (is_last || (run.nothing_works && is_small(problem))) throw error;
-    run.nothing_works = run.nothing_works || is_small(problem);
+    const bool in_a_row = run.nothing_works && is_small(problem);
+    if (is_last || (in_a_row && !still_works(run, starting_points, workload))) throw error;
+    run.nothing_works = !in_a_row && (run.nothing_works || is_small(problem));
   }
   spdlog::error("{}: set aside, measuring failed: {}", text(problem), error.what());
   turns.set_aside(turn);
@@ -149,7 +186,7 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
     try {
       ending = tuning.run();
     } catch (const EvaluatorError& error) {
-      set_aside(run, starting_points, turns, *turn, tuning, problem, error);
+      set_aside(run, starting_points, workload, turns, *turn, tuning, error);
       continue;
     }
     if (ending == ProblemEnding::interrupted) return "interrupted";

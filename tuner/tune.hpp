@@ -95,7 +95,8 @@ struct TuneResult {
 ///
 /// A problem on which measuring fails (EvaluatorError: the evaluator's, or as the machine fails on many candidates one after the other)
 /// is set aside for this run, with an error in the log, and the others are tuned. Where that comes before anything had a time on two
-/// problems in a row that any device has memory for, or on all problems, nothing works, and it ends the run.
+/// problems in a row that any device has memory for, and what is known to have worked on another one fails now too, or on all
+/// problems, nothing works, and it ends the run.
 ///
 /// Throws std::invalid_argument (one line) for an unknown strategy or family or a problem that is not well formed,
 /// before anything is written. What else the evaluator, the store or on_progress throw ends the run as "failed: ..." and is

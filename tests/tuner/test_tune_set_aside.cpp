@@ -74,6 +74,40 @@ TEST_CASE("a run ends where nothing works: on two problems in a row, or on all t
   }
 }
 
+TEST_CASE("two broken problems in a row end no run where others are known to work, in no later run either") {
+  db::Store store = db::Store::in_memory();
+  for (int night = 0; night < 2; ++night) {
+    Failing evaluator({64, 128, 320, 384});
+    TuneOptions options = evaluator.options();
+    if (night == 1) options.max_candidates = 20;
+    const TuneResult result = quiet_tune(squares({256, 64, 128, 320, 384, 512}), options, evaluator, store);
+    CHECK(result.ended_how == "done");
+    CHECK(result.set_aside == std::vector<Problem>{square(64), square(128), square(320), square(384)});
+    CHECK(tried(store, 256) == std::size_t(options.max_candidates));  // a trial of what works is no evidence
+    CHECK(tried(store, 512) == std::size_t(options.max_candidates));
+  }
+}
+
+TEST_CASE("a run ends where measuring fails on two problems in a row, and on what worked too") {
+  db::Store store = db::Store::in_memory();
+  ToyEvaluator sound;
+  TuneOptions options = options_for(sound);
+  options.max_candidates = 10;
+  quiet_tune(squares({256, 512}), options, sound, store);
+  const std::size_t before = store.evidence().size();
+
+  Failing evaluator({64, 128, 256, 512});
+  CHECK_THROWS_AS(quiet_tune(squares({64, 128, 256, 512}), evaluator.options(), evaluator, store), EvaluatorError);
+  CHECK(store.evidence().size() == before);
+  CHECK(evaluator.in_flight() == 0);
+  Failing without_memory({64, 128});
+  without_memory.answers = [broken = without_memory.answers](const Candidate& candidate) {
+    broken(candidate);
+    return db::Outcome{db::Status::launch_failed, "no memory", std::nullopt, true};
+  };
+  CHECK_THROWS_AS(quiet_tune(squares({64, 128, 256, 512}), without_memory.options(), without_memory, store), EvaluatorError);
+}
+
 TEST_CASE("problems that are too large for a device's memory do not speak for the others") {
   db::Store store = db::Store::in_memory();
   Failing evaluator({16384, 32768});
