@@ -113,9 +113,14 @@ db::Producer producer_now(std::span<const db::Evidence> entries, const std::stri
                           const KernelTarget& target) {
   const std::string options = runtime::compiler_options_text(target);
   const db::Evidence* newest = nullptr;
+  bool is_own = false;
   for (const db::Evidence& entry : entries) {
     if (entry.config.family() != family || entry.producer.compiler_options != options) continue;
-    if (newest == nullptr || entry.created_at > newest->created_at) newest = &entry;
+    const bool own = entry.device == device.identity;  // another machine's driver and policy say nothing of this one's
+    if (newest == nullptr || own > is_own || (own == is_own && entry.created_at > newest->created_at)) {
+      newest = &entry;
+      is_own = own;
+    }
   }
   db::Producer now;
   if (newest != nullptr) now = newest->producer;

@@ -46,8 +46,8 @@ void require_known_device(const db::Store& store, const std::string& part);
 /// store is about any device, or none), else the only one of the store.
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part);
 
-/// What the runtime library would take itself for as a producer, given this evidence (the same rule as its own): the newest
-/// entry's NVRTC and measuring policy, this build's template and options, the device's driver if it is here, else the newest
+/// What the runtime library on the device would take itself for as a producer: the NVRTC and measuring policy of the device's newest
+/// entry, of any device's where it has none, this build's template and options, the device's driver if it is here, else that
 /// entry's, since it cannot be asked.
 db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
                           const KernelTarget& target);

@@ -93,6 +93,25 @@ TEST_CASE("query, the exports and explain name the same bests and the same trust
   }
 }
 
+TEST_CASE("a device's bests are judged by its own newest evidence, whatever another one's driver and policy are") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  {
+    db::Store store = db::Store::open(folder / "tuned.db");
+    for (db::Evidence& entry : made_evidence(made_problems(), 8)) {
+      entry.device.name = "NVIDIA H100";
+      entry.producer.driver_version = "600";
+      entry.producer.measuring_policy = "cold-9";
+      entry.created_at = "2026-03-01T12:00:00.000Z";
+      store.record(entry);
+    }
+  }
+  const nlohmann::json rows = json_of(folder, {"query"});
+  CHECK(rows.size() == 4);
+  for (const nlohmann::json& row : rows) CHECK(row["trust"] == "valid");
+  for (const char* device : {"H200", "H100"}) CHECK(json_of(folder, {"explain", kProblem, "--device", device})["trust"] == "valid");
+}
+
 TEST_CASE("times that do not count are left out with one line, and shown as what they are by --retired") {
   const TempFolder folder;
   make_aged_database(folder / "tuned.db");
