@@ -74,7 +74,7 @@ std::vector<Config> first_choices(const Family& family, const KernelTarget& targ
 void keep_serving(Space& space, const Family& family, std::span<const Problem> problems) {
   std::erase_if(space.configs, [&](const Config& config) {
     return std::all_of(problems.begin(), problems.end(),
-                       [&](const Problem& problem) { return family.refusal(config, problem).has_value(); });
+                       [&](const Problem& problem) { return refused_because(family, config, problem).has_value(); });
   });
 }
 

@@ -168,6 +168,22 @@ TEST_CASE("what refuses every problem is left out of a space, and what serves on
   for (const Config& config : space.configs) CHECK_FALSE(gemv.refusal(config, both.back()));
 }
 
+TEST_CASE("what serves a matrix of one row as it is planned stays in a space, however odd its stride") {
+  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  const Family& mma = *find_family("mma");
+  Config straight = mma.seeds(target, ordinary_problem(target)).front();
+  straight.set("pack", 0);
+  const std::vector<Problem> row{packed_problem(target.type, target.trans, 1, 96, 199)},
+      two_rows{packed_problem(target.type, target.trans, 2, 96, 199)};
+  REQUIRE(mma.refusal(straight, row.front()));
+  Space space;
+  space.configs = {straight};
+  keep_serving(space, mma, row);
+  CHECK(space.configs.size() == 1);
+  keep_serving(space, mma, two_rows);
+  CHECK(space.configs.empty());
+}
+
 TEST_CASE("lists take turns, an item each, and the longer ones go on") {
   using Lists = std::vector<std::vector<int>>;
   CHECK(in_turns(Lists{{1, 2, 3}, {}, {4}, {5, 6}}) == std::vector<int>{1, 4, 5, 2, 6, 3});
