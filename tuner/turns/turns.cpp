@@ -141,14 +141,15 @@ double Turns::promise(std::size_t problem) const {
 }
 
 /// All tuners' time, less what is promised to problems in their turn, is shared out by weight: what settled problems gave up
-/// among those that rest too, the remainder among those still to have their first turn.
+/// among those that rest too, the remainder among those still to have their first turn. What this tuner set aside is among them while
+/// others may take it.
 double Turns::share_of(std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const {
   if (std::isinf(ends)) return 1;
   const double left = ends - now;
   double promised = 0, first_weight = 0, any_weight = 0, spare = 0, beyond = 0;
   for (std::size_t i = 0; i < board_.size(); ++i) {
     const TurnBoard::Note note = board_.note(i);
-    if (is_over(i)) continue;
+    if (note.state == State::done || (set_aside_[i] && board_.tuners() == 1)) continue;
     if (note.turns == 0) beyond += beyond_seconds;
     if (note.state == State::begun && note.tuner != tuner_ && i != problem) {
       promised += std::clamp(board_.deadline(i) - now, 0.0, left);

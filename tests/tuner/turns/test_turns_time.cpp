@@ -58,6 +58,24 @@ TEST_CASE("what turns take beyond their share is set aside for all first ones to
   CHECK(hurried.take(0, 100, 0, 50)->share == Approx(0.125));  // half of a quarter
 }
 
+TEST_CASE("a problem that one tuner set aside has its share while others may take it, and what they are promised for it") {
+  Shared shared;
+  shared.workload = squares({16, 32, 64});
+  const auto share_behind_one_set_aside = [&](int tuners, bool taken) {
+    TurnBoard board(shared.workload, 100);
+    board.set_tuners(tuners);
+    Turns turns(shared.workload, shared.store, device(), board, 0);
+    turns.set_aside(*turns.take(0, 100));
+    if (taken) board.begin(0, 1, 100);
+    const auto next = turns.take(0, 100);
+    CHECK(next->problem == 1);
+    return next->share;
+  };
+  CHECK(share_behind_one_set_aside(2, true) == Approx(0.5));  // the other one has 0 to the end
+  CHECK(share_behind_one_set_aside(2, false) == Approx(2.0 / 3));
+  CHECK(share_behind_one_set_aside(1, false) == Approx(0.5));
+}
+
 TEST_CASE("no share is more than the time left, nor less for a tuner that died with a promise") {
   Shared shared;
   shared.workload = squares({16, 32});
