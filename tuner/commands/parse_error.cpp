@@ -62,7 +62,8 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) 
   const auto option = std::find_if(unknown.begin(), unknown.end(), is_option);
   if (option != unknown.end()) {
     const std::string name = option->substr(0, option->find('='));
-    const std::string nearest = nearest_option(app, std::string_view(name).substr(name.find_first_not_of('-')));
+    const std::size_t letters = std::min(name.find_first_not_of('-'), name.size());  // "---" has none
+    const std::string nearest = nearest_option(app, std::string_view(name).substr(letters));
     return fmt::format("unknown option {}{}", name, nearest.empty() ? "" : fmt::format("; the nearest is {}", nearest));
   }
   const std::string said = error.what();

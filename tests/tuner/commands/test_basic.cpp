@@ -76,6 +76,8 @@ TEST_CASE("the first unknown option is named, with the nearest that the command 
   CHECK(contains(said({"space", "--famly", "wmma"}), "unknown option --famly; the nearest is --family "));
   CHECK(contains(said({"query", "--colour"}), "unknown option --colour (see"));
   CHECK(contains(said({"query", "-x"}), "unknown option -x (see"));
+  CHECK(contains(said({"query", "---"}), "unknown option --- (see"));
+  CHECK(contains(said({"query", "--=x"}), "unknown option -- (see"));
   CHECK(contains(said({"-x"}), "unknown option -x: expected --help, --version, or first a command, one of tune, "));
   CHECK(contains(said({"tune", "quick"}), "'quick': expected an option here"));
   CHECK(contains(said({"query", "--limit", "abc"}), "--limit 'abc': expected a number from 0 to 1000000000000"));
