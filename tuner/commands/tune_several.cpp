@@ -5,15 +5,18 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <deque>
 #include <limits>
 #include <memory>
 #include <system_error>
+#include <vector>
 
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/command_line.hpp"
+#include "tuner/commands/several_end.hpp"
 #include "tuner/commands/signals.hpp"
 #include "tuner/commands/summary.hpp"
 #include "tuner/commands/target.hpp"
@@ -41,6 +44,7 @@ constexpr int kReservedCores = 1;  // for measuring, on each device
 struct Model {
   std::vector<TuneDevice> devices;
   TurnBoard board;
+  int status = kExitOk;  ///< of its tuners, once they have ended
   const db::DeviceIdentity& identity() const { return devices.front().identity; }
 };
 
@@ -51,7 +55,7 @@ struct Tuner {
   Clock::time_point started{};
   std::optional<Clock::time_point> restart_at;
   int restarts = 0;
-  int gave_up_with = 0;  ///< exit status; 0: it did not, or only with problems that others then finished
+  int gave_up_with = kExitOk;  ///< exit status
 };
 
 /// On the clock that tune() goes by.
@@ -67,7 +71,7 @@ std::deque<Model> models_of(const PreparedTune& prepared) {
     const auto same = [&](const Model& model) { return model.identity() == device.identity; };
     auto found = std::find_if(models.begin(), models.end(), same);
     if (found == models.end()) {
-      models.push_back({{}, TurnBoard(prepared.workload, end_of(prepared.tune.budget))});
+      models.push_back({{}, TurnBoard(prepared.workload, end_of(prepared.tune.budget)), kExitOk});
       found = models.end() - 1;
     }
     found->devices.push_back(device);
@@ -107,9 +111,8 @@ class Supervision {
   }
   ~Supervision() { Screen::instance().clear_status(); }
 
-  /// Until every tuner has ended, by itself or because `stop` asks for it. Returns the exit status of the first
-  /// device that was given up, 0 if none was.
-  int run(const std::atomic<bool>& stop) {
+  /// Until every tuner has ended, by itself or because `stop` asks for it. Leaves each model's status in it.
+  void run(const std::atomic<bool>& stop) {
     for (Tuner& tuner : tuners_) start(tuner);
     bool asked = false;
     while (std::any_of(tuners_.begin(), tuners_.end(), [](const Tuner& t) { return t.process || t.restart_at; })) {
@@ -119,11 +122,9 @@ class Supervision {
       show_status();
     }
     for (const Tuner& tuner : tuners_) {
-      const TurnBoard& board = tuner.model->board;
-      const bool others_finished = tuner.gave_up_with == kExitSetAside && board.count(TurnBoard::State::done) == board.size();
-      if (tuner.gave_up_with != 0 && !others_finished) return tuner.gave_up_with;
+      Model& model = *tuner.model;
+      model.status = worst_of(std::array{model.status, beside_others(tuner.gave_up_with, model.board)});
     }
-    return kExitOk;
   }
 
  private:
@@ -236,16 +237,11 @@ std::string list_of(const std::deque<Model>& models) {
   return all;
 }
 
-void log_end(const std::deque<Model>& models, bool stopped, int given_up_with) {
+void log_end(const std::deque<Model>& models, bool stopped) {
   for (const Model& model : models) {
-    const std::size_t done = model.board.count(TurnBoard::State::done);
-    const char* how = stopped                      ? "interrupted"
-                      : done == model.board.size() ? "done"
-                      : given_up_with != 0         ? "failed"
-                                                   : "budget";
     const std::size_t had = model.board.had_turns();
-    spdlog::info("ended: {}; {} of {} had {} turn on {}", how, had, count_of(model.board.size(), "problem"),
-                 had == 1 ? "its" : "their", short_name(model.identity()));
+    spdlog::info("ended: {}; {} of {} had {} turn on {}", how_it_ended(model.board, stopped, model.status), had,
+                 count_of(model.board.size(), "problem"), had == 1 ? "its" : "their", short_name(model.identity()));
   }
 }
 
@@ -299,14 +295,17 @@ int tune_on_several(const TuneCommandOptions& options, const PreparedTune& prepa
   spdlog::info("{}", announcement(options, prepared, list_of(models)));
   spdlog::info("evidence goes to {}", store.path().string());
 
-  const int given_up_with = Supervision(options, prepared, models).run(signals.stop());
+  Supervision(options, prepared, models).run(signals.stop());
 
-  log_end(models, signals.stop(), given_up_with);
+  log_end(models, signals.stop());
   if (!options.record.empty()) save_records(store, models, options.record);
   for (const Model& model : models)
     fmt::print("{}", summary_of_bests(prepared.workload, store, summary_device(store, model), stdout_width()));
   std::fflush(stdout);
-  return signals.exit_status() != 0 ? signals.exit_status() : given_up_with;
+  if (signals.exit_status() != 0) return signals.exit_status();
+  std::vector<int> statuses;
+  for (const Model& model : models) statuses.push_back(model.status);
+  return worst_of(statuses);
 }
 
 }  // namespace tilesmith::tuner
