@@ -1,5 +1,6 @@
 #include "tuner/workers/measure_session.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -32,6 +33,15 @@ db::Outcome out_of_memory(const std::string& whose, Phase phase, const std::stri
   db::Outcome outcome = failure(db::Status::launch_failed, "the " + whose + " has no memory left: " + in_phase(phase, what));
   outcome.by_machine = true;
   return outcome;
+}
+
+/// Why a plan has no room on the device, however much of its memory is free. Where the operands alone have none, it is not its doing.
+std::optional<std::string> no_room_because(const runtime::Plan& plan, std::size_t memory_bytes) {
+  const Problem& problem = plan.problem();
+  const auto operand_bytes = std::size_t(problem.a_bytes() + problem.b_bytes() + problem.c_bytes());
+  if (operand_bytes > memory_bytes || plan.workspace_bytes() <= memory_bytes - operand_bytes) return std::nullopt;
+  return fmt::format("a workspace of {} bytes has no room beside operands of {}: the GPU has {}", plan.workspace_bytes(), operand_bytes,
+                     memory_bytes);
 }
 
 }  // namespace
@@ -128,6 +138,10 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
   };
   enter(Phase::loading);
   const runtime::Plan plan = make_plan(job.problem, job.config, job.cubin);
+  if (const auto reason = no_room_because(plan, context.info().memory_bytes)) {
+    result.outcome = failure(db::Status::launch_failed, in_phase(Phase::loading, *reason));
+    return;
+  }
   result.battery_passed = job.battery_passed;
   if (!job.battery_passed) {
     enter(Phase::battery);

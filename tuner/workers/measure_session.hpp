@@ -1,7 +1,8 @@
 // What the measuring process does with one candidate: load, battery, verify, time. No process or protocol in here.
 //
 // A candidate's failure is its outcome. Where the device or the host has no memory left for it, by what the process itself asks for
-// (a launch that is refused is the kernel's own doing), the outcome is the machine's (Outcome::by_machine). What is thrown (anything but
+// (a launch that is refused is the kernel's own doing, and so is a workspace that no free memory would be enough for), the outcome is
+// the machine's (Outcome::by_machine). What is thrown (anything but
 // DeviceError, std::bad_alloc and the plan's std::invalid_argument) is a broken environment: the helper kernels do not compile.
 #pragma once
 

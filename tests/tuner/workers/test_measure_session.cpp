@@ -1,0 +1,73 @@
+// What a measuring session says of candidates that a device has no memory for. The driver is played.
+#include <cuda.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/family.hpp"
+#include "tests/catch.hpp"
+#include "tests/runtime/fake_driver.hpp"
+#include "tuner/workers/measure_session.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+namespace fake = tilesmith::runtime::fake;
+
+namespace {
+
+/// A device of 128 GiB, which runs nothing.
+class PlayedDevice {
+ public:
+  PlayedDevice() : driver_(quiet()), scoped_(driver_) {
+    fake::state() = fake::State();
+    auto& attributes = fake::state().attributes;
+    attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 8;
+    attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = 7;
+    attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 16;
+    attributes[CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE] = 4 << 20;
+    for (const auto& [attribute, value] :
+         {std::pair{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10},
+          {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 163 << 10},
+          {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 164 << 10}}) {
+      attributes[attribute] = value;
+    }
+  }
+
+ private:
+  static runtime::Driver quiet() {
+    runtime::Driver table = fake::table();  // its launches note arguments of plans, which helper kernels have not
+    table.launch_kernel = [](CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**) {
+      return CUDA_SUCCESS;
+    };
+    return table;
+  }
+
+  runtime::Driver driver_;
+  runtime::ScopedDriver scoped_;
+};
+
+MeasureSession::Job job_for(const Problem& problem, Config config) {
+  return {problem, std::move(config), std::vector<std::byte>(64), true};
+}
+
+}  // namespace
+
+TEST_CASE("a config whose own workspace no device memory is enough for has failed itself, and not the machine") {
+  const PlayedDevice device;
+  const runtime::Context context(0);
+  MeasureSession session(context);
+  const KernelTarget target{*find_type_pair("f16f32"), {}, context.info().limits};
+  const Problem large = packed_problem(target.type, target.trans, 65536, 65536, 4096);
+  Config config = find_family("mma")->seeds(target, large).front();
+  for (const auto& [parameter, value] : {std::pair{"split_k", 8}, {"reduction", 0}, {"persistent", 0}}) config.set(parameter, value);
+  const MeasureSession::Result failed = session.evaluate(job_for(large, config));
+  INFO(failed.outcome.message);
+  CHECK(failed.outcome.status == db::Status::launch_failed);
+  CHECK_FALSE(failed.outcome.by_machine);
+  CHECK(failed.outcome.message.find("loading: a workspace of 137438953472 bytes has no room") == 0);
+
+  fake::state().failures["mem_alloc"] = CUDA_ERROR_OUT_OF_MEMORY;
+  config.set("split_k", 1);
+  CHECK(session.evaluate(job_for(large, config)).outcome.by_machine);  // the operands' reference has none now
+}
