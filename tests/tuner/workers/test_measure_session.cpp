@@ -71,3 +71,21 @@ TEST_CASE("a config whose own workspace no device memory is enough for has faile
   config.set("split_k", 1);
   CHECK(session.evaluate(job_for(large, config)).outcome.by_machine);  // the operands' reference has none now
 }
+
+TEST_CASE("a problem is new until its reference is there: the next candidate has the time for it that the first one had") {
+  const PlayedDevice device;
+  const runtime::Context context(0);
+  MeasureSession session(context);
+  const KernelTarget target{*find_type_pair("f16f32"), {}, context.info().limits};
+  const MeasureSession::Job job = job_for(packed_problem(target.type, target.trans, 64, 64, 64), generic_config(target));
+  fake::state().failures["mem_alloc"] = CUDA_ERROR_OUT_OF_MEMORY;
+  for (int candidate = 0; candidate < 2; ++candidate) {
+    std::vector<bool> new_problem;  // by verification
+    const MeasureSession::Result result = session.evaluate(job, [&](Phase phase, bool is_new) {
+      if (phase == Phase::verification) new_problem.push_back(is_new);
+    });
+    CHECK(result.outcome.by_machine);
+    REQUIRE_FALSE(new_problem.empty());
+    CHECK(new_problem.back());
+  }
+}
