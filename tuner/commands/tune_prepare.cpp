@@ -43,34 +43,38 @@ std::vector<int> parse_devices(const std::string& given) {
   return ordinals;
 }
 
-/// The problems of which the recording has no outcome, each told in a line: a search would find that no family can run them.
-/// Throws UsageError if it has none of any.
-std::vector<Problem> not_recorded(const db::Landscape& landscape, const std::string& file, const Workload& workload) {
+/// The problems of which the recording has no outcome: a search would find that no family can run them.
+std::vector<Problem> not_recorded(const db::Landscape& landscape, const Workload& workload) {
   std::unordered_set<std::string> recorded;
   for (const db::Evidence& entry : landscape.entries) recorded.insert(text(entry.problem));
   std::vector<Problem> missing;
   for (const WeightedProblem& one : workload.problems) {
     if (!recorded.contains(text(one.problem))) missing.push_back(one.problem);
   }
-  if (missing.size() == workload.problems.size()) {
-    const std::string which = missing.size() == 1 ? text(missing.front()) : fmt::format("any of the {} problems", missing.size());
-    const std::string instead =
-        landscape.entries.empty()
-            ? "a recording with outcomes"
-            : fmt::format("some of its {}, such as {}", count_of(recorded.size(), "problem"), text(landscape.entries.front().problem));
-    throw UsageError(fmt::format("--replay '{}': the recording has no outcome of {}; expected {}", file, which, instead));
-  }
-  for (const Problem& problem : missing) spdlog::warn("{}: the recording has no outcome of {}", file, text(problem));
   return missing;
 }
 
-/// Recordings stand for devices: the first is device 0.
+/// Of a recording that has none of them.
+std::string has_none_of(const std::vector<Problem>& missing, const db::Landscape& landscape, const std::string& file) {
+  std::unordered_set<std::string> recorded;
+  for (const db::Evidence& entry : landscape.entries) recorded.insert(text(entry.problem));
+  const std::string which = missing.size() == 1 ? text(missing.front()) : fmt::format("any of the {} problems", missing.size());
+  const std::string instead =
+      landscape.entries.empty()
+          ? "a recording with outcomes"
+          : fmt::format("some of its {}, such as {}", count_of(recorded.size(), "problem"), text(landscape.entries.front().problem));
+  return fmt::format("--replay '{}': the recording has no outcome of {}; expected {}", file, which, instead);
+}
+
+/// Recordings stand for devices: the first is device 0. One that has none of the problems is left out. Throws UsageError if all are.
 std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, Workload& workload, std::vector<int> ordinals) {
   const std::vector<std::string>& files = options.replays;
   if (ordinals.empty()) {
     for (std::size_t i = 0; i < files.size(); ++i) ordinals.push_back(int(i));
   }
   std::vector<TuneDevice> devices;
+  std::vector<Problem> missing;  // from the last one that stays
+  std::vector<std::string> left_out;
   for (const int ordinal : ordinals) {
     if (std::size_t(ordinal) >= files.size()) {
       throw UsageError(fmt::format("--device {}: no such device; expected at most {}, as there {} of --replay", ordinal,
@@ -84,14 +88,22 @@ std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, Work
       throw UsageError(
           fmt::format("--replay '{}': recorded for {}; expected one of {}", file, landscape.arch, supported_archs()));
     }
+    const bool counts_only = options.dry_run || options.board;  // the space; or the supervising process has told it
+    const std::vector<Problem> not_here = counts_only ? std::vector<Problem>() : not_recorded(landscape, workload);
+    if (!not_here.empty() && not_here.size() == workload.problems.size()) {
+      left_out.push_back(has_none_of(not_here, landscape, file));
+      continue;
+    }
+    for (const Problem& problem : not_here) spdlog::warn("{}: the recording has no outcome of {}", file, text(problem));
     devices.push_back({ordinal, landscape.device, *limits, 0, "", "", file});
-    if (options.dry_run || options.board) continue;  // counts the space; or the supervising process has told it
-    const std::vector<Problem> missing = not_recorded(landscape, file, workload);
-    if (ordinals.size() > 1) continue;  // another recording may have them
-    std::erase_if(workload.problems, [&](const WeightedProblem& one) {
-      return std::find(missing.begin(), missing.end(), one.problem) != missing.end();
-    });
+    missing = not_here;
   }
+  if (devices.empty()) throw UsageError(left_out.front());
+  for (const std::string& reason : left_out) spdlog::warn("{}; left out", reason);
+  if (devices.size() > 1) return devices;  // another recording may have them
+  std::erase_if(workload.problems, [&](const WeightedProblem& one) {
+    return std::find(missing.begin(), missing.end(), one.problem) != missing.end();
+  });
   return devices;
 }
 

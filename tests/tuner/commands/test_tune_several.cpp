@@ -89,6 +89,26 @@ TEST_CASE("a part of the devices is named by their ordinals") {
   }
 }
 
+TEST_CASE("a recording that has none of the problems is left out where another one has them, and refused alone") {
+  const TempFolder folder;
+  prepare(folder, 2, 5);
+  db::Store others = db::Store::in_memory();
+  for (const db::Evidence& entry : made_evidence({packed_problem(*find_type_pair("f16f32"), {}, 8, 8, 8)}, 3)) others.record(entry);
+  db::save_landscape(others, {}, folder / "others.jsonl");
+  const Finished first = run(folder, tune_on({"others.jsonl", "h200.jsonl"}));
+  INFO(first.err);
+  CHECK(first.status == 0);
+  CHECK(contains(first.err, "'others.jsonl': the recording has no outcome of any of the 2 problems; expected some of its 1 problem, "
+                            "such as f16f32 NN 8 8 8; left out"));
+  CHECK(tries(folder).size() == 2 * 5);
+  const Finished several = run(folder, tune_on({"h200.jsonl", "others.jsonl", "h100.jsonl"}));
+  CHECK(several.status == 0);
+  CHECK(tries(folder).size() == 2 * 2 * 5);
+  const Finished none = run(folder, tune_on({"others.jsonl", "others.jsonl"}));
+  CHECK(none.status == 2);
+  CHECK(lines_of(none.err) == 1);
+}
+
 TEST_CASE("what several devices need is said before anything is written") {
   const TempFolder folder;
   prepare(folder, 2, 5);
