@@ -65,15 +65,19 @@ std::optional<TargetDevice> target_of(const db::DeviceIdentity& identity) {
   }
 }
 
+using Devices = std::map<std::string, std::optional<TargetDevice>>;  // by text
+
 /// Judges entries of one type pair and transposes. What producer they are judged by depends on all entries of these.
 class Judge {
  public:
-  Judge(const std::vector<db::Evidence>& entries, const std::map<std::string, std::optional<TargetDevice>>& devices)
-      : devices_(devices) {
+  /// Adds the entries' devices to `devices`, from them alone: a tuner may have added one since the store was asked for its devices.
+  Judge(const std::vector<db::Evidence>& entries, Devices& devices) : devices_(devices) {
     for (const db::Evidence& entry : entries) {
       const auto [place, fresh] = now_.try_emplace({db::text(entry.device), entry.config.family()});
       if (!fresh) continue;
-      if (const auto& device = devices.at(place->first.first)) {
+      const auto [known, new_device] = devices.try_emplace(place->first.first);
+      if (new_device) known->second = target_of(entry.device);
+      if (const auto& device = known->second) {
         const KernelTarget target{entry.problem.type, entry.problem.trans, device->limits};
         place->second = producer_now(entries, entry.config.family(), *device, target);
       }
@@ -92,7 +96,7 @@ class Judge {
   }
 
  private:
-  const std::map<std::string, std::optional<TargetDevice>>& devices_;
+  const Devices& devices_;
   std::map<std::pair<std::string, std::string>, db::Producer> now_;  // by device and family
 };
 
@@ -128,8 +132,7 @@ void add(const std::vector<db::Evidence>& entries, const Judge& judge, bool with
 }  // namespace
 
 BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired) {
-  std::map<std::string, std::optional<TargetDevice>> devices;
-  for (const db::DeviceIdentity& identity : store.devices()) devices.emplace(db::text(identity), target_of(identity));
+  Devices devices;
   std::map<std::pair<std::string_view, std::string_view>, std::vector<Problem>> groups;
   for (Problem& problem : store.problems_since(0)) groups[{problem.type.name, name(problem.trans)}].push_back(std::move(problem));
   BestsToday today;

@@ -1,10 +1,13 @@
 // Which times are called bests: query, the exports and explain judge alike, whatever a former kernel or measuring policy took.
 #include <algorithm>
+#include <atomic>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
+#include "tuner/commands/bests_today.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;
@@ -110,6 +113,32 @@ TEST_CASE("a device's bests are judged by its own newest evidence, whatever anot
   CHECK(rows.size() == 4);
   for (const nlohmann::json& row : rows) CHECK(row["trust"] == "valid");
   for (const char* device : {"H200", "H100"}) CHECK(json_of(folder, {"explain", kProblem, "--device", device})["trust"] == "valid");
+}
+
+TEST_CASE("bests are read while tuners add devices") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  std::atomic<bool> ended{false};
+  std::thread writer([&] {
+    db::Store store = db::Store::open(folder / "tuned.db");
+    db::Evidence entry = made_evidence(made_problems(), 1).front();
+    for (int device = 0; device < 60; ++device) {
+      entry.device.name = "NVIDIA H200 " + std::to_string(device);
+      store.record(entry);
+    }
+    ended = true;
+  });
+  const db::Store store = db::Store::open_read_only(folder / "tuned.db");
+  std::size_t found = 0;
+  bool last = false;
+  CHECK_NOTHROW([&] {
+    while (!last) {
+      last = ended;
+      found = tuner::bests_today(store, {}, false).bests.size();
+    }
+  }());
+  writer.join();
+  CHECK(found == 2 + 60);
 }
 
 TEST_CASE("times that do not count are left out with one line, and shown as what they are by --retired") {
