@@ -35,24 +35,23 @@ std::vector<Tried> some_of(std::vector<Tried> tried) {
 class FamilyRecords {
  public:
   void add(const std::vector<Tried>& of_one_problem) {
-    std::set<std::string> here;
     for (const Tried& one : of_one_problem) {
       Record& record = records_[one.config.family()];
       record.least_slowdown = std::min(record.least_slowdown, one.slowdown);
-      if (here.insert(one.config.family()).second) ++record.problems;
+      record.problems.insert(text(one.problem));
     }
   }
   std::set<std::string> outclassed() const {
     std::set<std::string> found;
     for (const auto& [family, record] : records_) {
-      if (record.problems >= kProblemsThatTell && record.least_slowdown > kOutclassed) found.insert(family);
+      if (record.problems.size() >= kProblemsThatTell && record.least_slowdown > kOutclassed) found.insert(family);
     }
     return found;
   }
 
  private:
   struct Record {
-    std::size_t problems = 0;
+    std::set<std::string> problems;  // one is one, on however many devices
     double least_slowdown = std::numeric_limits<double>::infinity();
   };
   std::map<std::string, Record> records_;

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -142,4 +146,24 @@ TEST_CASE("what was tried on the problem itself teaches nothing of it, and a few
   CHECK(tried_by(another) == 0);
   store.record(evidence_of(fixture.evaluator, square(64), ToyFamily::config(3, 1, 1), ok(10)));
   CHECK(Guesser(whom, store).of(square(128)).to_try.front() == ToyFamily::config(3, 1, 1));  // a best nearby
+}
+
+TEST_CASE("three problems speak against a family, and not two of them on devices alike") {
+  const Fixture fixture;
+  const auto outclassed_after = [&](std::initializer_list<std::int64_t> sizes) {
+    db::Store store = db::Store::in_memory();
+    for (const std::int64_t size : sizes) {
+      for (const char* name : {"Toy", "another"}) {
+        for (const auto& [family, median_us] : {std::pair{"fast", 10.0}, {"slow", 90.0}}) {
+          db::Evidence evidence = evidence_of(fixture.evaluator, square(size), Config(family, {{"x", 1}}), ok(median_us));
+          evidence.device.name = name;
+          store.record(evidence);
+        }
+      }
+    }
+    const auto as_it_is = [](const Config& config, const Problem&) { return config; };
+    return tried_nearby(square(128), store.best({}), store, fixture.evaluator.device(), as_it_is).outclassed;
+  };
+  CHECK(outclassed_after({64, 256}).empty());
+  CHECK(outclassed_after({64, 256, 512}) == std::set<std::string>{"slow"});
 }
