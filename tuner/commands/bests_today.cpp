@@ -149,7 +149,8 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
 CLI::Option* add_retired_option(CLI::App& app, bool& retired) {
   return app.add_flag("--retired", retired,
                       "Also the fastest recorded times that do not count, behind the best that would run, with why as their trust: "
-                      "retired (template or options changed), of a former measuring policy, illegal today");
+                      "retired (template or options changed), reverify (driver or NVRTC changed, where another best is valid), of a former "
+                      "measuring policy, illegal today");
 }
 
 void say_left_out(const BestsToday& today) {
@@ -158,7 +159,7 @@ void say_left_out(const BestsToday& today) {
   if (today.passed_over > 0) {
     line += fmt::format("{}{} with a faster time that does not count", line.empty() ? "" : ", ", count_of(today.passed_over, "problem"));
   }
-  if (!line.empty()) Screen::instance().print_line(line + " (retired, as a rule): --retired shows what was left out");
+  if (!line.empty()) Screen::instance().print_line(line + " (retired, or to be verified anew, as a rule): --retired shows what was left out");
 }
 
 }  // namespace tilesmith::tuner

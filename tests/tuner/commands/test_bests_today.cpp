@@ -141,6 +141,23 @@ TEST_CASE("bests are read while tuners add devices") {
   CHECK(found == 2 + 60);
 }
 
+TEST_CASE("a faster time of a former driver beside a valid best is left out, and named as what it is") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  {
+    db::Evidence by_driver = earlier(made_evidence(made_problems(), 12)[9], 1);
+    by_driver.producer.driver_version = "500";
+    db::Store::open(folder / "tuned.db").record(by_driver);
+  }
+  CHECK(contains(run(folder, {"query", "--db", "tuned.db"}).err, "1 problem with a faster time that does not count (retired, or to be verified anew, "));
+  const nlohmann::json rows = json_of(folder, {"query", "--shape", "256", "--retired"});
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["trust"] == "valid");
+  CHECK(rows[1]["trust"] == "reverify");
+  CHECK(rows[1]["median_us"] == 1.0);
+  CHECK(contains(run(folder, {"export", "--help"}).out, "reverify"));
+}
+
 TEST_CASE("times that do not count are left out with one line, and shown as what they are by --retired") {
   const TempFolder folder;
   make_aged_database(folder / "tuned.db");
