@@ -49,6 +49,7 @@ inline constexpr int kOldestDriverVersion = 12000;
   X(stream_get_capture_info, "cuStreamGetCaptureInfo", 12000,                                                        \
     (CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* capture, CUgraph* graph,                            \
      const CUgraphNode** dependencies, std::size_t* count))                                                          \
+  X(thread_exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", 12000, (CUstreamCaptureMode * mode))           \
   X(event_create, "cuEventCreate", 12000, (CUevent * event, unsigned flags))                                         \
   X(event_destroy, "cuEventDestroy", 12000, (CUevent event))                                                         \
   X(event_record, "cuEventRecord", 12000, (CUevent event, CUstream stream))                                          \

@@ -70,6 +70,7 @@ Library Library::open(const std::filesystem::path& path, const LibraryOptions& o
   return translated([&] {
     std::unique_ptr<runtime::Catalogue> catalogue = runtime::open_catalogue(path);
     const runtime::KeepCurrentContext keep;
+    const runtime::LetOthersCapture let_others;
     return Library(std::make_shared<State>(std::move(catalogue), options));
   });
 }
@@ -77,6 +78,7 @@ Library Library::open(const std::filesystem::path& path, const LibraryOptions& o
 Library Library::without_database(const LibraryOptions& options) {
   return translated([&] {
     const runtime::KeepCurrentContext keep;
+    const runtime::LetOthersCapture let_others;
     return Library(std::make_shared<State>(runtime::empty_catalogue(), options));
   });
 }
@@ -99,6 +101,7 @@ struct GemmPlan::Impl {
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
     const runtime::KeepCurrentContext keep(runtime::KeepCurrentContext::IfNone::leave_none);
+    const runtime::LetOthersCapture let_others;
     try {
       state->context().make_current();
     } catch (const std::exception&) {
@@ -116,6 +119,7 @@ GemmPlan Library::plan(const Problem& problem) const {
       throw Error(ErrorCode::bad_argument, fmt::format("{}: {}", text(problem), *wrong));
     }
     const runtime::KeepCurrentContext keep;
+    const runtime::LetOthersCapture let_others;
     state_->context().make_current();
     return GemmPlan(std::make_unique<GemmPlan::Impl>(state_, state_->plan(problem)));
   });
@@ -141,6 +145,7 @@ void GemmPlan::reserve_workspace() {
     if (!impl_) throw moved_from_plan();
     if (workspace_bytes() == 0 || impl_->workspace.size() != 0) return;
     const runtime::KeepCurrentContext keep;
+    const runtime::LetOthersCapture let_others;
     impl_->state->context().make_current();
     impl_->workspace = runtime::DeviceBuffer(workspace_bytes());
   });

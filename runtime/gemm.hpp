@@ -17,6 +17,7 @@
 // and nothing else.
 // Threads: a Library may be used by several threads at a time; plan() takes a lock. A GemmPlan is immutable but for its
 // own workspace: run() takes no lock and may be called by several threads at a time, each with a workspace of its own.
+// Where another thread captures a stream, in whichever mode, every function may be called and leaves that capture as it is.
 // Log: warnings go to stderr, or to the logger "tilesmith" that an application with the same spdlog has registered.
 // Lifetime: plans keep what they need of their library alive; either may go first. Destroy a plan only when its runs
 // (and every CUDA graph that holds one) have ended. A Library or plan that was moved from throws (bad_argument); what is noexcept

@@ -109,6 +109,22 @@ KeepCurrentContext::~KeepCurrentContext() {
   if (driver != nullptr && put_back_) log_if_failed(driver->ctx_set_current(former_), "cuCtxSetCurrent");
 }
 
+LetOthersCapture::LetOthersCapture() noexcept {
+  const Driver* driver = driver_or_null();
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+  if (driver == nullptr || driver->thread_exchange_capture_mode(&mode) != CUDA_SUCCESS) return;
+  former_ = mode;
+  put_back_ = mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (!put_back_) log_if_failed(driver->thread_exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+}
+
+LetOthersCapture::~LetOthersCapture() {
+  const Driver* driver = driver_or_null();
+  auto mode = CUstreamCaptureMode(former_);
+  if (driver != nullptr && put_back_)
+    log_if_failed(driver->thread_exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+}
+
 LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOptions& options)
     : options_(options),
       context_(open_context(options.device)),
@@ -117,6 +133,7 @@ LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOp
 
 LibraryState::~LibraryState() {
   const KeepCurrentContext keep(KeepCurrentContext::IfNone::leave_none);
+  const LetOthersCapture let_others;
   try {
     context_->make_current();
   } catch (const std::exception&) {

@@ -30,6 +30,21 @@ class [[nodiscard]] KeepCurrentContext {
   bool put_back_ = false;
 };
 
+/// While it lives, what the calling thread allocates, loads and frees ends no capture of another thread: the usual one
+/// (CU_STREAM_CAPTURE_MODE_GLOBAL) forbids such calls to every thread, fails them and is invalid from then on. In a capture of the
+/// calling thread's own they fail as ever, unless the application has allowed them (CU_STREAM_CAPTURE_MODE_RELAXED).
+class [[nodiscard]] LetOthersCapture {
+ public:
+  LetOthersCapture() noexcept;
+  ~LetOthersCapture();
+  LetOthersCapture(const LetOthersCapture&) = delete;
+  LetOthersCapture& operator=(const LetOthersCapture&) = delete;
+
+ private:
+  int former_ = 0;  // CUstreamCaptureMode
+  bool put_back_ = false;
+};
+
 class LibraryState {
  public:
   /// Throws tilesmith::Error (no_device) or DeviceError.

@@ -15,7 +15,8 @@
  * leaves the library. Output arguments are set to NULL on failure; null arguments are refused.
  * Threads: a library may be used by several threads at a time (tilesmith_plan_create takes a lock). A plan is immutable
  * but for a workspace of its own: tilesmith_plan_run takes no lock and may be called by several threads at a time, each
- * with its own workspace.
+ * with its own workspace. Where another thread captures a stream, in whichever mode, every function may be called and
+ * leaves that capture as it is.
  * CUDA contexts: the device's primary context is used, the one of the CUDA runtime API: pointers from cudaMalloc and a
  * cudaStream_t are passed as they are. Users of the driver API retain that context (cuDevicePrimaryCtxRetain), allocate
  * in it and keep it current for tilesmith_plan_run. The other functions leave the thread's current context as it was;

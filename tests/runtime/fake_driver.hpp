@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/launch.hpp"
@@ -52,6 +53,9 @@ struct State {
   int devices = 1;
   std::string missing_kernel;
   Capture capture;
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  ///< of the thread
+  bool others_capture = false;  ///< another thread, in the global mode: a call that this forbids ends its capture
+  bool thread_captures = false;  ///< the calling thread, likewise
 };
 
 inline State& state() {
@@ -64,6 +68,17 @@ inline CUresult note(const std::string& call) {
   state().calls.push_back(call);
   const auto failure = state().failures.find(call);
   return failure != state().failures.end() ? failure->second : CUDA_SUCCESS;
+}
+
+/// Of a call that captures forbid.
+inline CUresult note_unsafe(const std::string& call) {
+  const CUresult result = note(call);
+  State& now = state();
+  const bool others = now.others_capture && now.capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+  const bool own = now.thread_captures && now.capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (others) now.others_capture = false;
+  if (own) now.thread_captures = false;
+  return others || own ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : result;
 }
 
 inline std::size_t count(const std::string& call) {
@@ -136,9 +151,9 @@ inline Driver table() {
   t.ctx_synchronize = [] { return note("ctx_synchronize"); };
   t.mem_alloc = [](CUdeviceptr* p, std::size_t) {
     *p = 0x100000;
-    return note("mem_alloc");
+    return note_unsafe("mem_alloc");
   };
-  t.mem_free = [](CUdeviceptr) { return note("mem_free"); };
+  t.mem_free = [](CUdeviceptr) { return note_unsafe("mem_free"); };
   t.memcpy_to_device = [](CUdeviceptr, const void*, std::size_t) { return note("memcpy_to_device"); };
   t.memcpy_to_host = [](void*, CUdeviceptr, std::size_t) { return note("memcpy_to_host"); };
   t.memset_u8 = [](CUdeviceptr, unsigned char, std::size_t) { return note("memset_u8"); };
@@ -156,6 +171,10 @@ inline Driver table() {
     *count = capture.behind.size();
     return note("stream_get_capture_info");
   };
+  t.thread_exchange_capture_mode = [](CUstreamCaptureMode* mode) {
+    std::swap(*mode, state().capture_mode);
+    return CUDA_SUCCESS;
+  };
   t.event_create = [](CUevent* e, unsigned) { return make("event_create", e); };
   t.event_destroy = [](CUevent) { return note("event_destroy"); };
   t.event_record = [](CUevent, CUstream) { return note("event_record"); };
@@ -168,8 +187,11 @@ inline Driver table() {
   t.graph_launch = [](CUgraphExec, CUstream) { return note("graph_launch"); };
   t.graph_destroy = [](CUgraph) { return note("graph_destroy"); };
   t.graph_exec_destroy = [](CUgraphExec) { return note("graph_exec_destroy"); };
-  t.module_load = [](CUmodule* m, const void*, unsigned, CUjit_option*, void**) { return make("module_load", m); };
-  t.module_unload = [](CUmodule) { return note("module_unload"); };
+  t.module_load = [](CUmodule* m, const void*, unsigned, CUjit_option*, void**) {
+    *m = reinterpret_cast<CUmodule>(0x1000);
+    return note_unsafe("module_load");
+  };
+  t.module_unload = [](CUmodule) { return note_unsafe("module_unload"); };
   t.module_get_function = [](CUfunction* f, CUmodule, const char* name) {
     if (name == state().missing_kernel) return CUDA_ERROR_NOT_FOUND;
     return make("module_get_function", f);
