@@ -10,10 +10,13 @@
 namespace tilesmith::runtime {
 
 /// Finds and opens libnvrtc: $TILESMITH_NVRTC (a file), the CUDA Toolkit's usual places, the loader's path, and the
-/// folder of NVIDIA's wheels given at build time; and the CUDA headers that belong to it ($TILESMITH_CUDA_INCLUDE, beside
-/// it, else the usual places). Thread-safe; opened once.
+/// folder of NVIDIA's wheels given at build time; of several, one whose kernels the driver loads (find_nvrtc.hpp); and the CUDA
+/// headers that belong to it ($TILESMITH_CUDA_INCLUDE, beside it, else the usual places). Thread-safe; opened once.
 /// Empty if NVRTC and its headers are usable; else one line that says where they were looked for.
 std::string nvrtc_unavailable_because();
+/// The same for who runs what it compiles: nor may NVRTC be of a newer major release than the driver, as one that $TILESMITH_NVRTC
+/// names may be.
+std::string nvrtc_unfit_because();
 /// "13.0", "12.6". Throws std::runtime_error with the line above if NVRTC is not usable.
 std::string nvrtc_version();
 

@@ -117,6 +117,20 @@ std::string driver_unavailable_because() {
   return loaded_once().problem;
 }
 
+int installed_cuda_version() noexcept {
+  try {
+    std::string error;
+    SharedLibrary library = SharedLibrary::open(kLibrary, error);
+    const auto version_of = reinterpret_cast<CUresult (*)(int*)>(library.symbol("cuDriverGetVersion"));
+    int version = 0;
+    const bool known = version_of != nullptr && version_of(&version) == CUDA_SUCCESS;
+    library.keep_open();  // as load() does
+    return known ? version : 0;
+  } catch (...) {
+    return 0;  // out of memory
+  }
+}
+
 std::string describe(const Driver& driver, CUresult result, const std::string& call) {
   const char* error_name = nullptr;
   const char* meaning = nullptr;

@@ -98,6 +98,10 @@ const Driver* driver_or_null() noexcept;
 /// Empty if libcuda is there, new enough and initialized; else one line that says what is missing.
 std::string driver_unavailable_because();
 
+/// What CUDA version the installed driver supports: 12040; 0 if there is none. Initializes nothing, so that who only compiles may
+/// ask, and knows of no ScopedDriver. Never throws.
+int installed_cuda_version() noexcept;
+
 /// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)". `call` may carry what it was about.
 std::string describe(const Driver& driver, CUresult result, const std::string& call);
 

@@ -5,6 +5,7 @@
 #include "db/logger.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/driver.hpp"
+#include "runtime/find_nvrtc.hpp"
 
 namespace tilesmith::runtime {
 namespace {
@@ -58,6 +59,18 @@ Explanation explain(const Choice& choice) {
     if (choice.evidence->outcome.timing) why.median_us = choice.evidence->outcome.timing->median_us;
   }
   return why;
+}
+
+/// Throws DeviceError.
+std::shared_ptr<const Module> load_module(const db::KernelBuild& build) {
+  try {
+    return std::make_shared<const Module>(build.cubin);
+  } catch (const DeviceError& error) {
+    const std::string too_new =
+        is_of_kernel(error.code()) ? too_new_for_driver(build.key.nvrtc_version, driver().version) : std::string();
+    if (too_new.empty()) throw;
+    throw DeviceError(error.code(), fmt::format("{}; {}", error.what(), too_new));
+  }
 }
 
 /// NVRTC itself failed: no word on the config, and it may not do so the next time.
@@ -229,7 +242,7 @@ LibraryState::Kernel LibraryState::load_afresh(const Config& config, const Kerne
                           nvrtc_version};
   if (const auto build = catalogue_->find_build(key)) {
     try {
-      return {std::make_shared<const Module>(build->cubin), build->key.nvrtc_version,
+      return {load_module(*build), build->key.nvrtc_version,
               fmt::format("stored cubin (NVRTC {})", build->key.nvrtc_version), false};
     } catch (const DeviceError& error) {
       if (!is_of_kernel(error.code())) throw;
@@ -253,7 +266,7 @@ LibraryState::Kernel LibraryState::load_afresh(const Config& config, const Kerne
     throw CompilerFailed(no_kernel(error.what()));
   }
   if (build.cubin.empty()) throw no_kernel("it does not compile: " + build.message);
-  return {std::make_shared<const Module>(build.cubin), build.key.nvrtc_version,
+  return {load_module(build), build.key.nvrtc_version,
           fmt::format("compiled by NVRTC {}", build.key.nvrtc_version), true};
 }
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "db/logger.hpp"
 #include "runtime/compiler.hpp"
-#include "runtime/nvrtc_places.hpp"
+#include "runtime/driver.hpp"
+#include "runtime/find_nvrtc.hpp"
 #include "runtime/shared_library.hpp"
 
 namespace tilesmith::runtime {
@@ -43,70 +43,27 @@ std::optional<std::string> fill(const SharedLibrary& library, Nvrtc& out) {
   return std::nullopt;
 }
 
-struct Loaded {
-  Nvrtc nvrtc;
-  std::string problem;  // empty if usable
-};
+FoundNvrtc open_candidate(const std::string& candidate) {
+  FoundNvrtc opened;
+  opened.library = SharedLibrary::open(candidate, opened.problem);
+  if (!opened.library) return opened;
+  if (const auto wrong = fill(opened.library, opened.nvrtc)) opened.problem = fmt::format("{} {}", candidate, *wrong);
+  return opened;
+}
 
-Loaded load() {
+FoundNvrtc load() {
   // Any address of this code tells which file it is in.
   static const char own_address = 0;
   const CudaPlaces places = usual_cuda_places(file_of_address(&own_address));
-  std::string refused;  // why those that are there do not serve
-  for (const std::string& candidate : nvrtc_candidates(places)) {
-    std::string error;
-    SharedLibrary library = SharedLibrary::open(candidate, error);
-    if (!library) {
-      // A soname that the loader does not know is no news; a file that is there and does not open is.
-      if (candidate.find('/') != std::string::npos) refused += fmt::format("; {}", error);
-      continue;
-    }
-    Loaded loaded;
-    if (const auto wrong = fill(library, loaded.nvrtc)) {
-      refused += fmt::format("; {} {}", candidate, *wrong);
-      continue;
-    }
-    Nvrtc& found = loaded.nvrtc;
-    if (found.file.empty()) found.file = candidate;
-    const std::filesystem::path beside = candidate.find('/') != std::string::npos ? candidate : found.file.string();
-    found.include_folders = include_folders_for(beside, found.major, found.minor, places);
-    if (found.include_folders.empty() && !places.include_folder.empty()) {
-      loaded.problem = fmt::format(
-          "NVRTC is not usable: $TILESMITH_CUDA_INCLUDE is '{}', expected a folder with cuda_fp16.h, "
-          "cuda_bf16.h, mma.h and crt/mma.h",
-          places.include_folder);
-      return loaded;
-    }
-    if (found.include_folders.empty()) {
-      refused += fmt::format(
-          "; {} has no CUDA headers beside it (expected cuda_fp16.h, cuda_bf16.h, mma.h and crt/mma.h; "
-          "$TILESMITH_CUDA_INCLUDE names their folder)",
-          candidate);
-      continue;
-    }
-    library.keep_open();
-    const int headers = cuda_version_of(found.include_folders.front());
-    if (headers != 0 && headers / 1000 != found.major) {
-      db::logger()->warn("NVRTC {}.{} ({}) is used with the headers of CUDA {}.{} ({})", found.major, found.minor,
-                         found.file.string(), headers / 1000, headers % 1000 / 10,
-                         found.include_folders.front().string());
-    }
-    return loaded;
-  }
-  Loaded loaded;
-  loaded.problem =
-      !places.nvrtc_file.empty()
-          ? fmt::format("NVRTC is not usable: $TILESMITH_NVRTC is '{}'{}", places.nvrtc_file, refused)
-          : fmt::format(
-                "NVRTC is not usable: looked for libnvrtc.so.13 and libnvrtc.so.12 by $TILESMITH_NVRTC, "
-                "$CUDA_HOME, $CUDA_PATH, /usr/local/cuda*, /opt/cuda, the loader's path and NVIDIA's wheels{}",
-                refused);
-  return loaded;
+  FoundNvrtc found =
+      find_nvrtc(places, open_candidate, {installed_cuda_version, [] { return device_unavailable_because().empty(); }});
+  found.library.keep_open();
+  return found;
 }
 
-const Loaded& loaded_once() {
+const FoundNvrtc& loaded_once() {
   // Never destroyed: a compiling thread may outlive main().
-  static const Loaded* loaded = new Loaded(load());
+  static const FoundNvrtc* loaded = new FoundNvrtc(load());
   return *loaded;
 }
 
@@ -114,7 +71,7 @@ const Loaded& loaded_once() {
 
 const Nvrtc& nvrtc() {
   if (const Nvrtc* table = replacement.load(std::memory_order_acquire)) return *table;
-  const Loaded& loaded = loaded_once();
+  const FoundNvrtc& loaded = loaded_once();
   if (!loaded.problem.empty()) throw std::runtime_error(loaded.problem);
   return loaded.nvrtc;
 }
@@ -122,6 +79,11 @@ const Nvrtc& nvrtc() {
 std::string nvrtc_unavailable_because() {
   if (replacement.load(std::memory_order_acquire) != nullptr) return {};
   return loaded_once().problem;
+}
+
+std::string nvrtc_unfit_because() {
+  std::string reason = nvrtc_unavailable_because();
+  return reason.empty() ? too_new_for_driver(nvrtc_version(), installed_cuda_version()) : reason;
 }
 
 std::string nvrtc_version() { return fmt::format("{}.{}", nvrtc().major, nvrtc().minor); }

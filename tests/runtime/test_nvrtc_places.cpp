@@ -1,41 +1,15 @@
 // Where NVRTC and the toolkit's headers are looked for.
 #include <filesystem>
-#include <fstream>
 
 #include "runtime/nvrtc_places.hpp"
 #include "tests/catch.hpp"
+#include "tests/runtime/made_tree.hpp"
 
 namespace tilesmith::runtime {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A made-up tree of files, gone with it.
-class Tree {
- public:
-  explicit Tree(const char* tag) : root_(fs::temp_directory_path() / (std::string("tilesmith_places_") + tag)) {
-    fs::remove_all(root_);
-    fs::create_directories(root_);
-  }
-  ~Tree() {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-  fs::path put(const std::string& path, const std::string& text = "") const {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-    return root_ / path;
-  }
-  void put_headers(const std::string& folder, const std::string& version, bool with_crt = true) const {
-    for (const char* header : {"cuda_fp16.h", "cuda_bf16.h", "mma.h"}) put(folder + "/" + header);
-    if (with_crt) put(folder + "/crt/mma.h");
-    put(folder + "/cuda.h", "#pragma once\n#define CUDA_VERSION " + version + "\n");
-  }
-  const fs::path& root() const { return root_; }
-
- private:
-  fs::path root_;
-};
+using test::Tree;
 
 }  // namespace
 

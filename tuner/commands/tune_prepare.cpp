@@ -179,7 +179,7 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
         "--replay: of several devices expected together with --db FILE, the database that their tuners share");
   }
   if (options.replays.empty()) {
-    const std::string missing = runtime::nvrtc_unavailable_because();
+    const std::string missing = runtime::nvrtc_unfit_because();
     if (!missing.empty()) throw UsageError(missing);
   }
   return prepared;
