@@ -1,17 +1,15 @@
 // Launches that come while the kernel before still ends (`early_launch`), in a stream and in a graph: they must wait for its results.
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "runtime/compiler.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/shared_library.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_problem.hpp"
-#include "tests/gpu/planted_bug.hpp"
+#include "tests/gpu/early_plan.hpp"
 #include "tuner/measure/helper_kernels.hpp"
 
 using namespace tilesmith;
@@ -210,17 +208,7 @@ class Bench {
   static constexpr std::int64_t kLongK = 1 << 17;
 
   runtime::Plan plan_of(const char* text, const Problem& problem, const std::vector<planted::Edit>& edits) {
-    const Config config = *Config::parse(text);
-    const KernelTarget target{problem.type, problem.trans, context_.info().limits};
-    INFO(text);
-    REQUIRE_FALSE(illegal_because(*find_family(config.family()), config, target));
-    const std::string family(config.family());
-    const planted::Bug bug{"it does not wait", family.c_str(), 0, "f16f32", {}, edits, text};
-    const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "early.cu", "gemm",
-                                                               runtime::compiler_options(target));
-    INFO(built.log);
-    REQUIRE(built.ok);
-    return runtime::Plan(std::make_shared<const runtime::Module>(built.cubin), config, problem);
+    return test::early_plan(context_, text, problem, edits);
   }
 
   void copy(Copies copies, unsigned long long ns) { copy(copies, ns, stream_); }
@@ -237,8 +225,6 @@ class Bench {
   CUfunc_st* copy_late_;
 };
 
-constexpr planted::Edit kNoWait{"griddepcontrol.wait;", ""};  // in each of two places (overlap.cuh)
-
 }  // namespace
 
 TEST_CASE("launches that come early wait for what the stream did before, and are seen not to where they do not") {
@@ -252,7 +238,7 @@ TEST_CASE("launches that come early wait for what the stream did before, and are
     INFO(one.config);
     // Families for one device alone (wgmma) are left out on others; what the rest launches early is held to the same.
     if (!find_family(Config::parse(one.config)->family())->supports({*find_type_pair("f16f32"), {}, limits})) continue;
-    const Errors waiting = bench.errors(one, {}), hasty = bench.errors(one, {kNoWait, kNoWait});
+    const Errors waiting = bench.errors(one, {}), hasty = bench.errors(one, {test::kNoWait, test::kNoWait});
     for (const double error : waiting.behind_kernels) CHECK(error == 0);
     for (const double error : waiting.behind_others) CHECK(error == 0);
     for (const double error : hasty.behind_kernels) CHECK_FALSE(error == 0);
