@@ -17,7 +17,9 @@ namespace {
 /// The kernel that a module is named after (Launch::entry's default); others in it pack or reduce.
 constexpr const char* kMainEntry = "gemm";
 
+// Of nvrtcResult, what is no refusal of a source.
 constexpr int kOutOfMemory = 1;  // NVRTC_ERROR_OUT_OF_MEMORY
+constexpr int kNoBuiltins = 7;   // NVRTC_ERROR_BUILTIN_OPERATION_FAILURE: libnvrtc-builtins is not beside it
 
 /// An NVRTC program and its results; destroys itself.
 class Program {
@@ -41,12 +43,17 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// nvrtcCompileProgram's result as text; empty if it succeeded. Throws std::bad_alloc where the host has no memory left.
+  /// nvrtcCompileProgram's result as text; empty if it succeeded. Throws std::bad_alloc where the host has no memory left, and
+  /// std::runtime_error where NVRTC would refuse any source.
   std::string compile(const std::vector<std::string>& options) {
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
     const int result = nvrtc_.compile(program_, int(pointers.size()), pointers.data());
-    if (result == kOutOfMemory) throw std::bad_alloc();  // no refusal of this source
+    if (result == kOutOfMemory) throw std::bad_alloc();
+    if (result == kNoBuiltins) {
+      throw std::runtime_error(
+          fmt::format("nvrtcCompileProgram: {}: {}", nvrtc_.error_text(result), first_error_line(log())));
+    }
     return result == 0 ? std::string() : std::string(nvrtc_.error_text(result));
   }
 

@@ -34,7 +34,7 @@ db::KernelKey kernel_key(const Config& config, const KernelTarget& target);
 /// `registers` and `static_smem_bytes` are of the kernel `gemm`; `spill_bytes` of all kernels of the module.
 /// For a virtual target the cubin is PTX and these are 0, since registers are given out later, by the driver. So none of it
 /// is `spilled`: what the driver makes of it for another device says nothing of the architecture it is written for.
-/// Thread-safe. Throws std::runtime_error if NVRTC is not usable.
+/// Thread-safe. Throws std::runtime_error if NVRTC is not usable; one that is not installed whole is found to be so here.
 db::KernelBuild compile(const Config& config, const KernelTarget& target);
 
 /// Compiles any source text the same way (tests, the verifier's reference kernels): source in, cubin and log out. Embedded

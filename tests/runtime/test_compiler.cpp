@@ -1,5 +1,6 @@
 #include <atomic>
 #include <cstring>
+#include <stdexcept>
 #include <thread>
 
 #include "kernels/family.hpp"
@@ -236,6 +237,35 @@ TEST_CASE("the compiler's log is read kernel by kernel") {
   CHECK(kernels[1].spill_bytes() == 836 + 1144);
   CHECK(parse_resources("").empty());
   CHECK(parse_resources("bytes stack frame\n registers\nCompiling entry function '\n").empty());
+}
+
+TEST_CASE("an NVRTC that would refuse any source says nothing of this one") {
+  static int result;
+  Nvrtc nvrtc;
+  nvrtc.create = [](Nvrtc::Program*, const char*, const char*, int, const char* const*, const char* const*) { return 0; };
+  nvrtc.destroy = [](Nvrtc::Program*) { return 0; };
+  nvrtc.compile = [](Nvrtc::Program, int, const char* const*) { return result; };
+  nvrtc.error_text = [](int) { return "NVRTC_ERROR"; };
+  static constexpr char kLog[] = "nvrtc: error: failed to open libnvrtc-builtins.so.12.6\n";
+  nvrtc.log_size = [](Nvrtc::Program, std::size_t* bytes) {
+    *bytes = sizeof kLog;
+    return 0;
+  };
+  nvrtc.log = [](Nvrtc::Program, char* text) {
+    std::memcpy(text, kLog, sizeof kLog);
+    return 0;
+  };
+  const ScopedNvrtc scoped(nvrtc);
+  result = 7;  // its builtins are missing
+  std::string said;
+  try {
+    build(kSquare);
+  } catch (const std::runtime_error& error) {
+    said = error.what();
+  }
+  CHECK(said == "nvrtcCompileProgram: NVRTC_ERROR: nvrtc: error: failed to open libnvrtc-builtins.so.12.6");
+  result = 6;  // the source
+  CHECK_FALSE(build(kSquare).ok);
 }
 
 TEST_CASE("the first error line is found behind warnings, and something is said of an empty log") {
