@@ -153,8 +153,8 @@ std::optional<KernelBuild> Store::find_build(const KernelKey& key) const {
 }
 
 std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, const TypePair& type, Transposes trans,
-                                                          const std::string& arch,
-                                                          const std::string& template_hash) const {
+                                                          const std::string& arch, const std::string& template_hash,
+                                                          const std::function<bool(const std::string&)>& serves) const {
   Statement row(impl_->database,
                 std::string(kSelectBuild) +
                     "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
@@ -163,6 +163,7 @@ std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, 
   row.bind(":config", config.text()).bind(":type", type.name).bind(":trans", name(trans));
   row.bind(":arch", arch).bind(":hash", template_hash);
   while (row.step()) {
+    if (serves && !serves(row.text("nvrtc_version"))) continue;
     if (auto build = read_build(impl_->database, row)) return build;  // a corrupt one: the next newest
   }
   return std::nullopt;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -126,10 +127,11 @@ class Store {
   void record_build(const KernelBuild& build);
   /// With its cubin, checked against its content hash (a corrupt one is treated as missing and logged).
   std::optional<KernelBuild> find_build(const KernelKey& key) const;
-  /// Any NVRTC version: the newest build of this config that the architecture can load, a spilled one if there is no other. For
-  /// runtimes without NVRTC.
-  std::optional<KernelBuild> find_build_any_compiler(const Config& config, const TypePair& type, Transposes trans,
-                                                     const std::string& arch, const std::string& template_hash) const;
+  /// Any NVRTC version, or any that serves: the newest build of this config that the architecture can load, a spilled one if there
+  /// is no other. For runtimes without NVRTC.
+  std::optional<KernelBuild> find_build_any_compiler(
+      const Config& config, const TypePair& type, Transposes trans, const std::string& arch, const std::string& template_hash,
+      const std::function<bool(const std::string& nvrtc_version)>& serves = {}) const;
 
   /// The battery's verdict on a compiled kernel on a device, so that a resumed run does not repeat it.
   struct Proof {

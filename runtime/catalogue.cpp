@@ -4,6 +4,7 @@
 
 #include "db/bundle.hpp"
 #include "db/store.hpp"
+#include "runtime/find_nvrtc.hpp"
 
 namespace tilesmith::runtime {
 namespace {
@@ -11,6 +12,13 @@ namespace {
 bool loadable(const db::KernelBuild& build) {
   // A spilled kernel is right, only slow. The tuner rejects it; as generic kernel it is better than none.
   return (build.status == db::Status::ok || build.status == db::Status::spilled) && !build.cubin.empty();
+}
+
+/// Which NVRTCs' kernels are looked at, in the order of the search.
+enum class Compilers { the_driver_loads, all };
+
+bool serves(Compilers compilers, const std::string& nvrtc_version, int driver_version) {
+  return compilers == Compilers::all || too_new_for_driver(nvrtc_version, driver_version).empty();
 }
 
 class StoreCatalogue final : public Catalogue {
@@ -21,11 +29,15 @@ class StoreCatalogue final : public Catalogue {
     return store_.evidence(db::EvidenceFilter::for_choice(type, trans, sm));
   }
 
-  std::optional<db::KernelBuild> find_build(const db::KernelKey& key) const override {
-    std::optional<db::KernelBuild> build = store_.find_build(key);
-    if (build && loadable(*build)) return build;
-    build = store_.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.template_hash);
-    if (build && loadable(*build)) return build;
+  std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const override {
+    for (const Compilers compilers : {Compilers::the_driver_loads, Compilers::all}) {
+      const auto of_compiler = [&](const std::string& nvrtc) { return serves(compilers, nvrtc, driver_version); };
+      std::optional<db::KernelBuild> build;
+      if (of_compiler(key.nvrtc_version)) build = store_.find_build(key);
+      if (build && loadable(*build)) return build;
+      build = store_.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.template_hash, of_compiler);
+      if (build && loadable(*build)) return build;
+    }
     return std::nullopt;
   }
 
@@ -45,20 +57,27 @@ class BundleCatalogue final : public Catalogue {
     return found;
   }
 
-  std::optional<db::KernelBuild> find_build(const db::KernelKey& key) const override {
-    const db::KernelBuild* other_compiler = nullptr;
-    for (const db::KernelBuild& build : bundle_.builds) {
-      if (!loadable(build) || !same_kernel(build.key, key)) continue;
-      if (build.key.nvrtc_version == key.nvrtc_version && build.key.compiler_options == key.compiler_options)
-        return build;
-      const bool spills = build.status == db::Status::spilled;
-      if (other_compiler == nullptr || (other_compiler->status == db::Status::spilled && !spills)) other_compiler = &build;
+  std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const override {
+    for (const Compilers compilers : {Compilers::the_driver_loads, Compilers::all}) {
+      if (const db::KernelBuild* build = find(key, compilers, driver_version)) return *build;
     }
-    if (other_compiler == nullptr) return std::nullopt;
-    return *other_compiler;
+    return std::nullopt;
   }
 
  private:
+  const db::KernelBuild* find(const db::KernelKey& key, Compilers compilers, int driver_version) const {
+    const db::KernelBuild* other_compiler = nullptr;
+    for (const db::KernelBuild& build : bundle_.builds) {
+      if (!loadable(build) || !same_kernel(build.key, key)) continue;
+      if (!serves(compilers, build.key.nvrtc_version, driver_version)) continue;
+      if (build.key.nvrtc_version == key.nvrtc_version && build.key.compiler_options == key.compiler_options)
+        return &build;
+      const bool spills = build.status == db::Status::spilled;
+      if (other_compiler == nullptr || (other_compiler->status == db::Status::spilled && !spills)) other_compiler = &build;
+    }
+    return other_compiler;
+  }
+
   static bool same_kernel(const db::KernelKey& a, const db::KernelKey& b) {
     return a.config == b.config && a.type == b.type && a.trans == b.trans && a.arch == b.arch &&
            a.template_hash == b.template_hash;
@@ -70,7 +89,7 @@ class BundleCatalogue final : public Catalogue {
 class EmptyCatalogue final : public Catalogue {
  public:
   std::vector<db::Evidence> evidence(const TypePair&, Transposes, int) const override { return {}; }
-  std::optional<db::KernelBuild> find_build(const db::KernelKey&) const override { return std::nullopt; }
+  std::optional<db::KernelBuild> find_build(const db::KernelKey&, int) const override { return std::nullopt; }
 };
 
 }  // namespace

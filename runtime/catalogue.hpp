@@ -20,8 +20,9 @@ class Catalogue {
   virtual std::vector<db::Evidence> evidence(const TypePair& type, Transposes trans, int sm) const = 0;
 
   /// A kernel with a cubin that this key's architecture can load: the very key if it is there; else the same config and
-  /// template compiled by another NVRTC. Never one whose compilation failed.
-  virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key) const = 0;
+  /// template compiled by another NVRTC. One whose NVRTC is too new for a driver of this CUDA version (too_new_for_driver) only if
+  /// there is no other, so that its refusal is told. Never one whose compilation failed.
+  virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const = 0;
 };
 
 /// Opens a bundle or a database, told apart by content; a database is opened read-only. Throws db::StoreError (one

@@ -240,7 +240,7 @@ LibraryState::Kernel LibraryState::load_afresh(const Config& config, const Kerne
                           template_hash(config.family()),
                           compiler_options_text(target),
                           nvrtc_version};
-  if (const auto build = catalogue_->find_build(key)) {
+  if (const auto build = catalogue_->find_build(key, driver().version)) {
     try {
       return {load_module(*build), build->key.nvrtc_version,
               fmt::format("stored cubin (NVRTC {})", build->key.nvrtc_version), false};

@@ -2,6 +2,8 @@
 #include <map>
 #include <utility>
 
+#include "db/bundle.hpp"
+#include "runtime/catalogue.hpp"
 #include "runtime/find_nvrtc.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
@@ -142,6 +144,41 @@ TEST_CASE("a kernel that the driver refuses because its NVRTC is too new says so
     said = error.what();
   }
   CHECK(said.find("NVRTC 13.0 is newer than the driver, which supports CUDA 12.4") != std::string::npos);
+}
+
+TEST_CASE("of a config's stored kernels one that the driver loads is taken, in databases and bundles alike") {
+  const fake::LibraryFixture fixture;
+  const char* where = "f16f32 NN 512 512 512";
+  const Config config = fixture.simt(32), lone = fixture.simt(64);
+  const auto build_by = [&](const Config& of, const char* nvrtc) {
+    db::KernelBuild build = fixture.build(where, of);
+    build.key.nvrtc_version = nvrtc;
+    return build;
+  };
+  const std::vector<db::KernelBuild> builds{build_by(config, "12.6"), build_by(config, "13.0"), build_by(lone, "13.0")};
+  const std::filesystem::path path = fixture.path("kernels");
+  SECTION("a database") {
+    db::Store store = db::Store::open(path);
+    for (const db::KernelBuild& build : builds) store.record_build(build);
+  }
+  SECTION("a bundle") {
+    db::Bundle bundle;
+    bundle.device = fixture.info.identity;
+    bundle.arch = fixture.info.limits.arch;
+    bundle.made_at = "2026-01-01T00:00:00.000Z";
+    bundle.bests = {fixture.evidence(where, config, 9.5)};
+    bundle.builds = builds;
+    db::save_bundle(bundle, path);
+  }
+  const auto catalogue = open_catalogue(path);
+  const auto found = [&](const Config& of, int driver_version) {
+    const auto build = catalogue->find_build(build_by(of, "13.0").key, driver_version);
+    return build ? build->key.nvrtc_version : "none";
+  };
+  CHECK(found(config, 12040) == "12.6");
+  CHECK(found(config, 13000) == "13.0");
+  CHECK(found(config, 0) == "13.0");
+  CHECK(found(lone, 12040) == "13.0");  // the driver's refusal is told
 }
 
 }  // namespace tilesmith::runtime

@@ -28,7 +28,7 @@ class FewKernels final : public runtime::Catalogue {
   }
 
   std::vector<db::Evidence> evidence(const TypePair&, Transposes, int) const override { return entries_; }
-  std::optional<db::KernelBuild> find_build(const db::KernelKey& key) const override {
+  std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int) const override {
     ++asked_;
     for (const Config& config : built_) {
       if (config == key.config) return fixture_.build(kWhere, config);
