@@ -177,7 +177,6 @@ class Chooser {
       fill(one, Rung::exact, choice);
       choice.reason = fmt::format("measured on this problem: {:.2f} us, best of {}",
                                   one.entry->outcome.timing->median_us, measured.configs.size());
-      note_trust(choice);
     }
     return found;
   }
@@ -208,7 +207,6 @@ class Chooser {
     const Neighbour& first = neighbours.front();
     fill(first.best, Rung::neighbour, choice);
     choice.reason = fmt::format("not measured itself; best config of {} ({})", where(first), describe(first));
-    note_trust(choice);
     add_runners_up(neighbours, 1, choice);
   }
 
@@ -234,16 +232,6 @@ class Chooser {
     choice.rung = rung;
     choice.evidence = *usable.entry;
     choice.trust = usable.trust;
-  }
-
-  static void note_trust(Choice& choice) {
-    if (choice.trust == db::Trust::reverify) {
-      choice.reason += "; the driver or NVRTC changed since, the tuner has to verify it again";
-    }
-    if (choice.trust == db::Trust::remeasure) {
-      choice.reason += fmt::format("; timed by the measuring policy {}, the tuner has to time it again",
-                                   choice.evidence->producer.measuring_policy);
-    }
   }
 
   static std::string where(const Neighbour& neighbour) {
@@ -292,6 +280,17 @@ std::string_view name(Rung rung) {
       return "generic";
   }
   return "?";
+}
+
+std::string reason_of(const Choice& choice) {
+  if (choice.trust == db::Trust::reverify) {
+    return choice.reason + "; the driver or NVRTC changed since, the tuner has to verify it again";
+  }
+  if (choice.trust == db::Trust::remeasure && choice.evidence) {
+    return fmt::format("{}; timed by the measuring policy {}, the tuner has to time it again", choice.reason,
+                       choice.evidence->producer.measuring_policy);
+  }
+  return choice.reason;
 }
 
 struct Choices::State : Chooser {

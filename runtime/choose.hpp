@@ -50,6 +50,9 @@ struct Choice {
   std::vector<RunnerUp> runners_up;  ///< next best first, each config once, at most 5
 };
 
+/// One line: the choice's reason, and what its trust, which a caller may know better, asks of the tuner.
+std::string reason_of(const Choice& choice);
+
 /// The producer that this runtime would be, for a family.
 using ProducerNow = std::function<db::Producer(const std::string& family)>;
 

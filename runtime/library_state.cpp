@@ -51,7 +51,7 @@ db::Producer producer_now(const std::vector<db::Evidence>& entries, const std::s
 Explanation explain(const Choice& choice) {
   Explanation why;
   why.rung = name(choice.rung);
-  why.reason = choice.reason;
+  why.reason = reason_of(choice);
   why.config = choice.config.text();
   why.trust = name(choice.trust);
   if (choice.evidence) {

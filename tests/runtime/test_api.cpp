@@ -190,6 +190,26 @@ TEST_CASE("evidence of another driver is used and said to be re-verified", "[api
   CHECK(plan.explain().trust == "reverify");
 }
 
+TEST_CASE("a plan's reason and its trust go by the kernel that was loaded", "[api]") {
+  const Fixture fixture;
+  {
+    db::Store store = db::Store::open(fixture.path("two.db"));
+    store.record(fixture.evidence("f16f32 NN 512 512 512", Fixture::simt(32), 9));
+    db::Evidence later = fixture.evidence("f16f32 NN 2048 2048 2048", Fixture::simt(64), 90);
+    later.producer.nvrtc_version = "12.8";
+    later.created_at = "2026-02-01T00:00:00.000Z";
+    store.record(later);
+    for (const int block : {32, 64}) store.record_build(fixture.build("f16f32 NN 512 512 512", Fixture::simt(block)));  // by 12.6
+  }
+  const Library library = Library::open(fixture.path("two.db"), stored_only());
+  const GemmPlan as_verified = library.plan(fixture.problem("f16f32 NN 512 512 512"));
+  CHECK(as_verified.explain().trust == "valid");
+  CHECK(as_verified.explain().reason.find("verify") == std::string::npos);
+  const GemmPlan by_another = library.plan(fixture.problem("f16f32 NN 2048 2048 2048"));
+  CHECK(by_another.explain().trust == "reverify");
+  CHECK(by_another.explain().reason.find("has to verify it again") != std::string::npos);
+}
+
 TEST_CASE("a bundle serves its problems and the generic rung without NVRTC", "[api]") {
   const Fixture fixture;
   db::Bundle bundle;

@@ -154,7 +154,7 @@ TEST_CASE("evidence to be re-verified is used only where none is valid, and says
   CHECK(choice.rung == Rung::exact);
   CHECK(choice.config == toy(64));
   CHECK(choice.trust == db::Trust::reverify);
-  CHECK(choice.reason.find("verify") != std::string::npos);
+  CHECK(reason_of(choice).find("verify") != std::string::npos);
 }
 
 TEST_CASE("times of a former measuring policy decide where there are none of today's, and only among themselves", "[choose]") {
@@ -169,7 +169,7 @@ TEST_CASE("times of a former measuring policy decide where there are none of tod
   CHECK(former.rung == Rung::exact);
   CHECK(former.config == toy(64));  // the faster of the latest policy's
   CHECK(former.trust == db::Trust::remeasure);
-  CHECK(former.reason.find("measuring policy former") != std::string::npos);
+  CHECK(reason_of(former).find("measuring policy former") != std::string::npos);
   CHECK(former.runners_up.size() == 1);
 
   given.entries[1].producer.measuring_policy = producer("choose_toy").measuring_policy;

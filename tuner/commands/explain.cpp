@@ -95,7 +95,7 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
                                                        : db::text(device.identity));
   add_line(out, "rung", std::string(runtime::name(choice.rung)));
   add_line(out, "config", choice.config.text());
-  add_line(out, "because", choice.reason);
+  add_line(out, "because", runtime::reason_of(choice));
   if (choice.evidence) out += evidence_lines(*choice.evidence, choice.trust, device.clock_mhz);
   if (choice.runners_up.empty()) return out;
   TextTable table({{"runner-up", TextTable::Align::right}, {"rung"}, {"µs", TextTable::Align::right}, {"note"}, {"config"}});
@@ -115,7 +115,7 @@ nlohmann::ordered_json as_json(const Problem& problem, const TargetDevice& devic
   json["device"] = device.identity.name.empty() ? device.limits.arch : db::text(device.identity);
   json["rung"] = runtime::name(choice.rung);
   json["config"] = choice.config.text();
-  json["reason"] = choice.reason;
+  json["reason"] = runtime::reason_of(choice);
   json["trust"] = choice.evidence ? nlohmann::ordered_json(db::name(choice.trust)) : nlohmann::ordered_json(nullptr);
   json["evidence"] = choice.evidence ? record(*choice.evidence) : nlohmann::ordered_json(nullptr);
   json["runners_up"] = nlohmann::ordered_json::array();
