@@ -64,8 +64,8 @@ extern "C" __global__ void __launch_bounds__(512) rewrite(const Rewrite r, unsig
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < r.count; i += gridDim.x * blockDim.x) r.words[i] = past_l1(r.fresh + i);
   const unsigned long long written = now_ns();
   while (now_ns() - written < 20000) {}  // until all blocks have
-  unsigned old = 0;
-  for (unsigned i = threadIdx.x; i < r.count; i += blockDim.x) old += through_l1(r.words + i) != past_l1(r.fresh + i);
+  unsigned old = 0;  // of the last that were read first: they are there if any are
+  for (unsigned i = r.count - 1 - threadIdx.x; i < r.count; i -= blockDim.x) old += through_l1(r.words + i) != past_l1(r.fresh + i);
   if (old > 0) atomicAdd(r.stale, old);
 }
 )";
