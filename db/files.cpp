@@ -117,8 +117,9 @@ void write_all(int fd, std::string_view content, const fs::path& path) {
 
 fs::path real_path(const fs::path& path) {
   std::error_code error;
-  const fs::path real = fs::weakly_canonical(path, error);
-  return error ? fs::absolute(path) : real;
+  const fs::path absolute = fs::absolute(path);
+  const fs::path real = fs::weakly_canonical(absolute, error);
+  return error ? absolute : real;
 }
 
 std::string first_bytes(const fs::path& path, std::size_t most) {

@@ -9,7 +9,7 @@
 
 namespace tilesmith::db {
 
-/// The same for all paths to a file: links are followed.
+/// The same for all paths to a file, absolute: links are followed.
 std::filesystem::path real_path(const std::filesystem::path& path);
 
 /// What an SQLite database begins with, the terminating zero too.

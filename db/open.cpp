@@ -45,7 +45,15 @@ std::uintmax_t size_or_zero(const fs::path& path) {
 
 fs::path beside(const fs::path& path, const char* suffix) { return fs::path(path.string() + suffix); }
 
-bool has_log(const fs::path& path) { return size_or_zero(beside(path, "-wal")) != 0; }
+/// `real`, here and below: the path of no link. SQLite follows links too, so that this is what its files lie beside.
+bool has_log(const fs::path& real) { return size_or_zero(beside(real, "-wal")) != 0; }
+
+/// As who named the database can find it.
+std::string name_of_log(const fs::path& path, const fs::path& real) {
+  const fs::path log = beside(real, "-wal");
+  std::error_code ignored;
+  return (fs::is_symlink(path, ignored) ? log : log.filename()).string();
+}
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
@@ -178,12 +186,13 @@ std::optional<FileState> state_of(const fs::path& path) {
 }
 
 /// Reads as if nobody could change the file, without locks and files beside it, and opens it anew when somebody did.
-Database open_without_locks(const fs::path& path) {
-  const std::optional<FileState> before = state_of(path);
-  Database database(file_uri(path, "?immutable=1&mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
+Database open_without_locks(const fs::path& path, const fs::path& real) {
+  const std::optional<FileState> before = state_of(real);
+  Database database(file_uri(real, "?immutable=1&mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
+  // By its name: a link may lead elsewhere by then.
   database.renew_by([file = fs::absolute(path), before]() -> std::optional<Database> {
     const std::optional<FileState> now = state_of(file);
-    if (!now || (now == before && !has_log(file))) return std::nullopt;  // a removed file stays what it was
+    if (!now || (now == before && !has_log(real_path(file)))) return std::nullopt;  // a removed file stays what it was
     return open_for_reading(file);
   });
   return database;
@@ -191,21 +200,21 @@ Database open_without_locks(const fs::path& path) {
 
 /// What this user cannot write, others may. With their log and its index beside it SQLite reads it as any other; where there are none
 /// it could not make them, or they would be files that bar the others. A log must not be passed over.
-Database open_unwritable(const fs::path& path, bool of_wal) {
-  if (!of_wal || has_log(path) || is_there(beside(path, "-shm"))) {
+Database open_unwritable(const fs::path& path, const fs::path& real, bool of_wal) {
+  if (!of_wal || has_log(real) || is_there(beside(real, "-shm"))) {
     try {
-      Database database(file_uri(path, "?mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
+      Database database(file_uri(real, "?mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
       schema_version(database);  // the first read opens the log
       return database;
     } catch (const StoreError&) {
-      if (has_log(path)) {
-        refuse(path, fmt::format("its log {}-wal holds entries that cannot be read here: open it once where it is writable",
-                                 path.filename().string()));
+      if (has_log(real)) {
+        refuse(path, fmt::format("its log {} holds entries that cannot be read here: open it once where it is writable",
+                                 name_of_log(path, real)));
       }
       if (!of_wal) throw;
     }
   }
-  return open_without_locks(path);
+  return open_without_locks(path, real);
 }
 
 /// Whether SQLite can make and use its files beside the database; on a full disk it cannot.
@@ -219,34 +228,36 @@ bool has_room(const Database& database) {
   return true;
 }
 
-Database open_in_some_way(const fs::path& path, bool of_wal) {
-  if (writable(path) && writable(folder_of(path))) {
+Database open_in_some_way(const fs::path& path, const fs::path& real, bool of_wal) {
+  if (writable(real) && writable(folder_of(real))) {
     // Opened for writing by name but barred from it by query_only: SQLite then removes its -wal and -shm files at the end, which a
     // connection of mode=ro leaves behind. A log in which a writer has left something is the next writer's.
-    Database database(fs::absolute(path).string(), SQLITE_OPEN_READWRITE, path.string());
+    Database database(real.string(), SQLITE_OPEN_READWRITE, path.string());
     database.execute("PRAGMA query_only = 1");
     database.keep_log_on_close(true);
-    if (has_log(path) || has_room(database)) return database;
+    if (has_log(real) || has_room(database)) return database;
   }
-  return open_unwritable(path, of_wal);
+  return open_unwritable(path, real, of_wal);
 }
 
 }  // namespace
 
 Database open_for_writing(const fs::path& path) {
+  if (path.empty()) throw StoreError("a database without a name: expected the name of a file");
+  const fs::path real = real_path(path);
   const bool existed = is_there(path);
   if (existed) {
     // A rollback journal means that a creation was cut short: the header is then SQLite's to mend first.
-    if (size_or_zero(beside(path, "-journal")) == 0) check_header(path, read_header(path));
+    if (size_or_zero(beside(real, "-journal")) == 0) check_header(path, read_header(path));
     if (!writable(path)) refuse(path, "is not writable: expected a database that can be written");
   }
-  const fs::path folder = folder_of(path);
+  const fs::path folder = folder_of(real);
   if (!fs::is_directory(folder)) refuse(path, fmt::format("there is no folder {}: expected one", folder.string()));
   if (!writable(folder)) refuse(path, fmt::format("the folder {} is not writable: expected one that is", folder.string()));
 
-  const bool had_log = existed && has_log(path);
+  const bool had_log = existed && has_log(real);
   // An absolute path never reads as a URI or as one of SQLite's special names.
-  Database database(fs::absolute(path).string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path.string());
+  Database database(real.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path.string());
   // A log of another database must not get into this file when a refused connection ends.
   if (had_log) database.keep_log_on_close(true);
   if (existed) check_contents(database, path, had_log);
@@ -263,10 +274,11 @@ Database open_for_writing(const fs::path& path) {
 Database open_for_reading(const fs::path& path) {
   if (!is_there(path)) refuse(path, fmt::format("there is no such file: {}", kExpected));
   const FileHeader header = read_header(path);
-  const bool had_log = has_log(path);
+  const fs::path real = real_path(path);
+  const bool had_log = has_log(real);
   if (header.empty && !had_log) refuse(path, fmt::format("is empty: {}", kExpected));
   check_header(path, header);
-  Database database = open_in_some_way(path, header.of_wal);
+  Database database = open_in_some_way(path, real, header.of_wal);
   const int version = read_unchanged(database, [&] { return check_contents(database, path, had_log); });
   if (version == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
   return database;  // of an older version as it is: reading does without what came since (migrations.cpp)

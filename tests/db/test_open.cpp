@@ -154,6 +154,39 @@ TEST_CASE("another database's log does not get into a sound one that is refused 
   CHECK(Store::open(folder / "a.db").evidence().size() == 40);
 }
 
+TEST_CASE("another database's log does not get into a sound one that a link leads to") {
+  TemporaryFolder folder, links;
+  { Store::open(folder / "a.db").record(right(10)); }
+  {
+    Store store = Store::open(folder / "b.db");
+    for (int i = 0; i < 300; ++i) store.record(failed(Status::mismatch, std::string(200, 'b'), sample_config(i)));
+    fs::copy_file(folder / "b.db-wal", folder / "a.db-wal");  // as a killed writer leaves it
+  }
+  fs::create_symlink(folder / "a.db", links / "link.db");
+  const std::string before = slurp(folder / "a.db");
+  for (const bool read_only : {false, true}) {
+    const std::string error = store_error([&] {
+      if (read_only) Store::open_read_only(links / "link.db");
+      else Store::open(links / "link.db");
+    });
+    INFO(error);
+    CHECK(contains(error, (links / "link.db").string() + ": "));
+    CHECK(contains(error, "its log"));
+    CHECK(slurp(folder / "a.db") == before);
+  }
+  CHECK(links.listing() == "link.db");
+}
+
+TEST_CASE("a link to a missing file creates that file, and an empty name is refused") {
+  TemporaryFolder folder, links;
+  fs::create_symlink(folder / "a.db", links / "link.db");
+  { Store::open(links / "link.db").record(right(10)); }
+  CHECK(folder.listing() == "a.db");
+  CHECK(Store::open_read_only(folder / "a.db").evidence().size() == 1);
+  CHECK(contains(store_error([] { Store::open(""); }), "expected the name of a file"));
+  CHECK(contains(store_error([] { Store::open_read_only(""); }), "expected"));
+}
+
 TEST_CASE("names that SQLite would take for something else are plain files") {
   TemporaryFolder folder;
   const fs::path before = fs::current_path();

@@ -230,6 +230,25 @@ TEST_CASE("a log left beside a database that cannot be written is not passed ove
         }) == 0);
 }
 
+TEST_CASE("a reader by a link sees what a writer has in its log, opened before the writer or after it") {
+  if (::geteuid() != 0) {
+    WARN("skipped: only root can become a user who may not write");
+    return;
+  }
+  TemporaryFolder folder, links;
+  const fs::path path = folder / "a.db", link = links / "link.db";
+  fs::create_symlink(path, link);
+  for (const fs::path& one : {folder.path(), links.path()}) ::chmod(one.c_str(), 0755);
+  { Store::open(path).record(right(10)); }
+  std::optional<Store> writer;
+  Steps steps({[&] { (writer = Store::open(path))->record(right(11)); }});
+  CHECK(as_ordinary_user([&] {
+          const Store reader = Store::open_read_only(link);
+          return reader.evidence().size() == 1 && steps.next() && reader.evidence().size() == 2 &&
+                 Store::open_read_only(link).evidence().size() == 2;
+        }) == 0);
+}
+
 TEST_CASE("what is read while a file changes is read again, a few times") {
   int changes = 0, reads = 0;
   std::function<std::optional<Database>()> fresh = [&]() -> std::optional<Database> {
