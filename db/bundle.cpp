@@ -64,6 +64,9 @@ Json build_to_json(const KernelBuild& build) {
           {"static_smem_bytes", build.static_smem_bytes}};
 }
 
+/// What a build of a bundle can be: right, and as a generic kernel that spills better than none.
+bool runs(Status status) { return status == Status::ok || status == Status::spilled; }
+
 /// The builds of a bundle, and where in it their cubins lie.
 class Builds {
  public:
@@ -115,7 +118,12 @@ void add_build(Builds& builds, const Json& json) {
                text_at(json, "template_hash"),
                text_at(json, "compiler_options"),
                text_at(json, "nvrtc_version")};
-  build.status = Status::ok;
+  const std::string status_text = text_at(json, "status", name(Status::ok));
+  const auto status = parse_status(status_text);
+  if (!status || !runs(*status)) {
+    throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));
+  }
+  build.status = *status;
   build.registers = int(integer_at(json, "registers", 0, kLargestInt));
   build.spill_bytes = int(integer_at(json, "spill_bytes", 0, kLargestInt));
   build.static_smem_bytes = int(integer_at(json, "static_smem_bytes", 0, kLargestInt));
@@ -139,8 +147,8 @@ std::string payload_of(const Bundle& bundle) {
   index["builds"] = Json::array();
   std::size_t cubins_bytes_left = kLargestCubinsBytes;
   for (const KernelBuild& build : bundle.builds) {
-    if (build.status != Status::ok || build.cubin.empty()) {
-      throw FormatError(fmt::format("the build of {} is {}: expected only builds that are ok, with their cubins",
+    if (!runs(build.status) || build.cubin.empty()) {
+      throw FormatError(fmt::format("the build of {} is {}: expected only builds that are ok or spilled, with their cubins",
                                     build.key.config.text(), name(build.status)));
     }
     if (build.cubin.size() > kLargestCubinBytes || build.cubin.size() > cubins_bytes_left) {
@@ -155,6 +163,7 @@ std::string payload_of(const Bundle& bundle) {
       place->second.second = frames.size() - place->second.first;
     }
     Json entry = build_to_json(build);
+    if (build.status != Status::ok) entry["status"] = std::string(name(build.status));  // readers of before pass over it
     entry["offset"] = place->second.first;
     entry["bytes"] = place->second.second;
     index["builds"].push_back(std::move(entry));

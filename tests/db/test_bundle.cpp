@@ -1,5 +1,7 @@
 #include "db/bundle.hpp"
 
+#include <fmt/format.h>
+
 #include "db/compress.hpp"
 #include "db/evidence_json.hpp"
 #include "tests/catch.hpp"
@@ -40,7 +42,7 @@ std::string bundle_of(const std::string& index, const std::string& frames = "") 
 }
 
 /// So many builds of one frame.
-std::string bundle_of_one_frame(int builds, const std::string& frame) {
+std::string bundle_of_one_frame(int builds, const std::string& frame, const char* status = nullptr) {
   Json index = {{"device", to_json(sample_device())}, {"arch", "sm_90a"}, {"made_at", ""}, {"bests", Json::array()}};
   index["builds"] = Json::array();
   for (int i = 0; i < builds; ++i) {
@@ -56,6 +58,7 @@ std::string bundle_of_one_frame(int builds, const std::string& frame) {
                                {"static_smem_bytes", 0},
                                {"offset", 0},
                                {"bytes", frame.size()}});
+    if (status != nullptr) index["builds"].back()["status"] = status;
   }
   return bundle_of(to_line(index), frame);
 }
@@ -91,6 +94,25 @@ TEST_CASE("a bundle comes back as it was saved") {
     CHECK(back.builds[i].key.nvrtc_version == bundle.builds[i].key.nvrtc_version);
     CHECK(back.builds[i].registers == 168);
     CHECK(back.builds[i].status == Status::ok);
+  }
+}
+
+TEST_CASE("a spilled build comes back as one, and no other status does") {
+  TemporaryFolder folder;
+  Bundle bundle = sample_bundle();
+  bundle.builds[1].status = Status::spilled;
+  bundle.builds[1].spill_bytes = 8;
+  save_bundle(bundle, folder / "a.tsb");
+  const Bundle back = load_bundle(folder / "a.tsb");
+  REQUIRE(back.builds.size() == 3);
+  CHECK(back.builds[0].status == Status::ok);
+  CHECK(back.builds[1].status == Status::spilled);
+  CHECK(back.builds[1].spill_bytes == 8);
+  CHECK(back.builds[1].cubin == bundle.builds[1].cubin);
+  for (const char* status : {"compile_failed", "torn"}) {
+    const std::string other = bundle_of_one_frame(1, frame_of_zeros(9), status);
+    const std::string error = store_error([&] { parse_bundle(other, "a.tsb"); });
+    CHECK(error == fmt::format("a.tsb: builds, entry 1: \"status\" is '{}': expected ok or spilled", status));
   }
 }
 
@@ -166,8 +188,8 @@ TEST_CASE("a small bundle takes no more memory than a sound one may") {
 TEST_CASE("only builds that run go into a bundle, and an unwritable path leaves nothing") {
   TemporaryFolder folder;
   Bundle bundle = sample_bundle();
-  bundle.builds[1].status = Status::spilled;
-  CHECK(contains(store_error([&] { save_bundle(bundle, folder / "a.tsb"); }), "spilled"));
+  bundle.builds[1].status = Status::compile_failed;
+  CHECK(contains(store_error([&] { save_bundle(bundle, folder / "a.tsb"); }), "compile_failed"));
   CHECK(contains(store_error([&] { save_bundle(sample_bundle(), folder / "no" / "a.tsb"); }), "no folder"));
   CHECK(folder.listing().empty());
 }

@@ -227,6 +227,27 @@ TEST_CASE("a bundle serves its problems and the generic rung without NVRTC", "[a
   CHECK(library.plan(fixture.problem("f64f64 TT 7 7 7")).explain().rung == "generic");
 }
 
+TEST_CASE("of a bundle's kernels of other compilers one that spills is taken only where there is no other", "[api]") {
+  const Fixture fixture;
+  const Problem problem = fixture.problem("f64f64 TT 7 7 7");
+  db::KernelBuild spilled = fixture.build("f64f64 TT 7 7 7", generic_config(fixture.target(problem)));
+  spilled.key.nvrtc_version = "12.4";
+  db::KernelBuild whole = spilled;
+  whole.key.nvrtc_version = "12.2";
+  spilled.status = db::Status::spilled;
+  const auto kernel_of = [&](std::vector<db::KernelBuild> builds) {
+    db::Bundle bundle;
+    bundle.device = fixture.info.identity;
+    bundle.arch = fixture.info.limits.arch;
+    bundle.builds = std::move(builds);
+    db::save_bundle(bundle, fixture.path("two.bundle"));
+    return Library::open(fixture.path("two.bundle"), stored_only()).plan(problem).explain().kernel;
+  };
+  CHECK(kernel_of({spilled}) == "stored cubin (NVRTC 12.4)");
+  CHECK(kernel_of({spilled, whole}) == "stored cubin (NVRTC 12.2)");
+  CHECK(kernel_of({whole, spilled}) == "stored cubin (NVRTC 12.2)");
+}
+
 TEST_CASE("a problem that is not well formed is refused by name", "[api]") {
   const Fixture fixture;
   const Library library = Library::open(fixture.small_database(), stored_only());

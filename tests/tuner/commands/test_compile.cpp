@@ -211,6 +211,44 @@ TEST_CASE("compile ends cleanly on Ctrl-C and goes on when started again") {
   CHECK_FALSE(contains(result.out, "\n0 kernels compiled"));
 }
 
+TEST_CASE("a bundle takes a generic kernel that spills where there is no other") {
+  const TempFolder folder;
+  const DeviceLimits limits = *limits_for_arch("sm_87");
+  const KernelTarget slow{*find_type_pair("f64f64"), {true, true}, limits};
+  {
+    db::Store store = db::Store::open(folder / "orin.db");
+    for (const TypePair& type : type_pairs()) {
+      for (const Transposes trans : kAllTransposes) {
+        const KernelTarget target{type, trans, limits};
+        db::KernelBuild build;
+        build.key = {generic_config(target), type, trans, limits.arch, template_hash("simt"),
+                     runtime::compiler_options_text(target), "1.0"};
+        build.status = type == slow.type && trans == slow.trans ? db::Status::spilled : db::Status::ok;
+        build.cubin.resize(64);
+        store.record_build(build);
+      }
+    }
+    std::string error;
+    db::Evidence entry;
+    entry.problem = *parse_problem("f64f64 TT 64 64 64", error);
+    entry.config = generic_config(slow);
+    entry.device.name = "Orin";
+    entry.device.sm = 87;
+    entry.producer = {template_hash("simt"), runtime::compiler_options_text(slow), "1.0", "1.0", tuner::kMeasuringPolicy};
+    entry.outcome = {db::Status::ok, "", db::Timing{}};
+    entry.outcome.timing->median_us = 3;
+    store.record(entry);
+  }
+  const Finished result = run(folder, {"export", "--format", "bundle", "-o", "orin.tsb", "--db", "orin.db"});
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  const db::Bundle bundle = db::load_bundle(folder / "orin.tsb");
+  CHECK(bundle.bests.size() == 1);
+  std::size_t spilled = 0;
+  for (const db::KernelBuild& build : bundle.builds) spilled += build.status == db::Status::spilled ? 1 : 0;
+  CHECK(spilled == 1);
+}
+
 TEST_CASE("a bundle holds the bests' kernels and the generic kernels of every type pair and transposes") {
   if (no_nvrtc()) return;
   const TempFolder folder;
