@@ -157,7 +157,7 @@ void log_if_failed(CUresult result, const char* call) noexcept {
 }
 
 bool is_context_lost(int code) noexcept {
-  // By number: some of these names are newer than the oldest header we build with.
+  // By number, as below: some of these names are newer than the oldest header we build with.
   constexpr std::array kLost{
       214,  // ECC_UNCORRECTABLE
       220,  // NVLINK_UNCORRECTABLE
@@ -191,6 +191,7 @@ bool is_of_kernel(int code) noexcept {
       500,  // NOT_FOUND: the image lacks a kernel
       701,  // LAUNCH_OUT_OF_RESOURCES
       801,  // NOT_SUPPORTED
+      912,  // INVALID_CLUSTER_SIZE
   };
   return std::find(kOfKernel.begin(), kOfKernel.end(), code) != kOfKernel.end();
 }

@@ -1,7 +1,9 @@
 // What becomes of a plan where the kernels of the best configs cannot be had.
+#include <algorithm>
 #include <new>
 #include <utility>
 
+#include "kernels/eligible.hpp"
 #include "kernels/space.hpp"
 #include "runtime/library_state.hpp"
 #include "runtime/nvrtc.hpp"
@@ -117,6 +119,38 @@ TEST_CASE("a kernel that the device cannot load is not tried again", "[api]") {
   };
   CHECK(loads() == 1);
   CHECK(loads() == 0);
+}
+
+TEST_CASE("a config whose clusters the device does not have is passed over", "[api]") {
+  const Fixture fixture;
+  const std::string where = "f16f32 NN 4096 4096 4096";
+  const Problem problem = Fixture::problem(where);
+  const Family& family = *find_family("wgmma");
+  const auto asks_for_clusters = [&](const Config& config) {
+    if (!eligible(family, config, problem)) return false;
+    for (const Launch& launch : family.launches(config, as_planned(problem)).launches) {
+      if (launch.resident_blocks_per_sm > 0 && launch.cluster.x * launch.cluster.y * launch.cluster.z > 1) return true;
+    }
+    return false;
+  };
+  const std::vector<Config> seeds = family.seeds(fixture.target(problem), problem);
+  const auto best = std::find_if(seeds.begin(), seeds.end(), asks_for_clusters);
+  REQUIRE(best != seeds.end());
+  {
+    db::Store store = db::Store::open(fixture.path("clusters.db"));
+    for (const auto& [config, median_us] : {std::pair{*best, 5.0}, std::pair{Fixture::simt(32), 9.0}}) {
+      store.record(fixture.evidence(where, config, median_us));
+      store.record_build(fixture.build(where, config));
+    }
+  }
+  const Library library = Library::open(fixture.path("clusters.db"), stored_only());
+  CHECK(library.plan(problem).explain().config == best->text());
+  for (const int code : {1, 912}) {  // 912: CUDA_ERROR_INVALID_CLUSTER_SIZE
+    fake::state().failures["occupancy_max_active_clusters"] = CUresult(code);
+    const Explanation why = library.plan(problem).explain();
+    CHECK(why.config == Fixture::simt(32).text());
+    CHECK(why.reason.find("was passed over: cuOccupancyMaxActiveClusters") != std::string::npos);
+  }
 }
 
 TEST_CASE("a stored generic kernel that spills is better than none", "[api]") {
