@@ -22,8 +22,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* kExpected = "expected a Tilesmith database";
 
+/// A verdict on a file; other errors are of the moment.
+struct Refusal : StoreError {
+  using StoreError::StoreError;
+};
+
 [[noreturn]] void refuse(const fs::path& path, std::string_view reason) {
-  throw StoreError(fmt::format("{}: {}", path.string(), reason));
+  throw Refusal(fmt::format("{}: {}", path.string(), reason));
 }
 
 std::string newer_version(std::int64_t version) {
@@ -240,6 +245,41 @@ Database open_in_some_way(const fs::path& path, const fs::path& real, bool of_wa
   return open_unwritable(path, real, of_wal);
 }
 
+bool is_ours(const Database& database) {
+  return single_integer(database, "PRAGMA application_id", "application_id") == kApplicationId;
+}
+
+/// Whether the file is a sound database of ours without what is in its log.
+bool is_sound_alone(const fs::path& real) {
+  try {
+    const Database alone(file_uri(real, "?immutable=1&mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, real.string());
+    Statement check(alone, "PRAGMA quick_check(1)");
+    return check.step() && check.text("quick_check") == "ok" && is_ours(alone) && schema_version(alone) <= kSchemaVersion;
+  } catch (const StoreError&) {
+    return false;
+  }
+}
+
+bool is_newer(const Database& database) {
+  try {
+    return is_ours(database) && schema_version(database) > kSchemaVersion;
+  } catch (const StoreError&) {
+    return false;
+  }
+}
+
+/// Checks the contents with what is in the log. That is told to be another database's only where the file is sound without it: a log may
+/// hold what a program that is running has recorded, and all that is wrong may be the file.
+int check_with_log(const Database& database, const fs::path& path, const fs::path& real, bool had_log) {
+  try {
+    return check_contents(database, path, false);
+  } catch (const Refusal& refusal) {
+    if (!had_log || is_newer(database) || !is_sound_alone(real)) throw;
+    throw Refusal(fmt::format("{}; its log {} may belong to another database: end all programs that use it, then move it away",
+                              refusal.what(), name_of_log(path, real)));
+  }
+}
+
 }  // namespace
 
 Database open_for_writing(const fs::path& path) {
@@ -260,7 +300,7 @@ Database open_for_writing(const fs::path& path) {
   Database database(real.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path.string());
   // A log of another database must not get into this file when a refused connection ends.
   if (had_log) database.keep_log_on_close(true);
-  if (existed) check_contents(database, path, had_log);
+  if (existed) check_with_log(database, path, real, had_log);
   database.keep_log_on_close(false);
   database.execute("PRAGMA foreign_keys = ON");
   // In this order: the schema is one transaction of a rollback journal, so that a creation cut short leaves a file that
@@ -279,7 +319,7 @@ Database open_for_reading(const fs::path& path) {
   if (header.empty && !had_log) refuse(path, fmt::format("is empty: {}", kExpected));
   check_header(path, header);
   Database database = open_in_some_way(path, real, header.of_wal);
-  const int version = read_unchanged(database, [&] { return check_contents(database, path, had_log); });
+  const int version = read_unchanged(database, [&] { return check_with_log(database, path, real, had_log); });
   if (version == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
   return database;  // of an older version as it is: reading does without what came since (migrations.cpp)
 }

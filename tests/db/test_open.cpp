@@ -146,12 +146,40 @@ TEST_CASE("another database's log does not get into a sound one that is refused 
       else Store::open(folder / "a.db");
     });
     INFO(error);
-    CHECK(contains(error, "its log a.db-wal may belong to another database: move it away"));
+    CHECK(contains(error, "; its log a.db-wal may belong to another database: end all programs that use it, then move it away"));
     CHECK(is_one_line(error));
     CHECK(slurp(folder / "a.db") == before);
   }
   fs::remove(folder / "a.db-wal");
   CHECK(Store::open(folder / "a.db").evidence().size() == 40);
+}
+
+TEST_CASE("a log is not told to be another database's where the file itself is at fault, or of a newer program") {
+  TemporaryFolder folder;
+  const fs::path path = folder / "a.db", copy = folder / "copy.db";
+  { Store::open(path).record(right(10)); }
+  Store writer = Store::open(path);
+  std::string file = slurp(path);
+  SECTION("a newer schema, which stands in the log alone") {
+    make_database(path, "PRAGMA user_version = 99");
+    spill(copy, file);
+  }
+  SECTION("a corrupt file beside its own log") {
+    for (int i = 0; i < 80; ++i) writer.record(right(10 + i, sample_config(i)));
+    for (std::size_t i = 4096; i < file.size(); ++i) file[i] = char(i * 31);
+    spill(copy, file);
+  }
+  fs::copy_file(folder / "a.db-wal", folder / "copy.db-wal");
+  REQUIRE(fs::file_size(folder / "copy.db-wal") > 0);
+  for (const bool read_only : {false, true}) {
+    const std::string error = store_error([&] {
+      if (read_only) Store::open_read_only(copy);
+      else Store::open(copy);
+    });
+    INFO(error);
+    CHECK((contains(error, "version 99 is newer") || contains(error, "corrupt")));
+    CHECK_FALSE(contains(error, "move it away"));
+  }
 }
 
 TEST_CASE("another database's log does not get into a sound one that a link leads to") {
@@ -171,7 +199,7 @@ TEST_CASE("another database's log does not get into a sound one that a link lead
     });
     INFO(error);
     CHECK(contains(error, (links / "link.db").string() + ": "));
-    CHECK(contains(error, "its log"));
+    CHECK(contains(error, "; its log " + (folder / "a.db-wal").string() + " may belong to another database"));
     CHECK(slurp(folder / "a.db") == before);
   }
   CHECK(links.listing() == "link.db");
