@@ -1,19 +1,17 @@
 #include "db/open.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
 #include <chrono>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
 
+#include "db/database_files.hpp"
 #include "db/files.hpp"
 #include "db/logger.hpp"
 #include "db/migrations.hpp"
+#include "db/open_reading.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -35,34 +33,6 @@ std::string newer_version(std::int64_t version) {
   return fmt::format("database schema version {} is newer than this program's: expected at most {}", version,
                      kSchemaVersion);
 }
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
-/// Size in bytes, 0 if there is no such file.
-std::uintmax_t size_or_zero(const fs::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  return error ? 0 : size;
-}
-
-fs::path beside(const fs::path& path, const char* suffix) { return fs::path(path.string() + suffix); }
-
-/// `real`, here and below: the path of no link. SQLite follows links too, so that this is what its files lie beside.
-bool has_log(const fs::path& real) { return size_or_zero(beside(real, "-wal")) != 0; }
-
-/// As who named the database can find it.
-std::string name_of_log(const fs::path& path, const fs::path& real) {
-  const fs::path log = beside(real, "-wal");
-  std::error_code ignored;
-  return (fs::is_symlink(path, ignored) ? log : log.filename()).string();
-}
-
-fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
-
-bool writable(const fs::path& path) { return ::access(path.c_str(), W_OK) == 0; }
 
 std::uint32_t big_endian_32(const char* bytes) {
   std::uint32_t value = 0;
@@ -168,83 +138,6 @@ void switch_to_wal(const Database& database) {
   }
 }
 
-std::string file_uri(const fs::path& path, std::string_view query) {
-  std::string uri = "file:";
-  std::string file = fs::absolute(path).string();
-  file.erase(0, file.find_first_not_of('/') - 1);  // what stands behind two slashes reads as a host's name
-  for (const char c : file) {
-    if (c == '?' || c == '#' || c == '%') uri += fmt::format("%{:02x}", unsigned(static_cast<unsigned char>(c)));
-    else uri += c;
-  }
-  return uri + std::string(query);
-}
-
-/// What changes with a file that a writer has left. While one is at work there is a log.
-using FileState = std::array<std::int64_t, 5>;
-
-/// nullopt if there is no such file.
-std::optional<FileState> state_of(const fs::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  return FileState{std::int64_t(status.st_dev), std::int64_t(status.st_ino), std::int64_t(status.st_size),
-                   std::int64_t(status.st_mtim.tv_sec), std::int64_t(status.st_mtim.tv_nsec)};
-}
-
-/// Reads as if nobody could change the file, without locks and files beside it, and opens it anew when somebody did.
-Database open_without_locks(const fs::path& path, const fs::path& real) {
-  const std::optional<FileState> before = state_of(real);
-  Database database(file_uri(real, "?immutable=1&mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
-  // By its name: a link may lead elsewhere by then.
-  database.renew_by([file = fs::absolute(path), before]() -> std::optional<Database> {
-    const std::optional<FileState> now = state_of(file);
-    if (!now || (now == before && !has_log(real_path(file)))) return std::nullopt;  // a removed file stays what it was
-    return open_for_reading(file);
-  });
-  return database;
-}
-
-/// What this user cannot write, others may. With their log and its index beside it SQLite reads it as any other; where there are none
-/// it could not make them, or they would be files that bar the others. A log must not be passed over.
-Database open_unwritable(const fs::path& path, const fs::path& real, bool of_wal) {
-  if (!of_wal || has_log(real) || is_there(beside(real, "-shm"))) {
-    try {
-      Database database(file_uri(real, "?mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
-      schema_version(database);  // the first read opens the log
-      return database;
-    } catch (const StoreError&) {
-      if (has_log(real)) {
-        refuse(path, fmt::format("its log {} holds entries that cannot be read here: open it once where it is writable",
-                                 name_of_log(path, real)));
-      }
-      if (!of_wal) throw;
-    }
-  }
-  return open_without_locks(path, real);
-}
-
-/// Whether SQLite can make and use its files beside the database; on a full disk it cannot.
-bool has_room(const Database& database) {
-  try {
-    schema_version(database);
-  } catch (const StoreError&) {
-    const int code = sqlite3_errcode(database.handle());
-    return code != SQLITE_IOERR && code != SQLITE_FULL && code != SQLITE_CANTOPEN;
-  }
-  return true;
-}
-
-Database open_in_some_way(const fs::path& path, const fs::path& real, bool of_wal) {
-  if (writable(real) && writable(folder_of(real))) {
-    // Opened for writing by name but barred from it by query_only: SQLite then removes its -wal and -shm files at the end, which a
-    // connection of mode=ro leaves behind. A log in which a writer has left something is the next writer's.
-    Database database(real.string(), SQLITE_OPEN_READWRITE, path.string());
-    database.execute("PRAGMA query_only = 1");
-    database.keep_log_on_close(true);
-    if (has_log(real) || has_room(database)) return database;
-  }
-  return open_unwritable(path, real, of_wal);
-}
-
 bool is_ours(const Database& database) {
   return single_integer(database, "PRAGMA application_id", "application_id") == kApplicationId;
 }
@@ -252,7 +145,7 @@ bool is_ours(const Database& database) {
 /// Whether the file is a sound database of ours without what is in its log.
 bool is_sound_alone(const fs::path& real) {
   try {
-    const Database alone(file_uri(real, "?immutable=1&mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, real.string());
+    const Database alone = open_immutable(real, real);
     Statement check(alone, "PRAGMA quick_check(1)");
     return check.step() && check.text("quick_check") == "ok" && is_ours(alone) && schema_version(alone) <= kSchemaVersion;
   } catch (const StoreError&) {
