@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -54,20 +55,30 @@ Database open_without_locks(const fs::path& path, const fs::path& real) {
   return database;
 }
 
+/// Long enough for what is no writer's lock. A file system may have no locks at all (NFS without lockd), which SQLite takes for one.
+constexpr std::chrono::milliseconds kPatienceWithoutWriter(100);
+
 /// What this user cannot write, others may. With their log and its index beside it SQLite reads it as any other; where there are none
-/// it could not make them, or they would be files that bar the others. A log must not be passed over.
+/// it could not make them, or they would be files that bar the others. A log must not be passed over, nor a journal: who writes without
+/// a log has one, from before his first change until after the last.
 Database open_unwritable(const fs::path& path, const fs::path& real, bool of_wal) {
   if (!of_wal || has_log(real) || is_there(beside(real, "-shm"))) {
+    const bool has_writer = of_wal || is_there(beside(real, "-journal"));
     try {
       Database database(file_uri(real, "?mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string());
+      if (!has_writer) database.set_patience(kPatienceWithoutWriter);
       schema_version(database);  // the first read opens the log
+      database.set_patience(Database::kPatience);
       return database;
     } catch (const StoreError&) {
       if (has_log(real)) {
         throw StoreError(fmt::format("{}: its log {} holds entries that cannot be read here: open it once where it is writable",
                                      path.string(), name_of_log(path, real)));
       }
-      if (!of_wal) throw;
+      if (!of_wal && is_there(beside(real, "-journal"))) {
+        if (has_writer) throw;
+        return open_unwritable(path, real, of_wal);  // one came just now
+      }
     }
   }
   return open_without_locks(path, real);

@@ -11,8 +11,6 @@
 namespace tilesmith::db {
 namespace {
 
-constexpr std::chrono::seconds kPatience(30);
-
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;

@@ -32,7 +32,8 @@ class Database {
   sqlite3* handle() const { return handle_.get(); }
   const std::string& label() const { return label_; }
 
-  /// How long to wait for another process that holds the database locked.
+  /// How long to wait for another process that holds the database locked: at first so long.
+  static constexpr std::chrono::seconds kPatience{30};
   void set_patience(std::chrono::milliseconds patience);
 
   /// One or more statements without results.

@@ -12,6 +12,7 @@
 
 #include "db/open.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/ordinary_user.hpp"
 #include "tests/db/sample.hpp"
 
 using namespace tilesmith;
@@ -21,24 +22,6 @@ using namespace tilesmith::db::test;
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Runs `check` in a child process without root's privileges; returns its exit status.
-int as_ordinary_user(const std::function<bool()>& check) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(3);
-    bool passed = false;
-    try {
-      passed = check();
-    } catch (const std::exception& error) {
-      ::fprintf(stderr, "%s\n", error.what());
-    }
-    ::_exit(passed ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 /// A process of its own, begun with today's privileges, that does a step each time it is told to.
 class Steps {
