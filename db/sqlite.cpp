@@ -80,6 +80,11 @@ void Database::keep_log_on_close(bool keep) const {
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
 }
 
+void Database::write_log_back() const noexcept {
+  // What cannot be done now is the next writer's.
+  sqlite3_wal_checkpoint_v2(handle(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
 void Database::require_in_place() const {
   int moved = 0;  // stays so in memory
   sqlite3_file_control(handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);

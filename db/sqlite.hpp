@@ -52,6 +52,9 @@ class Database {
   /// SQLite is to leave the log where it is when the last connection ends, unless it is empty.
   void keep_log_on_close(bool keep) const;
 
+  /// Takes into the file what is in its log, as far as nobody reads or writes it just now; waits for nobody.
+  void write_log_back() const noexcept;
+
   /// Throws SQLite's last error as a StoreError.
   [[noreturn]] void fail(std::string_view doing) const;
 

@@ -46,6 +46,11 @@ EvidenceFilter EvidenceFilter::for_choice(const TypePair& type, Transposes trans
   return filter;
 }
 
+/// Who reads meanwhile leaves the log as it is, and the file alone would lack what is in there until there is a next writer.
+Store::Impl::~Impl() {
+  if (!read_only) database.write_log_back();
+}
+
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;

@@ -15,6 +15,7 @@ struct Store::Impl {
   std::filesystem::path path;
   bool read_only = false;
   Database database;
+  ~Impl();
 };
 
 class StoreAccess {

@@ -178,6 +178,20 @@ TEST_CASE("a reader that ends last leaves the database's bytes as they are, and 
   CHECK(folder.listing() == "a.db");
 }
 
+TEST_CASE("what a writer recorded is in the file when it ends, whoever reads meanwhile") {
+  TemporaryFolder folder;
+  { Store::open(folder / "a.db").record(right(10)); }
+  const Store reader = Store::open_read_only(folder / "a.db");
+  CHECK(reader.evidence().size() == 1);
+  {
+    Store writer = Store::open(folder / "a.db");
+    record_many(writer, "b");
+  }
+  fs::copy_file(folder / "a.db", folder / "copy.db");
+  CHECK(Store::open_read_only(folder / "copy.db").evidence().size() == 201);
+  CHECK(reader.evidence().size() == 201);
+}
+
 TEST_CASE("a database is read where there is no room for files beside it") {
   TemporaryFolder folder;
   { Store::open(folder / "a.db").record(right(10)); }
