@@ -122,6 +122,7 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
     return fmt::format("config is '{}': expected 'family{{parameter=value,...}}'", evidence.config.text());
   }
   if (evidence.device.name.empty()) return std::string("the device has no name: expected one");
+  // Keys. What an entry says besides is mended where it is stored, so that no entry of elsewhere bars the others from coming in.
   for (const auto& [field, value] : std::initializer_list<std::pair<const char*, const std::string&>>{
            {"the device's name", evidence.device.name},
            {"power_mode", evidence.device.power_mode},
@@ -129,9 +130,7 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
            {"compiler_options", evidence.producer.compiler_options},
            {"nvrtc_version", evidence.producer.nvrtc_version},
            {"driver_version", evidence.producer.driver_version},
-           {"measuring_policy", evidence.producer.measuring_policy},
-           {"run", evidence.run},
-           {"origin", evidence.origin}}) {
+           {"measuring_policy", evidence.producer.measuring_policy}}) {
     if (std::any_of(value.begin(), value.end(), &is_control_character)) {
       return fmt::format("{} holds a control character: expected one line of text", field);
     }

@@ -107,7 +107,7 @@ struct Evidence {
 /// nullopt if the entry is consistent in itself; else one line that names the field and what was expected. Every entry
 /// is checked by this before it is stored, wherever it comes from.
 std::optional<std::string> evidence_error(const Evidence& evidence);
-/// What no text of an entry may hold; in a message, which others write, a space takes its place when it is stored.
+/// What no text of an entry may hold; in a message, a run and an origin, which others write, a space takes its place when it is stored.
 bool is_control_character(char c);
 std::optional<std::string> timing_error(const Timing& timing);
 

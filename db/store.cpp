@@ -15,10 +15,15 @@ namespace {
 
 constexpr const char* kInMemory = ":memory:";
 
+std::string one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), &is_control_character, ' ');
+  return text;
+}
+
 std::string host_name() {
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "unknown host";
-  return name;
+  return one_line(name);
 }
 
 /// Now, but always after the candidate's latest entry: on a machine whose clock was set back (or that starts without
@@ -86,7 +91,7 @@ Evidence completed(const Database& database, const Evidence& evidence) {
   else entry.created_at = *normalized_utc(entry.created_at);
   if (entry.origin.empty()) entry.origin = host_name();
   // A compiler's or another machine's words: what would break the line, or speak to a terminal, goes.
-  std::replace_if(entry.outcome.message.begin(), entry.outcome.message.end(), &is_control_character, ' ');
+  for (std::string* words : {&entry.outcome.message, &entry.run, &entry.origin}) *words = one_line(std::move(*words));
   return entry;
 }
 

@@ -7,6 +7,7 @@
 #include "db/bundle.hpp"
 #include "db/export.hpp"
 #include "db/landscape.hpp"
+#include "db/store_access.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 #include "tests/db/unjudged.hpp"
@@ -247,6 +248,21 @@ TEST_CASE("an entry whose time says no milliseconds is known when it is imported
   CHECK(import_file(into, folder / "a.json").added == 1);
   CHECK(import_file(into, folder / "a.json").known == 1);
   CHECK(into.evidence().size() == 1);
+}
+
+TEST_CASE("an origin of two lines, as databases of before may hold, bars neither merge nor import") {
+  TemporaryFolder folder;
+  Store from = Store::in_memory();
+  from.record(right(10));
+  StoreAccess::database(from).execute("UPDATE evidence SET origin = 'a' || char(10) || 'b'");
+  write_file_atomically(folder / "export", export_best(unjudged(from), ExportFormat::json));
+  for (const bool merged : {true, false}) {
+    Store into = Store::in_memory();
+    const auto bring_in = [&] { return merged ? merge(into, from) : import_file(into, folder / "export"); };
+    CHECK(bring_in().added == 1);
+    CHECK(into.evidence().at(0).origin == "a b");
+    CHECK(bring_in().known == 1);
+  }
 }
 
 TEST_CASE("one bad entry refuses a whole import, naming the entry") {
