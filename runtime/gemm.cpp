@@ -143,10 +143,10 @@ std::size_t GemmPlan::workspace_bytes() const noexcept { return impl_ ? impl_->p
 void GemmPlan::reserve_workspace() {
   translated([&] {
     if (!impl_) throw moved_from_plan();
-    if (workspace_bytes() == 0 || impl_->workspace.size() != 0) return;
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
-    impl_->state->context().make_current();
+    impl_->state->context().make_current();  // for run(), where there is nothing to reserve too
+    if (workspace_bytes() == 0 || impl_->workspace.size() != 0) return;
     impl_->workspace = runtime::DeviceBuffer(workspace_bytes());
   });
 }

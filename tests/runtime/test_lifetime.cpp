@@ -45,6 +45,22 @@ TEST_CASE("the thread's current context is left as it was", "[api]") {
   CHECK(current_context != nullptr);  // there was none: the primary one
 }
 
+TEST_CASE("a thread without a context has the primary one after reserve_workspace(), whatever a plan needs", "[api]") {
+  const Fixture fixture;
+  const Library library = Library::open(fixture.small_database(), stored_only());
+  GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
+  REQUIRE(plan.workspace_bytes() == 0);
+  const CUcontext primary = current_context;
+  REQUIRE(primary != nullptr);
+  const auto applications = reinterpret_cast<CUcontext>(std::uintptr_t{0x9000});
+  for (const auto& [before, after] : {std::pair{CUcontext(nullptr), primary}, std::pair{applications, applications}}) {
+    current_context = before;  // as in another thread
+    plan.reserve_workspace();
+    CHECK(current_context == after);
+  }
+  CHECK(fake::count("mem_alloc") == 0);
+}
+
 TEST_CASE("a thread without a context has none after it released the library's", "[api]") {
   const Fixture fixture;
   std::optional<Library> library(Library::open(fixture.small_database(), stored_only()));
