@@ -71,6 +71,7 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   const DeviceInfo& info() const { return info_; }
+  CUctx_st* handle() const { return context_; }
   void make_current() const;
   void synchronize() const;
 

@@ -31,6 +31,7 @@ inline constexpr int kOldestDriverVersion = 12000;
   X(device_get_pci_bus_id, "cuDeviceGetPCIBusId", 12000, (char* text, int bytes, CUdevice device))                   \
   X(primary_ctx_retain, "cuDevicePrimaryCtxRetain", 12000, (CUcontext * context, CUdevice device))                   \
   X(primary_ctx_release, "cuDevicePrimaryCtxRelease", 12000, (CUdevice device))                                      \
+  X(primary_ctx_get_state, "cuDevicePrimaryCtxGetState", 12000, (CUdevice device, unsigned* flags, int* active))     \
   X(ctx_set_current, "cuCtxSetCurrent", 12000, (CUcontext context))                                                  \
   X(ctx_get_current, "cuCtxGetCurrent", 12000, (CUcontext * context))                                                \
   X(ctx_get_device, "cuCtxGetDevice", 12000, (CUdevice * device))                                                    \

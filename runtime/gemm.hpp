@@ -10,8 +10,8 @@
 // cudaMalloc and a cudaStream_t are passed as they are. An application that uses the driver API retains that same
 // context (cuDevicePrimaryCtxRetain) and allocates in it. open(), plan() and the destructors leave the calling thread's
 // current context as it was; where there was none, the primary context is current after open(), plan() and
-// reserve_workspace(). run() needs it to be current. Libraries and plans end with that context: after cudaDeviceReset() none of
-// them can be used any more.
+// reserve_workspace(), and none again after the destructor that releases it last. run() needs it to be current.
+// Libraries and plans end with that context: after cudaDeviceReset() none of them can be used any more.
 //
 // Errors: every function that is not noexcept throws tilesmith::Error (one line of text and a code), std::bad_alloc,
 // and nothing else.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "db/logger.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/driver.hpp"
@@ -122,6 +124,19 @@ KeepCurrentContext::~KeepCurrentContext() {
   if (driver != nullptr && put_back_) log_if_failed(driver->ctx_set_current(former_), "cuCtxSetCurrent");
 }
 
+void KeepCurrentContext::release(std::unique_ptr<Context> context) noexcept {
+  const bool is_put_back = put_back_ && former_ == context->handle();
+  const int ordinal = context->info().ordinal;
+  context.reset();
+  const Driver* driver = driver_or_null();
+  if (!is_put_back || driver == nullptr) return;
+  CUdevice device = 0;
+  unsigned flags = 0;
+  int active = 1;
+  if (driver->device_get(&device, ordinal) != CUDA_SUCCESS) return;
+  if (driver->primary_ctx_get_state(device, &flags, &active) == CUDA_SUCCESS && active == 0) former_ = nullptr;
+}
+
 LetOthersCapture::LetOthersCapture() noexcept {
   const Driver* driver = driver_or_null();
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
@@ -145,7 +160,7 @@ LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOp
       catalogue_(std::move(catalogue)) {}
 
 LibraryState::~LibraryState() {
-  const KeepCurrentContext keep(KeepCurrentContext::IfNone::leave_none);
+  KeepCurrentContext keep(KeepCurrentContext::IfNone::leave_none);
   const LetOthersCapture let_others;
   try {
     context_->make_current();
@@ -153,7 +168,7 @@ LibraryState::~LibraryState() {
     // The context is lost, and the kernels with it; unloading them logs what there is to say.
   }
   kernels_.clear();
-  context_.reset();
+  keep.release(std::move(context_));
 }
 
 LibraryState::Planned LibraryState::plan(const Problem& problem) {

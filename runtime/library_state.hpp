@@ -16,7 +16,7 @@
 namespace tilesmith::runtime {
 
 /// Puts the calling thread's current context back when it ends. Where there was none, the library's stays, for the calls that
-/// follow; but not behind what releases it.
+/// follow; but not behind what releases it, nor where it was current before and ended with that.
 class [[nodiscard]] KeepCurrentContext {
  public:
   enum class IfNone { keep_ours, leave_none };
@@ -24,6 +24,8 @@ class [[nodiscard]] KeepCurrentContext {
   ~KeepCurrentContext();
   KeepCurrentContext(const KeepCurrentContext&) = delete;
   KeepCurrentContext& operator=(const KeepCurrentContext&) = delete;
+  /// Releases a context, which is not put back if nobody else holds it.
+  void release(std::unique_ptr<Context> context) noexcept;
 
  private:
   CUctx_st* former_ = nullptr;

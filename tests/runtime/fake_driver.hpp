@@ -51,6 +51,7 @@ struct State {
   std::map<int, int> func_attributes{{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024}};
   std::map<std::string, CUresult> failures;  ///< by the name in the table
   int devices = 1;
+  int primary_holders = 0;  ///< of the primary context
   std::string missing_kernel;
   Capture capture;
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  ///< of the thread
@@ -141,8 +142,19 @@ inline Driver table() {
     text[0] = '\0';
     return CUDA_SUCCESS;
   };
-  t.primary_ctx_retain = [](CUcontext* c, CUdevice) { return make("primary_ctx_retain", c); };
-  t.primary_ctx_release = [](CUdevice) { return note("primary_ctx_release"); };
+  t.primary_ctx_retain = [](CUcontext* c, CUdevice) {
+    ++state().primary_holders;
+    return make("primary_ctx_retain", c);
+  };
+  t.primary_ctx_release = [](CUdevice) {
+    --state().primary_holders;
+    return note("primary_ctx_release");
+  };
+  t.primary_ctx_get_state = [](CUdevice, unsigned* flags, int* active) {
+    *flags = 0;
+    *active = state().primary_holders > 0 ? 1 : 0;
+    return note("primary_ctx_get_state");
+  };
   t.ctx_get_device = [](CUdevice* d) {
     *d = 0;
     return note("ctx_get_device");

@@ -75,6 +75,20 @@ TEST_CASE("a thread without a context has none after it released the library's",
   CHECK(fake::count("primary_ctx_release") == fake::count("primary_ctx_retain"));
 }
 
+TEST_CASE("the thread that opened a library keeps its context current only where others hold it too", "[api]") {
+  const Fixture fixture;
+  const bool held = GENERATE(false, true);
+  if (held) ++fake::state().primary_holders;  // the application, by the runtime API
+  std::optional<Library> library(Library::open(fixture.small_database(), stored_only()));
+  const CUcontext primary = current_context;
+  REQUIRE(primary != nullptr);
+  std::optional<GemmPlan> plan(library->plan(fixture.problem("f16f32 NN 512 512 512")));
+  library.reset();
+  CHECK(current_context == primary);
+  plan.reset();
+  CHECK(current_context == (held ? primary : nullptr));
+}
+
 TEST_CASE("a plan outlives its library, and everything is released in the end", "[api]") {
   const Fixture fixture;
   {
