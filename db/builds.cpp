@@ -155,18 +155,20 @@ std::optional<KernelBuild> Store::find_build(const KernelKey& key) const {
 std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, const TypePair& type, Transposes trans,
                                                           const std::string& arch, const std::string& template_hash,
                                                           const std::function<bool(const std::string&)>& serves) const {
-  Statement row(impl_->database,
-                std::string(kSelectBuild) +
-                    "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
-                    "AND kernel.template_hash = :hash AND build.status IN ('ok', 'spilled') "
-                    "ORDER BY build.status = 'ok' DESC, build.created_at DESC, build.kernel_id DESC");
-  row.bind(":config", config.text()).bind(":type", type.name).bind(":trans", name(trans));
-  row.bind(":arch", arch).bind(":hash", template_hash);
-  while (row.step()) {
-    if (serves && !serves(row.text("nvrtc_version"))) continue;
-    if (auto build = read_build(impl_->database, row)) return build;  // a corrupt one: the next newest
-  }
-  return std::nullopt;
+  return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
+    Statement row(impl_->database,
+                  std::string(kSelectBuild) +
+                      "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
+                      "AND kernel.template_hash = :hash AND build.status IN ('ok', 'spilled') "
+                      "ORDER BY build.status = 'ok' DESC, build.created_at DESC, build.kernel_id DESC");
+    row.bind(":config", config.text()).bind(":type", type.name).bind(":trans", name(trans));
+    row.bind(":arch", arch).bind(":hash", template_hash);
+    while (row.step()) {
+      if (serves && !serves(row.text("nvrtc_version"))) continue;
+      if (auto build = read_build(impl_->database, row)) return build;  // a corrupt one: the next newest
+    }
+    return std::nullopt;
+  });
 }
 
 void insert_proof(const Database& database, Interner& interner, const Store::Proof& proof, const std::string& created_at,
@@ -210,23 +212,25 @@ void Store::record_proof(const Proof& proof) {
 
 std::optional<Outcome> Store::find_proof(const KernelKey& key, const DeviceIdentity& device,
                                          const std::string& driver_version, const std::string& battery) const {
-  Statement row(impl_->database,
-                "SELECT proof.status, proof.message FROM proofs AS proof "
-                "JOIN kernels AS kernel ON kernel.id = proof.kernel_id "
-                "JOIN configs AS config ON config.id = kernel.config_id "
-                "JOIN devices AS device ON device.id = proof.device_id "
-                "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
-                "AND kernel.template_hash = :hash AND kernel.compiler_options = :options "
-                "AND kernel.nvrtc_version = :nvrtc AND device.key = :device AND proof.driver_version = :driver "
-                "AND proof.battery = :battery");
-  row.bind(":config", key.config.text()).bind(":type", key.type.name).bind(":trans", name(key.trans));
-  row.bind(":arch", key.arch).bind(":hash", key.template_hash).bind(":options", key.compiler_options);
-  row.bind(":nvrtc", key.nvrtc_version).bind(":device", text(device)).bind(":driver", driver_version);
-  row.bind(":battery", battery);
-  if (!row.step()) return std::nullopt;
-  const auto status = parse_status(row.text("status"));
-  if (!status) return std::nullopt;
-  return Outcome{*status, row.text("message"), std::nullopt};
+  return read_unchanged(impl_->database, [&]() -> std::optional<Outcome> {
+    Statement row(impl_->database,
+                  "SELECT proof.status, proof.message FROM proofs AS proof "
+                  "JOIN kernels AS kernel ON kernel.id = proof.kernel_id "
+                  "JOIN configs AS config ON config.id = kernel.config_id "
+                  "JOIN devices AS device ON device.id = proof.device_id "
+                  "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
+                  "AND kernel.template_hash = :hash AND kernel.compiler_options = :options "
+                  "AND kernel.nvrtc_version = :nvrtc AND device.key = :device AND proof.driver_version = :driver "
+                  "AND proof.battery = :battery");
+    row.bind(":config", key.config.text()).bind(":type", key.type.name).bind(":trans", name(key.trans));
+    row.bind(":arch", key.arch).bind(":hash", key.template_hash).bind(":options", key.compiler_options);
+    row.bind(":nvrtc", key.nvrtc_version).bind(":device", text(device)).bind(":driver", driver_version);
+    row.bind(":battery", battery);
+    if (!row.step()) return std::nullopt;
+    const auto status = parse_status(row.text("status"));
+    if (!status) return std::nullopt;
+    return Outcome{*status, row.text("message"), std::nullopt};
+  });
 }
 
 }  // namespace tilesmith::db

@@ -77,11 +77,7 @@ SqlValue value_of(sqlite3_stmt* statement, int column) {
   return value;
 }
 
-}  // namespace
-
-SqlResult free_query(const Store& store, const std::string& sql) {
-  const Database& database = StoreAccess::database(store);
-  database.renewed();
+SqlResult query_once(const Database& database, const std::string& sql) {
   sqlite3_stmt* raw = nullptr;
   const char* tail = nullptr;
   int code = SQLITE_OK;
@@ -110,6 +106,13 @@ SqlResult free_query(const Store& store, const std::string& sql) {
     std::vector<SqlValue>& row = result.rows.emplace_back();
     for (int i = 0; i < columns; ++i) row.push_back(value_of(raw, i));
   }
+}
+
+}  // namespace
+
+SqlResult free_query(const Store& store, const std::string& sql) {
+  const Database& database = StoreAccess::database(store);
+  return read_unchanged(database, [&] { return query_once(database, sql); });
 }
 
 }  // namespace tilesmith::db

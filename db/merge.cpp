@@ -104,8 +104,12 @@ MergeResult import_export(Store& into, const std::filesystem::path& path, std::s
 MergeResult merge(Store& into, const Store& from) {
   const Database& source = StoreAccess::database(from);
   if (&source == &StoreAccess::database(into)) throw std::logic_error("merge: a store into itself");
+  const auto require_unchanged = [&] {  // read without locks, it may have been of two states
+    if (!source.renewed()) return;
+    throw StoreError(fmt::format("{}: was changed while it was read: expected it to stay; merge it again", source.label()));
+  };
   Adder adder(into);
-  {
+  try {
     const Transaction snapshot(source, Transaction::Kind::read);
     for (const DeviceIdentity& device : from.devices()) adder.add(device);
     for (const Run& run : from.runs()) adder.add(run);
@@ -118,11 +122,11 @@ MergeResult merge(Store& into, const Store& from) {
       }
       adder.add(entry);
     });
+  } catch (const StoreError&) {
+    require_unchanged();
+    throw;
   }
-  // Read without locks, it may have been of two states.
-  if (source.renewed()) {
-    throw StoreError(fmt::format("{}: was changed while it was read: expected it to stay; merge it again", source.label()));
-  }
+  require_unchanged();
   return adder.commit();
 }
 

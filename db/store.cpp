@@ -156,29 +156,33 @@ void Store::end_run(const std::string& uuid, const std::string& how) {
 }
 
 std::vector<Run> Store::runs() const {
-  Statement row(impl_->database, "SELECT * FROM runs ORDER BY started_at DESC, id DESC");
-  std::vector<Run> all;
-  while (row.step()) {
-    Run run;
-    run.uuid = row.text("uuid");
-    run.command = row.text("command");
-    run.workload = row.text("workload");
-    run.strategy = row.text("strategy");
-    run.seed = std::strtoull(row.text("seed").c_str(), nullptr, 10);
-    run.host = row.text("host");
-    run.started_at = row.text("started_at");
-    run.ended_at = row.text("ended_at");
-    run.ended_how = row.text("ended_how");
-    all.push_back(std::move(run));
-  }
-  return all;
+  return read_unchanged(impl_->database, [&] {
+    Statement row(impl_->database, "SELECT * FROM runs ORDER BY started_at DESC, id DESC");
+    std::vector<Run> all;
+    while (row.step()) {
+      Run run;
+      run.uuid = row.text("uuid");
+      run.command = row.text("command");
+      run.workload = row.text("workload");
+      run.strategy = row.text("strategy");
+      run.seed = std::strtoull(row.text("seed").c_str(), nullptr, 10);
+      run.host = row.text("host");
+      run.started_at = row.text("started_at");
+      run.ended_at = row.text("ended_at");
+      run.ended_how = row.text("ended_how");
+      all.push_back(std::move(run));
+    }
+    return all;
+  });
 }
 
 std::vector<DeviceIdentity> Store::devices() const {
-  Statement row(impl_->database, "SELECT * FROM devices ORDER BY key");
-  std::vector<DeviceIdentity> all;
-  while (row.step()) all.push_back(read_device(row));
-  return all;
+  return read_unchanged(impl_->database, [&] {
+    Statement row(impl_->database, "SELECT * FROM devices ORDER BY key");
+    std::vector<DeviceIdentity> all;
+    while (row.step()) all.push_back(read_device(row));
+    return all;
+  });
 }
 
 std::string Store::integrity_error() const {

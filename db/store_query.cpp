@@ -54,44 +54,50 @@ std::vector<Evidence> fastest_first(const Store& store, const EvidenceFilter& fi
 }
 
 std::vector<TriedValue> Store::tried_values() const {
-  const Transaction snapshot(impl_->database, Transaction::Kind::read);
-  Statement row(impl_->database,
-                "SELECT config.family, parameter.key AS parameter, parameter.value, min(first_at) AS first_at "
-                "FROM (SELECT config_id, min(created_at) AS first_at FROM evidence GROUP BY config_id) "
-                "JOIN configs AS config ON config.id = config_id, json_each(config.params) AS parameter "
-                "GROUP BY config.family, parameter.key, parameter.value");
-  std::vector<TriedValue> values;
-  while (row.step())
-    values.push_back({row.text("family"), row.text("parameter"), row.integer("value"), row.text("first_at")});
-  return values;
+  return read_unchanged(impl_->database, [&] {
+    const Transaction snapshot(impl_->database, Transaction::Kind::read);
+    Statement row(impl_->database,
+                  "SELECT config.family, parameter.key AS parameter, parameter.value, min(first_at) AS first_at "
+                  "FROM (SELECT config_id, min(created_at) AS first_at FROM evidence GROUP BY config_id) "
+                  "JOIN configs AS config ON config.id = config_id, json_each(config.params) AS parameter "
+                  "GROUP BY config.family, parameter.key, parameter.value");
+    std::vector<TriedValue> values;
+    while (row.step())
+      values.push_back({row.text("family"), row.text("parameter"), row.integer("value"), row.text("first_at")});
+    return values;
+  });
 }
 
 std::map<std::string, std::string> Store::nth_entries(std::int64_t n) const {
-  const Transaction snapshot(impl_->database, Transaction::Kind::read);
-  Statement row(impl_->database,
-                "SELECT family, created_at FROM (SELECT config.family, created_at, "
-                "  row_number() OVER (PARTITION BY config.family ORDER BY created_at, evidence.id) AS place "
-                "  FROM evidence JOIN configs AS config ON config.id = config_id) WHERE place = :n");
-  row.bind(":n", n);
-  std::map<std::string, std::string> times;
-  while (row.step()) times.emplace(row.text("family"), row.text("created_at"));
-  return times;
+  return read_unchanged(impl_->database, [&] {
+    const Transaction snapshot(impl_->database, Transaction::Kind::read);
+    Statement row(impl_->database,
+                  "SELECT family, created_at FROM (SELECT config.family, created_at, "
+                  "  row_number() OVER (PARTITION BY config.family ORDER BY created_at, evidence.id) AS place "
+                  "  FROM evidence JOIN configs AS config ON config.id = config_id) WHERE place = :n");
+    row.bind(":n", n);
+    std::map<std::string, std::string> times;
+    while (row.step()) times.emplace(row.text("family"), row.text("created_at"));
+    return times;
+  });
 }
 
 std::optional<Evidence> Store::latest(const Problem& problem, const Config& config, const DeviceIdentity& device,
                                       const Producer& now) const {
-  Statement row(impl_->database,
-                fmt::format("SELECT entry.* {} JOIN producers AS producer ON producer.id = entry.producer_id "
-                            "WHERE problem.text = :problem AND config.text = :config AND device.key = :device "
-                            "AND producer.template_hash = :hash AND producer.compiler_options = :options "
-                            "AND producer.measuring_policy = :policy "
-                            "ORDER BY entry.created_at DESC, entry.id DESC LIMIT 1",
-                            from_evidence(false)));
-  row.bind(":problem", text(problem)).bind(":config", config.text()).bind(":device", text(device));
-  row.bind(":hash", now.template_hash).bind(":options", now.compiler_options).bind(":policy", now.measuring_policy);
-  if (!row.step()) return std::nullopt;
-  Resolver resolver(impl_->database);
-  return read_evidence(row, resolver);
+  return read_unchanged(impl_->database, [&]() -> std::optional<Evidence> {
+    Statement row(impl_->database,
+                  fmt::format("SELECT entry.* {} JOIN producers AS producer ON producer.id = entry.producer_id "
+                              "WHERE problem.text = :problem AND config.text = :config AND device.key = :device "
+                              "AND producer.template_hash = :hash AND producer.compiler_options = :options "
+                              "AND producer.measuring_policy = :policy "
+                              "ORDER BY entry.created_at DESC, entry.id DESC LIMIT 1",
+                              from_evidence(false)));
+    row.bind(":problem", text(problem)).bind(":config", config.text()).bind(":device", text(device));
+    row.bind(":hash", now.template_hash).bind(":options", now.compiler_options).bind(":policy", now.measuring_policy);
+    if (!row.step()) return std::nullopt;
+    Resolver resolver(impl_->database);
+    return read_evidence(row, resolver);
+  });
 }
 
 std::vector<Best> Store::best(const EvidenceFilter& filter) const {
@@ -127,22 +133,26 @@ std::vector<Best> Store::best(const EvidenceFilter& filter) const {
 }
 
 std::int64_t Store::last_entry() const {
-  Statement row(impl_->database, "SELECT coalesce(max(id), 0) AS last FROM evidence");
-  row.step();
-  return row.integer("last");
+  return read_unchanged(impl_->database, [&] {
+    Statement row(impl_->database, "SELECT coalesce(max(id), 0) AS last FROM evidence");
+    row.step();
+    return row.integer("last");
+  });
 }
 
 std::vector<Problem> Store::problems_since(std::int64_t entry) const {
-  // By row id: the index that has all the columns asked for would be read from end to end.
-  Statement row(impl_->database,
-                "SELECT DISTINCT problem_id FROM evidence NOT INDEXED WHERE id > :entry ORDER BY problem_id");
-  row.bind(":entry", entry);
-  Resolver resolver(impl_->database);
-  std::vector<Problem> problems;
-  while (row.step()) {
-    if (const Problem* problem = resolver.problem(row.integer("problem_id"))) problems.push_back(*problem);
-  }
-  return problems;
+  return read_unchanged(impl_->database, [&] {
+    // By row id: the index that has all the columns asked for would be read from end to end.
+    Statement row(impl_->database,
+                  "SELECT DISTINCT problem_id FROM evidence NOT INDEXED WHERE id > :entry ORDER BY problem_id");
+    row.bind(":entry", entry);
+    Resolver resolver(impl_->database);
+    std::vector<Problem> problems;
+    while (row.step()) {
+      if (const Problem* problem = resolver.problem(row.integer("problem_id"))) problems.push_back(*problem);
+    }
+    return problems;
+  });
 }
 
 Store::Table Store::query(const std::string& sql) const {
