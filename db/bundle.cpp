@@ -206,7 +206,9 @@ Bundle bundle_of(std::string_view file, std::size_t cubins_bytes) {
   const auto index_bytes = get_little_endian<std::uint64_t>(payload);
   if (index_bytes > payload.size() - 8) throw FormatError("is truncated in its index");
   const auto index_text = decompress(as_bytes(payload.substr(8, index_bytes)), kLargestIndexBytes);
-  if (!index_text) throw FormatError("its index does not decompress");
+  if (!index_text) {
+    throw FormatError(fmt::format("its index does not decompress: expected one of up to {} MiB", kLargestIndexBytes >> 20));
+  }
   const Json index = parse_json(as_text(*index_text));
   const std::string_view frames = payload.substr(8 + index_bytes);
 

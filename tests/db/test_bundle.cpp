@@ -180,6 +180,8 @@ TEST_CASE("a small bundle takes no more memory than a sound one may") {
   const std::string too_large =
       store_error([&] { parse_bundle(bundle_of_one_frame(1, frame_of_zeros(64 * kMiB + 1)), "a.tsb"); });
   CHECK(contains(too_large, "a.tsb: builds, entry 1: its cubin does not decompress: expected one of up to 64 MiB"));
+  const std::string long_index = store_error([&] { parse_bundle(bundle_of(std::string(64 * kMiB + 1, ' ')), "a.tsb"); });
+  CHECK(long_index == "a.tsb: its index does not decompress: expected one of up to 64 MiB");
   const std::string deep = "{\"device\":" + std::string(200000, '[') + std::string(200000, ']') + "}";
   const std::string too_deep = store_error([&] { parse_bundle(bundle_of(deep), "a.tsb"); });
   CHECK(too_deep == "a.tsb: JSON nests deeper than 64 levels: expected less");
