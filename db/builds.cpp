@@ -1,6 +1,8 @@
 // Compiled kernels and their proofs in the store.
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "db/compress.hpp"
 #include "db/logger.hpp"
 #include "db/store_access.hpp"
@@ -204,6 +206,7 @@ void for_each_proof(const Database& database,
 }
 
 void Store::record_proof(const Proof& proof) {
+  if (proof.outcome.by_machine) throw std::logic_error("by_machine is set of a proof: expected a kernel's own outcome");
   Transaction transaction(impl_->database);
   Interner interner(impl_->database);
   insert_proof(impl_->database, interner, proof, now_utc(), OnKnown::replace);

@@ -136,6 +136,7 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
     }
   }
   const Outcome& outcome = evidence.outcome;
+  if (outcome.by_machine) return std::string("by_machine is set: expected a candidate's own outcome");
   if ((outcome.status == Status::ok) != outcome.timing.has_value()) {
     return fmt::format("status is {} {} a timing: expected a timing exactly with ok", name(outcome.status),
                        outcome.timing ? "with" : "without");

@@ -141,7 +141,7 @@ class Store {
     std::string battery;  ///< version of the battery: "battery-2"
     Outcome outcome;
   };
-  void record_proof(const Proof& proof);
+  void record_proof(const Proof& proof);  ///< throws std::logic_error if the outcome is the machine's
   std::optional<Outcome> find_proof(const KernelKey& key, const DeviceIdentity& device,
                                     const std::string& driver_version, const std::string& battery) const;
 

@@ -90,6 +90,17 @@ TEST_CASE("times are brought to three decimals, and other forms refused") {
   }
 }
 
+TEST_CASE("a failure of the machine is stored neither as evidence nor as a proof") {
+  Evidence entry = failed(Status::launch_failed, "no memory left");
+  CHECK_FALSE(evidence_error(entry));
+  entry.outcome.by_machine = true;
+  CHECK(evidence_error(entry) == "by_machine is set: expected a candidate's own outcome");
+  Store store = Store::in_memory();
+  CHECK_THROWS_AS(store.record(entry), std::logic_error);
+  CHECK_THROWS_AS(store.record_proof({sample_key(), sample_device(), "580.1", "battery-2", entry.outcome}), std::logic_error);
+  CHECK_FALSE(store.find_proof(sample_key(), sample_device(), "580.1", "battery-2"));
+}
+
 TEST_CASE("what ran is 32 hex digits or not known") {
   Evidence entry = right(10);
   CHECK_FALSE(evidence_error(entry));
