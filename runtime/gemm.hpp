@@ -99,8 +99,8 @@ class Library {
   /// Chooses the config (exact entry → measured neighbour → generic), loads its kernel from the stored cubin or
   /// compiles it in memory, and resolves its launches. Takes from about a
   /// millisecond (kernel already loaded) to a second (compilation).
-  /// If a config's kernel is missing or refused by the device, the next best is taken, and that one is not tried again; after
-  /// eight of them it is the generic kernel.
+  /// If a config's kernel is missing or refused by the device, the next best is taken; after eight of them it is the generic
+  /// kernel. One that is missing or does not load is not tried again.
   /// Must not be called while the calling thread captures a stream.
   GemmPlan plan(const Problem& problem) const;
 

@@ -107,7 +107,7 @@ LibraryState::Planned plan_of_nothing(const Problem& problem, const KernelTarget
 Choice generic_choice(const KernelTarget& target, std::size_t passed_over) {
   Choice choice;
   choice.config = generic_config(target);
-  choice.reason = fmt::format("none of the {} configs that would be best has a kernel that can be loaded", passed_over);
+  choice.reason = fmt::format("none of the {} configs that would be best has a kernel that can run here", passed_over);
   return choice;
 }
 

@@ -61,6 +61,7 @@ TEST_CASE("of many configs without a kernel a few are tried, once, and then the 
   const Explanation why = state.plan(Fixture::problem(kWhere)).why;
   CHECK(why.rung == "generic");
   CHECK(asked == 9);
+  CHECK(why.reason.find("none of the 8 configs that would be best has a kernel that can run here") == 0);
   CHECK(why.reason.find(first + " was passed over: no kernel for") != std::string::npos);
   CHECK(why.reason.find(third) == std::string::npos);
   CHECK(why.reason.find("; and 6 more") != std::string::npos);
