@@ -31,15 +31,16 @@ std::string file_uri(const fs::path& path, std::string_view query) {
   return uri + std::string(query);
 }
 
-/// What changes with a file that a writer has left. While one is at work there is a log.
-using FileState = std::array<std::int64_t, 5>;
+/// What changes with a file that a writer has left; whoever sets the time of its content back changes that of its status. While one is at work there is a log.
+using FileState = std::array<std::int64_t, 7>;
 
 /// nullopt if there is no such file.
 std::optional<FileState> state_of(const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   return FileState{std::int64_t(status.st_dev), std::int64_t(status.st_ino), std::int64_t(status.st_size),
-                   std::int64_t(status.st_mtim.tv_sec), std::int64_t(status.st_mtim.tv_nsec)};
+                   std::int64_t(status.st_mtim.tv_sec), std::int64_t(status.st_mtim.tv_nsec),
+                   std::int64_t(status.st_ctim.tv_sec), std::int64_t(status.st_ctim.tv_nsec)};
 }
 
 /// Reads as if nobody could change the file, without locks and files beside it, and opens it anew when somebody did.

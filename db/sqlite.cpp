@@ -73,6 +73,7 @@ bool Database::renewed() const {
   if (!fresh) return false;
   handle_ = std::move(fresh->handle_);
   fresh_ = std::move(fresh->fresh_);
+  sqlite3_busy_timeout(handle(), int(patience_.count()));
   return true;
 }
 

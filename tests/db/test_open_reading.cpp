@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -164,6 +165,30 @@ TEST_CASE("a database without a writer's files is read anew when it was replaced
         }) == 0);
 }
 
+TEST_CASE("a file whose content was exchanged with its time and size kept is read anew") {
+  if (::geteuid() != 0) {
+    WARN("skipped: only root can become a user who may not write");
+    return;
+  }
+  TemporaryFolder folder;
+  ::chmod(folder.path().c_str(), 0755);
+  const auto make = [&](const char* name, double median_us) { Store::open(folder / name).record(right(median_us)); };
+  make("a.db", 10);
+  make("b.db", 20);
+  REQUIRE(fs::file_size(folder / "a.db") == fs::file_size(folder / "b.db"));
+  Steps steps({[&] {
+    const auto time = fs::last_write_time(folder / "a.db");
+    ::usleep(20000);  // more than a file system's tick
+    spill(folder / "a.db", slurp(folder / "b.db"));
+    fs::last_write_time(folder / "a.db", time);
+  }});
+  CHECK(as_ordinary_user([&] {
+          const Store reader = Store::open_read_only(folder / "a.db");
+          const auto median_us = [&] { return reader.evidence().at(0).outcome.timing->median_us; };
+          return median_us() == 10 && steps.next() && median_us() == 20;
+        }) == 0);
+}
+
 TEST_CASE("a reader that ends last leaves the database's bytes as they are, and the log to the next writer") {
   TemporaryFolder folder;
   { Store::open(folder / "a.db").record(right(10)); }
@@ -272,4 +297,9 @@ TEST_CASE("what is read while a file changes is read again, a few times") {
   reads = 0;
   CHECK(contains(store_error([&] { read_unchanged(database, changing); }), "changes again and again"));
   CHECK(reads == 5);
+  changes = 1;
+  database.set_patience(std::chrono::milliseconds(1234));
+  CHECK(database.renewed());
+  Statement patience(database, "PRAGMA busy_timeout");
+  CHECK((patience.step() && patience.integer("timeout") == 1234));
 }
