@@ -116,7 +116,7 @@ MergeResult merge(Store& into, const Store& from) {
     for_each_build(source, [&](const KernelBuild& build, const std::string& created_at) { adder.add(build, created_at); });
     for_each_proof(source, [&](const Store::Proof& proof, const std::string& created_at) { adder.add(proof, created_at); });
     // In the order of recording, so that of two entries of one instant the same one counts here as there.
-    for_each_evidence(source, {}, Order::as_recorded, [&](const Evidence& entry) {
+    for_each_evidence(source, [&](const Evidence& entry) {
       if (const auto wrong = evidence_error(entry)) {
         throw StoreError(fmt::format("{}: evidence {}: {}", from.path().string(), entry.id, *wrong));
       }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "db/logger.hpp"
+#include "db/machine_failures.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -33,6 +34,15 @@ std::string params_json(const Config& config) {
   nlohmann::ordered_json params = nlohmann::ordered_json::object();
   for (const Config::Value& value : config.values()) params[value.first.text()] = value.second;
   return params.dump();
+}
+
+/// The view `latest`, said here too: that of a file may be of an older version.
+std::string is_latest() {
+  return fmt::format(
+      "entry.id = (SELECT newer.id FROM evidence AS newer WHERE newer.problem_id = entry.problem_id "
+      "AND newer.device_id = entry.device_id AND newer.config_id = entry.config_id AND NOT {} "
+      "ORDER BY newer.created_at DESC, newer.id DESC LIMIT 1)",
+      failed_by_machine("newer"));
 }
 
 }  // namespace
@@ -264,7 +274,7 @@ void Condition::bind(Statement& statement) const {
 }
 
 Condition condition(const EvidenceFilter& filter) {
-  Condition result{"1", {}};
+  Condition result{filter.latest_only ? is_latest() : "NOT " + failed_by_machine("entry"), {}};
   const auto add = [&](std::string_view sql, const char* parameter, Value value) {
     result.sql += fmt::format(" AND {}", sql);
     result.values.emplace_back(parameter, std::move(value));
@@ -287,13 +297,6 @@ Condition condition(const EvidenceFilter& filter) {
   if (filter.status) add("entry.status = :status", ":status", std::string(name(*filter.status)));
   if (filter.run) add("entry.run = :run", ":run", *filter.run);
   return result;
-}
-
-std::string from_evidence(bool latest_only) {
-  return fmt::format(
-      "FROM {} AS entry JOIN problems AS problem ON problem.id = entry.problem_id "
-      "JOIN configs AS config ON config.id = entry.config_id JOIN devices AS device ON device.id = entry.device_id ",
-      latest_only ? "latest" : "evidence");
 }
 
 }  // namespace tilesmith::db

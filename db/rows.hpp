@@ -65,7 +65,7 @@ bool fill_plan_hash(const Database& database, std::int64_t id, const std::string
 /// this build cannot read.
 std::optional<Evidence> read_evidence(const Statement& row, Resolver& resolver);
 
-/// A WHERE condition (never empty) over the aliases entry (evidence or latest), problem, config and device, and its values.
+/// A WHERE condition (never empty) over the aliases of kFromEvidence, and its values. It lets through no failure of the machine.
 struct Condition {
   std::string sql;
   std::vector<std::pair<std::string, Value>> values;  ///< parameter name, value
@@ -73,8 +73,9 @@ struct Condition {
 };
 Condition condition(const EvidenceFilter& filter);
 
-/// "FROM evidence AS entry JOIN problems AS problem ..." for condition(); reads the view `latest` if asked.
-std::string from_evidence(bool latest_only);
+inline constexpr std::string_view kFromEvidence =
+    "FROM evidence AS entry JOIN problems AS problem ON problem.id = entry.problem_id "
+    "JOIN configs AS config ON config.id = entry.config_id JOIN devices AS device ON device.id = entry.device_id ";
 
 DeviceIdentity read_device(const Statement& row);
 

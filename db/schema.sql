@@ -9,7 +9,7 @@
 -- Times are ISO 8601 UTC with milliseconds, so that text order is time order.
 
 PRAGMA application_id = 1414743885;  -- 'TSGM'
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 CREATE TABLE devices (
   id                   INTEGER PRIMARY KEY,
@@ -139,14 +139,21 @@ CREATE INDEX evidence_by_candidate ON evidence (problem_id, device_id, config_id
 CREATE INDEX evidence_by_time ON evidence (created_at);
 CREATE INDEX evidence_by_run ON evidence (run);
 
+-- From here on views. They hold nothing: a database of an earlier version gets them anew, as they are here (migrations.cpp).
+DROP VIEW IF EXISTS best;
+DROP VIEW IF EXISTS latest;
+
 -- The entry that counts of each candidate on each device: the latest. So a later failure supersedes a former time, and
--- an entry of a changed template supersedes that of the former.
+-- an entry of a changed template supersedes that of the former. What the machine failed on (machine_failures.hpp) does not count.
 CREATE VIEW latest AS
 SELECT * FROM evidence AS entry
-WHERE NOT EXISTS (
-  SELECT 1 FROM evidence AS newer
+WHERE entry.id = (
+  SELECT newer.id FROM evidence AS newer
   WHERE newer.problem_id = entry.problem_id AND newer.device_id = entry.device_id AND newer.config_id = entry.config_id
-    AND (newer.created_at, newer.id) > (entry.created_at, entry.id));
+    AND NOT (newer.status = 'launch_failed' AND newer.message GLOB '*: CUDA_ERROR_OUT_OF_MEMORY (*'
+             OR newer.status IN ('compile_failed', 'device_fault') AND (newer.message GLOB '*ended: killed by signal 9 (*'
+             OR newer.message GLOB '*ended: killed by signal 15 (*' OR newer.message GLOB '*NVRTC_ERROR_OUT_OF_MEMORY*'))
+  ORDER BY newer.created_at DESC, newer.id DESC LIMIT 1);
 
 -- The fastest entry that counts, for each problem on each device. Equal medians go to the smaller config text.
 CREATE VIEW best AS

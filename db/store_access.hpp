@@ -26,11 +26,8 @@ class StoreAccess {
 /// Checks an entry and fills in what may be empty (created_at, origin). Throws std::logic_error if it contradicts itself.
 Evidence completed(const Database& database, const Evidence& evidence);
 
-enum class Order { latest_first, as_recorded, fastest_first };
-
-/// Calls `use` with each entry that the filter lets through.
-void for_each_evidence(const Database& database, const EvidenceFilter& filter, Order order,
-                       const std::function<void(const Evidence&)>& use);
+/// Calls `use` with each entry of the file, failures of the machine among them, in the order of recording.
+void for_each_evidence(const Database& database, const std::function<void(const Evidence&)>& use);
 
 /// What to do where the kernel has a build already.
 enum class OnKnown { replace, keep };

@@ -6,39 +6,37 @@
 
 #include "db/fastest.hpp"
 #include "db/free_query.hpp"
+#include "db/machine_failures.hpp"
 #include "db/store_access.hpp"
 
 namespace tilesmith::db {
 namespace {
 
-std::string_view in_sql(Order order) {
-  switch (order) {
-    case Order::latest_first: return "entry.created_at DESC, entry.id DESC";
-    case Order::as_recorded: return "entry.id";
-    case Order::fastest_first: return "entry.median_us IS NULL, entry.median_us, entry.id";
-  }
-  return "entry.id";
-}
+constexpr std::string_view kLatestFirst = "entry.created_at DESC, entry.id DESC";
+constexpr std::string_view kFastestFirst = "entry.median_us IS NULL, entry.median_us, entry.id";
 
-std::vector<Evidence> evidence_of(const Database& database, const EvidenceFilter& filter, Order order) {
+std::vector<Evidence> evidence_of(const Database& database, const EvidenceFilter& filter, std::string_view order) {
   return read_unchanged(database, [&] {
     const Transaction snapshot(database, Transaction::Kind::read);
+    const Condition wanted = condition(filter);
+    std::string sql = fmt::format("SELECT entry.* {} WHERE {} ORDER BY {}", kFromEvidence, wanted.sql, order);
+    if (filter.limit > 0) sql += " LIMIT :limit";
+    Statement row(database, sql);
+    wanted.bind(row);
+    if (filter.limit > 0) row.bind(":limit", filter.limit);
+    Resolver resolver(database);
     std::vector<Evidence> all;
-    for_each_evidence(database, filter, order, [&](const Evidence& entry) { all.push_back(entry); });
+    while (row.step()) {
+      if (auto entry = read_evidence(row, resolver)) all.push_back(*std::move(entry));
+    }
     return all;
   });
 }
 
 }  // namespace
 
-void for_each_evidence(const Database& database, const EvidenceFilter& filter, Order order,
-                       const std::function<void(const Evidence&)>& use) {
-  const Condition wanted = condition(filter);
-  std::string sql = fmt::format("SELECT entry.* {} WHERE {} ORDER BY {}", from_evidence(filter.latest_only), wanted.sql, in_sql(order));
-  if (filter.limit > 0) sql += " LIMIT :limit";
-  Statement row(database, sql);
-  wanted.bind(row);
-  if (filter.limit > 0) row.bind(":limit", filter.limit);
+void for_each_evidence(const Database& database, const std::function<void(const Evidence&)>& use) {
+  Statement row(database, "SELECT * FROM evidence ORDER BY id");
   Resolver resolver(database);
   while (row.step()) {
     if (const auto entry = read_evidence(row, resolver)) use(*entry);
@@ -46,11 +44,11 @@ void for_each_evidence(const Database& database, const EvidenceFilter& filter, O
 }
 
 std::vector<Evidence> Store::evidence(const EvidenceFilter& filter) const {
-  return evidence_of(impl_->database, filter, Order::latest_first);
+  return evidence_of(impl_->database, filter, kLatestFirst);
 }
 
 std::vector<Evidence> fastest_first(const Store& store, const EvidenceFilter& filter) {
-  return evidence_of(StoreAccess::database(store), filter, Order::fastest_first);
+  return evidence_of(StoreAccess::database(store), filter, kFastestFirst);
 }
 
 std::vector<TriedValue> Store::tried_values() const {
@@ -89,9 +87,9 @@ std::optional<Evidence> Store::latest(const Problem& problem, const Config& conf
                   fmt::format("SELECT entry.* {} JOIN producers AS producer ON producer.id = entry.producer_id "
                               "WHERE problem.text = :problem AND config.text = :config AND device.key = :device "
                               "AND producer.template_hash = :hash AND producer.compiler_options = :options "
-                              "AND producer.measuring_policy = :policy "
+                              "AND producer.measuring_policy = :policy AND NOT {} "
                               "ORDER BY entry.created_at DESC, entry.id DESC LIMIT 1",
-                              from_evidence(false)));
+                              kFromEvidence, failed_by_machine("entry")));
     row.bind(":problem", text(problem)).bind(":config", config.text()).bind(":device", text(device));
     row.bind(":hash", now.template_hash).bind(":options", now.compiler_options).bind(":policy", now.measuring_policy);
     if (!row.step()) return std::nullopt;
@@ -103,7 +101,9 @@ std::optional<Evidence> Store::latest(const Problem& problem, const Config& conf
 std::vector<Best> Store::best(const EvidenceFilter& filter) const {
   return read_unchanged(impl_->database, [&] {
     const Transaction snapshot(impl_->database, Transaction::Kind::read);
-    const Condition wanted = condition(filter);
+    EvidenceFilter of_latest = filter;
+    of_latest.latest_only = true;
+    const Condition wanted = condition(of_latest);
     // The view `best`, with the filter inside the ranking and the candidates counted.
     std::string sql = fmt::format(
         "WITH chosen AS (SELECT entry.id, problem_id, device_id, entry.status, median_us, config.text AS config "
@@ -116,7 +116,7 @@ std::vector<Best> Store::best(const EvidenceFilter& filter) const {
         "JOIN problems AS problem ON problem.id = evidence.problem_id "
         "JOIN devices AS device ON device.id = evidence.device_id WHERE place = 1 AND evidence.status = 'ok' "
         "ORDER BY problem.type, problem.trans, problem.m, problem.n, problem.k, problem.text, device.key",
-        from_evidence(true), wanted.sql);
+        kFromEvidence, wanted.sql);
     if (filter.limit > 0) sql += " LIMIT :limit";
     Statement row(impl_->database, sql);
     wanted.bind(row);

@@ -127,7 +127,7 @@ TEST_CASE("a database of version 1 is read as it is, keeps its entries and takes
     CHECK(merge(into, read).added == 1);
   }
   Store store = Store::open(folder / "a.db");
-  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == "2");
+  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == std::to_string(kSchemaVersion));
   REQUIRE(store.evidence().size() == 1);
   CHECK(store.evidence()[0].plan_hash.empty());
   Evidence with = right(9);
