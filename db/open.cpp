@@ -78,43 +78,44 @@ std::int64_t single_integer(const Database& database, std::string_view sql, std:
   return statement.step() ? statement.integer(column) : 0;
 }
 
-/// The same checks with SQLite's eyes, which also see what is still in the write-ahead log. Returns the version.
-int check_contents(const Database& database, const fs::path& path, bool had_log) {
-  const auto refuse_contents = [&](std::string reason) {
-    if (had_log) {
-      reason += fmt::format("; its log {}-wal may belong to another database: move it away", path.filename().string());
-    }
-    refuse(path, reason);
-  };
-  const auto refuse_corrupt = [&](std::string_view what) {
-    refuse_contents(fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy", what));
-  };
+/// What is wrong with the contents may have come from a log that lay there before.
+[[noreturn]] void refuse_contents(const fs::path& path, bool had_log, std::string reason) {
+  if (had_log) reason += fmt::format("; its log {}-wal may belong to another database: move it away", path.filename().string());
+  refuse(path, reason);
+}
+
+/// SQLite's first complaint about a damaged file, in one line; empty if it is sound.
+std::string damage_of(const Database& database) {
   try {
     Statement check(database, "PRAGMA quick_check(1)");
-    if (check.step()) {
-      if (const std::string verdict = check.text("quick_check"); verdict != "ok") {
-        refuse_corrupt(verdict.substr(0, verdict.find('\n')));
-      }
-    }
-  } catch (const StoreError& error) {
+    const std::string verdict = check.step() ? check.text("quick_check") : "ok";
+    return verdict == "ok" ? "" : verdict.substr(0, verdict.find('\n'));
+  } catch (const StoreError&) {
     const int code = sqlite3_errcode(database.handle());
     if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB) throw;
-    refuse_corrupt(sqlite3_errmsg(database.handle()));
+    return sqlite3_errmsg(database.handle());
+  }
+}
+
+/// The same checks with SQLite's eyes, which also see what is still in the write-ahead log. Returns the version.
+int check_contents(const Database& database, const fs::path& path, bool had_log) {
+  if (const std::string damage = damage_of(database); !damage.empty()) {
+    refuse_contents(path, had_log,
+                    fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy", damage));
   }
   // All of one moment: another process may be making the tables.
   const Transaction snapshot(database, Transaction::Kind::read);
   const std::int64_t application = single_integer(database, "PRAGMA application_id", "application_id");
   const int version = schema_version(database);
   if (application == 0 && version == 0) {
-    if (single_integer(database, "SELECT count(*) AS tables FROM sqlite_master", "tables") != 0) {
-      refuse_contents(fmt::format("is another program's SQLite database: {}", kExpected));
-    }
-    return 0;
+    if (single_integer(database, "SELECT count(*) AS tables FROM sqlite_master", "tables") == 0) return 0;
+    refuse_contents(path, had_log, fmt::format("is another program's SQLite database: {}", kExpected));
   }
   if (application != kApplicationId) {
-    refuse_contents(fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
+    refuse_contents(path, had_log,
+                    fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
   }
-  if (version > kSchemaVersion) refuse_contents(newer_version(version));
+  if (version > kSchemaVersion) refuse_contents(path, had_log, newer_version(version));
   return version;
 }
 
