@@ -17,9 +17,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <future>
 #include <limits>
 #include <map>
+#include <mutex>
+#include <span>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -38,6 +43,7 @@ constexpr std::size_t kHashDigits = 32;
 // What is small when compressed may be of any size: more than these no sound bundle has.
 constexpr std::size_t kLargestIndexBytes = std::size_t{64} << 20;
 constexpr std::size_t kLargestCubinBytes = std::size_t{64} << 20;
+constexpr int kCubinLevel = 15;  // zstd's; 19 takes four times as long for 1% less
 
 template <typename T>
 void put_little_endian(std::string& out, T value) {
@@ -118,21 +124,67 @@ void add_build(Builds& builds, const Json& json) {
                text_at(json, "template_hash"),
                text_at(json, "compiler_options"),
                text_at(json, "nvrtc_version")};
-  const std::string status_text = text_at(json, "status", name(Status::ok));
-  const auto status = parse_status(status_text);
-  if (!status || !runs(*status)) {
-    throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));
-  }
-  build.status = *status;
   build.registers = int(integer_at(json, "registers", 0, kLargestInt));
   build.spill_bytes = int(integer_at(json, "spill_bytes", 0, kLargestInt));
+  build.status = build.spill_bytes > 0 ? Status::spilled : Status::ok;
   build.static_smem_bytes = int(integer_at(json, "static_smem_bytes", 0, kLargestInt));
   const auto offset = std::size_t(integer_at(json, "offset", 0, std::int64_t(builds.frame_bytes())));
   const auto bytes = std::size_t(integer_at(json, "bytes", 1, std::int64_t(builds.frame_bytes() - offset)));
   builds.add(std::move(build), offset, bytes);
 }
 
-std::string payload_of(const Bundle& bundle) {
+using OnPacked = std::function<void(std::size_t, std::size_t)>;
+
+/// A frame of each cubin, in their order.
+std::vector<std::vector<std::byte>> frames_of(std::span<const std::vector<std::byte>* const> cubins, const OnPacked& on_packed) {
+  std::vector<std::vector<std::byte>> frames(cubins.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex telling;
+  std::size_t done = 0;
+  const auto pack = [&] {
+    for (std::size_t i = next++; i < cubins.size(); i = next++) {
+      frames[i] = compress(*cubins[i], kCubinLevel);
+      const std::scoped_lock lock(telling);
+      on_packed(++done, cubins.size());
+    }
+  };
+  std::vector<std::future<void>> others;  // each waits for its thread at the end, whatever is thrown
+  const std::size_t most = std::min<std::size_t>(std::thread::hardware_concurrency(), cubins.size());
+  for (std::size_t i = 1; i < most; ++i) others.push_back(std::async(std::launch::async, pack));
+  pack();
+  for (std::future<void>& other : others) other.get();
+  return frames;
+}
+
+/// The cubins of builds, those of equal content once.
+class Cubins {
+ public:
+  /// Which of all() the build's is.
+  std::size_t add(const KernelBuild& build) {
+    const auto [place, is_new] = known_.try_emplace(content_hash(build.cubin), cubins_.size());
+    if (is_new) cubins_.push_back(&build.cubin);
+    return place->second;
+  }
+  std::span<const std::vector<std::byte>* const> all() const { return cubins_; }
+
+ private:
+  std::vector<const std::vector<std::byte>*> cubins_;
+  std::unordered_map<std::string, std::size_t> known_;  // by content hash
+};
+
+void require_fit(const KernelBuild& build, std::size_t cubins_bytes_left) {
+  if ((build.status != Status::ok && build.status != Status::spilled) || build.cubin.empty()) {
+    throw FormatError(fmt::format("the build of {} is {}: expected only builds that run, with their cubins",
+                                  build.key.config.text(), name(build.status)));
+  }
+  if (build.cubin.size() > kLargestCubinBytes || build.cubin.size() > cubins_bytes_left) {
+    throw FormatError(fmt::format("the cubin of {} has {} bytes: expected up to {} MiB, and all of up to {} MiB",
+                                  build.key.config.text(), build.cubin.size(), kLargestCubinBytes >> 20,
+                                  kLargestCubinsBytes >> 20));
+  }
+}
+
+std::string payload_of(const Bundle& bundle, const OnPacked& on_packed) {
   Json index;
   index["device"] = to_json(bundle.device);
   index["arch"] = bundle.arch;
@@ -142,30 +194,25 @@ std::string payload_of(const Bundle& bundle) {
     require_consistent(best);
     index["bests"].push_back(to_json(best));
   }
-  std::string frames;
-  std::unordered_map<std::string, std::pair<std::size_t, std::size_t>> known;  // content hash → offset, bytes
-  index["builds"] = Json::array();
+  Cubins cubins;
+  std::vector<std::size_t> cubin_of;  // of each build
   std::size_t cubins_bytes_left = kLargestCubinsBytes;
   for (const KernelBuild& build : bundle.builds) {
-    if (!runs(build.status) || build.cubin.empty()) {
-      throw FormatError(fmt::format("the build of {} is {}: expected only builds that are ok or spilled, with their cubins",
-                                    build.key.config.text(), name(build.status)));
-    }
-    if (build.cubin.size() > kLargestCubinBytes || build.cubin.size() > cubins_bytes_left) {
-      throw FormatError(fmt::format("the cubin of {} has {} bytes: expected up to {} MiB, and all of up to {} MiB",
-                                    build.key.config.text(), build.cubin.size(), kLargestCubinBytes >> 20,
-                                    kLargestCubinsBytes >> 20));
-    }
+    require_fit(build, cubins_bytes_left);
     cubins_bytes_left -= build.cubin.size();
-    const auto [place, is_new] = known.try_emplace(content_hash(build.cubin), frames.size(), 0);
-    if (is_new) {
-      frames += as_text(compress(build.cubin, 19));
-      place->second.second = frames.size() - place->second.first;
-    }
-    Json entry = build_to_json(build);
-    if (build.status != Status::ok) entry["status"] = std::string(name(build.status));  // readers of before pass over it
-    entry["offset"] = place->second.first;
-    entry["bytes"] = place->second.second;
+    cubin_of.push_back(cubins.add(build));
+  }
+  std::string frames;
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // of each cubin: offset, bytes
+  for (const std::vector<std::byte>& frame : frames_of(cubins.all(), on_packed)) {
+    places.emplace_back(frames.size(), frame.size());
+    frames += as_text(frame);
+  }
+  index["builds"] = Json::array();
+  for (std::size_t i = 0; i < bundle.builds.size(); ++i) {
+    Json entry = build_to_json(bundle.builds[i]);
+    entry["offset"] = places[cubin_of[i]].first;
+    entry["bytes"] = places[cubin_of[i]].second;
     index["builds"].push_back(std::move(entry));
   }
   const std::string line = to_line(index);
@@ -239,9 +286,9 @@ Bundle bundle_of(std::string_view file, std::size_t cubins_bytes) {
 
 }  // namespace
 
-void save_bundle(const Bundle& bundle, const std::filesystem::path& path) {
+void save_bundle(const Bundle& bundle, const std::filesystem::path& path, const OnPacked& on_packed) {
   try {
-    const std::string payload = payload_of(bundle);
+    const std::string payload = payload_of(bundle, on_packed);
     std::string file(kMagic);
     put_little_endian<std::uint32_t>(file, kVersion);
     put_little_endian<std::uint32_t>(file, 0);

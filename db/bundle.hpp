@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -20,8 +21,10 @@ struct Bundle {
   std::vector<KernelBuild> builds;   ///< of the bests and of the generic rung
 };
 
-/// Written to a temporary file, then renamed. Throws StoreError.
-void save_bundle(const Bundle& bundle, const std::filesystem::path& path);
+/// Written to a temporary file, then renamed. Its cubins are compressed on all cores, which is what takes long: `on_packed(done, total)`
+/// tells progress, on any thread, one at a time. Throws StoreError.
+void save_bundle(const Bundle& bundle, const std::filesystem::path& path,
+                 const std::function<void(std::size_t, std::size_t)>& on_packed = [](std::size_t, std::size_t) {});
 /// Throws StoreError with the reason (not a bundle, newer version, truncated, hash differs).
 Bundle load_bundle(const std::filesystem::path& path);
 bool is_bundle(const std::filesystem::path& path);

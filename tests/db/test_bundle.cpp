@@ -195,3 +195,36 @@ TEST_CASE("only builds that run go into a bundle, and an unwritable path leaves 
   CHECK(contains(store_error([&] { save_bundle(sample_bundle(), folder / "no" / "a.tsb"); }), "no folder"));
   CHECK(folder.listing().empty());
 }
+
+TEST_CASE("a generic kernel that spills comes back from a bundle as what it is") {
+  TemporaryFolder folder;
+  Bundle bundle = sample_bundle();
+  bundle.builds[1].status = Status::spilled;
+  bundle.builds[1].spill_bytes = 8;
+  save_bundle(bundle, folder / "a.tsb");
+  const Bundle back = load_bundle(folder / "a.tsb");
+  REQUIRE(back.builds.size() == 3);
+  CHECK(back.builds[0].status == Status::ok);
+  CHECK(back.builds[1].status == Status::spilled);
+  CHECK(back.builds[1].spill_bytes == 8);
+  CHECK(back.builds[1].cubin == bundle.builds[1].cubin);
+}
+
+TEST_CASE("many cubins are packed each once and come back in their order, and the packing tells how far it is") {
+  TemporaryFolder folder;
+  Bundle bundle = sample_bundle();
+  bundle.builds.clear();
+  for (int i = 0; i < 90; ++i) bundle.builds.push_back(sample_build(sample_config(i), 1 + i % 30));
+  std::vector<std::size_t> told;
+  save_bundle(bundle, folder / "a.tsb", [&](std::size_t done, std::size_t total) {
+    told.push_back(total == 30 ? done : 0);  // on other threads: no place for a CHECK
+  });
+  REQUIRE(told.size() == 30);
+  for (std::size_t i = 0; i < told.size(); ++i) CHECK(told[i] == i + 1);
+  const Bundle back = load_bundle(folder / "a.tsb");
+  REQUIRE(back.builds.size() == 90);
+  for (std::size_t i = 0; i < 90; ++i) {
+    CHECK(back.builds[i].key.config == bundle.builds[i].key.config);
+    CHECK(back.builds[i].cubin == bundle.builds[i].cubin);
+  }
+}

@@ -13,6 +13,7 @@
 #include "tuner/commands/make_bundle.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
+#include "tuner/commands/progress.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/commands/wanted.hpp"
 #include "tuner/figures.hpp"
@@ -43,11 +44,15 @@ void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOpt
                                  options.device, arch));
   }
   BundleReport report;
-  const db::Bundle bundle = make_bundle(store, device, wanted, report, [](std::size_t done, std::size_t total) {
-    Screen::instance().set_status({fmt::format("gathering kernels: {}/{}", done, total)});
-  });
-  Screen::instance().clear_status();
-  db::save_bundle(bundle, options.output);
+  db::Bundle bundle;
+  {
+    CountProgress gathering("gathering kernels");
+    bundle = make_bundle(store, device, wanted, report, [&](std::size_t done, std::size_t total) { gathering.update(done, total); });
+  }
+  {
+    CountProgress packing("packing kernels");
+    db::save_bundle(bundle, options.output, [&](std::size_t done, std::size_t total) { packing.update(done, total); });
+  }
   std::error_code ignored;
   Screen::instance().print_line(fmt::format(
       "{}: {} bests of {} and {} generic kernels, {} ({} kernels compiled now; left out: {} retired, {} without kernel)",

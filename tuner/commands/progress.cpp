@@ -148,4 +148,19 @@ void CompileProgress::update(const db::KernelBuild& build, bool reused) {
   }
 }
 
+CountProgress::~CountProgress() { Screen::instance().clear_status(); }
+
+void CountProgress::update(std::size_t done, std::size_t total) {
+  const auto time = Clock::now();
+  const auto every = Screen::instance().is_terminal() ? Clock::duration(kRedrawEvery) : Clock::duration(kPlainLineEvery);
+  if (time - shown_ < every) return;
+  shown_ = time;
+  const std::string line = fmt::format("{}: {}/{}", what_, done, total);
+  if (Screen::instance().is_terminal()) {
+    Screen::instance().set_status({fmt::format("{} {}", bar(double(done) / double(std::max<std::size_t>(1, total))), line)});
+  } else {
+    spdlog::info("{}", line);
+  }
+}
+
 }  // namespace tilesmith::tuner

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "db/evidence.hpp"
 #include "tuner/tune.hpp"
@@ -58,6 +59,22 @@ class CompileProgress {
   std::size_t done_ = 0, ok_ = 0, spilled_ = 0, failed_ = 0, reused_ = 0;
   Clock::time_point began_;
   Clock::time_point shown_{};
+};
+
+/// For what is only counted: on a terminal a status line, else a log line about every 10 s. Used on one thread at a time.
+class CountProgress {
+ public:
+  explicit CountProgress(std::string what) : what_(std::move(what)), shown_(Clock::now()) {}
+  ~CountProgress();
+  CountProgress(const CountProgress&) = delete;
+  CountProgress& operator=(const CountProgress&) = delete;
+
+  void update(std::size_t done, std::size_t total);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string what_;
+  Clock::time_point shown_;
 };
 
 }  // namespace tilesmith::tuner
