@@ -130,6 +130,12 @@ MergeResult merge(Store& into, const Store& from) {
   return adder.commit();
 }
 
+MergeResult add_recorded(Store& into, const Evidence& entry) {
+  Adder adder(into);
+  adder.add(entry);
+  return adder.commit();
+}
+
 MergeResult import_file(Store& into, const std::filesystem::path& path) {
   constexpr std::string_view kExpected = "a JSON export, a landscape or a bundle";
   std::string content = read_file(path, fmt::format("{}; databases are brought in with `merge`", kExpected));

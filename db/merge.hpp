@@ -17,6 +17,9 @@ struct MergeResult {
 /// Everything of `from` (devices, problems, configs, builds, proofs, evidence, runs) that `into` lacks, in one transaction.
 MergeResult merge(Store& into, const Store& from);
 
+/// One entry as it was recorded elsewhere, with its time and producer, unless it is there already.
+MergeResult add_recorded(Store& into, const Evidence& entry);
+
 /// A JSON export, a landscape or a bundle, told apart by content. Throws StoreError naming the file and what was expected.
 MergeResult import_file(Store& into, const std::filesystem::path& path);
 

@@ -227,7 +227,7 @@ TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator&
   Turns turns(workload, store, evaluator.device(), board, options.tuner, options.gpu,
               tried_before(workload, evaluator.device(), store, starting_points));
   run.problem_count = workload.problems.size();
-  if (const auto* elsewhere = dynamic_cast<const RecordedElsewhere*>(&evaluator)) run.origin = elsewhere->origin();
+  run.elsewhere = dynamic_cast<const RecordedElsewhere*>(&evaluator);
   run.result.run = db::new_uuid();
 
   store.begin_run(run_record(run.result.run, workload, options));

@@ -8,8 +8,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "db/merge.hpp"
 #include "kernels/estimate.hpp"
 #include "tuner/guess/finalists.hpp"
+#include "tuner/landscape/replay_evaluator.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/what_ran.hpp"
 
@@ -34,7 +36,12 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
   if (outcome.by_machine) {
     spdlog::warn("{} {}: {}; not recorded, a later run may try it again", text(candidate.problem), candidate.config.text(),
                  outcome.message);
-    run.machine_failed_on[text(candidate.problem)].push_back({candidate.config, outcome});
+    run.tried_otherwise[text(candidate.problem)].push_back({candidate.config, outcome});
+    return;
+  }
+  if (run.elsewhere != nullptr) {
+    if (const auto entry = run.elsewhere->entry(candidate.problem, candidate.config)) db::add_recorded(run.store, *entry);
+    run.tried_otherwise[text(candidate.problem)].push_back({candidate.config, outcome});
     return;
   }
   db::Evidence evidence;
@@ -44,7 +51,6 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
   evidence.producer = starting_points.producer(candidate.config.family());
   evidence.outcome = outcome;
   evidence.run = run.result.run;
-  evidence.origin = run.origin;
   evidence.plan_hash = what_ran(run.store, evidence, run.evaluator.limits().arch);
   run.store.record(evidence);
 }
@@ -92,9 +98,9 @@ ProblemEnding ProblemTuning::run() {
   return ending;
 }
 
-/// What the machine failed on in an earlier turn counts as tried in this run.
-void ProblemTuning::add_what_the_machine_failed_on() {
-  for (const auto& [config, outcome] : run_.machine_failed_on[text(problem_)]) {
+/// What the machine failed on in an earlier turn counts as tried in this run, and so does what a replay gave, be it of former kernels.
+void ProblemTuning::add_what_was_tried_otherwise() {
+  for (const auto& [config, outcome] : run_.tried_otherwise[text(problem_)]) {
     const auto index = start_.space.index_of(config);
     const bool known = std::any_of(start_.known.begin(), start_.known.end(), [&](const auto& one) { return one.index == index; });
     if (index && !known) start_.known.push_back({*index, outcome, false, run_.result.run});
@@ -102,7 +108,7 @@ void ProblemTuning::add_what_the_machine_failed_on() {
 }
 
 void ProblemTuning::reuse_known() {
-  add_what_the_machine_failed_on();
+  add_what_was_tried_otherwise();
   for (const StartingPoint::Known& known : start_.known) {
     const Score score = score_of(known.outcome);
     note(known.index, known.outcome);

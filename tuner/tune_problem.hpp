@@ -21,6 +21,8 @@
 
 namespace tilesmith::tuner {
 
+class RecordedElsewhere;
+
 /// Of the last `memory` values, about; of all while they are fewer.
 class RunningMean {
  public:
@@ -47,13 +49,13 @@ struct TuneRun {
   double started = 0;                                     // on that clock
   double ends = std::numeric_limits<double>::infinity();  // when the budget is used up
   std::size_t problem_count = 0;
-  std::string origin;                // of the evidence; empty: this machine
+  const RecordedElsewhere* elsewhere = nullptr;  // the evaluator, if it is one
   RunningMean first_outcome_seconds{5};  // from a problem's start to its first outcome: its first compilations
   RunningMean candidate_seconds{64};     // between two later outcomes; they come in bursts as long as what is in flight
   RunningMean play_off_seconds{5};       // of one problem
   RunningMean beyond_share_seconds{16};  // by which a first turn was longer than its share; less than 0: shorter
   TuneResult result;
-  std::map<std::string, std::vector<std::pair<Config, db::Outcome>>> machine_failed_on;  // by problem
+  std::map<std::string, std::vector<std::pair<Config, db::Outcome>>> tried_otherwise;  // by problem: what is no evidence of this run
   int machine_failures = 0;    // of candidates one after the other
   bool nothing_works = false;  // for all that is known: on the last problem measuring failed before anything had a time
   bool any_timed = false;
@@ -62,7 +64,7 @@ struct TuneRun {
   double least_turn_seconds() const;
 };
 
-/// Commits one outcome as evidence of this run; what the machine failed on is told instead.
+/// Commits one outcome as evidence of this run, that of a replay as it was recorded; what the machine failed on is told instead.
 void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candidate& candidate,
                     const db::Outcome& outcome);
 
@@ -79,7 +81,7 @@ class ProblemTuning {
   TurnBoard::Rest rest() const;
 
  private:
-  void add_what_the_machine_failed_on();
+  void add_what_was_tried_otherwise();
   void reuse_known();
   ProblemEnding search();
   void prepare_next();

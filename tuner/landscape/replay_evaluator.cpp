@@ -19,10 +19,12 @@ class ReplayEvaluator final : public Evaluator, public RecordedElsewhere {
     return known == landscape_.producers.end() ? db::Producer{} : known->second;
   }
   const DeviceLimits& limits() const override { return limits_; }
-  std::string origin() const override {
-    if (!landscape_.entries.empty() && !landscape_.entries.front().origin.empty())
-      return landscape_.entries.front().origin;
-    return "replay";
+  std::optional<db::Evidence> entry(const Problem& problem, const Config& config) const override {
+    const db::Evidence* found = landscape_.find(problem, config);
+    if (found == nullptr) return std::nullopt;
+    db::Evidence entry = *found;
+    if (entry.origin.empty()) entry.origin = "replay";
+    return entry;
   }
 
   void submit(const Candidate& candidate, const std::optional<Incumbent>&) override { queue_.push_back(candidate); }

@@ -2,20 +2,20 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <optional>
 
 #include "db/landscape.hpp"
 #include "tuner/evaluator.hpp"
 
 namespace tilesmith::tuner {
 
-/// An evaluator whose outcomes were not measured here is one of these too: evidence of a replay must not claim to come
-/// from the machine that replayed it.
+/// An evaluator whose outcomes were not measured here and now is one of these too: evidence of a replay must not claim to be this
+/// machine's, or today's, or of other kernels than it is of.
 class RecordedElsewhere {
  public:
   virtual ~RecordedElsewhere() = default;
-  /// Provenance of the outcomes, as the store keeps it (db::Evidence::origin). Never empty.
-  virtual std::string origin() const = 0;
+  /// What the outcome of such a candidate rests on, with the provenance that it was recorded with; nullopt: on nothing.
+  virtual std::optional<db::Evidence> entry(const Problem& problem, const Config& config) const = 0;
 };
 
 /// Knows only what was recorded; its device, producers and outcomes are the recorded ones, in order of submission, at

@@ -79,6 +79,38 @@ TEST_CASE("a replay tunes what was recorded, all of it and nothing else, as the 
   CHECK(again.reused == result.evaluated);
 }
 
+TEST_CASE("what a replay stores is what was recorded, once, and no newer than what was measured since") {
+  db::Landscape landscape = recording();
+  for (db::Evidence& entry : landscape.entries) {
+    entry.created_at = "2026-01-01T00:00:00.000Z";
+    entry.run = "recorded-run";
+  }
+  landscape.entries[0].producer.template_hash = "former-hash";
+  db::Evidence measured = landscape.entries.back();  // the fastest that was recorded
+  measured.created_at = "2026-02-01T00:00:00.000Z";
+  measured.outcome = {db::Status::mismatch, "measured since", std::nullopt};
+  db::Store store = db::Store::in_memory();
+  store.record(measured);
+
+  const auto evaluator = make_replay_evaluator(landscape);
+  const Workload workload{"recorded", {{recorded_problem(), 1}}};
+  for (int run = 0; run < 2; ++run) {
+    tune(workload, {}, *evaluator, store, {}, kNeverStop);
+    std::vector<db::Evidence> entries = store.evidence();
+    CHECK(entries.size() == landscape.entries.size());  // what is known of the last is valid, and it is not asked for again
+    for (const db::Evidence& entry : entries) {
+      const db::Evidence* recorded = landscape.find(entry.problem, entry.config);
+      REQUIRE(recorded != nullptr);
+      if (entry.config == measured.config) continue;
+      CHECK(entry.created_at == "2026-01-01T00:00:00.000Z");
+      CHECK(entry.producer == recorded->producer);
+      CHECK(entry.run == "recorded-run");
+      CHECK(entry.origin == "the-orin");
+    }
+    CHECK(store.best().at(0).evidence.config == (landscape.entries.end() - 2)->config);
+  }
+}
+
 TEST_CASE("a replay knows only what was recorded, and gives the recorded outcomes in a play-off") {
   const db::Landscape landscape = recording();
   const auto evaluator = make_replay_evaluator(landscape);
