@@ -40,6 +40,9 @@ std::optional<std::vector<std::byte>> load_cubin(const Database& database, const
   return std::nullopt;
 }
 
+/// Such a build has one, and no other does.
+bool has_cubin(Status status) { return status == Status::ok || status == Status::spilled; }
+
 std::optional<KernelBuild> read_build(const Database& database, const Statement& row) {
   auto key = read_key(row);
   const auto status = parse_status(row.text("status"));
@@ -56,6 +59,11 @@ std::optional<KernelBuild> read_build(const Database& database, const Statement&
     if (!cubin) return std::nullopt;
     build.cubin = *std::move(cubin);
   }
+  if (has_cubin(build.status) == build.cubin.empty()) {  // nothing of ours writes such a row
+    logger()->warn("{}: the kernel of {} is {} {} a cubin: it will be compiled again", database.label(), build.key.config.text(),
+                   name(build.status), build.cubin.empty() ? "without" : "with");
+    return std::nullopt;
+  }
   return build;
 }
 
@@ -66,11 +74,10 @@ void remove_if_unused(const Database& database, const std::string& cubin_hash) {
 }
 
 void check_build(const KernelBuild& build) {
-  const bool may_have_cubin = build.status == Status::ok || build.status == Status::spilled;
-  if (!may_have_cubin && build.status != Status::compile_failed) {
+  if (!has_cubin(build.status) && build.status != Status::compile_failed) {
     throw std::logic_error(fmt::format("a build has status {}: expected ok, compile_failed or spilled", name(build.status)));
   }
-  if (may_have_cubin == build.cubin.empty()) {
+  if (has_cubin(build.status) == build.cubin.empty()) {
     throw std::logic_error(fmt::format("a build with status {} has a cubin of {} bytes: expected one exactly with ok or "
                                        "spilled", name(build.status), build.cubin.size()));
   }

@@ -1,4 +1,5 @@
 #include "db/compress.hpp"
+#include "db/merge.hpp"
 #include "db/open.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
@@ -80,6 +81,23 @@ TEST_CASE("builds that contradict themselves are not recorded") {
   build.status = Status::compile_failed;
   CHECK_THROWS_AS(store.record_build(build), std::logic_error);
   CHECK(store.query("SELECT count(*) FROM kernels").rows[0][0] == "0");
+}
+
+TEST_CASE("a kernel that another program left without its cubin is a miss, and a merge passes over it") {
+  TemporaryFolder folder;
+  { Store::open(folder / "a.db").record_build(sample_build()); }
+  {
+    const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
+    database.execute("UPDATE builds SET cubin_hash = NULL");
+  }
+  const KernelKey key = sample_key();
+  Store store = Store::open(folder / "a.db");
+  CHECK_FALSE(store.find_build(key));
+  CHECK_FALSE(store.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.template_hash));
+  Store into = Store::in_memory();
+  CHECK(merge(into, store).builds_added == 0);
+  store.record_build(sample_build());
+  CHECK(store.find_build(key));
 }
 
 TEST_CASE("a runtime without NVRTC finds the newest build of any compiler that is ok and of its architecture") {
