@@ -182,6 +182,7 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) fail(path, "cannot be written", errno);
   RemoveUnlessKept guard(temporary);
+  if (fs::exists(status)) ::fchmod(file.get(), mode_t(status.permissions()) & 0777);  // who may read it stays as it was
   write_all(file.get(), content, path);
   if (::fsync(file.get()) != 0) fail(path, "cannot be written", errno);
   if (!file.close()) fail(path, "cannot be written", errno);

@@ -31,6 +31,7 @@ std::string landscape_text(std::string content, const std::filesystem::path& pat
   if (!is_zstd(content)) return content;
   const auto plain = decompress(as_bytes(content), kLargestTextBytes);
   if (!plain) refuse(path, 1, "the zstd stream is truncated or corrupt: expected a whole one");
+  if (plain->empty()) refuse(path, 1, fmt::format("is empty once decompressed: expected a line with \"{}\"", kVersionKey));
   return std::string(as_text(*plain));
 }
 

@@ -139,6 +139,7 @@ TEST_CASE("files of another format are refused with the place and what was expec
   refused(header + entry + "\n" + entry + "\n", "3", "second time");
   const auto packed = compress(as_bytes(header + entry));
   refused(std::string(as_text(packed).substr(0, packed.size() - 5)), "1", "truncated");
+  refused(std::string(as_text(compress({}))), "1", "is empty once decompressed");
   CHECK(contains(store_error([&] { load_landscape(folder / "missing"); }), "missing"));
   CHECK(contains(store_error([&] { load_landscape(folder.path()); }), "is a folder"));
 }
@@ -160,4 +161,15 @@ TEST_CASE("a file is written whole or not at all") {
   write_file_atomically(folder / "link", "third");
   CHECK(std::filesystem::is_symlink(folder / "link"));
   CHECK(slurp(folder / "a") == "third");
+}
+
+TEST_CASE("a file that is replaced stays readable for whom it was") {
+  TemporaryFolder folder;
+  using std::filesystem::perms;
+  constexpr perms kOwnerAlone = perms::owner_read | perms::owner_write;
+  spill(folder / "a", "first");
+  std::filesystem::permissions(folder / "a", kOwnerAlone);
+  write_file_atomically(folder / "a", "second");
+  CHECK(slurp(folder / "a") == "second");
+  CHECK(std::filesystem::status(folder / "a").permissions() == kOwnerAlone);
 }
