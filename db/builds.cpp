@@ -29,12 +29,15 @@ std::optional<KernelKey> read_key(const Statement& row) {
                    row.text("compiler_options"), row.text("nvrtc_version")};
 }
 
-/// A cubin by its hash; nullopt, logged, if it is missing or its bytes are not those that were stored.
-std::optional<std::vector<std::byte>> load_cubin(const Database& database, const std::string& hash) {
+/// A cubin by its hash, and the frame that it is kept in; nullopt, logged, if it is missing or its bytes are not those that were stored.
+std::optional<std::vector<std::byte>> load_cubin(const Database& database, const std::string& hash, std::vector<std::byte>& frame) {
   Statement statement(database, "SELECT data FROM cubins WHERE hash = ?");
   statement.bind_all(hash);
   std::optional<std::vector<std::byte>> cubin;
-  if (statement.step()) cubin = decompress(statement.blob("data"), kLargestCubinBytes);
+  if (statement.step()) {
+    frame = statement.blob("data");
+    cubin = decompress(frame, kLargestCubinBytes);
+  }
   if (cubin && content_hash(*cubin) == hash) return cubin;
   logger()->warn("{}: cubin {} is corrupt or missing: its kernel will be compiled again", database.label(), hash);
   return std::nullopt;
@@ -43,11 +46,12 @@ std::optional<std::vector<std::byte>> load_cubin(const Database& database, const
 /// Such a build has one, and no other does.
 bool has_cubin(Status status) { return status == Status::ok || status == Status::spilled; }
 
-std::optional<KernelBuild> read_build(const Database& database, const Statement& row) {
+std::optional<PackedBuild> read_packed_build(const Database& database, const Statement& row) {
   auto key = read_key(row);
   const auto status = parse_status(row.text("status"));
   if (!key || !status) return std::nullopt;
-  KernelBuild build;
+  PackedBuild packed;
+  KernelBuild& build = packed.build;
   build.key = *std::move(key);
   build.status = *status;
   build.message = row.text("message");
@@ -55,7 +59,7 @@ std::optional<KernelBuild> read_build(const Database& database, const Statement&
   build.spill_bytes = int(row.integer("spill_bytes"));
   build.static_smem_bytes = int(row.integer("static_smem_bytes"));
   if (!row.is_null("cubin_hash")) {
-    auto cubin = load_cubin(database, row.text("cubin_hash"));
+    auto cubin = load_cubin(database, row.text("cubin_hash"), packed.frame);
     if (!cubin) return std::nullopt;
     build.cubin = *std::move(cubin);
   }
@@ -64,7 +68,14 @@ std::optional<KernelBuild> read_build(const Database& database, const Statement&
                    name(build.status), build.cubin.empty() ? "without" : "with");
     return std::nullopt;
   }
-  return build;
+  packed.created_at = row.text("created_at");
+  return packed;
+}
+
+std::optional<KernelBuild> read_build(const Database& database, const Statement& row) {
+  auto packed = read_packed_build(database, row);
+  if (!packed) return std::nullopt;
+  return std::move(packed->build);
 }
 
 void remove_if_unused(const Database& database, const std::string& cubin_hash) {
@@ -83,7 +94,8 @@ void check_build(const KernelBuild& build) {
   }
 }
 
-std::string store_cubin(const Database& database, const std::vector<std::byte>& cubin) {
+/// `frame`: of the cubin; empty: to be made.
+std::string store_cubin(const Database& database, const std::vector<std::byte>& cubin, const std::vector<std::byte>& frame) {
   const std::string hash = content_hash(cubin);
   Statement known(database, "SELECT data FROM cubins WHERE hash = ?");
   known.bind_all(hash);
@@ -95,15 +107,15 @@ std::string store_cubin(const Database& database, const std::vector<std::byte>& 
   Statement(database,
             "INSERT INTO cubins (hash, bytes, data) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET "
             "bytes = excluded.bytes, data = excluded.data")
-      .bind_all(hash, cubin.size(), compress(cubin))
+      .bind_all(hash, cubin.size(), frame.empty() ? compress(cubin) : frame)
       .run();
   return hash;
 }
 
 }  // namespace
 
-bool insert_build(const Database& database, Interner& interner, const KernelBuild& build, const std::string& created_at,
-                  OnKnown on_known) {
+bool insert_build(const Database& database, Interner& interner, const PackedBuild& packed, OnKnown on_known) {
+  const KernelBuild& build = packed.build;
   check_build(build);
   const std::int64_t kernel = interner.kernel(build.key);
   std::string former_cubin;
@@ -123,10 +135,10 @@ bool insert_build(const Database& database, Interner& interner, const KernelBuil
                       ":spill_bytes, :static_smem_bytes, :cubin_hash, :created_at)");
   statement.bind(":kernel", kernel).bind(":status", name(build.status)).bind(":message", build.message);
   statement.bind(":registers", build.registers).bind(":spill_bytes", build.spill_bytes);
-  statement.bind(":static_smem_bytes", build.static_smem_bytes).bind(":created_at", created_at);
+  statement.bind(":static_smem_bytes", build.static_smem_bytes).bind(":created_at", packed.created_at);
   std::string cubin;
   if (!build.cubin.empty()) {
-    cubin = store_cubin(database, build.cubin);
+    cubin = store_cubin(database, build.cubin, packed.frame);
     statement.bind(":cubin_hash", cubin);
   }
   statement.run();
@@ -134,18 +146,17 @@ bool insert_build(const Database& database, Interner& interner, const KernelBuil
   return true;
 }
 
-void for_each_build(const Database& database,
-                    const std::function<void(const KernelBuild&, const std::string& created_at)>& use) {
+void for_each_build(const Database& database, const std::function<void(const PackedBuild&)>& use) {
   Statement row(database, std::string(kSelectBuild) + "ORDER BY build.kernel_id");
   while (row.step()) {
-    if (const auto build = read_build(database, row)) use(*build, row.text("created_at"));
+    if (const auto packed = read_packed_build(database, row)) use(*packed);
   }
 }
 
 void Store::record_build(const KernelBuild& build) {
   Transaction transaction(impl_->database);
   Interner interner(impl_->database);
-  insert_build(impl_->database, interner, build, now_utc(), OnKnown::replace);
+  insert_build(impl_->database, interner, {build, now_utc(), {}}, OnKnown::replace);
   transaction.commit();
 }
 

@@ -30,8 +30,8 @@ class Adder {
     insert_evidence(database_, interner_, entry);
     ++result_.added;
   }
-  void add(const KernelBuild& build, const std::string& created_at) {
-    if (insert_build(database_, interner_, build, created_at, OnKnown::keep)) ++result_.builds_added;
+  void add(const PackedBuild& build) {
+    if (insert_build(database_, interner_, build, OnKnown::keep)) ++result_.builds_added;
   }
   void add(const Store::Proof& proof, const std::string& created_at) {
     insert_proof(database_, interner_, proof, created_at, OnKnown::keep);
@@ -56,7 +56,7 @@ MergeResult import_bundle(Store& into, const std::filesystem::path& path, std::s
   const std::string made_at = normalized_utc(bundle.made_at).value_or(now_utc());
   Adder adder(into);
   for (const Evidence& best : bundle.bests) adder.add(best);
-  for (const KernelBuild& build : bundle.builds) adder.add(build, made_at);
+  for (const KernelBuild& build : bundle.builds) adder.add(PackedBuild{build, made_at, {}});
   return adder.commit();
 }
 
@@ -113,7 +113,7 @@ MergeResult merge(Store& into, const Store& from) {
     const Transaction snapshot(source, Transaction::Kind::read);
     for (const DeviceIdentity& device : from.devices()) adder.add(device);
     for (const Run& run : from.runs()) adder.add(run);
-    for_each_build(source, [&](const KernelBuild& build, const std::string& created_at) { adder.add(build, created_at); });
+    for_each_build(source, [&](const PackedBuild& build) { adder.add(build); });
     for_each_proof(source, [&](const Store::Proof& proof, const std::string& created_at) { adder.add(proof, created_at); });
     // In the order of recording, so that of two entries of one instant the same one counts here as there.
     for_each_evidence(source, [&](const Evidence& entry) {

@@ -1,9 +1,11 @@
 // The inside of a Store, for the files of db/ that implement it: store, queries, builds, merge, bundle.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "db/rows.hpp"
 #include "db/sqlite.hpp"
@@ -32,11 +34,16 @@ void for_each_evidence(const Database& database, const std::function<void(const 
 /// What to do where the kernel has a build already.
 enum class OnKnown { replace, keep };
 
+/// A build, and how its cubin is kept: to compress it again would be most of what a merge takes.
+struct PackedBuild {
+  KernelBuild build;
+  std::string created_at;
+  std::vector<std::byte> frame;  ///< empty: none was made yet
+};
+
 /// Returns whether the build was written. Within the caller's transaction.
-bool insert_build(const Database& database, Interner& interner, const KernelBuild& build, const std::string& created_at,
-                  OnKnown on_known);
-void for_each_build(const Database& database,
-                    const std::function<void(const KernelBuild&, const std::string& created_at)>& use);
+bool insert_build(const Database& database, Interner& interner, const PackedBuild& packed, OnKnown on_known);
+void for_each_build(const Database& database, const std::function<void(const PackedBuild&)>& use);
 
 void insert_proof(const Database& database, Interner& interner, const Store::Proof& proof, const std::string& created_at,
                   OnKnown on_known);

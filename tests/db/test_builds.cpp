@@ -100,6 +100,24 @@ TEST_CASE("a kernel that another program left without its cubin is a miss, and a
   CHECK(store.find_build(key));
 }
 
+TEST_CASE("a merge takes cubins over as they are packed") {
+  TemporaryFolder folder;
+  const std::vector<std::byte> cubin = sample_cubin();
+  { Store::open(folder / "a.db").record_build(sample_build()); }
+  {
+    const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
+    std::vector<std::byte> frames = compress(std::span(cubin).first(100));  // two of them, as this program makes none
+    const std::vector<std::byte> rest = compress(std::span(cubin).subspan(100));
+    frames.insert(frames.end(), rest.begin(), rest.end());
+    Statement(database, "UPDATE cubins SET data = ?").bind_all(frames).run();
+  }
+  const Store from = Store::open_read_only(folder / "a.db");
+  Store into = Store::in_memory();
+  CHECK(merge(into, from).builds_added == 1);
+  CHECK(into.query("SELECT hash, bytes, hex(data) FROM cubins").rows == from.query("SELECT hash, bytes, hex(data) FROM cubins").rows);
+  CHECK(into.find_build(sample_key())->cubin == cubin);
+}
+
 TEST_CASE("a runtime without NVRTC finds the newest build of any compiler that is ok and of its architecture") {
   Store store = Store::in_memory();
   const auto find = [&](const std::string& arch = "sm_90a", const std::string& hash = "hash-1") {
