@@ -70,9 +70,6 @@ Json build_to_json(const KernelBuild& build) {
           {"static_smem_bytes", build.static_smem_bytes}};
 }
 
-/// What a build of a bundle can be: right, and as a generic kernel that spills better than none.
-bool runs(Status status) { return status == Status::ok || status == Status::spilled; }
-
 /// The builds of a bundle, and where in it their cubins lie.
 class Builds {
  public:
