@@ -97,9 +97,8 @@ class ProblemTuning {
   void set_best(std::size_t index);
   double play_off_reserve() const;
   void play_off();
-  bool may_play_on(int rounds, double began) const;
   std::vector<std::size_t> first_to_play(std::optional<std::size_t> known_best) const;
-  std::vector<std::size_t> winner_and_challengers() const;
+  std::vector<std::size_t> winner_and_challengers(bool by_chance) const;
   bool play_off_round(const std::vector<std::size_t>& finalists, Score winner_us);
   std::optional<std::size_t> fastest(const std::function<bool(std::size_t)>& among) const;
   std::function<Config(std::size_t)> config_of() const;

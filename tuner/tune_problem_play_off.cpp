@@ -20,8 +20,8 @@ namespace {
 constexpr double kMostDrift = 0.1;       // from round to round and night to night: a winner's times further apart say nothing of the others'
 constexpr double kNightsDiffer = 0.05;   // in their times of short launches; those of long ones are on the known best's scale anyway
 constexpr double kLeastChance = 0.05;    // of being the fastest, for which a candidate is played off
-constexpr int kSureRounds = 6;           // whatever they take ...
-constexpr double kMostOfTurn = 1.0 / 3;  // ... and more while all take no longer than so much of the turn before
+constexpr int kSureRounds = 6;           // of those that would be chosen, whatever they take ...
+constexpr double kMostOfTurn = 1.0 / 3;  // ... and more, and of others, while all take no longer than so much of the turn before
 
 }  // namespace
 
@@ -54,18 +54,14 @@ void ProblemTuning::play_off() {
   for (int rounds = 1;; ++rounds) {
     set_best(finalists().front());  // played-off times may be larger than the single ones before
     report(std::nullopt);
-    if (!may_play_on(rounds, began)) break;
-    const std::vector<std::size_t> playing = winner_and_challengers();
+    const double now = run_.clock_seconds();
+    if (run_.stop || now >= run_.ends) break;
+    const bool has_time = now - began <= kMostOfTurn * (began - began_);
+    if (rounds >= kSureRounds && !has_time) break;
+    const std::vector<std::size_t> playing = winner_and_challengers(has_time);
     if (playing.size() < 2 || !play_off_round(playing, time_us_[playing.front()])) break;
   }
   run_.play_off_seconds.add(run_.clock_seconds() - began);
-}
-
-/// How many rounds it takes depends on how many are ahead, and how long that takes on them and the device.
-bool ProblemTuning::may_play_on(int rounds, double began) const {
-  const double now = run_.clock_seconds();
-  if (run_.stop || now >= run_.ends) return false;
-  return rounds < kSureRounds || now - began <= kMostOfTurn * (began - began_);
 }
 
 /// None if the choice would stay what it is: its time is of a play-off, and what is new is behind it.
@@ -98,9 +94,9 @@ std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t>
 }
 
 /// The fastest of those that were played off, and of those that were not the first that are ahead of it by their single times alone, which
-/// would be chosen, or have a chance to win. (Tiles that their single times leave behind it are left to the next turn, or rounds would
+/// would be chosen, or, if there is time for that, have a chance to win. (Tiles that their single times leave behind it are left to the next turn, or rounds would
 /// go on through all tiles.)
-std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
+std::vector<std::size_t> ProblemTuning::winner_and_challengers(bool by_chance) const {
   const auto winner = fastest([&](std::size_t index) { return played_off_[index] != 0; });
   if (!winner) return {};
   std::vector<std::size_t> playing{*winner};
@@ -108,9 +104,11 @@ std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
   for (const std::size_t index : in_order_of_time(time_us_, config_of())) {
     if (playing.size() == std::size_t(run_.options.finalists)) break;
     is_ahead = is_ahead && index != *winner;
-    const SingleTimes& single_times = single_times_[of_before_[index] != 0];
-    if (!played_off_[index] && (is_ahead || single_times.chance_to_win(*time_us_[index], *time_us_[*winner]) > kLeastChance))
-      playing.push_back(index);
+    if (played_off_[index]) continue;
+    const auto chance = [&] {
+      return single_times_[of_before_[index] != 0].chance_to_win(*time_us_[index], *time_us_[*winner]);
+    };
+    if (is_ahead || (by_chance && chance() > kLeastChance)) playing.push_back(index);
   }
   return playing;
 }

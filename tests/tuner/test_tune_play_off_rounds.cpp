@@ -89,6 +89,24 @@ TEST_CASE("a play-off takes at most a third of what its turn took before, but fo
   }
 }
 
+TEST_CASE("a turn that is short beside its play-off has no rounds for the sake of a chance") {
+  std::size_t rounds[2] = {};
+  for (const bool is_short : {false, true}) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      DriftingEvaluator evaluator(0.9, 1, seed);  // nobody is ahead by a single time
+      evaluator.noise = 0.02;
+      evaluator.seconds_each_contender = is_short ? 100 : 1;
+      db::Store store = db::Store::in_memory();
+      TuneOptions options = options_for(evaluator);
+      options.strategy = "exhaustive";
+      quiet_tune(squares({64}), options, evaluator, store);
+      rounds[is_short] += evaluator.played_off.size();
+    }
+  }
+  CHECK(rounds[false] > 5);
+  CHECK(rounds[true] == 5);
+}
+
 TEST_CASE("no further round of a play-off begins once the run is over") {
   DriftingEvaluator evaluator(1.05);
   db::Store store = db::Store::in_memory();
