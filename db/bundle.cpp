@@ -24,6 +24,7 @@
 #include <map>
 #include <mutex>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -147,7 +148,10 @@ std::vector<std::vector<std::byte>> frames_of(std::span<const std::vector<std::b
   };
   std::vector<std::future<void>> others;  // each waits for its thread at the end, whatever is thrown
   const std::size_t most = std::min<std::size_t>(std::thread::hardware_concurrency(), cubins.size());
-  for (std::size_t i = 1; i < most; ++i) others.push_back(std::async(std::launch::async, pack));
+  try {
+    for (std::size_t i = 1; i < most; ++i) others.push_back(std::async(std::launch::async, pack));
+  } catch (const std::system_error&) {  // no more threads are to be had: those that there are do it
+  }
   pack();
   for (std::future<void>& other : others) other.get();
   return frames;
