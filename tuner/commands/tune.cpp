@@ -144,7 +144,7 @@ Command add_tune(CLI::App& program) {
       ->type_name("TIME")->capture_default_str()->group("Device");
   app->add_option("--replay", options->replays,
                   "Take outcomes from this recorded landscape instead of a GPU; repeatable, the first is device 0. Without "
-                  "--db nothing is kept")
+                  "--db nothing is kept, with it what was recorded, as it was")
       ->type_name("FILE")->allow_extra_args(false)->group("Device");
   add_database_option(*app, options->db);
   app->add_option("--record", options->record,
