@@ -31,7 +31,8 @@ std::string file_uri(const fs::path& path, std::string_view query) {
   return uri + std::string(query);
 }
 
-/// What changes with a file that a writer has left; whoever sets the time of its content back changes that of its status. While one is at work there is a log.
+/// What changes with a file that a writer has left; who sets the time of its content back changes that of its status. While one is at
+/// work there is a log.
 using FileState = std::array<std::int64_t, 7>;
 
 /// nullopt if there is no such file.

@@ -21,8 +21,8 @@
  * cudaStream_t are passed as they are. Users of the driver API retain that context (cuDevicePrimaryCtxRetain), allocate
  * in it and keep it current for tilesmith_plan_run. The other functions leave the thread's current context as it was;
  * where there was none, the primary context is current after tilesmith_open, tilesmith_plan_create and
- * tilesmith_plan_reserve_workspace, and none again after the call that releases it last. Libraries and plans end with that context: after cudaDeviceReset none of them can be
- * used any more.
+ * tilesmith_plan_reserve_workspace, and none again after the call that releases it last. Libraries and plans end with
+ * that context: after cudaDeviceReset none of them can be used any more.
  */
 #ifndef TILESMITH_H
 #define TILESMITH_H
