@@ -134,8 +134,8 @@ class GemmPlan {
   /// its blocks may come while the kernel before still ends (programmatic dependent launch), and wait for that one's results on
   /// the device: if that kernel lets them, as plans do; in a graph if it is a plan's that this thread captured right before. A
   /// kernel of the application's own that so comes behind a plan may touch nothing that any kernel of the stream before it
-  /// writes until it has waited: the plan may itself still wait. And it has to wait before it ends: a plan behind one
-  /// that came early and ended without waits for that one alone, not for the kernels before it.
+  /// writes until it has waited: the plan may itself still wait. And it has to wait before it ends: behind one
+  /// that came early and ended without, a plan is promised that one's end alone, not that of the kernels before it.
   ///   a  [a_rows, a_cols] row-major, row stride lda elements; device memory; not read if α = 0 or K = 0
   ///   b  [b_rows, b_cols] row-major, row stride ldb elements; device memory; not read if α = 0 or K = 0
   ///   c  [m, n] row-major, row stride ldc elements; device memory; not read if β = 0; must not overlap A or B

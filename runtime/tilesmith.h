@@ -122,8 +122,8 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
  * in a CUDA graph. In the stream's order; on sm_90 blocks may come while the kernel before still ends (programmatic
  * dependent launch), and wait for its results on the device: if that kernel lets them, as plans do; in a graph if it is a
  * plan's that this thread captured right before. A kernel of the application's own that so comes behind a plan may touch
- * nothing that any kernel before it writes until it has waited. And it has to wait before it ends: a plan behind one that
- * came early and ended without waits for that one alone, not for the kernels before it.
+ * nothing that any kernel before it writes until it has waited. And it has to wait before it ends: behind one that came
+ * early and ended without, a plan is promised that one's end alone, not that of the kernels before it.
  * a, b, c: device memory; a and b are not read if alpha or K is 0, c is not read if beta is 0. c must not overlap a or b.
  * alpha, beta: host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all
  * others. Read before the call returns.
