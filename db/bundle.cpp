@@ -58,17 +58,22 @@ T get_little_endian(std::string_view bytes) {
   return value;
 }
 
+/// What a build of a bundle can be: right, and as a generic kernel that spills better than none.
+bool runs(Status status) { return status == Status::ok || status == Status::spilled; }
+
 Json build_to_json(const KernelBuild& build) {
-  return {{"config", build.key.config.text()},
-          {"type", std::string(build.key.type.name)},
-          {"trans", std::string(name(build.key.trans))},
-          {"arch", build.key.arch},
-          {"template_hash", build.key.template_hash},
-          {"compiler_options", build.key.compiler_options},
-          {"nvrtc_version", build.key.nvrtc_version},
-          {"registers", build.registers},
-          {"spill_bytes", build.spill_bytes},
-          {"static_smem_bytes", build.static_smem_bytes}};
+  Json json{{"config", build.key.config.text()},
+            {"type", std::string(build.key.type.name)},
+            {"trans", std::string(name(build.key.trans))},
+            {"arch", build.key.arch},
+            {"template_hash", build.key.template_hash},
+            {"compiler_options", build.key.compiler_options},
+            {"nvrtc_version", build.key.nvrtc_version},
+            {"registers", build.registers},
+            {"spill_bytes", build.spill_bytes},
+            {"static_smem_bytes", build.static_smem_bytes}};
+  if (build.status != Status::ok) json["status"] = std::string(name(build.status));  // readers of before pass over it
+  return json;
 }
 
 /// The builds of a bundle, and where in it their cubins lie.
@@ -122,9 +127,14 @@ void add_build(Builds& builds, const Json& json) {
                text_at(json, "template_hash"),
                text_at(json, "compiler_options"),
                text_at(json, "nvrtc_version")};
+  const std::string status_text = text_at(json, "status", name(Status::ok));
+  const auto status = parse_status(status_text);
+  if (!status || !runs(*status)) {
+    throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));
+  }
+  build.status = *status;
   build.registers = int(integer_at(json, "registers", 0, kLargestInt));
   build.spill_bytes = int(integer_at(json, "spill_bytes", 0, kLargestInt));
-  build.status = build.spill_bytes > 0 ? Status::spilled : Status::ok;
   build.static_smem_bytes = int(integer_at(json, "static_smem_bytes", 0, kLargestInt));
   const auto offset = std::size_t(integer_at(json, "offset", 0, std::int64_t(builds.frame_bytes())));
   const auto bytes = std::size_t(integer_at(json, "bytes", 1, std::int64_t(builds.frame_bytes() - offset)));
@@ -174,8 +184,8 @@ class Cubins {
 };
 
 void require_fit(const KernelBuild& build, std::size_t cubins_bytes_left) {
-  if ((build.status != Status::ok && build.status != Status::spilled) || build.cubin.empty()) {
-    throw FormatError(fmt::format("the build of {} is {}: expected only builds that run, with their cubins",
+  if (!runs(build.status) || build.cubin.empty()) {
+    throw FormatError(fmt::format("the build of {} is {}: expected only builds that are ok or spilled, with their cubins",
                                   build.key.config.text(), name(build.status)));
   }
   if (build.cubin.size() > kLargestCubinBytes || build.cubin.size() > cubins_bytes_left) {

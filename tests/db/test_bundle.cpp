@@ -196,20 +196,6 @@ TEST_CASE("only builds that run go into a bundle, and an unwritable path leaves 
   CHECK(folder.listing().empty());
 }
 
-TEST_CASE("a generic kernel that spills comes back from a bundle as what it is") {
-  TemporaryFolder folder;
-  Bundle bundle = sample_bundle();
-  bundle.builds[1].status = Status::spilled;
-  bundle.builds[1].spill_bytes = 8;
-  save_bundle(bundle, folder / "a.tsb");
-  const Bundle back = load_bundle(folder / "a.tsb");
-  REQUIRE(back.builds.size() == 3);
-  CHECK(back.builds[0].status == Status::ok);
-  CHECK(back.builds[1].status == Status::spilled);
-  CHECK(back.builds[1].spill_bytes == 8);
-  CHECK(back.builds[1].cubin == bundle.builds[1].cubin);
-}
-
 TEST_CASE("many cubins are packed each once and come back in their order, and the packing tells how far it is") {
   TemporaryFolder folder;
   Bundle bundle = sample_bundle();

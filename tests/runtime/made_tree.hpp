@@ -1,6 +1,8 @@
 // Files as a CUDA Toolkit or NVIDIA's wheels put them, made up.
 #pragma once
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -11,7 +13,9 @@ namespace tilesmith::runtime::test {
 /// A made-up tree of files, gone with it.
 class Tree {
  public:
-  explicit Tree(const char* tag) : root_(std::filesystem::temp_directory_path() / (std::string("tilesmith_places_") + tag)) {
+  /// Of this process alone: others run the same test's file.
+  explicit Tree(const char* tag)
+      : root_(std::filesystem::temp_directory_path() / ("tilesmith_places_" + std::string(tag) + std::to_string(::getpid()))) {
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(root_);
   }
