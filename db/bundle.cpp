@@ -129,9 +129,7 @@ void add_build(Builds& builds, const Json& json) {
                text_at(json, "nvrtc_version")};
   const std::string status_text = text_at(json, "status", name(Status::ok));
   const auto status = parse_status(status_text);
-  if (!status || !runs(*status)) {
-    throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));
-  }
+  if (!status || !runs(*status)) throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));
   build.status = *status;
   build.registers = int(integer_at(json, "registers", 0, kLargestInt));
   build.spill_bytes = int(integer_at(json, "spill_bytes", 0, kLargestInt));
