@@ -78,12 +78,6 @@ std::int64_t single_integer(const Database& database, std::string_view sql, std:
   return statement.step() ? statement.integer(column) : 0;
 }
 
-/// What is wrong with the contents may have come from a log that lay there before.
-[[noreturn]] void refuse_contents(const fs::path& path, bool had_log, std::string reason) {
-  if (had_log) reason += fmt::format("; its log {}-wal may belong to another database: move it away", path.filename().string());
-  refuse(path, reason);
-}
-
 /// SQLite's first complaint about a damaged file, in one line; empty if it is sound.
 std::string damage_of(const Database& database) {
   try {
@@ -98,10 +92,9 @@ std::string damage_of(const Database& database) {
 }
 
 /// The same checks with SQLite's eyes, which also see what is still in the write-ahead log. Returns the version.
-int check_contents(const Database& database, const fs::path& path, bool had_log) {
+int check_contents(const Database& database, const fs::path& path) {
   if (const std::string damage = damage_of(database); !damage.empty()) {
-    refuse_contents(path, had_log,
-                    fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy", damage));
+    refuse(path, fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy", damage));
   }
   // All of one moment: another process may be making the tables.
   const Transaction snapshot(database, Transaction::Kind::read);
@@ -109,13 +102,12 @@ int check_contents(const Database& database, const fs::path& path, bool had_log)
   const int version = schema_version(database);
   if (application == 0 && version == 0) {
     if (single_integer(database, "SELECT count(*) AS tables FROM sqlite_master", "tables") == 0) return 0;
-    refuse_contents(path, had_log, fmt::format("is another program's SQLite database: {}", kExpected));
+    refuse(path, fmt::format("is another program's SQLite database: {}", kExpected));
   }
   if (application != kApplicationId) {
-    refuse_contents(path, had_log,
-                    fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
+    refuse(path, fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
   }
-  if (version > kSchemaVersion) refuse_contents(path, had_log, newer_version(version));
+  if (version > kSchemaVersion) refuse(path, newer_version(version));
   return version;
 }
 
@@ -147,8 +139,7 @@ bool is_ours(const Database& database) {
 bool is_sound_alone(const fs::path& real) {
   try {
     const Database alone = open_immutable(real, real);
-    Statement check(alone, "PRAGMA quick_check(1)");
-    return check.step() && check.text("quick_check") == "ok" && is_ours(alone) && schema_version(alone) <= kSchemaVersion;
+    return damage_of(alone).empty() && is_ours(alone) && schema_version(alone) <= kSchemaVersion;
   } catch (const StoreError&) {
     return false;
   }
@@ -166,7 +157,7 @@ bool is_newer(const Database& database) {
 /// hold what a program that is running has recorded, and all that is wrong may be the file.
 int check_with_log(const Database& database, const fs::path& path, const fs::path& real, bool had_log) {
   try {
-    return check_contents(database, path, false);
+    return check_contents(database, path);
   } catch (const Refusal& refusal) {
     if (!had_log || is_newer(database) || !is_sound_alone(real)) throw;
     throw Refusal(fmt::format("{}; its log {} may belong to another database: end all programs that use it, then move it away",
