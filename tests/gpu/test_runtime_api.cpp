@@ -6,6 +6,7 @@
 #include "tests/catch.hpp"
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/small_store.hpp"
+#include "tests/runtime/failure_of.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::test;
@@ -105,16 +106,6 @@ LibraryOptions quiet() {
   LibraryOptions options;
   options.log_misses = false;
   return options;
-}
-
-template <typename Call>
-ErrorCode failure_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode(0);
 }
 
 }  // namespace

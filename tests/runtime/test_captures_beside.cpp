@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "tests/catch.hpp"
+#include "tests/runtime/failure_of.hpp"
 #include "tests/runtime/library_fixture.hpp"
 
 using namespace tilesmith;
@@ -13,16 +14,6 @@ using runtime::fake::stored_only;
 using Fixture = runtime::fake::LibraryFixture;
 
 constexpr const char* kProblem = "f16f32 NN 512 512 512";
-
-template <typename Call>
-ErrorCode failure_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode(0);
-}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tests/catch.hpp"
+#include "tests/runtime/failure_of.hpp"
 #include "tests/runtime/library_fixture.hpp"
 
 using namespace tilesmith;
@@ -15,16 +16,6 @@ using runtime::fake::current_context;
 using runtime::fake::stored_only;
 using runtime::fake::writable;
 using Fixture = runtime::fake::LibraryFixture;
-
-template <typename Call>
-ErrorCode failure_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode(0);
-}
 
 }  // namespace
 
