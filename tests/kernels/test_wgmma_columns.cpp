@@ -45,8 +45,8 @@ TEST_CASE("320 columns are two instructions', of two warpgroups, and a copy has 
   CHECK(names_rule(wrong_with(nn, 1, {{"cluster_n", 1}})));
   CHECK(names_rule(wrong_with(nt, 0, {{"schedule", 2}, {"block_m", 64}})));
   CHECK(names_rule(wrong_with(nt, 0, {{"block_m", 64}, {"warpgroups", 1}})));
-  // 320 rows of the left operand are five instructions' where two suffice.
-  CHECK(wrong_with(nt, 0, {{"block_m", 320}, {"block_n", 64}, {"warpgroups", 1}, {"cluster_m", 1}}));
+  // 320 rows of the left operand are five instructions' where two suffice, and a copy of all.
+  CHECK(names_rule(wrong_with(nt, 0, {{"block_m", 320}, {"block_n", 64}, {"warpgroups", 1}, {"cluster_m", 1}})));
   for (const char* pair : {"bf16f32bf16", "tf32f32", "s8s32", "u8s32", "e4m3f32"}) CHECK_FALSE(wrong_with(target_of(pair, kNT), 0));
 }
 

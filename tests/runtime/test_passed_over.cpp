@@ -49,6 +49,15 @@ class FewKernels final : public runtime::Catalogue {
 
 Config generic(const Fixture& fixture) { return generic_config(fixture.target(Fixture::problem(kWhere))); }
 
+/// A database with a best that has no kernel, and the generic one's.
+std::filesystem::path with_stored_generic(const Fixture& fixture, const char* name) {
+  const std::filesystem::path path = fixture.path(name);
+  db::Store store = db::Store::open(path);
+  store.record(fixture.evidence(kWhere, Fixture::simt(32), 9.5));
+  store.record_build(fixture.build(kWhere, generic(fixture)));
+  return path;
+}
+
 }  // namespace
 
 TEST_CASE("of many configs without a kernel a few are tried, once, and then the generic one", "[api]") {
@@ -169,12 +178,7 @@ TEST_CASE("a stored generic kernel that spills is better than none", "[api]") {
 
 TEST_CASE("a compiler that fails costs the config, not the plan, and is asked again", "[api]") {
   const Fixture fixture;
-  const std::filesystem::path path = fixture.path("generic.db");
-  {
-    db::Store store = db::Store::open(path);
-    store.record(fixture.evidence(kWhere, Fixture::simt(32), 9.5));
-    store.record_build(fixture.build(kWhere, generic(fixture)));
-  }
+  const std::filesystem::path path = with_stored_generic(fixture, "generic.db");
   static int created;
   created = 0;
   runtime::Nvrtc failing;
@@ -195,12 +199,7 @@ TEST_CASE("a compiler that fails costs the config, not the plan, and is asked ag
 
 TEST_CASE("a compiler that has no memory ends the plan with that, whatever is stored", "[api]") {
   const Fixture fixture;
-  const std::filesystem::path path = fixture.path("memory.db");
-  {
-    db::Store store = db::Store::open(path);
-    store.record(fixture.evidence(kWhere, Fixture::simt(32), 9.5));
-    store.record_build(fixture.build(kWhere, generic(fixture)));
-  }
+  const std::filesystem::path path = with_stored_generic(fixture, "memory.db");
   runtime::Nvrtc failing;
   failing.create = [](runtime::Nvrtc::Program*, const char*, const char*, int, const char* const*, const char* const*) {
     return 1;  // NVRTC_ERROR_OUT_OF_MEMORY
