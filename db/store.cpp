@@ -43,14 +43,6 @@ std::string time_of_new_entry(const Database& database, const Evidence& evidence
 
 }  // namespace
 
-EvidenceFilter EvidenceFilter::for_choice(const TypePair& type, Transposes trans, int sm) {
-  EvidenceFilter filter;
-  filter.type = std::string(type.name);
-  filter.trans = trans;
-  filter.sm = sm;
-  return filter;
-}
-
 /// Who reads meanwhile leaves the log as it is, and the file alone would lack what is in there until there is a next writer.
 Store::Impl::~Impl() {
   if (!read_only) database.write_log_back();

@@ -39,9 +39,6 @@ struct EvidenceFilter {
   std::optional<std::string> run;
   std::int64_t limit = 0;                ///< 0: all
   bool latest_only = false;              ///< of each candidate on each device only the entry that counts: its latest
-
-  /// All that a config for such a problem, on a device of this compute capability, is chosen by (runtime/choose.hpp).
-  static EvidenceFilter for_choice(const TypePair& type, Transposes trans, int sm);
 };
 
 /// One row of the view `best`: for a (problem, device), the fastest evidence that is not superseded. Of several entries

@@ -9,7 +9,8 @@
 
 namespace tilesmith {
 
-/// Good for comparing configs of one family on one problem, and for nothing else. Times are in clock cycles.
+/// Good for comparing configs on one problem. How far it can be trusted is learnt from what was measured (runtime/time_model.hpp).
+/// Times are in clock cycles.
 struct Estimate {
   double cycles = 0;  ///< in all, launches included
 
@@ -30,5 +31,9 @@ struct Estimate {
 
 /// Empty if the config's family makes none. Precondition: the config is legal; m, n, k ≥ 1.
 std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem);
+
+/// The clock in MHz that turns an estimate into a time where none was measured: of the best-known device of this compute capability
+/// (data sheets of the A100, RTX 3090, AGX Orin, RTX 4090, H200).
+double rated_mhz(int sm);
 
 }  // namespace tilesmith

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "db/bundle.hpp"
-#include "db/store.hpp"
+#include "runtime/choose.hpp"
 #include "runtime/find_nvrtc.hpp"
 
 namespace tilesmith::runtime {
@@ -25,8 +27,8 @@ class StoreCatalogue final : public Catalogue {
  public:
   explicit StoreCatalogue(db::Store store) : store_(std::move(store)) {}
 
-  std::vector<db::Evidence> evidence(const TypePair& type, Transposes trans, int sm) const override {
-    return store_.evidence(db::EvidenceFilter::for_choice(type, trans, sm));
+  std::vector<db::Evidence> evidence(const TypePair& type, int sm) const override {
+    return evidence_to_choose_by(store_, type, sm);
   }
 
   std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const override {
@@ -49,10 +51,10 @@ class BundleCatalogue final : public Catalogue {
  public:
   explicit BundleCatalogue(db::Bundle bundle) : bundle_(std::move(bundle)) {}
 
-  std::vector<db::Evidence> evidence(const TypePair& type, Transposes trans, int sm) const override {
+  std::vector<db::Evidence> evidence(const TypePair& type, int sm) const override {
     std::vector<db::Evidence> found;
     for (const db::Evidence& entry : bundle_.bests) {
-      if (entry.problem.type == type && entry.problem.trans == trans && entry.device.sm == sm) found.push_back(entry);
+      if (tell_of_each_other(entry.problem.type, type) && entry.device.sm == sm) found.push_back(entry);
     }
     return found;
   }
@@ -88,11 +90,24 @@ class BundleCatalogue final : public Catalogue {
 
 class EmptyCatalogue final : public Catalogue {
  public:
-  std::vector<db::Evidence> evidence(const TypePair&, Transposes, int) const override { return {}; }
+  std::vector<db::Evidence> evidence(const TypePair&, int) const override { return {}; }
   std::optional<db::KernelBuild> find_build(const db::KernelKey&, int) const override { return std::nullopt; }
 };
 
 }  // namespace
+
+std::vector<db::Evidence> evidence_to_choose_by(const db::Store& store, const TypePair& type, int sm) {
+  std::vector<db::Evidence> found;
+  for (const TypePair& other : type_pairs()) {
+    if (!tell_of_each_other(other, type)) continue;
+    db::EvidenceFilter filter;
+    filter.type = std::string(other.name);
+    filter.sm = sm;
+    std::vector<db::Evidence> entries = store.evidence(filter);
+    found.insert(found.end(), std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
+  }
+  return found;
+}
 
 std::unique_ptr<Catalogue> open_catalogue(const std::filesystem::path& path) {
   std::error_code error;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "db/evidence.hpp"
+#include "db/store.hpp"
 
 namespace tilesmith::runtime {
 
@@ -16,8 +17,8 @@ class Catalogue {
  public:
   virtual ~Catalogue() = default;
 
-  /// All evidence of a type pair and transposes, of devices of this compute capability, whatever its status.
-  virtual std::vector<db::Evidence> evidence(const TypePair& type, Transposes trans, int sm) const = 0;
+  /// All evidence of type pairs that tell of this one (choose.hpp), of devices of this compute capability, whatever its status.
+  virtual std::vector<db::Evidence> evidence(const TypePair& type, int sm) const = 0;
 
   /// A kernel with a cubin that this key's architecture can load: the very key if it is there; else the same config and
   /// template compiled by another NVRTC. One whose NVRTC is too new for a driver of this CUDA version (too_new_for_driver) only if
@@ -25,11 +26,14 @@ class Catalogue {
   virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const = 0;
 };
 
+/// What Catalogue::evidence() gives, of a database.
+std::vector<db::Evidence> evidence_to_choose_by(const db::Store& store, const TypePair& type, int sm);
+
 /// Opens a bundle or a database, told apart by content; a database is opened read-only. Throws db::StoreError (one
 /// line: the file, what is wrong with it).
 std::unique_ptr<Catalogue> open_catalogue(const std::filesystem::path& path);
 
-/// Offers nothing: every problem goes to the generic rung.
+/// Offers nothing: problems run what the families' own estimates say.
 std::unique_ptr<Catalogue> empty_catalogue();
 
 }  // namespace tilesmith::runtime

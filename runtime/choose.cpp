@@ -3,279 +3,249 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
-#include "kernels/eligible.hpp"
-#include "runtime/neighbour.hpp"
+#include "db/ranked.hpp"
+#include "runtime/time_model.hpp"
 
 namespace tilesmith::runtime {
 namespace {
 
-constexpr std::size_t kNearestProblems = 5;
 constexpr std::size_t kMostRunnersUp = 5;
-constexpr double kAlikeDeviceDoublings = 0.02;
-constexpr double kOtherDeviceDoublings = 2;
+constexpr double kNearlyBest = 1.3;      // of a problem's best time: what was slower is no candidate elsewhere
+constexpr double kFarDoublings = 1.5;  // further than this from all that was measured, the families' initial configs are asked for
 
-/// What a problem measured on the one device is further away on the other; of devices alike, less where they have as many SMs.
-double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& here) {
-  return db::are_alike(on, here) ? kAlikeDeviceDoublings * (1 + db::sm_doublings(on, here)) : kOtherDeviceDoublings;
-}
+bool is_something(const Problem& problem) { return problem.m > 0 && problem.n > 0 && problem.k > 0; }
 
-/// An entry that may be used, as far as its evidence goes; whether its config runs this problem here is asked later.
-using Usable = db::Judged;
-
-struct Tally {
-  std::size_t seen = 0;  ///< entries of the type pair and transposes
-  std::size_t retired = 0;
-  std::size_t refused = 0;  ///< best configs looked at that are illegal here or refuse the problem
+/// A config whose kernel exists for the target.
+struct Candidate {
+  Config config;
+  const Family* family;
+  TimeModel::Handle handle;
 };
 
-/// All usable configs of one measured problem on one device.
-struct MeasuredProblem {
-  std::vector<Usable> all;
-  std::vector<Usable> configs;  ///< those of which times compare, best first
-  double distance = 0;
-  bool same_device = true;
-  const Problem& problem() const { return all.front().entry->problem; }
+struct Ranked {
+  const Config* config;
+  Prediction prediction;
 };
 
-bool better(const Usable& a, const Usable& b) {
-  if (a.trust != b.trust) return a.trust < b.trust;
-  if (a.entry->outcome.timing->median_us != b.entry->outcome.timing->median_us) {
-    return a.entry->outcome.timing->median_us < b.entry->outcome.timing->median_us;
-  }
-  return a.entry->config.text() < b.entry->config.text();
+bool comes_first(const Ranked& a, const Ranked& b) {
+  if (a.prediction.by_family_estimate != b.prediction.by_family_estimate) return a.prediction.by_family_estimate;
+  const double of_a = a.prediction.rank_us(), of_b = b.prediction.rank_us();
+  return of_a != of_b ? of_a < of_b : a.config->text() < b.config->text();
 }
 
-bool has_time(const db::Evidence& entry) {
-  return entry.outcome.status == db::Status::ok && entry.outcome.timing && entry.outcome.timing->median_us > 0 &&
-         std::isfinite(entry.outcome.timing->median_us);
+std::string why(const Prediction& p) {
+  std::string text = fmt::format("not measured itself; predicted {:.2f} us: estimated {:.2f} us, times {:.2f} by what was measured",
+                                 p.us, p.estimated_us, p.us / p.estimated_us);
+  if (p.nearest == nullptr) return text + "; the config itself was measured nowhere";
+  return text + fmt::format("; the config's nearest measurement is {:.2f} us for {} on {}, {:.2f} doublings away",
+                            p.nearest->outcome.timing->median_us, tilesmith::text(p.nearest->problem), p.nearest->device.name,
+                            p.nearest_doublings);
 }
 
-void rank(MeasuredProblem& measured) {
-  measured.configs = measured.all;
-  db::keep_comparable(measured.configs);
-  std::sort(measured.configs.begin(), measured.configs.end(), better);
+}  // namespace
+
+bool tell_of_each_other(const TypePair& a, const TypePair& b) {
+  return size_bytes(a.operand) == size_bytes(b.operand) && is_integer(a.operand) == is_integer(b.operand) &&
+         is_fp8(a.operand) == is_fp8(b.operand);
 }
 
-class Chooser {
- public:
-  Chooser(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
-          const db::DeviceIdentity* device)
-      : problem_(problem), target_(target), now_(now), device_(device) {
-    if (is_something()) measured_ = group(latest_of_candidates(entries));
+struct Chooser::State {
+  State(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now, const db::DeviceIdentity* device,
+        const std::function<bool(const Config&)>& has_kernel)
+      : target_(target), now_(now), model_(target, device) {
+    if (device != nullptr && device->sm_count > 0) target_.limits.sm_count = device->sm_count;
+    ranked_ = db::rank(entries, [&](const db::Evidence& entry) { return producer_of(entry.config.family()); });
+    std::unordered_set<std::string> seen;
+    for (const db::RankedProblem& one : ranked_) {
+      const Problem& problem = one.problem();
+      if (!is_something(problem)) continue;
+      if (problem.type == target.type && problem.trans == target.trans) ++known_problems_;
+      retired_ += one.retired;
+      if (!tell_of_each_other(problem.type, target.type)) continue;
+      if (problem.type == target.type && problem.trans == target.trans) note_failures(one);
+      learn(one.best, seen, has_kernel);
+      learn(one.retired_times, seen, has_kernel);
+      if (problem.type == target.type && problem.trans == target.trans && (device == nullptr || one.device() == *device))
+        exact_.emplace(text(problem), &one);
+    }
+    for (Candidate& candidate : candidates_) candidate.handle = model_.handle(candidate.config);
   }
 
-  Choice choose() {
-    tally_.refused = 0;
-    Choice choice;
-    bool found = false;
-    for (const MeasuredProblem& one : measured_) {
-      if (one.same_device && one.problem() == problem_) found = take_exact(one, choice);
+  /// A kernel that is wrong, or none at all, is so for every problem; what failed to launch or to end in time, for its own.
+  void note_failures(const db::RankedProblem& one) {
+    for (const db::Evidence* entry : one.failed) {
+      const db::Status status = entry->outcome.status;
+      const bool of_kernel = status == db::Status::compile_failed || status == db::Status::spilled || status == db::Status::mismatch ||
+                             status == db::Status::device_fault;
+      (of_kernel ? failed_ : failed_here_[text(one.problem())]).insert(entry->config.text());
     }
-    const std::vector<Neighbour> neighbours = nearest();
-    if (!found && !neighbours.empty()) {
-      take_neighbour(neighbours, choice);
-    } else if (!found) {
-      take_generic(choice);
-    } else {
-      add_runners_up(neighbours, 0, choice);
-    }
-    return choice;
   }
 
-  void pass_over(const Config& config) {
-    for (MeasuredProblem& one : measured_) {
-      if (std::erase_if(one.all, [&](const Usable& usable) { return usable.entry->config == config; }) > 0) rank(one);
+  /// From times of one problem, fastest first.
+  void learn(const std::vector<db::Judged>& times, std::unordered_set<std::string>& seen, const std::function<bool(const Config&)>& has_kernel) {
+    double fastest_us = 0;  // of those that may run
+    for (const db::Judged& one : times) {
+      if (!model_.add(*one.entry)) continue;
+      const double us = one.entry->outcome.timing->median_us;
+      if (fastest_us == 0) fastest_us = us;
+      if (us <= kNearlyBest * fastest_us && seen.insert(one.entry->config.text()).second) add_candidate(one.entry->config, has_kernel);
     }
-    std::erase_if(measured_, [](const MeasuredProblem& one) { return one.all.empty(); });
   }
 
- private:
-  struct Neighbour {
-    const MeasuredProblem* where;
-    Usable best;
-    double misfit;
-    double score() const { return where->distance + misfit; }
-  };
-
-  bool is_something() const { return problem_.m > 0 && problem_.n > 0 && problem_.k > 0; }
-
-  db::Trust trust(const db::Evidence& entry) {
-    auto known = producers_.find(entry.config.family());
-    if (known == producers_.end()) {
-      known = producers_.emplace(entry.config.family(), now_(entry.config.family())).first;
-    }
-    return db::judge(entry.producer, known->second);
-  }
-
-  /// Entries of the type pair and transposes that are not retired, the latest of each candidate.
-  std::vector<Usable> latest_of_candidates(std::span<const db::Evidence> entries) {
-    std::unordered_map<std::string, Usable> latest;
-    for (const db::Evidence& entry : entries) {
-      if (!(entry.problem.type == problem_.type) || !(entry.problem.trans == problem_.trans)) continue;
-      if (entry.problem.m < 1 || entry.problem.n < 1 || entry.problem.k < 1) continue;
-      if (find_family(entry.config.family()) == nullptr) continue;
-      ++tally_.seen;
-      const db::Trust how = trust(entry);
-      if (how == db::Trust::retired) {
-        ++tally_.retired;
-        continue;
-      }
-      const std::string candidate =
-          fmt::format("{}\n{}\n{}", text(entry.problem), entry.config.text(), db::text(entry.device));
-      const auto [place, fresh] = latest.try_emplace(candidate, Usable{&entry, how});
-      if (!fresh && db::is_later(entry, *place->second.entry)) place->second = {&entry, how};
-    }
-    std::vector<Usable> result;
-    for (const auto& [candidate, usable] : latest) {
-      if (has_time(*usable.entry)) result.push_back(usable);
-    }
-    return result;
-  }
-
-  std::vector<MeasuredProblem> group(const std::vector<Usable>& usable) const {
-    std::map<std::string, MeasuredProblem> groups;  // ordered, so that equal distances are always resolved alike
-    for (const Usable& one : usable) {
-      groups[text(one.entry->problem) + '\n' + db::text(one.entry->device)].all.push_back(one);
-    }
-    std::vector<MeasuredProblem> result;
-    for (auto& [key, measured] : groups) {
-      rank(measured);
-      const db::DeviceIdentity& on = measured.all.front().entry->device;
-      measured.same_device = device_ == nullptr || on == *device_;
-      measured.distance = runtime::distance(measured.problem(), problem_);
-      if (!measured.same_device) measured.distance += device_doublings(on, *device_);
-      result.push_back(std::move(measured));
-    }
-    std::stable_sort(result.begin(), result.end(),
-                     [](const auto& a, const auto& b) { return a.distance < b.distance; });
-    return result;
-  }
-
-  bool runs_here(const Config& config) {
+  void add_candidate(const Config& config, const std::function<bool(const Config&)>& has_kernel) {
     const Family* family = find_family(config.family());
-    if (!illegal_because(*family, config, target_) && eligible(*family, config, problem_)) return true;
-    ++tally_.refused;
-    return false;
+    if (family == nullptr) return;
+    const auto known = legalities_.try_emplace(config.family(), *family, target_).first;
+    if (!known->second.illegal_because(config) && (!has_kernel || has_kernel(config))) candidates_.push_back({config, family, {}});
   }
 
-  bool take_exact(const MeasuredProblem& measured, Choice& choice) {
-    bool found = false;
-    for (const Usable& one : measured.configs) {
-      if (choice.runners_up.size() == kMostRunnersUp) break;
-      if (!runs_here(one.entry->config)) continue;
-      if (found) {
-        choice.runners_up.push_back(
-            {one.entry->config, Rung::exact, one.entry->outcome.timing->median_us,
-             one.trust == db::Trust::reverify ? "same problem, to be re-verified" : "same problem"});
-        continue;
+  const db::Producer& producer_of(const std::string& family) {
+    const auto known = producers_.find(family);
+    return known != producers_.end() ? known->second : producers_.emplace(family, now_(family)).first->second;
+  }
+
+  bool runs(const Family& family, const Config& config, const Problem& problem) const {
+    const auto known = legalities_.find(config.family());
+    const bool illegal = known != legalities_.end() ? known->second.illegal_because(config).has_value()
+                                                    : illegal_because(family, config, target_).has_value();
+    return !illegal && !refused_because(family, config, problem);
+  }
+
+  /// The best of this very problem that may run, best first.
+  std::vector<db::Judged> exact(const Problem& problem, const Without& without) const {
+    std::vector<db::Judged> found;
+    const auto [first, last] = exact_.equal_range(text(problem));
+    for (auto at = first; at != last; ++at) {
+      for (const db::Judged& one : at->second->best) {
+        const Family* family = find_family(one.entry->config.family());
+        if (family != nullptr && !without.configs.contains(one.entry->config.text()) && runs(*family, one.entry->config, problem))
+          found.push_back(one);
+        if (found.size() > kMostRunnersUp) break;
       }
-      found = true;
-      fill(one, Rung::exact, choice);
-      choice.reason = fmt::format("measured on this problem: {:.2f} us, best of {}",
-                                  one.entry->outcome.timing->median_us, measured.configs.size());
     }
     return found;
   }
 
-  /// The best config of each of the nearest problems that has one for this problem, smallest score first; each problem on the device
-  /// that is nearest.
-  std::vector<Neighbour> nearest() {
-    std::vector<Neighbour> result;
-    const auto is_there = [&](const Problem& problem) {
-      return std::ranges::any_of(result, [&](const Neighbour& other) { return other.where->problem() == problem; });
+  /// Of the model rung, best first; `initial`: keeps the configs that are in no evidence alive.
+  std::vector<Ranked> ranked(const Problem& problem, const Without& without, std::size_t most, std::vector<Config>& initial) const {
+    const TimeModel::At at(model_, problem);
+    std::vector<Ranked> found;
+    const auto failed_here = failed_here_.find(text(problem));
+    const auto is_out = [&](const Config& config) {
+      if (without.configs.empty() && failed_.empty() && failed_here == failed_here_.end()) return false;
+      const std::string text = config.text();
+      return without.configs.contains(text) || failed_.contains(text) || (failed_here != failed_here_.end() && failed_here->second.contains(text));
     };
-    for (const MeasuredProblem& one : measured_) {
-      if (result.size() == kNearestProblems) break;
-      if ((one.same_device && one.problem() == problem_) || is_there(one.problem())) continue;
-      const auto best = std::find_if(one.configs.begin(), one.configs.end(),
-                                     [&](const Usable& usable) { return runs_here(usable.entry->config); });
-      if (best == one.configs.end()) continue;
-      const db::Evidence& entry = *best->entry;
-      const Place there{entry.problem, entry.device.sm_count}, here{problem_, device_ == nullptr ? there.sm_count : device_->sm_count};
-      result.push_back({&one, *best, misfit(*find_family(entry.config.family()), entry.config, there, here)});
+    const auto add = [&](const TimeModel::Handle& handle) {
+      if (const auto prediction = at.predict(handle)) found.push_back({handle.config, *prediction});
+    };
+    for (const Candidate& candidate : candidates_) {
+      if (!refused_because(*candidate.family, candidate.config, problem) && !is_out(candidate.config)) add(candidate.handle);
     }
-    std::stable_sort(result.begin(), result.end(),
-                     [](const Neighbour& a, const Neighbour& b) { return a.score() < b.score(); });
-    return result;
+    const bool any = std::ranges::any_of(found, [](const Ranked& one) { return one.prediction.by_family_estimate; });
+    if (!without.initial_configs && (!any || at.nearest_doublings() > kFarDoublings)) {
+      for (const auto& family : families()) {
+        if (!family->supports(target_)) continue;
+        for (Config& config : family->seeds(target_, as_planned(problem))) {
+          if (runs(*family, config, problem) && !is_out(config)) initial.push_back(std::move(config));
+        }
+      }
+      for (const Config& config : initial) {
+        const TimeModel::Handle handle = model_.handle(config);
+        if (std::ranges::none_of(found, [&](const Ranked& one) { return *one.config == config; })) add(handle);
+      }
+    }
+    const std::size_t count = std::min(most, found.size());
+    std::partial_sort(found.begin(), found.begin() + std::ptrdiff_t(count), found.end(), comes_first);
+    found.resize(count);
+    return found;
   }
 
-  void take_neighbour(const std::vector<Neighbour>& neighbours, Choice& choice) {
-    const Neighbour& first = neighbours.front();
-    fill(first.best, Rung::neighbour, choice);
-    choice.reason = fmt::format("not measured itself; best config of {} ({})", where(first), describe(first));
-    add_runners_up(neighbours, 1, choice);
-  }
-
-  void take_generic(Choice& choice) {
-    choice.config = generic_config(target_);
-    choice.rung = Rung::generic;
-    if (!is_something()) {
+  Choice choose(const Problem& problem, const Without& without) const {
+    Choice choice;
+    if (!is_something(problem)) {
+      choice.config = generic_config(target_);
       choice.reason = "M, N or K is 0: there is nothing to multiply";
-      return;
+      return choice;
     }
-    if (tally_.seen == 0) {
-      choice.reason = fmt::format("no evidence for {} {} on this device", problem_.type.name, name(problem_.trans));
-      return;
+    const std::vector<db::Judged> measured = exact(problem, without);
+    std::vector<Config> initial;
+    Without rest = without;
+    for (const db::Judged& one : measured) rest.configs.insert(one.entry->config.text());
+    rest.initial_configs = without.initial_configs || !measured.empty();
+    std::vector<Ranked> predicted;
+    if (measured.size() <= kMostRunnersUp) predicted = ranked(problem, rest, kMostRunnersUp + 1 - measured.size(), initial);
+    if (!measured.empty()) {
+      take_exact(measured, choice);
+    } else if (!predicted.empty()) {
+      take_predicted(predicted.front(), choice);
+    } else {
+      take_generic(choice);
     }
-    choice.reason = fmt::format(
-        "none of {} entries for {} {} can be used: {} retired (template or compiler options changed; `tilesmith renew` "
-        "keeps those of which the same would run), {} illegal here or refusing the problem",
-        tally_.seen, problem_.type.name, name(problem_.trans), tally_.retired, tally_.refused);
+    for (std::size_t i = measured.empty() ? 1 : 0; i < predicted.size(); ++i) {
+      choice.runners_up.push_back(
+          {*predicted[i].config, Rung::model, predicted[i].prediction.us,
+           fmt::format("estimated {:.2f} us, times {:.2f}", predicted[i].prediction.estimated_us,
+                       predicted[i].prediction.us / predicted[i].prediction.estimated_us)});
+    }
+    return choice;
   }
 
-  static void fill(const Usable& usable, Rung rung, Choice& choice) {
-    choice.config = usable.entry->config;
-    choice.rung = rung;
-    choice.evidence = *usable.entry;
-    choice.trust = usable.trust;
-  }
-
-  static std::string where(const Neighbour& neighbour) {
-    const std::string problem = text(neighbour.where->problem());
-    return neighbour.where->same_device ? problem : fmt::format("{} on {}", problem, db::text(neighbour.best.entry->device));
-  }
-
-  static std::string describe(const Neighbour& neighbour) {
-    return fmt::format("distance {:.2f}, misfit {:.2f} doublings", neighbour.where->distance, neighbour.misfit);
-  }
-
-  static bool names(const Choice& choice, const Config& config) {
-    return choice.config == config || std::ranges::any_of(choice.runners_up, [&](const Choice::RunnerUp& other) {
-             return other.config == config;
-           });
-  }
-
-  /// Of neighbours that share a best config the nearest names it.
-  static void add_runners_up(const std::vector<Neighbour>& neighbours, std::size_t from, Choice& choice) {
-    for (std::size_t i = from; i < neighbours.size() && choice.runners_up.size() < kMostRunnersUp; ++i) {
-      const db::Evidence& entry = *neighbours[i].best.entry;
-      if (names(choice, entry.config)) continue;
-      choice.runners_up.push_back({entry.config, Rung::neighbour, entry.outcome.timing->median_us,
-                                   fmt::format("best of {}: {}", where(neighbours[i]), describe(neighbours[i]))});
+  void take_exact(const std::vector<db::Judged>& measured, Choice& choice) const {
+    const db::Judged& first = measured.front();
+    choice.config = first.entry->config;
+    choice.rung = Rung::exact;
+    choice.evidence = *first.entry;
+    choice.trust = first.trust;
+    choice.reason = fmt::format("measured on this problem: {:.2f} us, best of {}", first.entry->outcome.timing->median_us,
+                                measured.size() > kMostRunnersUp ? fmt::format("more than {}", kMostRunnersUp) : std::to_string(measured.size()));
+    for (std::size_t i = 1; i < measured.size() && choice.runners_up.size() < kMostRunnersUp; ++i) {
+      choice.runners_up.push_back({measured[i].entry->config, Rung::exact, measured[i].entry->outcome.timing->median_us,
+                                   measured[i].trust == db::Trust::reverify ? "same problem, to be re-verified" : "same problem"});
     }
   }
 
-  const Problem& problem_;
-  const KernelTarget& target_;
-  const ProducerNow& now_;
-  const db::DeviceIdentity* device_;
-  std::unordered_map<std::string, db::Producer> producers_;
-  std::vector<MeasuredProblem> measured_;  ///< nearest first
-  Tally tally_;
+  void take_predicted(const Ranked& first, Choice& choice) const {
+    choice.config = *first.config;
+    choice.rung = Rung::model;
+    choice.predicted_us = first.prediction.us;
+    choice.reason = why(first.prediction);
+    if (first.prediction.nearest == nullptr) return;
+    choice.evidence = *first.prediction.nearest;
+    choice.trust = db::judge(first.prediction.nearest->producer, producers_.at(choice.config.family()));
+  }
+
+  void take_generic(Choice& choice) const {
+    choice.config = generic_config(target_);
+    choice.reason = fmt::format("no other config can run {} {} here: {} measured, {} retired (template or compiler options changed; "
+                                "`tilesmith renew` keeps those of which the same would run)",
+                                target_.type.name, tilesmith::name(target_.trans), known_problems_, retired_);
+  }
+
+  KernelTarget target_;
+  ProducerNow now_;
+  TimeModel model_;
+  std::vector<db::RankedProblem> ranked_;
+  std::multimap<std::string, const db::RankedProblem*> exact_;  // by problem text
+  std::vector<Candidate> candidates_;
+  std::set<std::string> failed_;                              // configs that have no right kernel
+  std::map<std::string, std::set<std::string>> failed_here_;  // by problem text
+  std::unordered_map<std::string, Legality> legalities_;   // by family
+  std::unordered_map<std::string, db::Producer> producers_;  // by family
+  std::size_t known_problems_ = 0, retired_ = 0;
 };
-
-}  // namespace
 
 std::string_view name(Rung rung) {
   switch (rung) {
     case Rung::exact:
       return "exact";
-    case Rung::neighbour:
-      return "neighbour";
+    case Rung::model:
+      return "model";
     case Rung::generic:
       return "generic";
   }
@@ -293,21 +263,27 @@ std::string reason_of(const Choice& choice) {
   return choice.reason;
 }
 
-struct Choices::State : Chooser {
-  using Chooser::Chooser;
-};
+Chooser::Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now,
+                 const db::DeviceIdentity* device, const std::function<bool(const Config&)>& has_kernel)
+    : state_(std::make_unique<State>(entries, target, now, device, has_kernel)) {}
+Chooser::~Chooser() = default;
+Chooser::Chooser(Chooser&&) noexcept = default;
+Chooser& Chooser::operator=(Chooser&&) noexcept = default;
 
-Choices::Choices(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
-                 const db::DeviceIdentity* device)
-    : state_(std::make_unique<State>(entries, problem, target, now, device)) {}
-Choices::~Choices() = default;
+Choice Chooser::choose(const Problem& problem, const Without& without) const { return state_->choose(problem, without); }
 
-Choice Choices::best() { return state_->choose(); }
-void Choices::pass_over(const Config& config) { state_->pass_over(config); }
+std::vector<Choice::RunnerUp> Chooser::candidates(const Problem& problem, std::size_t most, const Without& without) const {
+  std::vector<Choice::RunnerUp> result;
+  if (!is_something(problem)) return result;
+  std::vector<Config> initial;
+  for (const Ranked& one : state_->ranked(problem, without, most, initial))
+    result.push_back({*one.config, Rung::model, one.prediction.us, why(one.prediction), !one.prediction.by_family_estimate});
+  return result;
+}
 
 Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
               const db::DeviceIdentity* device) {
-  return Choices(entries, problem, target, now, device).best();
+  return Chooser(entries, target, now, device).choose(problem);
 }
 
 }  // namespace tilesmith::runtime

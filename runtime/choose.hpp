@@ -1,27 +1,19 @@
-// Which config runs a problem, and why: exact entry → measured neighbours whose config is legal here → generic kernel.
-// Pure: works on evidence already read, so that `explain` and the runtime library give the same answer.
+// Which config runs a problem, and why: exact → model → generic. The one place that decides it: `tune`'s summary, `explain`, `bench`,
+// bundles and the runtime library ask here. Pure: works on evidence already read.
 //
-// exact      the same problem in every field. Of its configs the fastest whose evidence is valid; only if none is
-//            valid, the fastest whose evidence is to be re-verified. Re-verification needs a verifier, which an
-//            application does not link: the runtime uses such a config and says so in `trust` and `reason`; the next
-//            `tilesmith tune` on the device verifies it again and so makes its evidence valid.
-// neighbour  the same type pair and transposes. The five nearest measured problems offer their best config each; the
-//            one with the smallest score wins:
-//              score = distance + misfit, both in doublings
-//              distance: length of (log2 M/M', log2 N/N', log2 K/K'), and half a doubling for each halving by which the
-//                        rows of A, B or C are differently aligned; other beta class 0.05; a device alike
-//                        (db::are_alike) 0.02, up to 0.04 the more its number of SMs differs; another of the same
-//                        compute capability 2
-//              misfit:   log2 of how much of the device's use the config loses when its grid is laid over this problem
-//                        (a tile that is large for the problem leaves multiprocessors empty or multiplies padding)
-//            So first comes what a device alike has for the very problem (docs/notes/guesses.md, "On a second device"), then this
-//            device's problem that differs in nothing but its beta class.
-// generic    the config that refuses no problem. Also where M, N or K is 0: there is nothing to multiply.
+// exact    The same problem in every field, measured on this device: its best config by the one ranking (db/ranked.hpp) that may run
+//          here. Evidence to be re-verified is used where none is valid, and `trust` and `reason` say so: only a tuner can verify it.
+// model    The config with the shortest predicted time (time_model.hpp). Candidates are what was best, or nearly, for any shape,
+//          transposes and type pair on record, and where no measured problem is near, the families' own initial configs.
+//          What is dominated is left out of a search, not of this choice. Configs of families that make no estimate
+//          (`simt`, `wmma`) come last.
+// generic  The config that refuses no problem, where nothing else can run; and where M, N or K is 0: there is nothing to multiply.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,20 +24,22 @@
 
 namespace tilesmith::runtime {
 
-enum class Rung { exact, neighbour, generic };
+enum class Rung { exact, model, generic };
 std::string_view name(Rung rung);
 
 struct Choice {
   Config config;
   Rung rung = Rung::generic;
-  std::string reason;                    ///< one line: why this rung and this config
-  std::optional<db::Evidence> evidence;  ///< what it rests on; none on the generic rung
+  std::string reason;       ///< one line: why this rung and this config
+  double predicted_us = 0;  ///< on the model rung; elsewhere 0
+  std::optional<db::Evidence> evidence;  ///< exact: what it rests on; model: the config's nearest measurement, if it has any
   db::Trust trust = db::Trust::valid;
   struct RunnerUp {
     Config config;
     Rung rung;
-    double median_us = 0;  ///< as measured, on its own problem
+    double us = 0;  ///< measured on this problem (exact) or predicted for it (model)
     std::string note;
+    bool last_resort = false;  ///< of a family that makes no estimate
   };
   std::vector<RunnerUp> runners_up;  ///< next best first, each config once, at most 5
 };
@@ -56,32 +50,41 @@ std::string reason_of(const Choice& choice);
 /// The producer that this runtime would be, for a family.
 using ProducerNow = std::function<db::Producer(const std::string& family)>;
 
-/// `entries`: evidence of this device, any problem, in any order. Retired entries are passed over, and those of former measuring
-/// policies where any of today's is known of their problem. Of several entries
-/// of one candidate the latest counts, so that a config that was right once and failed later is not chosen; where only
-/// those with status ok are given, nothing is known of later failures. `device`: if given, entries of other devices may be
-/// among them; those count as neighbours at most.
-/// Never fails: the generic rung takes whatever is left.
-Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
-              const db::DeviceIdentity* device = nullptr);
+/// Whether measurements of this type pair say something of the other one: elements of A and B are as large, and so are accumulators.
+bool tell_of_each_other(const TypePair& a, const TypePair& b);
 
-/// The same, for a caller that finds out whether a config's kernel can be had: the entries are looked through once. What it is given
-/// must outlive it.
-class Choices {
+/// What a choice has to do without.
+struct Without {
+  std::set<std::string> configs;  ///< texts of configs whose kernels cannot be had
+  bool initial_configs = false;   ///< the families' own: where nothing can be compiled they have no kernel
+};
+
+/// Chooses for one type pair and transposes on one device. Made once from the evidence, then asked for many problems.
+/// Threads: choose() may be called by several at a time.
+class Chooser {
  public:
-  Choices(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
-          const db::DeviceIdentity* device = nullptr);
-  ~Choices();
-  Choices(const Choices&) = delete;
-  Choices& operator=(const Choices&) = delete;
+  /// `entries`: evidence of devices of this compute capability, of any problem, in any order; those of other type pairs and transposes
+  /// count as measurements on other problems. Where only those with status ok are given, nothing is known of later
+  /// failures. They must outlive it. `device`: whose evidence is exact; null: every device's.
+  /// `has_kernel`, if given: whether a config's kernel can be had; the model rung has no others.
+  Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now,
+          const db::DeviceIdentity* device = nullptr, const std::function<bool(const Config&)>& has_kernel = {});
+  ~Chooser();
+  Chooser(Chooser&&) noexcept;
+  Chooser& operator=(Chooser&&) noexcept;
 
-  Choice best();
-  /// From now on best() is as if there were no evidence of this config.
-  void pass_over(const Config& config);
+  /// Never fails: the generic rung takes whatever is left.
+  Choice choose(const Problem& problem, const Without& without = {}) const;
+  /// The first few of the model rung, best first; none if M, N or K is 0.
+  std::vector<Choice::RunnerUp> candidates(const Problem& problem, std::size_t most, const Without& without = {}) const;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// The same for a single problem.
+Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
+              const db::DeviceIdentity* device = nullptr);
 
 }  // namespace tilesmith::runtime

@@ -64,11 +64,12 @@ class Error : public std::runtime_error {
 
 /// Where a plan's config came from.
 struct Explanation {
-  std::string rung;      ///< "exact", "neighbour" or "generic"
+  std::string rung;      ///< "exact", "model" or "generic"
   std::string reason;    ///< one line
   std::string config;    ///< canonical text
-  std::string measured;  ///< the problem it was measured on; empty on the generic rung
-  double median_us = 0;  ///< its time there, as stored; 0 on the generic rung
+  std::string measured;  ///< the problem it was measured on, on the model rung the nearest of them; empty if there is none
+  double median_us = 0;  ///< its time there, as stored; 0 if there is none
+  double predicted_us = 0;  ///< on the model rung, for this problem; elsewhere 0
   std::string
       trust;  ///< "valid"; or "reverify": the driver or NVRTC changed since it was verified, so the tuner has to
               ///< verify it again (`tilesmith tune`); or "remeasure": it was timed by a former measuring policy, and
@@ -89,14 +90,14 @@ class Library {
   /// Opens a database (read-only; nothing is ever written) or a bundle, told apart by content.
   /// A database that is still being tuned is read when a type pair and transposes are planned for the first time.
   static Library open(const std::filesystem::path& path, const LibraryOptions& options = {});
-  /// Without evidence: every problem runs the generic kernel, which NVRTC compiles.
+  /// Without evidence: problems run what the kernel families' own estimates say is fastest, compiled by NVRTC.
   static Library without_database(const LibraryOptions& options = {});
 
   Library(Library&&) noexcept;
   Library& operator=(Library&&) noexcept;
   ~Library();
 
-  /// Chooses the config (exact entry → measured neighbour → generic), loads its kernel from the stored cubin or
+  /// Chooses the config (exact entry → predicted by a model → generic), loads its kernel from the stored cubin or
   /// compiles it in memory, and resolves its launches. Takes from about a
   /// millisecond (kernel already loaded) to a second (compilation).
   /// If a config's kernel is missing or refused by the device, the next best is taken; after eight of them it is the generic

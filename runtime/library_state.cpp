@@ -8,12 +8,18 @@
 #include "runtime/compiler.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/find_nvrtc.hpp"
+#include "runtime/producer_now.hpp"
 
 namespace tilesmith::runtime {
 namespace {
 
 std::string key_of(const Config& config, const KernelTarget& target) {
   return fmt::format("{} {} {}", target.type.name, name(target.trans), config.text());
+}
+
+/// `nvrtc_version`: the one to prefer.
+db::KernelKey key_of_kernel(const Config& config, const KernelTarget& target, const std::string& nvrtc_version = "") {
+  return {config, target.type, target.trans, target.limits.arch, template_hash(config.family()), compiler_options_text(target), nvrtc_version};
 }
 
 /// More are not tried for one plan: where so many have no kernel, all of a database's evidence may have none.
@@ -30,32 +36,13 @@ std::unique_ptr<Context> open_context(int ordinal) {
   }
 }
 
-/// The producer that this runtime is, for a family. A stored cubin is preferred to compiling, so NVRTC is taken to be
-/// the one of the newest entry, until it is known which kernel is loaded. Times of two measuring policies are not
-/// comparable: the newest entry's policy is today's, and older ones count where it is not known of a problem. Entries of other options (another
-/// architecture's code, run here) are no word on either.
-db::Producer producer_now(const std::vector<db::Evidence>& entries, const std::string& family,
-                          const KernelTarget& target, const std::string& driver_version) {
-  const std::string options = compiler_options_text(target);
-  const db::Evidence* newest = nullptr;
-  for (const db::Evidence& entry : entries) {
-    if (entry.config.family() != family || entry.producer.compiler_options != options) continue;
-    if (newest == nullptr || entry.created_at > newest->created_at) newest = &entry;
-  }
-  db::Producer producer;
-  if (newest != nullptr) producer = newest->producer;
-  producer.template_hash = template_hash(family);
-  producer.compiler_options = options;
-  producer.driver_version = driver_version;
-  return producer;
-}
-
 Explanation explain(const Choice& choice) {
   Explanation why;
   why.rung = name(choice.rung);
   why.reason = reason_of(choice);
   why.config = choice.config.text();
   why.trust = name(choice.trust);
+  why.predicted_us = choice.predicted_us;
   if (choice.evidence) {
     why.measured = text(choice.evidence->problem);
     if (choice.evidence->outcome.timing) why.median_us = choice.evidence->outcome.timing->median_us;
@@ -176,19 +163,21 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   const KernelTarget target{problem.type, problem.trans, context_->info().limits};
   const DeviceInfo& here = context_->info();
   if (problem.m == 0 || problem.n == 0) return plan_of_nothing(problem, target);
-  const std::vector<db::Evidence>& known = evidence_for(problem.type, problem.trans);
-  const ProducerNow now = [&](const std::string& family) { return producer_now(known, family, target, here.driver_version); };
-  Choices choices(known, problem, target, now, &here.identity);
+  const Chooser& chooser = chooser_for(target);
+  Without without;
+  without.initial_configs = !can_compile();
   PassedOver passed_over;
+  bool compiler_works = true;  // where it failed, the rest of this plan goes by what is stored
   while (true) {
-    Choice choice = passed_over.count() < kMostPassedOver ? choices.best() : generic_choice(target, passed_over.count());
+    Choice choice = passed_over.count() < kMostPassedOver ? chooser.choose(problem, without) : generic_choice(target, passed_over.count());
     const bool last = choice.rung == Rung::generic;
     try {
       const std::string nvrtc_version = choice.evidence ? choice.evidence->producer.nvrtc_version : std::string();
-      const Kernel kernel = last ? load(choice.config, target, nvrtc_version)
-                                 : load_unless_refused(choice.config, target, nvrtc_version);
+      const Kernel kernel = last ? load(choice.config, target, nvrtc_version, compiler_works)
+                                 : load_unless_refused(choice.config, target, nvrtc_version, compiler_works);
       if (choice.evidence) {
-        db::Producer producer = now(choice.config.family());
+        db::Producer producer =
+            producer_now(evidence_.at(std::string(problem.type.name)), choice.config.family(), here.identity, target, here.driver_version);
         producer.nvrtc_version = kernel.nvrtc_version;
         choice.trust = db::judge(choice.evidence->producer, producer);
       }
@@ -200,29 +189,41 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
     } catch (const DeviceError& error) {
       if (!is_of_kernel(error.code()) || last) throw;
       passed_over.add(choice.config, error.what());
+    } catch (const CompilerFailed& error) {
+      if (last) throw Error(ErrorCode::no_kernel, error.what() + passed_over.text());
+      passed_over.add(choice.config, error.what());
+      compiler_works = false;
+      without.initial_configs = true;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::no_kernel) throw;
       if (last) throw Error(ErrorCode::no_kernel, error.what() + passed_over.text());
       passed_over.add(choice.config, error.what());
     }
-    choices.pass_over(choice.config);
+    without.configs.insert(choice.config.text());
   }
 }
 
-const std::vector<db::Evidence>& LibraryState::evidence_for(const TypePair& type, Transposes trans) {
-  const std::string key = fmt::format("{} {}", type.name, name(trans));
-  const auto known = evidence_.find(key);
-  if (known != evidence_.end()) return known->second;
-  return evidence_.emplace(key, catalogue_->evidence(type, trans, context_->info().limits.sm)).first->second;
+bool LibraryState::can_compile() const { return options_.allow_compile && nvrtc_unavailable_because().empty(); }
+
+const Chooser& LibraryState::chooser_for(const KernelTarget& target) {
+  const std::string type(target.type.name), key = fmt::format("{} {}", type, name(target.trans));
+  if (const auto known = choosers_.find(key); known != choosers_.end()) return known->second;
+  const DeviceInfo& here = context_->info();
+  if (!evidence_.contains(type)) evidence_.emplace(type, catalogue_->evidence(target.type, here.limits.sm));
+  const std::vector<db::Evidence>& known = evidence_.at(type);
+  const ProducerNow now = [&](const std::string& family) { return producer_now(known, family, here.identity, target, here.driver_version); };
+  const auto is_stored = [&](const Config& config) { return catalogue_->find_build(key_of_kernel(config, target), driver().version).has_value(); };
+  return choosers_.emplace(key, Chooser(known, target, now, &here.identity, can_compile() ? std::function<bool(const Config&)>() : is_stored))
+      .first->second;
 }
 
 LibraryState::Kernel LibraryState::load_unless_refused(const Config& config, const KernelTarget& target,
-                                                       const std::string& nvrtc_version) {
+                                                       const std::string& nvrtc_version, bool may_compile) {
   const std::string key = key_of(config, target);
   const auto known = refused_.find(key);
   if (known != refused_.end()) throw Error(ErrorCode::no_kernel, known->second);
   try {
-    return load(config, target, nvrtc_version);
+    return load(config, target, nvrtc_version, may_compile);
   } catch (const DeviceError& error) {
     if (is_of_kernel(error.code())) refused_.emplace(key, error.what());
     throw;
@@ -235,26 +236,20 @@ LibraryState::Kernel LibraryState::load_unless_refused(const Config& config, con
 }
 
 LibraryState::Kernel LibraryState::load(const Config& config, const KernelTarget& target,
-                                        const std::string& nvrtc_version) {
+                                        const std::string& nvrtc_version, bool may_compile) {
   const std::string key = key_of(config, target);
   const auto known = kernels_.find(key);
   if (known != kernels_.end()) return known->second;
-  const Kernel kernel = load_afresh(config, target, nvrtc_version);
+  const Kernel kernel = load_afresh(config, target, nvrtc_version, may_compile);
   Kernel& kept = kernels_.emplace(key, kernel).first->second;
   kept.compiled = false;  // the next plan with it compiles nothing
   return kernel;
 }
 
 LibraryState::Kernel LibraryState::load_afresh(const Config& config, const KernelTarget& target,
-                                               const std::string& nvrtc_version) const {
+                                               const std::string& nvrtc_version, bool may_compile) const {
   std::string stored_failed;
-  const db::KernelKey key{config,
-                          target.type,
-                          target.trans,
-                          target.limits.arch,
-                          template_hash(config.family()),
-                          compiler_options_text(target),
-                          nvrtc_version};
+  const db::KernelKey key = key_of_kernel(config, target, nvrtc_version);
   if (const auto build = catalogue_->find_build(key, driver().version)) {
     try {
       return {load_module(*build), build->key.nvrtc_version,
@@ -274,6 +269,7 @@ LibraryState::Kernel LibraryState::load_afresh(const Config& config, const Kerne
   if (!options_.allow_compile) throw no_kernel("compiling is switched off");
   const std::string unavailable = nvrtc_unavailable_because();
   if (!unavailable.empty()) throw no_kernel(unavailable);
+  if (!may_compile) throw CompilerFailed(no_kernel("the compiler failed before"));
   db::KernelBuild build;
   try {
     build = compile(config, target);

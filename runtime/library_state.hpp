@@ -73,11 +73,12 @@ class LibraryState {
     bool compiled = false;
   };
 
-  const std::vector<db::Evidence>& evidence_for(const TypePair& type, Transposes trans);
+  const Chooser& chooser_for(const KernelTarget& target);
+  bool can_compile() const;
   /// As load(); a config that had no kernel before has none now, and costs nothing.
-  Kernel load_unless_refused(const Config& config, const KernelTarget& target, const std::string& nvrtc_version);
-  Kernel load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version);
-  Kernel load_afresh(const Config& config, const KernelTarget& target, const std::string& nvrtc_version) const;
+  Kernel load_unless_refused(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
+  Kernel load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
+  Kernel load_afresh(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) const;
   void log_miss(const Problem& problem, const Explanation& why, bool compiled);
 
   LibraryOptions options_;
@@ -85,7 +86,8 @@ class LibraryState {
   std::string device_text_;
   std::mutex mutex_;  // guards all below
   std::unique_ptr<Catalogue> catalogue_;
-  std::map<std::string, std::vector<db::Evidence>> evidence_;  // by type pair and transposes
+  std::map<std::string, std::vector<db::Evidence>> evidence_;  // by type pair
+  std::map<std::string, Chooser> choosers_;                    // by type pair and transposes; go by evidence_
   std::map<std::string, Kernel> kernels_;                      // by type pair, transposes and config
   std::map<std::string, std::string> refused_;                 // likewise: why there is no kernel, or none that loads
   std::set<std::string> logged_;                               // problems

@@ -1,6 +1,5 @@
 #include "runtime/neighbour.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace tilesmith::runtime {
@@ -8,6 +7,8 @@ namespace {
 
 constexpr double kAlignmentDoublings = 0.5;  // for each halving of one operand's row alignment
 constexpr double kBetaDoublings = 0.05;
+constexpr double kAlikeDeviceDoublings = 0.02;
+constexpr double kOtherDeviceDoublings = 2;
 
 double log2_ratio(std::int64_t a, std::int64_t b) { return std::log2(double(a) / double(b)); }
 
@@ -21,17 +22,6 @@ double alignment_distance(const Problem& a, const Problem& b) {
          halvings(&TypePair::output, &Problem::ldc);
 }
 
-/// Blocks of the GEMM itself; packing and reduction passes are small beside it.
-double gemm_blocks(const LaunchSequence& sequence) {
-  double most = 1;
-  for (const Launch& launch : sequence.launches) {
-    const double blocks = double(launch.grid.x) * launch.grid.y * launch.grid.z;
-    if (launch.entry == "gemm") return blocks;
-    most = std::max(most, blocks);
-  }
-  return most;
-}
-
 }  // namespace
 
 double distance(const Problem& measured, const Problem& problem) {
@@ -42,15 +32,9 @@ double distance(const Problem& measured, const Problem& problem) {
          (problem.beta == measured.beta ? 0 : kBetaDoublings);
 }
 
-double misfit(const Family& family, const Config& config, const Place& measured, const Place& here) {
-  // A wave takes a time that grows with K, whether its blocks are full or not. So multiprocessors times time per useful operation
-  // goes with SMs·waves·K / (M·N·K); where that is more than where it was measured, the tile fits worse.
-  const auto cost = [&](const Place& place) {
-    const int sms = std::max(1, place.sm_count);
-    return sms * std::ceil(gemm_blocks(family.launches(config, as_planned(place.problem))) / sms) /
-           (double(place.problem.m) * double(place.problem.n));
-  };
-  return std::max(0.0, std::log2(cost(here) / cost(measured)));
+double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& here) {
+  if (on == here) return 0;
+  return db::are_alike(on, here) ? kAlikeDeviceDoublings * (1 + db::sm_doublings(on, here)) : kOtherDeviceDoublings;
 }
 
 }  // namespace tilesmith::runtime

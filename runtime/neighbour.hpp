@@ -1,22 +1,17 @@
-// How near a measured problem is to another, and how well its config fits there. Units: doublings (log2).
+// How near a measured problem is to another. Units: doublings (log2).
 #pragma once
 
-#include "kernels/family.hpp"
+#include "db/evidence.hpp"
+#include "kernels/problem.hpp"
 
 namespace tilesmith::runtime {
 
-/// How far a measured problem is from this one, in doublings (see choose.hpp): by its dimensions, the alignment of its rows
-/// and its beta class. Its type pair and transposes count for nothing. Both have M, N, K ≥ 1.
+/// How far a measured problem is from this one, in doublings: the length of (log2 M/M', log2 N/N', log2 K/K'), half a doubling for each
+/// halving by which rows of A, B or C are differently aligned, and 0.05 for another beta class. Its type pair and transposes count for nothing. Both have M, N, K ≥ 1.
 double distance(const Problem& measured, const Problem& problem);
 
-/// A problem on a device of so many multiprocessors.
-struct Place {
-  const Problem& problem;
-  int sm_count;
-};
-
-/// What a config loses of its use of the device when it moves from where it was measured to another problem or device, in
-/// doublings; 0 if nothing. By waves of blocks.
-double misfit(const Family& family, const Config& config, const Place& measured, const Place& here);
+/// What a problem measured on the one device is further away on the other, in doublings; of devices alike (db::are_alike), less where they
+/// have as many multiprocessors.
+double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& here);
 
 }  // namespace tilesmith::runtime

@@ -71,15 +71,16 @@ typedef struct tilesmith_problem {
 
 /* Where a plan's config came from. The strings live as long as the plan. */
 typedef struct tilesmith_explanation {
-  const char* rung;     /* "exact", "neighbour" or "generic" */
+  const char* rung;     /* "exact", "model" or "generic" */
   const char* config;   /* canonical text */
   const char* reason;   /* one line */
-  const char* measured; /* the problem it was measured on; "" on the generic rung */
+  const char* measured; /* the problem it was measured on, on the model rung the nearest of them; "" if there is none */
   const char* trust;    /* "valid"; or "reverify": the driver or NVRTC changed, the tuner has to verify it again; or
                            "remeasure": it was timed by a former measuring policy, the tuner has to time it again */
   const char* kernel;   /* "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"; "" if m or n is 0: nothing is launched */
-  double median_us;     /* its time there, as stored; 0 on the generic rung */
-  int64_t reserved[4];
+  double median_us;     /* its time there, as stored; 0 if there is none */
+  double predicted_us;  /* on the model rung, for this problem; elsewhere 0 */
+  int64_t reserved[3];
 } tilesmith_explanation;
 
 /* "0.1.0" */
@@ -92,7 +93,8 @@ const char* tilesmith_status_name(tilesmith_status status);
 const char* tilesmith_last_error(void);
 
 /* Opens a database (read-only; nothing is ever written) or a bundle, told apart by content, for a device (its ordinal
- * as the CUDA driver counts). A null path: no evidence, every problem runs the generic kernel, which NVRTC compiles. */
+ * as the CUDA driver counts). A null path: no evidence, problems run what the kernel families' own estimates
+ * say is fastest, compiled by NVRTC. */
 tilesmith_status tilesmith_open(const char* path, int32_t device, tilesmith_library** library);
 
 /* Plans made from it stay usable. Null is allowed. */
@@ -102,7 +104,7 @@ void tilesmith_close(tilesmith_library* library);
 tilesmith_status tilesmith_problem_init(tilesmith_problem* problem, const char* type, const char* transposes, int64_t m,
                                         int64_t n, int64_t k);
 
-/* Chooses the config (exact entry, else measured neighbour, else generic), loads its kernel from the stored cubin or
+/* Chooses the config (exact entry, else predicted by a model, else generic), loads its kernel from the stored cubin or
  * compiles it in memory, resolves its launches. Not while the calling thread captures a stream. */
 tilesmith_status tilesmith_plan_create(tilesmith_library* library, const tilesmith_problem* problem,
                                        tilesmith_plan** plan);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/catalogue.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/plan.hpp"
 #include "tuner/measure/cublaslt_peer.hpp"
@@ -34,9 +35,10 @@ struct BenchSession::Impl {
   Stopwatch stopwatch;
   RandomFill random;
   std::unique_ptr<CublasLtPeer> peer;
-  std::vector<db::Evidence> evidence;  ///< of evidence_type and evidence_trans
+  std::vector<db::Evidence> evidence;  ///< to choose by for evidence_type
   std::optional<TypePair> evidence_type;
-  std::optional<Transposes> evidence_trans;
+  std::optional<runtime::Chooser> chooser;  ///< goes by `evidence`
+  std::string chooser_key;                  ///< type pair and transposes
 
   Impl(int device, std::string_view as, const db::Store* used_store, const std::string& peer_name)
       : context(device, as), store(used_store), verifier(context), stopwatch(context), random(context) {
@@ -57,15 +59,17 @@ struct BenchSession::Impl {
     return runtime::compile(config, kernel_target);
   }
 
-  /// All of this device and others of its capability for the type pair and transposes: which of it counts is the choice's to say, as
-  /// where the library asks. Kept for the next problem.
-  const std::vector<db::Evidence>& evidence_for(const Problem& problem) {
-    if (store != nullptr && (evidence_type != problem.type || evidence_trans != problem.trans)) {
-      evidence = store->evidence(db::EvidenceFilter::for_choice(problem.type, problem.trans, context.info().identity.sm));
-      evidence_type = problem.type;
-      evidence_trans = problem.trans;
-    }
-    return evidence;
+  /// Kept for the next problem of the type pair and transposes.
+  const runtime::Chooser& chooser_for(const KernelTarget& kernel_target) {
+    const std::string key = fmt::format("{} {}", kernel_target.type.name, name(kernel_target.trans));
+    if (key == chooser_key) return *chooser;
+    const runtime::DeviceInfo& here = context.info();
+    if (store != nullptr && evidence_type != kernel_target.type)
+      evidence = runtime::evidence_to_choose_by(*store, kernel_target.type, here.identity.sm);
+    evidence_type = kernel_target.type;
+    chooser.emplace(evidence, kernel_target, [&](const std::string& family) { return producer(family, kernel_target); }, &here.identity);
+    chooser_key = key;
+    return *chooser;
   }
 
   /// Compiles, loads and verifies. `runnable` is set only when the outcome is ok.
@@ -119,9 +123,7 @@ const runtime::DeviceInfo& BenchSession::device() const { return impl_->context.
 std::string BenchSession::peer_version() const { return impl_->peer ? impl_->peer->version() : ""; }
 
 runtime::Choice BenchSession::choice(const Problem& problem) const {
-  const KernelTarget target = impl_->target(problem);
-  return runtime::choose(impl_->evidence_for(problem), problem, target,
-                         [&](const std::string& family) { return impl_->producer(family, target); }, &device().identity);
+  return impl_->chooser_for(impl_->target(problem)).choose(problem);
 }
 
 BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchContender>& ours) {

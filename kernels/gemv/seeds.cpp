@@ -14,7 +14,8 @@ struct Guess {
 // Rows of 8 KiB that lie along K: the whole of a row, or half of it, in one round of loads.
 constexpr Guess kAlong[] = {
     {256, 32, 1, 8}, {128, 32, 1, 16}, {256, 32, 2, 4},    {256, 64, 2, 8, 1, 256},
-    {256, 32, 4, 4}, {512, 64, 1, 8},  {256, 32, 1, 8, 4},
+    {256, 32, 4, 4}, {512, 64, 1, 8},  {256, 32, 1, 8, 4},  {256, 32, 1, 4},
+    {256, 32, 1, 2}, {256, 16, 1, 2},  // short rows, and those that end within a batch
 };
 
 // Rows that lie across the outputs, on many SMs: 4096 columns are few tiles, 8 slices of them enough blocks. A second launch

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/estimate.hpp"
 #include "runtime/choose.hpp"
 
 namespace tilesmith::runtime::choosing {
@@ -45,6 +46,14 @@ class Toy final : public Family {
     return sequence;
   }
   std::string source(const Config&, const KernelTarget&) const override { return ""; }
+  /// Waves of blocks, each of which takes as long as its tile has products, on one of 132 multiprocessors.
+  std::optional<Estimate> own_estimate(const Config& config, const KernelTarget&, const Problem& p) const override {
+    const Extent3 grid = launches(config, p).launches[0].grid;
+    const double waves = (grid.x * grid.y + 131) / 132;
+    Estimate made;
+    made.cycles = 3500 + waves * config.at("tile") * config.at("tile") * double(p.k) / 512;
+    return made;
+  }
 
  private:
   static bool aligned(const Problem& p) {
@@ -100,7 +109,9 @@ struct Given {
   Choice choose(const std::string& where, const db::DeviceIdentity* here = nullptr) const {
     const Problem wanted = problem(where);
     const KernelTarget target{wanted.type, wanted.trans, *limits_for_arch(arch)};
-    return runtime::choose(entries, wanted, target, producer, here);
+    Without without;
+    without.initial_configs = true;  // of the families that are in the build
+    return Chooser(entries, target, producer, here).choose(wanted, without);
   }
   std::string arch = "sm_90a";
   std::vector<db::Evidence> entries;

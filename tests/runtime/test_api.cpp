@@ -43,16 +43,16 @@ TEST_CASE("a tuned problem runs its stored kernel, without NVRTC", "[api]") {
   CHECK(Fixture::logged().str().empty());
 }
 
-TEST_CASE("a neighbouring problem says so, and is logged once", "[api]") {
+TEST_CASE("a problem that was not measured says so, and is logged once", "[api]") {
   const Fixture fixture;
   const Library library = Library::open(fixture.small_database(), stored_only());
   for (int time = 0; time < 2; ++time) {
     const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 500 520 512 beta=any"));
-    CHECK(plan.explain().rung == "neighbour");
+    CHECK(plan.explain().rung == "model");
     CHECK(plan.explain().measured == "f16f32 NN 512 512 512");
   }
   const std::string lines = Fixture::logged().str();
-  CHECK(lines.find("f16f32 NN 500 520 512 beta=any: neighbour rung") != std::string::npos);
+  CHECK(lines.find("f16f32 NN 500 520 512 beta=any: model rung") != std::string::npos);
   CHECK(std::count(lines.begin(), lines.end(), '\n') == 1);
   CHECK(fake::count("module_load") == 1);  // both plans share the loaded kernel
 }
@@ -223,7 +223,7 @@ TEST_CASE("a bundle serves its problems and the generic rung without NVRTC", "[a
   db::save_bundle(bundle, fixture.path("small.bundle"));
   const Library library = Library::open(fixture.path("small.bundle"), stored_only());
   CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().rung == "exact");
-  CHECK(library.plan(fixture.problem("f16f32 NN 512 768 512")).explain().rung == "neighbour");
+  CHECK(library.plan(fixture.problem("f16f32 NN 512 768 512")).explain().rung == "model");
   CHECK(library.plan(fixture.problem("f64f64 TT 7 7 7")).explain().rung == "generic");
 }
 
@@ -315,7 +315,7 @@ TEST_CASE("evidence of another architecture's code is used on no rung, and says 
   CHECK(exact.explain().trust == "valid");
   for (const char* near : {"f16f32 NN 600 600 600", "f16f32 NN 640 640 640"}) {
     const GemmPlan neighbour = library.plan(fixture.problem(near));
-    CHECK(neighbour.explain().rung == "neighbour");
+    CHECK(neighbour.explain().rung == "model");
     CHECK(neighbour.explain().measured == "f16f32 NN 512 512 512");
   }
 }

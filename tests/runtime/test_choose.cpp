@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/neighbour.hpp"
+#include "runtime/time_model.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/choose_toy.hpp"
 
@@ -22,7 +25,8 @@ TEST_CASE("the exact entry is chosen, the fastest of its configs first", "[choos
   REQUIRE(choice.runners_up.size() == 3);
   CHECK(choice.runners_up[0].config == toy(192, 0));
   CHECK(choice.runners_up[1].config == toy(64));
-  CHECK(choice.runners_up[2].rung == Rung::neighbour);
+  CHECK(choice.runners_up[2].rung == Rung::model);
+  CHECK(choice.runners_up[2].config == toy(16));
 }
 
 TEST_CASE("equal times go to the smaller config text, whatever the order of the entries", "[choose]") {
@@ -33,43 +37,65 @@ TEST_CASE("equal times go to the smaller config text, whatever the order of the 
   CHECK(given.choose("f16f32 NN 512 512 512").config == toy(128));
 }
 
-TEST_CASE("another type pair or other transposes are never neighbours", "[choose]") {
+TEST_CASE("other type pairs of elements as large, and other transposes, tell of a problem; others do not", "[choose]") {
   Given given;
-  given.entries = {entry("bf16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NT 512 512 512", toy(64), 9)};
-  const Choice choice = given.choose("f16f32 NN 512 512 512");
-  CHECK(choice.rung == Rung::generic);
-  CHECK_FALSE(choice.evidence);
-  CHECK(choice.reason.find("no evidence for f16f32 NN") != std::string::npos);
+  for (const char* other : {"bf16f32 NN 512 512 512", "f16f32 NT 512 512 512"}) {
+    given.entries = {entry(other, toy(64), 9)};
+    const Choice choice = given.choose("f16f32 NN 512 512 512");
+    CHECK(choice.rung == Rung::model);
+    CHECK(choice.config == toy(64));
+  }
+  for (const char* other : {"tf32f32 NN 512 512 512", "s8s32 NN 512 512 512"}) {
+    given.entries = {entry(other, toy(64), 9)};
+    CHECK(given.choose("f16f32 NN 512 512 512").rung == Rung::generic);
+  }
 }
 
-TEST_CASE("other leading dimensions, alignment or beta class make a neighbour, not an exact entry", "[choose]") {
+TEST_CASE("other leading dimensions, alignment or beta class are predicted for, not an exact entry", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9)};
   for (const char* other : {"lda=520", "align=8", "beta=any"}) {
     INFO(other);
     given.entries[0].config = toy(64, 0);
-    CHECK(given.choose(fmt::format("f16f32 NN 512 512 512 {}", other)).rung == Rung::neighbour);
+    CHECK(given.choose(fmt::format("f16f32 NN 512 512 512 {}", other)).rung == Rung::model);
   }
 }
 
-TEST_CASE("a problem that differs in its beta class alone is the first neighbour", "[choose]") {
+TEST_CASE("what is predicted is the estimate, corrected by what was measured of that very config", "[choose]") {
   Given given;
-  given.entries = {entry("f16f32 NN 512 512 520 beta=any", toy(16), 9), entry("f16f32 NN 512 512 512", toy(64), 9)};
-  const Choice choice = given.choose("f16f32 NN 512 512 512 beta=any");
-  CHECK(choice.rung == Rung::neighbour);
-  CHECK(choice.config == toy(16));
-  given.entries[0] = entry("f16f32 NN 512 512 1024 beta=any", toy(16), 9);
-  CHECK(given.choose("f16f32 NN 512 512 512 beta=any").config == toy(64));
+  // The estimate has tiles of 64 and of 128 alike for 8 times as many products; measured, the larger one takes a third.
+  given.entries = {entry("f16f32 NN 4096 4096 1024", toy(64), 3000), entry("f16f32 NN 4096 4096 1024", toy(128), 1000)};
+  const Choice choice = given.choose("f16f32 NN 4096 4096 2048");
+  CHECK(choice.rung == Rung::model);
+  CHECK(choice.config == toy(128));
+  CHECK(choice.predicted_us == Approx(2000).epsilon(0.05));
+  REQUIRE(choice.evidence);
+  CHECK(choice.evidence->problem == problem("f16f32 NN 4096 4096 1024"));
+  CHECK(choice.reason.find("1000.00 us for f16f32 NN 4096 4096 1024") != std::string::npos);
+  CHECK(choice.reason.find("1.00 doublings away") != std::string::npos);
+  CHECK(choice.runners_up.empty());  // 64 was three times as slow there: no candidate
 }
 
-TEST_CASE("nearest means near in each dimension, not of equal product", "[choose]") {
+TEST_CASE("nearer measurements weigh more", "[choose]") {
   Given given;
-  given.entries = {entry("f16f32 NN 64 4096 1024", toy(16), 9),  // the same product of M, N, K
-                   entry("f16f32 NN 1024 1024 1024", toy(128), 20)};
-  CHECK(given.choose("f16f32 NN 512 512 1024").config == toy(128));
+  given.entries = {entry("f16f32 NN 4096 4096 4096", toy(64), 100), entry("f16f32 NN 4096 4096 4096", toy(128), 99),
+                   entry("f16f32 NN 512 512 512", toy(64), 30), entry("f16f32 NN 512 512 512", toy(128), 38)};
+  CHECK(given.choose("f16f32 NN 4096 4096 4000").config == toy(128));
+  CHECK(given.choose("f16f32 NN 512 512 520").config == toy(64));
 }
 
-TEST_CASE("a neighbour whose config is illegal here or refuses the problem is passed over", "[choose]") {
+TEST_CASE("what failed last on a problem is not predicted for it, and a wrong kernel for none", "[choose]") {
+  Given given;
+  given.entries = {entry("f16f32 NN 1024 512 512", toy(64, 1), 9), entry("f16f32 NN 1024 512 512", toy(64, 0), 10),
+                   entry("f16f32 NN 512 512 512", toy(64, 1), 1)};
+  given.entries[2].outcome = {db::Status::timed_out, "did not end", std::nullopt};
+  CHECK(given.choose("f16f32 NN 512 512 512").config == toy(64, 0));
+  CHECK(given.choose("f16f32 NN 512 512 520").config == toy(64, 1));
+  given.entries[2].outcome = {db::Status::mismatch, "C[0,0] is 1, expected 2", std::nullopt};
+  CHECK(given.choose("f16f32 NN 512 512 520").config == toy(64, 0));
+}
+
+TEST_CASE("a config that is illegal here or refuses the problem is no candidate", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 513 513 513", toy(64, 1), 9), entry("f16f32 NN 1024 1024 1024", toy(64, 0), 20)};
   CHECK(given.choose("f16f32 NN 515 515 515").config == toy(64, 0));  // wide refuses odd rows
@@ -78,44 +104,24 @@ TEST_CASE("a neighbour whose config is illegal here or refuses the problem is pa
   CHECK(given.choose("f16f32 NN 520 512 512").config == toy(64, 0));
 }
 
-TEST_CASE("a neighbour's config that another does better on the problem is passed over", "[choose]") {
+TEST_CASE("what is dominated is chosen where nothing else was measured", "[choose]") {
   Given given;
-  given.entries = {entry("f16f32 NN 511 511 511", toy(64, 2), 9), entry("f16f32 NN 1024 1024 1024", toy(64, 1), 20)};
-  CHECK(given.choose("f16f32 NN 512 512 512").config == toy(64, 1));  // packs, and there is nothing to pack
-  CHECK(given.choose("f16f32 NN 513 513 513").config == toy(64, 2));
+  given.entries = {entry("f16f32 NN 511 511 511", toy(64, 2), 9)};
+  CHECK(given.choose("f16f32 NN 512 512 512").config == toy(64, 2));  // packs, and there is nothing to pack
 }
 
 TEST_CASE("the next best config of the nearest problem is taken when its best does not run here", "[choose]") {
   Given given;
-  given.entries = {entry("f16f32 NN 512 512 512", toy(64, 1), 9), entry("f16f32 NN 512 512 512", toy(16, 0), 12)};
+  given.entries = {entry("f16f32 NN 512 512 512", toy(64, 1), 9), entry("f16f32 NN 512 512 512", toy(16, 0), 10)};
   const Choice choice = given.choose("f16f32 NN 511 511 511");
-  CHECK(choice.rung == Rung::neighbour);
+  CHECK(choice.rung == Rung::model);
   CHECK(choice.config == toy(16, 0));
 }
 
-TEST_CASE("a tile much larger than the problem loses to a farther neighbour that fits", "[choose]") {
+TEST_CASE("a tile much larger than the problem loses to one that was best further away", "[choose]") {
   Given given;
-  given.entries = {entry("f16f32 NN 1024 1024 1024", toy(192), 12),  // 36 blocks there, 2 here
-                   entry("f16f32 NN 64 64 1024", toy(16), 12)};      // 16 blocks there, 64 here
-  const Choice choice = given.choose("f16f32 NN 128 256 1024");
-  CHECK(choice.config == toy(16));
-  REQUIRE(choice.runners_up.size() == 1);
-  CHECK(choice.runners_up[0].config == toy(192));
-}
-
-TEST_CASE("misfit counts halvings of the use of the device", "[choose]") {
-  Given given;
-  const Family& family = *find_family("choose_toy");
-  const Problem big = problem("f16f32 NN 4096 4096 512");
-  CHECK(misfit(family, toy(128), {big, 132}, {big, 132}) == 0);
-  // 1024 blocks on 128 multiprocessors are 8 full waves; a quarter of the columns 2 of them.
-  CHECK(misfit(family, toy(128), {big, 128}, {problem("f16f32 NN 4096 1024 512"), 128}) == Approx(0).margin(1e-9));
-  // 32 blocks take a wave for themselves: a quarter of it is used.
-  CHECK(misfit(family, toy(128), {big, 128}, {problem("f16f32 NN 4096 128 512"), 128}) == Approx(2));
-  CHECK(misfit(family, toy(128), {problem("f16f32 NN 4096 128 512"), 128}, {big, 128}) == 0);
-  // 1024 blocks fill a smaller device as well, 32 a larger one half as well.
-  CHECK(misfit(family, toy(128), {big, 128}, {big, 64}) == Approx(0).margin(1e-9));
-  CHECK(misfit(family, toy(128), {problem("f16f32 NN 4096 128 512"), 32}, {problem("f16f32 NN 4096 128 512"), 64}) == Approx(1));
+  given.entries = {entry("f16f32 NN 4096 4096 1024", toy(192), 100), entry("f16f32 NN 64 64 1024", toy(16), 5)};
+  CHECK(given.choose("f16f32 NN 32 64 1024").config == toy(16));
 }
 
 TEST_CASE("distance is zero for the same problem and grows with each difference", "[choose]") {
@@ -135,13 +141,13 @@ TEST_CASE("distance leaves types and transposes out, and sees rows as each type 
   CHECK(distance(problem("f16f32 NN 514 514 514"), problem("tf32f32 NN 514 514 514")) == Approx(1));
 }
 
-TEST_CASE("retired evidence is passed over and counted in the reason", "[choose]") {
+TEST_CASE("retired evidence is never exact, and tells of times all the same", "[choose]") {
   Given given;
-  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9)};
-  given.entries[0].producer.template_hash = "an older one";
+  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 30)};
+  for (db::Evidence& one : given.entries) one.producer.template_hash = "an older one";
   const Choice choice = given.choose("f16f32 NN 512 512 512");
-  CHECK(choice.rung == Rung::generic);
-  CHECK(choice.reason.find("1 retired") != std::string::npos);
+  CHECK(choice.rung == Rung::model);
+  CHECK(choice.config == toy(64));
 }
 
 TEST_CASE("evidence to be re-verified is used only where none is valid, and says so", "[choose]") {
@@ -208,19 +214,16 @@ TEST_CASE("with M, N or K of 0 there is nothing to choose", "[choose]") {
 
 TEST_CASE("at most five runners-up are listed, next best first", "[choose]") {
   Given given;
-  for (int k = 1; k <= 9; ++k)
-    given.entries.push_back(entry(fmt::format("f16f32 NN 512 512 {}", 512 * k), nth_toy(k), 5 * k));
-  const Choice choice = given.choose("f16f32 NN 512 512 504");
-  CHECK(choice.runners_up.size() == 4);  // five nearest problems, the first of them chosen
-  CHECK(choice.runners_up.at(0).median_us == 10);
-  given.entries.clear();
   for (int tile : {16, 64, 128, 192}) {
-    for (int wide : {0, 1}) given.entries.push_back(entry("f16f32 NN 512 512 512", toy(tile, wide), 5 + tile + wide));
+    for (int wide : {0, 1}) given.entries.push_back(entry("f16f32 NN 512 512 512", toy(tile, wide), 50 + tile / 100.0 + wide / 10.0));
   }
   const Choice exact = given.choose("f16f32 NN 512 512 512");
   CHECK(exact.config == toy(16, 0));
   REQUIRE(exact.runners_up.size() == 5);
   CHECK(exact.runners_up[0].config == toy(16, 1));
+  const Choice model = given.choose("f16f32 NN 512 512 504");
+  REQUIRE(model.runners_up.size() == 5);
+  for (std::size_t i = 1; i < 5; ++i) CHECK(model.runners_up[i - 1].us <= 1.2 * model.runners_up[i].us);  // a doubtful one comes later
 }
 
 TEST_CASE("runners-up name each config once, and not the chosen one", "[choose]") {
@@ -232,6 +235,36 @@ TEST_CASE("runners-up name each config once, and not the chosen one", "[choose]"
     CHECK(choice.config == toy(64));
     REQUIRE(choice.runners_up.size() == 1);
     CHECK(choice.runners_up[0].config == toy(128));
-    CHECK(choice.runners_up[0].median_us == 20);  // the nearest's
   }
+}
+
+TEST_CASE("without any evidence the families' own configs are chosen, by their estimates", "[choose]") {
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    for (const char* where : {"f16f32 NN 512 512 512", "bf16f32bf16 TN 513 77 129", "tf32f32 NT 1 300 4096", "s8s32 TT 1025 1 333",
+                              "f16f16 NT 4096 4096 4095", "f64f64 NN 64 64 64"}) {
+      INFO(arch << " " << where);
+      const Problem wanted = problem(where);
+      const KernelTarget target{wanted.type, wanted.trans, *limits_for_arch(arch)};
+      const Choice choice = runtime::choose({}, wanted, target, producer);
+      CHECK(choice.rung == Rung::model);
+      CHECK(choice.config.family() != "simt");
+      CHECK(choice.config.family() != "wmma");
+      CHECK(choice.predicted_us > 0);
+      CHECK(choice.runners_up.size() == 5);
+    }
+  }
+  // On an Orin nothing but simt multiplies 8-bit floats.
+  const Problem wanted = problem("e4m3f32 NN 64 64 64");
+  const Choice choice = runtime::choose({}, wanted, {wanted.type, wanted.trans, *limits_for_arch("sm_87")}, producer);
+  CHECK(choice.rung == Rung::generic);
+}
+
+TEST_CASE("a choice is the same whatever the order of the entries", "[choose]") {
+  Given given;
+  for (int k = 1; k <= 9; ++k) given.entries.push_back(entry(fmt::format("f16f32 NN 512 512 {}", 512 * k), nth_toy(k), 5 * k));
+  const Choice one = given.choose("f16f32 NN 700 512 504");
+  std::reverse(given.entries.begin(), given.entries.end());
+  const Choice other = given.choose("f16f32 NN 700 512 504");
+  CHECK(one.config == other.config);
+  CHECK(one.predicted_us == Approx(other.predicted_us).epsilon(1e-9));
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "runtime/catalogue.hpp"
 #include "runtime/choose.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/options.hpp"
@@ -32,7 +33,7 @@ Problem problem_of(const std::vector<std::string>& words) {
   return *problem;
 }
 
-/// Without evidence of any device, --arch still has an answer: the generic rung.
+/// Without evidence of any device, --arch still has an answer: what the families' own estimates say.
 TargetDevice answering_device(const ExplainOptions& options, const db::Store& store) {
   if (options.arch.empty()) return device_to_answer_for(store, options.device);
   const DeviceLimits limits = require_arch(options.arch);
@@ -96,15 +97,15 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   add_line(out, "rung", std::string(runtime::name(choice.rung)));
   add_line(out, "config", choice.config.text());
   add_line(out, "because", runtime::reason_of(choice));
+  if (choice.rung == runtime::Rung::model) add_line(out, "predicted", fmt::format("{} us", format_us(choice.predicted_us)));
   if (choice.evidence) out += evidence_lines(*choice.evidence, choice.trust, device.clock_mhz);
   if (choice.runners_up.empty()) return out;
   TextTable table({{"runner-up", TextTable::Align::right}, {"rung"}, {"µs", TextTable::Align::right}, {"note"}, {"config"}});
   for (std::size_t i = 0; i < choice.runners_up.size(); ++i) {
     const auto& next = choice.runners_up[i];
-    // A neighbour's time is of its own problem.
     const bool exact = next.rung == runtime::Rung::exact;
-    table.add({std::to_string(i + 1), std::string(runtime::name(next.rung)), exact ? format_us(next.median_us) : "",
-               exact ? next.note : fmt::format("{}; {} us there", next.note, format_us(next.median_us)), next.config.text()});
+    table.add({std::to_string(i + 1), std::string(runtime::name(next.rung)), (exact ? "" : "~") + format_us(next.us), next.note,
+               next.config.text()});
   }
   return out + "\n" + table.text(width);
 }
@@ -115,14 +116,16 @@ nlohmann::ordered_json as_json(const Problem& problem, const TargetDevice& devic
   json["device"] = device.identity.name.empty() ? device.limits.arch : db::text(device.identity);
   json["rung"] = runtime::name(choice.rung);
   json["config"] = choice.config.text();
+  if (choice.rung == runtime::Rung::model) json["predicted_us"] = choice.predicted_us;
   json["reason"] = runtime::reason_of(choice);
   json["trust"] = choice.evidence ? nlohmann::ordered_json(db::name(choice.trust)) : nlohmann::ordered_json(nullptr);
   json["evidence"] = choice.evidence ? record(*choice.evidence) : nlohmann::ordered_json(nullptr);
   json["runners_up"] = nlohmann::ordered_json::array();
   for (const auto& next : choice.runners_up) {
+    const bool exact = next.rung == runtime::Rung::exact;
     json["runners_up"].push_back({{"config", next.config.text()},
                                   {"rung", runtime::name(next.rung)},
-                                  {"median_us", next.median_us},
+                                  {exact ? "median_us" : "predicted_us", next.us},
                                   {"note", next.note}});
   }
   return json;
@@ -145,7 +148,7 @@ int run_explain(const ExplainOptions& options) {
   const KernelTarget target{problem.type, problem.trans, device.limits};
 
   const std::vector<db::Evidence> entries =
-      store.evidence(db::EvidenceFilter::for_choice(problem.type, problem.trans, device.identity.sm));
+      runtime::evidence_to_choose_by(store, problem.type, device.identity.sm);
   const auto now = [&](const std::string& family) { return producer_now(entries, family, device, target); };
   const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
   const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);
@@ -182,8 +185,8 @@ Command add_explain(CLI::App& program) {
                 "by waves of blocks, room on an SM and bytes, and which configs were pruned and why");
   add_database_option(*app, options->db);
   app->footer(
-      "Rungs, in order: `exact` (evidence for this very problem), `neighbour` (the best config of a similar measured problem),\n"
-      "`generic` (a plain kernel that runs everything). Without --device the answer is for the GPU here, else for the only\n"
+      "Rungs, in order: `exact` (evidence for this very problem), `model` (the config with the shortest predicted time: an analytic\n"
+      "estimate, corrected by what was measured on other problems), `generic` (a plain kernel that runs everything). Without --device the answer is for the GPU here, else for the only\n"
       "device of the database.\n"
       "\nExamples:\n"
       "  tilesmith explain f16f32 NN 1024 1024 1024\n"

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "db/export.hpp"
+#include "tuner/commands/choice_report.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/options.hpp"
@@ -31,6 +32,7 @@ struct SimulateCommandOptions {
   std::int64_t min_configs = 50;
   std::string plot;
   std::string format = "table";
+  bool choose = false;
   LogOptions log;
 };
 
@@ -121,11 +123,34 @@ std::optional<SimulatedLandscape> simulate_all(const OutcomeTable& table, const 
   return result;
 }
 
+/// Each landscape's problems, chosen for without the evidence of their shapes, and without any.
+int run_choose(const SimulateCommandOptions& options, TextFormat format) {
+  StopOnSignal signals;
+  std::vector<SimulatedChoices> all;
+  for (const std::string& path : options.landscapes) {
+    const db::Landscape landscape = db::load_landscape(path);
+    for (const ChoosingBy by : {ChoosingBy::other_shapes, ChoosingBy::no_evidence}) {
+      std::atomic<std::size_t> done{0};
+      std::vector<SimulatedChoice> choices = simulate_choices(landscape, by, signals.stop(), [&] {
+        if (const std::size_t count = ++done; count % 100 == 0) spdlog::info("{}: {} chosen", path, count_of(count, "problem"));
+      });
+      if (signals.stop()) {
+        spdlog::info("interrupted: nothing is printed of an unfinished comparison");
+        return signals.exit_status();
+      }
+      all.push_back({path, by, std::move(choices)});
+    }
+  }
+  write_result(choice_report(all, format, stdout_width()));
+  return signals.exit_status();
+}
+
 int run_simulate(const SimulateCommandOptions& options) {
   const std::vector<std::string> names = strategies_named(options.strategies);
   const TextFormat format = parse_text_format(options.format);
   if (!options.plot.empty()) require_writable(options.plot, "--plot");
   apply_log_options(options.log);
+  if (options.choose) return run_choose(options, format);
   StopOnSignal signals;
   const std::vector<OutcomeTable> tables = load_tables(options, signals.stop());
   const std::size_t simulated =
@@ -197,6 +222,10 @@ Command add_simulate(CLI::App& program) {
       ->type_name("N")
       ->capture_default_str()
       ->group("Search");
+  app->add_flag("--choose", options->choose,
+                "Instead of searches: what the library would choose for each recorded problem if no problem of its M, N, K had been "
+                "measured, and if nothing had; held against the best recorded")
+      ->group("Search");
   app->add_option("--plot", options->plot,
                   "Draw the mean fractions of the optimum over evaluations, a panel a landscape")
       ->type_name("FILE.svg")
@@ -213,7 +242,10 @@ Command add_simulate(CLI::App& program) {
       "random search leaves to be gained, over all evaluations: 0 is random search, 1 the optimum at once. Of a recording that a\n"
       "search made scores may be far below 0: it holds what that search looked at, so that random search is near the optimum at\n"
       "once, and it says less of strategies than one of a whole space does.\n"
+      "\nWith --choose of a choice's ranking the first config that was recorded on the problem is judged: \"first recorded\" says how\n"
+      "often that is the one that would have run.\n"
       "\nExamples:\n"
+      "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --choose\n"
       "  tilesmith simulate --landscape gemm_RTX_3090.json.gz --strategy random,local --runs 100\n"
       "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --strategy all --min-configs 500 --runs 4 "
       "--plot strategies.svg\n"

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/catalogue.hpp"
 #include "runtime/choose.hpp"
 #include "tuner/commands/table.hpp"
 #include "tuner/figures.hpp"
@@ -16,6 +17,7 @@ namespace {
 std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice& choice, std::optional<double> peak) {
   std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)), std::to_string(problem.m),
                                  std::to_string(problem.n), std::to_string(problem.k)};
+  const bool predicted = choice.rung == runtime::Rung::model;
   const bool measured = choice.rung == runtime::Rung::exact && choice.evidence && choice.evidence->outcome.timing;
   if (measured) {
     const db::Timing& timing = *choice.evidence->outcome.timing;
@@ -25,7 +27,8 @@ std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice&
     cells.push_back(peak ? format_percent(rate / *peak) : "-");
     cells.push_back(fmt::format("±{:.1f}%", 100 * timing.spread));
   } else {
-    cells.insert(cells.end(), 4, "-");
+    cells.push_back(predicted ? "~" + format_us(choice.predicted_us) : "-");
+    cells.insert(cells.end(), 3, "-");
   }
   cells.emplace_back(runtime::name(choice.rung));
   cells.push_back(choice.config.text() + problem_extras(problem));
@@ -41,14 +44,15 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
   TextTable table({{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}, {"µs", Align::right},
                    {fmt::format("{}", fmt::join(units, "|")), Align::right}, {"peak", Align::right},
                    {"spread", Align::right}, {"rung"}, {"config"}});
-  std::map<std::string, std::vector<db::Evidence>> entries;  // by type pair and transposes, read once each
+  std::map<std::string, std::vector<db::Evidence>> entries;  // by type pair
+  std::map<std::string, runtime::Chooser> choosers;          // by type pair and transposes
   for (const WeightedProblem& one : workload.problems) {
     const Problem& problem = one.problem;
-    const std::string key = fmt::format("{} {}", problem.type.name, name(problem.trans));
-    if (!entries.contains(key))
-      entries[key] = store.evidence(db::EvidenceFilter::for_choice(problem.type, problem.trans, device.identity.sm));
+    const std::string type(problem.type.name), key = fmt::format("{} {}", type, name(problem.trans));
+    if (!entries.contains(type)) entries[type] = runtime::evidence_to_choose_by(store, problem.type, device.identity.sm);
     const KernelTarget target{problem.type, problem.trans, device.limits};
-    const runtime::Choice choice = runtime::choose(entries[key], problem, target, device.producer, &device.identity);
+    const auto chooser = choosers.try_emplace(key, entries[type], target, device.producer, &device.identity).first;
+    const runtime::Choice choice = chooser->second.choose(problem);
     table.add(cells_of(problem, choice, peak_tflops(device.identity, problem.type, device.clock_mhz)));
   }
   const bool cut = width > 0 && table.width() > width;

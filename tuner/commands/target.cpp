@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/compiler.hpp"
+#include "runtime/producer_now.hpp"
 #include "runtime/virtual_arch.hpp"
 #include "tuner/commands/command.hpp"
 
@@ -111,23 +111,7 @@ TargetDevice device_to_answer_for(const db::Store& store, const std::string& par
 
 db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
                           const KernelTarget& target) {
-  const std::string options = runtime::compiler_options_text(target);
-  const db::Evidence* newest = nullptr;
-  bool is_own = false;
-  for (const db::Evidence& entry : entries) {
-    if (entry.config.family() != family || entry.producer.compiler_options != options) continue;
-    const bool own = entry.device == device.identity;  // another machine's driver and policy say nothing of this one's
-    if (newest == nullptr || own > is_own || (own == is_own && entry.created_at > newest->created_at)) {
-      newest = &entry;
-      is_own = own;
-    }
-  }
-  db::Producer now;
-  if (newest != nullptr) now = newest->producer;
-  now.template_hash = template_hash(family);
-  now.compiler_options = options;
-  if (device.present) now.driver_version = device.driver_version;
-  return now;
+  return runtime::producer_now(entries, family, device.identity, target, device.present ? device.driver_version : std::string());
 }
 
 DeviceLimits limits_of(const db::DeviceIdentity& device) {

@@ -1,0 +1,106 @@
+// Predicts what a config takes on a problem that was not measured: its family's analytic estimate, corrected by what was measured.
+//
+//   ln time = ln estimate + correction
+//
+// A measurement says by how much its estimate was wrong: ln(measured / estimated). The correction of a config is the mean of what was
+// measured of that config; as far as that is little, of configs with its block tile; as far as that is little, of its family. Each
+// measurement weighs exp(−distance² / 2h²), by how far its problem is from the one asked for (neighbour.hpp), other type pairs and
+// transposes being further away. Such a mean with a prior is known as a back-off, or empirical Bayes, estimator.
+//
+// Deterministic. Threads: at() may be called by several at a time, add() by one alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "db/evidence.hpp"
+#include "kernels/family.hpp"
+
+namespace tilesmith::runtime {
+
+struct Prediction {
+  double us = 0;
+  double estimated_us = 0;              ///< by the analytic estimate alone
+  double doubt = 0;                     ///< of ln(us): 0 where the very config was measured on the very problem
+  const db::Evidence* nearest = nullptr;  ///< the nearest measurement of the config, if there is any
+  double nearest_doublings = 0;           ///< how far its problem is
+  bool by_family_estimate = false;        ///< its family makes estimates; if not, bytes and products alone were counted
+
+  /// What configs are ranked by: a doubtful prediction has to be the better for it.
+  double rank_us() const;
+};
+
+class TimeModel {
+ public:
+  /// Predicts for this target. `device`: whose multiprocessors count; null: those of the target's limits.
+  TimeModel(const KernelTarget& target, const db::DeviceIdentity* device);
+
+  /// Learns from an entry that has a time; it must outlive the model. False: its config is illegal today where it was measured, or of a
+  /// family that this build lacks, and was passed over.
+  bool add(const db::Evidence& entry);
+
+  /// What of a config is the same for every problem: look it up once. It holds until the next add().
+  struct Handle {
+    const Config* config;
+    std::optional<std::uint32_t> known, tile, family;
+  };
+  Handle handle(const Config& config) const;
+
+  /// The measurements as they weigh for one problem, with M, N, K ≥ 1. The model must outlive it.
+  class At {
+   public:
+    At(const TimeModel& model, const Problem& problem);
+    /// Empty if nothing is known: the family makes no estimate, and nothing of it was measured. Precondition: the config is legal for
+    /// the target and does not refuse the problem.
+    std::optional<Prediction> predict(const Handle& config) const;
+    /// How far the nearest measured problem is, in doublings; infinite if there is none.
+    double nearest_doublings() const { return nearest_; }
+
+   private:
+    struct Mean {
+      double weight = 0, sum = 0;
+      double with_prior(double prior, double prior_weight) const { return (sum + prior_weight * prior) / (weight + prior_weight); }
+    };
+    struct OfConfig {
+      Mean mean;
+      const db::Evidence* nearest = nullptr;
+      double doublings = 0;
+    };
+
+    const TimeModel& model_;
+    const Problem& problem_;
+    double nearest_;
+    std::vector<OfConfig> by_config_;
+    std::vector<Mean> by_tile_, by_family_;
+  };
+
+ private:
+  struct Point {
+    std::uint32_t config, place;
+    double log_ratio;  // ln(measured / estimated)
+    const db::Evidence* entry;
+  };
+  struct Place {  // a problem on a device
+    Problem problem;
+    double doublings;  // for the device alone
+  };
+  struct Known {
+    std::uint32_t tile, family;
+  };
+
+  const Legality& legality(const Family& family, const TypePair& type, Transposes trans);
+
+  KernelTarget target_;
+  std::optional<db::DeviceIdentity> device_;
+  std::vector<Point> points_;
+  std::vector<Place> places_;
+  std::vector<Known> known_;  // configs
+  std::unordered_map<std::string, std::uint32_t> config_index_, place_index_, tile_index_, family_index_;  // by text
+  std::unordered_map<std::string, Legality> legalities_;
+};
+
+}  // namespace tilesmith::runtime
