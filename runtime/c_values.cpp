@@ -85,7 +85,8 @@ LibraryOptions to_options(const tilesmith_options& from) {
   tilesmith_options known = default_options();  // for fields that came after the application was compiled
   std::memcpy(&known, &from, std::min(from.size, sizeof known));
   const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
-  const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size, [](unsigned char byte) { return byte != 0; });
+  const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size,
+                                    [](unsigned char byte) { return byte != 0; });
   if (has_more || known.reserved != 0) {
     throw bad_argument(fmt::format("options hold a field that version {} does not know: expected 0 there", version()));
   }

@@ -21,7 +21,8 @@
 // Errors: every function that is not noexcept throws tilesmith::Error (one line of text and a code), std::bad_alloc,
 // and nothing else.
 // Threads: a Library may be used by several threads at a time. plan() takes a lock; gemm() takes none if its plan is known and needs
-// no workspace. A GemmPlan is immutable but for its own workspace: run() takes no lock and may be called by several threads at a time, each with a workspace of its own.
+// no workspace. A GemmPlan is immutable but for its own workspace: run() takes no lock and may be called by
+// several threads at a time, each with a workspace of its own.
 // Where another thread captures a stream, in whichever mode, every function may be called and leaves that capture as it is.
 // Log: warnings go to the callback that set_log_callback() was given; else to the logger "tilesmith" that an application with the
 // same spdlog has registered; else to stderr, unless the environment variable TILESMITH_LOG is "off" ("warn": as without it).
@@ -131,8 +132,8 @@ class Library {
   void gemm(CUstream_st* stream, const Problem& problem, double alpha, const void* a, const void* b, double beta,
             void* c) const;
 
-  /// Not while the calling thread captures a stream. Does what the first gemm() of this problem into this stream would do, but for
-  /// the launch: plans, and allocates the stream's workspace if the plan needs one. `align_bytes` and `beta` are the problem's.
+  /// Not while the calling thread captures a stream. Does what the first gemm() of this problem into this stream would do, but
+  /// for the launch: plans, and allocates the stream's workspace if the plan needs one. `align_bytes` and `beta` are the problem's.
   void prepare(CUstream_st* stream, const Problem& problem) const;
 
   /// Wait for every gemm() and every graph that holds one before you call it; none of those graphs may be launched again.

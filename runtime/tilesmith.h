@@ -69,7 +69,8 @@ typedef struct tilesmith_options {
   size_t size;           /* of the struct that the application was compiled with, in bytes */
   int32_t device;        /* ordinal, as the CUDA driver counts; 0 at first */
   int32_t allow_compile; /* 0: kernels are loaded from the database or bundle only; 1 at first */
-  int32_t log_misses;    /* not 0: one line in the log for each problem that is not on the exact rung or had to be compiled; 1 at first */
+  int32_t log_misses;    /* not 0: one line in the log for each problem that is not on the exact rung or had to be compiled;
+                            1 at first */
   int32_t reserved;      /* 0 */
 } tilesmith_options;
 

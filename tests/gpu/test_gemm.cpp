@@ -40,7 +40,8 @@ struct Fixture {
   TempFolder folder;
 };
 
-void gemm(const Library& library, const runtime::Stream& stream, const char* where, DeviceProblem& data, double alpha, double beta = 0) {
+void gemm(const Library& library, const runtime::Stream& stream, const char* where, DeviceProblem& data, double alpha,
+          double beta = 0) {
   library.gemm(stream.get(), problem_of(where), alpha, data.a(), data.b(), beta, data.c());
 }
 
