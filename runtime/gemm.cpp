@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <optional>
 
+#include "db/logger.hpp"
 #include "db/store.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/library_state.hpp"
+#include "runtime/plan_cache.hpp"
+#include "runtime/run_plan.hpp"
+#include "runtime/stream_workspaces.hpp"
 
 namespace tilesmith {
 namespace {
@@ -34,32 +39,71 @@ auto translated(Call&& call) {
 }
 
 Error moved_from_plan() { return {ErrorCode::bad_argument, "the plan was moved from"}; }
+Error moved_from_library() { return {ErrorCode::bad_argument, "the library was moved from"}; }
 
-Error launch_error(int code, const Problem& problem, std::size_t workspace_bytes) {
-  if (code == runtime::Plan::kMisaligned) {
-    return {ErrorCode::misaligned,
-            fmt::format("a, b or c is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an "
-                        "element, {} bytes of a and b, {} of c",
-                        problem.align_bytes, size_bytes(problem.type.operand), size_bytes(problem.type.output))};
+void check_well_formed(const Problem& problem) {
+  if (const auto wrong = problem_error(problem)) {
+    throw Error(ErrorCode::bad_argument, fmt::format("{}: {}", text(problem), *wrong));
   }
-  if (code == runtime::Plan::kNullPointer)
-    return {ErrorCode::bad_argument, "a, b or c is null: expected device memory"};
-  if (code == runtime::Plan::kMissingWorkspace) {
-    return {ErrorCode::missing_workspace,
-            fmt::format("no workspace, or one that is not aligned to 256 bytes: expected {} bytes, or a call of "
-                        "reserve_workspace()",
-                        workspace_bytes)};
-  }
-  const runtime::Driver* driver = runtime::driver_or_null();
-  return {ErrorCode::device_failed, driver != nullptr ? runtime::describe(*driver, CUresult(code), "cuLaunchKernel")
-                                                      : fmt::format("cuLaunchKernel: CUresult {}", code)};
 }
+
+/// For what is released next.
+void make_current_if_possible(const runtime::Context& context) noexcept {
+  try {
+    context.make_current();
+  } catch (const std::exception&) {
+    // The context is lost, and with it what would be freed; the owners log what there is to say.
+  }
+}
+
+/// The library's context is current while this lives. Where it is anyway this costs one driver call, so that gemm() can afford it.
+class [[nodiscard]] CurrentContext {
+ public:
+  explicit CurrentContext(const runtime::Context& context) {
+    CUcontext current = nullptr;
+    runtime::check(runtime::driver().ctx_get_current(&current), "cuCtxGetCurrent");
+    if (current == context.handle()) return;
+    keep_.emplace();
+    context.make_current();
+  }
+
+ private:
+  std::optional<runtime::KeepCurrentContext> keep_;
+};
 
 }  // namespace
 
 struct Library::State : runtime::LibraryState {
   using runtime::LibraryState::LibraryState;
+  ~State() { clear_cache(); }
+
+  /// The plan that gemm() keeps for a well-formed problem. Makes it, unless the stream is being captured.
+  const runtime::Plan& kept_plan(const runtime::PlanKey& key, const Problem& problem, CUstream_st* stream);
+  void clear_cache() noexcept;
+
+  runtime::PlanCache plans;
+  runtime::StreamWorkspaces workspaces;
 };
+
+const runtime::Plan& Library::State::kept_plan(const runtime::PlanKey& key, const Problem& problem, CUstream_st* stream) {
+  if (runtime::is_captured(stream)) {
+    throw Error(ErrorCode::not_planned, fmt::format("the stream is being captured and gemm() has no plan of {}: call "
+                                                    "prepare() or gemm() before the capture",
+                                                    text(problem)));
+  }
+  return plans.find_or_make(key, [&] {
+    const runtime::LetOthersCapture let_others;
+    return plan(problem).plan;
+  });
+}
+
+void Library::State::clear_cache() noexcept {
+  const runtime::KeepCurrentContext keep(runtime::KeepCurrentContext::IfNone::leave_none);
+  const runtime::LetOthersCapture let_others;
+  make_current_if_possible(context());
+  workspaces.clear();
+  plans.clear();
+}
 
 Library::Library(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Library::Library(Library&&) noexcept = default;
@@ -102,11 +146,7 @@ struct GemmPlan::Impl {
   ~Impl() {
     const runtime::KeepCurrentContext keep(runtime::KeepCurrentContext::IfNone::leave_none);
     const runtime::LetOthersCapture let_others;
-    try {
-      state->context().make_current();
-    } catch (const std::exception&) {
-      // The context is lost, and with it what would be freed; the owners below log what there is to say.
-    }
+    make_current_if_possible(state->context());
     workspace = {};
     plan.reset();
   }
@@ -114,15 +154,62 @@ struct GemmPlan::Impl {
 
 GemmPlan Library::plan(const Problem& problem) const {
   return translated([&] {
-    if (!state_) throw Error(ErrorCode::bad_argument, "the library was moved from");
-    if (const auto wrong = problem_error(problem)) {
-      throw Error(ErrorCode::bad_argument, fmt::format("{}: {}", text(problem), *wrong));
-    }
+    if (!state_) throw moved_from_library();
+    check_well_formed(problem);
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
     state_->context().make_current();
     return GemmPlan(std::make_unique<GemmPlan::Impl>(state_, state_->plan(problem)));
   });
+}
+
+void Library::gemm(CUstream_st* stream, const Problem& problem, double alpha, const void* a, const void* b, double beta,
+                   void* c) const {
+  translated([&] {
+    if (!state_) throw moved_from_library();
+    const runtime::Operands operands{alpha, a, b, beta, c};
+    const int align_bytes = runtime::align_bytes_of(problem, operands);
+    const BetaClass beta_class = beta == 0 ? BetaClass::zero : BetaClass::any;
+    const runtime::PlanKey key = runtime::key_of(problem, align_bytes, beta_class);
+    const CurrentContext current(state_->context());
+    const runtime::Plan* plan = state_->plans.find(key);
+    if (plan == nullptr) {
+      Problem asked = problem;
+      asked.beta = beta_class;
+      if (align_bytes < int(std::min(size_bytes(asked.type.operand), size_bytes(asked.type.output)))) {
+        throw runtime::misaligned(asked);
+      }
+      asked.align_bytes = align_bytes;
+      check_well_formed(asked);
+      if (asked.m == 0 || asked.n == 0) return;  // nothing to do, as BLAS defines it
+      plan = &state_->kept_plan(key, asked, stream);
+    }
+    if (plan->workspace_bytes() == 0) {
+      runtime::run_plan(*plan, stream, operands, nullptr);
+      return;
+    }
+    const runtime::StreamWorkspaces::InUse workspace = state_->workspaces.take(stream, plan->workspace_bytes());
+    runtime::run_plan(*plan, stream, operands, workspace.data);
+  });
+}
+
+void Library::prepare(CUstream_st* stream, const Problem& problem) const {
+  translated([&] {
+    if (!state_) throw moved_from_library();
+    const runtime::PlanKey key = runtime::key_of(problem, problem.align_bytes, problem.beta);
+    const CurrentContext current(state_->context());
+    const runtime::Plan* plan = state_->plans.find(key);
+    if (plan == nullptr) {
+      check_well_formed(problem);
+      plan = &state_->kept_plan(key, problem, stream);
+    }
+    if (plan->workspace_bytes() == 0) return;
+    (void)state_->workspaces.take(stream, plan->workspace_bytes());
+  });
+}
+
+void Library::clear_cache() const noexcept {
+  if (state_) state_->clear_cache();
 }
 
 GemmPlan::GemmPlan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -155,21 +242,16 @@ void GemmPlan::run(CUstream_st* stream, double alpha, const void* a, const void*
                    void* workspace) const {
   translated([&] {
     if (!impl_) throw moved_from_plan();
-    const Problem& on = problem();
-    if (beta != 0 && on.beta == BetaClass::zero) {
-      throw Error(ErrorCode::bad_argument,
-                  fmt::format("beta is {}: expected 0, the plan is for beta class zero", beta));
-    }
-    runtime::RunArgs args;
-    args.a = a;
-    args.b = b;
-    args.c = c;
-    args.alpha = runtime::to_scale(on.type, alpha);
-    args.beta = runtime::to_scale(on.type, beta);
-    args.workspace = workspace != nullptr ? workspace : impl_->workspace.data();
-    args.stream = stream;
-    const int code = impl_->plan->run(args);
-    if (code != 0) throw launch_error(code, on, workspace_bytes());
+    runtime::run_plan(*impl_->plan, stream, {alpha, a, b, beta, c}, workspace != nullptr ? workspace : impl_->workspace.data());
+  });
+}
+
+void set_log_callback(LogCallback callback) {
+  translated([&] {
+    if (!callback) return db::set_log_callback(nullptr);
+    db::set_log_callback([call = std::move(callback)](spdlog::level::level_enum level, const std::string& line) {
+      call(level >= spdlog::level::err ? LogLevel::error : LogLevel::warning, line);
+    });
   });
 }
 

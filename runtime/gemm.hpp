@@ -6,19 +6,26 @@
 //   plan.reserve_workspace();
 //   plan.run(stream, 1.0, a, b, 0.0, c);              // C ← α·op(A)·op(B) + β·C, row-major, asynchronous
 //
+// Or in one call, which plans when it first meets a problem and finds that plan from then on:
+//
+//   library.gemm(stream, problem, 1.0, a, b, 0.0, c);
+//
 // CUDA contexts. Tilesmith uses the device's primary context, the one that the CUDA runtime API uses: pointers from
 // cudaMalloc and a cudaStream_t are passed as they are. An application that uses the driver API retains that same
 // context (cuDevicePrimaryCtxRetain) and allocates in it. open(), plan() and the destructors leave the calling thread's
 // current context as it was; where there was none, the primary context is current after open(), plan() and
-// reserve_workspace(), and none again after the destructor that releases it last. run() needs it to be current.
+// reserve_workspace(), and none again after the destructor that releases it last. gemm() and prepare() do as plan() does. run()
+// needs the context to be current.
 // Libraries and plans end with that context: after cudaDeviceReset() none of them can be used any more.
 //
 // Errors: every function that is not noexcept throws tilesmith::Error (one line of text and a code), std::bad_alloc,
 // and nothing else.
-// Threads: a Library may be used by several threads at a time; plan() takes a lock. A GemmPlan is immutable but for its
-// own workspace: run() takes no lock and may be called by several threads at a time, each with a workspace of its own.
+// Threads: a Library may be used by several threads at a time. plan() takes a lock; gemm() takes none if its plan is known and needs
+// no workspace. A GemmPlan is immutable but for its own workspace: run() takes no lock and may be called by
+// several threads at a time, each with a workspace of its own.
 // Where another thread captures a stream, in whichever mode, every function may be called and leaves that capture as it is.
-// Log: warnings go to stderr, or to the logger "tilesmith" that an application with the same spdlog has registered.
+// Log: warnings go to the callback that set_log_callback() was given; else to the logger "tilesmith" that an application with the
+// same spdlog has registered; else to stderr, unless the environment variable TILESMITH_LOG is "off" ("warn": as without it).
 // Lifetime: plans keep what they need of their library alive; either may go first. Destroy a plan only when its runs
 // (and every CUDA graph that holds one) have ended. A Library or plan that was moved from throws (bad_argument); what is noexcept
 // answers as an empty one.
@@ -30,6 +37,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -50,7 +58,8 @@ enum class ErrorCode {
   missing_workspace = 6,  ///< the plan needs a workspace and was given none
   device_failed = 7,      ///< a driver call failed
   out_of_memory = 8,
-  internal = 9,  ///< a defect of Tilesmith
+  internal = 9,      ///< a defect of Tilesmith
+  not_planned = 10,  ///< gemm() into a stream that is being captured, and prepare() was not called before
 };
 
 class Error : public std::runtime_error {
@@ -80,7 +89,7 @@ struct Explanation {
 struct LibraryOptions {
   int device = 0;             ///< ordinal, as the CUDA driver counts
   bool allow_compile = true;  ///< false: kernels are loaded from the database or bundle only
-  bool log_misses = true;  ///< one line on stderr for each problem that is not on the exact rung or had to be compiled
+  bool log_misses = true;  ///< one line in the log for each problem that is not on the exact rung or had to be compiled
 };
 
 class GemmPlan;
@@ -104,6 +113,33 @@ class Library {
   /// kernel. One that is missing or does not load is not tried again.
   /// Must not be called while the calling thread captures a stream.
   GemmPlan plan(const Problem& problem) const;
+
+  /// Plans that need a workspace share one workspace a stream. So:
+  /// - Wait for a stream before you destroy it, and before you end a thread that used its own default stream
+  ///   (cudaStreamPerThread): the next stream may get the same handle, and with it the workspace.
+  /// - Replay no two graphs that were captured from one stream at the same time, and none beside gemm() into that stream. Where
+  ///   that cannot be, use plan() and a workspace of your own.
+  /// - Call prepare() or gemm() with this problem and this stream before you capture the stream. While it is captured nothing is
+  ///   planned or allocated: gemm() throws not_planned, and the capture goes on. While the calling thread captures another
+  ///   stream, a gemm() that has to plan or allocate fails as plan() does.
+  /// - Destroy the library only when its runs, and all graphs that hold one, have ended.
+  ///
+  /// Enqueues C ← α·op(A)·op(B) + β·C as GemmPlan::run() does, by a plan that the library keeps. The first call of a problem makes
+  /// the plan, as plan() does. Later calls find it in less than 200 ns, in any number of threads at a time. There is a plan
+  /// for each set of the problem's fields. Two of them are the call's: `align_bytes` is the largest power of two, 16 at most, that
+  /// divides the pointers, and `beta` is zero if β is 0. A plan takes some kilobytes; see clear_cache().
+  /// `stream`: null is the default stream. Calls into one stream wait for each other on the host if their plans need a workspace.
+  /// Throws what plan() and run() throw.
+  void gemm(CUstream_st* stream, const Problem& problem, double alpha, const void* a, const void* b, double beta,
+            void* c) const;
+
+  /// Not while the calling thread captures a stream. Does what the first gemm() of this problem into this stream would do, but
+  /// for the launch: plans, and allocates the stream's workspace if the plan needs one. `align_bytes` and `beta` are the problem's.
+  void prepare(CUstream_st* stream, const Problem& problem) const;
+
+  /// Wait for every gemm() and every graph that holds one before you call it; none of those graphs may be launched again.
+  /// Destroys all plans and workspaces that gemm() and prepare() keep. Loaded kernels stay.
+  void clear_cache() const noexcept;
 
   /// "NVIDIA H200/sm_90/132SM/...": as which device the evidence is looked up.
   const std::string& device() const noexcept;
@@ -153,6 +189,14 @@ class GemmPlan {
   explicit GemmPlan(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+enum class LogLevel { warning = 1, error = 2 };
+/// Gets a line of the log, without the newline. Called by any thread, one at a time; must not throw nor call the library.
+using LogCallback = std::function<void(LogLevel, const std::string& line)>;
+
+/// Of the process, for all libraries: from now on the log goes to this callback; to where it went before if it is empty. The former
+/// callback is not running any more when this returns.
+void set_log_callback(LogCallback callback);
 
 /// "0.1.0"
 const char* version() noexcept;

@@ -1,10 +1,10 @@
 #include "runtime/tilesmith.h"
 
 #include <cstdio>
-#include <cstring>
 #include <new>
 #include <string>
 
+#include "runtime/c_values.hpp"
 #include "runtime/gemm.hpp"
 
 struct tilesmith_library {
@@ -19,6 +19,8 @@ namespace {
 
 using tilesmith::Error;
 using tilesmith::ErrorCode;
+using tilesmith::runtime::read_scale;
+using tilesmith::runtime::to_problem;
 
 static_assert(int(ErrorCode::bad_argument) == TILESMITH_BAD_ARGUMENT &&
                   int(ErrorCode::bad_database) == TILESMITH_BAD_DATABASE &&
@@ -28,7 +30,8 @@ static_assert(int(ErrorCode::bad_argument) == TILESMITH_BAD_ARGUMENT &&
                   int(ErrorCode::missing_workspace) == TILESMITH_MISSING_WORKSPACE &&
                   int(ErrorCode::device_failed) == TILESMITH_DEVICE_FAILED &&
                   int(ErrorCode::out_of_memory) == TILESMITH_OUT_OF_MEMORY &&
-                  int(ErrorCode::internal) == TILESMITH_INTERNAL,
+                  int(ErrorCode::internal) == TILESMITH_INTERNAL &&
+                  int(ErrorCode::not_planned) == TILESMITH_NOT_PLANNED,
               "an error code is passed through as a status");
 
 // A plain buffer: keeping a failure's text must not fail itself.
@@ -61,53 +64,9 @@ tilesmith_status guarded(Call&& call) noexcept {
   }
 }
 
-tilesmith::Problem to_problem(const tilesmith_problem& from) {
-  std::string error;
-  const tilesmith::TypePair* type = tilesmith::find_type_pair(from.type);
-  if (type == nullptr) {
-    // parse_problem's words: they list the type pairs there are.
-    tilesmith::parse_problem(std::string(from.type) + " NN 1 1 1", error);
-    throw Error(ErrorCode::bad_argument, error.empty() ? "type is empty" : error);
-  }
-  const auto trans = tilesmith::parse_transposes(from.transposes);
-  if (!trans) {
-    throw Error(ErrorCode::bad_argument,
-                "unknown transposes '" + std::string(from.transposes) + "': expected NN, NT, TN or TT");
-  }
-  for (const std::int64_t reserved : from.reserved) {
-    if (reserved != 0) {
-      throw Error(ErrorCode::bad_argument,
-                  "a reserved field is not 0: expected a problem filled by tilesmith_problem_init");
-    }
-  }
-  tilesmith::Problem problem = tilesmith::packed_problem(*type, *trans, from.m, from.n, from.k);
-  if (from.lda != 0) problem.lda = from.lda;
-  if (from.ldb != 0) problem.ldb = from.ldb;
-  if (from.ldc != 0) problem.ldc = from.ldc;
-  problem.align_bytes = from.align_bytes;
-  problem.beta = from.beta_is_zero != 0 ? tilesmith::BetaClass::zero : tilesmith::BetaClass::any;
-  return problem;
-}
-
-/// Exact: every f32 and s32 is a double.
-double read_scale(const void* value, tilesmith::Scalar type) {
-  switch (type) {
-    case tilesmith::Scalar::s32: {
-      std::int32_t integer;
-      std::memcpy(&integer, value, sizeof integer);
-      return integer;
-    }
-    case tilesmith::Scalar::f64: {
-      double real;
-      std::memcpy(&real, value, sizeof real);
-      return real;
-    }
-    default: {
-      float real;
-      std::memcpy(&real, value, sizeof real);
-      return real;
-    }
-  }
+tilesmith_library* new_library(const char* path, const tilesmith::LibraryOptions& options) {
+  return new tilesmith_library{path != nullptr ? tilesmith::Library::open(path, options)
+                                               : tilesmith::Library::without_database(options)};
 }
 
 }  // namespace
@@ -138,11 +97,29 @@ const char* tilesmith_status_name(tilesmith_status status) {
       return "out of memory";
     case TILESMITH_INTERNAL:
       return "internal";
+    case TILESMITH_NOT_PLANNED:
+      return "not planned";
   }
   return "unknown status";
 }
 
 const char* tilesmith_last_error(void) { return last_error; }
+
+int32_t tilesmith_type_pair_count(void) { return int32_t(tilesmith::type_pairs().size()); }
+
+const char* tilesmith_type_pair_name(int32_t index) {
+  if (index < 0 || index >= tilesmith_type_pair_count()) return nullptr;
+  return tilesmith::type_pairs()[std::size_t(index)].name.data();  // of literals, which end with 0
+}
+
+tilesmith_status tilesmith_set_log_callback(tilesmith_log_callback callback, void* user) {
+  return guarded([&] {
+    if (callback == nullptr) return tilesmith::set_log_callback(nullptr);
+    tilesmith::set_log_callback([callback, user](tilesmith::LogLevel level, const std::string& line) {
+      callback(user, tilesmith_log_level(int(level)), line.c_str());
+    });
+  });
+}
 
 tilesmith_status tilesmith_open(const char* path, int32_t device, tilesmith_library** library) {
   if (library == nullptr) return null_argument("tilesmith_open", "library");
@@ -150,12 +127,27 @@ tilesmith_status tilesmith_open(const char* path, int32_t device, tilesmith_libr
   return guarded([&] {
     tilesmith::LibraryOptions options;
     options.device = device;
-    *library = new tilesmith_library{path != nullptr ? tilesmith::Library::open(path, options)
-                                                     : tilesmith::Library::without_database(options)};
+    *library = new_library(path, options);
   });
 }
 
+tilesmith_status tilesmith_options_init(tilesmith_options* options, size_t size) {
+  if (options == nullptr) return null_argument("tilesmith_options_init", "options");
+  return guarded([&] { tilesmith::runtime::write_default_options(options, size); });
+}
+
+tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options, tilesmith_library** library) {
+  if (library == nullptr) return null_argument("tilesmith_open_with_options", "library");
+  *library = nullptr;
+  if (options == nullptr) return null_argument("tilesmith_open_with_options", "options");
+  return guarded([&] { *library = new_library(path, tilesmith::runtime::to_options(*options)); });
+}
+
 void tilesmith_close(tilesmith_library* library) { delete library; }
+
+const char* tilesmith_device(const tilesmith_library* library) {
+  return library != nullptr ? library->library.device().c_str() : "";
+}
 
 tilesmith_status tilesmith_problem_init(tilesmith_problem* problem, const char* type, const char* transposes, int64_t m,
                                         int64_t n, int64_t k) {
@@ -163,16 +155,39 @@ tilesmith_status tilesmith_problem_init(tilesmith_problem* problem, const char* 
   *problem = tilesmith_problem{};
   if (type == nullptr) return null_argument("tilesmith_problem_init", "type");
   if (transposes == nullptr) return null_argument("tilesmith_problem_init", "transposes");
-  problem->type = type;
-  problem->transposes = transposes;
-  problem->m = m;
-  problem->n = n;
-  problem->k = k;
-  problem->align_bytes = tilesmith::kDefaultAlignBytes;
   return guarded([&] {
-    const tilesmith::Problem made = to_problem(*problem);
-    if (const auto wrong = tilesmith::problem_error(made)) throw Error(ErrorCode::bad_argument, *wrong);
+    tilesmith_problem made = tilesmith::runtime::named_problem(type, transposes);
+    made.m = m;
+    made.n = n;
+    made.k = k;
+    made.align_bytes = tilesmith::kDefaultAlignBytes;
+    made.beta_is_zero = 1;
+    if (const auto wrong = tilesmith::problem_error(to_problem(made))) throw Error(ErrorCode::bad_argument, *wrong);
+    *problem = made;
   });
+}
+
+tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
+                                const void* alpha, const void* a, const void* b, const void* beta, void* c) {
+  if (library == nullptr) return null_argument("tilesmith_gemm", "library");
+  if (problem == nullptr) return null_argument("tilesmith_gemm", "problem");
+  if (alpha == nullptr) return null_argument("tilesmith_gemm", "alpha");
+  if (beta == nullptr) return null_argument("tilesmith_gemm", "beta");
+  return guarded([&] {
+    const tilesmith::Problem asked = to_problem(*problem);
+    const tilesmith::Scalar scale = asked.type.scale;
+    library->library.gemm(stream, asked, read_scale(alpha, scale), a, b, read_scale(beta, scale), c);
+  });
+}
+
+tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem) {
+  if (library == nullptr) return null_argument("tilesmith_prepare", "library");
+  if (problem == nullptr) return null_argument("tilesmith_prepare", "problem");
+  return guarded([&] { library->library.prepare(stream, to_problem(*problem)); });
+}
+
+void tilesmith_clear_cache(tilesmith_library* library) {
+  if (library != nullptr) library->library.clear_cache();
 }
 
 tilesmith_status tilesmith_plan_create(tilesmith_library* library, const tilesmith_problem* problem,
@@ -181,8 +196,6 @@ tilesmith_status tilesmith_plan_create(tilesmith_library* library, const tilesmi
   *plan = nullptr;
   if (library == nullptr) return null_argument("tilesmith_plan_create", "library");
   if (problem == nullptr) return null_argument("tilesmith_plan_create", "problem");
-  if (problem->type == nullptr) return null_argument("tilesmith_plan_create", "problem->type");
-  if (problem->transposes == nullptr) return null_argument("tilesmith_plan_create", "problem->transposes");
   return guarded([&] { *plan = new tilesmith_plan{library->library.plan(to_problem(*problem))}; });
 }
 

@@ -11,22 +11,29 @@
  *   tilesmith_plan_destroy(plan);
  *   tilesmith_close(library);
  *
+ * Or in one call, which plans when it first meets a problem and finds that plan from then on:
+ *
+ *   tilesmith_gemm(library, stream, &problem, &alpha, a, b, &beta, c);
+ *
  * Errors: every function that can fail returns a status; tilesmith_last_error() then has one line of text. No exception
  * leaves the library. Output arguments are set to NULL on failure; null arguments are refused.
- * Threads: a library may be used by several threads at a time (tilesmith_plan_create takes a lock). A plan is immutable
- * but for a workspace of its own: tilesmith_plan_run takes no lock and may be called by several threads at a time, each
- * with its own workspace. Where another thread captures a stream, in whichever mode, every function may be called and
- * leaves that capture as it is.
+ * Threads: a library may be used by several threads at a time. tilesmith_plan_create takes a lock; tilesmith_gemm takes none
+ * if its plan is known and needs no workspace. A plan is immutable but for a workspace of its own: tilesmith_plan_run takes
+ * no lock and may be called by several threads at a time, each with its own workspace. Where another thread captures a
+ * stream, in whichever mode, every function may be called and leaves that capture as it is.
  * CUDA contexts: the device's primary context is used, the one of the CUDA runtime API: pointers from cudaMalloc and a
  * cudaStream_t are passed as they are. Users of the driver API retain that context (cuDevicePrimaryCtxRetain), allocate
  * in it and keep it current for tilesmith_plan_run. The other functions leave the thread's current context as it was;
- * where there was none, the primary context is current after tilesmith_open, tilesmith_plan_create and
- * tilesmith_plan_reserve_workspace, and none again after the call that releases it last. Libraries and plans end with
- * that context: after cudaDeviceReset none of them can be used any more.
+ * where there was none, the primary context is current after tilesmith_open, tilesmith_plan_create,
+ * tilesmith_plan_reserve_workspace, tilesmith_prepare and tilesmith_gemm, and none again after the call that releases it
+ * last. Libraries and plans end with that context: after cudaDeviceReset none of them can be used any more.
+ * Log: warnings go to the callback of tilesmith_set_log_callback, else to stderr, unless the environment variable TILESMITH_LOG
+ * is "off" ("warn": as without it).
  */
 #ifndef TILESMITH_H
 #define TILESMITH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -53,20 +60,32 @@ typedef enum tilesmith_status {
   TILESMITH_MISSING_WORKSPACE = 6, /* the plan needs a workspace and was given none */
   TILESMITH_DEVICE_FAILED = 7,     /* a driver call failed */
   TILESMITH_OUT_OF_MEMORY = 8,
-  TILESMITH_INTERNAL = 9           /* a defect of Tilesmith */
+  TILESMITH_INTERNAL = 9,          /* a defect of Tilesmith */
+  TILESMITH_NOT_PLANNED = 10       /* tilesmith_gemm into a stream that is being captured, without tilesmith_prepare before */
 } tilesmith_status;
 
-/* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. */
+/* Fill it with tilesmith_options_init, then change what differs. Later versions add fields at the end. */
+typedef struct tilesmith_options {
+  size_t size;           /* of the struct that the application was compiled with, in bytes */
+  int32_t device;        /* ordinal, as the CUDA driver counts; 0 at first */
+  int32_t allow_compile; /* 0: kernels are loaded from the database or bundle only; 1 at first */
+  int32_t log_misses;    /* not 0: one line in the log for each problem that is not on the exact rung or had to be compiled;
+                            1 at first */
+  int32_t reserved;      /* 0 */
+} tilesmith_options;
+
+/* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. It holds its texts: nothing in it
+ * points elsewhere, and it can be copied and compared as bytes. */
 typedef struct tilesmith_problem {
-  const char* type;       /* operand and output, or operand, accumulator and output: "f16f32", "f16f16", "f16f32f16",
-                             "bf16f32", "bf16f32bf16", "tf32f32", "s8s32", "u8s32", "e4m3f32", "e4m3f32bf16", "e5m2f32", "e5m2f32bf16", "f64f64" */
-  const char* transposes; /* "NN", "NT", "TN", "TT": A stored m x k (N) or k x m (T), B stored k x n (N) or n x k (T) */
-  int64_t m, n, k;        /* elements, 0 to 2^28 */
-  int64_t lda, ldb, ldc;  /* row strides, elements; 0: rows are packed */
-  int32_t align_bytes;    /* every pointer given to tilesmith_plan_run is a multiple of this (1, 2, 4, 8 or 16) and of an
-                             element's size */
-  int32_t beta_is_zero;   /* not 0: beta will always be 0; 0: it may be anything */
-  int64_t reserved[4];    /* 0 */
+  char type[16];         /* operand and output, or operand, accumulator and output: "f16f32", "f16f32f16", as
+                            tilesmith_type_pair_name lists them; the rest 0 */
+  int64_t m, n, k;       /* elements, 0 to 2^28 */
+  int64_t lda, ldb, ldc; /* row strides, elements; 0: rows are packed */
+  int32_t align_bytes;   /* every pointer given to tilesmith_plan_run is a multiple of this (1, 2, 4, 8 or 16) and of an
+                            element's size; 16 at first */
+  int32_t beta_is_zero;  /* not 0: beta will always be 0; 0: it may be anything; 1 at first */
+  char transposes[8];    /* "NN", "NT", "TN", "TT": A stored m x k (N) or k x m (T), B stored k x n (N) or n x k (T); the rest 0 */
+  int64_t reserved[3];   /* 0 */
 } tilesmith_problem;
 
 /* Where a plan's config came from. The strings live as long as the plan. */
@@ -92,17 +111,66 @@ const char* tilesmith_status_name(tilesmith_status status);
 /* Why the calling thread's last failing call failed: one line, "" if none failed. Valid until its next call. */
 const char* tilesmith_last_error(void);
 
+/* The type pairs there are: their number, and the name of each ("f16f32"); null if the index is not below that number. */
+int32_t tilesmith_type_pair_count(void);
+const char* tilesmith_type_pair_name(int32_t index);
+
+typedef enum tilesmith_log_level { TILESMITH_LOG_WARNING = 1, TILESMITH_LOG_ERROR = 2 } tilesmith_log_level;
+
+/* Gets a line of the log, without the newline. Called by any thread, one at a time; must not call the library. */
+typedef void (*tilesmith_log_callback)(void* user, tilesmith_log_level level, const char* line);
+
+/* Of the process, for all libraries: from now on the log goes to the callback, with `user` as it is given here; to where it went
+ * before if the callback is null. The former callback is not running any more when this returns. */
+tilesmith_status tilesmith_set_log_callback(tilesmith_log_callback callback, void* user);
+
 /* Opens a database (read-only; nothing is ever written) or a bundle, told apart by content, for a device (its ordinal
  * as the CUDA driver counts). A null path: no evidence, problems run what the kernel families' own estimates
  * say is fastest, compiled by NVRTC. */
 tilesmith_status tilesmith_open(const char* path, int32_t device, tilesmith_library** library);
 
-/* Plans made from it stay usable. Null is allowed. */
+/* Sets the fields to what tilesmith_open uses. `size`: sizeof(tilesmith_options), as the application knows it. */
+tilesmith_status tilesmith_options_init(tilesmith_options* options, size_t size);
+
+/* tilesmith_open with more to choose. */
+tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options, tilesmith_library** library);
+
+/* Wait for every tilesmith_gemm, and for every CUDA graph that holds one, before you close a library. Plans made from it stay
+ * usable. Null is allowed. */
 void tilesmith_close(tilesmith_library* library);
 
-/* Packed rows, 16-byte aligned pointers, any beta. The texts are not copied: keep them until the plan is created. */
+/* "NVIDIA H200/sm_90/132SM/...": as which device the evidence is looked up. Lives as long as the library; "" for null. */
+const char* tilesmith_device(const tilesmith_library* library);
+
+/* Packed rows, 16-byte aligned pointers, beta zero. Refuses texts and dimensions that there are not; the problem is then all 0. */
 tilesmith_status tilesmith_problem_init(tilesmith_problem* problem, const char* type, const char* transposes, int64_t m,
                                         int64_t n, int64_t k);
+
+/* Plans that need a workspace share one workspace a stream. So:
+ * - Wait for a stream before you destroy it, and before you end a thread that used its own default stream
+ *   (cudaStreamPerThread): the next stream may get the same handle, and with it the workspace.
+ * - Replay no two graphs that were captured from one stream at the same time, and none beside tilesmith_gemm into that stream.
+ *   Where that cannot be, use tilesmith_plan_create and a workspace of your own.
+ * - Call tilesmith_prepare or tilesmith_gemm with this problem and this stream before you capture the stream. While it is
+ *   captured nothing is planned or allocated: tilesmith_gemm returns TILESMITH_NOT_PLANNED, and the capture goes on. While the
+ *   calling thread captures another stream, a call that has to plan or allocate fails as tilesmith_plan_create does.
+ *
+ * Enqueues C <- alpha*op(A)*op(B) + beta*C as tilesmith_plan_run does, by a plan that the library keeps. The first call of a problem
+ * makes the plan, as tilesmith_plan_create does. Later calls find it in less than 200 ns, in any number of threads at a time.
+ * There is a plan for each set of the problem's fields. Two of them are the call's: align_bytes is the largest power of two, 16 at
+ * most, that divides the pointers, and beta_is_zero is whether beta is 0. A plan takes some kilobytes; see tilesmith_clear_cache.
+ * stream: null is the default stream. Calls into one stream wait for each other on the host if their plans need a workspace.
+ * alpha, a, b, beta, c: as for tilesmith_plan_run. */
+tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
+                                const void* alpha, const void* a, const void* b, const void* beta, void* c);
+
+/* Not while the calling thread captures a stream. Does what the first tilesmith_gemm of this problem into this stream would do, but
+ * for the launch: plans, and allocates the stream's workspace if the plan needs one. align_bytes and beta_is_zero are the problem's. */
+tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem);
+
+/* Wait for every tilesmith_gemm, and for every graph that holds one, before you call it; none of those graphs may be launched again.
+ * Destroys all plans and workspaces that tilesmith_gemm and tilesmith_prepare keep. Loaded kernels stay. Null is allowed. */
+void tilesmith_clear_cache(tilesmith_library* library);
 
 /* Chooses the config (exact entry, else predicted by a model, else generic), loads its kernel from the stored cubin or
  * compiles it in memory, resolves its launches. Not while the calling thread captures a stream. */

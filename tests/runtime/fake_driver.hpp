@@ -53,6 +53,8 @@ struct State {
   int devices = 1;
   int primary_holders = 0;  ///< of the primary context
   std::string missing_kernel;
+  CUdeviceptr allocations = 0;      ///< each is at an address of its own
+  std::size_t allocated_bytes = 0;  ///< by the last
   Capture capture;
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  ///< of the thread
   bool others_capture = false;  ///< another thread, in the global mode: a call that this forbids ends its capture
@@ -161,8 +163,9 @@ inline Driver table() {
   };
   t.ctx_set_current = [](CUcontext) { return note("ctx_set_current"); };
   t.ctx_synchronize = [] { return note("ctx_synchronize"); };
-  t.mem_alloc = [](CUdeviceptr* p, std::size_t) {
-    *p = 0x100000;
+  t.mem_alloc = [](CUdeviceptr* p, std::size_t bytes) {
+    *p = 0x100000 * ++state().allocations;
+    state().allocated_bytes = bytes;
     return note_unsafe("mem_alloc");
   };
   t.mem_free = [](CUdeviceptr) { return note_unsafe("mem_free"); };

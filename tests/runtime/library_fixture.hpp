@@ -16,7 +16,7 @@
 
 namespace tilesmith::runtime::fake {
 
-inline CUcontext current_context = nullptr;
+inline thread_local CUcontext current_context = nullptr;
 
 /// A driver without a device behind it, that reports an H200-like one and notes what it is asked.
 class LibraryFixture {

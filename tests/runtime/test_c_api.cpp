@@ -25,9 +25,9 @@ TEST_CASE("the C interface plans, explains and runs", "[api]") {
   REQUIRE(tilesmith_open(fixture.small_database().c_str(), 0, &library) == TILESMITH_OK);
   tilesmith_problem problem;
   REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 512, 512, 512) == TILESMITH_OK);
-  problem.beta_is_zero = 1;
   tilesmith_plan* plan = nullptr;
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
+  CHECK(std::string(tilesmith_device(library)) == db::text(fixture.info.identity));
   tilesmith_close(library);
   std::uint64_t bytes = 1;
   CHECK(tilesmith_plan_workspace_bytes(plan, &bytes) == TILESMITH_OK);
@@ -59,11 +59,15 @@ TEST_CASE("the C interface reads scales in the type pair's scale type", "[api]")
     }
   }
   tilesmith_library* library = nullptr;
-  REQUIRE(tilesmith_open(fixture.path("generic.db").c_str(), 0, &library) == TILESMITH_OK);
+  tilesmith_options stored_kernels_only;
+  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
+  stored_kernels_only.allow_compile = 0;
+  REQUIRE(tilesmith_open_with_options(fixture.path("generic.db").c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
   const auto launch = [&](const char* type, const void* alpha, const void* beta) {
     tilesmith_problem problem;
     tilesmith_plan* plan = nullptr;
     REQUIRE(tilesmith_problem_init(&problem, type, "NN", 16, 16, 16) == TILESMITH_OK);
+    problem.beta_is_zero = 0;
     REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
     REQUIRE(tilesmith_plan_run(plan, nullptr, alpha, address(0x1000), address(0x2000), beta, writable(0x3000),
                                nullptr) == TILESMITH_OK);
@@ -102,6 +106,13 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   CHECK(tilesmith_plan_create(nullptr, &problem, &plan) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_plan_create(library, nullptr, &plan) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_plan_create(library, &problem, nullptr) == TILESMITH_BAD_ARGUMENT);
+  tilesmith_problem not_filled{};
+  CHECK(tilesmith_plan_create(library, &not_filled, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("type is empty") != std::string::npos);
+  tilesmith_problem unended = problem;
+  std::memset(unended.type, 'x', sizeof unended.type);
+  CHECK(tilesmith_plan_create(library, &unended, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("unknown type pair 'xxxxxxxxxxxxxxxx'") != std::string::npos);
   tilesmith_problem from_the_future = problem;
   from_the_future.reserved[2] = 1;
   CHECK(tilesmith_plan_create(library, &from_the_future, &plan) == TILESMITH_BAD_ARGUMENT);
@@ -120,5 +131,6 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   CHECK(std::string(tilesmith_version()) == version());
   CHECK(version() == fmt::format("{}.{}.{}", TILESMITH_VERSION_MAJOR, TILESMITH_VERSION_MINOR, TILESMITH_VERSION_PATCH));
   CHECK(std::string(tilesmith_status_name(TILESMITH_NO_DEVICE)) == "no device");
+  CHECK(std::string(tilesmith_status_name(TILESMITH_NOT_PLANNED)) == "not planned");
   CHECK(std::string(tilesmith_status_name(tilesmith_status(77))) == "unknown status");
 }

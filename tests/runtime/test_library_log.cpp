@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -80,6 +81,27 @@ TEST_CASE("what a destructor has to say goes to stderr, too", "[api]") {
   CHECK(said.status == 0);
   CHECK(said.out.empty());
   CHECK(said.err.find("cuModuleUnload") != std::string::npos);
+}
+
+TEST_CASE("TILESMITH_LOG=off silences standard error, and a word that there is not is said", "[api]") {
+  const Fixture fixture;
+  const std::filesystem::path path = fixture.small_database();
+  const auto said_with = [&](const char* level) {
+    return without_loggers(fixture, [&] {
+      ::setenv("TILESMITH_LOG", level, 1);
+      const Library library = Library::open(path, stored_only());
+      library.plan(fixture.problem("f16f32 NN 500 512 512"));
+    });
+  };
+  CHECK(said_with("off").err.empty());
+  for (const char* level : {"warn", ""}) {
+    const std::string err = said_with(level).err;
+    CHECK(err.find("neighbour rung") != std::string::npos);
+    CHECK(err.find("TILESMITH_LOG") == std::string::npos);
+  }
+  const std::string err = said_with("loud").err;
+  CHECK(err.find("TILESMITH_LOG is 'loud': expected off or warn") != std::string::npos);
+  CHECK(err.find("neighbour rung") != std::string::npos);
 }
 
 TEST_CASE("an application's logger of the library's name gets its lines", "[api]") {

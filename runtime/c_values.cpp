@@ -1,0 +1,120 @@
+#include "runtime/c_values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace tilesmith::runtime {
+namespace {
+
+constexpr std::size_t kFirstOptionsBytes = 24;  // of version 0.1, before any field was added
+static_assert(sizeof(tilesmith_options) >= kFirstOptionsBytes);
+static_assert(sizeof(tilesmith_problem) == 104 && offsetof(tilesmith_problem, m) == 16,
+              "programs that were compiled before, and Python's, know this layout");
+
+Error bad_argument(const std::string& what) { return {ErrorCode::bad_argument, what}; }
+
+template <std::size_t Bytes>
+std::string_view text_in(const char (&field)[Bytes]) {
+  return {field, ::strnlen(field, Bytes)};
+}
+
+const TypePair& type_of(std::string_view name) {
+  if (const TypePair* type = find_type_pair(name)) return *type;
+  if (name.empty()) throw bad_argument("type is empty: expected a problem filled by tilesmith_problem_init");
+  std::string known;
+  for (const TypePair& pair : type_pairs()) known += fmt::format("{}{}", known.empty() ? "" : ", ", pair.name);
+  throw bad_argument(fmt::format("unknown type pair '{}': expected one of {}", name, known));
+}
+
+Transposes transposes_of(std::string_view name) {
+  if (const auto trans = parse_transposes(name)) return *trans;
+  throw bad_argument(fmt::format("unknown transposes '{}': expected NN, NT, TN or TT", name));
+}
+
+tilesmith_options default_options() {
+  const LibraryOptions options;
+  return {sizeof(tilesmith_options), options.device, options.allow_compile ? 1 : 0, options.log_misses ? 1 : 0, 0};
+}
+
+void check_size(std::size_t size) {
+  if (size >= kFirstOptionsBytes && size <= 4096) return;
+  throw bad_argument(fmt::format("the options' size is {}: expected sizeof(tilesmith_options), {} bytes in this version", size,
+                                 sizeof(tilesmith_options)));
+}
+
+}  // namespace
+
+tilesmith_problem named_problem(const char* type, const char* transposes) {
+  tilesmith_problem problem{};
+  const std::string_view name = type_of(type).name;
+  transposes_of(transposes);
+  if (name.size() >= sizeof problem.type) throw Error(ErrorCode::internal, "a type pair's name is too long for C");
+  name.copy(problem.type, name.size());
+  std::memcpy(problem.transposes, transposes, 2);
+  return problem;
+}
+
+Problem to_problem(const tilesmith_problem& from) {
+  const TypePair& type = type_of(text_in(from.type));
+  const Transposes trans = transposes_of(text_in(from.transposes));
+  for (const std::int64_t reserved : from.reserved) {
+    if (reserved != 0) throw bad_argument("a reserved field is not 0: expected a problem filled by tilesmith_problem_init");
+  }
+  Problem problem = packed_problem(type, trans, from.m, from.n, from.k);
+  if (from.lda != 0) problem.lda = from.lda;
+  if (from.ldb != 0) problem.ldb = from.ldb;
+  if (from.ldc != 0) problem.ldc = from.ldc;
+  problem.align_bytes = from.align_bytes;
+  problem.beta = from.beta_is_zero != 0 ? BetaClass::zero : BetaClass::any;
+  return problem;
+}
+
+void write_default_options(void* options, std::size_t size) {
+  check_size(size);
+  tilesmith_options defaults = default_options();
+  defaults.size = size;
+  std::memset(options, 0, size);
+  std::memcpy(options, &defaults, std::min(size, sizeof defaults));
+}
+
+LibraryOptions to_options(const tilesmith_options& from) {
+  check_size(from.size);
+  tilesmith_options known = default_options();  // for fields that came after the application was compiled
+  std::memcpy(&known, &from, std::min(from.size, sizeof known));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
+  const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size,
+                                    [](unsigned char byte) { return byte != 0; });
+  if (has_more || known.reserved != 0) {
+    throw bad_argument(fmt::format("options hold a field that version {} does not know: expected 0 there", version()));
+  }
+  LibraryOptions options;
+  options.device = known.device;
+  options.allow_compile = known.allow_compile != 0;
+  options.log_misses = known.log_misses != 0;
+  return options;
+}
+
+double read_scale(const void* value, Scalar type) {
+  switch (type) {
+    case Scalar::s32: {
+      std::int32_t integer;
+      std::memcpy(&integer, value, sizeof integer);
+      return integer;
+    }
+    case Scalar::f64: {
+      double real;
+      std::memcpy(&real, value, sizeof real);
+      return real;
+    }
+    default: {
+      float real;
+      std::memcpy(&real, value, sizeof real);
+      return real;
+    }
+  }
+}
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,184 @@
+// What the C interface has beside plans: options, texts that do not dangle, the one call, lists, the log.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/tilesmith.h"
+#include "tests/catch.hpp"
+#include "tests/runtime/library_fixture.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+namespace fake = runtime::fake;
+using runtime::fake::address;
+using runtime::fake::writable;
+using Fixture = runtime::fake::LibraryFixture;
+
+std::string line() { return tilesmith_last_error(); }
+
+tilesmith_options options() {
+  tilesmith_options made;
+  REQUIRE(tilesmith_options_init(&made, sizeof made) == TILESMITH_OK);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a C problem holds its texts, so that the caller's may go", "[api]") {
+  const Fixture fixture;
+  tilesmith_problem problem;
+  {
+    std::string type = "f16f32", trans = "NN";
+    REQUIRE(tilesmith_problem_init(&problem, type.c_str(), trans.c_str(), 512, 512, 512) == TILESMITH_OK);
+    type.assign(type.size(), 'd');
+    trans.assign(trans.size(), 'd');
+  }
+  CHECK(std::string(problem.type) == "f16f32");
+  CHECK(std::string(problem.transposes) == "NN");
+  CHECK(problem.beta_is_zero == 1);
+  CHECK(problem.align_bytes == 16);
+  tilesmith_library* library = nullptr;
+  tilesmith_plan* plan = nullptr;
+  REQUIRE(tilesmith_open(fixture.small_database().c_str(), 0, &library) == TILESMITH_OK);
+  CHECK(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
+  tilesmith_plan_destroy(plan);
+  tilesmith_close(library);
+}
+
+TEST_CASE("each type pair has a name in C and makes a problem", "[api]") {
+  std::vector<std::string> names;
+  for (std::int32_t i = 0; i < tilesmith_type_pair_count(); ++i) names.emplace_back(tilesmith_type_pair_name(i));
+  REQUIRE(names.size() == type_pairs().size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    CHECK(names[i] == type_pairs()[i].name);
+    tilesmith_problem problem;
+    CHECK(tilesmith_problem_init(&problem, names[i].c_str(), "TT", 3, 4, 5) == TILESMITH_OK);
+    CHECK(problem.type == names[i]);
+  }
+  CHECK(tilesmith_type_pair_name(-1) == nullptr);
+  CHECK(tilesmith_type_pair_name(tilesmith_type_pair_count()) == nullptr);
+  CHECK(std::string(tilesmith_device(nullptr)).empty());
+}
+
+TEST_CASE("tilesmith_gemm plans once and reads scales in the type pair's scale type", "[api][gemm]") {
+  const Fixture fixture;
+  tilesmith_library* library = nullptr;
+  tilesmith_problem problem;
+  REQUIRE(tilesmith_open(fixture.small_database().c_str(), 0, &library) == TILESMITH_OK);
+  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 512, 512, 512) == TILESMITH_OK);
+  const float two = 2, zero = 0;
+  const auto gemm = [&](std::uintptr_t a) {
+    return tilesmith_gemm(library, nullptr, &problem, &two, address(a), address(0x2000), &zero, writable(0x3000));
+  };
+  fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  CHECK(gemm(0x1000) == TILESMITH_NOT_PLANNED);
+  CHECK(line().find("f16f32 NN 512 512 512: call prepare()") != std::string::npos);
+  fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CHECK(tilesmith_prepare(library, nullptr, &problem) == TILESMITH_OK);
+  fake::state().calls.clear();
+  CHECK(gemm(0x1000) == TILESMITH_OK);
+  CHECK(fake::state().calls == std::vector<std::string>{"launch_kernel"});
+  CHECK(fake::state().launches.at(0).args.alpha.f32 == 2.0f);
+  CHECK(gemm(0x1001) == TILESMITH_MISALIGNED);
+  CHECK(tilesmith_gemm(nullptr, nullptr, &problem, &two, nullptr, nullptr, &zero, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_gemm(library, nullptr, nullptr, &two, nullptr, nullptr, &zero, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_gemm(library, nullptr, &problem, nullptr, nullptr, nullptr, &zero, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line() == "tilesmith_gemm: alpha is null");
+  CHECK(tilesmith_gemm(library, nullptr, &problem, &two, nullptr, nullptr, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_prepare(library, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+  tilesmith_clear_cache(library);
+  tilesmith_clear_cache(nullptr);
+  tilesmith_close(library);
+}
+
+TEST_CASE("options from C keep the library from compiling and from logging misses", "[api]") {
+  const Fixture fixture;
+  tilesmith_options asked = options();
+  CHECK(asked.size == sizeof asked);
+  CHECK(asked.device == 0);
+  CHECK(asked.allow_compile == 1);
+  CHECK(asked.log_misses == 1);
+  asked.allow_compile = 0;
+  const bool silent = GENERATE(false, true);
+  asked.log_misses = silent ? 0 : 1;
+  tilesmith_library* library = nullptr;
+  tilesmith_problem problem;
+  REQUIRE(tilesmith_open_with_options(fixture.small_database().c_str(), &asked, &library) == TILESMITH_OK);
+  for (const char* trans : {"NN", "TN"}) {  // for TN there is no kernel
+    REQUIRE(tilesmith_problem_init(&problem, "f16f32", trans, 500, 512, 512) == TILESMITH_OK);
+    tilesmith_plan* plan = nullptr;
+    const bool is_there = trans[0] == 'N';
+    CHECK(tilesmith_plan_create(library, &problem, &plan) == (is_there ? TILESMITH_OK : TILESMITH_NO_KERNEL));
+    tilesmith_plan_destroy(plan);
+  }
+  CHECK(line().find("compiling is switched off") != std::string::npos);
+  CHECK(Fixture::logged().str().empty() == silent);
+  tilesmith_close(library);
+  asked.device = 7;
+  CHECK(tilesmith_open_with_options(nullptr, &asked, &library) == TILESMITH_NO_DEVICE);
+  CHECK(library == nullptr);
+}
+
+TEST_CASE("options of another version's size are read as far as they are known", "[api]") {
+  const Fixture fixture;
+  struct Longer {
+    tilesmith_options known;
+    std::int64_t more;
+  } longer;
+  std::memset(&longer, 0xFF, sizeof longer);
+  REQUIRE(tilesmith_options_init(&longer.known, sizeof longer) == TILESMITH_OK);
+  CHECK(longer.known.size == sizeof longer);
+  CHECK(longer.more == 0);
+  tilesmith_library* library = nullptr;
+  CHECK(tilesmith_open_with_options(nullptr, &longer.known, &library) == TILESMITH_OK);
+  tilesmith_close(library);
+  longer.more = 1;
+  CHECK(tilesmith_open_with_options(nullptr, &longer.known, &library) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("a field that version") != std::string::npos);
+
+  tilesmith_options wrong = options();
+  wrong.reserved = 1;
+  CHECK(tilesmith_open_with_options(nullptr, &wrong, &library) == TILESMITH_BAD_ARGUMENT);
+  wrong = options();
+  for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::size_t{1} << 40}) {
+    wrong.size = size;
+    CHECK(tilesmith_open_with_options(nullptr, &wrong, &library) == TILESMITH_BAD_ARGUMENT);
+    CHECK(tilesmith_options_init(&wrong, size) == TILESMITH_BAD_ARGUMENT);
+    CHECK(line().find("expected sizeof(tilesmith_options)") != std::string::npos);
+  }
+  CHECK(tilesmith_options_init(nullptr, sizeof wrong) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_open_with_options(nullptr, nullptr, &library) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_open_with_options(nullptr, &wrong, nullptr) == TILESMITH_BAD_ARGUMENT);
+}
+
+TEST_CASE("a log callback gets the lines instead of the logger, until it is taken away", "[api]") {
+  const Fixture fixture;
+  std::vector<std::pair<tilesmith_log_level, std::string>> lines;
+  const auto callback = [](void* user, tilesmith_log_level level, const char* text) {
+    static_cast<decltype(lines)*>(user)->emplace_back(level, text);
+  };
+  tilesmith_library* library = nullptr;
+  REQUIRE(tilesmith_open(fixture.small_database().c_str(), 0, &library) == TILESMITH_OK);
+  const auto miss = [&](std::int64_t m) {
+    tilesmith_problem problem;
+    REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", m, 512, 512) == TILESMITH_OK);
+    REQUIRE(tilesmith_prepare(library, nullptr, &problem) == TILESMITH_OK);
+  };
+  REQUIRE(tilesmith_set_log_callback(callback, &lines) == TILESMITH_OK);
+  miss(500);
+  REQUIRE(tilesmith_set_log_callback(nullptr, nullptr) == TILESMITH_OK);
+  miss(501);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].first == TILESMITH_LOG_WARNING);
+  CHECK(lines[0].second.find("f16f32 NN 500 512 512: neighbour rung") == 0);
+  CHECK(lines[0].second.back() != '\n');
+  CHECK(Fixture::logged().str().find("501") != std::string::npos);
+  CHECK(Fixture::logged().str().find("500 512 512:") == std::string::npos);
+  tilesmith_close(library);
+}
