@@ -251,6 +251,15 @@ TEST_CASE("the driver's version is read from both kernel modules' texts") {
   CHECK(driver_version_in("") == std::nullopt);
 }
 
+TEST_CASE("without NVML the driver's version is the kernel module's") {
+  const Tree tree("kernel_module");
+  CHECK(kernel_module_version(tree.root()) == std::nullopt);
+  tree.put("sys/module/nvidia/version", "580.95.05\n");
+  CHECK(kernel_module_version(tree.root()) == "580.95.05");
+  tree.put("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  540.4.0  Release Build\n");
+  CHECK(kernel_module_version(tree.root()) == "540.4.0");
+}
+
 TEST_CASE("a Jetson's power mode is read by name from nvpmodel's files") {
   const Tree tree("nvpmodel");
   CHECK(jetson_power_mode(tree.root()).empty());
