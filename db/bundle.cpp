@@ -33,6 +33,7 @@
 #include "db/evidence_json.hpp"
 #include "db/export.hpp"
 #include "db/files.hpp"
+#include "kernels/on_all_cores.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -155,7 +156,7 @@ std::vector<std::vector<std::byte>> frames_of(std::span<const std::vector<std::b
     }
   };
   std::vector<std::future<void>> others;  // each waits for its thread at the end, whatever is thrown
-  const std::size_t most = std::min<std::size_t>(std::thread::hardware_concurrency(), cubins.size());
+  const std::size_t most = std::min<std::size_t>(std::size_t(usable_cores()), cubins.size());
   try {
     for (std::size_t i = 1; i < most; ++i) others.push_back(std::async(std::launch::async, pack));
   } catch (const std::system_error&) {  // no more threads are to be had: those that there are do it
@@ -295,7 +296,7 @@ Bundle bundle_of(std::string_view file, std::size_t cubins_bytes) {
 
 }  // namespace
 
-void save_bundle(const Bundle& bundle, const std::filesystem::path& path, const OnPacked& on_packed) {
+std::size_t save_bundle(const Bundle& bundle, const std::filesystem::path& path, const OnPacked& on_packed) {
   try {
     const std::string payload = payload_of(bundle, on_packed);
     std::string file(kMagic);
@@ -303,7 +304,9 @@ void save_bundle(const Bundle& bundle, const std::filesystem::path& path, const 
     put_little_endian<std::uint32_t>(file, 0);
     put_little_endian<std::uint64_t>(file, payload.size());
     file += content_hash(as_bytes(payload));
-    write_file_atomically(path, file + payload);
+    file += payload;
+    write_file_atomically(path, file);
+    return file.size();
   } catch (const FormatError& error) {
     refuse(path, error);
   }

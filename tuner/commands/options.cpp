@@ -1,13 +1,13 @@
 #include "tuner/commands/options.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 
+#include "db/files.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/search/strategy.hpp"
 
@@ -92,18 +92,25 @@ void drop_duplicates(Workload& workload) {
   workload.problems = std::move(kept);
 }
 
+/// nullptr: not set; an empty one counts as not set.
+const char* database_in_environment() {
+  const char* given = std::getenv("TILESMITH_DB");
+  return given != nullptr && *given != '\0' ? given : nullptr;
+}
+
 }  // namespace
 
 std::vector<std::string> split_commas(const std::vector<std::string>& texts) {
   std::vector<std::string> result;
   for (const std::string& text : texts) {
+    const std::size_t before = result.size();
     std::size_t at = 0;
     while (at <= text.size()) {
       const std::size_t comma = std::min(text.find(',', at), text.size());
       if (comma > at) result.push_back(text.substr(at, comma - at));
       at = comma + 1;
     }
-    if (text.empty()) result.emplace_back();
+    if (result.size() == before) result.emplace_back();  // "" or ",": no list of none, which would mean all
   }
   return result;
 }
@@ -276,7 +283,7 @@ void add_database_option(CLI::App& app, std::string& path) {
 }
 
 std::filesystem::path default_database_path() {
-  if (const char* given = std::getenv("TILESMITH_DB"); given != nullptr && *given != '\0') return given;
+  if (const char* given = database_in_environment()) return given;
   if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/') {
     return std::filesystem::path(data) / "tilesmith" / "tuned.db";
   }
@@ -291,7 +298,7 @@ std::filesystem::path database_path(const std::string& given) {
 
 std::filesystem::path database_path_for_writing(const std::string& given) {
   const std::filesystem::path path = database_path(given);
-  if (given.empty() && std::getenv("TILESMITH_DB") == nullptr) {
+  if (given.empty() && database_in_environment() == nullptr) {
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
     if (error) {
@@ -302,16 +309,9 @@ std::filesystem::path database_path_for_writing(const std::string& given) {
 }
 
 void require_writable(const std::filesystem::path& path, std::string_view option) {
-  const auto fail = [&](const std::string& why) {
-    throw UsageError(fmt::format("{} '{}': {}; expected a path that can be written", option, path.string(), why));
-  };
-  std::error_code error;
-  if (path.empty() || path.filename().empty()) fail("names no file");
-  if (std::filesystem::is_directory(path, error)) fail("is a folder");
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder, error)) fail(fmt::format("the folder {} does not exist", folder.string()));
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) fail(fmt::format("the folder {} is not writable", folder.string()));
-  if (std::filesystem::exists(path, error) && ::access(path.c_str(), W_OK) != 0) fail("is not writable");
+  const std::string why = db::not_writable_because(path);
+  if (why.empty()) return;
+  throw UsageError(fmt::format("{} '{}': {}; expected a path that can be written", option, path.string(), why));
 }
 
 }  // namespace tilesmith::tuner

@@ -67,8 +67,7 @@ std::filesystem::path database_path(const std::string& given);
 /// The same for a command that writes: makes the folder of the default path if it is missing (never one that was given).
 std::filesystem::path database_path_for_writing(const std::string& given);
 
-/// Throws UsageError unless a file can be written there: its folder exists and is writable, and it is no folder itself.
-/// Writes nothing.
+/// Throws UsageError naming the option unless a file can be written there (db::not_writable_because). Writes nothing.
 void require_writable(const std::filesystem::path& path, std::string_view option);
 
 }  // namespace tilesmith::tuner
