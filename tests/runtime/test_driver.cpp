@@ -251,6 +251,14 @@ TEST_CASE("the driver's version is read from both kernel modules' texts") {
   CHECK(driver_version_in("") == std::nullopt);
 }
 
+TEST_CASE("a machine that is not ready says what has to run") {
+  const Driver table{};
+  CHECK(describe(table, CUresult(802), "cuInit").find("nvidia-fabricmanager") != std::string::npos);
+  CHECK(describe(table, CUresult(803), "cuInit").find("restart") != std::string::npos);
+  CHECK(is_one_line(describe(table, CUresult(804), "cuInit")));
+  CHECK(describe(table, CUresult(1), "cuInit") == "cuInit: error 1 (unknown to this driver)");
+}
+
 TEST_CASE("without NVML the driver's version is the kernel module's") {
   const Tree tree("kernel_module");
   CHECK(kernel_module_version(tree.root()) == std::nullopt);

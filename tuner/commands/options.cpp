@@ -1,6 +1,7 @@
 #include "tuner/commands/options.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
@@ -38,8 +39,14 @@ bool is_built_in(std::string_view name) {
 
 /// A built-in name wins over a file of that name; "./quick" names the file.
 Workload workload_named(const std::string& text) {
-  if (is_built_in(text)) return built_in_workload(text);
   std::error_code ignored;
+  if (is_built_in(text)) {
+    if (std::filesystem::exists(text, ignored)) {
+      spdlog::warn("--workload '{0}': the built-in workload is taken; ./{0} means the file here", text);
+    }
+    return built_in_workload(text);
+  }
+  if (text == "-") return load_workload(text);
   if (!std::filesystem::exists(text, ignored)) {
     throw UsageError(fmt::format("--workload '{}': no such file; expected a file or one of the built-in workloads {}", text,
                                  joined(built_in_workloads(), [](const BuiltInWorkload& w) { return w.name; })));
@@ -131,9 +138,9 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
       ->group("Problems");
   app.add_option("--workload", options.workloads,
                  "A workload file (lines `type trans M N K [weight]`, to which lda=, ldb=, ldc= in elements, align= in bytes and "
-                 "beta=zero or any may be added; # comments) or the name of a built-in one (see `tilesmith workloads`); "
-                 "repeatable. --type and --trans keep only matching problems")
-      ->type_name("FILE|NAME")
+                 "beta=zero or any may be added; # comments), - for standard input, or the name of a built-in one (see `tilesmith "
+                 "workloads`); repeatable. --type and --trans keep only matching problems")
+      ->type_name("FILE|-|NAME")
       ->group("Problems");
 }
 
@@ -269,9 +276,18 @@ CLI::Option* add_compile_jobs_option(CLI::App& app, int& jobs, const std::string
   };
   return app
       .add_option_function<std::string>("--compile-jobs", take,
-                                        "Compiling processes, or auto: " + auto_means + "; no more than memory allows, at 0.5 GiB each")
+                                        "Compiling processes, or auto: " + auto_means + "; no more than memory allows, at 0.5 GiB each; a container's limits count")
       ->type_name("N|auto")
       ->default_str("auto");
+}
+
+CLI::Option* add_seed_option(CLI::App& app, std::uint64_t& seed, const std::string& what) {
+  const auto take = [&seed](const std::string& text) {  // CLI11 reads -1 as the largest number
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+    if (error == std::errc() && end == text.data() + text.size()) return;
+    throw CLI::ValidationError(fmt::format("--seed '{}': expected a whole number from 0 to {}", text, std::uint64_t(-1)));
+  };
+  return app.add_option_function<std::string>("--seed", take, what)->type_name("N")->default_str(std::to_string(seed));
 }
 
 void add_database_option(CLI::App& app, std::string& path) {

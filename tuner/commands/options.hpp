@@ -58,6 +58,9 @@ std::vector<std::string> split_commas(const std::vector<std::string>& texts);
 /// --compile-jobs: 0 for "auto", what default_compile_jobs() finds.
 CLI::Option* add_compile_jobs_option(CLI::App& app, int& jobs, const std::string& auto_means);
 
+/// --seed, with what it is the seed of.
+CLI::Option* add_seed_option(CLI::App& app, std::uint64_t& seed, const std::string& what);
+
 /// --db: empty unless given.
 void add_database_option(CLI::App& app, std::string& path);
 /// $TILESMITH_DB, else $XDG_DATA_HOME/tilesmith/tuned.db, else ~/.local/share/tilesmith/tuned.db.

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 
 #include "db/export.hpp"
+#include "db/files.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/options.hpp"
@@ -121,10 +123,17 @@ std::optional<SimulatedLandscape> simulate_all(const OutcomeTable& table, const 
   return result;
 }
 
+void require_svg(const std::string& path) {
+  if (std::filesystem::path(path).extension() != ".svg" && !db::own_descriptor(path)) {
+    throw UsageError(fmt::format("--plot '{}': SVG is all that is drawn; expected a file named .svg", path));
+  }
+  require_writable(path, "--plot");
+}
+
 int run_simulate(const SimulateCommandOptions& options) {
   const std::vector<std::string> names = strategies_named(options.strategies);
   const TextFormat format = parse_text_format(options.format);
-  if (!options.plot.empty()) require_writable(options.plot, "--plot");
+  if (!options.plot.empty()) require_svg(options.plot);
   apply_log_options(options.log);
   StopOnSignal signals;
   const std::vector<OutcomeTable> tables = load_tables(options, signals.stop());
@@ -193,10 +202,7 @@ Command add_simulate(CLI::App& program) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->group("Search");
-  app->add_option("--seed", simulation.seed, "Seed of the first run, the next has the next: same seed, same figures")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group("Search");
+  add_seed_option(*app, simulation.seed, "Seed of the first run, the next has the next: same seed, same figures")->group("Search");
   app->add_option("--plot", options->plot,
                   "Draw the mean fractions of the optimum over evaluations, a panel a landscape")
       ->type_name("FILE.svg")

@@ -1,22 +1,10 @@
 // Results that a shell sends where no file can be replaced.
-#include <cstdlib>
-
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;
-
-namespace {
-
-/// The exit status of a shell's command line in the folder, in which `tilesmith` is the program.
-int shell(const TempFolder& folder, const std::string& line) {
-  write_file(folder / "line.sh", "cd '" + folder.path().string() + "'\ntilesmith() { '" TILESMITH_BINARY "' \"$@\"; }\n" + line + "\n");
-  return std::system(("bash '" + folder / "line.sh" + "' 2>/dev/null").c_str());
-}
-
-}  // namespace
 
 TEST_CASE("-o /dev/stdout writes where the shell sends it, and keeps what is there") {
   const TempFolder folder;
@@ -35,11 +23,14 @@ TEST_CASE("-o /dev/stdout writes where the shell sends it, and keeps what is the
   CHECK(contains(read_file(folder / "fifth"), "\nlast\n"));
 }
 
-TEST_CASE("a page on standard output is followed by nothing, and a log there by the results") {
+TEST_CASE("a page on standard output is followed by nothing, and a log there does not meet the results") {
   const TempFolder folder;
   make_database(folder / "a.db");
   CHECK(shell(folder, "tilesmith report --db a.db --run all --out /dev/stdout >page") == 0);
   CHECK(contains(read_file(folder / "page"), "</html>"));
   CHECK_FALSE(contains(read_file(folder / "page"), "candidate in"));
   CHECK(read_file(folder / "page").rfind("</html>") + 9 > read_file(folder / "page").size());
+  make_landscape(folder / "recording.jsonl");
+  CHECK(shell(folder, "tilesmith tune --shape 256 --replay recording.jsonl --db new.db --log /dev/stdout >all") == 0);
+  CHECK(contains(read_file(folder / "all"), "info tuning 1 problem"));
 }
