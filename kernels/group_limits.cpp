@@ -137,7 +137,7 @@ void take_memory(GroupLimits& limits, const fs::path& folder, const Names& names
     least = std::min(least, limit);
     if (limit >= limits.memory_bytes.value_or(kNoLimit)) continue;
     limits.memory_bytes = limit;
-    limits.memory_file = folder / name;
+    limits.memory_file = (folder / name).string();
   }
   if (least == kNoLimit) return;
   const std::uint64_t used = number_at(folder / names.memory_used).value_or(0);

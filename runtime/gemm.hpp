@@ -79,7 +79,8 @@ struct Explanation {
 struct LibraryOptions {
   int device = 0;             ///< ordinal, as the CUDA driver counts
   bool allow_compile = true;  ///< false: kernels are loaded from the database or bundle only
-  bool log_misses = true;  ///< one line on stderr for each problem that is not on the exact rung or had to be compiled
+  /// One line on stderr for each problem that is not on the exact rung or had to be compiled, and for a bundle of another device.
+  bool log_misses = true;
 };
 
 class GemmPlan;

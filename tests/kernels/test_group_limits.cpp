@@ -43,7 +43,7 @@ TEST_CASE("the tightest of the nested groups counts, in version 2") {
   const GroupLimits limits = group_limits(tree.root());
   CHECK(limits.cores == 2.5);
   CHECK(limits.memory_bytes == 800000000);
-  CHECK(limits.memory_file == tree.root() / (top + "/job.service/memory.high"));
+  CHECK(limits.memory_file == (tree.root() / (top + "/job.service/memory.high")).string());
   CHECK(limits.memory_left_bytes == 100000000);  // of the slice, which others fill
   CHECK(usable_cores(tree.root()) <= 2);
 }

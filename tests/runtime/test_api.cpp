@@ -1,4 +1,5 @@
 // The C++ interface, without a device.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 

@@ -50,7 +50,8 @@ class CsvFile {
   explicit CsvFile(const std::string& path) : path_(path) {
     if (path_.empty()) return;
     std::ifstream existing;
-    if (std::filesystem::is_regular_file(path_) && !db::own_descriptor(path_)) existing.open(path_);
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path_, ignored) && !db::own_descriptor(path_)) existing.open(path_);
     std::string line;
     if (std::getline(existing, line)) {
       if (line != kBenchCsvHeader) {

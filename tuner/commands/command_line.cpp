@@ -41,7 +41,7 @@ std::vector<std::string> words_to_parse(int argc, const char* const* argv) {
 void refuse_empty_values(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     if (option->get_items_expected_max() == 0) continue;  // a flag
-    const std::string expected = option->get_type_name();
+    const std::string expected = option->get_type_name().empty() ? "a value" : option->get_type_name();
     const auto refused = [expected](const std::string& value) {
       return value.empty() ? fmt::format("is empty; expected {}", expected) : std::string();
     };

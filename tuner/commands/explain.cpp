@@ -186,7 +186,8 @@ Command add_explain(CLI::App& program) {
                                        "type transposes M N K (elements), as one word or several, or MxNxK in the place of M N K; "
                                        "also lda= ldb= ldc= align= beta=any")
                            ->type_name("");
-  app->add_option("--shape", options->problems.shapes, "The problem instead, as tune takes it: M, N and K in elements, or one number for a cube")
+  app->add_option("--shape", options->problems.shapes,
+                  "The problem instead, as tune takes it: M, N and K in elements, or one number for a cube")
       ->type_name("MxNxK")->excludes(words);
   app->add_option("--type", options->problems.types, "With --shape: the type pair; default f16f32")->type_name("PAIR")->excludes(words);
   app->add_option("--trans", options->problems.trans, "With --shape: NN, NT, TN or TT; default NN")->type_name("TRANS")->excludes(words);

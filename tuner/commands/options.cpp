@@ -276,7 +276,8 @@ CLI::Option* add_compile_jobs_option(CLI::App& app, int& jobs, const std::string
   };
   return app
       .add_option_function<std::string>("--compile-jobs", take,
-                                        "Compiling processes, or auto: " + auto_means + "; no more than memory allows, at 0.5 GiB each; a container's limits count")
+                                        "Compiling processes, or auto: " + auto_means +
+                                            "; no more than memory allows, at 0.5 GiB each; a container's limits count")
       ->type_name("N|auto")
       ->default_str("auto");
 }

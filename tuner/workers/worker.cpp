@@ -26,7 +26,7 @@ namespace {
 constexpr int kBadUsage = 2;
 constexpr int kEndedByFault = 3;
 constexpr int kNiceness = 5;  // compilers give way to the supervisor and the measuring process
-constexpr int kKilledFirst = 500;  // and go before them where memory runs out
+constexpr int kKilledFirst = 1000;  // of oom_score_adj, the most: they go before them where memory runs out
 
 Message compile_answer(const Message& message) {
   db::KernelBuild build;

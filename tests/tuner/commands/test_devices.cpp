@@ -78,7 +78,7 @@ TEST_CASE("a GPU of an architecture without kernels is marked, and refused by na
     ::close(file);
     return read_file(folder / "out");
   };
-  db::Store::open(folder / "a.db");
+  { const db::Store made = db::Store::open(folder / "a.db"); }
   CHECK(contains(shown({}), "sm_75, not supported"));
   const auto json = nlohmann::json::parse(shown({"--format", "json"}));
   CHECK(json.at("present").at(0).at("supported") == false);
