@@ -17,15 +17,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <future>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <span>
 #include <system_error>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -145,24 +142,13 @@ using OnPacked = std::function<void(std::size_t, std::size_t)>;
 /// A frame of each cubin, in their order.
 std::vector<std::vector<std::byte>> frames_of(std::span<const std::vector<std::byte>* const> cubins, const OnPacked& on_packed) {
   std::vector<std::vector<std::byte>> frames(cubins.size());
-  std::atomic<std::size_t> next{0};
   std::mutex telling;
   std::size_t done = 0;
-  const auto pack = [&] {
-    for (std::size_t i = next++; i < cubins.size(); i = next++) {
-      frames[i] = compress(*cubins[i], kCubinLevel);
-      const std::scoped_lock lock(telling);
-      on_packed(++done, cubins.size());
-    }
-  };
-  std::vector<std::future<void>> others;  // each waits for its thread at the end, whatever is thrown
-  const std::size_t most = std::min<std::size_t>(std::size_t(usable_cores()), cubins.size());
-  try {
-    for (std::size_t i = 1; i < most; ++i) others.push_back(std::async(std::launch::async, pack));
-  } catch (const std::system_error&) {  // no more threads are to be had: those that there are do it
-  }
-  pack();
-  for (std::future<void>& other : others) other.get();
+  on_all_cores(cubins.size(), [&](std::size_t i) {
+    frames[i] = compress(*cubins[i], kCubinLevel);
+    const std::scoped_lock lock(telling);
+    on_packed(++done, cubins.size());
+  });
   return frames;
 }
 

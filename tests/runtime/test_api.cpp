@@ -1,5 +1,4 @@
 // The C++ interface, without a device.
-#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -226,29 +225,6 @@ TEST_CASE("a bundle serves its problems and the generic rung without NVRTC", "[a
   CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().rung == "exact");
   CHECK(library.plan(fixture.problem("f16f32 NN 512 768 512")).explain().rung == "neighbour");
   CHECK(library.plan(fixture.problem("f64f64 TT 7 7 7")).explain().rung == "generic");
-}
-
-TEST_CASE("a bundle of another device is told once, when it opens", "[api]") {
-  const Fixture fixture;
-  const auto warned_of = [&](const db::DeviceIdentity& device, const LibraryOptions& options) {
-    Fixture::logged().str("");
-    db::Bundle bundle;
-    bundle.device = device;
-    bundle.arch = fixture.info.limits.arch;
-    db::save_bundle(bundle, fixture.path("other.bundle"));
-    const Library library = Library::open(fixture.path("other.bundle"), options);
-    return Fixture::logged().str();
-  };
-  db::DeviceIdentity other = fixture.info.identity;
-  other.name = "NVIDIA H100 PCIe";
-  const std::string said = warned_of(other, stored_only());
-  CHECK(said.find(db::text(other)) != std::string::npos);
-  CHECK(said.find(db::text(fixture.info.identity)) != std::string::npos);
-  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
-  CHECK(warned_of(fixture.info.identity, stored_only()).empty());
-  LibraryOptions silent = stored_only();
-  silent.log_misses = false;
-  CHECK(warned_of(other, silent).empty());
 }
 
 TEST_CASE("of a bundle's kernels of other compilers one that spills is taken only where there is no other", "[api]") {
