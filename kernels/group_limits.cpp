@@ -59,7 +59,11 @@ std::optional<std::uint64_t> number_at(const fs::path& path) {
 }
 
 bool is_listed(const std::string& list, std::string_view name) {
-  return ("," + list + ",").find("," + std::string(name) + ",") != std::string::npos;
+  std::istringstream stream(list);
+  for (std::string one; std::getline(stream, one, ',');) {
+    if (one == name) return true;
+  }
+  return false;
 }
 
 /// A path in mountinfo: "\040" stands for a space.
