@@ -115,10 +115,16 @@ void write_all(int fd, std::string_view content, const fs::path& path) {
   }
 }
 
-/// Renaming over a link would replace the link.
+/// Renaming over a link would replace the link, also one behind which there is no file yet.
 fs::path behind_link(const fs::path& path) {
   std::error_code error;
-  return fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
+  fs::path at = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    const fs::path target = fs::read_symlink(at, error);
+    if (error) break;  // it is no link
+    at = at.parent_path() / target;
+  }
+  return at;
 }
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }

@@ -108,4 +108,9 @@ TEST_CASE("why a path cannot be written is told before anything is") {
   CHECK(contains(not_writable_because(folder / "no" / "such"), "does not exist"));
   fs::create_symlink(folder / "no" / "such", folder / "nowhere");
   CHECK(contains(not_writable_because(folder / "nowhere"), "does not exist"));
+  fs::create_symlink("new", folder / "ahead");
+  CHECK(not_writable_because(folder / "ahead").empty());
+  write_file_atomically(folder / "ahead", "x");
+  CHECK(fs::is_symlink(folder / "ahead"));
+  CHECK(slurp(folder / "new") == "x");
 }
