@@ -17,15 +17,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <future>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <span>
 #include <system_error>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -33,6 +30,7 @@
 #include "db/evidence_json.hpp"
 #include "db/export.hpp"
 #include "db/files.hpp"
+#include "kernels/on_all_cores.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -144,24 +142,13 @@ using OnPacked = std::function<void(std::size_t, std::size_t)>;
 /// A frame of each cubin, in their order.
 std::vector<std::vector<std::byte>> frames_of(std::span<const std::vector<std::byte>* const> cubins, const OnPacked& on_packed) {
   std::vector<std::vector<std::byte>> frames(cubins.size());
-  std::atomic<std::size_t> next{0};
   std::mutex telling;
   std::size_t done = 0;
-  const auto pack = [&] {
-    for (std::size_t i = next++; i < cubins.size(); i = next++) {
-      frames[i] = compress(*cubins[i], kCubinLevel);
-      const std::scoped_lock lock(telling);
-      on_packed(++done, cubins.size());
-    }
-  };
-  std::vector<std::future<void>> others;  // each waits for its thread at the end, whatever is thrown
-  const std::size_t most = std::min<std::size_t>(std::thread::hardware_concurrency(), cubins.size());
-  try {
-    for (std::size_t i = 1; i < most; ++i) others.push_back(std::async(std::launch::async, pack));
-  } catch (const std::system_error&) {  // no more threads are to be had: those that there are do it
-  }
-  pack();
-  for (std::future<void>& other : others) other.get();
+  on_all_cores(cubins.size(), [&](std::size_t i) {
+    frames[i] = compress(*cubins[i], kCubinLevel);
+    const std::scoped_lock lock(telling);
+    on_packed(++done, cubins.size());
+  });
   return frames;
 }
 
@@ -295,7 +282,7 @@ Bundle bundle_of(std::string_view file, std::size_t cubins_bytes) {
 
 }  // namespace
 
-void save_bundle(const Bundle& bundle, const std::filesystem::path& path, const OnPacked& on_packed) {
+std::size_t save_bundle(const Bundle& bundle, const std::filesystem::path& path, const OnPacked& on_packed) {
   try {
     const std::string payload = payload_of(bundle, on_packed);
     std::string file(kMagic);
@@ -303,7 +290,9 @@ void save_bundle(const Bundle& bundle, const std::filesystem::path& path, const 
     put_little_endian<std::uint32_t>(file, 0);
     put_little_endian<std::uint64_t>(file, payload.size());
     file += content_hash(as_bytes(payload));
-    write_file_atomically(path, file + payload);
+    file += payload;
+    write_file_atomically(path, file);
+    return file.size();
   } catch (const FormatError& error) {
     refuse(path, error);
   }

@@ -22,9 +22,9 @@ struct Bundle {
 };
 
 /// Written to a temporary file, then renamed. Its cubins are compressed on all cores, which is what takes long: `on_packed(done, total)`
-/// tells progress, on any thread, one at a time. Throws StoreError.
-void save_bundle(const Bundle& bundle, const std::filesystem::path& path,
-                 const std::function<void(std::size_t, std::size_t)>& on_packed = [](std::size_t, std::size_t) {});
+/// tells progress, on any thread, one at a time. Returns the file's bytes. Throws StoreError.
+std::size_t save_bundle(const Bundle& bundle, const std::filesystem::path& path,
+                        const std::function<void(std::size_t, std::size_t)>& on_packed = [](std::size_t, std::size_t) {});
 /// Throws StoreError with the reason (not a bundle, newer version, truncated, hash differs).
 Bundle load_bundle(const std::filesystem::path& path);
 bool is_bundle(const std::filesystem::path& path);

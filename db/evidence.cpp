@@ -33,6 +33,12 @@ std::string lower(std::string text) {
   return text;
 }
 
+/// Versions of one kind compare. "CUDA 13.0" and "580.159" may be the same driver's, and where none is known none has changed.
+bool driver_changed(const std::string& a, const std::string& b) {
+  const auto is_of_cuda = [](const std::string& version) { return version.starts_with("CUDA "); };
+  return a != b && !a.empty() && !b.empty() && is_of_cuda(a) == is_of_cuda(b);
+}
+
 }  // namespace
 
 bool is_control_character(char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }
@@ -157,7 +163,7 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
 Trust judge(const Producer& entry, const Producer& now) {
   if (entry.template_hash != now.template_hash || entry.compiler_options != now.compiler_options) return Trust::retired;
   if (entry.measuring_policy != now.measuring_policy) return Trust::remeasure;
-  if (entry.nvrtc_version != now.nvrtc_version || entry.driver_version != now.driver_version) return Trust::reverify;
+  if (entry.nvrtc_version != now.nvrtc_version || driver_changed(entry.driver_version, now.driver_version)) return Trust::reverify;
   return Trust::valid;
 }
 

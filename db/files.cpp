@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
@@ -24,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestFileBytes = std::uintmax_t{4} << 30;
+constexpr int kMostLinks = 40;  // as the kernel follows
 
 [[noreturn]] void fail(const fs::path& path, std::string_view doing, int error) {
   throw StoreError(fmt::format("{}: {}: {}", path.string(), doing, std::strerror(error)));
@@ -113,6 +115,62 @@ void write_all(int fd, std::string_view content, const fs::path& path) {
   }
 }
 
+/// Renaming over a link would replace the link, also one behind which there is no file yet.
+fs::path behind_link(const fs::path& path) {
+  std::error_code error;
+  fs::path at = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    const fs::path target = fs::read_symlink(at, error);
+    if (error) break;  // it is no link
+    at = at.parent_path() / target;
+  }
+  return at;
+}
+
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+bool is_writable_kind(const fs::file_status& status) {
+  return fs::is_regular_file(status) || fs::is_fifo(status) || fs::is_character_file(status);
+}
+
+/// What cannot be renamed over, though it may be written: a file in a folder that is not ours to change, one that is mounted by itself.
+bool bars_renaming(int error) {
+  return error == EACCES || error == EPERM || error == EROFS || error == EBUSY || error == EXDEV;
+}
+
+/// Through a descriptor that is open already (`own`), or into what is there: a pipe, a device, a file that cannot be replaced.
+void write_in_place(const fs::path& path, std::optional<int> own, std::string_view content) {
+  if (own == STDOUT_FILENO) std::fflush(stdout);
+  Descriptor file(own ? ::fcntl(*own, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (file.get() < 0) fail(path, "cannot be written", errno);
+  write_all(file.get(), content, path);
+  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) fail(path, "cannot be written", errno);  // EINVAL: a pipe
+  if (!file.close()) fail(path, "cannot be written", errno);
+}
+
+/// False if the file cannot be replaced, and was left as it was.
+bool replace_file(const fs::path& path, const fs::path& target, const fs::file_status& status, std::string_view content) {
+  const fs::path folder = folder_of(target);
+  const auto give_up = [&] {
+    if (!fs::exists(status) || !bars_renaming(errno)) fail(path, "cannot be written", errno);
+    return false;
+  };
+  const std::string temporary = (folder / fmt::format(".{}.{}", target.filename().string(), new_uuid())).string();
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) return give_up();
+  RemoveUnlessKept guard(temporary);
+  if (fs::exists(status)) ::fchmod(file.get(), mode_t(status.permissions()) & 0777);  // who may read it stays as it was
+  write_all(file.get(), content, path);
+  if (::fsync(file.get()) != 0) fail(path, "cannot be written", errno);
+  if (!file.close()) fail(path, "cannot be written", errno);
+  if (::rename(temporary.c_str(), target.c_str()) != 0) return give_up();
+  guard.keep = true;
+  // The new name reaches the disk with its folder; a folder that cannot be synced has still been renamed in.
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() >= 0) ::fsync(directory.get());
+  return true;
+}
+
 }  // namespace
 
 fs::path real_path(const fs::path& path) {
@@ -120,6 +178,53 @@ fs::path real_path(const fs::path& path) {
   const fs::path absolute = fs::absolute(path);
   const fs::path real = fs::weakly_canonical(absolute, error);
   return error ? absolute : real;
+}
+
+std::optional<int> own_descriptor(const fs::path& path) {
+  std::error_code error;
+  const fs::path descriptors = fs::canonical("/proc/self/fd", error);
+  fs::path at = path;
+  for (int links = 0; links < kMostLinks && !error; ++links) {
+    const fs::path folder = fs::canonical(at.has_parent_path() ? at.parent_path() : ".", error);
+    if (error) break;
+    const std::string name = at.filename().string();
+    if (folder == descriptors) {
+      int fd = -1;
+      const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), fd);
+      const bool is_number = wrong == std::errc{} && end == name.data() + name.size();
+      return is_number && ::fcntl(fd, F_GETFD) >= 0 ? std::optional(fd) : std::nullopt;
+    }
+    at = folder / fs::read_symlink(folder / name, error);
+  }
+  return std::nullopt;
+}
+
+std::string not_writable_because(const fs::path& path) {
+  if (path.empty() || path.filename().empty()) return "names no file";
+  if (const auto own = own_descriptor(path)) {
+    return (::fcntl(*own, F_GETFL) & O_ACCMODE) == O_RDONLY ? "is open for reading" : "";
+  }
+  std::error_code error;
+  const fs::path target = behind_link(path);
+  const fs::file_status status = fs::status(target, error);
+  if (fs::is_directory(status)) return "is a folder";
+  if (fs::exists(status)) {
+    if (!is_writable_kind(status)) return "is neither a file nor a pipe";
+    return ::access(target.c_str(), W_OK) == 0 ? "" : "is not writable";
+  }
+  const fs::path folder = folder_of(target);
+  if (!fs::is_directory(folder, error)) return fmt::format("the folder {} does not exist", folder.string());
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) return fmt::format("the folder {} is not writable", folder.string());
+  return "";
+}
+
+std::FILE* open_to_append(const fs::path& path) {
+  const auto own = own_descriptor(path);
+  if (!own) return std::fopen(path.c_str(), "ae");
+  const int fd = ::fcntl(*own, F_DUPFD_CLOEXEC, 0);
+  std::FILE* const file = fd < 0 ? nullptr : ::fdopen(fd, "w");  // nothing is cut off: it was open before
+  if (file == nullptr && fd >= 0) ::close(fd);
+  return file;
 }
 
 std::string first_bytes(const fs::path& path, std::size_t most) {
@@ -165,32 +270,19 @@ std::string read_file(const fs::path& path, std::string_view expected) {
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
+  if (const auto own = own_descriptor(path)) return write_in_place(path, own, content);
   std::error_code error;
-  // Renaming over a link would replace the link, and over a device node the device.
-  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
+  const fs::path target = behind_link(path);
   const fs::file_status status = fs::status(target, error);
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
+  if (fs::exists(status) && !is_writable_kind(status)) {
     throw StoreError(fmt::format("{}: is {}: expected the name of a file to write", path.string(),
-                                 fs::is_directory(status) ? "a folder" : "no regular file"));
+                                 fs::is_directory(status) ? "a folder" : "neither a file nor a pipe"));
   }
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, error)) {
-    throw StoreError(fmt::format("{}: there is no folder {}: expected one", path.string(), folder.string()));
+  if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, std::nullopt, content);
+  if (!fs::is_directory(folder_of(target), error)) {
+    throw StoreError(fmt::format("{}: there is no folder {}: expected one", path.string(), folder_of(target).string()));
   }
-
-  const std::string temporary = (folder / fmt::format(".{}.{}", target.filename().string(), new_uuid())).string();
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail(path, "cannot be written", errno);
-  RemoveUnlessKept guard(temporary);
-  if (fs::exists(status)) ::fchmod(file.get(), mode_t(status.permissions()) & 0777);  // who may read it stays as it was
-  write_all(file.get(), content, path);
-  if (::fsync(file.get()) != 0) fail(path, "cannot be written", errno);
-  if (!file.close()) fail(path, "cannot be written", errno);
-  if (::rename(temporary.c_str(), target.c_str()) != 0) fail(path, "cannot be written", errno);
-  guard.keep = true;
-  // The new name reaches the disk with its folder; a folder that cannot be synced has still been renamed in.
-  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() >= 0) ::fsync(directory.get());
+  if (!replace_file(path, target, status, content)) write_in_place(path, std::nullopt, content);
 }
 
 }  // namespace tilesmith::db

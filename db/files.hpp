@@ -1,7 +1,9 @@
 // Files in and out. write_file_atomically() is declared in export.hpp.
 #pragma once
 
+#include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +13,16 @@ namespace tilesmith::db {
 
 /// The same for all paths to a file, absolute: links are followed.
 std::filesystem::path real_path(const std::filesystem::path& path);
+
+/// The descriptor of this process that the path names: /dev/stdout, /dev/fd/63, a link to one. What is written there goes through
+/// the descriptor, so that what stands in the file already, and its place in it, are kept.
+std::optional<int> own_descriptor(const std::filesystem::path& path);
+
+/// Empty if write_file_atomically() and open_to_append() can write there, by all that can be seen; else why not. Writes nothing.
+std::string not_writable_because(const std::filesystem::path& path);
+
+/// nullptr with errno set if it cannot be opened.
+std::FILE* open_to_append(const std::filesystem::path& path);
 
 /// What an SQLite database begins with, the terminating zero too.
 inline constexpr std::string_view kSqliteMagic("SQLite format 3", 16);

@@ -9,18 +9,26 @@
 #include <system_error>
 #include <vector>
 
+#include "kernels/group_limits.hpp"
+
 namespace tilesmith {
 namespace {
 
 constexpr int kNiceness = 5;
 
-}  // namespace
-
-int usable_cores() {
+int cores_by_affinity() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof(cores), &cores) == 0) return std::max(1, CPU_COUNT(&cores));
-  return std::max(1, int(::sysconf(_SC_NPROCESSORS_ONLN)));
+  if (::sched_getaffinity(0, sizeof(cores), &cores) == 0) return CPU_COUNT(&cores);
+  return int(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+}  // namespace
+
+int usable_cores(const std::filesystem::path& root) {
+  const int cores = cores_by_affinity();
+  const double quota = group_limits(root).cores.value_or(cores);
+  return std::max(1, quota < cores ? int(quota) : cores);
 }
 
 void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& work) {

@@ -66,6 +66,8 @@ class BundleCatalogue final : public Catalogue {
     return std::nullopt;
   }
 
+  std::optional<db::DeviceIdentity> made_for() const override { return bundle_.device; }
+
  private:
   const db::KernelBuild* find(const db::KernelKey& key, Compilers compilers, int driver_version) const {
     const db::KernelBuild* other_compiler = nullptr;

@@ -24,6 +24,9 @@ class Catalogue {
   /// template compiled by another NVRTC. One whose NVRTC is too new for a driver of this CUDA version (too_new_for_driver) only if
   /// there is no other, so that its refusal is told. Never one whose compilation failed.
   virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const = 0;
+
+  /// The one device whose bests are offered; of a database none.
+  virtual std::optional<db::DeviceIdentity> made_for() const { return std::nullopt; }
 };
 
 /// What Catalogue::evidence() gives, of a database.

@@ -64,7 +64,7 @@ DeviceLimits device_limits(const Attributes& attributes) {
 }
 
 std::string driver_version_text(const Driver& driver) {
-  if (auto version = installed_driver_version()) return *std::move(version);
+  if (auto version = installed_driver_version(jetson_root())) return *std::move(version);
   if (driver.version == 0) return {};
   return fmt::format("CUDA {}.{}", driver.version / 1000, driver.version % 1000 / 10);
 }

@@ -49,7 +49,7 @@ struct DeviceInfo {
   int ordinal = 0;
   db::DeviceIdentity identity;
   DeviceLimits limits;
-  std::string driver_version;  ///< of the installed driver if NVML tells, else the CUDA version it supports
+  std::string driver_version;  ///< "580.65.06" if NVML or the kernel module tells, else "CUDA 13.0", which it supports
   std::size_t memory_bytes = 0;
   double clock_mhz = 0;     ///< maximum SM clock
   std::string pci_bus_id;   ///< "0000:01:00.0"; empty if the driver does not tell

@@ -47,6 +47,16 @@ class ProcAddress {
   First first_;
 };
 
+/// What to do about a code that says more of the machine than of the call; by number, as below.
+const char* advice_on(int code) {
+  switch (code) {
+    case 802: return "; GPUs behind NVSwitch need their fabric manager: `systemctl start nvidia-fabricmanager`, and its log if that fails";
+    case 803: return "; the kernel module and libcuda are of different drivers: restart the machine, or use one driver's libcuda";
+    case 804: return "; this libcuda is newer than the kernel module, which only data-center GPUs allow: install the newer driver";
+    default: return "";
+  }
+}
+
 Loaded failed(int code, std::string problem) {
   Loaded loaded;
   loaded.code = code;
@@ -136,8 +146,8 @@ std::string describe(const Driver& driver, CUresult result, const std::string& c
   const char* meaning = nullptr;
   if (driver.get_error_name != nullptr) driver.get_error_name(result, &error_name);
   if (driver.get_error_string != nullptr) driver.get_error_string(result, &meaning);
-  return fmt::format("{}: {} ({})", call, error_name != nullptr ? error_name : fmt::format("error {}", int(result)),
-                     meaning != nullptr ? meaning : "unknown to this driver");
+  return fmt::format("{}: {} ({}){}", call, error_name != nullptr ? error_name : fmt::format("error {}", int(result)),
+                     meaning != nullptr ? meaning : "unknown to this driver", advice_on(result));
 }
 
 void check(CUresult result, const char* call) {

@@ -89,7 +89,8 @@ struct Explanation {
 struct LibraryOptions {
   int device = 0;             ///< ordinal, as the CUDA driver counts
   bool allow_compile = true;  ///< false: kernels are loaded from the database or bundle only
-  bool log_misses = true;  ///< one line in the log for each problem that is not on the exact rung or had to be compiled
+  /// One line in the log for each problem that is not on the exact rung or had to be compiled, and for a bundle of another device.
+  bool log_misses = true;
 };
 
 class GemmPlan;

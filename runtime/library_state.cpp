@@ -144,7 +144,12 @@ LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOp
     : options_(options),
       context_(open_context(options.device)),
       device_text_(db::text(context_->info().identity)),
-      catalogue_(std::move(catalogue)) {}
+      catalogue_(std::move(catalogue)) {
+  const auto made_for = catalogue_->made_for();
+  if (!options_.log_misses || !made_for || *made_for == context_->info().identity) return;
+  db::logger()->warn("the bundle was made for {}, and the device here is {}: its configs may not be the fastest here",
+                     db::text(*made_for), device_text_);
+}
 
 LibraryState::~LibraryState() {
   KeepCurrentContext keep(KeepCurrentContext::IfNone::leave_none);

@@ -1,12 +1,11 @@
 #include "runtime/nvml.hpp"
 
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <string_view>
 
 #include "runtime/shared_library.hpp"
+#include "runtime/sysfs.hpp"
 
 namespace tilesmith::runtime {
 namespace {
@@ -73,14 +72,18 @@ std::optional<std::string> driver_version_in(const std::string& proc_text) {
   return match[1].str();
 }
 
-std::optional<std::string> installed_driver_version() {
+std::optional<std::string> kernel_module_version(const std::filesystem::path& root) {
+  if (auto version = driver_version_in(text_of(root / "proc/driver/nvidia/version"))) return version;
+  return driver_version_in(" " + text_of(root / "sys/module/nvidia/version"));  // the version alone
+}
+
+std::optional<std::string> installed_driver_version(const std::filesystem::path& root) {
   std::array<char, 96> text{};
   if (nvml().driver_version != nullptr && nvml().driver_version(text.data(), unsigned(text.size())) == 0 &&
       text[0] != '\0') {
     return std::string(text.data());
   }
-  std::ifstream file("/proc/driver/nvidia/version");
-  return driver_version_in(std::string(std::istreambuf_iterator<char>(file), {}));
+  return kernel_module_version(root);
 }
 
 NvmlReading read_nvml(const std::string& pci_bus_id) {

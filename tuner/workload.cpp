@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iostream>
 #include <optional>
 #include <unordered_map>
 
@@ -26,13 +27,12 @@ std::string shown(std::string_view word) {
   return word.size() > kLongestWord ? result + "..." : result;
 }
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  constexpr std::string_view blank = " \t\r";
+std::vector<std::string_view> split(std::string_view line, std::string_view at) {
   std::vector<std::string_view> result;
-  for (std::size_t start = line.find_first_not_of(blank); start != std::string_view::npos;) {
-    const std::size_t end = std::min(line.find_first_of(blank, start), line.size());
+  for (std::size_t start = line.find_first_not_of(at); start != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(at, start), line.size());
     result.push_back(line.substr(start, end - start));
-    start = line.find_first_not_of(blank, end);
+    start = line.find_first_not_of(at, end);
   }
   return result;
 }
@@ -51,8 +51,8 @@ std::optional<double> parse_weight(std::string_view word) {
 }
 
 /// One line without its comment, not blank. Throws std::string: what was wrong and what was expected.
-WeightedProblem parse_line(const std::vector<std::string_view>& words) {
-  for (const std::string_view word : words) {
+WeightedProblem parse_line(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
     if (!plain(word)) throw fmt::format("'{}': {}", shown(word), kExpectedLine);
   }
   if (words.size() < 5) throw fmt::format("'{}': {}", shown(fmt::format("{}", fmt::join(words, " "))), kExpectedLine);
@@ -61,7 +61,7 @@ WeightedProblem parse_line(const std::vector<std::string_view>& words) {
   std::string problem_text;
   bool weighted = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i < 5 || words[i].find('=') != std::string_view::npos) {
+    if (i < 5 || words[i].find('=') != std::string::npos) {
       problem_text += fmt::format("{}{}", problem_text.empty() ? "" : " ", words[i]);
       continue;
     }
@@ -91,7 +91,32 @@ std::string names_of_built_in() {
   return names;
 }
 
+std::string read_whole(std::istream& file, const std::string& origin) {
+  std::string text;
+  char chunk[65536];
+  while (file.read(chunk, sizeof chunk), file.gcount() > 0) {
+    text.append(chunk, std::size_t(file.gcount()));
+    if (text.size() > kLargestFile) {
+      throw WorkloadError(fmt::format("{}: larger than {} bytes, expected a workload file", origin, kLargestFile));
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+std::vector<std::string> problem_words(std::string_view text) {
+  const std::vector<std::string_view> words = split(text, " \t\r");
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_shape = i == 2 && words[i].find_first_not_of("0123456789xX") == std::string_view::npos;
+    const std::vector<std::string_view> dimensions = is_shape ? split(words[i], "xX") : std::vector<std::string_view>{};
+    const bool is_whole = dimensions.size() == 3 && dimensions[0].size() + dimensions[1].size() + dimensions[2].size() + 2 == words[i].size();
+    if (is_whole) result.insert(result.end(), dimensions.begin(), dimensions.end());
+    else result.emplace_back(words[i]);
+  }
+  return result;
+}
 
 Workload parse_workload(std::string_view text, const std::string& origin) {
   Workload workload{origin, {}};
@@ -104,7 +129,7 @@ Workload parse_workload(std::string_view text, const std::string& origin) {
     const std::size_t newline = text.find('\n');
     const std::string_view line = text.substr(0, newline);
     text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
-    const std::vector<std::string_view> words = words_of(line.substr(0, line.find('#')));
+    const std::vector<std::string> words = problem_words(line.substr(0, line.find('#')));
     if (words.empty()) continue;
     try {
       WeightedProblem read = parse_line(words);
@@ -125,22 +150,18 @@ Workload parse_workload(std::string_view text, const std::string& origin) {
 }
 
 Workload load_workload(const std::filesystem::path& path) {
+  if (path == "-") {
+    Workload workload = parse_workload(read_whole(std::cin, "standard input"), "standard input");
+    workload.name = "stdin";
+    return workload;
+  }
   std::error_code ignored;
   std::ifstream file(path, std::ios::binary);
   if (std::filesystem::is_directory(path, ignored) || !file) {
     throw WorkloadError(fmt::format("{}: cannot be read, expected a workload file or one of the built-in workloads {}",
                                     path.string(), names_of_built_in()));
   }
-  std::string text;
-  char chunk[65536];
-  while (file.read(chunk, sizeof chunk), file.gcount() > 0) {
-    text.append(chunk, std::size_t(file.gcount()));
-    if (text.size() > kLargestFile) {
-      throw WorkloadError(
-          fmt::format("{}: larger than {} bytes, expected a workload file", path.string(), kLargestFile));
-    }
-  }
-  Workload workload = parse_workload(text, path.string());
+  Workload workload = parse_workload(read_whole(file, path.string()), path.string());
   workload.name = path.stem().string();
   return workload;
 }

@@ -1,4 +1,5 @@
-// A workload: a list of problems with weights. Text form, a line each: `type trans M N K [weight]`, `#` comments.
+// A workload: a list of problems with weights. Text form, a line each: `type trans M N K [weight]`, `#` comments. M N K may be
+// one word, MxNxK.
 //
 // After M N K a line may also carry the key=value fields of a problem's canonical text: lda=, ldb=, ldc= (elements), align=
 // (bytes), beta= (zero or any).
@@ -36,7 +37,9 @@ class WorkloadError : public std::runtime_error {
 /// `origin` names the text in errors, and the workload. A text without a problem is an error: nothing to tune is never
 /// what was meant.
 Workload parse_workload(std::string_view text, const std::string& origin);
-/// The workload is named as the file is, without its folder and extension.
+/// The words of a problem's text; 64x32x16 in the place of M, N and K is three.
+std::vector<std::string> problem_words(std::string_view text);
+/// The workload is named as the file is, without its folder and extension. "-": standard input, and "stdin" its name.
 Workload load_workload(const std::filesystem::path& path);
 
 struct BuiltInWorkload {

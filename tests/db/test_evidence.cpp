@@ -77,6 +77,21 @@ TEST_CASE("a changed template or option retires an entry, a changed policy asks 
   CHECK(judge(entry, now) == Trust::retired);
 }
 
+TEST_CASE("a driver that is not known on either side has not changed") {
+  const auto judged = [](const char* then, const char* today) {
+    Producer entry = sample_producer(), now = sample_producer();
+    entry.driver_version = then;
+    now.driver_version = today;
+    return judge(entry, now);
+  };
+  CHECK(judged("580.65.06", "CUDA 13.0") == Trust::valid);  // a container without libnvidia-ml
+  CHECK(judged("CUDA 13.0", "580.65.06") == Trust::valid);
+  CHECK(judged("580.65.06", "") == Trust::valid);
+  CHECK(judged("", "580.65.06") == Trust::valid);
+  CHECK(judged("CUDA 12.8", "CUDA 13.0") == Trust::reverify);
+  CHECK(judged("570.1", "580.65.06") == Trust::reverify);
+}
+
 TEST_CASE("times are brought to three decimals, and other forms refused") {
   CHECK(normalized_utc("2026-01-31T23:59:59Z") == "2026-01-31T23:59:59.000Z");
   CHECK(normalized_utc("2026-01-31T23:59:59.1Z") == "2026-01-31T23:59:59.100Z");

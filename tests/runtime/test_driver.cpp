@@ -251,6 +251,23 @@ TEST_CASE("the driver's version is read from both kernel modules' texts") {
   CHECK(driver_version_in("") == std::nullopt);
 }
 
+TEST_CASE("a machine that is not ready says what has to run") {
+  const Driver table{};
+  CHECK(describe(table, CUresult(802), "cuInit").find("nvidia-fabricmanager") != std::string::npos);
+  CHECK(describe(table, CUresult(803), "cuInit").find("restart") != std::string::npos);
+  CHECK(is_one_line(describe(table, CUresult(804), "cuInit")));
+  CHECK(describe(table, CUresult(1), "cuInit") == "cuInit: error 1 (unknown to this driver)");
+}
+
+TEST_CASE("without NVML the driver's version is the kernel module's") {
+  const Tree tree("kernel_module");
+  CHECK(kernel_module_version(tree.root()) == std::nullopt);
+  tree.put("sys/module/nvidia/version", "580.95.05\n");
+  CHECK(kernel_module_version(tree.root()) == "580.95.05");
+  tree.put("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  540.4.0  Release Build\n");
+  CHECK(kernel_module_version(tree.root()) == "540.4.0");
+}
+
 TEST_CASE("a Jetson's power mode is read by name from nvpmodel's files") {
   const Tree tree("nvpmodel");
   CHECK(jetson_power_mode(tree.root()).empty());

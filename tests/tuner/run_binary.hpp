@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -123,6 +124,13 @@ class Started {
 inline Finished run(const TempFolder& folder, const std::vector<std::string>& arguments,
                     const std::map<std::string, std::string>& environment = {}) {
   return Started(folder, arguments, environment).wait();
+}
+
+/// The exit status of a line of bash in the folder, in which `tilesmith` is the program and nothing is said on stderr.
+inline int shell(const TempFolder& folder, const std::string& line) {
+  write_file(folder / "line.sh", "cd '" + folder.path().string() + "'\nexport HOME=$PWD CUDA_VISIBLE_DEVICES=\nPATH='" +
+                                     std::filesystem::path(TILESMITH_BINARY).parent_path().string() + "':$PATH\n" + line + "\n");
+  return std::system(("bash '" + (folder / "line.sh") + "' 2>/dev/null").c_str());
 }
 
 }  // namespace tilesmith::tests

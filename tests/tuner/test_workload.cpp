@@ -95,6 +95,18 @@ TEST_CASE("junk bytes and endless lines give a short, printable error") {
   }
 }
 
+TEST_CASE("M, N and K of a problem may be one word") {
+  const Workload one = parse_workload("f16f32 NN 64x128x32 2\nf16f32 NN 1X2X3 lda=8\n", "w.txt");
+  REQUIRE(one.problems.size() == 2);
+  CHECK(text(one.problems[0].problem) == "f16f32 NN 64 128 32");
+  CHECK(one.problems[0].weight == 2);
+  CHECK(one.problems[1].problem.lda == 8);
+  for (const char* wrong : {"f16f32 NN 64x128", "f16f32 NN 64xx32", "f16f32 NN x64x128x32", "f16f32 NN 64x0x32", "f16f32 64x64x64"}) {
+    INFO(wrong);
+    CHECK(has(error_of(wrong), "w.txt:1: "));
+  }
+}
+
 TEST_CASE("a workload without a problem is refused") {
   CHECK(has(error_of(""), "w.txt:1: no problem"));
   CHECK(has(error_of("# only\n\n# comments\n"), "no problem"));

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
 
+#include "db/files.hpp"
 #include "tuner/bench.hpp"
 #include "tuner/bench_csv.hpp"
 #include "tuner/commands/command.hpp"
@@ -47,7 +49,9 @@ class CsvFile {
  public:
   explicit CsvFile(const std::string& path) : path_(path) {
     if (path_.empty()) return;
-    std::ifstream existing(path_);
+    std::ifstream existing;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path_, ignored) && !db::own_descriptor(path_)) existing.open(path_);
     std::string line;
     if (std::getline(existing, line)) {
       if (line != kBenchCsvHeader) {
@@ -59,9 +63,9 @@ class CsvFile {
       require_writable(path_, "--out");
     }
     const bool fresh = done_.empty() && line != kBenchCsvHeader;
-    file_.open(path_, std::ios::app);
+    file_.reset(db::open_to_append(path_));
     if (!file_) throw UsageError(fmt::format("--out '{}': cannot be opened for writing", path_));
-    if (fresh) file_ << kBenchCsvHeader << '\n' << std::flush;
+    if (fresh) write(fmt::format("{}\n", kBenchCsvHeader));
   }
 
   bool has(const Problem& problem) const { return done_.count(key(problem)) != 0; }
@@ -71,17 +75,22 @@ class CsvFile {
     const double peer_us = report.peer_best ? report.peer_best->median_us : 0;
     const double first_us = report.peer_first ? report.peer_first->median_us : 0;
     const auto number = [](double value) { return value > 0 ? fmt::format("{:.3f}", value) : std::string(); };
+    std::string rows;
     for (const BenchResult& result : report.ours) {
       const double us = result.outcome.timing ? result.outcome.timing->median_us : 0;
-      file_ << fmt::format("{},\"{}\",{},\"{}\",{},{},{},{},{},{}\n", key(report.problem), result.contender.label,
+      rows += fmt::format("{},\"{}\",{},\"{}\",{},{},{},{},{},{}\n", key(report.problem), result.contender.label,
                            result.contender.config.family(), result.contender.config.text(), number(us),
                            us > 0 ? fmt::format("{:.4f}", result.outcome.timing->spread) : "", number(peer_us),
                            number(first_us), report.peer_algorithms, us > 0 ? number(peer_us / us) : "");
     }
-    file_ << std::flush;
+    write(rows);
   }
 
  private:
+  void write(const std::string& text) {
+    const bool written = std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0;
+    if (!written) throw UsageError(fmt::format("--out '{}': cannot be written", path_));
+  }
   static std::string key(const Problem& p) {
     return fmt::format("{},{},{},{},{}", p.type.name, name(p.trans), p.m, p.n, p.k);
   }
@@ -93,7 +102,10 @@ class CsvFile {
 
   std::string path_;
   std::set<std::string> done_;
-  std::ofstream file_;
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file_;
 };
 
 std::string ratio_text(const BenchReport& report, double us) {

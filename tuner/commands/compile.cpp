@@ -86,11 +86,11 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
                                  short_name(device->identity), device->limits.arch));
   }
   if (archs.empty()) {
-    const auto here = runtime::list_devices();
-    if (here.empty()) {
+    const auto here = first_supported();
+    if (!here) {
       throw UsageError(fmt::format("--arch: expected one of {} (there is no GPU here to take it from)", supported_archs()));
     }
-    archs.push_back(here.front().limits.arch);
+    archs.push_back(here->limits.arch);
   }
   std::set<std::string> seen;
   for (const std::string& arch : archs) {
@@ -291,8 +291,7 @@ Command add_compile(CLI::App& program) {
                   "Guesses for the device of the database whose text contains this, e.g. H200 (see `tilesmith devices`), and its "
                   "architecture; default: of each architecture's devices, that which the database last heard of")
       ->type_name("TEXT")->needs(first)->group("Kernels");
-  app->add_option("--seed", options->seed, "Seed of the sample: same seed, same configs")
-      ->type_name("N")->capture_default_str()->group("Kernels");
+  add_seed_option(*app, options->seed, "Seed of the sample: same seed, same configs")->group("Kernels");
   add_compile_jobs_option(*app, options->compile_jobs, "one a core");
   add_database_option(*app, options->db);
   add_log_options(*app, options->log);

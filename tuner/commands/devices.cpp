@@ -82,6 +82,7 @@ std::string as_json(const std::vector<runtime::DeviceInfo>& here, const std::vec
     Json one = json_of(info.identity);
     one["ordinal"] = info.ordinal;
     one["arch"] = info.limits.arch;
+    one["supported"] = !info.limits.arch.empty();
     one["driver_version"] = info.driver_version;
     one["memory_bytes"] = info.memory_bytes;
     one["clock_mhz"] = info.clock_mhz;
@@ -98,6 +99,11 @@ std::string as_json(const std::vector<runtime::DeviceInfo>& here, const std::vec
     json["known"].push_back(std::move(one));
   }
   return json_text(json);
+}
+
+/// Of an architecture for which there are no kernels: its own, marked.
+std::string arch_cell(const runtime::DeviceInfo& info) {
+  return info.limits.arch.empty() ? fmt::format("sm_{}, not supported", info.identity.sm) : info.limits.arch;
 }
 
 std::string peak_cell(const runtime::DeviceInfo& info) {
@@ -117,7 +123,7 @@ std::string as_text(const std::vector<runtime::DeviceInfo>& here, const std::vec
                      {"f16f32 peak TFLOP/s", Align::right}, {"driver"}, {"power mode"}});
     for (const runtime::DeviceInfo& info : here) {
       const db::DeviceIdentity& id = info.identity;
-      table.add({std::to_string(info.ordinal), id.name, info.limits.arch, std::to_string(id.sm_count),
+      table.add({std::to_string(info.ordinal), id.name, arch_cell(info), std::to_string(id.sm_count),
                  info.clock_mhz > 0 ? fmt::format("{:.0f}", info.clock_mhz) : "-", format_bytes(double(info.memory_bytes)),
                  format_bytes(double(id.l2_bytes)), id.bandwidth_class_gbps > 0 ? std::to_string(id.bandwidth_class_gbps) : "-",
                  peak_cell(info), info.driver_version, id.power_mode.empty() ? "-" : id.power_mode});

@@ -22,12 +22,23 @@ namespace {
 
 struct ExplainOptions {
   std::vector<std::string> words;
+  ProblemOptions problems;
   std::string device, arch, format = "table", db;
   bool prior = false;
 };
 
-Problem problem_of(const std::vector<std::string>& words) {
+/// Of --type, --trans and --shape.
+Problem problem_of(const ProblemOptions& options) {
+  if (options.shapes.empty()) throw UsageError("PROBLEM: expected type transposes M N K, or --shape MxNxK");
+  const Workload workload = select_problems(options);
+  if (workload.problems.size() == 1) return workload.problems.front().problem;
+  throw UsageError(fmt::format("--shape: {} problems are named; expected one", workload.problems.size()));
+}
+
+Problem problem_of(const ExplainOptions& options) {
+  if (options.words.empty()) return problem_of(options.problems);
   std::string error;
+  const std::vector<std::string> words = problem_words(fmt::format("{}", fmt::join(options.words, " ")));
   const auto problem = parse_problem(fmt::format("{}", fmt::join(words, " ")), error);
   if (!problem) throw UsageError(fmt::format("PROBLEM: {}", error));
   return *problem;
@@ -142,7 +153,7 @@ double clock_of(const runtime::Choice& choice, const TargetDevice& device, const
 int run_explain(const ExplainOptions& options) {
   const TextFormat format = parse_text_format(options.format);
   if (format == TextFormat::csv) throw UsageError("--format 'csv': expected table or json");
-  const Problem problem = problem_of(options.words);
+  const Problem problem = problem_of(options);
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   const TargetDevice device = answering_device(options, store);
   const KernelTarget target{problem.type, problem.trans, device.limits};
@@ -174,9 +185,15 @@ int run_explain(const ExplainOptions& options) {
 Command add_explain(CLI::App& program) {
   CLI::App* app = program.add_subcommand("explain", "What would run for a problem, from which rung, on what evidence");
   const auto options = std::make_shared<ExplainOptions>();
-  app->add_option("PROBLEM", options->words,
-                  "type transposes M N K (elements), as one word or several; also lda= ldb= ldc= align= beta=any")
-      ->type_name("")->required();
+  CLI::Option* words = app->add_option("PROBLEM", options->words,
+                                       "type transposes M N K (elements), as one word or several, or MxNxK in the place of M N K; "
+                                       "also lda= ldb= ldc= align= beta=any")
+                           ->type_name("");
+  app->add_option("--shape", options->problems.shapes,
+                  "The problem instead, as tune takes it: M, N and K in elements, or one number for a cube")
+      ->type_name("MxNxK")->excludes(words);
+  app->add_option("--type", options->problems.types, "With --shape: the type pair; default f16f32")->type_name("PAIR")->excludes(words);
+  app->add_option("--trans", options->problems.trans, "With --shape: NN, NT, TN or TT; default NN")->type_name("TRANS")->excludes(words);
   app->add_option("--device", options->device, "Answer for the device of the database whose text contains this")->type_name("TEXT");
   app->add_option("--arch", options->arch, "Answer for this architecture, where the database knows no device of it")->type_name("ARCH");
   app->add_option("--format", options->format, "table or json")->type_name("FORMAT")->capture_default_str();
@@ -190,6 +207,7 @@ Command add_explain(CLI::App& program) {
       "device of the database.\n"
       "\nExamples:\n"
       "  tilesmith explain f16f32 NN 1024 1024 1024\n"
+      "  tilesmith explain --type bf16f32 --shape 1024x4096x77\n"
       "  tilesmith explain f16f32 NN 1024 1024 1024 --prior\n"
       "  tilesmith explain 's8s32 NT 1000 4096 4096 lda=4112' --device Orin --db orin.db");
   return {app, [options] { return run_explain(*options); }};

@@ -45,19 +45,19 @@ void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOpt
   }
   BundleReport report;
   db::Bundle bundle;
+  std::size_t bytes = 0;
   {
     CountProgress gathering("gathering kernels");
     bundle = make_bundle(store, device, wanted, report, [&](std::size_t done, std::size_t total) { gathering.update(done, total); });
   }
   {
     CountProgress packing("packing kernels");
-    db::save_bundle(bundle, options.output, [&](std::size_t done, std::size_t total) { packing.update(done, total); });
+    bytes = db::save_bundle(bundle, options.output, [&](std::size_t done, std::size_t total) { packing.update(done, total); });
   }
-  std::error_code ignored;
   Screen::instance().print_line(fmt::format(
       "{}: {} bests of {} and {} generic kernels, {} ({} kernels compiled now; left out: {} retired, {} without kernel)",
       options.output, report.bests, short_name(device.identity), report.generic_kernels,
-      format_bytes(double(std::filesystem::file_size(options.output, ignored))), report.compiled, report.retired,
+      format_bytes(double(bytes)), report.compiled, report.retired,
       report.without_kernel));
 }
 
@@ -94,7 +94,7 @@ int run_export(const ExportOptions& options) {
   if (!text_format && options.output == "-") {
     throw UsageError(fmt::format("--output '-': expected the name of a file, since --format {} is not text", options.format));
   }
-  if (!options.output.empty() && options.output != "-") require_writable(options.output, "--output");
+  if (!is_stdout(options.output)) require_writable(options.output, "--output");
   if (options.retired && !text_format) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   if (bundle) {

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 
+#include "db/files.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/terminal.hpp"
@@ -34,6 +38,13 @@ std::shared_ptr<spdlog::sinks::sink> make_console(spdlog::level::level_enum leve
   return console;
 }
 
+std::shared_ptr<spdlog::sinks::sink> make_file(const std::string& path) {
+  if (!db::own_descriptor(path)) return std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+  std::FILE* const file = db::open_to_append(path);  // for as long as the program runs
+  if (file == nullptr) throw spdlog::spdlog_ex("cannot be opened", errno);
+  return std::make_shared<spdlog::sinks::stdout_sink_base<spdlog::details::console_mutex>>(file);
+}
+
 }  // namespace
 
 void add_log_options(CLI::App& app, LogOptions& options) {
@@ -52,7 +63,7 @@ void apply_log_options(const LogOptions& options, const std::string& writer) {
   if (!options.file.empty()) {
     require_writable(options.file, "--log");
     try {
-      auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
+      auto file = make_file(options.file);
       file->set_level(spdlog::level::debug);
       file->set_pattern(fmt::format("%Y-%m-%dT%H:%M:%S.%e%z %l {}%v", writer.empty() ? "" : writer + " "));
       sinks.push_back(std::move(file));

@@ -1,20 +1,19 @@
 #include "tuner/commands/options.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 
+#include "db/files.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilesmith::tuner {
 namespace {
-
-constexpr int kMostCompileJobs = 1024;
 
 std::optional<std::int64_t> parse_dimension(std::string_view text) {
   std::int64_t value = 0;
@@ -38,8 +37,14 @@ bool is_built_in(std::string_view name) {
 
 /// A built-in name wins over a file of that name; "./quick" names the file.
 Workload workload_named(const std::string& text) {
-  if (is_built_in(text)) return built_in_workload(text);
   std::error_code ignored;
+  if (is_built_in(text)) {
+    if (std::filesystem::exists(text, ignored)) {
+      spdlog::warn("--workload '{0}': the built-in workload is taken; ./{0} means the file here", text);
+    }
+    return built_in_workload(text);
+  }
+  if (text == "-") return load_workload(text);
   if (!std::filesystem::exists(text, ignored)) {
     throw UsageError(fmt::format("--workload '{}': no such file; expected a file or one of the built-in workloads {}", text,
                                  joined(built_in_workloads(), [](const BuiltInWorkload& w) { return w.name; })));
@@ -92,18 +97,25 @@ void drop_duplicates(Workload& workload) {
   workload.problems = std::move(kept);
 }
 
+/// nullptr: not set; an empty one counts as not set.
+const char* database_in_environment() {
+  const char* given = std::getenv("TILESMITH_DB");
+  return given != nullptr && *given != '\0' ? given : nullptr;
+}
+
 }  // namespace
 
 std::vector<std::string> split_commas(const std::vector<std::string>& texts) {
   std::vector<std::string> result;
   for (const std::string& text : texts) {
+    const std::size_t before = result.size();
     std::size_t at = 0;
     while (at <= text.size()) {
       const std::size_t comma = std::min(text.find(',', at), text.size());
       if (comma > at) result.push_back(text.substr(at, comma - at));
       at = comma + 1;
     }
-    if (text.empty()) result.emplace_back();
+    if (result.size() == before) result.emplace_back();  // "" or ",": no list of none, which would mean all
   }
   return result;
 }
@@ -124,9 +136,9 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
       ->group("Problems");
   app.add_option("--workload", options.workloads,
                  "A workload file (lines `type trans M N K [weight]`, to which lda=, ldb=, ldc= in elements, align= in bytes and "
-                 "beta=zero or any may be added; # comments) or the name of a built-in one (see `tilesmith workloads`); "
-                 "repeatable. --type and --trans keep only matching problems")
-      ->type_name("FILE|NAME")
+                 "beta=zero or any may be added; # comments), - for standard input, or the name of a built-in one (see `tilesmith "
+                 "workloads`); repeatable. --type and --trans keep only matching problems")
+      ->type_name("FILE|-|NAME")
       ->group("Problems");
 }
 
@@ -246,27 +258,6 @@ void require_strategy(std::string_view given) {
                                joined(known, [](const StrategyInfo& info) { return info.name; })));
 }
 
-CLI::Option* add_compile_jobs_option(CLI::App& app, int& jobs, const std::string& auto_means) {
-  const auto take = [&jobs](const std::string& text) {
-    if (text == "auto") {
-      jobs = 0;
-      return;
-    }
-    int given = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), given);
-    if (error != std::errc() || end != text.data() + text.size() || given < 0 || given > kMostCompileJobs) {
-      throw CLI::ValidationError(
-          fmt::format("--compile-jobs '{}': expected auto or a whole number up to {}", text, kMostCompileJobs));
-    }
-    jobs = given;
-  };
-  return app
-      .add_option_function<std::string>("--compile-jobs", take,
-                                        "Compiling processes, or auto: " + auto_means + "; no more than memory allows, at 0.5 GiB each")
-      ->type_name("N|auto")
-      ->default_str("auto");
-}
-
 void add_database_option(CLI::App& app, std::string& path) {
   app.add_option("--db", path,
                  "Database file. Default: $TILESMITH_DB, else $XDG_DATA_HOME/tilesmith/tuned.db, else "
@@ -276,7 +267,7 @@ void add_database_option(CLI::App& app, std::string& path) {
 }
 
 std::filesystem::path default_database_path() {
-  if (const char* given = std::getenv("TILESMITH_DB"); given != nullptr && *given != '\0') return given;
+  if (const char* given = database_in_environment()) return given;
   if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/') {
     return std::filesystem::path(data) / "tilesmith" / "tuned.db";
   }
@@ -291,7 +282,7 @@ std::filesystem::path database_path(const std::string& given) {
 
 std::filesystem::path database_path_for_writing(const std::string& given) {
   const std::filesystem::path path = database_path(given);
-  if (given.empty() && std::getenv("TILESMITH_DB") == nullptr) {
+  if (given.empty() && database_in_environment() == nullptr) {
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
     if (error) {
@@ -302,16 +293,9 @@ std::filesystem::path database_path_for_writing(const std::string& given) {
 }
 
 void require_writable(const std::filesystem::path& path, std::string_view option) {
-  const auto fail = [&](const std::string& why) {
-    throw UsageError(fmt::format("{} '{}': {}; expected a path that can be written", option, path.string(), why));
-  };
-  std::error_code error;
-  if (path.empty() || path.filename().empty()) fail("names no file");
-  if (std::filesystem::is_directory(path, error)) fail("is a folder");
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder, error)) fail(fmt::format("the folder {} does not exist", folder.string()));
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) fail(fmt::format("the folder {} is not writable", folder.string()));
-  if (std::filesystem::exists(path, error) && ::access(path.c_str(), W_OK) != 0) fail("is not writable");
+  const std::string why = db::not_writable_because(path);
+  if (why.empty()) return;
+  throw UsageError(fmt::format("{} '{}': {}; expected a path that can be written", option, path.string(), why));
 }
 
 }  // namespace tilesmith::tuner

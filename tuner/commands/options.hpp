@@ -58,6 +58,9 @@ std::vector<std::string> split_commas(const std::vector<std::string>& texts);
 /// --compile-jobs: 0 for "auto", what default_compile_jobs() finds.
 CLI::Option* add_compile_jobs_option(CLI::App& app, int& jobs, const std::string& auto_means);
 
+/// --seed, with what it is the seed of.
+CLI::Option* add_seed_option(CLI::App& app, std::uint64_t& seed, const std::string& what);
+
 /// --db: empty unless given.
 void add_database_option(CLI::App& app, std::string& path);
 /// $TILESMITH_DB, else $XDG_DATA_HOME/tilesmith/tuned.db, else ~/.local/share/tilesmith/tuned.db.
@@ -67,8 +70,7 @@ std::filesystem::path database_path(const std::string& given);
 /// The same for a command that writes: makes the folder of the default path if it is missing (never one that was given).
 std::filesystem::path database_path_for_writing(const std::string& given);
 
-/// Throws UsageError unless a file can be written there: its folder exists and is writable, and it is no folder itself.
-/// Writes nothing.
+/// Throws UsageError naming the option unless a file can be written there (db::not_writable_because). Writes nothing.
 void require_writable(const std::filesystem::path& path, std::string_view option);
 
 }  // namespace tilesmith::tuner

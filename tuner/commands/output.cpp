@@ -1,6 +1,7 @@
 #include "tuner/commands/output.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <set>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "db/export.hpp"
+#include "db/files.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/records.hpp"
@@ -63,8 +65,12 @@ TextFormat parse_text_format(std::string_view text) {
   throw UsageError(fmt::format("--format '{}': expected table, json or csv", text));
 }
 
+bool is_stdout(const std::string& path) {
+  return path.empty() || path == "-" || db::own_descriptor(path) == STDOUT_FILENO;
+}
+
 void write_result(std::string_view content, const std::string& path) {
-  if (!path.empty() && path != "-") {
+  if (!is_stdout(path)) {
     require_writable(path, "--output");
     db::write_file_atomically(path, content);
     return;

@@ -15,7 +15,10 @@ namespace tilesmith::tuner {
 enum class TextFormat { table, json, csv };
 TextFormat parse_text_format(std::string_view text);
 
-/// Writes to stdout, or whole to a file if `path` is not empty. Throws UsageError if the path cannot be written.
+/// Whether results for this path go to stdout: "", "-", "/dev/stdout".
+bool is_stdout(const std::string& path);
+
+/// Writes to stdout, or whole to a file where is_stdout() is false. Throws UsageError if the path cannot be written.
 void write_result(std::string_view content, const std::string& path = "");
 
 /// Says on stderr that no entry matches, where none was found.

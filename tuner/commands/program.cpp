@@ -116,13 +116,14 @@ int run_program(int argc, const char* const* argv) {
     program.require_subcommand(1);
     program.footer("`tilesmith COMMAND --help` explains a command. Exit status: 0 done, 1 internal error, 2 bad input or no GPU, 3 done but for\nproblems that `tune` set aside.");
     const std::vector<Command> commands = add_commands(program);
+    for (const Command& command : commands) refuse_empty_values(*command.app);
     const std::string unknown = unknown_command(program, argc, argv, commands);
     if (!unknown.empty()) {
       complain("tilesmith", unknown + " (see `tilesmith --help`)");
       return kExitUsage;
     }
     try {
-      program.parse(argc, argv);
+      program.parse(words_to_parse(argc, argv));
     } catch (const CLI::ParseError& error) {
       return report_parse_error(program, error);
     }

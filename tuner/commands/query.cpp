@@ -106,7 +106,7 @@ int run_query(const QueryOptions& options) {
   const Wanted wanted = wanted_by(options);
   const bool all = options.all || status_of(options).has_value();
   by_time(options, all);
-  const std::size_t width = options.output.empty() ? stdout_width() : 0;
+  const std::size_t width = is_stdout(options.output) ? stdout_width() : 0;
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   if (!options.sql.empty()) {
     write_result(sql_result(db::free_query(store, options.sql), format, width), options.output);

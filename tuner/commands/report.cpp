@@ -81,7 +81,8 @@ int run_report(const ReportCommandOptions& options) {
   }
   if (!options.bench.empty()) about.bench = bench_rows(options.bench);
   about.bench_name = options.bench;
-  if (options.output != "-") require_writable(options.output, "--out");
+  const bool to_file = !is_stdout(options.output);
+  if (to_file) require_writable(options.output, "--out");
 
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   about.database = store.path().string();
@@ -96,9 +97,9 @@ int run_report(const ReportCommandOptions& options) {
                     figures.devices.size()));
   }
   write_result(report::page_of(figures), options.output);
-  if (options.output != "-" && figures.problems.empty()) {
+  if (to_file && figures.problems.empty()) {
     write_result(fmt::format("{}: {}\n", options.output, report::headline(figures)));
-  } else if (options.output != "-") {
+  } else if (to_file) {
     write_result(fmt::format("{}: {}, {} ({} failed) in {}\n", options.output,
                              count_of(figures.problems.size(), "problem"), count_of(figures.tried, "candidate"),
                              format_count((long long)(figures.failed)), format_seconds(figures.seconds)));

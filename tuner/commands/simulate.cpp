@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 
 #include "db/export.hpp"
+#include "db/files.hpp"
 #include "tuner/commands/choice_report.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/logging.hpp"
@@ -123,6 +125,13 @@ std::optional<SimulatedLandscape> simulate_all(const OutcomeTable& table, const 
   return result;
 }
 
+void require_svg(const std::string& path) {
+  if (std::filesystem::path(path).extension() != ".svg" && !db::own_descriptor(path)) {
+    throw UsageError(fmt::format("--plot '{}': SVG is all that is drawn; expected a file named .svg", path));
+  }
+  require_writable(path, "--plot");
+}
+
 /// Each landscape's problems, chosen for without the evidence of their shapes, and without any.
 int run_choose(const SimulateCommandOptions& options, TextFormat format) {
   StopOnSignal signals;
@@ -148,7 +157,7 @@ int run_choose(const SimulateCommandOptions& options, TextFormat format) {
 int run_simulate(const SimulateCommandOptions& options) {
   const std::vector<std::string> names = strategies_named(options.strategies);
   const TextFormat format = parse_text_format(options.format);
-  if (!options.plot.empty()) require_writable(options.plot, "--plot");
+  if (!options.plot.empty()) require_svg(options.plot);
   apply_log_options(options.log);
   if (options.choose) return run_choose(options, format);
   StopOnSignal signals;
@@ -218,10 +227,7 @@ Command add_simulate(CLI::App& program) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->group("Search");
-  app->add_option("--seed", simulation.seed, "Seed of the first run, the next has the next: same seed, same figures")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group("Search");
+  add_seed_option(*app, simulation.seed, "Seed of the first run, the next has the next: same seed, same figures")->group("Search");
   app->add_flag("--choose", options->choose,
                 "Instead of searches: what the library would choose for each recorded problem if no problem of its M, N, K had been "
                 "measured, and if nothing had; held against the best recorded")
@@ -242,7 +248,7 @@ Command add_simulate(CLI::App& program) {
       "random search leaves to be gained, over all evaluations: 0 is random search, 1 the optimum at once. Of a recording that a\n"
       "search made scores may be far below 0: it holds what that search looked at, so that random search is near the optimum at\n"
       "once, and it says less of strategies than one of a whole space does.\n"
-      "\nWith --choose of a choice's ranking the first config that was recorded on the problem is judged: \"first recorded\" says how\n"
+      "\nWith --choose the first config of a choice's ranking that was recorded on the problem is judged: \"first recorded\" says how\n"
       "often that is the one that would have run.\n"
       "\nExamples:\n"
       "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --choose\n"

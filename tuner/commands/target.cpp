@@ -65,12 +65,28 @@ runtime::DeviceInfo require_device_as(runtime::DeviceInfo device, std::string_vi
   return runtime::device_as(std::move(device), as);
 }
 
-runtime::DeviceInfo require_device(int ordinal, std::string_view advice) {
+std::vector<runtime::DeviceInfo> require_devices(std::string_view advice) {
   const std::string missing = runtime::device_unavailable_because();
   if (!missing.empty()) throw UsageError(fmt::format("no GPU here: {}{}{}", missing, advice.empty() ? "" : "; ", advice));
-  const std::vector<runtime::DeviceInfo> devices = runtime::list_devices();
+  std::vector<runtime::DeviceInfo> devices = runtime::list_devices();
+  if (devices.empty()) throw UsageError("no GPU here that the driver describes");  // why not has been logged
+  return devices;
+}
+
+std::optional<runtime::DeviceInfo> first_supported() {
+  for (const runtime::DeviceInfo& info : runtime::list_devices()) {
+    if (!info.limits.arch.empty()) return info;
+  }
+  return std::nullopt;
+}
+
+runtime::DeviceInfo require_device(int ordinal, std::string_view advice) {
+  const std::vector<runtime::DeviceInfo> devices = require_devices(advice);
   for (const runtime::DeviceInfo& info : devices) {
-    if (info.ordinal == ordinal) return info;
+    if (info.ordinal != ordinal) continue;
+    if (!info.limits.arch.empty()) return info;
+    throw UsageError(fmt::format("--device {}: {} is sm_{}, which is not supported; expected one of {}{}{}", ordinal,
+                                 info.identity.name, info.identity.sm, supported_archs(), advice.empty() ? "" : "; ", advice));
   }
   throw UsageError(fmt::format("--device {}: no such device; expected 0{} (see `tilesmith devices`)", ordinal,
                                devices.size() > 1 ? fmt::format(" to {}", devices.size() - 1) : ""));
@@ -98,8 +114,7 @@ void require_known_device(const db::Store& store, const std::string& part) {
 
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part) {
   if (part.empty()) {
-    const std::vector<runtime::DeviceInfo> here = runtime::list_devices();
-    if (!here.empty()) return present(here.front());
+    if (const auto here = first_supported()) return present(*here);
   }
   if (store.devices().empty()) throw no_device_in(store, ", or --arch ARCH");
   TargetDevice device = require_stored_device(store, part);

@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "db/store.hpp"
 #include "kernels/family.hpp"
@@ -25,8 +27,14 @@ struct TargetDevice {
 /// Throws UsageError naming the option and what is supported.
 DeviceLimits require_arch(std::string_view arch, std::string_view option = "--arch");
 
-/// The device of that ordinal. Throws UsageError: one line that says why there is none and `advice`, or which ordinals
-/// there are.
+/// All devices here, at least one. Throws UsageError: one line that says why there is none, and `advice`.
+std::vector<runtime::DeviceInfo> require_devices(std::string_view advice);
+
+/// The first device here of an architecture that Tilesmith supports.
+std::optional<runtime::DeviceInfo> first_supported();
+
+/// The device of that ordinal. Throws UsageError as require_devices(), or one line that says which ordinals there are, or that its
+/// architecture is not supported.
 runtime::DeviceInfo require_device(int ordinal, std::string_view advice);
 
 /// The option --as of the commands that run kernels. Its text is checked by require_arch(.., "--as").

@@ -129,8 +129,7 @@ Command add_tune(CLI::App& program) {
       ->type_name("TIME")->group("Search");
   app->add_option("--max-candidates", options->max_candidates, "Most candidates a problem; 0: no limit")
       ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description(""))->group("Search");
-  app->add_option("--seed", options->seed, "Seed of the search: same seed, same proposals")
-      ->type_name("N")->capture_default_str()->group("Search");
+  add_seed_option(*app, options->seed, "Seed of the search: same seed, same proposals")->group("Search");
   app->add_option("--finalists", options->finalists, "How many of the best are timed again, interleaved; of long launches those of several block tiles")
       ->type_name("N")->capture_default_str()->check(CLI::Range(1, 64).description(""))->group("Search");
   app->add_option("--device", options->device,

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <unordered_set>
 
+#include "db/files.hpp"
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/command_line.hpp"
@@ -118,8 +119,8 @@ std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const 
   std::vector<TuneDevice> devices;
   for (const int ordinal : ordinals) devices.push_back(present_device(require_device(ordinal, advice), as));
   if (!ordinals.empty()) return devices;
-  const runtime::DeviceInfo first = require_device(0, advice);
-  for (const runtime::DeviceInfo& info : runtime::list_devices()) {
+  const std::vector<runtime::DeviceInfo> here = require_devices(advice);
+  for (const runtime::DeviceInfo& info : here) {
     if (info.limits.arch.empty()) {
       spdlog::warn("device {}: {} is sm_{} and left out; expected one of {}", info.ordinal, info.identity.name,
                    info.identity.sm, supported_archs());
@@ -131,7 +132,7 @@ std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const 
     throw UsageError(
         fmt::format("--device all: no device of an architecture that is supported; expected one of {}, here is "
                     "{} of sm_{}",
-                    supported_archs(), first.identity.name, first.identity.sm));
+                    supported_archs(), here.front().identity.name, here.front().identity.sm));
   }
   return devices;
 }
@@ -174,6 +175,10 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
   if (!options.record.empty()) require_writable(options.record, "--record");
   prepared.devices = choose_devices(options, prepared.workload);
   if (options.dry_run) return prepared;
+  for (const std::string& workload : options.problems.workloads) {
+    if (prepared.devices.size() == 1 || (workload != "-" && !db::own_descriptor(workload))) continue;
+    throw UsageError(fmt::format("--workload '{}': expected a file, which the tuner of each device can read", workload));
+  }
   if (prepared.devices.size() > 1 && !options.replays.empty() && options.db.empty()) {
     throw UsageError(
         "--replay: of several devices expected together with --db FILE, the database that their tuners share");

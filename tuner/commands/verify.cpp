@@ -174,10 +174,7 @@ Command add_verify(CLI::App& program) {
   app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
       ->excludes(most)
       ->group("Kernels");
-  app->add_option("--seed", options->seed, "Seed of the sample: same seed, same configs")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group("Kernels");
+  add_seed_option(*app, options->seed, "Seed of the sample: same seed, same configs")->group("Kernels");
   app->add_flag("--brief", options->brief,
                 "Of the battery every shape once, by exact sums: half of its launches or fewer, for tools under which each "
                 "takes long (compute-sanitizer)")

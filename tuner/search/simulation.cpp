@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "kernels/on_all_cores.hpp"
+
 namespace tilesmith::tuner {
 namespace {
 
@@ -72,7 +74,7 @@ std::vector<RunResult> run_all(const OutcomeTable& table, const MakeStrategy& ma
       next = options.runs;
     }
   };
-  const std::size_t wanted = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t wanted = options.threads > 0 ? options.threads : std::size_t(usable_cores());
   std::vector<std::thread> others;
   for (std::size_t i = 1; i < std::min(wanted, options.runs); ++i) others.emplace_back(work);
   work();

@@ -1,5 +1,7 @@
 #include "tuner/workers/compile_jobs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -32,10 +34,18 @@ std::optional<std::uint64_t> memory_available_in(const std::string& meminfo) {
   return kib * 1024;
 }
 
-CompileMachine compile_machine(bool shared_with_device, int sharers) {
-  std::ifstream file("/proc/meminfo");
+CompileMachine compile_machine(bool shared_with_device, int sharers, const std::filesystem::path& root) {
+  std::ifstream file(root / "proc/meminfo");
   const std::string meminfo(std::istreambuf_iterator<char>(file), {});
-  return {usable_cores(), memory_available_in(meminfo), shared_with_device, sharers};
+  std::optional<std::uint64_t> available = memory_available_in(meminfo);
+  if (const auto left = group_limits(root).memory_left_bytes) available = std::min(available.value_or(*left), *left);
+  return {usable_cores(root), available, shared_with_device, sharers};
+}
+
+std::string killed_compiler_text(const std::string& kernel, const std::string& ending, int jobs, const GroupLimits& limits) {
+  const std::string limit = limits.memory_bytes ? fmt::format("; {} allows {} MiB", limits.memory_file, *limits.memory_bytes >> 20) : "";
+  return fmt::format("a compiler was {}, as where memory runs out, at {}{}: expected {} MiB for each compiler{}", ending, kernel, limit,
+                     kJobBytes >> 20, jobs > 1 ? fmt::format(", or --compile-jobs below {}", jobs) : "");
 }
 
 int compile_jobs_for(const CompileMachine& machine, int reserved_cores) {

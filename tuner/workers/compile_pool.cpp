@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tuner/evaluator.hpp"
+#include "tuner/workers/compile_jobs.hpp"
 #include "tuner/workers/protocol.hpp"
 #include "tuner/workers/spawn.hpp"
 
@@ -178,7 +179,12 @@ std::optional<CompilePool::Done> CompilePool::take_answer(Worker& worker) {
     }
     case Connection::Read::ended: {
       const std::string ending = worker.process.ending();
-      return after_ending(worker, ending, is_killed_from_outside(ending));
+      const bool is_killed = is_killed_from_outside(ending);
+      if (is_killed && !std::exchange(told_of_killed_, true)) {
+        const std::string& kernel = worker.running->job.key.config.text();
+        spdlog::warn("{}", killed_compiler_text(kernel, ending, most_workers_, group_limits()));
+      }
+      return after_ending(worker, ending, is_killed);
     }
     case Connection::Read::message:
       break;

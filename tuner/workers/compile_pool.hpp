@@ -79,6 +79,7 @@ class CompilePool {
   std::chrono::duration<double> limit_;
   std::string executable_;
   Watch watch_;
+  bool told_of_killed_ = false;  // of one compiler, for all
   std::deque<Queued> queue_;
   std::deque<Queued> spare_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <fstream>
 #include <new>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ namespace {
 constexpr int kBadUsage = 2;
 constexpr int kEndedByFault = 3;
 constexpr int kNiceness = 5;  // compilers give way to the supervisor and the measuring process
+constexpr int kKilledFirst = 1000;  // of oom_score_adj, the most: they go before them where memory runs out
 
 Message compile_answer(const Message& message) {
   db::KernelBuild build;
@@ -49,6 +51,7 @@ Message compile_answer(const Message& message) {
 }
 
 int compile_main() {
+  std::ofstream("/proc/self/oom_score_adj") << kKilledFirst << std::flush;  // which every process may raise
   [[maybe_unused]] const int niceness = ::nice(kNiceness);
   return serve(compile_answer);
 }

@@ -2,8 +2,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "db/store.hpp"
 #include "tests/catch.hpp"
+#include "tests/runtime/fake_driver.hpp"
 #include "tests/tuner/run_binary.hpp"
+#include "tuner/commands/command.hpp"
+#include "tuner/commands/target.hpp"
 
 namespace tilesmith::tests {
 namespace {
@@ -49,6 +53,37 @@ TEST_CASE("devices says why a Jetson is throttled, and which file it does not un
   CHECK(jetson.at("throttled_because").is_string());
   CHECK(jetson.at("not_understood").size() == 1);
   CHECK(json.at("nvrtc").contains("version"));
+}
+
+TEST_CASE("a GPU of an architecture without kernels is marked, and refused by name") {
+  runtime::fake::state() = runtime::fake::State();
+  runtime::fake::state().attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 7;
+  runtime::fake::state().attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = 5;
+  const runtime::Driver table = runtime::fake::table();
+  const runtime::ScopedDriver driver(table);
+  const TempFolder folder;
+  CLI::App program;
+  const tuner::Command devices = tuner::add_devices(program);
+  const auto shown = [&](std::vector<std::string> words) {  // standard output is the program's, and so has to go to a file
+    words.insert(words.begin(), {"devices", "--db", folder / "a.db"});
+    program.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    std::fflush(stdout);
+    const int former = ::dup(STDOUT_FILENO);
+    const int file = ::open((folder / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(file, STDOUT_FILENO);
+    devices.run();
+    std::fflush(stdout);
+    ::dup2(former, STDOUT_FILENO);
+    ::close(former);
+    ::close(file);
+    return read_file(folder / "out");
+  };
+  { const db::Store made = db::Store::open(folder / "a.db"); }
+  CHECK(contains(shown({}), "sm_75, not supported"));
+  const auto json = nlohmann::json::parse(shown({"--format", "json"}));
+  CHECK(json.at("present").at(0).at("supported") == false);
+  CHECK_THROWS_WITH(tuner::require_device(0, "advice"), Catch::Contains("sm_75, which is not supported; expected one of sm_80"));
+  CHECK_FALSE(tuner::first_supported());
 }
 
 TEST_CASE("where there is no Jetson, devices tells of none") {

@@ -1,4 +1,5 @@
 #include "tests/catch.hpp"
+#include "tests/runtime/made_tree.hpp"
 #include "tuner/workers/compile_jobs.hpp"
 
 namespace tilesmith::tuner {
@@ -37,6 +38,35 @@ TEST_CASE("available memory is read from meminfo, or not at all") {
   CHECK(memory_available_in("MemAvailable: 4") == std::nullopt);
   CHECK(memory_available_in("MemAvailable:") == std::nullopt);
   CHECK(memory_available_in("") == std::nullopt);
+}
+
+TEST_CASE("under a memory limit there are as many compile jobs as it leaves room for") {
+  const runtime::test::Tree tree("compile_jobs");
+  tree.put("proc/meminfo", "MemAvailable: 67108864 kB\n");
+  tree.put("proc/self/cgroup", "0::/job\n");
+  tree.put("proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  tree.put("sys/fs/cgroup/job/memory.max", "1610612736\n");  // 1.5 GiB
+  tree.put("sys/fs/cgroup/job/memory.current", "104857600\n");
+  tree.put("sys/fs/cgroup/job/cpu.max", "max 100000\n");
+  CompileMachine machine = compile_machine(false, 1, tree.root());
+  CHECK(machine.available_bytes == 1610612736 - 104857600);
+  machine.cores = 16;
+  CHECK(compile_jobs_for(machine, 1) == 2);
+  tree.put("sys/fs/cgroup/job/cpu.max", "50000 100000\n");
+  CHECK(compile_machine(false, 1, tree.root()).cores == 1);
+  tree.put("proc/meminfo", "MemAvailable: 1024 kB\n");
+  CHECK(compile_machine(false, 1, tree.root()).available_bytes == 1024 * 1024);
+}
+
+TEST_CASE("of a killed compiler its kernel, the limit and a way out are told in one line") {
+  GroupLimits limits;
+  CHECK(killed_compiler_text("simt{block_m=16}", "killed by signal 9 (Killed)", 1, limits) ==
+        "a compiler was killed by signal 9 (Killed), as where memory runs out, at simt{block_m=16}: expected 512 MiB for each compiler");
+  limits.memory_bytes = std::uint64_t{400} << 20;
+  limits.memory_file = "/sys/fs/cgroup/memory.max";
+  CHECK(killed_compiler_text("simt{block_m=16}", "killed by signal 9 (Killed)", 4, limits) ==
+        "a compiler was killed by signal 9 (Killed), as where memory runs out, at simt{block_m=16}; /sys/fs/cgroup/memory.max allows "
+        "400 MiB: expected 512 MiB for each compiler, or --compile-jobs below 4");
 }
 
 }  // namespace tilesmith::tuner

@@ -1,8 +1,13 @@
 // What the supervisor makes of compilers and measuring processes that somebody else kills, and of memory that is gone: failures of
 // the machine, which prove nothing of the candidate and are kept nowhere.
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <memory>
+#include <sstream>
 #include <thread>
 #include <unistd.h>
 
@@ -82,12 +87,20 @@ TEST_CASE("a kernel whose compiler is killed from outside is not known to fail")
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
+  std::ostringstream logged;
+  const auto former = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(logged)));
   {
     const NoMemoryForCompilers killing;
     const db::Outcome killed = evaluate(*evaluator, test::kDrillCompilerHang);
     CHECK(killed.by_machine);
     CHECK(killed.message == "the compiler ended: killed by signal 9 (Killed)");
+    const std::string said = logged.str();
+    CHECK(said.find("a compiler was killed by signal 9 (Killed)") != std::string::npos);
+    CHECK(said.find("a compiler was killed") == said.rfind("a compiler was killed"));  // once
+    CHECK(said.find(test::drill_config(test::kDrillCompilerHang).text()) != std::string::npos);
   }
+  spdlog::set_default_logger(former);
   const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
   CHECK_FALSE(store.find_build(runtime::kernel_key(test::drill_config(test::kDrillCompilerHang), target)));
   CHECK_FALSE(evaluate(*evaluator, test::kDrillCompilerCrash).by_machine);

@@ -1,0 +1,37 @@
+// Results that a shell sends where no file can be replaced.
+#include "tests/catch.hpp"
+#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/run_binary.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tests;
+
+TEST_CASE("-o /dev/stdout writes where the shell sends it, and keeps what is there") {
+  const TempFolder folder;
+  make_database(folder / "a.db");
+  write_file(folder / "log", "first\n");
+  const std::string json = run(folder, {"export", "--format", "csv", "--db", "a.db"}).out;
+  REQUIRE_FALSE(json.empty());
+  CHECK(shell(folder, "tilesmith export --format csv --db a.db -o /dev/stdout >>log && echo last >>log") == 0);
+  CHECK(read_file(folder / "log") == "first\n" + json + "last\n");
+  CHECK(shell(folder, "tilesmith export --format csv --db a.db -o /dev/stdout | cat >piped") == 0);
+  CHECK(read_file(folder / "piped") == json);
+  CHECK(shell(folder, "tilesmith export --format csv --db a.db -o >(cat >piped.2; touch done) &&\n"
+                      "for i in {1..500}; do [ -e done ] && break; sleep 0.01; done") == 0);
+  CHECK(read_file(folder / "piped.2") == json);
+  CHECK(shell(folder, "exec 5>fifth; tilesmith export --format landscape --db a.db --out /dev/fd/5; echo last >&5") == 0);
+  CHECK(contains(read_file(folder / "fifth"), "tilesmith_landscape"));
+  CHECK(contains(read_file(folder / "fifth"), "\nlast\n"));
+}
+
+TEST_CASE("a page on standard output is followed by nothing, and a log there does not meet the results") {
+  const TempFolder folder;
+  make_database(folder / "a.db");
+  CHECK(shell(folder, "tilesmith report --db a.db --run all --out /dev/stdout >page") == 0);
+  CHECK(contains(read_file(folder / "page"), "</html>"));
+  CHECK_FALSE(contains(read_file(folder / "page"), "candidate in"));
+  CHECK(read_file(folder / "page").rfind("</html>") + 9 > read_file(folder / "page").size());
+  make_landscape(folder / "recording.jsonl");
+  CHECK(shell(folder, "tilesmith tune --shape 256 --replay recording.jsonl --db new.db --log /dev/stdout >all") == 0);
+  CHECK(contains(read_file(folder / "all"), "info tuning 1 problem"));
+}
