@@ -31,22 +31,27 @@ std::unique_ptr<Context> open_context(int ordinal) {
 }
 
 /// The producer that this runtime is, for a family. A stored cubin is preferred to compiling, so NVRTC is taken to be
-/// the one of the newest entry, until it is known which kernel is loaded. Times of two measuring policies are not
+/// the one of the device's newest entry (of any device's, where it has none), until it is known which kernel is loaded. Times of two measuring policies are not
 /// comparable: the newest entry's policy is today's, and older ones count where it is not known of a problem. Entries of other options (another
 /// architecture's code, run here) are no word on either.
 db::Producer producer_now(const std::vector<db::Evidence>& entries, const std::string& family,
-                          const KernelTarget& target, const std::string& driver_version) {
+                          const KernelTarget& target, const DeviceInfo& here) {
   const std::string options = compiler_options_text(target);
   const db::Evidence* newest = nullptr;
+  bool is_own = false;
   for (const db::Evidence& entry : entries) {
     if (entry.config.family() != family || entry.producer.compiler_options != options) continue;
-    if (newest == nullptr || entry.created_at > newest->created_at) newest = &entry;
+    const bool own = entry.device == here.identity;
+    if (newest == nullptr || own > is_own || (own == is_own && db::is_later(entry, *newest))) {
+      newest = &entry;
+      is_own = own;
+    }
   }
   db::Producer producer;
   if (newest != nullptr) producer = newest->producer;
   producer.template_hash = template_hash(family);
   producer.compiler_options = options;
-  producer.driver_version = driver_version;
+  producer.driver_version = here.driver_version;
   return producer;
 }
 
@@ -177,7 +182,7 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   const DeviceInfo& here = context_->info();
   if (problem.m == 0 || problem.n == 0) return plan_of_nothing(problem, target);
   const std::vector<db::Evidence>& known = evidence_for(problem.type, problem.trans);
-  const ProducerNow now = [&](const std::string& family) { return producer_now(known, family, target, here.driver_version); };
+  const ProducerNow now = [&](const std::string& family) { return producer_now(known, family, target, here); };
   Choices choices(known, problem, target, now, &here.identity);
   PassedOver passed_over;
   while (true) {
