@@ -183,7 +183,7 @@ std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, 
                   std::string(kSelectBuild) +
                       "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
                       "AND kernel.template_hash = :hash AND build.status IN ('ok', 'spilled') "
-                      "ORDER BY build.status = 'ok' DESC, build.created_at DESC, build.kernel_id DESC");
+                      "ORDER BY build.status = 'ok' DESC, build.kernel_id DESC");
     row.bind(":config", config.text()).bind(":type", type.name).bind(":trans", name(trans));
     row.bind(":arch", arch).bind(":hash", template_hash);
     while (row.step()) {

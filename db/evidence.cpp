@@ -98,6 +98,17 @@ bool is_meant_by(const DeviceIdentity& device, std::string_view part) {
   return lower(text(device)).find(wanted) != std::string::npos;
 }
 
+bool is_text_of(const DeviceIdentity& device, std::string_view whole) { return lower(text(device)) == lower(std::string(whole)); }
+
+std::vector<DeviceIdentity> meant_by(const std::vector<DeviceIdentity>& devices, std::string_view part) {
+  std::vector<DeviceIdentity> found;
+  for (const DeviceIdentity& device : devices) {
+    if (is_text_of(device, part)) return {device};
+    if (is_meant_by(device, part)) found.push_back(device);
+  }
+  return found;
+}
+
 std::optional<std::string> timing_error(const Timing& timing) {
   if (!std::isfinite(timing.median_us) || !(timing.median_us >= kShortestUs) || !(timing.median_us < 1e300)) {
     return fmt::format("median_us is {}: expected a finite time of a picosecond or more", timing.median_us);
@@ -168,7 +179,7 @@ Trust judge(const Producer& entry, const Producer& now) {
 }
 
 bool is_later(const Evidence& a, const Evidence& b) {
-  return a.created_at != b.created_at ? a.created_at > b.created_at : a.id > b.id;
+  return a.id != b.id ? a.id > b.id : a.created_at > b.created_at;
 }
 
 void keep_comparable(std::vector<Judged>& entries) {

@@ -58,6 +58,11 @@ bool are_alike(const DeviceIdentity& a, const DeviceIdentity& b);
 /// Whether `part` is contained in the device's text, whatever the case. A device that ran as another is meant only by a part
 /// that says so ("H200 as sm_87", "as sm_"): "H200" and "sm_87" mean the devices that are.
 bool is_meant_by(const DeviceIdentity& device, std::string_view part);
+/// Whether `whole` is the device's text, whatever the case.
+bool is_text_of(const DeviceIdentity& device, std::string_view whole);
+/// Of these devices the one whose text `part` is; where there is none, those that it is meant by. The text of one may begin that of
+/// another (".../MAXN", ".../MAXN_SUPER").
+std::vector<DeviceIdentity> meant_by(const std::vector<DeviceIdentity>& devices, std::string_view part);
 
 /// What made the kernel and the measurement.
 struct Producer {
@@ -92,7 +97,7 @@ struct Outcome {
 };
 
 struct Evidence {
-  std::int64_t id = 0;  ///< assigned by the store
+  std::int64_t id = 0;  ///< assigned by the store, in the order of recording; of an entry that no store holds yet 0, or its source's
   Problem problem;
   Config config;
   DeviceIdentity device;
@@ -100,7 +105,7 @@ struct Evidence {
   Outcome outcome;
   std::string run;         ///< uuid of the tuning run
   std::string origin;      ///< provenance: where it was measured (host name), kept through import and merge
-  std::string created_at;  ///< ISO 8601 UTC
+  std::string created_at;  ///< ISO 8601 UTC, to be shown: a machine's clock may be wrong, so that no order rests on it
   std::string plan_hash;   ///< of what ran (runtime/plan_hash.hpp): 32 hex digits; empty: not known
 };
 
@@ -125,7 +130,7 @@ enum class Trust {
 Trust judge(const Producer& entry, const Producer& now);
 std::string_view name(Trust trust);
 
-/// Whether one entry was made after another.
+/// Whether one entry was recorded after another of the same store or file: by their ids, by their times where no store gave them any.
 bool is_later(const Evidence& a, const Evidence& b);
 
 struct Judged {

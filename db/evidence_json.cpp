@@ -12,6 +12,7 @@ namespace tilesmith::db {
 namespace {
 
 constexpr std::int64_t kLargestInt = std::numeric_limits<int>::max();
+constexpr std::int64_t kLargestId = std::numeric_limits<std::int64_t>::max();
 
 const Json& member(const Json& parent, const char* key) {
   if (!parent.is_object()) throw FormatError(fmt::format("found {}: expected an object with \"{}\"", parent.type_name(), key));
@@ -135,6 +136,7 @@ void put_outcome(Json& json, const Evidence& evidence) {
   json["origin"] = evidence.origin;
   json["created_at"] = evidence.created_at;
   if (!evidence.plan_hash.empty()) json["plan_hash"] = evidence.plan_hash;
+  if (evidence.id != 0) json["id"] = evidence.id;  // the order of its store
 }
 
 Evidence outcome_from_json(const Json& json) {
@@ -169,6 +171,7 @@ Evidence outcome_from_json(const Json& json) {
   evidence.origin = text_at(json, "origin", "");
   evidence.created_at = text_at(json, "created_at", "");
   evidence.plan_hash = text_at(json, "plan_hash", "");
+  if (json.contains("id")) evidence.id = integer_at(json, "id", -kLargestId, kLargestId);
   return evidence;
 }
 

@@ -11,7 +11,7 @@
 
 namespace tilesmith::db {
 
-enum class ExportFormat { json, csv, markdown, header };
+enum class ExportFormat { json, markdown, header };
 std::optional<ExportFormat> parse_export_format(std::string_view text);
 
 /// A best, and how far it counts today: the name of its trust, or "illegal" where a rule of today refuses its config.
@@ -21,8 +21,7 @@ struct JudgedBest : Best {
 
 /// These bests, in their order.
 ///   json      {"tilesmith_export":1,"entries":[..]}: everything an entry rests on; import_file() reads it back
-///   csv       one line a best: device,type,trans,M,N,K,..,family,config,median_us,tflops,spread,..,trust
-///   markdown  a table
+///   markdown  a table; devices by their whole texts, as in the header
 ///   header    a C++17 header with a constexpr table and a lookup function, no dependency
 std::string export_best(std::span<const JudgedBest> bests, ExportFormat format);
 

@@ -21,11 +21,14 @@ constexpr std::string_view kBegin = R"(// The fastest measured GEMM configs, wri
 namespace tilesmith_best {
 
 struct Entry {
+  std::string_view problem;             // canonical: all of the next ten
   std::string_view type, trans;
   std::int64_t m, n, k, lda, ldb, ldc;  // elements
   int align_bytes;
   std::string_view beta;                // "zero" or "any"
-  std::string_view device, power_mode;
+  std::string_view device;              // its whole text, which tells apart what share a name
+  std::string_view device_name, power_mode;
+  int sm_count;
   std::string_view family, config;
   double median_us, tflops, spread;
   int samples;
@@ -36,21 +39,29 @@ struct Entry {
 )";
 
 constexpr std::string_view kEnd = R"(
-/// The entry of a problem with packed rows (or with these row strides, where given) and a beta known to be 0, or nullptr.
-/// An empty device matches the first.
+/// The entry of a problem with packed rows (or with these row strides, where given) and a beta known to be 0, or nullptr. A device is named
+/// by its whole text, or by its name where entries of one device alone match; so it may be left out where all are of one.
+/// `align_bytes`: of the operands; 0: the largest that has an entry.
 constexpr const Entry* find(std::string_view type, std::string_view trans, std::int64_t m, std::int64_t n, std::int64_t k,
                             std::string_view device = {}, std::int64_t lda = 0, std::int64_t ldb = 0,
-                            std::int64_t ldc = 0, std::string_view beta = "zero") {
+                            std::int64_t ldc = 0, std::string_view beta = "zero", int align_bytes = 0) {
+  const Entry* found = nullptr;
+  bool several = false, whole = false;
   for (const Entry& entry : kEntries) {
     const bool trans_a = !trans.empty() && trans[0] == 'T';
     const bool trans_b = trans.size() > 1 && trans[1] == 'T';
     if (entry.type == type && entry.trans == trans && entry.m == m && entry.n == n && entry.k == k &&
         entry.lda == (lda != 0 ? lda : trans_a ? m : k) && entry.ldb == (ldb != 0 ? ldb : trans_b ? k : n) &&
-        entry.ldc == (ldc != 0 ? ldc : n) && entry.beta == beta && (device.empty() || entry.device == device)) {
-      return &entry;
+        entry.ldc == (ldc != 0 ? ldc : n) && entry.beta == beta && (align_bytes == 0 || entry.align_bytes == align_bytes)) {
+      const bool is_whole = entry.device == device;
+      if (!is_whole && (whole || !(device.empty() || entry.device_name == device))) continue;
+      if (is_whole && !whole) found = nullptr;
+      whole = whole || is_whole;
+      if (found != nullptr && found->device != entry.device) several = true;
+      if (found == nullptr || entry.align_bytes > found->align_bytes) found = &entry;
     }
   }
-  return nullptr;
+  return several && !whole ? nullptr : found;
 }
 
 /// The value of a config's parameter by name, or `otherwise` if it has none of that name.
@@ -103,11 +114,12 @@ std::string export_header(std::span<const JudgedBest> bests) {
     const Evidence& entry = best.evidence;
     const Problem& problem = entry.problem;
     const Timing& timing = *entry.outcome.timing;
-    result += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n", literal(problem.type.name),
+    result += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n", literal(text(problem)), literal(problem.type.name),
                           literal(name(problem.trans)), problem.m, problem.n, problem.k, problem.lda, problem.ldb,
                           problem.ldc, problem.align_bytes, literal(name(problem.beta)));
-    result += fmt::format("     {}, {}, {}, {},\n", literal(entry.device.name), literal(entry.device.power_mode),
-                          literal(entry.config.family()), literal(entry.config.text()));
+    result += fmt::format("     {}, {}, {}, {}, {}, {},\n", literal(text(entry.device)), literal(entry.device.name),
+                          literal(entry.device.power_mode), entry.device.sm_count, literal(entry.config.family()),
+                          literal(entry.config.text()));
     result += fmt::format("     {}, {}, {}, {},\n", real(timing.median_us),
                           real(problem.flop() / timing.median_us / 1e6), real(timing.spread), timing.samples);
     result += fmt::format("     {}, {}, {}, {}, {}, {}, {}}},\n", literal(entry.producer.driver_version),

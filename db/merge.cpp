@@ -2,6 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "db/bundle.hpp"
 #include "db/compress.hpp"
 #include "db/evidence_json.hpp"
@@ -13,22 +21,46 @@ namespace tilesmith::db {
 namespace {
 
 constexpr int kExportVersion = 1;
+constexpr std::size_t kLargestTextBytes = std::size_t{4} << 30;
+
+using ForEachEvidence = std::function<void(const std::function<void(const Evidence&)>&)>;
+
+/// Below all ids, and never 0, which is no entry's.
+std::int64_t lowest_id(const Database& database) {
+  Statement row(database, "SELECT min(coalesce(min(id), 0), 0) AS lowest FROM evidence");
+  row.step();
+  return row.integer("lowest");
+}
 
 /// Adds to a store within one transaction, and counts.
 class Adder {
  public:
   explicit Adder(Store& into) : database_(StoreAccess::database(into)), transaction_(database_), interner_(database_) {}
 
-  void add(const Evidence& given) {
-    const Evidence entry = completed(database_, given);  // its time as it is stored
-    const std::int64_t known = find_evidence(interner_, entry).value_or(0);  // ids begin at 1
-    if (known > 0) {
-      if (!entry.plan_hash.empty()) fill_plan_hash(database_, known, entry.plan_hash);
-      ++result_.known;
-      return;
-    }
-    insert_evidence(database_, interner_, entry);
-    ++result_.added;
+  /// Adds the entries of one source, which `each` gives in their order, the same each time it is asked. What is new counts as recorded now,
+  /// but of a candidate the source's order stays: an entry that the source recorded before one that is known here gets an id below all.
+  void add_in_order(const ForEachEvidence& each) {
+    std::map<Candidate, std::int64_t> last_known;  // by candidate: the place in the source
+    std::vector<std::pair<Candidate, std::int64_t>> fresh;
+    std::int64_t place = 0;
+    each([&](const Evidence& given) {
+      const Evidence entry = completed(given);  // its time as it is stored
+      const Candidate candidate = candidate_of(entry);
+      if (const auto known = find_evidence(interner_, entry)) last_known[candidate] = place;
+      else fresh.emplace_back(candidate, place);
+      ++place;
+    });
+    const auto is_history = [&](const Candidate& candidate, std::int64_t at) {
+      const auto known = last_known.find(candidate);
+      return known != last_known.end() && at < known->second;
+    };
+    const auto history = std::count_if(fresh.begin(), fresh.end(), [&](const auto& one) { return is_history(one.first, one.second); });
+    std::int64_t id = lowest_id(database_) - history;
+    place = 0;
+    each([&](const Evidence& given) {
+      const Evidence entry = completed(given);
+      add(entry, is_history(candidate_of(entry), place++) ? &id : nullptr);
+    });
   }
   void add(const PackedBuild& build) {
     if (insert_build(database_, interner_, build, OnKnown::keep)) ++result_.builds_added;
@@ -45,17 +77,44 @@ class Adder {
   }
 
  private:
+  using Candidate = std::array<std::int64_t, 3>;  // ids of problem, device and config
+
+  Candidate candidate_of(const Evidence& entry) {
+    return {interner_.problem(entry.problem), interner_.device(entry.device), interner_.config(entry.config)};
+  }
+
+  /// `history_id`: of an entry that goes below all others, the id to take; it is then the next one's.
+  void add(const Evidence& entry, std::int64_t* history_id) {
+    if (const auto known = find_evidence(interner_, entry)) {
+      if (!entry.plan_hash.empty()) fill_plan_hash(database_, *known, entry.plan_hash);
+      ++result_.known;
+      return;
+    }
+    insert_evidence(database_, interner_, entry, history_id != nullptr ? std::optional((*history_id)++) : std::nullopt);
+    ++result_.added;
+  }
+
   const Database& database_;
   Transaction transaction_;
   Interner interner_;
   MergeResult result_;
 };
 
+/// A file's entries, which stand there by problem, as their store had recorded them.
+ForEachEvidence in_order(const std::vector<Evidence>& entries) {
+  std::vector<const Evidence*> order;
+  for (const Evidence& entry : entries) order.push_back(&entry);
+  std::stable_sort(order.begin(), order.end(), [](const Evidence* a, const Evidence* b) { return is_later(*b, *a); });
+  return [order](const std::function<void(const Evidence&)>& use) {
+    for (const Evidence* entry : order) use(*entry);
+  };
+}
+
 MergeResult import_bundle(Store& into, const std::filesystem::path& path, std::string_view content) {
   const Bundle bundle = parse_bundle(content, path);
   const std::string made_at = normalized_utc(bundle.made_at).value_or(now_utc());
   Adder adder(into);
-  for (const Evidence& best : bundle.bests) adder.add(best);
+  adder.add_in_order(in_order(bundle.bests));
   for (const KernelBuild& build : bundle.builds) adder.add(PackedBuild{build, made_at, {}});
   return adder.commit();
 }
@@ -63,7 +122,7 @@ MergeResult import_bundle(Store& into, const std::filesystem::path& path, std::s
 MergeResult import_landscape(Store& into, const std::filesystem::path& path, std::string content) {
   const Landscape landscape = parse_landscape(std::move(content), path);
   Adder adder(into);
-  for (const Evidence& entry : landscape.entries) adder.add(entry);
+  adder.add_in_order(in_order(landscape.entries));
   return adder.commit();
 }
 
@@ -95,7 +154,7 @@ MergeResult import_export(Store& into, const std::filesystem::path& path, std::s
     throw StoreError(fmt::format("{}: {}", path.string(), error.what()));
   }
   Adder adder(into);
-  for (const Evidence& entry : entries) adder.add(entry);
+  adder.add_in_order(in_order(entries));
   return adder.commit();
 }
 
@@ -112,15 +171,18 @@ MergeResult merge(Store& into, const Store& from) {
   try {
     const Transaction snapshot(source, Transaction::Kind::read);
     for (const DeviceIdentity& device : from.devices()) adder.add(device);
-    for (const Run& run : from.runs()) adder.add(run);
+    std::vector<Run> runs = from.runs();
+    std::reverse(runs.begin(), runs.end());
+    for (const Run& run : runs) adder.add(run);
     for_each_build(source, [&](const PackedBuild& build) { adder.add(build); });
     for_each_proof(source, [&](const Store::Proof& proof, const std::string& created_at) { adder.add(proof, created_at); });
-    // In the order of recording, so that of two entries of one instant the same one counts here as there.
-    for_each_evidence(source, [&](const Evidence& entry) {
-      if (const auto wrong = evidence_error(entry)) {
-        throw StoreError(fmt::format("{}: evidence {}: {}", from.path().string(), entry.id, *wrong));
-      }
-      adder.add(entry);
+    adder.add_in_order([&](const std::function<void(const Evidence&)>& use) {
+      for_each_evidence(source, [&](const Evidence& entry) {
+        if (const auto wrong = evidence_error(entry)) {
+          throw StoreError(fmt::format("{}: evidence {}: {}", from.path().string(), entry.id, *wrong));
+        }
+        use(entry);
+      });
     });
   } catch (const StoreError&) {
     require_unchanged();
@@ -132,7 +194,7 @@ MergeResult merge(Store& into, const Store& from) {
 
 MergeResult add_recorded(Store& into, const Evidence& entry) {
   Adder adder(into);
-  adder.add(entry);
+  adder.add_in_order([&](const std::function<void(const Evidence&)>& use) { use(entry); });
   return adder.commit();
 }
 
@@ -142,8 +204,15 @@ MergeResult import_file(Store& into, const std::filesystem::path& path) {
   if (content.empty()) throw StoreError(fmt::format("{}: is empty: expected {}", path.string(), kExpected));
   // What was read is all there is of a pipe.
   if (begins_as_bundle(content)) return import_bundle(into, path, content);
+  if (is_zstd(content)) {
+    const auto plain = decompress(as_bytes(content), kLargestTextBytes);
+    if (!plain || plain->empty()) {
+      throw StoreError(fmt::format("{}: the zstd stream is {}: expected {}", path.string(), plain ? "empty" : "truncated or corrupt", kExpected));
+    }
+    content = as_text(*plain);
+  }
   const std::string_view first_line = std::string_view(content).substr(0, content.find('\n'));
-  if (is_zstd(content) || first_line.find("\"tilesmith_landscape\"") != std::string_view::npos) {
+  if (first_line.find("\"tilesmith_landscape\"") != std::string_view::npos) {
     return import_landscape(into, path, std::move(content));
   }
   return import_export(into, path, content);

@@ -14,13 +14,14 @@ struct MergeResult {
   std::int64_t builds_added = 0;
 };
 
-/// Everything of `from` (devices, problems, configs, builds, proofs, evidence, runs) that `into` lacks, in one transaction.
+/// Everything of `from` (devices, problems, configs, builds, proofs, evidence, runs) that `into` lacks, in one transaction. What is added
+/// counts as recorded now, in the order of `from`; of a candidate, what `from` recorded before an entry that `into` has stays before it.
 MergeResult merge(Store& into, const Store& from);
 
 /// One entry as it was recorded elsewhere, with its time and producer, unless it is there already.
 MergeResult add_recorded(Store& into, const Evidence& entry);
 
-/// A JSON export, a landscape or a bundle, told apart by content. Throws StoreError naming the file and what was expected.
+/// A JSON export, a landscape (zstd-compressed or not) or a bundle, told apart by content. Throws StoreError naming the file and what was expected.
 MergeResult import_file(Store& into, const std::filesystem::path& path);
 
 }  // namespace tilesmith::db

@@ -13,6 +13,15 @@ namespace {
 /// it may be what a later step adds.
 std::string_view views() { return kSchemaSql.substr(kSchemaSql.find("DROP VIEW IF EXISTS")); }
 
+/// Of a candidate's entries the one with the highest id counts.
+std::string_view entries_by_order() {
+  static const std::string sql =
+      "DROP INDEX IF EXISTS evidence_by_candidate; "
+      "CREATE INDEX evidence_by_candidate ON evidence (problem_id, device_id, config_id); " +
+      std::string(views());
+  return sql;
+}
+
 }  // namespace
 
 std::span<const Migration> migrations() {
@@ -20,6 +29,7 @@ std::span<const Migration> migrations() {
   static const std::array kSteps = {
       Migration{2, "ALTER TABLE evidence ADD COLUMN plan_hash TEXT NOT NULL DEFAULT ''"},
       Migration{3, views()},
+      Migration{4, entries_by_order()},
   };
   static_assert(kSteps.size() + 1 == kSchemaVersion, "every version after the first needs its migration");
   return kSteps;

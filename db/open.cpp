@@ -167,7 +167,7 @@ int check_with_log(const Database& database, const fs::path& path, const fs::pat
 
 }  // namespace
 
-Database open_for_writing(const fs::path& path) {
+Database open_for_writing(const fs::path& path, const AskFileSystem& ask) {
   if (path.empty()) throw StoreError("a database without a name: expected the name of a file");
   const fs::path real = real_path(path);
   const bool existed = is_there(path);
@@ -179,6 +179,11 @@ Database open_for_writing(const fs::path& path) {
   const fs::path folder = folder_of(real);
   if (!fs::is_directory(folder)) refuse(path, fmt::format("there is no folder {}: expected one", folder.string()));
   if (!writable(folder)) refuse(path, fmt::format("the folder {} is not writable: expected one that is", folder.string()));
+  if (const auto network = network_name(ask(folder))) {
+    refuse(path, fmt::format("lies in {}, where hosts that write together lose entries: expected a local disk (--db, TILESMITH_DB); "
+                             "bring databases of several hosts together there with `tilesmith merge`",
+                             *network));
+  }
 
   const bool had_log = existed && has_log(real);
   // An absolute path never reads as a URI or as one of SQLite's special names.
@@ -196,14 +201,14 @@ Database open_for_writing(const fs::path& path) {
   return database;
 }
 
-Database open_for_reading(const fs::path& path) {
+Database open_for_reading(const fs::path& path, const AskFileSystem& ask) {
   if (!is_there(path)) refuse(path, fmt::format("there is no such file: {}", kExpected));
   const FileHeader header = read_header(path);
   const fs::path real = real_path(path);
   const bool had_log = has_log(real);
   if (header.empty && !had_log) refuse(path, fmt::format("is empty: {}", kExpected));
   check_header(path, header);
-  Database database = open_in_some_way(path, real, header.of_wal);
+  Database database = open_in_some_way(path, real, header.of_wal, ask);
   const int version = read_unchanged(database, [&] { return check_with_log(database, path, real, had_log); });
   if (version == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
   return database;  // of an older version as it is: reading does without what came since (migrations.cpp)

@@ -45,14 +45,14 @@ std::optional<FileState> state_of(const fs::path& path) {
 }
 
 /// Reads as if nobody could change the file, without locks and files beside it, and opens it anew when somebody did.
-Database open_without_locks(const fs::path& path, const fs::path& real) {
+Database open_without_locks(const fs::path& path, const fs::path& real, const AskFileSystem& ask) {
   const std::optional<FileState> before = state_of(real);
   Database database = open_immutable(path, real);
   // By its name: a link may lead elsewhere by then.
-  database.renew_by([file = fs::absolute(path), before]() -> std::optional<Database> {
+  database.renew_by([file = fs::absolute(path), before, ask]() -> std::optional<Database> {
     const std::optional<FileState> now = state_of(file);
     if (!now || (now == before && !has_log(real_path(file)))) return std::nullopt;  // a removed file stays what it was
-    return open_for_reading(file);
+    return open_for_reading(file, ask);
   });
   return database;
 }
@@ -63,7 +63,7 @@ constexpr std::chrono::milliseconds kPatienceWithoutWriter(100);
 /// What this user cannot write, others may. With their log and its index beside it SQLite reads it as any other; where there are none
 /// it could not make them, or they would be files that bar the others. A log must not be passed over, nor a journal: who writes without
 /// a log has one, from before his first change until after the last.
-Database open_unwritable(const fs::path& path, const fs::path& real, bool of_wal) {
+Database open_unwritable(const fs::path& path, const fs::path& real, bool of_wal, const AskFileSystem& ask) {
   if (!of_wal || has_log(real) || is_there(beside(real, "-shm"))) {
     const bool has_writer = of_wal || is_there(beside(real, "-journal"));
     try {
@@ -79,11 +79,11 @@ Database open_unwritable(const fs::path& path, const fs::path& real, bool of_wal
       }
       if (!of_wal && is_there(beside(real, "-journal"))) {
         if (has_writer) throw;
-        return open_unwritable(path, real, of_wal);  // one came just now
+        return open_unwritable(path, real, of_wal, ask);  // one came just now
       }
     }
   }
-  return open_without_locks(path, real);
+  return open_without_locks(path, real, ask);
 }
 
 /// Whether SQLite can make and use its files beside the database; on a full disk it cannot.
@@ -103,7 +103,15 @@ Database open_immutable(const fs::path& path, const fs::path& real) {
   return {file_uri(real, "?immutable=1&mode=ro"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path.string()};
 }
 
-Database open_in_some_way(const fs::path& path, const fs::path& real, bool of_wal) {
+Database open_in_some_way(const fs::path& path, const fs::path& real, bool of_wal, const AskFileSystem& ask) {
+  if (const auto network = network_name(ask(real))) {
+    if (has_log(real) || size_or_zero(beside(real, "-journal")) != 0) {
+      throw StoreError(fmt::format("{}: lies in {} with a writer's {} beside it, which cannot be read safely there: end the writer, copy both "
+                                   "to a local disk and open the copy",
+                                   path.string(), *network, has_log(real) ? "log" : "journal"));
+    }
+    return open_without_locks(path, real, ask);
+  }
   if (writable(real) && writable(folder_of(real))) {
     // Opened for writing by name but barred from it by query_only: SQLite then removes its -wal and -shm files at the end, which a
     // connection of mode=ro leaves behind. A log in which a writer has left something is the next writer's.
@@ -112,7 +120,7 @@ Database open_in_some_way(const fs::path& path, const fs::path& real, bool of_wa
     database.keep_log_on_close(true);
     if (has_log(real) || has_room(database)) return database;
   }
-  return open_unwritable(path, real, of_wal);
+  return open_unwritable(path, real, of_wal, ask);
 }
 
 }  // namespace tilesmith::db

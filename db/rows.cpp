@@ -41,7 +41,7 @@ std::string is_latest() {
   return fmt::format(
       "entry.id = (SELECT newer.id FROM evidence AS newer WHERE newer.problem_id = entry.problem_id "
       "AND newer.device_id = entry.device_id AND newer.config_id = entry.config_id AND NOT {} "
-      "ORDER BY newer.created_at DESC, newer.id DESC LIMIT 1)",
+      "ORDER BY newer.id DESC LIMIT 1)",
       failed_by_machine("newer"));
 }
 
@@ -202,16 +202,18 @@ DeviceIdentity read_device(const Statement& row) {
   return device;
 }
 
-std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence) {
+std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence,
+                             std::optional<std::int64_t> id) {
   Statement& statement = interner.prepared(
-      "INSERT INTO evidence (problem_id, config_id, device_id, producer_id, status, message, median_us, "
+      "INSERT INTO evidence (id, problem_id, config_id, device_id, producer_id, status, message, median_us, "
       "spread, samples, clock_mhz, temperature_c, power_w, drift, run, origin, created_at, plan_hash) "
-      "VALUES (:problem, :config, :device, :producer, :status, :message, :median_us, :spread, :samples, "
+      "VALUES (:id, :problem, :config, :device, :producer, :status, :message, :median_us, :spread, :samples, "
       ":clock_mhz, :temperature_c, :power_w, :drift, :run, :origin, :created_at, :plan_hash)");
+  if (id) statement.bind(":id", *id);  // unbound parameters are NULL, and SQLite gives the next
   statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
   statement.bind(":device", interner.device(evidence.device)).bind(":producer", interner.producer(evidence.producer));
   statement.bind(":status", name(evidence.outcome.status)).bind(":message", evidence.outcome.message);
-  if (const auto& timing = evidence.outcome.timing) {  // unbound parameters are NULL
+  if (const auto& timing = evidence.outcome.timing) {
     statement.bind(":median_us", timing->median_us).bind(":spread", timing->spread).bind(":samples", timing->samples);
     statement.bind(":clock_mhz", timing->clock_mhz).bind(":temperature_c", timing->temperature_c);
     statement.bind(":power_w", timing->power_w).bind(":drift", timing->drift);
@@ -287,9 +289,9 @@ Condition condition(const EvidenceFilter& filter) {
   if (filter.problem) add("problem.text = :problem", ":problem", text(*filter.problem));
   if (filter.family) add("config.family = :family", ":family", *filter.family);
   if (filter.config) add("config.text = :config", ":config", filter.config->text());
-  if (filter.device) {  // is_meant_by(), in SQL
-    add("instr(lower(device.key), lower(:device)) > 0 AND "
-        "(instr(device.name, ' as sm_') = 0 OR instr(lower(:device), 'as sm_') > 0)",
+  if (filter.device) {  // meant_by(), in SQL
+    add("(lower(device.key) = lower(:device) OR NOT EXISTS (SELECT 1 FROM devices AS named WHERE lower(named.key) = lower(:device)) AND "
+        "instr(lower(device.key), lower(:device)) > 0 AND (instr(device.name, ' as sm_') = 0 OR instr(lower(:device), 'as sm_') > 0))",
         ":device", *filter.device);
   }
   if (filter.device_exactly) add("device.key = :device_key", ":device_key", text(*filter.device_exactly));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -52,8 +53,10 @@ class Resolver {
   std::unordered_map<std::int64_t, Producer> producers_;
 };
 
-/// Inserts one entry that evidence_error() lets through; created_at and origin must be filled in. Returns its id.
-std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence);
+/// Inserts one entry that evidence_error() lets through; created_at and origin must be filled in. Returns its id: `id`, which no entry
+/// has, or else the next above all others.
+std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence,
+                             std::optional<std::int64_t> id = std::nullopt);
 
 /// The id of the same entry (candidate, device, producer, run, time and outcome), if it is there already.
 std::optional<std::int64_t> find_evidence(Interner& interner, const Evidence& evidence);

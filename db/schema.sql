@@ -6,10 +6,11 @@
 --   proofs   ──> kernels, devices                           the battery's verdict on a kernel
 --   runs                                                    tuning runs; evidence names its run by uuid
 --
--- Times are ISO 8601 UTC with milliseconds, so that text order is time order.
+-- Times are ISO 8601 UTC with milliseconds. They are to be shown: a machine's clock may be wrong, so that the order of rows is that of
+-- their ids, the order in which this file got them. Of a merge, entries keep the order of their source.
 
 PRAGMA application_id = 1414743885;  -- 'TSGM'
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 CREATE TABLE devices (
   id                   INTEGER PRIMARY KEY,
@@ -135,7 +136,7 @@ CREATE TABLE evidence (
   CHECK ((status = 'ok') = (median_us IS NOT NULL)),
   CHECK (median_us IS NULL OR (median_us > 0 AND median_us < 1e300))
 ) STRICT;
-CREATE INDEX evidence_by_candidate ON evidence (problem_id, device_id, config_id, created_at);
+CREATE INDEX evidence_by_candidate ON evidence (problem_id, device_id, config_id);  -- and id, as every index
 CREATE INDEX evidence_by_time ON evidence (created_at);
 CREATE INDEX evidence_by_run ON evidence (run);
 
@@ -143,7 +144,7 @@ CREATE INDEX evidence_by_run ON evidence (run);
 DROP VIEW IF EXISTS best;
 DROP VIEW IF EXISTS latest;
 
--- The entry that counts of each candidate on each device: the latest. So a later failure supersedes a former time, and
+-- The entry that counts of each candidate on each device: the one recorded last. So a later failure supersedes a former time, and
 -- an entry of a changed template supersedes that of the former. What the machine failed on (machine_failures.hpp) does not count.
 CREATE VIEW latest AS
 SELECT * FROM evidence AS entry
@@ -153,7 +154,7 @@ WHERE entry.id = (
     AND NOT (newer.status = 'launch_failed' AND newer.message GLOB '*: CUDA_ERROR_OUT_OF_MEMORY (*'
              OR newer.status IN ('compile_failed', 'device_fault') AND (newer.message GLOB '*ended: killed by signal 9 (*'
              OR newer.message GLOB '*ended: killed by signal 15 (*' OR newer.message GLOB '*NVRTC_ERROR_OUT_OF_MEMORY*'))
-  ORDER BY newer.created_at DESC, newer.id DESC LIMIT 1);
+  ORDER BY newer.id DESC LIMIT 1);
 
 -- The fastest entry that counts, for each problem on each device. Equal medians go to the smaller config text.
 CREATE VIEW best AS

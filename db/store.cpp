@@ -26,21 +26,6 @@ std::string host_name() {
   return one_line(name);
 }
 
-/// Now, but always after the candidate's latest entry: on a machine whose clock was set back (or that starts without
-/// one) the entry recorded last must still be the one that counts, in other databases too, which it may reach first.
-std::string time_of_new_entry(const Database& database, const Evidence& evidence) {
-  const std::string now = now_utc();
-  Statement statement(database,
-                      "SELECT max(created_at) AS newest FROM evidence "
-                      "WHERE problem_id = (SELECT id FROM problems WHERE text = :problem) "
-                      "AND device_id = (SELECT id FROM devices WHERE key = :device) "
-                      "AND config_id = (SELECT id FROM configs WHERE text = :config)");
-  statement.bind(":problem", text(evidence.problem)).bind(":device", text(evidence.device));
-  statement.bind(":config", evidence.config.text());
-  const std::string newest = statement.step() ? statement.text("newest") : std::string();
-  return std::max(now, a_millisecond_later(newest));
-}
-
 }  // namespace
 
 /// Who reads meanwhile leaves the log as it is, and the file alone would lack what is in there until there is a next writer.
@@ -74,12 +59,12 @@ const std::filesystem::path& Store::path() const { return impl_->path; }
 bool Store::read_only() const { return impl_->read_only; }
 void Store::set_patience(std::chrono::milliseconds patience) { impl_->database.set_patience(patience); }
 
-Evidence completed(const Database& database, const Evidence& evidence) {
+Evidence completed(const Evidence& evidence) {
   if (const auto wrong = evidence_error(evidence)) {
     throw std::logic_error(fmt::format("evidence for '{}' is inconsistent: {}", text(evidence.problem), *wrong));
   }
   Evidence entry = evidence;
-  if (entry.created_at.empty()) entry.created_at = time_of_new_entry(database, entry);
+  if (entry.created_at.empty()) entry.created_at = now_utc();
   else entry.created_at = *normalized_utc(entry.created_at);
   if (entry.origin.empty()) entry.origin = host_name();
   // A compiler's or another machine's words: what would break the line, or speak to a terminal, goes.
@@ -89,7 +74,7 @@ Evidence completed(const Database& database, const Evidence& evidence) {
 
 std::int64_t Store::record(const Evidence& evidence) {
   Transaction transaction(impl_->database);
-  const Evidence entry = completed(impl_->database, evidence);
+  const Evidence entry = completed(evidence);
   Interner interner(impl_->database);
   const std::int64_t id = insert_evidence(impl_->database, interner, entry);
   transaction.commit();
@@ -100,7 +85,7 @@ void Store::record(std::span<const Evidence> several) {
   Transaction transaction(impl_->database);
   Interner interner(impl_->database);
   for (const Evidence& evidence : several)
-    insert_evidence(impl_->database, interner, completed(impl_->database, evidence));
+    insert_evidence(impl_->database, interner, completed(evidence));
   transaction.commit();
 }
 
@@ -149,10 +134,11 @@ void Store::end_run(const std::string& uuid, const std::string& how) {
 
 std::vector<Run> Store::runs() const {
   return read_unchanged(impl_->database, [&] {
-    Statement row(impl_->database, "SELECT * FROM runs ORDER BY started_at DESC, id DESC");
+    Statement row(impl_->database, "SELECT * FROM runs ORDER BY id DESC");
     std::vector<Run> all;
     while (row.step()) {
       Run run;
+      run.id = row.integer("id");
       run.uuid = row.text("uuid");
       run.command = row.text("command");
       run.workload = row.text("workload");

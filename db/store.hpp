@@ -32,7 +32,7 @@ struct EvidenceFilter {
   std::optional<Problem> problem;        ///< exactly this problem
   std::optional<std::string> family;
   std::optional<Config> config;
-  std::optional<std::string> device;     ///< devices that is_meant_by() holds for
+  std::optional<std::string> device;     ///< the store's devices that meant_by() gives
   std::optional<DeviceIdentity> device_exactly;
   std::optional<int> sm;                 ///< devices of this compute capability
   std::optional<Status> status;
@@ -42,7 +42,7 @@ struct EvidenceFilter {
 };
 
 /// One row of the view `best`: for a (problem, device), the fastest evidence that is not superseded. Of several entries
-/// of the same candidate the latest counts, whatever its status and template; equal medians go to the smaller config
+/// of the same candidate the one recorded last counts, whatever its status, template and time; equal medians go to the smaller config
 /// text (the fixed tie-break).
 struct Best {
   Evidence evidence;
@@ -50,14 +50,15 @@ struct Best {
   std::int64_t ok = 0;          ///< how many of them were right
 };
 
-/// A value of a family's parameter, and when it was first tried, on any problem and device.
+/// A value of a family's parameter, and the first entry that tried it, on any problem and device.
 struct TriedValue {
   std::string family, parameter;
   std::int64_t value = 0;
-  std::string first_at;  ///< ISO 8601 UTC
+  std::int64_t first_entry = 0;  ///< its id
 };
 
 struct Run {
+  std::int64_t id = 0;       ///< assigned by the store, in the order in which it came to know them
   std::string uuid;
   std::string command;       ///< the command line
   std::string workload;
@@ -113,8 +114,8 @@ class Store {
 
   /// Every value that some entry's config has.
   std::vector<TriedValue> tried_values() const;
-  /// When the n-th entry of each family, n ≥ 1, was recorded, by family; families with fewer are left out.
-  std::map<std::string, std::string> nth_entries(std::int64_t n) const;
+  /// The id of the n-th entry of each family, n ≥ 1, by family; families with fewer are left out.
+  std::map<std::string, std::int64_t> nth_entries(std::int64_t n) const;
 
   /// The id of the entry recorded last, 0 if there is none: later ones have higher ids, whatever their created_at.
   std::int64_t last_entry() const;
@@ -145,7 +146,7 @@ class Store {
 
   void begin_run(const Run& run);
   void end_run(const std::string& uuid, const std::string& how);
-  std::vector<Run> runs() const;
+  std::vector<Run> runs() const;  ///< the one begun last first
   std::vector<DeviceIdentity> devices() const;
 
   /// Runs one read-only statement (`tilesmith query --sql`). Throws StoreError on anything that would write.
@@ -169,8 +170,5 @@ class Store {
 std::string new_uuid();
 /// Now, ISO 8601 UTC with milliseconds: "2026-01-31T23:59:59.123Z".
 std::string now_utc();
-/// The next instant after a time of that form: what an entry gets that has to count against one of that time. Of another form, or at the
-/// end of the year 9999, the text as it is.
-std::string a_millisecond_later(const std::string& utc);
 
 }  // namespace tilesmith::db

@@ -26,7 +26,7 @@ class StoreAccess {
 };
 
 /// Checks an entry and fills in what may be empty (created_at, origin). Throws std::logic_error if it contradicts itself.
-Evidence completed(const Database& database, const Evidence& evidence);
+Evidence completed(const Evidence& evidence);
 
 /// Calls `use` with each entry of the file, failures of the machine among them, in the order of recording.
 void for_each_evidence(const Database& database, const std::function<void(const Evidence&)>& use);

@@ -12,7 +12,7 @@
 namespace tilesmith::db {
 namespace {
 
-constexpr std::string_view kLatestFirst = "entry.created_at DESC, entry.id DESC";
+constexpr std::string_view kLatestFirst = "entry.id DESC";
 constexpr std::string_view kFastestFirst = "entry.median_us IS NULL, entry.median_us, entry.id";
 
 std::vector<Evidence> evidence_of(const Database& database, const EvidenceFilter& filter, std::string_view order) {
@@ -55,28 +55,28 @@ std::vector<TriedValue> Store::tried_values() const {
   return read_unchanged(impl_->database, [&] {
     const Transaction snapshot(impl_->database, Transaction::Kind::read);
     Statement row(impl_->database,
-                  "SELECT config.family, parameter.key AS parameter, parameter.value, min(first_at) AS first_at "
-                  "FROM (SELECT config_id, min(created_at) AS first_at FROM evidence GROUP BY config_id) "
+                  "SELECT config.family, parameter.key AS parameter, parameter.value, min(first_entry) AS first_entry "
+                  "FROM (SELECT config_id, min(id) AS first_entry FROM evidence GROUP BY config_id) "
                   "JOIN configs AS config ON config.id = config_id, json_each(config.params) AS parameter "
                   "GROUP BY config.family, parameter.key, parameter.value");
     std::vector<TriedValue> values;
     while (row.step())
-      values.push_back({row.text("family"), row.text("parameter"), row.integer("value"), row.text("first_at")});
+      values.push_back({row.text("family"), row.text("parameter"), row.integer("value"), row.integer("first_entry")});
     return values;
   });
 }
 
-std::map<std::string, std::string> Store::nth_entries(std::int64_t n) const {
+std::map<std::string, std::int64_t> Store::nth_entries(std::int64_t n) const {
   return read_unchanged(impl_->database, [&] {
     const Transaction snapshot(impl_->database, Transaction::Kind::read);
     Statement row(impl_->database,
-                  "SELECT family, created_at FROM (SELECT config.family, created_at, "
-                  "  row_number() OVER (PARTITION BY config.family ORDER BY created_at, evidence.id) AS place "
+                  "SELECT family, entry FROM (SELECT config.family, evidence.id AS entry, "
+                  "  row_number() OVER (PARTITION BY config.family ORDER BY evidence.id) AS place "
                   "  FROM evidence JOIN configs AS config ON config.id = config_id) WHERE place = :n");
     row.bind(":n", n);
-    std::map<std::string, std::string> times;
-    while (row.step()) times.emplace(row.text("family"), row.text("created_at"));
-    return times;
+    std::map<std::string, std::int64_t> entries;
+    while (row.step()) entries.emplace(row.text("family"), row.integer("entry"));
+    return entries;
   });
 }
 
@@ -88,7 +88,7 @@ std::optional<Evidence> Store::latest(const Problem& problem, const Config& conf
                               "WHERE problem.text = :problem AND config.text = :config AND device.key = :device "
                               "AND producer.template_hash = :hash AND producer.compiler_options = :options "
                               "AND producer.measuring_policy = :policy AND NOT {} "
-                              "ORDER BY entry.created_at DESC, entry.id DESC LIMIT 1",
+                              "ORDER BY entry.id DESC LIMIT 1",
                               kFromEvidence, failed_by_machine("entry")));
     row.bind(":problem", text(problem)).bind(":config", config.text()).bind(":device", text(device));
     row.bind(":hash", now.template_hash).bind(":options", now.compiler_options).bind(":policy", now.measuring_policy);

@@ -71,11 +71,4 @@ std::optional<std::string> normalized_utc(std::string_view text) {
   return normalized;
 }
 
-std::string a_millisecond_later(const std::string& utc) {
-  const auto time = parse_utc(utc);
-  if (!time) return utc;
-  const std::string later = utc_text(*time + milliseconds(1));
-  return later.size() == utc.size() ? later : utc;
-}
-
 }  // namespace tilesmith::db

@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 NEEDED = ("type", "trans", "M", "N", "K", "family", "us", "peer_us", "ratio")
+RENAMED = {"m": "M", "n": "N", "k": "K", "median_us": "us"}  # to the names that former versions wrote
 TRANSPOSES = ("NN", "NT", "TN", "TT")
 LETTERS = {"wgmma": "", "mma": " m", "gemv": " g", "wmma": " w", "simt": " s"}
 FEW_TRIES = 4
@@ -57,17 +58,22 @@ def fault_of(row):
 
 def read_rows(path):
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            missing = [name for name in NEEDED if name not in (reader.fieldnames or [])]
+            reader.fieldnames = [RENAMED.get(name, name) for name in reader.fieldnames or []]
+            missing = [name for name in NEEDED if name not in reader.fieldnames]
             if missing:
                 fail(f"{path}: expected the columns of `tilesmith bench --out`; {', '.join(missing)} missing")
             rows = {}
+            devices = set()
             for row in reader:
                 if fault := fault_of(row):
                     fail(f"{path}:{reader.line_num}: {fault}")
-                problem = (row["type"], row["trans"], shape(row))
-                if problem in rows:
+                devices.add(row.get("device"))
+                if len(devices) > 1:
+                    fail(f"{path}:{reader.line_num}: device: {row['device']!r}: expected rows of one device")
+                problem = (row["type"], row["trans"], shape(row), layout(row))
+                if problem in rows and rows[problem]["us"]:  # what was never timed may have been run again
                     fail(f"{path}:{reader.line_num}: {name_of(row)} once more: expected one row a problem, as without --ladder and --config")
                 rows[problem] = row
             return list(rows.values())
@@ -98,9 +104,18 @@ def shape(row):
     return tuple(int(row[name]) for name in "MNK")
 
 
+def layout(row):
+    """Row strides, alignment and beta, where they are not those of a packed problem."""
+    return " ".join(row.get("problem", "").split()[5:])
+
+
 def name_of(row):
     """As a landscape names its problem."""
-    return " ".join([row["type"], row["trans"], *map(str, shape(row))])
+    return " ".join([row["type"], row["trans"], *map(str, shape(row))] + ([layout(row)] if layout(row) else []))
+
+
+def size_of(row):
+    return "×".join(map(str, shape(row))) + (f" {layout(row)}" if layout(row) else "")
 
 
 def cell(row, tries):
@@ -113,19 +128,19 @@ def cell(row, tries):
 
 
 def write_table(rows, tries, source, path):
-    by_problem = {(row["type"], shape(row), row["trans"]): row for row in rows}
+    by_problem = {(row["type"], size_of(row), row["trans"]): row for row in rows}
     sizes = {}  # by type pair, in the order of the CSV
     for row in rows:
-        sizes.setdefault(row["type"], {})[shape(row)] = True
+        sizes.setdefault(row["type"], {})[size_of(row)] = True
     lines = [f"# Every problem of {os.path.basename(source)}", "",
              "µs, and how many times as fast as the best of the peer's algorithms, which was timed in turn with it. Refused: the peer "
              "has none for it. By `wgmma`, or where a letter says so by `mma` (m), `gemv` (g), `wmma` (w) or `simt` (s). °: fewer than "
              f"{FEW_TRIES} configs were tried."]
-    for kind, shapes in sizes.items():
+    for kind, of_kind in sizes.items():
         lines += ["", f"## {kind}", "", "| M×N×K | " + " | ".join(TRANSPOSES) + " |", "|---" * (1 + len(TRANSPOSES)) + "|"]
-        for size in shapes:
+        for size in of_kind:
             found = [by_problem.get((kind, size, trans)) for trans in TRANSPOSES]
-            lines.append(f"| {'×'.join(map(str, size))} | " + " | ".join(cell(row, tries) if row else "" for row in found) + " |")
+            lines.append(f"| {size} | " + " | ".join(cell(row, tries) if row else "" for row in found) + " |")
     write_whole(path, "\n".join(lines) + "\n")
 
 
@@ -188,7 +203,7 @@ def write_plot(rows, path):
                          f'<text x="{left - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}×</text>')
     for index, (ratio, row) in enumerate(compared):
         above, below = sorted((y(ratio), y(1)))
-        name = f"{row['type']} {row['trans']} {'×'.join(map(str, shape(row)))}: {ratio:.2f}×"
+        name = f"{row['type']} {row['trans']} {size_of(row)}: {ratio:.2f}×"
         parts.append(f'<rect x="{left + index * step:.2f}" y="{above:.1f}" width="{max(step - 0.4, 0.5):.2f}" '
                      f'height="{max(below - above, 0.5):.1f}" fill="{colour[row["type"]]}"><title>{name}</title></rect>')
     for index, kind in enumerate(kinds):

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -10,22 +11,31 @@
 namespace tilesmith::tuner {
 namespace {
 
-enum Column { type, trans, m, n, k, label, family, config, us, spread, peer_us, peer_first_us, peer_algorithms, ratio };
-constexpr std::size_t kColumns = 14;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+/// Where the columns that are read stand in a row.
+struct Layout {
+  std::string_view header;
+  std::size_t columns;
+  int problem, device;  // -1: there is none
+  std::size_t label, config, us, peer_us;
+};
+constexpr Layout kLayout{kBenchCsvHeader, 22, 0, 11, 12, 14, 16, 18};
+constexpr Layout kFormerLayout{kFormerBenchCsvHeader, 14, -1, -1, 5, 7, 8, 10};
 
 class Line {
  public:
-  Line(std::string_view text, const std::string& origin, std::size_t number)
-      : text_(text), where_(fmt::format("{}:{}", origin, number)) {
+  Line(std::string_view text, const Layout& layout, const std::string& origin, std::size_t number)
+      : text_(text), layout_(layout), where_(fmt::format("{}:{}", origin, number)) {
     split();
   }
 
   [[noreturn]] void fail(const std::string& what) const { throw BenchCsvError(fmt::format("{}: {}", where_, what)); }
 
-  const std::string& operator[](Column column) const { return fields_[column]; }
+  const std::string& operator[](std::size_t column) const { return fields_[column]; }
 
   /// A positive number, or nothing.
-  std::optional<double> number(Column column, std::string_view name) const {
+  std::optional<double> number(std::size_t column, std::string_view name) const {
     const std::string& text = fields_[column];
     if (text.empty()) return std::nullopt;
     double value = 0;
@@ -56,29 +66,36 @@ class Line {
     }
     if (quoted) fail("a quote is not closed, expected each record on one line");
     fields_.push_back(std::move(field));
-    if (fields_.size() != kColumns) {
-      fail(fmt::format("{} columns, expected {}: {}", fields_.size(), kColumns, kBenchCsvHeader));
+    if (fields_.size() != layout_.columns) {
+      fail(fmt::format("{} columns, expected {}: {}", fields_.size(), layout_.columns, layout_.header));
     }
   }
 
   std::string_view text_;
+  const Layout& layout_;
   std::string where_;
   std::vector<std::string> fields_;
 };
 
-BenchRow row_of(const Line& line) {
+/// The former layout has type, transposes, M, N and K in its first five columns.
+std::string problem_text(const Line& line, const Layout& layout) {
+  if (layout.problem >= 0) return line[std::size_t(layout.problem)];
+  return fmt::format("{} {} {} {} {}", line[0], line[1], line[2], line[3], line[4]);
+}
+
+BenchRow row_of(const Line& line, const Layout& layout) {
   BenchRow row;
   std::string error;
-  const auto problem =
-      parse_problem(fmt::format("{} {} {} {} {}", line[type], line[trans], line[m], line[n], line[k]), error);
+  const auto problem = parse_problem(problem_text(line, layout), error);
   if (!problem) line.fail(error);
-  const auto parsed = Config::parse(line[config]);
-  if (!parsed) line.fail(fmt::format("config is '{}', expected FAMILY{{parameter=value,...}}", line[config]));
+  const auto parsed = Config::parse(line[layout.config]);
+  if (!parsed) line.fail(fmt::format("config is '{}', expected FAMILY{{parameter=value,...}}", line[layout.config]));
   row.problem = *problem;
-  row.label = line[label];
+  if (layout.device >= 0) row.device = line[std::size_t(layout.device)];
+  row.label = line[layout.label];
   row.config = *parsed;
-  row.us = line.number(us, "us");
-  row.peer_us = line.number(peer_us, "peer_us");
+  row.us = line.number(layout.us, layout.device >= 0 ? "median_us" : "us");
+  row.peer_us = line.number(layout.peer_us, "peer_us");
   return row;
 }
 
@@ -87,6 +104,8 @@ BenchRow row_of(const Line& line) {
 std::vector<BenchRow> parse_bench_csv(std::string_view text, const std::string& origin) {
   std::vector<BenchRow> rows;
   std::size_t number = 0;
+  const Layout* layout = &kLayout;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     std::string_view line = text.substr(at, end - at);
@@ -94,12 +113,14 @@ std::vector<BenchRow> parse_bench_csv(std::string_view text, const std::string& 
     ++number;
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (number == 1) {
-      if (line != kBenchCsvHeader) {
+      if (line == kFormerBenchCsvHeader) {
+        layout = &kFormerLayout;
+      } else if (line != kBenchCsvHeader) {
         throw BenchCsvError(
             fmt::format("{}:1: no file of `tilesmith bench --out`, expected the line '{}'", origin, kBenchCsvHeader));
       }
     } else if (!line.empty()) {
-      rows.push_back(row_of(Line(line, origin, number)));
+      rows.push_back(row_of(Line(line, *layout, origin, number), *layout));
     }
   }
   if (number == 0) {

@@ -13,11 +13,18 @@
 
 namespace tilesmith::tuner {
 
+/// Columns have the names that `query` gives them. A row's key is problem (canonical; the next ten columns repeat it for people), device
+/// (its whole text), label and config.
 inline constexpr std::string_view kBenchCsvHeader =
+    "problem,type,trans,m,n,k,lda,ldb,ldc,align_bytes,beta,device,label,family,config,status,median_us,spread,peer_us,peer_first_us,"
+    "peer_algorithms,ratio";
+/// What former versions wrote: problems are packed, and the device is not told.
+inline constexpr std::string_view kFormerBenchCsvHeader =
     "type,trans,M,N,K,label,family,config,us,spread,peer_us,peer_first_us,peer_algorithms,ratio";
 
 struct BenchRow {
-  Problem problem;  ///< packed: the file has no leading dimensions
+  Problem problem;
+  std::string device;             ///< empty: the file does not tell it
   std::string label;
   Config config;
   std::optional<double> us;       ///< empty where our kernel failed
@@ -30,7 +37,7 @@ class BenchCsvError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// `origin` names the text in errors.
+/// `origin` names the text in errors. A byte order mark before the header is passed over.
 std::vector<BenchRow> parse_bench_csv(std::string_view text, const std::string& origin);
 std::vector<BenchRow> load_bench_csv(const std::filesystem::path& path);
 

@@ -1,8 +1,12 @@
 #include "tuner/peaks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -96,6 +100,21 @@ double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
   const double m = double(problem.m), n = double(problem.n), k = double(problem.k);
   const double bytes = (m + n) * k * double(size_bytes(problem.type.operand)) + m * n * double(size_bytes(problem.type.output));
   return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0, bandwidth_gbps > 0 ? bytes / bandwidth_gbps * 1e-3 : 0);
+}
+
+std::optional<std::string> impossible_because(const db::DeviceIdentity& device, const Problem& problem, double us) {
+  const double rate = problem.flop() / us * 1e-6;
+  if (const auto peak = peak_tflops(device, problem.type); peak && rate > kFarBeyond * *peak) {
+    return fmt::format("{:.6g} us are {:.3g} {}, and the device's peak is {:.3g}", us, rate, rate_unit(problem.type), *peak);
+  }
+  // Operands are read cold, but for what the L2 may hold of them all the same; what is written may stay there.
+  const double peak_gbps = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
+  const double bytes = double(problem.a_bytes() + problem.b_bytes()) - double(device.l2_bytes);
+  const double gbps = bytes / us * 1e-3;
+  if (peak_gbps > 0 && gbps > kFarBeyond * peak_gbps) {
+    return fmt::format("{:.6g} us are {:.3g} GB/s, and the device's memory has {:.3g}", us, gbps, peak_gbps);
+  }
+  return std::nullopt;
 }
 
 }  // namespace tilesmith::tuner

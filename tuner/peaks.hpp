@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "db/evidence.hpp"
 #include "runtime/device.hpp"
@@ -20,6 +21,11 @@ double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, d
 /// The time below which the problem cannot come on the device: its operations at the peak, or its operands and result at the
 /// bandwidth of memory, whichever takes longer. 0 where neither is known.
 double floor_us(const db::DeviceIdentity& device, const Problem& problem);
+
+/// One line that says why no device of this kind can have taken so little time; nullopt if it may have, or where its peaks are not known.
+/// Far beyond means kFarBeyond times: clocks may be above those of data sheets, and what a cache holds is read faster.
+inline constexpr double kFarBeyond = 2;
+std::optional<std::string> impossible_because(const db::DeviceIdentity& device, const Problem& problem, double us);
 
 /// Operations (a multiply and an add are two) that one SM of this compute capability finishes a clock, dense; 0: unknown.
 /// `full_rate` is false for GeForce devices, whose f32 accumulation runs at half rate.

@@ -113,9 +113,7 @@ Renewed renew(db::Store& store, const std::vector<Renewable>& candidates, const 
     } else if (hash != one.entry.plan_hash) {
       ++result.changed;
     } else {
-      db::Evidence renewed = one.entry;  // where and in which run it was measured stays
-      // An instant later, so that it counts against its forerunner in whatever order the two reach another database.
-      renewed.created_at = db::a_millisecond_later(one.entry.created_at);
+      db::Evidence renewed = one.entry;  // where, when and in which run it was measured stays
       renewed.config = one.today;
       renewed.producer.template_hash = key.template_hash;
       renewed.producer.compiler_options = key.compiler_options;

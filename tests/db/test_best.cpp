@@ -41,15 +41,21 @@ TEST_CASE("a later mismatch supersedes a former time, and a later success the mi
   CHECK(store.best()[0].evidence.outcome.timing->median_us == 12);
 }
 
-TEST_CASE("the time of measuring decides which entry is the latest, not the order of recording") {
+TEST_CASE("the order of recording decides which entry is the latest, not the clock") {
   Store store = Store::in_memory();
-  Evidence newer = failed(Status::device_fault, "fault");
-  newer.created_at = "2026-02-01T00:00:00.001Z";
-  Evidence older = right(10);
-  older.created_at = "2026-02-01T00:00:00Z";
-  store.record(newer);
-  store.record(older);
-  CHECK(store.best().empty());
+  Evidence fault = failed(Status::device_fault, "fault");
+  fault.created_at = "2026-02-01T00:00:00.001Z";
+  Evidence without_clock = right(10);
+  without_clock.created_at = "1970-01-01T00:01:00Z";
+  store.record(fault);
+  store.record(without_clock);
+  REQUIRE(store.best().size() == 1);
+  EvidenceFilter one;
+  one.limit = 1;
+  CHECK(store.evidence(one).at(0).outcome.status == Status::ok);
+  CHECK(store.query("SELECT status FROM latest").rows.at(0).at(0) == "ok");
+  CHECK(store.latest(sample_problem(), sample_config(), sample_device(), sample_producer())->outcome.status == Status::ok);
+  CHECK(is_later(store.evidence().at(0), store.evidence().at(1)));
 }
 
 TEST_CASE("an entry recorded last counts even if the machine's clock was set back") {
@@ -59,6 +65,7 @@ TEST_CASE("an entry recorded last counts even if the machine's clock was set bac
   store.record(future);
   store.record(failed(Status::mismatch, "wrong"));  // its time is filled in by the store
   CHECK(store.best().empty());
+  CHECK(store.evidence().at(0).created_at < future.created_at);  // as the clock says
 }
 
 TEST_CASE("an entry of another template hash supersedes that of the former template") {
@@ -218,6 +225,29 @@ TEST_CASE("a device that ran another architecture's code has bests of its own, a
   REQUIRE(store.best(exactly).size() == 1);
   CHECK(store.best(exactly).at(0).evidence.outcome.timing->median_us == 10);
   CHECK_FALSE(store.latest(right(1).problem, sample_config(), sample_device(), entry.producer));
+}
+
+TEST_CASE("a device's whole text means it alone, though it begins another's") {
+  Store store = Store::in_memory();
+  for (const char* mode : {"", "MAXN", "MAXN_SUPER"}) {
+    Evidence entry = right(10);
+    entry.device = other_device();
+    entry.device.power_mode = mode;
+    store.record(entry);
+  }
+  const std::vector<DeviceIdentity> all = store.devices();
+  REQUIRE(all.size() == 3);
+  for (const DeviceIdentity& device : all) {
+    CHECK(meant_by(all, text(device)) == std::vector{device});
+    EvidenceFilter filter;
+    filter.device = text(device);
+    REQUIRE(store.best(filter).size() == 1);
+    CHECK(store.best(filter)[0].evidence.device == device);
+    CHECK(store.evidence(filter).size() == 1);
+  }
+  CHECK(meant_by(all, "maxn").size() == 2);
+  CHECK(meant_by(all, "Orin").size() == 3);
+  CHECK(meant_by(all, "H200").empty());
 }
 
 TEST_CASE("thousands of entries of one candidate and one instant are told apart at once, and the one recorded last counts") {

@@ -1,7 +1,6 @@
 #include "db/export.hpp"
 
 #include <cstdlib>
-#include <sstream>
 
 #include "db/store_access.hpp"
 #include "tests/catch.hpp"
@@ -35,42 +34,21 @@ int run(const std::string& command) { return std::system(command.c_str()); }
 
 TEST_CASE("format names parse, and no other text does") {
   CHECK(parse_export_format("json") == ExportFormat::json);
-  CHECK(parse_export_format("csv") == ExportFormat::csv);
   CHECK(parse_export_format("markdown") == ExportFormat::markdown);
   CHECK(parse_export_format("header") == ExportFormat::header);
   CHECK_FALSE(parse_export_format("xml"));
 }
 
-TEST_CASE("a CSV export has a line a best, quoted where it must be") {
-  const Store store = sample_store();
-  EvidenceFilter h200;
-  h200.device = "H200";
-  std::istringstream lines(export_best(unjudged(store, h200), ExportFormat::csv));
-  std::string header, first, second, rest;
-  std::getline(lines, header);
-  std::getline(lines, first);
-  std::getline(lines, second);
-  CHECK(header.substr(0, 35) == "device,power_mode,type,trans,M,N,K,");
-  CHECK(contains(first, "NVIDIA H200,,bf16f32,TN,100,200,300,112,200,200,8,any,wmma,\"wmma{frag_m=16,stages=3}\",10.5,"));
-  CHECK(contains(second, "NVIDIA H200,,f16f32,NN,4096,4096,4096,4096,4096,4096,16,zero,wmma,"));
-  CHECK_FALSE(std::getline(lines, rest));
-  const std::string all = export_best(unjudged(store), ExportFormat::csv);
-  CHECK(contains(all, "\"Or\"\"in, \\ \x01?\",MAXN,"));
-  CHECK(contains(all, "\"a|b\nc\""));
-  CHECK(contains(header, ",candidates,ok,trust"));
-  CHECK(contains(first, ",1,1,valid"));
-}
-
 TEST_CASE("a Markdown export is a table with a line a best") {
   const std::string table = export_best(unjudged(sample_store()), ExportFormat::markdown);
-  CHECK(contains(table, "| f16f32 | NN | 4096 | 4096 | 4096 |  | NVIDIA H200 | `wmma{frag_m=16,stages=2}` | 28.00 | 4908."));
+  CHECK(contains(table, "| f16f32 | NN | 4096 | 4096 | 4096 |  | NVIDIA H200/sm_90/132SM/L2=62914560/smem=233472/4800GBps | `wmma{frag_m=16,stages=2}` | 28.00 | 4908."));
   CHECK(contains(table, "| K | layout | device |"));
   CHECK(contains(table, "| 300 | lda=112 align=8 beta=any |"));
-  CHECK(contains(table, "(MAXN)"));
+  CHECK(contains(table, "/MAXN | "));
   CHECK(std::count(table.begin(), table.end(), '\n') == 5);
   EvidenceFilter packed;
   packed.type = "f16f32";
-  CHECK(contains(export_best(unjudged(sample_store(), packed), ExportFormat::markdown), "| 4096 | 4096 | 4096 | NVIDIA H200 |"));
+  CHECK(contains(export_best(unjudged(sample_store(), packed), ExportFormat::markdown), "| 4096 | 4096 | 4096 | NVIDIA H200/sm_90/132SM/"));
 }
 
 TEST_CASE("an exported header compiles and answers by problem and by parameter name") {
@@ -98,6 +76,29 @@ int main() {
   REQUIRE(run(compiler + "-fsyntax-only -x c++ " + (folder / "best.hpp").string()) == 0);
   REQUIRE(run(compiler + (folder / "lookup.cpp").string() + " -o " + (folder / "lookup").string()) == 0);
   CHECK(run((folder / "lookup").string()) == 0);
+}
+
+TEST_CASE("a header's entries of devices of one name are told apart, and never mixed") {
+  Store store = Store::in_memory();
+  for (const int sms : {14, 16}) {
+    Evidence entry = right(100 - sms);
+    entry.device = other_device();
+    entry.device.sm_count = sms;
+    store.record(entry);
+  }
+  store.record(right(7, sample_config(2), sample_problem("f16f32 NN 64 64 64 align=2")));
+  store.record(right(9));
+  TemporaryFolder folder;
+  spill(folder / "lookup.cpp", export_best(unjudged(store), ExportFormat::header) + R"(
+using namespace tilesmith_best;
+constexpr std::string_view k14 = "Orin/sm_87/14SM/L2=4194304/smem=167936/200GBps/MAXN";
+static_assert(find("f16f32", "NN", 64, 64, 64, k14)->sm_count == 14 && find("f16f32", "NN", 64, 64, 64, k14)->median_us == 86);
+static_assert(find("f16f32", "NN", 64, 64, 64, "Orin") == nullptr, "two devices have the name");
+static_assert(find("f16f32", "NN", 64, 64, 64) == nullptr, "three devices match");
+static_assert(find("f16f32", "NN", 64, 64, 64, "NVIDIA H200")->median_us == 9, "the larger alignment");
+static_assert(find("f16f32", "NN", 64, 64, 64, "NVIDIA H200", 0, 0, 0, "zero", 2)->problem == "f16f32 NN 64 64 64 align=2");
+)");
+  CHECK(run("c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + (folder / "lookup.cpp").string()) == 0);
 }
 
 TEST_CASE("a header of no bests compiles too") {

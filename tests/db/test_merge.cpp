@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "db/bundle.hpp"
+#include "db/compress.hpp"
 #include "db/export.hpp"
 #include "db/landscape.hpp"
 #include "db/store_access.hpp"
@@ -77,58 +78,6 @@ TEST_CASE("a second merge of the same database adds nothing") {
   CHECK(counts(into) == before);
 }
 
-TEST_CASE("merges in either order give the same bests") {
-  Store a = Store::in_memory();
-  Store b = Store::in_memory();
-  Evidence entry = right(10);
-  entry.created_at = "2026-01-01T00:00:00.000Z";
-  a.record(entry);
-  entry = failed(Status::mismatch, "wrong");
-  entry.created_at = "2026-01-02T00:00:00.000Z";
-  b.record(entry);
-  entry = right(30, sample_config(2));
-  b.record(entry);
-  Store ab = Store::in_memory();
-  merge(ab, a);
-  merge(ab, b);
-  Store ba = Store::in_memory();
-  merge(ba, b);
-  merge(ba, a);
-  REQUIRE(ab.best().size() == 1);
-  REQUIRE(ba.best().size() == 1);
-  CHECK(ab.best()[0].evidence.config == sample_config(2));
-  CHECK(ba.best()[0].evidence.config == sample_config(2));
-}
-
-TEST_CASE("entries of one instant keep their order, so that the same one counts after a merge") {
-  Store from = Store::in_memory();
-  Evidence entry = right(10);
-  entry.created_at = "2026-01-01T00:00:00.000Z";
-  from.record(entry);
-  Evidence later = failed(Status::mismatch, "wrong");
-  later.created_at = entry.created_at;
-  from.record(later);
-  REQUIRE(from.best().empty());
-  Store into = Store::in_memory();
-  CHECK(merge(into, from).added == 2);
-  CHECK(into.best().empty());
-}
-
-TEST_CASE("an entry that supersedes another does so wherever it comes first, after a clock was set back too") {
-  TemporaryFolder folder;
-  Store from = Store::in_memory();
-  Evidence ahead = right(10);
-  ahead.created_at = "2099-12-31T23:59:59.999Z";
-  from.record(ahead);
-  from.record(failed(Status::mismatch, "wrong"));  // now, which is before
-  CHECK(from.evidence()[0].created_at == "2100-01-01T00:00:00.000Z");
-  save_landscape(from, {}, folder / "a.jsonl");
-  Store into = Store::in_memory();
-  CHECK(import_file(into, folder / "a.jsonl").added == 1);
-  CHECK(merge(into, from).added == 1);
-  CHECK(into.best().empty());
-}
-
 TEST_CASE("a merge does not replace a build that is there") {
   Store into = Store::in_memory();
   into.record_build(sample_build(sample_config(), 1));
@@ -185,6 +134,21 @@ TEST_CASE("a JSON export reads back as it was written") {
     CHECK(bests[i].evidence.outcome.timing->median_us == expected[i].evidence.outcome.timing->median_us);
     CHECK(bests[i].evidence.outcome.timing->power_w == 320.25);
   }
+}
+
+TEST_CASE("a zstd-compressed JSON export is imported as a plain one") {
+  TemporaryFolder folder;
+  Store from = Store::in_memory();
+  from.record(right(10));
+  const std::string plain = export_best(unjudged(from), ExportFormat::json);
+  const std::string packed(as_text(compress(as_bytes(plain))));
+  spill(folder / "x.json.zst", packed);
+  Store into = Store::in_memory();
+  CHECK(import_file(into, folder / "x.json.zst").added == 1);
+  spill(folder / "cut.json.zst", packed.substr(0, packed.size() - 5));
+  CHECK(contains(store_error([&] { import_file(into, folder / "cut.json.zst"); }), "the zstd stream is truncated"));
+  spill(folder / "empty.zst", std::string(as_text(compress({}))));
+  CHECK(contains(store_error([&] { import_file(into, folder / "empty.zst"); }), "the zstd stream is empty"));
 }
 
 TEST_CASE("a landscape and a bundle are imported by their content, whatever their name") {

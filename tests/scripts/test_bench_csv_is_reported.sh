@@ -37,6 +37,19 @@ sed 's/"mma{a=1}",10.0,/"mma{a=1}",10.004,/' "$folder/bench.csv" >"$folder/slowe
 python3 "$root/scripts/bench_report.py" "$folder/slower.csv" >"$folder/out"
 expect out '| f16f32 | 2 | 2 | 2.00× | 1 | 0 | 1.00× |'
 
+# Today's columns, behind a byte order mark: full keys, and what was run again because it was never timed.
+{
+  printf '\357\273\277problem,type,trans,m,n,k,lda,ldb,ldc,align_bytes,beta,device,label,family,config,status,median_us,spread,peer_us,'
+  echo 'peer_first_us,peer_algorithms,ratio'
+  echo 'f16f32 NN 64 64 64,f16f32,NN,64,64,64,64,64,64,16,zero,Orin,t,mma,mma{a=1},launch_failed,,,,,0,'
+  echo 'f16f32 NN 64 64 64,f16f32,NN,64,64,64,64,64,64,16,zero,Orin,t,mma,mma{a=1},ok,2.0,0.01,4.0,4.0,8,2.000'
+  echo 'f16f32 NN 64 64 64 lda=128,f16f32,NN,64,64,64,128,64,64,16,zero,Orin,t,mma,mma{a=1},ok,5.0,0.01,5.0,5.0,8,1.000'
+} >"$folder/today.csv"
+python3 "$root/scripts/bench_report.py" "$folder/today.csv" --table "$folder/table.md" >"$folder/out"
+expect table.md '| 64×64×64 | 2 (2.00×) m |  |  |  |'
+expect table.md '| 64×64×64 lda=128 | 5 (1.00×) m |  |  |  |'
+expect out '| all | 2 | 2 | 1.41× | 2 | 0 | 1.00× |'
+
 # refused WORDS OPTION...: one line that holds WORDS, status 2, no file left.
 refused() {
   local words=$1 status=0 before
@@ -69,6 +82,8 @@ changed 's8s32,NN,64,64,64' 's8s32,NN,64,64,' "changed.csv:4: K: ''"
 changed 's8s32,NN' 's8s32,XX' "changed.csv:4: trans: 'XX'"
 changed ',8,0.250' '' 'changed.csv:5: expected as many values'
 changed 'f64f64,NT' 'f64f64,NN' 'changed.csv:6: f64f64 NN 64 64 64 once more: expected one row a problem'
+sed '$s/,Orin,/,Thor,/' "$folder/today.csv" >"$folder/changed.csv"
+refused "changed.csv:4: device: 'Thor': expected rows of one device" "$folder/changed.csv"
 printf 'a,b\n1,2\n' >"$folder/changed.csv"
 refused 'changed.csv: expected the columns' "$folder/changed.csv"
 printf '\377\n' >"$folder/changed.csv"

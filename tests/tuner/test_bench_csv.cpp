@@ -9,7 +9,7 @@ using namespace tilesmith::tuner;
 
 namespace {
 
-std::string with_line(const std::string& line) { return fmt::format("{}\n{}\n", kBenchCsvHeader, line); }
+std::string with_line(const std::string& line) { return fmt::format("{}\n{}\n", kFormerBenchCsvHeader, line); }
 
 std::string error_of(const std::string& text) {
   try {
@@ -22,11 +22,28 @@ std::string error_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a line of bench's CSV is read with its quoted config") {
+TEST_CASE("a line of bench's CSV is read with its layout, its device and its quoted config") {
+  const std::string text_of_file = fmt::format(
+      "\xef\xbb\xbf{}\n{}\n", kBenchCsvHeader,
+      "f16f32 NT 256 512 1024 ldc=1024 align=8 beta=any,f16f32,NT,256,512,1024,1024,1024,1024,8,any,\"Or\"\"in, 14\",tuned (exact),simt,"
+      "\"simt{a=1,b=2}\",ok,10.5,0.01,21.0,22.0,8,2.0");
+  const auto rows = parse_bench_csv(text_of_file, "x");  // behind a byte order mark
+  REQUIRE(rows.size() == 1);
+  CHECK(text(rows[0].problem) == "f16f32 NT 256 512 1024 ldc=1024 align=8 beta=any");
+  CHECK(rows[0].device == "Or\"in, 14");
+  CHECK(rows[0].label == "tuned (exact)");
+  CHECK(rows[0].config.text() == "simt{a=1,b=2}");
+  CHECK(*rows[0].us == 10.5);
+  CHECK(*rows[0].peer_us == 21);
+  CHECK(error_of(fmt::format("{}\na,b\n", kBenchCsvHeader)).rfind("bench.csv:2: 2 columns, expected 22", 0) == 0);
+}
+
+TEST_CASE("a line of a former version's CSV is read with its quoted config") {
   const auto rows = parse_bench_csv(
       with_line("f16f32,NT,256,512,1024,\"tuned (exact)\",simt,\"simt{a=1,b=2}\",10.5,0.01,21.0,22.0,8,2.0\r"), "x");
   REQUIRE(rows.size() == 1);
   CHECK(text(rows[0].problem) == "f16f32 NT 256 512 1024");
+  CHECK(rows[0].device.empty());
   CHECK(rows[0].config.text() == "simt{a=1,b=2}");
   CHECK(*rows[0].us == 10.5);
   CHECK(*rows[0].peer_us == 21);

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <set>
 
 #include "db/files.hpp"
 #include "tuner/bench.hpp"
-#include "tuner/bench_csv.hpp"
+#include "tuner/commands/bench_output.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/logging.hpp"
 #include "tuner/commands/options.hpp"
@@ -43,70 +40,6 @@ std::vector<BenchContender> parse_configs(const std::vector<std::string>& texts)
   }
   return contenders;
 }
-
-/// The CSV file of --out: rows are appended as they come, and problems that it already holds are not run again.
-class CsvFile {
- public:
-  explicit CsvFile(const std::string& path) : path_(path) {
-    if (path_.empty()) return;
-    std::ifstream existing;
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(path_, ignored) && !db::own_descriptor(path_)) existing.open(path_);
-    std::string line;
-    if (std::getline(existing, line)) {
-      if (line != kBenchCsvHeader) {
-        throw UsageError(fmt::format("--out '{}': expected a new file, or one that bench wrote (first line '{}')", path_,
-                                     kBenchCsvHeader));
-      }
-      while (std::getline(existing, line)) done_.insert(problem_columns(line));
-    } else {
-      require_writable(path_, "--out");
-    }
-    const bool fresh = done_.empty() && line != kBenchCsvHeader;
-    file_.reset(db::open_to_append(path_));
-    if (!file_) throw UsageError(fmt::format("--out '{}': cannot be opened for writing", path_));
-    if (fresh) write(fmt::format("{}\n", kBenchCsvHeader));
-  }
-
-  bool has(const Problem& problem) const { return done_.count(key(problem)) != 0; }
-
-  void add(const BenchReport& report) {
-    if (path_.empty()) return;
-    const double peer_us = report.peer_best ? report.peer_best->median_us : 0;
-    const double first_us = report.peer_first ? report.peer_first->median_us : 0;
-    const auto number = [](double value) { return value > 0 ? fmt::format("{:.3f}", value) : std::string(); };
-    std::string rows;
-    for (const BenchResult& result : report.ours) {
-      const double us = result.outcome.timing ? result.outcome.timing->median_us : 0;
-      rows += fmt::format("{},\"{}\",{},\"{}\",{},{},{},{},{},{}\n", key(report.problem), result.contender.label,
-                           result.contender.config.family(), result.contender.config.text(), number(us),
-                           us > 0 ? fmt::format("{:.4f}", result.outcome.timing->spread) : "", number(peer_us),
-                           number(first_us), report.peer_algorithms, us > 0 ? number(peer_us / us) : "");
-    }
-    write(rows);
-  }
-
- private:
-  void write(const std::string& text) {
-    const bool written = std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0;
-    if (!written) throw UsageError(fmt::format("--out '{}': cannot be written", path_));
-  }
-  static std::string key(const Problem& p) {
-    return fmt::format("{},{},{},{},{}", p.type.name, name(p.trans), p.m, p.n, p.k);
-  }
-  static std::string problem_columns(const std::string& line) {
-    std::size_t end = 0;
-    for (int i = 0; i < 5 && end != std::string::npos; ++i) end = line.find(',', end + (i > 0 ? 1 : 0));
-    return line.substr(0, end);
-  }
-
-  std::string path_;
-  std::set<std::string> done_;
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Close> file_;
-};
 
 std::string ratio_text(const BenchReport& report, double us) {
   if (!report.peer_best || us <= 0) return "-";
@@ -147,7 +80,8 @@ int run_bench(const BenchCommandOptions& options) {
     throw UsageError(fmt::format("--peer '{}': expected cublaslt", options.peer));
   }
   if (!options.as.empty()) require_arch(options.as, "--as");
-  require_device_as(require_device(options.device, "bench times kernels, and so needs one"), options.as);
+  const db::DeviceIdentity session_device =
+      require_device_as(require_device(options.device, "bench times kernels, and so needs one"), options.as).identity;
   const std::filesystem::path path = database_path(options.db);
   std::unique_ptr<db::Store> store;
   if (!options.db.empty() || std::filesystem::exists(path)) {
@@ -155,7 +89,7 @@ int run_bench(const BenchCommandOptions& options) {
   } else {
     spdlog::info("no database at {}: problems run on the generic rung", path.string());
   }
-  CsvFile csv(options.out);
+  BenchOutput csv(options.out, session_device);
   BenchSession session(options.device, options.as, store.get(), options.peer);
   StopOnSignal signals;
 
@@ -175,7 +109,7 @@ int run_bench(const BenchCommandOptions& options) {
     const Problem& problem = entry.problem;
     ++count;
     if (csv.has(problem)) {
-      spdlog::info("{}/{} {}: already in {}", count, workload.problems.size(), text(problem), options.out);
+      spdlog::info("{}/{} {}: has a time in {}", count, workload.problems.size(), text(problem), options.out);
       continue;
     }
     std::vector<BenchContender> ours;
@@ -218,7 +152,7 @@ Command add_bench(CLI::App& program) {
       ->type_name("TEXT");
   app->add_option("--peer", options->peer, "Also time the best of all this library's algorithms, interleaved: cublaslt")
       ->type_name("NAME");
-  app->add_option("--out,--output", options->out, "Append each result to this CSV file; problems already in it are not run again")
+  app->add_option("--out,--output", options->out, "Append each result to this CSV file; problems that it has a time of on this device are not run again")
       ->type_name("FILE");
   app->add_option("--device", options->device, "Ordinal of the GPU")->capture_default_str();
   add_as_option(*app, options->as);

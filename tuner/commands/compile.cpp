@@ -157,7 +157,7 @@ std::optional<db::Evidence> latest_of(const DeviceLimits& arch, const std::optio
     const auto limits = limits_for_compute_capability(device.sm / 10, device.sm % 10);
     if (!db::ran_as(device).empty() || !limits || limits->arch != arch.arch) continue;
     auto entry = latest_about(device, store);
-    if (entry && (!latest || entry->created_at >= latest->created_at)) latest = std::move(entry);
+    if (entry && (!latest || db::is_later(*entry, *latest))) latest = std::move(entry);
   }
   return latest;
 }

@@ -14,6 +14,7 @@
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
 #include "tuner/commands/progress.hpp"
+#include "tuner/commands/records.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/commands/wanted.hpp"
 #include "tuner/figures.hpp"
@@ -82,21 +83,23 @@ void export_landscape(const db::Store& store, const Wanted& wanted, const Export
 
 int run_export(const ExportOptions& options) {
   const auto text_format = db::parse_export_format(options.format);
+  const bool csv = options.format == "csv";
   const bool bundle = options.format == "bundle";
   const bool landscape = options.format == "landscape";
-  if (!text_format && !bundle && !landscape) {
+  if (!text_format && !csv && !bundle && !landscape) {
     throw UsageError(fmt::format("--format '{}': expected json, csv, markdown, header, bundle or landscape", options.format));
   }
-  const Wanted wanted = wanted_by(options);
+  Wanted wanted = wanted_by(options);
   if ((bundle || landscape) && options.output.empty()) {
     throw UsageError(fmt::format("--format {}: expected -o FILE, it is not text", options.format));
   }
-  if (!text_format && options.output == "-") {
+  if ((bundle || landscape) && options.output == "-") {
     throw UsageError(fmt::format("--output '-': expected the name of a file, since --format {} is not text", options.format));
   }
   if (!is_stdout(options.output)) require_writable(options.output, "--output");
-  if (options.retired && !text_format) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
+  if (options.retired && (bundle || landscape)) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
   const db::Store store = db::Store::open_read_only(database_path(options.db));
+  wanted.know(store.devices());
   if (bundle) {
     export_bundle(store, wanted, options);
   } else if (landscape) {
@@ -104,7 +107,7 @@ int run_export(const ExportOptions& options) {
   } else {
     require_known_device(store, options.device);
     const BestsToday today = bests_today(store, wanted, options.retired);
-    write_result(db::export_best(today.bests, *text_format), options.output);
+    write_result(csv ? to_csv(best_records(today.bests), best_columns()) : db::export_best(today.bests, *text_format), options.output);
     say_if_nothing(!today.bests.empty() || today.without > 0);
     if (!options.retired) say_left_out(today);
   }
@@ -117,7 +120,7 @@ Command add_export(CLI::App& program) {
   CLI::App* app = program.add_subcommand("export", "Write the best configs as text, code, or a bundle for a runtime");
   const auto options = std::make_shared<ExportOptions>();
   app->add_option("--format", options->format,
-                  "json (all an entry rests on; can be imported), csv, markdown, header (C++17 table), bundle (configs and "
+                  "json (all an entry rests on; can be imported), csv (the columns of `query`), markdown, header (C++17 table), bundle (configs and "
                   "cubins of one device in one file for the runtime library), landscape (all outcomes of one device, for "
                   "`tune --replay`; .zst: compressed)")
       ->type_name("FORMAT")->required();

@@ -11,6 +11,8 @@
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/options.hpp"
 #include "tuner/commands/output.hpp"
+#include "tuner/figures.hpp"
+#include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -40,11 +42,24 @@ int merge_all(const std::vector<Source>& sources, const std::string& db_given) {
   return kExitOk;
 }
 
+/// Throws UsageError on a time that its device cannot have taken: it would count as a best for ever.
+void require_possible(const Source& source) {
+  db::EvidenceFilter right;
+  right.status = db::Status::ok;
+  for (const db::Evidence& entry : source.store.evidence(right)) {
+    const auto why = impossible_because(entry.device, entry.problem, entry.outcome.timing->median_us);
+    if (!why) continue;
+    throw UsageError(fmt::format("{}: {} on {}: {}; expected times that it can take", source.file, text(entry.problem), short_name(entry.device),
+                                 *why));
+  }
+}
+
 int run_import(const ImportOptions& options) {
   std::vector<Source> sources;
   for (const std::string& file : options.files) {
     Source source{file, db::Store::in_memory()};
     db::import_file(source.store, file);
+    require_possible(source);
     sources.push_back(std::move(source));
   }
   return merge_all(sources, options.db);
@@ -74,6 +89,7 @@ int run_merge(const ImportOptions& options) {
     sources.push_back({file, open_to_merge(file)});
     const std::string unsound = sources.back().store.integrity_error();
     if (!unsound.empty()) throw UsageError(fmt::format("{}: corrupt ({}); expected a sound database", file, unsound));
+    require_possible(sources.back());
   }
   return merge_all(sources, options.db);
 }
@@ -81,13 +97,13 @@ int run_merge(const ImportOptions& options) {
 }  // namespace
 
 Command add_import(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("import", "Add JSON exports, landscapes or bundles to a database");
+  CLI::App* app = program.add_subcommand("import", "Add JSON exports, landscapes (both may be zstd-compressed) or bundles to a database");
   const auto options = std::make_shared<ImportOptions>();
   app->add_option("FILE", options->files, "Files, told apart by their content")->type_name("")->required();
   add_database_option(*app, options->db);
   app->footer(
       "Provenance (where, when, by which driver and compiler) is kept; entries that are known already are not added again.\n"
-      "If one file cannot be read, nothing is imported.\n"
+      "A time that is far beyond the device's peak, where that is known, is refused. If one file is refused, nothing is imported.\n"
       "\nExample:\n"
       "  tilesmith import db/recorded/h200.jsonl.zst --db tuned.db");
   return {app, [options] { return run_import(*options); }};
@@ -99,7 +115,8 @@ Command add_merge(CLI::App& program) {
   app->add_option("DB", options->files, "Databases to read; they are not changed")->type_name("")->required();
   add_database_option(*app, options->db);
   app->footer(
-      "Nothing is overwritten; entries that are known already are not added again.\n"
+      "Nothing is overwritten; entries that are known already are not added again. What is added counts as recorded now, in the order of\n"
+      "its database: times are for showing. A time that is far beyond the device's peak, where that is known, is refused.\n"
       "\nExample:\n"
       "  tilesmith merge orin-1.db orin-2.db --db all.db");
   return {app, [options] { return run_merge(*options); }};

@@ -64,14 +64,7 @@ void query_bests(const db::Store& store, const Wanted& wanted, const QueryOption
   BestsToday today = bests_today(store, wanted, options.retired);
   keep_first(today.bests, options.limit);
   if (format != TextFormat::table) {
-    nlohmann::ordered_json records = nlohmann::ordered_json::array();
-    for (const db::JudgedBest& best : today.bests) {
-      records.push_back(record(best.evidence, best.candidates, best.ok));
-      records.back()["trust"] = best.trust;
-    }
-    std::vector<std::string> columns = record_columns();
-    columns.emplace_back("trust");
-    write_result(rendered(records, columns, format), options.output);
+    write_result(rendered(best_records(today.bests), best_columns(), format), options.output);
   } else {
     write_result(today.bests.empty() ? "" : best_table(today.bests, width), options.output);
   }
@@ -103,7 +96,7 @@ void query_all(const db::Store& store, const Wanted& wanted, const QueryOptions&
 
 int run_query(const QueryOptions& options) {
   const TextFormat format = parse_text_format(options.format);
-  const Wanted wanted = wanted_by(options);
+  Wanted wanted = wanted_by(options);
   const bool all = options.all || status_of(options).has_value();
   by_time(options, all);
   const std::size_t width = is_stdout(options.output) ? stdout_width() : 0;
@@ -113,6 +106,7 @@ int run_query(const QueryOptions& options) {
     return kExitOk;
   }
   require_known_device(store, options.device);
+  wanted.know(store.devices());
   if (all) {
     query_all(store, wanted, options, format, width);
   } else {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <map>
 #include <set>
 
 #include "tuner/commands/table.hpp"
@@ -51,14 +52,19 @@ std::string layout_cell(const Problem& problem) {
 class ProblemColumns {
  public:
   void see(const db::Evidence& entry) {
-    if (units_.empty()) device_ = short_name(entry.device);
-    if (short_name(entry.device) != device_) device_.clear();
+    devices_[short_name(entry.device)].insert(db::text(entry.device));
     units_.insert(rate_unit(entry.problem.type));
     layouts_ = layouts_ || !problem_extras(entry.problem).empty();
   }
 
   /// Of all rows; empty if they differ.
-  const std::string& device() const { return device_; }
+  std::string device() const { return devices_.size() == 1 && devices_.begin()->second.size() == 1 ? devices_.begin()->first : ""; }
+
+  /// The short name, where no other device of the rows has it; else the whole text.
+  std::string device_cell(const db::DeviceIdentity& device) const {
+    const std::string name = short_name(device);
+    return devices_.at(name).size() == 1 ? name : db::text(device);
+  }
 
   std::vector<TextTable::Column> columns() const {
     std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
@@ -83,7 +89,7 @@ class ProblemColumns {
 
  private:
   std::set<std::string> units_;
-  std::string device_;
+  std::map<std::string, std::set<std::string>> devices_;  // texts, by short name
   bool layouts_ = false;  // any row needs the column
 };
 
@@ -110,6 +116,7 @@ nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates
   json["ldc"] = p.ldc;
   json["align_bytes"] = p.align_bytes;
   json["beta"] = name(p.beta);
+  json["problem"] = text(p);  // the whole key, canonical
   json["device"] = db::text(entry.device);
   json["family"] = entry.config.family();
   json["config"] = entry.config.text();
@@ -166,6 +173,21 @@ std::vector<std::string> fields_of(const nlohmann::ordered_json& one, const std:
   return fields;
 }
 
+nlohmann::ordered_json best_records(const std::vector<db::JudgedBest>& bests) {
+  Json records = Json::array();
+  for (const db::JudgedBest& best : bests) {
+    records.push_back(record(best.evidence, best.candidates, best.ok));
+    records.back()["trust"] = best.trust;
+  }
+  return records;
+}
+
+std::vector<std::string> best_columns() {
+  std::vector<std::string> columns = record_columns();
+  columns.emplace_back("trust");
+  return columns;
+}
+
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width) {
   ProblemColumns problem;
   for (const db::JudgedBest& best : bests) problem.see(best.evidence);
@@ -181,7 +203,7 @@ std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t wid
       std::vector<std::string> cells = problem.cells(best.evidence);
       cells.push_back(fmt::format("{}/{}", best.ok, best.candidates));
       cells.push_back(best.trust);
-      if (with_device) cells.push_back(short_name(best.evidence.device));
+      if (with_device) cells.push_back(problem.device_cell(best.evidence.device));
       cells.push_back(best.evidence.config.text());
       made.add(std::move(cells));
     }
@@ -206,7 +228,7 @@ std::string evidence_table(const std::vector<db::Evidence>& entries, std::size_t
       std::vector<std::string> cells = problem.cells(entry);
       cells.emplace_back(db::name(entry.outcome.status));
       cells.push_back(entry.created_at.substr(0, 19));
-      if (with_device) cells.push_back(short_name(entry.device));
+      if (with_device) cells.push_back(problem.device_cell(entry.device));
       cells.push_back(entry.config.text());
       cells.push_back(entry.outcome.message);
       made.add(std::move(cells));

@@ -22,6 +22,10 @@ std::vector<std::string> fields_of(const nlohmann::ordered_json& one, const std:
 /// The columns of record(), for files without a row.
 std::vector<std::string> record_columns();
 
+/// Bests as record() with their trust: what `query` and `export --format csv` write.
+nlohmann::ordered_json best_records(const std::vector<db::JudgedBest>& bests);
+std::vector<std::string> best_columns();
+
 /// Best configs, one a line: type, transposes, M, N, K, layout (if any row has one of its own), µs, rate, percent of
 /// peak, spread, right of tried, trust, device, config.
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width);

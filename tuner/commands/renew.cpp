@@ -29,8 +29,8 @@ struct RenewOptions {
 /// Devices of the store that ran code of their own, of architectures that are supported.
 std::vector<std::pair<db::DeviceIdentity, DeviceLimits>> devices_of(const db::Store& store, const std::string& part) {
   std::vector<std::pair<db::DeviceIdentity, DeviceLimits>> found;
-  for (const db::DeviceIdentity& device : store.devices()) {
-    if (!db::ran_as(device).empty() || !db::is_meant_by(device, part)) continue;
+  for (const db::DeviceIdentity& device : db::meant_by(store.devices(), part)) {
+    if (!db::ran_as(device).empty()) continue;
     if (const auto limits = limits_for_compute_capability(device.sm / 10, device.sm % 10))
       found.emplace_back(device, *limits);
   }

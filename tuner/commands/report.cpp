@@ -89,8 +89,9 @@ int run_report(const ReportCommandOptions& options) {
   about.made_at = db::now_utc();
   const std::vector<db::Evidence> entries = entries_of(store, options.device);
   std::vector<report::RunFigures> runs = runs_to_report(store, entries, options, about.run);
+  const bool bench_tells_device = std::all_of(about.bench.begin(), about.bench.end(), [](const BenchRow& row) { return !row.device.empty(); });
   const report::Report figures = report::make_report(entries, std::move(runs), std::move(about));
-  if (!options.bench.empty() && figures.devices.size() > 1) {
+  if (!bench_tells_device && figures.devices.size() > 1) {
     throw UsageError(
         fmt::format("--bench: the report is about {} devices, and the file does not tell its own; expected "
                     "--device as well",

@@ -115,7 +115,7 @@ std::optional<SimulatedLandscape> simulate_all(const OutcomeTable& table, const 
   };
   std::optional<Curve> random = curve_of(kBaseline);
   if (!random) return std::nullopt;
-  SimulatedLandscape result{table.name, table.space.size(), table.ok, table.optimum_us, {}, std::move(*random)};
+  SimulatedLandscape result{table.name, table.space.size(), table.ok, table.optimum_us, table.objective, {}, std::move(*random)};
   for (const std::string& name : names) {
     std::optional<Curve> curve = name == kBaseline ? result.random : curve_of(name);
     if (!curve) return std::nullopt;
@@ -192,8 +192,8 @@ Command add_simulate(CLI::App& program) {
   SimulationOptions& simulation = options->simulation;
   app->add_option(
          "--landscape", options->landscapes,
-         "A landscape that `tune --record` or `export` made, or a cache file of Kernel Tuner (plain or .gz, of a "
-         "finished run or not); repeatable")
+         "A landscape that `tune --record` or `export` made, or a cache (of a finished run or not) or T4 results file of "
+         "Kernel Tuner; plain, .gz or .zst; repeatable")
       ->type_name("FILE")
       ->required()
       ->allow_extra_args(false)
@@ -244,7 +244,8 @@ Command add_simulate(CLI::App& program) {
   app->footer(
       "Outcomes are looked up, nothing is measured: 400 evaluations on 600 configs take random search less than a millisecond,\n"
       "genetic and annealing up to 0.2 s, forest and portfolio some 1.5 s of a core. Runs are shared among all cores. Figures are\n"
-      "fractions of the optimum, the fastest recorded config's time over that of the best so far. The score is the share of what\n"
+      "fractions of the optimum, the fastest recorded config's time over that of the best so far (of another objective, such as\n"
+      "GFLOP/s, what is as much better). The score is the share of what\n"
       "random search leaves to be gained, over all evaluations: 0 is random search, 1 the optimum at once. Of a recording that a\n"
       "search made scores may be far below 0: it holds what that search looked at, so that random search is near the optimum at\n"
       "once, and it says less of strategies than one of a whole space does.\n"

@@ -115,12 +115,17 @@ std::string marks_of_fewer(const Row& row, std::size_t all) {
   return text.empty() ? "" : fmt::format(" (smaller ones left out: {})", text);
 }
 
+std::string optimum_text(const SimulatedLandscape& landscape) {
+  if (!landscape.objective) return format_us(landscape.optimum_us) + " us";
+  return fmt::format("{} {:.6g}", landscape.objective->name, landscape.objective->optimum);
+}
+
 std::string tables_text(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options,
                         std::size_t width) {
   std::string result;
   for (const SimulatedLandscape& one : landscapes) {
-    result += fmt::format("{}: {}, {} ok, optimum {} us\n{}\n", one.name, count_of(one.configs, "config"),
-                          format_count((long long)(one.ok)), format_us(one.optimum_us), table_of(rows_of(one, options), width));
+    result += fmt::format("{}: {}, {} ok, optimum {}\n{}\n", one.name, count_of(one.configs, "config"),
+                          format_count((long long)(one.ok)), optimum_text(one), table_of(rows_of(one, options), width));
   }
   if (landscapes.size() > 1) {
     const std::vector<Row> means = means_over(landscapes, options);
@@ -169,7 +174,7 @@ Json records_of(const std::vector<SimulatedLandscape>& landscapes, const Simulat
       json["landscapes"] = 1;
       json["configs"] = landscape.configs;
       json["ok"] = landscape.ok;
-      json["optimum_us"] = rounded(landscape.optimum_us);
+      if (!landscape.objective) json["optimum_us"] = rounded(landscape.optimum_us);
       json["evaluations"] = landscape.random.mean.size();
       records.push_back(std::move(json));
     }

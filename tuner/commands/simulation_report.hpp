@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct SimulatedLandscape {
   std::string name;
   std::size_t configs = 0, ok = 0;
   double optimum_us = 0;
+  std::optional<OtherObjective> objective;  ///< nullopt: time
   std::vector<SimulatedStrategy> strategies;
   Curve random;  ///< what scores are against
 };

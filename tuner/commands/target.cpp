@@ -8,6 +8,7 @@
 #include "runtime/producer_now.hpp"
 #include "runtime/virtual_arch.hpp"
 #include "tuner/commands/command.hpp"
+#include "tuner/commands/terminal.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -94,10 +95,7 @@ runtime::DeviceInfo require_device(int ordinal, std::string_view advice) {
 
 TargetDevice require_stored_device(const db::Store& store, const std::string& part) {
   const std::vector<db::DeviceIdentity> all = store.devices();
-  std::vector<db::DeviceIdentity> matching;
-  for (const db::DeviceIdentity& device : all) {
-    if (db::is_meant_by(device, part)) matching.push_back(device);
-  }
+  const std::vector<db::DeviceIdentity> matching = db::meant_by(all, part);
   if (matching.size() == 1) return stored(matching.front());
   if (matching.empty()) no_such_device(store, all, part);
   throw UsageError(fmt::format("--device{}: {} devices match in {}; expected part of exactly one of: {}",
@@ -108,8 +106,11 @@ TargetDevice require_stored_device(const db::Store& store, const std::string& pa
 void require_known_device(const db::Store& store, const std::string& part) {
   if (part.empty()) return;
   const std::vector<db::DeviceIdentity> all = store.devices();
-  if (std::none_of(all.begin(), all.end(), [&](const db::DeviceIdentity& one) { return db::is_meant_by(one, part); }))
-    no_such_device(store, all, part);
+  const std::vector<db::DeviceIdentity> matching = db::meant_by(all, part);
+  if (matching.empty()) no_such_device(store, all, part);
+  if (matching.size() == 1) return;
+  Screen::instance().print_line(fmt::format("--device '{}': {} devices match, and all are taken; the whole text means one alone: {}", part,
+                                            matching.size(), list_of(matching)));
 }
 
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part) {

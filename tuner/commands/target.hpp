@@ -43,11 +43,11 @@ CLI::Option* add_as_option(CLI::App& app, std::string& as);
 /// The same device as one that runs the code of `as` (empty: its own). Throws UsageError naming --as if it cannot.
 runtime::DeviceInfo require_device_as(runtime::DeviceInfo device, std::string_view as);
 
-/// The device of the store that `part` means (db::is_meant_by; empty: any that ran its own code). Throws UsageError unless
+/// The device of the store that `part` means (db::meant_by; empty: any that ran its own code). Throws UsageError unless
 /// exactly one matches, listing those there are.
 TargetDevice require_stored_device(const db::Store& store, const std::string& part);
 
-/// Throws UsageError, listing the store's devices, unless `part` means one of them or is empty.
+/// Throws UsageError, listing the store's devices, unless `part` means one of them or is empty. Where it means several, a line says so.
 void require_known_device(const db::Store& store, const std::string& part);
 
 /// The device that `explain` and its like answer for: one of the store that --device names, else the GPU here (if the

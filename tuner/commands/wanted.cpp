@@ -18,7 +18,16 @@ bool Wanted::wants(const Problem& problem) const {
          among(shapes, [&](const Shape& s) { return s.m == problem.m && s.n == problem.n && s.k == problem.k; });
 }
 
-bool Wanted::wants(const db::DeviceIdentity& identity) const { return device.empty() || db::is_meant_by(identity, device); }
+void Wanted::know(const std::vector<db::DeviceIdentity>& devices) {
+  for (const db::DeviceIdentity& one : devices) {
+    if (!device.empty() && db::is_text_of(one, device)) exactly = one;
+  }
+}
+
+bool Wanted::wants(const db::DeviceIdentity& identity) const {
+  if (exactly) return identity == *exactly;
+  return device.empty() || db::is_meant_by(identity, device);
+}
 
 bool Wanted::wants(const db::Evidence& entry) const {
   return wants(entry.problem) && wants(entry.device) &&
@@ -35,7 +44,8 @@ db::EvidenceFilter Wanted::filter() const {
     filter.n = shapes.front().n;
     filter.k = shapes.front().k;
   }
-  if (!device.empty()) filter.device = device;
+  if (exactly) filter.device_exactly = exactly;
+  else if (!device.empty()) filter.device = device;
   return filter;
 }
 

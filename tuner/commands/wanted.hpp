@@ -1,6 +1,7 @@
 // Which entries of a database a command is about: what --type, --trans, --shape, --family and --device name.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct Wanted {
   std::vector<Shape> shapes;
   std::vector<std::string> families;
   std::string device;  ///< part of its text (db::is_meant_by)
+  std::optional<db::DeviceIdentity> exactly;  ///< the device whose text that is, if there is one in the database
+
+  /// Sets `exactly`.
+  void know(const std::vector<db::DeviceIdentity>& devices);
 
   bool wants(const Problem& problem) const;
   bool wants(const db::DeviceIdentity& identity) const;

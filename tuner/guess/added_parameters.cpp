@@ -35,7 +35,7 @@ std::vector<Config> as_of_today(const Config& config, const std::vector<Paramete
   return found;
 }
 
-void AddedParameters::saw(const Config& recorded, const std::string& at, const std::vector<Parameter>& parameters) {
+void AddedParameters::saw(const Config& recorded, std::int64_t at, const std::vector<Parameter>& parameters) {
   if (!seen_.insert(recorded.text()).second) return;
   recorded_at_[recorded.family()].insert(at);
   const BlockTile tile = block_tile(recorded);
@@ -54,7 +54,7 @@ std::vector<Config> AddedParameters::untried(const Config& config, const std::ve
   const BlockTile tile = block_tile(config);
   const auto recorded_at = recorded_at_.find(config.family());
   const bool asks_of_values = came_after_ && recorded_at != recorded_at_.end();
-  std::string most_by;  // when more than half of what is recorded of the family was there
+  std::int64_t most_by = 0;  // when more than half of what is recorded of the family was there
   if (asks_of_values) most_by = *std::next(recorded_at->second.begin(), std::ptrdiff_t(recorded_at->second.size() / 2));
   std::vector<Config> found;
   for (const Parameter& parameter : parameters) {

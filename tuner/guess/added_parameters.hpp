@@ -2,6 +2,7 @@
 // been tried of what was added since.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -21,9 +22,9 @@ namespace tilesmith::tuner {
 /// that is no more. What is filled in was never tried: a guess at most.
 std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters);
 
-/// Whether a value of a family's parameter came after that time (ValueHistory::came_after).
+/// Whether a value of a family's parameter came after the entry of that id (ValueHistory::came_after).
 using CameAfter =
-    std::function<bool(const std::string& family, const std::string& parameter, int value, const std::string& then)>;
+    std::function<bool(const std::string& family, const std::string& parameter, int value, std::int64_t then)>;
 
 /// The parameters that some recorded configs of a problem lack, and the values that came after most of its configs of a family were
 /// recorded: which of these next to no config of a block tile has. A model of the evidence says nothing of them, and a search around
@@ -38,15 +39,15 @@ class AddedParameters {
   /// `came_after`, empty: of values nothing is known.
   explicit AddedParameters(CameAfter came_after = {}) : came_after_(std::move(came_after)) {}
 
-  /// A config as it was recorded, whatever came of it, and when (ISO 8601 UTC).
-  void saw(const Config& recorded, const std::string& at, const std::vector<Parameter>& parameters);
+  /// A config as it was recorded, whatever came of it, and the id of its entry.
+  void saw(const Config& recorded, std::int64_t at, const std::vector<Parameter>& parameters);
   /// The config, one of today's, with each value of an added parameter, and each added value, that fewer than kEnough of its tile
   /// have and it does not. (Another tile is not the same config with another value.)
   std::vector<Config> untried(const Config& config, const std::vector<Parameter>& parameters) const;
 
  private:
   CameAfter came_after_;
-  std::map<std::string, std::multiset<std::string>> recorded_at_;  // by family
+  std::map<std::string, std::multiset<std::int64_t>> recorded_at_;  // by family
   std::set<std::string> seen_;                       // by text
   std::set<std::string> added_;                      // by family and parameter
   std::map<std::tuple<BlockTile, std::string, int>, std::size_t> configs_with_;  // by tile, parameter and value

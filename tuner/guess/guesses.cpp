@@ -119,7 +119,7 @@ OwnEvidence Guesser::evidence_on(const db::DeviceIdentity& device, const Problem
   };
   today.producer = whom_.producer;
   if (device == whom_.device) {
-    today.came_after = [&](const std::string& family, const std::string& parameter, int value, const std::string& then) {
+    today.came_after = [&](const std::string& family, const std::string& parameter, int value, std::int64_t then) {
       if (!values_) values_.emplace(store_);
       return values_->came_after(family, parameter, value, then);
     };

@@ -104,7 +104,7 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   for (const db::Evidence& entry : newest_first) {
     ++entries;
     own.tiles.insert(block_tile(entry.config));
-    if (const auto* parameters = today.parameters(entry.config)) added.saw(entry.config, entry.created_at, *parameters);
+    if (const auto* parameters = today.parameters(entry.config)) added.saw(entry.config, entry.id, *parameters);
     const auto config = today.config(entry.config);
     if (!config) continue;
     const std::string key = config->text();

@@ -2,6 +2,7 @@
 // a rule that allows more, a longer list of values, or a parameter of its own.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <tuple>
@@ -18,13 +19,13 @@ class ValueHistory {
 
   explicit ValueHistory(const db::Store& store);
 
-  /// Whether the value was first tried, on any problem and device, after that time (ISO 8601 UTC), or never, although kTelling outcomes
-  /// of the family had been recorded by then.
-  bool came_after(const std::string& family, const std::string& parameter, int value, const std::string& then) const;
+  /// Whether the value was first tried, on any problem and device, after the entry of that id was recorded, or never, although kTelling
+  /// outcomes of the family had been recorded by then.
+  bool came_after(const std::string& family, const std::string& parameter, int value, std::int64_t then) const;
 
  private:
-  std::map<std::tuple<std::string, std::string, std::int64_t>, std::string> first_tried_;
-  std::map<std::string, std::string> telling_from_;  // by family
+  std::map<std::tuple<std::string, std::string, std::int64_t>, std::int64_t> first_tried_;  // ids of entries, as the next
+  std::map<std::string, std::int64_t> telling_from_;                                        // by family
 };
 
 }  // namespace tilesmith::tuner

@@ -4,31 +4,25 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "db/error.hpp"
-#include "db/files.hpp"
 #include "db/json_depth.hpp"
-#include "tuner/landscape/gzip.hpp"
+#include "tuner/landscape/kernel_tuner_json.hpp"
+#include "tuner/landscape/kernel_tuner_results.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
-using Json = nlohmann::json;
+using namespace kernel_tuner;
 using db::StoreError;
 
-constexpr std::size_t kLargestTextBytes = std::size_t{4} << 30;
-constexpr double kFailedFromMs = 1e20;
+constexpr std::string_view kExpected = "a recorded landscape, or a cache or T4 results file of Kernel Tuner";
 constexpr std::size_t kEntryDepth = 2;  // an entry's braces stand within "cache", within the file's
-
-/// What is wrong and what was expected; the file's name is added by whoever knows it.
-class Refused : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Python's json writes these, which JSON has not. An empty text of the same length takes their place.
 void blank_non_numbers(std::string& text, std::size_t at) {
@@ -72,41 +66,17 @@ void mend(std::string& text) {
 
 Json parse(const std::string& text) {
   if (db::nests_too_deep(text)) {
-    throw Refused(fmt::format("nests deeper than {} levels: expected a cache file of Kernel Tuner", db::kDeepestJson));
+    throw Refused(fmt::format("nests deeper than {} levels: expected {}", db::kDeepestJson, kExpected));
   }
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     const std::size_t at = std::min<std::size_t>(error.byte, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + std::ptrdiff_t(at), '\n');
-    throw Refused(fmt::format("line {}: is not JSON at byte {}: expected a recorded landscape, or a cache file of Kernel Tuner", line, at));
+    throw Refused(fmt::format("line {}: is not JSON at byte {}: expected {}", line, at, kExpected));
   } catch (const Json::exception& error) {
-    throw Refused("holds a number that is too large: expected a recorded landscape, or a cache file of Kernel Tuner");
+    throw Refused(fmt::format("holds a number that is too large: expected {}", kExpected));
   }
-}
-
-std::string shown(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60);
-}
-
-const Json& member(const Json& json, const char* key, const char* expected, bool (Json::*is)() const noexcept) {
-  const auto found = json.find(key);
-  if (found == json.end()) throw Refused(fmt::format("\"{}\" is missing: expected {}", key, expected));
-  if (!((*found).*is)()) throw Refused(fmt::format("\"{}\" is {}: expected {}", key, shown(*found), expected));
-  return *found;
-}
-
-/// A parameter, and its values as the file has them.
-struct Listed {
-  std::string name;
-  std::vector<Json> values;
-};
-
-bool is_int(const Json& value) {
-  if (value.is_number_unsigned()) return value.get<std::uint64_t>() <= std::uint64_t(std::numeric_limits<int>::max());
-  if (!value.is_number_integer()) return false;
-  const auto number = value.get<std::int64_t>();
-  return number >= std::numeric_limits<int>::min() && number <= std::numeric_limits<int>::max();
 }
 
 std::vector<Listed> read_parameters(const Json& json) {
@@ -131,15 +101,6 @@ std::vector<Listed> read_parameters(const Json& json) {
   }
   if (result.empty()) throw Refused("\"tune_params_keys\" is empty: expected at least one name");
   return result;
-}
-
-Parameter parameter_of(const Listed& listed) {
-  Parameter parameter{listed.name, {}, ""};
-  const bool all_int = std::all_of(listed.values.begin(), listed.values.end(), is_int);
-  for (std::size_t i = 0; i < listed.values.size(); ++i) {
-    parameter.values.push_back(all_int ? listed.values[i].get<int>() : int(i));
-  }
-  return parameter;
 }
 
 /// Whether Python's str() of the value is this text; numbers are compared as numbers.
@@ -186,59 +147,59 @@ std::vector<std::size_t> positions_of(const std::string& key, const Json& entry,
   return positions;
 }
 
-/// µs; nullopt if the config failed.
-Score time_of(const Json& entry) {
-  const auto time = entry.find("time");
-  if (time == entry.end()) throw Refused("has no \"time\": expected ms, or the name of an error");
-  if (time->is_string() || time->is_null()) return std::nullopt;
-  if (!time->is_number())
-    throw Refused(fmt::format("\"time\" is {}: expected ms, or the name of an error", shown(*time)));
-  const double ms = time->get<double>();
-  if (!(ms > 0 && ms < kFailedFromMs)) return std::nullopt;
-  return ms * 1000;
+std::optional<double> figure_in(const Json& entry, const Objective& objective) {
+  if (const auto error = entry.find("__error__"); error != entry.end() && !error->is_null()) return std::nullopt;
+  const auto figure = entry.find(objective.name);
+  if (figure != entry.end()) return figure_of(*figure, objective);
+  if (says_failed(entry)) return std::nullopt;
+  throw Refused(fmt::format("has no \"{}\": expected a number, or the name of an error", objective.name));
 }
 
-OutcomeTable read(std::string content, std::string name) {
-  if (is_gzip(content)) {
-    auto plain = gunzip(content, kLargestTextBytes);
-    if (!plain) throw Refused("the gzip stream is truncated or corrupt: expected a whole one");
-    content = std::move(*plain);
-  }
-  if (content.find_first_not_of(" \t\r\n") == std::string::npos)
-    throw Refused("is empty: expected a recorded landscape, or a cache file of Kernel Tuner");
-  mend(content);
-  const Json json = parse(content);
-  if (!json.is_object()) throw Refused("is not a JSON object: expected a recorded landscape, or a cache file of Kernel Tuner");
+Recorded read_cache(const Json& json) {
   const std::vector<Listed> parameters = read_parameters(json);
-  FamilyOutcomes outcomes;
+  Recorded recorded;
+  if (const auto given = json.find("objective"); given != json.end() && !given->is_null()) {
+    recorded.objective = objective_of(*given, json);
+  }
   const auto kernel = json.find("kernel_name");
-  outcomes.family = kernel != json.end() && kernel->is_string() ? kernel->get<std::string>() : "kernel";
-  for (const Listed& one : parameters) outcomes.parameters.push_back(parameter_of(one));
+  recorded.outcomes.family = kernel != json.end() && kernel->is_string() ? kernel->get<std::string>() : kUnnamedKernel;
+  for (const Listed& one : parameters) recorded.outcomes.parameters.push_back(parameter_of(one));
   for (const auto& [key, entry] : member(json, "cache", "the configs' entries", &Json::is_object).items()) {
     try {
       if (!entry.is_object()) throw Refused(fmt::format("is {}: expected an object", shown(entry)));
-      outcomes.rows.push_back({positions_of(key, entry, parameters), time_of(entry)});
+      recorded.outcomes.rows.push_back({positions_of(key, entry, parameters), std::nullopt});
+      recorded.figures.push_back(figure_in(entry, recorded.objective));
     } catch (const Refused& error) {
       throw Refused(fmt::format("cache entry {}: {}", shown(key), error.what()));
     }
   }
+  return recorded;
+}
+
+OutcomeTable read(std::string content, std::string name) {
+  if (content.find_first_not_of(" \t\r\n") == std::string::npos) throw Refused(fmt::format("is empty: expected {}", kExpected));
+  mend(content);
+  const Json json = parse(content);
+  if (!json.is_object()) throw Refused(fmt::format("is not a JSON object: expected {}", kExpected));
+  Recorded recorded = is_t4_results(json) ? read_t4_results(json) : read_cache(json);
+  std::optional<OtherObjective> objective = put_figures(recorded.outcomes, recorded.figures, recorded.objective);
   std::vector<FamilyOutcomes> families;
-  families.push_back(std::move(outcomes));
+  families.push_back(std::move(recorded.outcomes));
   OutcomeTable table = make_table(std::move(name), std::move(families));
-  if (table.ok == 0) throw Refused("\"cache\": no config has a time: expected at least one");
+  if (table.ok == 0) throw Refused(fmt::format("no config has a \"{}\": expected at least one", recorded.objective.name));
+  table.objective = std::move(objective);
   return table;
 }
 
 }  // namespace
 
-OutcomeTable load_kernel_tuner_cache(const std::filesystem::path& path) {
+OutcomeTable parse_kernel_tuner_file(std::string content, const std::filesystem::path& path) {
   try {
-    return read(db::read_file(path, "a cache file of Kernel Tuner"), path.filename().string());
+    return read(std::move(content), path.filename().string());
   } catch (const Refused& error) {
     throw StoreError(fmt::format("{}: {}", path.string(), error.what()));
   } catch (const std::invalid_argument& error) {
-    throw StoreError(fmt::format("{}: \"cache\": {}: expected each config once, of fewer than 2^64 combinations",
-                                 path.string(), error.what()));
+    throw StoreError(fmt::format("{}: {}: expected each config once, of fewer than 2^64 combinations", path.string(), error.what()));
   }
 }
 

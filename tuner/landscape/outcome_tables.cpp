@@ -3,25 +3,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
-#include "db/compress.hpp"
+#include "db/files.hpp"
 #include "db/landscape.hpp"
 #include "tuner/landscape/kernel_tuner_cache.hpp"
+#include "tuner/landscape/uncompressed.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
-/// By its content: a recorded landscape is zstd-compressed or says in its first line what it is.
-bool is_landscape(const std::filesystem::path& path) {
-  std::string start(4096, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(start.data(), std::streamsize(start.size()));
-  start.resize(std::size_t(std::max<std::streamsize>(0, file.gcount())));
-  return db::is_zstd(start) || start.substr(0, start.find('\n')).find("\"tilesmith_landscape\"") != std::string::npos;
+constexpr std::size_t kMostOfFirstLine = 4096;
+
+/// A recorded landscape says in its first line what it is.
+bool is_landscape(const std::string& content) {
+  return content.substr(0, std::min(content.find('\n'), kMostOfFirstLine)).find("\"tilesmith_landscape\"") != std::string::npos;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  try {
+    return uncompressed(db::read_file(path, "a recorded landscape, or a file of Kernel Tuner"));
+  } catch (const std::runtime_error& error) {
+    if (dynamic_cast<const db::StoreError*>(&error) != nullptr) throw;
+    throw db::StoreError(fmt::format("{}: {}", path.string(), error.what()));
+  }
 }
 
 /// The recorded configs of a family. Precondition: all have the same parameters; at least one.
@@ -84,9 +93,10 @@ LoadedTables tables_of(const db::Landscape& landscape, const std::string& file, 
 }  // namespace
 
 LoadedTables load_outcome_tables(const std::filesystem::path& path, std::size_t min_configs) {
-  if (is_landscape(path)) return tables_of(db::load_landscape(path), path.filename().string(), min_configs);
+  std::string content = text_of(path);
+  if (is_landscape(content)) return tables_of(db::parse_landscape(std::move(content), path), path.filename().string(), min_configs);
   LoadedTables loaded;
-  loaded.tables.push_back(load_kernel_tuner_cache(path));
+  loaded.tables.push_back(parse_kernel_tuner_file(std::move(content), path));
   return loaded;
 }
 

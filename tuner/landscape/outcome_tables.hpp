@@ -15,8 +15,9 @@ struct LoadedTables {
 };
 
 /// A recorded landscape (db/landscape.hpp) gives a table for each problem with at least `min_configs` recorded configs: all
-/// families together, a parameter's values being those that were recorded, sorted. Any other file is read as a cache of
-/// Kernel Tuner and gives one table, whatever its size. Tables are named after the file (and problem). Throws db::StoreError.
+/// families together, a parameter's values being those that were recorded, sorted. Any other file is read as a cache or T4 results file
+/// of Kernel Tuner and gives one table, whatever its size. Files may be gzip- or zstd-compressed, whatever their names. Tables are named
+/// after the file (and problem). Throws db::StoreError.
 LoadedTables load_outcome_tables(const std::filesystem::path& path, std::size_t min_configs);
 
 }  // namespace tilesmith::tuner

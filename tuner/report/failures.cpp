@@ -27,7 +27,7 @@ std::vector<FailureKind> failures_by_kind(const std::vector<const db::Evidence*>
   std::map<db::Status, std::map<std::string, FailureMessage>> by_status;
   for (const db::Evidence* entry : failed) {
     FailureMessage& message = by_status[entry->outcome.status][without_numbers(entry->outcome.message)];
-    if (message.count++ == 0 || entry->created_at >= message.example.created_at) message.example = *entry;
+    if (message.count++ == 0 || !db::is_later(message.example, *entry)) message.example = *entry;
   }
   std::vector<FailureKind> kinds;
   for (auto& [status, messages] : by_status) {

@@ -34,9 +34,7 @@ class Usable {
     for (const auto* list : {&selection.before, &selection.entries}) {
       for (const db::Evidence* entry : *list) {
         const db::Evidence*& newest = newest_[key(*entry)];
-        if (newest == nullptr || std::pair(entry->created_at, entry->id) > std::pair(newest->created_at, newest->id)) {
-          newest = entry;
-        }
+        if (newest == nullptr || db::is_later(*entry, *newest)) newest = entry;
       }
     }
   }
@@ -63,7 +61,7 @@ std::map<Place, ProblemEntries> by_problem(const Selection& selection, std::size
     const auto found = problems.find(place_of(*entry));
     if (found == problems.end() || !usable(*entry)) continue;
     // What other runs did in the meantime is theirs to report.
-    if (entry->created_at <= found->second.reported.front()->created_at) found->second.before.push_back(entry);
+    if (!db::is_later(*entry, *found->second.reported.front())) found->second.before.push_back(entry);
   }
   return problems;
 }

@@ -36,21 +36,49 @@ void add_stretches_between(const std::vector<double>& times, std::vector<Stretch
   }
 }
 
+double reach(const RunFigures& run) { return run.open() ? run.ended + kLongestPause : run.ended; }
+
 /// The newest run, and those of its host and workload that were at work together with it: the tuners of one supervising
 /// tune, also those that were started again.
 std::vector<RunFigures> latest_runs(const std::vector<RunFigures>& runs) {
   if (runs.empty() || !runs.back().recorded) return runs.empty() ? runs : std::vector{runs.back()};
   const db::Run& newest = runs.back().run;
+  double began = runs.back().began, ended = reach(runs.back());
+  std::vector<bool> chosen(runs.size(), false);
+  chosen.back() = true;
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const RunFigures& run = runs[i];
+      if (chosen[i] || !run.recorded || run.run.host != newest.host || run.run.workload != newest.workload) continue;
+      if (run.began > ended || reach(run) < began) continue;
+      began = std::min(began, run.began);
+      ended = std::max(ended, reach(run));
+      more = chosen[i] = true;
+    }
+  }
   std::vector<RunFigures> group;
-  double reach = 0;
-  for (const RunFigures& run : runs) {
-    if (!run.recorded || run.run.host != newest.host || run.run.workload != newest.workload) continue;
-    if (run.began > reach) group.clear();
-    const double ended = run.open() ? run.ended + kLongestPause : run.ended;
-    reach = group.empty() ? ended : std::max(reach, ended);
-    group.push_back(run);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (chosen[i]) group.push_back(runs[i]);
   }
   return group;
+}
+
+/// Oldest first: by their last entries. One that is recorded without any comes just before the next one that was recorded.
+void put_in_order(std::vector<RunFigures>& runs) {
+  std::vector<RunFigures*> recorded;
+  for (RunFigures& run : runs) {
+    if (run.recorded) recorded.push_back(&run);
+  }
+  std::sort(recorded.begin(), recorded.end(), [](const RunFigures* a, const RunFigures* b) { return a->run.id > b->run.id; });
+  std::int64_t next = std::numeric_limits<std::int64_t>::max();
+  for (RunFigures* run : recorded) {
+    if (run->entries == 0) run->last_entry = next;
+    next = run->last_entry;
+  }
+  std::stable_sort(runs.begin(), runs.end(), [](const RunFigures& a, const RunFigures& b) {
+    return a.last_entry != b.last_entry ? a.last_entry < b.last_entry : a.run.id < b.run.id;
+  });
 }
 
 }  // namespace
@@ -71,6 +99,7 @@ std::vector<RunFigures> runs_of(const std::vector<db::Evidence>& entries, const 
     run.run.uuid = entry.run;
     run.began = run.entries == 0 ? time : std::min(run.began, time);
     run.ended = std::max(run.ended, time);
+    run.last_entry = run.entries == 0 ? entry.id : std::max(run.last_entry, entry.id);
     ++run.entries;
   }
   for (const db::Run& record : records) {
@@ -82,8 +111,7 @@ std::vector<RunFigures> runs_of(const std::vector<db::Evidence>& entries, const 
   }
   std::vector<RunFigures> runs;
   for (auto& [uuid, run] : by_uuid) runs.push_back(std::move(run));
-  std::stable_sort(runs.begin(), runs.end(),
-                   [](const RunFigures& a, const RunFigures& b) { return a.began < b.began; });
+  put_in_order(runs);
   return runs;
 }
 
@@ -122,10 +150,7 @@ Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigure
   if (selection.entries.empty()) {
     selection.before.clear();
   } else {
-    const auto later = [&](const db::Evidence* entry) {
-      return entry->created_at > selection.entries.back()->created_at;
-    };
-    std::erase_if(selection.before, later);
+    std::erase_if(selection.before, [&](const db::Evidence* entry) { return db::is_later(*entry, *selection.entries.back()); });
   }
   std::vector<Stretch> stretches;
   for (const RunFigures& run : runs) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct RunFigures {
   double began = 0;  ///< seconds since 1970: its record's start, else its first entry
   double ended = 0;  ///< its record's end, else its last sign of life: its last entry, or its start
   std::size_t entries = 0;
+  std::int64_t last_entry = 0;  ///< the id of its last entry; of one without entries that of the next run
   bool open() const { return recorded && run.ended_at.empty(); }  ///< still at work, or killed
 };
 
@@ -38,7 +40,7 @@ struct Selection {
 /// for so long after its last entry.
 inline constexpr double kLongestPause = 600;
 
-/// Every run of the store: recorded ones, and those that the entries name. Oldest first.
+/// Every run of the store: recorded ones, and those that the entries name. Oldest first, whatever clocks said.
 std::vector<RunFigures> runs_of(const std::vector<db::Evidence>& entries, const std::vector<db::Run>& records);
 
 /// `wanted`: "latest", "all", or a uuid or the beginning of one. Empty result: there is none, or several begin so. The latest

@@ -152,7 +152,7 @@ OutcomeTable make_table(std::string name, std::vector<FamilyOutcomes> families) 
       if (ok++ == 0 || *outcomes.back() < optimum_us) optimum_us = *outcomes.back();
     }
   }
-  return {std::move(name), SearchSpace(spaces), std::move(outcomes), ok, optimum_us};
+  return {std::move(name), SearchSpace(spaces), std::move(outcomes), ok, optimum_us, std::nullopt};
 }
 
 std::optional<Curve> simulate(const OutcomeTable& table, const MakeStrategy& make, const SimulationOptions& options,

@@ -16,6 +16,12 @@
 
 namespace tilesmith::tuner {
 
+/// What a table's outcomes are of, where it is not time: they are then made of another figure, so that less is better.
+struct OtherObjective {
+  std::string name;  ///< "GFLOP/s"
+  double optimum = 0;
+};
+
 /// A space whose every config has a known outcome.
 struct OutcomeTable {
   std::string name;
@@ -23,6 +29,7 @@ struct OutcomeTable {
   std::vector<Score> outcomes;  ///< µs, by index in the space; nullopt: failed
   std::size_t ok = 0;           ///< how many have a time
   double optimum_us = 0;        ///< the shortest time; 0 if none has one
+  std::optional<OtherObjective> objective = {};  ///< nullopt: time
 };
 
 /// The recorded configs of one family. A row's positions say which value of each parameter it has.

@@ -17,20 +17,19 @@ namespace {
 const std::string kProblem = "f16f32 NN 256 256 256", kRetiredOnly = "f16f32 NN 64 64 64", kFormerPolicy = "f16f32 NN 96 96 96",
                   kFormerDriver = "f16f32 NN 32 32 32";
 
-/// `entry` with a time before all others of the database.
+/// `entry` with such a time. It is to be recorded before all others of the database, though its clock was ahead of theirs.
 db::Evidence earlier(db::Evidence entry, double median_us) {
   db::Timing timing;
   timing.median_us = median_us;
   timing.samples = 30;
   entry.outcome = {db::Status::ok, "", timing};
-  entry.created_at = "2025-12-01T00:00:00.000Z";
+  entry.created_at = "2026-12-01T00:00:00.000Z";
   return entry;
 }
 
 /// What make_database() makes, and of its first problem faster times: of a former template, of a former measuring policy and of a config
 /// that no rule allows. Three problems besides that have nothing but former times.
 void make_aged_database(const std::string& path) {
-  make_database(path);
   db::Store store = db::Store::open(path);
   std::string error;
   const auto of = [&](const std::string& problem) { return made_evidence({parse_problem(problem, error).value()}, 12); };
@@ -44,6 +43,7 @@ void make_aged_database(const std::string& path) {
   by_policy.producer.measuring_policy = "cold-1";
   by_driver.producer.driver_version = "500";
   for (const db::Evidence& entry : {only, by_policy, by_driver}) store.record(entry);
+  fill(store);
 }
 
 nlohmann::json json_of(const TempFolder& folder, std::vector<std::string> arguments) {
@@ -143,12 +143,12 @@ TEST_CASE("bests are read while tuners add devices") {
 
 TEST_CASE("a faster time of a former driver beside a valid best is left out, and named as what it is") {
   const TempFolder folder;
-  make_database(folder / "tuned.db");
   {
     db::Evidence by_driver = earlier(made_evidence(made_problems(), 12)[9], 1);
     by_driver.producer.driver_version = "500";
     db::Store::open(folder / "tuned.db").record(by_driver);
   }
+  make_database(folder / "tuned.db");
   CHECK(contains(run(folder, {"query", "--db", "tuned.db"}).err, "1 problem with a faster time that does not count (retired, or to be verified anew, "));
   const nlohmann::json rows = json_of(folder, {"query", "--shape", "256", "--retired"});
   REQUIRE(rows.size() == 2);

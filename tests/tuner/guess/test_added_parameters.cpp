@@ -7,7 +7,7 @@ using namespace tilesmith::tuner;
 
 namespace {
 
-const std::string kThen = "2026-01-01T00:00:00.000Z";
+constexpr std::int64_t kThen = 7;  // an entry's id
 
 }  // namespace
 
@@ -50,20 +50,20 @@ TEST_CASE("a value that came after most of a family's configs were recorded is u
   const auto config = [](int x, int band) {
     return Config("f", {{"block_m", 64}, {"block_n", 64}, {"x", x}, {"band", band}});
   };
-  std::vector<std::string> asked;
-  AddedParameters added([&](const std::string& family, const std::string& parameter, int value, const std::string& then) {
+  std::vector<std::int64_t> asked;
+  AddedParameters added([&](const std::string& family, const std::string& parameter, int value, std::int64_t then) {
     asked.push_back(then);
     return family == "f" && ((parameter == "band" && value == 4) || (parameter == "block_m" && value == 128));
   });
   CHECK(added.untried(config(1, 1), parameters).empty());  // of a family with nothing recorded
   CHECK(asked.empty());
-  added.saw(config(1, 1), "2026-01-01T00:00:00.000Z", parameters);
-  added.saw(config(1, 8), "2026-01-03T00:00:00.000Z", parameters);
-  added.saw(config(2, 8), "2026-01-02T00:00:00.000Z", parameters);
+  added.saw(config(1, 1), 1, parameters);
+  added.saw(config(1, 8), 3, parameters);
+  added.saw(config(2, 8), 2, parameters);
   CHECK(added.untried(config(1, 1), parameters) == std::vector{config(1, 4)});  // and not another tile
-  CHECK(asked.front() == "2026-01-02T00:00:00.000Z");
-  added.saw(config(1, 4), "2026-01-04T00:00:00.000Z", parameters);
+  CHECK(asked.front() == 2);
+  added.saw(config(1, 4), 4, parameters);
   CHECK(added.untried(config(2, 1), parameters) == std::vector{config(2, 4)});
-  added.saw(config(2, 4), "2026-01-04T00:00:00.000Z", parameters);
+  added.saw(config(2, 4), 4, parameters);
   CHECK(added.untried(config(2, 1), parameters).empty());
 }

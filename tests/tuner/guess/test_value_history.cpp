@@ -1,7 +1,7 @@
 // Which values a family got after a problem was tuned.
 #include "tuner/guess/value_history.hpp"
 
-#include <string>
+#include <cstdint>
 
 #include "tests/catch.hpp"
 #include "tests/tuner/tune_toy.hpp"
@@ -12,18 +12,17 @@ using namespace tilesmith::tuner::toy;
 
 namespace {
 
-const std::string kEarly = "2026-01-01T00:00:00.000Z", kThen = "2026-01-02T00:00:00.000Z",
-                  kLate = "2026-01-03T00:00:00.000Z";
+constexpr std::int64_t kThen = ValueHistory::kTelling, kLate = kThen + 1;  // ids of entries
 
-/// So many entries of x = 1 early, one of x = 2 late.
+/// So many entries of x = 1 early, one of x = 2 late, by a clock that was set back in between.
 db::Store store_of(std::int64_t early) {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   db::Evidence entry = evidence_of(evaluator, square(64), ToyFamily::config(1, 1, 1), toy::ok(5));
-  entry.created_at = kEarly;
+  entry.created_at = "2026-01-01T00:00:00.000Z";
   for (std::int64_t i = 0; i < early; ++i) store.record(entry);
   entry.config = ToyFamily::config(2, 1, 1);
-  entry.created_at = kLate;
+  entry.created_at = "1970-01-01T00:00:00.000Z";
   store.record(entry);
   return store;
 }
@@ -44,6 +43,6 @@ TEST_CASE("a value came after a time at which its family had many outcomes, and 
 TEST_CASE("of a family with few outcomes by then nothing is said") {
   const db::Store store = store_of(ValueHistory::kTelling - 1);
   const ValueHistory history(store);
-  for (const int x : {1, 2, 3}) CHECK_FALSE(history.came_after("toy", "x", x, kThen));
+  for (const int x : {1, 2, 3}) CHECK_FALSE(history.came_after("toy", "x", x, kThen - 1));  // the last of them
   CHECK(history.came_after("toy", "x", 3, kLate));
 }

@@ -1,11 +1,13 @@
 // Kernel Tuner's cache files, whole, unfinished and wrong; and recorded landscapes as tables.
+#include <utility>
+
+#include "db/compress.hpp"
 #include "db/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_kernel_tuner_cache.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/landscape/gzip.hpp"
-#include "tuner/landscape/kernel_tuner_cache.hpp"
 #include "tuner/landscape/outcome_tables.hpp"
 
 using namespace tilesmith;
@@ -17,7 +19,7 @@ namespace {
 OutcomeTable loaded(const std::string& content) {
   const TempFolder folder;
   write_file(folder / "cache.json", content);
-  return load_kernel_tuner_cache(folder / "cache.json");
+  return std::move(load_outcome_tables(folder / "cache.json", 1).tables.at(0));
 }
 
 Score outcome(const OutcomeTable& table, int x, int y, int mode) {
@@ -37,7 +39,7 @@ std::string refusal(const std::string& content) {
   const TempFolder folder;
   write_file(folder / "wrong.json", content);
   try {
-    load_kernel_tuner_cache(folder / "wrong.json");
+    load_outcome_tables(folder / "wrong.json", 1);
   } catch (const db::StoreError& error) {
     const std::string message = error.what();
     const std::string file = folder / "wrong.json";
@@ -74,6 +76,58 @@ TEST_CASE("a cache file may be gzip-compressed, in one member or several") {
   check_made(loaded(gzipped(made_cache())), 24, 23);
   const std::string text = made_cache();
   check_made(loaded(gzipped(text.substr(0, 500)) + gzipped(text.substr(500))), 24, 23);
+}
+
+TEST_CASE("a cache file may be zstd-compressed, a recorded landscape gzip-compressed") {
+  const std::string packed(db::as_text(db::compress(db::as_bytes(made_cache()))));
+  check_made(loaded(packed), 24, 23);
+  CHECK(contains(refusal(packed.substr(0, packed.size() - 5)), "the zstd stream is truncated"));
+  const TempFolder folder;
+  make_landscape(folder / "made.jsonl");
+  write_file(folder / "made.gz", gzipped(read_file(folder / "made.jsonl")));
+  CHECK(load_outcome_tables(folder / "made.gz", 8).tables.size() == 2);
+}
+
+TEST_CASE("an entry with __error__ is a failed config, with or without a time") {
+  for (const char* failed : {"\"__error__\": \"RuntimeFailedConfig\", ", "\"__error__\": \"InvalidConfig\", \"time\": 2.0, "}) {
+    INFO(failed);
+    const OutcomeTable table = loaded(replaced(made_cache(), "\"time\": 2.0, ", failed));
+    CHECK_FALSE(outcome(table, 1, 0, 0));
+    CHECK(table.ok == 22);
+  }
+  CHECK(loaded(replaced(made_cache(), "\"time\": 2.0, ", "\"__error__\": null, \"time\": 2.0, ")).ok == 23);
+}
+
+TEST_CASE("a cache file's objective is read, and more is better where it says or its name does") {
+  const auto of = [](const std::string& objective, const std::string& more = "") {
+    std::string text = replaced(made_cache(), "\"cache\"", "\"objective\": " + objective + ", " + more + "\"cache\"");
+    for (std::size_t at = 0; (at = text.find("\"time\": ", at)) != std::string::npos;) text.replace(at, 6, "\"GFLOP/s\"");
+    for (std::size_t at = 0; (at = text.find(", \"GFLOP/s\": NaN", at)) != std::string::npos;) text.erase(at, 16);
+    return text;
+  };
+  for (const char* objective : {"\"GFLOP/s\"", "[\"GFLOP/s\"]", "[\"GFLOP/s\", \"time\"]"}) {
+    const OutcomeTable table = loaded(of(objective));
+    CHECK(table.ok == 23);  // the failed one has the name of its error there
+    REQUIRE(table.objective);
+    CHECK(table.objective->name == "GFLOP/s");
+    CHECK(table.objective->optimum == 50);
+    CHECK(table.optimum_us / *outcome(table, 1, 0, 0) == Approx(2 / 50.0));  // the fraction of the optimum
+  }
+  CHECK_FALSE(loaded(replaced(made_cache(), "\"cache\"", "\"objective\": [\"time\"], \"cache\"")).objective);
+  CHECK(loaded(of("\"GFLOP/s\"", "\"objective_higher_is_better\": false, ")).objective->optimum == 2);
+  CHECK(contains(refusal(of("\"joy\"")), "\"joy\": expected \"objective_higher_is_better\""));
+  CHECK(contains(refusal(of("7")), "the objective is 7"));
+}
+
+TEST_CASE("an objective's figures that are not above 0 are put in order all the same") {
+  const OutcomeTable table = loaded(
+      "{\"tune_params_keys\": [\"a\"], \"tune_params\": {\"a\": [1, 2, 3]}, \"objective\": \"score\","
+      "\"cache\": {\"1\": {\"score\": -0.5}, \"2\": {\"score\": 0.3}, \"3\": {\"score\": 0.1}}}");
+  CHECK(table.ok == 3);
+  CHECK(table.objective->optimum == 0.3);
+  CHECK(*table.outcomes[1] == 1);
+  CHECK(*table.outcomes[2] == Approx(1.25));
+  CHECK(*table.outcomes[0] == 2);
 }
 
 TEST_CASE("gunzip refuses what is cut short, corrupt or too large") {

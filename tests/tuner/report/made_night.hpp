@@ -49,6 +49,7 @@ class MadeNight {
 
   db::Run& recorded(const std::string& uuid, int began, std::optional<int> ended, const std::string& how) {
     db::Run record;
+    record.id = std::int64_t(runs.size()) + 1;
     record.uuid = uuid;
     record.command = "tilesmith tune --workload night";
     record.workload = "night";

@@ -26,6 +26,40 @@ double seconds_at(int second) { return *utc_seconds(MadeNight::at(second)); }
 
 }  // namespace
 
+TEST_CASE("the latest run is the one that was recorded last, whatever the clock said") {
+  MadeNight night;
+  night.recorded(kEarlier, 100, 110, "done");
+  night.run = kEarlier;
+  night.second = 101;
+  night.passed(1, 20);
+  night.recorded(kNight, 100, 110, "done");
+  night.runs.back().started_at = "1970-01-01T00:00:10.000Z";
+  night.runs.back().ended_at = "1970-01-01T00:00:40.000Z";
+  night.run = kNight;
+  night.passed(1, 30);
+  night.entries.back().created_at = "1970-01-01T00:00:20.000Z";
+  CHECK(latest_of(night) == Uuids{kNight});
+  const Report report = report_of(night);
+  CHECK(report.seconds == 30);
+  REQUIRE(report.problems.size() == 1);
+  CHECK(report.problems[0].baseline.kind == Baseline::Kind::known);  // what the earlier run found
+}
+
+TEST_CASE("the newest entry says which kernels are today's, whatever the clock said") {
+  MadeNight night;
+  night.run = kEarlier;
+  night.producer.measuring_policy = "former";
+  night.passed(1, 5);
+  night.run = kNight;
+  night.producer.measuring_policy = "today";
+  night.passed(1, 30);
+  night.entries.back().created_at = "1970-01-01T00:00:20.000Z";
+  const Report report = report_of(night, "all");
+  CHECK(report.retired == 1);
+  REQUIRE(report.problems.size() == 1);
+  CHECK(report.problems[0].best->outcome.timing->median_us == 30);
+}
+
 TEST_CASE("the latest run is the one that began last, and all are all of them") {
   MadeNight night;
   night.run = kEarlier;
