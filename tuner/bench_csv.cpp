@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -11,12 +12,13 @@ namespace tilesmith::tuner {
 namespace {
 
 enum Column { type, trans, m, n, k, label, family, config, us, spread, peer_us, peer_first_us, peer_algorithms, ratio };
-constexpr std::size_t kColumns = 14;
+
+std::size_t columns_of(std::string_view header) { return 1 + std::size_t(std::count(header.begin(), header.end(), ',')); }
 
 class Line {
  public:
-  Line(std::string_view text, const std::string& origin, std::size_t number)
-      : text_(text), where_(fmt::format("{}:{}", origin, number)) {
+  Line(std::string_view text, std::string_view header, const std::string& origin, std::size_t number)
+      : text_(text), header_(header), where_(fmt::format("{}:{}", origin, number)) {
     split();
   }
 
@@ -56,12 +58,12 @@ class Line {
     }
     if (quoted) fail("a quote is not closed, expected each record on one line");
     fields_.push_back(std::move(field));
-    if (fields_.size() != kColumns) {
-      fail(fmt::format("{} columns, expected {}: {}", fields_.size(), kColumns, kBenchCsvHeader));
+    if (fields_.size() != columns_of(header_)) {
+      fail(fmt::format("{} columns, expected {}: {}", fields_.size(), columns_of(header_), header_));
     }
   }
 
-  std::string_view text_;
+  std::string_view text_, header_;
   std::string where_;
   std::vector<std::string> fields_;
 };
@@ -87,6 +89,7 @@ BenchRow row_of(const Line& line) {
 std::vector<BenchRow> parse_bench_csv(std::string_view text, const std::string& origin) {
   std::vector<BenchRow> rows;
   std::size_t number = 0;
+  std::string_view header;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     std::string_view line = text.substr(at, end - at);
@@ -94,12 +97,13 @@ std::vector<BenchRow> parse_bench_csv(std::string_view text, const std::string& 
     ++number;
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (number == 1) {
-      if (line != kBenchCsvHeader) {
+      header = line;
+      if (header != kBenchCsvHeader && header != kBenchCsvHeaderWithoutRows) {
         throw BenchCsvError(
             fmt::format("{}:1: no file of `tilesmith bench --out`, expected the line '{}'", origin, kBenchCsvHeader));
       }
     } else if (!line.empty()) {
-      rows.push_back(row_of(Line(line, origin, number)));
+      rows.push_back(row_of(Line(line, header, origin, number)));
     }
   }
   if (number == 0) {

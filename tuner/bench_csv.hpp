@@ -13,8 +13,11 @@
 
 namespace tilesmith::tuner {
 
+/// `row_us`, `peer_row_us` and `row_ratio` are of rows of like launches (`bench --rows`), where these are short; else empty.
 inline constexpr std::string_view kBenchCsvHeader =
-    "type,trans,M,N,K,label,family,config,us,spread,peer_us,peer_first_us,peer_algorithms,ratio";
+    "type,trans,M,N,K,label,family,config,us,spread,peer_us,peer_first_us,peer_algorithms,ratio,row_us,peer_row_us,row_ratio";
+/// Of files that were written before rows had columns of their own: of short launches, `us` and `ratio` are then of rows.
+inline constexpr std::string_view kBenchCsvHeaderWithoutRows = kBenchCsvHeader.substr(0, kBenchCsvHeader.find(",row_us"));
 
 struct BenchRow {
   Problem problem;  ///< packed: the file has no leading dimensions
