@@ -40,7 +40,7 @@ class Recorded {
   /// How many entries are of today's policy.
   std::size_t of_today() const {
     const std::vector<db::Evidence> entries = store.evidence();
-    return std::size_t(std::ranges::count(entries, "toy-1", [](const db::Evidence& e) { return e.producer.measuring_policy; }));
+    return std::size_t(std::ranges::count(entries, std::string("toy-1"), [](const db::Evidence& e) { return e.producer.measuring_policy; }));
   }
 
   ToyEvaluator evaluator;
@@ -79,7 +79,7 @@ TEST_CASE("only the best on record are timed again, and played off") {
 }
 
 TEST_CASE("what wins by today's times is best, whatever it had before") {
-  Recorded recorded({});
+  Recorded recorded(std::vector<Problem>{});
   const Config early = ToyFamily::config(5, 3, 2), late = ToyFamily::config(4, 3, 2), slow = ToyFamily::config(1, 1, 1);
   recorded.plant(square(64), early, 5);
   recorded.plant(square(64), late, 6);

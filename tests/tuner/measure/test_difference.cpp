@@ -66,10 +66,10 @@ TEST_CASE("what slows both graphs of a sample down leaves the spread of differen
   }
   CHECK(median(differences_us) == Approx(5).epsilon(0.005));
   // As wide as the speed alone makes a time of 5 µs; of halves that do not belong together it would be wider.
-  CHECK(relative_spread(differences_us) < 0.011);
+  CHECK(relative_spread(differences_us) < 0.0125);
   std::vector<double> of_strangers_us;
   for (std::size_t i = 0; i < pairs_us.size(); ++i) of_strangers_us.push_back(pairs_us[i] - others_us[(i + 7) % others_us.size()]);
-  CHECK(relative_spread(of_strangers_us) > 1.1 * relative_spread(differences_us));
+  CHECK(relative_spread(of_strangers_us) > 1.2 * relative_spread(differences_us));
 }
 
 TEST_CASE("the median of differences stands where some of their halves were disturbed") {
@@ -90,7 +90,7 @@ TEST_CASE("the median of differences stands where some of their halves were dist
   CHECK(std::isfinite(relative_half_width(samples_us)));
 }
 
-TEST_CASE("sampling goes on and ends where differences are nothing but noise") {
+TEST_CASE("where differences are nothing but noise sampling ends, and no time is told") {
   TimingPolicy policy;
   std::mt19937_64 chance(3);
   std::normal_distribution<double> own(0, 5);
@@ -102,6 +102,6 @@ TEST_CASE("sampling goes on and ends where differences are nothing but noise") {
     measured_us += taken.pairs_us + taken.others_us;
     REQUIRE(samples_us.size() <= std::size_t(policy.max_samples));
   }
-  CHECK(samples_us.size() > 7);
-  CHECK(relative_half_width(samples_us) > policy.target_relative_ci);  // and says so
+  CHECK(samples_us.size() >= 7);
+  CHECK_FALSE(is_told(median(samples_us), kLaunches));
 }
