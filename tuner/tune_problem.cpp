@@ -91,7 +91,8 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
 ProblemEnding ProblemTuning::run() {
   if (start_.space.size() == 0) spdlog::warn("{}: no config of the chosen families can run it", text(problem_));
   const bool only_finalists = run_.options.only_finalists;
-  if (only_finalists && start_.seeds.empty() && start_.known.empty()) spdlog::warn("{}: nothing on record to play off", text(problem_));
+  if (only_finalists && start_.seeds.empty() && start_.known.empty())
+    spdlog::warn("{}: nothing on record to play off", text(problem_));
   reuse_known();
   if (only_finalists) progress_.left = std::int64_t(start_.seeds.size());
   report(std::nullopt);

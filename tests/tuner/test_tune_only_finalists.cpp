@@ -40,7 +40,8 @@ class Recorded {
   /// How many entries are of today's policy.
   std::size_t of_today() const {
     const std::vector<db::Evidence> entries = store.evidence();
-    return std::size_t(std::ranges::count(entries, std::string("toy-1"), [](const db::Evidence& e) { return e.producer.measuring_policy; }));
+    return std::size_t(std::ranges::count(entries, std::string("toy-1"),
+                                          [](const db::Evidence& e) { return e.producer.measuring_policy; }));
   }
 
   ToyEvaluator evaluator;

@@ -105,7 +105,8 @@ std::string ratio_text(std::optional<double> peer_us, std::optional<double> us) 
 
 TextTable make_table(bool rows) {
   std::vector<TextTable::Column> columns{{"problem"}, {"what"}};
-  for (const char* title : {"us", "spread", "TFLOP/s", "TeOPS", "of peak", "x peer"}) columns.push_back({title, TextTable::Align::right});
+  for (const char* title : {"us", "spread", "TFLOP/s", "TeOPS", "of peak", "x peer"})
+    columns.push_back({title, TextTable::Align::right});
   for (const char* title : {"row us", "x peer in rows"}) {
     if (rows) columns.push_back({title, TextTable::Align::right});
   }
@@ -117,7 +118,8 @@ void add_rows(TextTable& table, const BenchReport& report, const runtime::Device
   const Problem& problem = report.problem;
   const auto peak = peak_tflops(device, problem.type);
   const std::optional<double> peer_us = report.peer_best ? std::optional(report.peer_best->median_us) : std::nullopt;
-  const auto add = [&](const std::string& label, const db::Timing& timing, std::optional<double> row_us, const std::string& config) {
+  const auto add = [&](const std::string& label, const db::Timing& timing, std::optional<double> row_us,
+                       const std::string& config) {
     const double rate = tflops(problem, timing.median_us);
     std::vector<std::string> cells{text(problem), label, format_us(timing.median_us),
                                    fmt::format("{:.1f}%", 100 * timing.spread), format_tflops(rate),

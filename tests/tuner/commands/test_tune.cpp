@@ -175,8 +175,9 @@ TEST_CASE("with --only-finalists the best on record by a former policy are timed
       store.record(entry);
     }
   }
-  const std::vector<std::string> words{"tune",      "--workload", "workload.txt",      "--replay",    "recording.jsonl", "--db",
-                                       "former.db", "--family",   "simt", "--only-finalists", "--finalists", "3"};
+  const std::vector<std::string> words{"tune",        "--workload", "workload.txt", "--replay", "recording.jsonl",
+                                       "--db",        "former.db",  "--family",     "simt",     "--only-finalists",
+                                       "--finalists", "3"};
   const Finished result = run(folder, words);
   INFO(result.err);
   REQUIRE(result.status == 0);
@@ -189,7 +190,8 @@ TEST_CASE("with --only-finalists the best on record by a former policy are timed
 TEST_CASE("--only-finalists searches nothing, and so takes no strategy") {
   const TempFolder folder;
   prepare(folder);
-  for (const std::vector<std::string>& more : {std::vector<std::string>{"--strategy", "random"}, {"--max-candidates", "3"}, {"--dry-run"}}) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--strategy", "random"}, {"--max-candidates", "3"}, {"--dry-run"}}) {
     std::vector<std::string> words{"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--only-finalists"};
     words.insert(words.end(), more.begin(), more.end());
     const Finished result = run(folder, words);
