@@ -164,7 +164,7 @@ TEST_CASE("the database is where --db, else TILESMITH_DB, else XDG_DATA_HOME say
   CHECK(contains(run(folder, {"query"}, {{"XDG_DATA_HOME", folder / "data"}}).out, "f16f32"));
 }
 
-TEST_CASE("with --only-finalists the best on record by a former policy are timed again, and nothing is searched") {
+TEST_CASE("with the option --only-finalists the best on record by a former policy are timed again, and nothing is searched") {
   const TempFolder folder;
   prepare(folder);
   {
@@ -187,7 +187,7 @@ TEST_CASE("with --only-finalists the best on record by a former policy are timed
   CHECK(contains(again.err, "0 candidates tried"));
 }
 
-TEST_CASE("--only-finalists searches nothing, and so takes no strategy") {
+TEST_CASE("a run of finalists alone searches nothing, and so takes no strategy") {
   const TempFolder folder;
   prepare(folder);
   for (const std::vector<std::string>& more :
