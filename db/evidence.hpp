@@ -70,7 +70,7 @@ struct Producer {
   std::string compiler_options;  ///< canonical, space-separated
   std::string nvrtc_version;     ///< "13.0"
   std::string driver_version;    ///< "580.159", or "CUDA 13.0" where only that is known; empty if none was involved
-  std::string measuring_policy;  ///< "cold-3": changes whenever what a time means changes
+  std::string measuring_policy;  ///< "cold-4": changes whenever what a time means changes
   friend bool operator==(const Producer&, const Producer&) = default;
 };
 

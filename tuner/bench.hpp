@@ -23,6 +23,7 @@ struct BenchContender {
 struct BenchResult {
   BenchContender contender;
   db::Outcome outcome;   ///< timing of the interleaved run, present when ok
+  std::optional<double> row_us;  ///< of a launch in a row of its like; only if it was asked for, and launches are short
 };
 
 struct BenchReport {
@@ -31,14 +32,16 @@ struct BenchReport {
   int peer_algorithms = 0;                ///< how many the peer offered; 0: it refuses the problem, or was not asked
   std::optional<db::Timing> peer_first;   ///< the peer's own first choice
   std::optional<db::Timing> peer_best;    ///< the fastest of all that it offered
+  std::optional<double> peer_row_us;      ///< the fastest in rows, as BenchResult::row_us
 };
 
 class BenchSession {
  public:
   /// `as`: the architecture whose code the device runs; empty: its own. `store`: stored cubins are used, others are compiled;
-  /// may be null. `peer`: "" or "cublaslt", which always runs its own code.
+  /// may be null. `peer`: "" or "cublaslt", which always runs its own code. `rows`: short launches are timed in rows of their like
+  /// too.
   /// Throws runtime::DeviceError without a device, std::runtime_error if the peer is not there.
-  BenchSession(int device, std::string_view as, const db::Store* store, const std::string& peer);
+  BenchSession(int device, std::string_view as, const db::Store* store, const std::string& peer, bool rows = false);
   ~BenchSession();
 
   const runtime::DeviceInfo& device() const;

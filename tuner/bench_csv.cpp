@@ -20,7 +20,7 @@ struct Layout {
   int problem, device;  // -1: there is none
   std::size_t label, config, us, peer_us;
 };
-constexpr Layout kLayout{kBenchCsvHeader, 22, 0, 11, 12, 14, 16, 18};
+constexpr Layout kLayout{kBenchCsvHeader, 25, 0, 11, 12, 14, 16, 18};
 constexpr Layout kFormerLayout{kFormerBenchCsvHeader, 14, -1, -1, 5, 7, 8, 10};
 
 class Line {

@@ -14,11 +14,12 @@
 namespace tilesmith::tuner {
 
 /// Columns have the names that `query` gives them. A row's key is problem (canonical; the next ten columns repeat it for people), device
-/// (its whole text), label and config.
+/// (its whole text), label and config. `row_us`, `peer_row_us` and `row_ratio` are of rows of like launches (`bench --rows`), where these
+/// are short; else empty.
 inline constexpr std::string_view kBenchCsvHeader =
     "problem,type,trans,m,n,k,lda,ldb,ldc,align_bytes,beta,device,label,family,config,status,median_us,spread,peer_us,peer_first_us,"
-    "peer_algorithms,ratio";
-/// What former versions wrote: problems are packed, and the device is not told.
+    "peer_algorithms,ratio,row_us,peer_row_us,row_ratio";
+/// What former versions wrote: problems are packed, and the device is not told. Of short launches `us` and `ratio` are of rows.
 inline constexpr std::string_view kFormerBenchCsvHeader =
     "type,trans,M,N,K,label,family,config,us,spread,peer_us,peer_first_us,peer_algorithms,ratio";
 

@@ -58,7 +58,7 @@ db::Run run_record(const std::string& uuid, const Workload& workload, const Tune
   run.uuid = uuid;
   run.command = options.command;
   run.workload = options.workload_name.empty() ? workload.name : options.workload_name;
-  run.strategy = options.strategy;
+  run.strategy = options.only_finalists ? "none" : options.strategy;
   run.seed = options.seed;
   run.host = host_name();
   run.started_at = db::now_utc();
@@ -214,7 +214,7 @@ void end_as_failed(db::Store& store, const std::string& uuid, const std::string&
 TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator& evaluator, db::Store& store,
                 const std::function<void(const Progress&)>& on_progress, const std::atomic<bool>& stop) {
   check(workload, options);
-  StartingPoints starting_points(options.families, evaluator, store);
+  StartingPoints starting_points(options.families, evaluator, store, options.only_finalists ? std::size_t(options.finalists) : 0);
 
   TuneRun run{options, evaluator, store, on_progress, stop};
   run.clock_seconds = options.clock_seconds ? options.clock_seconds : steady_seconds;

@@ -14,6 +14,10 @@
 //   6. at the end the best are played off interleaved. The play-off's times are recorded as newer evidence of the same
 //      candidates, so they are the ones that count.
 //
+// With `only_finalists` there is no search: what is on record by former policies, kernels or drivers gives each problem its candidates
+// (former_finalists), which go through 2, 5 and 6 as others do. Those that have evidence of today are not tried again, so such a
+// run goes on where one before it ended.
+//
 // Which config is best is decided by the view `best` alone: smallest median of the latest evidence, equal medians by
 // config text. Medians are stored as measured; the play-off narrows the noise in them, nothing rounds it away. Candidates
 // whose single lucky times beat every played-off median are drawn into further rounds before they can win, and so are those that
@@ -49,6 +53,7 @@ struct TuneOptions {
   std::int64_t max_candidates = 0;          ///< a problem, reused evidence included; 0: none
   std::vector<std::string> families;        ///< empty: all
   int finalists = 8;                        ///< in the play-off; fewer than 2: no play-off
+  bool only_finalists = false;              ///< nothing is searched: so many of what is on record are timed again and played off
   std::string command;                      ///< for the run's record
   std::string workload_name;                ///< for the run's record; empty: the workload's own
   GpuQueue* gpu = nullptr;                  ///< for a GPU that other tuners may share: they take turns

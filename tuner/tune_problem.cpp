@@ -68,9 +68,11 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
       deadline_(began_ + (run.ends - began_) * turn.share),
       others_could_use_it_(turn.number == 1 && turn.others_left),
       // Every turn of every problem has its own sequence: a problem added before it must not change how it is searched.
-      strategy_(make_strategy(run.options.strategy, start_.space, run.options.seed + turn.number - 1,
-                              {start_.seeds, estimates_of(start_.space, problem, run.evaluator.limits()),
-                               start_.best_is_lost})),
+      strategy_(run.options.only_finalists
+                    ? make_guesses_only(start_.space, start_.seeds)
+                    : make_strategy(run.options.strategy, start_.space, run.options.seed + turn.number - 1,
+                                    {start_.seeds, estimates_of(start_.space, problem, run.evaluator.limits()),
+                                     start_.best_is_lost})),
       time_us_(start_.space.size()),
       disturbed_(start_.space.size(), 0),
       in_flight_(start_.space.size(), 0),
@@ -88,7 +90,11 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
 
 ProblemEnding ProblemTuning::run() {
   if (start_.space.size() == 0) spdlog::warn("{}: no config of the chosen families can run it", text(problem_));
+  const bool only_finalists = run_.options.only_finalists;
+  if (only_finalists && start_.seeds.empty() && start_.known.empty())
+    spdlog::warn("{}: nothing on record to play off", text(problem_));
   reuse_known();
+  if (only_finalists) progress_.left = std::int64_t(start_.seeds.size());
   report(std::nullopt);
   const ProblemEnding ending = search();
   if (ending == ProblemEnding::interrupted) return ending;

@@ -23,13 +23,15 @@ class Seconds {
 
 }  // namespace
 
-StartingPoints::StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store)
+StartingPoints::StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store,
+                               std::size_t only_finalists)
     : families_(families_named(families)),
       evaluator_(evaluator),
       reader_(store.reader()),
       guesser_({families_, evaluator.device(), evaluator.limits(),
                 [this](const std::string& family) { return evaluator_.producer(family); },
-                [this](const Problem& problem, const Config& config) { return evaluator_.knows(problem, config); }},
+                [this](const Problem& problem, const Config& config) { return evaluator_.knows(problem, config); },
+                only_finalists},
                reader_ ? *reader_ : store) {}
 
 const db::Producer& StartingPoints::producer(const std::string& family) {

@@ -36,8 +36,9 @@ class StartingPoints {
 
   StartingPoints(const StartingPoints&) = delete;  // its threads know where it is
   StartingPoints& operator=(const StartingPoints&) = delete;
-  /// `families` empty: all. Throws std::invalid_argument if one is unknown.
-  StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store);
+  /// `families` empty: all. Throws std::invalid_argument if one is unknown. `only_finalists`: as in GuessingFor.
+  StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store,
+                 std::size_t only_finalists = 0);
   ~StartingPoints() { abandoned_ = true; }
   /// Only valid evidence is known. What is retired proves nothing: its configs are seeds at most. The problem has
   /// M, N, K ≥ 1.

@@ -52,6 +52,17 @@ TEST_CASE("a line of a former version's CSV is read with its quoted config") {
   CHECK_FALSE(refused.at(0).peer_us);
 }
 
+TEST_CASE("a CSV with columns of rows is read as one without them, and its lines have as many columns as its header") {
+  const std::string header(kBenchCsvHeader);
+  const std::string line = "f16f32,NT,256,512,1024,\"tuned (exact)\",simt,\"simt{a=1,b=2}\",10.5,0.01,21.0,22.0,8,2.0";
+  const auto rows = parse_bench_csv(header + "\n" + line + ",9.5,19.0,2.0\n" + line + ",,,\n", "x");
+  REQUIRE(rows.size() == 2);
+  CHECK(*rows[0].us == 10.5);
+  CHECK(*rows[1].peer_us == 21);
+  CHECK(error_of(header + "\n" + line + "\n").rfind("bench.csv:2: 14 columns, expected 17", 0) == 0);
+  CHECK(error_of(with_line(line + ",9.5,19.0,2.0")).rfind("bench.csv:2: 17 columns, expected 14", 0) == 0);
+}
+
 TEST_CASE("the CSV recorded with the tree is read whole") {
   CHECK(load_bench_csv(std::string(TILESMITH_SOURCE_DIR) + "/db/recorded/h200_bench.csv").size() == 483);
 }

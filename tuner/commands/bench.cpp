@@ -25,7 +25,7 @@ struct BenchCommandOptions {
   ProblemOptions problems;
   std::string db, peer, out;
   std::vector<std::string> configs;
-  bool ladder = false;
+  bool ladder = false, rows = false;
   int device = 0;
   std::string as;
   LogOptions log;
@@ -41,35 +41,54 @@ std::vector<BenchContender> parse_configs(const std::vector<std::string>& texts)
   return contenders;
 }
 
-std::string ratio_text(const BenchReport& report, double us) {
-  if (!report.peer_best || us <= 0) return "-";
-  return fmt::format("{:.3f}", report.peer_best->median_us / us);
+std::string ratio_text(std::optional<double> peer_us, std::optional<double> us) {
+  return peer_us && us ? fmt::format("{:.3f}", *peer_us / *us) : "-";
 }
 
-void add_rows(TextTable& table, const BenchReport& report, const runtime::DeviceInfo& device) {
+TextTable make_table(bool rows) {
+  std::vector<TextTable::Column> columns{{"problem"}, {"what"}};
+  for (const char* title : {"us", "spread", "TFLOP/s", "TeOPS", "of peak", "x peer"})
+    columns.push_back({title, TextTable::Align::right});
+  for (const char* title : {"row us", "x peer in rows"}) {
+    if (rows) columns.push_back({title, TextTable::Align::right});
+  }
+  columns.push_back({"config"});
+  return TextTable(std::move(columns));
+}
+
+void add_rows(TextTable& table, const BenchReport& report, const runtime::DeviceInfo& device, bool rows) {
   const Problem& problem = report.problem;
   const auto peak = peak_tflops(device, problem.type);
-  const auto cells = [&](const std::string& label, const db::Timing& timing, const std::string& ratio,
-                         const std::string& config) {
+  const std::optional<double> peer_us = report.peer_best ? std::optional(report.peer_best->median_us) : std::nullopt;
+  const auto add = [&](const std::string& label, const db::Timing& timing, std::optional<double> row_us,
+                       const std::string& config) {
     const double rate = tflops(problem, timing.median_us);
-    return std::vector<std::string>{text(problem), label, format_us(timing.median_us),
-                                    fmt::format("{:.1f}%", 100 * timing.spread), format_tflops(rate),
-                                    format_tflops(problem.effective_ops() / timing.median_us * 1e-6),
-                                    peak ? format_percent(rate / *peak) : "-", ratio, config};
+    std::vector<std::string> cells{text(problem), label, format_us(timing.median_us),
+                                   fmt::format("{:.1f}%", 100 * timing.spread), format_tflops(rate),
+                                   format_tflops(problem.effective_ops() / timing.median_us * 1e-6),
+                                   peak ? format_percent(rate / *peak) : "-", ratio_text(peer_us, timing.median_us)};
+    if (rows) {
+      cells.push_back(row_us ? format_us(*row_us) : "-");
+      cells.push_back(ratio_text(report.peer_row_us, row_us));
+    }
+    cells.push_back(config);
+    table.add(std::move(cells));
   };
   for (const BenchResult& result : report.ours) {
     if (result.outcome.timing) {
-      table.add(cells(result.contender.label, *result.outcome.timing,
-                      ratio_text(report, result.outcome.timing->median_us), result.contender.config.text()));
+      add(result.contender.label, *result.outcome.timing, result.row_us, result.contender.config.text());
     } else {
-      table.add({text(problem), result.contender.label, std::string(db::name(result.outcome.status)), "", "", "", "", "",
-                 result.outcome.message});
+      std::vector<std::string> cells(rows ? 11 : 9);
+      cells[0] = text(problem);
+      cells[1] = result.contender.label;
+      cells[2] = db::name(result.outcome.status);
+      cells.back() = result.outcome.message;
+      table.add(std::move(cells));
     }
   }
-  if (report.peer_best) {
-    table.add(cells("cuBLASLt, first choice", *report.peer_first, ratio_text(report, report.peer_first->median_us), ""));
-    table.add(cells(fmt::format("cuBLASLt, best of {}", report.peer_algorithms), *report.peer_best, "1.000", ""));
-  }
+  if (report.peer_first) add("cuBLASLt, first choice", *report.peer_first, std::nullopt, "");
+  if (report.peer_best)
+    add(fmt::format("cuBLASLt, best of {}", report.peer_algorithms), *report.peer_best, report.peer_row_us, "");
 }
 
 int run_bench(const BenchCommandOptions& options) {
@@ -90,18 +109,10 @@ int run_bench(const BenchCommandOptions& options) {
     spdlog::info("no database at {}: problems run on the generic rung", path.string());
   }
   BenchOutput csv(options.out, session_device);
-  BenchSession session(options.device, options.as, store.get(), options.peer);
+  BenchSession session(options.device, options.as, store.get(), options.peer, options.rows);
   StopOnSignal signals;
 
-  TextTable table({{"problem"},
-                   {"what"},
-                   {"us", TextTable::Align::right},
-                   {"spread", TextTable::Align::right},
-                   {"TFLOP/s", TextTable::Align::right},
-                   {"TeOPS", TextTable::Align::right},
-                   {"of peak", TextTable::Align::right},
-                   {"x peer", TextTable::Align::right},
-                   {"config"}});
+  TextTable table = make_table(options.rows);
   std::size_t count = 0;
   bool all_ok = true;
   for (const WeightedProblem& entry : workload.problems) {
@@ -121,7 +132,7 @@ int run_bench(const BenchCommandOptions& options) {
     }
     const BenchReport report = session.run(problem, ours);
     csv.add(report);
-    add_rows(table, report, session.device());
+    add_rows(table, report, session.device(), options.rows);
     const BenchResult& last = report.ours.back();
     all_ok = all_ok && std::all_of(report.ours.begin(), report.ours.end(), [](const BenchResult& result) {
                return result.outcome.status == db::Status::ok || result.outcome.status == db::Status::illegal;
@@ -152,6 +163,8 @@ Command add_bench(CLI::App& program) {
       ->type_name("TEXT");
   app->add_option("--peer", options->peer, "Also time the best of all this library's algorithms, interleaved: cublaslt")
       ->type_name("NAME");
+  app->add_flag("--rows", options->rows,
+                "Also time short launches in rows of their like, in columns of their own; it plays each such problem off twice");
   app->add_option("--out,--output", options->out, "Append each result to this CSV file; problems that it has a time of on this device are not run again")
       ->type_name("FILE");
   app->add_option("--device", options->device, "Ordinal of the GPU")->capture_default_str();
@@ -161,8 +174,9 @@ Command add_bench(CLI::App& program) {
       "Everything is verified before it is timed. Times are medians in microseconds on random data, all contenders of a\n"
       "problem interleaved in one run, each launch on operands that were not read since an L2's worth of others; drift that\n"
       "contenders share is taken out. Spread is half the interquartile range over the median.\n"
-      "A contender's launches follow each other, those of less than some 50 us in a CUDA graph: by configs with early_launch\n"
-      "they come while the one before still ends, which in a graph behind another kernel they do not.\n"
+      "Launches of less than some 50 us are timed as an application sees them, the peer's too: in a CUDA graph each stands behind\n"
+      "a small kernel that is not ours, whose own time is taken off. In a row of like launches (--rows) those of configs with\n"
+      "early_launch come while the one before still ends, which behind another kernel they do not.\n"
       "TeOPS: M*K + (2K-1)*M*N + 2*M*N operations.\n"
       "\"x peer\" is the peer's best time over ours: above 1 is faster than the peer.\n\n"
       "Examples:\n"

@@ -63,15 +63,18 @@ void BenchOutput::add(const BenchReport& report) {
   const Problem& p = report.problem;
   const double peer_us = report.peer_best ? report.peer_best->median_us : 0;
   const double first_us = report.peer_first ? report.peer_first->median_us : 0;
+  const double peer_row_us = report.peer_row_us.value_or(0);
   std::string rows;
   for (const BenchResult& result : report.ours) {
     const double us = result.outcome.timing ? result.outcome.timing->median_us : 0;
+    const double row_us = result.row_us.value_or(0);
     const auto whole = [](auto value) { return fmt::format("{}", value); };
     rows += csv_line({text(p), std::string(p.type.name), std::string(name(p.trans)), whole(p.m), whole(p.n), whole(p.k), whole(p.lda),
                        whole(p.ldb), whole(p.ldc), whole(p.align_bytes), std::string(name(p.beta)), device_, result.contender.label,
                        result.contender.config.family(), result.contender.config.text(), std::string(db::name(result.outcome.status)),
                        number(us), us > 0 ? fmt::format("{:.4f}", result.outcome.timing->spread) : "", number(peer_us), number(first_us),
-                       whole(report.peer_algorithms), us > 0 ? number(peer_us / us) : ""});
+                       whole(report.peer_algorithms), us > 0 ? number(peer_us / us) : "", number(row_us), number(peer_row_us),
+                       row_us > 0 ? number(peer_row_us / row_us) : ""});
   }
   write(rows);
 }

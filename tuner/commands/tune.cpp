@@ -130,8 +130,16 @@ Command add_tune(CLI::App& program) {
   app->add_option("--max-candidates", options->max_candidates, "Most candidates a problem; 0: no limit")
       ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description(""))->group("Search");
   add_seed_option(*app, options->seed, "Seed of the search: same seed, same proposals")->group("Search");
-  app->add_option("--finalists", options->finalists, "How many of the best are timed again, interleaved; of long launches those of several block tiles")
-      ->type_name("N")->capture_default_str()->check(CLI::Range(1, 64).description(""))->group("Search");
+  app->add_option("--finalists", options->finalists,
+                  "How many of the best are timed again, interleaved; of long launches those of several block tiles [8; with "
+                  "--only-finalists 12]")
+      ->type_name("N")->check(CLI::Range(1, 64).description(""))->group("Search");
+  app->add_flag("--only-finalists", options->only_finalists,
+                "Search nothing: verify, time and play off the best of what is on record of each problem by a former measuring policy, "
+                "driver or kernel")
+      ->group("Search")
+      ->excludes(app->get_option("--strategy"))
+      ->excludes(app->get_option("--max-candidates"));
   app->add_option("--device", options->device,
                   "Ordinal of the GPU (see `tilesmith devices`), several such as 0,2, or all: a tuner process for each, which "
                   "share the problems")
@@ -151,7 +159,7 @@ Command add_tune(CLI::App& program) {
                   "each, with a device's number before the extension")
       ->type_name("FILE")->group("Output");
   app->add_flag("--dry-run", options->dry_run, "List the problems and how many configs each family has for them, and end")
-      ->group("Output");
+      ->group("Output")->excludes(app->get_option("--only-finalists"));
   app->add_option("--arch", options->arch, "With --dry-run: count for this architecture instead of the GPU's")
       ->type_name("ARCH")->group("Output");
   app->add_flag("--board", options->board)->group("");  // for tune_on_several() alone
@@ -174,6 +182,7 @@ Command add_tune(CLI::App& program) {
       "  tilesmith tune --shape 4096 --type f16f32,bf16f32 --trans all --budget 10m\n"
       "  tilesmith tune --workload llama3-8b --budget 8h --log tune.log\n"
       "  tilesmith tune --workload llama3-8b --device all --budget 1h\n"
+      "  tilesmith tune --only-finalists --workload llama3-8b --device all    after evidence became `remeasure`\n"
       "  tilesmith tune --as sm_87 --workload orin-perception --max-candidates 20 --db proof.db\n"
       "  tilesmith tune --workload quick --replay db/recorded/h200.jsonl.zst --strategy exhaustive");
   return {app, [options] { return run_tune(*options); }};

@@ -22,7 +22,8 @@ struct TuneCommandOptions {
   std::string budget;
   std::int64_t max_candidates = TuneOptions{}.max_candidates;
   std::uint64_t seed = TuneOptions{}.seed;
-  int finalists = TuneOptions{}.finalists;
+  std::optional<int> finalists;
+  bool only_finalists = false;
   std::string device = "0";
   std::string as;
   std::string db;

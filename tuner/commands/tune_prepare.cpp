@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kNoDeviceAdvice =
     "use --replay FILE to run against a recording, or `tilesmith compile --arch sm_87` to prepare";
 constexpr int kMostOrdinal = 1024;
+constexpr int kFinalistsAlone = 12;  // of --only-finalists: no search stands behind them, and each takes some hundredths of a second
 
 /// Ordinals in the order given; empty: all.
 std::vector<int> parse_devices(const std::string& given) {
@@ -167,7 +168,9 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
   tune.seed = options.seed;
   if (!options.budget.empty()) tune.budget = parse_duration(options.budget, "--budget");
   tune.max_candidates = options.max_candidates;
-  tune.finalists = options.finalists;
+  tune.only_finalists = options.only_finalists;
+  if (options.only_finalists) tune.finalists = kFinalistsAlone;
+  if (options.finalists) tune.finalists = *options.finalists;
   tune.command = command_line();
   if (const std::string own = " --board"; options.board) tune.command.resize(tune.command.size() - own.size());
   tune.workload_name = prepared.workload.name;
@@ -198,9 +201,11 @@ db::Store open_tune_store(const TuneCommandOptions& options) {
 
 std::string announcement(const TuneCommandOptions& options, const PreparedTune& prepared, const std::string& on) {
   const double budget = prepared.tune.budget.count();
-  return fmt::format("tuning {} of workload {} on {}{}; strategy {}, seed {}{}",
+  const std::string how = options.only_finalists ? fmt::format("only the best {} on record of each", prepared.tune.finalists)
+                                                 : fmt::format("strategy {}, seed {}", options.strategy, options.seed);
+  return fmt::format("tuning {} of workload {} on {}{}; {}{}",
                      count_of(prepared.workload.problems.size(), "problem"), prepared.workload.name, on,
-                     options.replays.empty() ? "" : " (replayed)", options.strategy, options.seed,
+                     options.replays.empty() ? "" : " (replayed)", how,
                      budget > 0 ? fmt::format(", budget {}", format_seconds(budget)) : "");
 }
 

@@ -11,6 +11,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr double kWithin = 1.08;  // of the fastest's time: another tile's
+constexpr std::string_view kEarlyLaunch = "early_launch";  // the parameter of all families that have it
 
 }  // namespace
 
@@ -58,6 +59,31 @@ std::vector<Config> known_finalists(std::span<const KnownCandidate> known, std::
   std::vector<Config> finalists;
   for (const std::size_t index : choose_finalists(time_us, [&](std::size_t i) { return known[i].config; }, most))
     finalists.push_back(known[index].config);
+  return finalists;
+}
+
+std::vector<Config> former_finalists(std::span<const KnownCandidate> former, std::size_t most) {
+  std::vector<Score> time_us, late_us;  // of all, and of those whose launches do not come early
+  for (const KnownCandidate& one : former) {
+    time_us.push_back(score_of(one.outcome));
+    const bool early = one.config.has(kEarlyLaunch) && one.config.at(kEarlyLaunch) != 0;
+    late_us.push_back(early ? std::nullopt : time_us.back());
+  }
+  const auto config_of = [&](std::size_t i) { return former[i].config; };
+  const std::vector<std::size_t> fastest = choose_finalists(time_us, config_of, most);
+  std::vector<std::size_t> chosen = fastest;
+  if (!fastest.empty() && is_short(*time_us[fastest.front()])) {
+    chosen.resize(std::min(chosen.size(), most - most / 2));
+    const auto fill_up = [&](const std::vector<std::size_t>& from) {
+      for (const std::size_t index : from) {
+        if (chosen.size() < most && std::ranges::find(chosen, index) == chosen.end()) chosen.push_back(index);
+      }
+    };
+    fill_up(choose_finalists(late_us, config_of, most));
+    fill_up(fastest);
+  }
+  std::vector<Config> finalists;
+  for (const std::size_t index : chosen) finalists.push_back(former[index].config);
   return finalists;
 }
 

@@ -32,6 +32,11 @@ std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
 /// play-off would wait for its compiler.
 std::vector<Config> known_finalists(std::span<const KnownCandidate> known, std::size_t most);
 
+/// Of what a problem had by former evidence, those that are worth playing off by today's policy. Of short launches half of them are
+/// the fastest without early launches: up to cold-3 short launches were timed in rows of their like, where early ones overlap, so that the
+/// fastest dozen may hold no other (f16f32 NN 1000³ on an H200: the first without is the 14th, and 11% behind).
+std::vector<Config> former_finalists(std::span<const KnownCandidate> former, std::size_t most);
+
 /// Whether playing these off, the fastest first, could change the choice: the fastest was in no play-off yet, or its launches are
 /// not short and of another's block tile none was, which had fallen behind by its single time alone.
 ///   `was_played_off`  of every candidate, as `time_us`

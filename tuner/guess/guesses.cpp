@@ -77,7 +77,7 @@ Guesses Guesser::of(const Problem& problem, std::size_t most) {
   Guesses guesses;
   List list(guesses.to_try, most);
   add_own(guesses, list, problem);
-  if (list.full()) return guesses;
+  if (list.full() || whom_.only_finalists > 0) return guesses;
   // What was fastest on devices that are alike, what the model promises most of, what was best nearby and what a family thinks best
   // in turn: a short search hears of all.
   const std::vector<Config> of_alike = of_devices_alike(problem);
@@ -132,6 +132,10 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   guesses.best_is_lost = own.best_is_lost;
   guesses.known = std::move(own.known);
   for (const KnownCandidate& known : guesses.known) list.leave_out(known.config);
+  if (whom_.only_finalists > 0) {
+    for (const Config& config : former_finalists(own.former, whom_.only_finalists)) list.add(config);
+    return;
+  }
   for (const Config& config : own.to_reverify) list.add(config);
   own.retired.resize(std::min(own.retired.size(), kMostRetired));
   const std::vector<Config> untried = of_untried_tiles(own, problem);

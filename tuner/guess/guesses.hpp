@@ -31,6 +31,8 @@ struct GuessingFor {
   std::function<db::Producer(const std::string& family)> producer;  ///< of what would be measured now
   /// What else may be tried at all (Evaluator::knows); empty: everything.
   FamiliesToday::Knows knows;
+  /// Above 0: nothing is worth trying but so many of the problem's own former candidates (former_finalists), less those known.
+  std::size_t only_finalists = 0;
 };
 
 struct Guesses {

@@ -134,6 +134,9 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
     retired.erase(key);
     of_other_policy.erase(key);
   }
+  for (const Outcomes* outcomes : {&to_reverify, &retired}) {
+    for (const auto& [key, candidate] : *outcomes) own.former.push_back({candidate.first, candidate.second});
+  }
   // The fastest of former times, which compare among themselves; one that was tried again since is known, whatever came of it.
   double best_then = kNever, best_known = kNever;
   bool is_known = true;

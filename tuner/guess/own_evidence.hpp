@@ -42,6 +42,8 @@ struct OwnEvidence {
   // Times of runs on other days, or on other devices of the model, hardly compare where a power limit sets the clock: by time alone
   // what a cool day's run passed over came before what is in use. What failed then is no guess: a search comes to it in its own time.
   std::vector<Config> to_reverify, retired;
+  /// All that had an outcome by former kernels, drivers or policies, the latest such one of each config, known by now or not.
+  std::vector<KnownCandidate> former;
   /// The few fastest of all and of other block tiles (choose_finalists), each with values that were added since, or of a parameter that
   /// was, which the problem has hardly been tried with in that tile (added_parameters.hpp). Some may be known.
   std::vector<Config> varied;

@@ -10,11 +10,13 @@ namespace {
 constexpr unsigned long long kLeadInNs = 40000;
 constexpr int kReferenceSteps = 4096;
 constexpr std::size_t kFewestScrubBytes = std::size_t{8} << 20;
+constexpr std::size_t kUpdatedBytes = std::size_t{1} << 20;
 
 // lead_in: the nanosecond timer says when to stop; the cycle count ends it if that timer should stand still.
 // scrub: the condition never holds for a zeroed buffer, but the compiler cannot know.
 // reference_work: four independent chains a thread, 16 warps a multiprocessor: enough to fill the FMA pipes. With
 // a = 0.5 every chain settles at 2·b, so no value grows, and `seed` comes from the host so that nothing folds.
+// another_kernel: values settle at 1.
 constexpr const char* kSource = R"(
 extern "C" __global__ void lead_in(unsigned long long wait_ns) {
   const long long first_cycle = clock64();
@@ -47,6 +49,11 @@ extern "C" __global__ void __launch_bounds__(256) reference_work(float seed, int
   }
   if (x0 + x1 + x2 + x3 < 0.0f) *sink = 1;
 }
+
+extern "C" __global__ void __launch_bounds__(256) another_kernel(float* values, unsigned count) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) values[i] = values[i] * 0.999f + 1e-3f;
+}
 )";
 
 }  // namespace
@@ -59,13 +66,26 @@ Pacing::Pacing(const runtime::Context& context)
       lead_in_(module_.function("lead_in", 0)),
       scrub_kernel_(module_.function("scrub", 0)),
       reference_work_(module_.function("reference_work", 0)),
-      sink_(256) {}
+      another_kernel_(module_.function("another_kernel", 0)),
+      sink_(256),
+      updated_(kUpdatedBytes) {
+  updated_.fill(0);
+}
 
 void Pacing::lead_in(const runtime::Stream& stream) {
   unsigned long long wait_ns = kLeadInNs;
   void* parameters[] = {&wait_ns};
   const unsigned one[3] = {1, 1, 1};
   runtime::launch(lead_in_, one, one, 0, stream, parameters);
+}
+
+void Pacing::another_kernel(const runtime::Stream& stream) {
+  std::byte* values = updated_.data();
+  unsigned count = kUpdatedBytes / sizeof(float);
+  void* parameters[] = {&values, &count};
+  const unsigned grid[3] = {(count + 255) / 256, 1, 1};
+  const unsigned block[3] = {256, 1, 1};
+  runtime::launch(another_kernel_, grid, block, 0, stream, parameters);
 }
 
 void Pacing::scrub(const runtime::Stream& stream) {

@@ -1,5 +1,6 @@
 // Small kernels around the timed ones: a lead-in that keeps the device busy while the host enqueues, a scrub that
-// evicts the L2, and the fixed reference work whose time tells how fast the device runs at the moment.
+// evicts the L2, the fixed reference work whose time tells how fast the device runs at the moment, and the kernel that stands
+// for an application's own between two GEMMs.
 #pragma once
 
 #include "runtime/device.hpp"
@@ -18,6 +19,10 @@ class Pacing {
   /// Multiply-adds in registers on every multiprocessor, some tens of µs: bound by the SM clock and by nothing else.
   void reference_work(const runtime::Stream& stream);
 
+  /// An elementwise update of 1 MiB of its own, launched as an application would: it lets nothing come before it ends, and evicts no
+  /// more of the L2 than that 1 MiB.
+  void another_kernel(const runtime::Stream& stream);
+
   static const char* source();
 
  private:
@@ -26,8 +31,10 @@ class Pacing {
   CUfunc_st* lead_in_;
   CUfunc_st* scrub_kernel_;
   CUfunc_st* reference_work_;
+  CUfunc_st* another_kernel_;
   runtime::DeviceBuffer sink_;   ///< never written; keeps the compiler from dropping the work
   runtime::DeviceBuffer scrub_;  ///< made at first use
+  runtime::DeviceBuffer updated_;  ///< by another_kernel()
 };
 
 }  // namespace tilesmith::tuner

@@ -16,11 +16,12 @@ struct GraphLayout {
 
   int first_set(int graph) const;
   int launches(int graph) const;
+  int fewest_launches() const { return launches(graphs - 1); }
 };
 
 /// A graph should last some hundred µs: long against an event's resolution and the launch of the graph, short enough for
 /// many samples. Rotations shorter than that are repeated whole within one graph; longer ones are cut in up to 8 pieces.
-/// `launch_us`: of the fastest that is timed in it.
+/// `launch_us`: of the fastest that is timed in it, with what stands before each launch.
 GraphLayout graph_layout(int operand_sets, double launch_us);
 
 class Rotation {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tuner/measure/statistics.hpp"
+
 namespace tilesmith::tuner {
 namespace {
 
@@ -32,18 +34,49 @@ double Sampler::time_launches(int launches) {
   return after_.elapsed_us_since(before_);
 }
 
-void Sampler::prepare(const GraphLayout& layout) {
+void Sampler::prepare(const GraphLayout& layout, Before before) {
   layout_ = layout;
+  const bool behind = before == Before::another_kernel;
   for (int i = 0; i < layout.graphs; ++i) {
+    const int launches = layout.launches(i);
     graphs_.push_back(runtime::Graph::capture(stream_, [&] {
-      for (int j = 0; j < layout.launches(i); ++j) {
+      for (int j = 0; j < launches; ++j) {
+        if (behind) pacing_.another_kernel(stream_);
         contender_.enqueue((layout.first_set(i) + j) % layout.operand_sets, stream_);
       }
     }));
+    if (!behind || others_.contains(launches)) continue;
+    others_.emplace(launches, runtime::Graph::capture(stream_, [&] {
+                      for (int j = 0; j < launches; ++j) pacing_.another_kernel(stream_);
+                    }));
   }
   while (!rotation_.begins_graph(layout)) contender_.enqueue(rotation_.next(), stream_);
   for (int i = 0; i < layout.graphs; ++i) graphs_[std::size_t(rotation_.next_graph(layout))].launch(stream_);
+  for (const auto& [launches, graph] : others_) graph.launch(stream_);
   stream_.synchronize();
+}
+
+double Sampler::time_graph(const runtime::Graph& graph) {
+  pacing_.lead_in(stream_);
+  before_.record(stream_);
+  graph.launch(stream_);
+  after_.record(stream_);
+  after_.synchronize();
+  return after_.elapsed_us_since(before_);
+}
+
+/// Both halves within a millisecond, so that the device's speed is the same; in turns the one or the other comes first.
+Sampler::Sample Sampler::take_behind(int graph) {
+  const int launches = layout_.launches(graph);
+  const runtime::Graph& pairs = graphs_[std::size_t(graph)];
+  const runtime::Graph& others = others_.at(launches);
+  const bool others_first = others_first_;
+  others_first_ = !others_first_;
+  const double first_us = time_graph(others_first ? others : pairs);
+  const double second_us = time_graph(others_first ? pairs : others);
+  const double pairs_us = others_first ? second_us : first_us;
+  const double others_us = others_first ? first_us : second_us;
+  return {difference_us(pairs_us, others_us, launches), pairs_us + others_us};
 }
 
 Sampler::Sample Sampler::take() {
@@ -54,12 +87,8 @@ Sampler::Sample Sampler::take() {
     return {us, us};
   }
   const int graph = rotation_.next_graph(layout_);
-  pacing_.lead_in(stream_);
-  before_.record(stream_);
-  graphs_[std::size_t(graph)].launch(stream_);
-  after_.record(stream_);
-  after_.synchronize();
-  const double us = after_.elapsed_us_since(before_);
+  if (!others_.empty()) return take_behind(graph);
+  const double us = time_graph(graphs_[std::size_t(graph)]);
   return {us / layout_.launches(graph), us};
 }
 

@@ -1,6 +1,8 @@
-// Takes single samples of one contender. A sample is device time between two events over the launches between them.
+// Takes single samples of one contender. A sample is device time between two events over the launches between them; behind another
+// kernel, the difference of two such times: of a graph of pairs, and of one of the other kernel alone.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "runtime/device.hpp"
@@ -17,7 +19,7 @@ class Sampler {
  public:
   struct Sample {
     double us = 0;           ///< of one launch
-    double measured_us = 0;  ///< of all launches of the sample
+    double measured_us = 0;  ///< of all launches of the sample, those of another kernel too
   };
 
   /// Warms the contender up: at least two launches (one if it is very long) and 200 µs of work. The arguments must
@@ -29,11 +31,13 @@ class Sampler {
 
   /// For samples of graphs instead of single launches: captures them and replays each once (its first replay also uploads
   /// it). Contenders that are compared must be given the same layout, all before the first sample.
-  void prepare(const GraphLayout& layout);
+  void prepare(const GraphLayout& layout, Before before);
   Sample take();
 
  private:
   double time_launches(int launches);
+  double time_graph(const runtime::Graph& graph);
+  Sample take_behind(int graph);
 
   const Contender& contender_;
   Rotation& rotation_;
@@ -42,7 +46,9 @@ class Sampler {
   runtime::Event before_, after_;
   double launch_us_ = 0;
   GraphLayout layout_;
-  std::vector<runtime::Graph> graphs_;  ///< of the layout; empty: single launches
+  std::vector<runtime::Graph> graphs_;    ///< of the layout; empty: single launches
+  std::map<int, runtime::Graph> others_;  ///< of the other kernel alone, by its launches; empty: no such kernel
+  bool others_first_ = false;             ///< in the next sample
 };
 
 }  // namespace tilesmith::tuner

@@ -10,6 +10,8 @@ namespace {
 constexpr double kTail = 0.025;  // either side of 95%
 constexpr std::size_t kFewestSamples = 3;
 constexpr double kAlike = 0.002;  // what no one would choose by
+constexpr double kTwoEventPairsUs = 1.0;  // off by that together, at most
+constexpr double kTold = 2.0;             // times that; drift which is taken out of a sample scales it by less
 
 std::vector<double> sorted(std::span<const double> samples) {
   if (samples.empty()) throw std::invalid_argument("statistics of no samples");
@@ -76,6 +78,18 @@ Sampling judge_samples(std::span<const double> samples_us, double measured_us, c
   if (measured_us >= 10 * policy.max_total_us) return Sampling::enough;  // kernels of seconds: what there is must do
   if (samples_us.size() < std::size_t(policy.min_samples) || measured_us < policy.min_total_us) return Sampling::go_on;
   return relative_half_width(samples_us) <= policy.target_relative_ci ? Sampling::enough : Sampling::go_on;
+}
+
+double least_difference_us(int launches) { return kTwoEventPairsUs / launches; }
+
+double difference_us(double pairs_us, double others_us, int launches) {
+  const double us = (pairs_us - others_us) / launches;
+  const double least_us = least_difference_us(launches);
+  return us > least_us && std::isfinite(us) ? us : least_us;
+}
+
+bool is_told(double median_us, int launches) {
+  return std::isfinite(median_us) && median_us > kTold * least_difference_us(launches);
 }
 
 bool winner_is_settled(std::span<const std::vector<double>> samples_us) {

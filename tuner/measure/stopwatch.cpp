@@ -33,6 +33,7 @@ constexpr std::size_t kPlayOffLeastRounds = 15;
 constexpr std::size_t kPlayOffMostRounds = 60;
 constexpr double kPlayOffUs = 500e3;            // no new round after this ...
 constexpr double kPlayOffMostUs = 3000e3;       // ... and not even the least number of rounds after this
+constexpr double kAnotherKernelUs = 2.5;  // about, on an H200: all that hangs on it is how long graphs get
 
 /// What a measurement gave, when it counted or could not be repeated any more.
 template <typename Samples>
@@ -44,6 +45,23 @@ struct Taken {
 
   db::Outcome outcome(const db::Timing& timing) const {
     return {db::Status::ok, disturbance.empty() ? "" : "disturbed: " + disturbance, timing};
+  }
+};
+
+/// How the short launches of a measurement are put into graphs.
+struct Graphs {
+  GraphLayout layout;
+  Before before;
+
+  Graphs(int operand_sets, double launch_us, Before in_before)
+      : layout(graph_layout(operand_sets, launch_us + (in_before == Before::another_kernel ? kAnotherKernelUs : 0))),
+        before(in_before) {}
+  /// A time that is told of nothing but noise is none, and says nothing of the candidate.
+  db::Outcome checked(db::Outcome outcome) const {
+    if (before != Before::another_kernel || is_told(outcome.timing->median_us, layout.fewest_launches())) return outcome;
+    return {db::Status::launch_failed,
+            fmt::format("timed behind another kernel it adds {:.3f} us: less than can be told", outcome.timing->median_us),
+            std::nullopt, true};
   }
 };
 
@@ -241,15 +259,17 @@ db::Outcome Stopwatch::time(const Contender& contender, Rotation& rotation, doub
   if (anchor && !is_short(anchor->us)) return impl_->time_beside(contender, rotation, incumbent_us, *anchor);
   Sampler sampler(contender, rotation, impl_->pacing, impl_->stream);
   const double launch_us = sampler.launch_us();
-  const bool graphed = is_short(launch_us);
-  if (graphed) sampler.prepare(graph_layout(rotation.operand_sets(), launch_us));
+  std::optional<Graphs> graphs;
+  if (is_short(launch_us)) graphs.emplace(rotation.operand_sets(), launch_us, impl_->policy.before);
+  if (graphs) sampler.prepare(graphs->layout, graphs->before);
   const auto measure = [&] {
     if (is_settled_first(launch_us, incumbent_us, impl_->policy)) impl_->settle([&] { return sampler.take().us; });
     return impl_->sample_until_enough(sampler, incumbent_us);
   };
-  const auto taken = impl_->undisturbed(contender.name, graphed ? DriftBy::sentinel : DriftBy::nothing, measure,
+  const auto taken = impl_->undisturbed(contender.name, graphs ? DriftBy::sentinel : DriftBy::nothing, measure,
                                         [](const auto&) { return 1.0; });
-  return taken.outcome(to_timing(taken.samples, taken.drift, taken.telemetry));
+  const db::Outcome outcome = taken.outcome(to_timing(taken.samples, taken.drift, taken.telemetry));
+  return graphs ? graphs->checked(outcome) : outcome;
 }
 
 std::vector<db::Outcome> Stopwatch::play_off(std::span<const Contender> contenders, Rotation& rotation,
@@ -262,14 +282,14 @@ std::vector<db::Outcome> Stopwatch::play_off(std::span<const Contender> contende
     const Sampler& added = samplers.emplace_back(contender, rotation, impl_->pacing, impl_->stream);
     fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
   }
-  const bool graphed = !anchored && is_short(fastest_us);
-  const GraphLayout layout = graph_layout(rotation.operand_sets(), fastest_us);
-  if (graphed) {
-    for (Sampler& sampler : samplers) sampler.prepare(layout);
+  std::optional<Graphs> graphs;
+  if (!anchored && is_short(fastest_us)) graphs.emplace(rotation.operand_sets(), fastest_us, impl_->policy.before);
+  if (graphs) {
+    for (Sampler& sampler : samplers) sampler.prepare(graphs->layout, graphs->before);
   }
-  const DriftBy by = anchored ? DriftBy::anchor : graphed ? DriftBy::sentinel : DriftBy::nothing;
+  const DriftBy by = anchored ? DriftBy::anchor : graphs ? DriftBy::sentinel : DriftBy::nothing;
   const auto measure = [&] {
-    if (!graphed) impl_->settle([&] { return take_turn(samplers); });
+    if (!graphs) impl_->settle([&] { return take_turn(samplers); });
     return impl_->play_rounds(samplers);
   };
   const auto taken = impl_->undisturbed(
@@ -277,7 +297,8 @@ std::vector<db::Outcome> Stopwatch::play_off(std::span<const Contender> contende
       [&](const auto& samples) { return median(samples[known->contender]) / known->us; });
   std::vector<db::Outcome> outcomes;
   for (const std::vector<double>& samples : taken.samples) {
-    outcomes.push_back(taken.outcome(to_timing(samples, taken.drift, taken.telemetry)));
+    const db::Outcome outcome = taken.outcome(to_timing(samples, taken.drift, taken.telemetry));
+    outcomes.push_back(graphs ? graphs->checked(outcome) : outcome);
   }
   return outcomes;
 }

@@ -3,6 +3,12 @@
 // of the median is narrow, measurements under throttling repeated. Contenders that take turns share one rotation, so that
 // the operands are cold for each of them, whatever the others read.
 //
+// The time of a short launch is what an application sees: each stands in its graph behind a small kernel that is not ours
+// (Pacing::another_kernel), and a graph of that kernel alone is timed in the same sample and taken off. In a row of like launches a
+// config with early_launch would overlap itself, which between an application's other kernels it cannot (runtime/captured_order).
+// A peer's launches are timed so too. TimingPolicy::before chooses rows instead, as a second figure. Long launches are timed one by
+// one: what stands before them is below what can be told.
+//
 // Drift of the device's speed is divided out of times that are compared. Short launches have a sentinel kernel timed before
 // and after them. Long ones are timed in turn with an anchor, a contender of the same problem whose time is known, and drift is
 // the anchor's time now over that: under a power limit a heavy kernel pulls the clock down for itself and for what comes after

@@ -4,9 +4,16 @@
 namespace tilesmith::tuner {
 
 /// Changes whenever the meaning of a stored time changes.
-inline constexpr const char* kMeasuringPolicy = "cold-3";
+inline constexpr const char* kMeasuringPolicy = "cold-4";
+
+/// What stands before each launch of the short ones, which are timed in a CUDA graph.
+enum class Before {
+  another_kernel,  ///< one that is not ours, as in an application; its time is taken off
+  like_launch,     ///< the launch before: rows, in which launches may overlap (programmatic dependent launch). No time for the record
+};
 
 struct TimingPolicy {
+  Before before = Before::another_kernel;
   double target_relative_ci = 0.01;  ///< stop when half the 95% confidence interval of the median is within this
   double min_total_us = 2000;        ///< measure at least this long, an anchor's launches included ...
   double max_total_us = 60000;       ///< ... and at most this long, a candidate

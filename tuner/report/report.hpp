@@ -89,7 +89,7 @@ struct Report {
   std::vector<FailureKind> failures;
   std::vector<Telemetry> telemetry;     ///< a device each
   Outlook outlook;                      ///< in the order of `problems`
-  std::vector<std::string> provenance;  ///< "driver 580, NVRTC 13.0, measuring policy cold-3", each once
+  std::vector<std::string> provenance;  ///< "driver 580, NVRTC 13.0, measuring policy cold-4", each once
 };
 
 /// `entries`: oldest first; the report points into them. `runs`: those to report (matching_runs).

@@ -56,6 +56,9 @@ struct Hints {
   bool best_is_lost = false;
 };
 
+/// Proposes these in order, less those out of the space or known, and nothing else. No strategy to choose: it does not search.
+std::unique_ptr<Strategy> make_guesses_only(const SearchSpace& space, std::vector<std::size_t> guesses);
+
 /// nullptr if there is no strategy of that name. `space` must outlive it.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space, std::uint64_t seed,
                                         Hints hints = {});

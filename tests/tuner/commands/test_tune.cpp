@@ -163,3 +163,40 @@ TEST_CASE("the database is where --db, else TILESMITH_DB, else XDG_DATA_HOME say
   make_database(folder / "data/tilesmith/tuned.db");
   CHECK(contains(run(folder, {"query"}, {{"XDG_DATA_HOME", folder / "data"}}).out, "f16f32"));
 }
+
+TEST_CASE("with the option --only-finalists the best on record by a former policy are timed again, and nothing is searched") {
+  const TempFolder folder;
+  prepare(folder);
+  {
+    db::Store store = db::Store::open(folder / "former.db");
+    for (db::Evidence entry : made_evidence(made_problems(), 8)) {
+      entry.producer.measuring_policy = "cold-3";
+      entry.created_at = "2026-01-30T12:00:00.000Z";
+      store.record(entry);
+    }
+  }
+  const std::vector<std::string> words{"tune",        "--workload", "workload.txt", "--replay", "recording.jsonl",
+                                       "--db",        "former.db",  "--family",     "simt",     "--only-finalists",
+                                       "--finalists", "3"};
+  const Finished result = run(folder, words);
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  CHECK(contains(result.err, "; only the best 3 on record of each"));
+  CHECK(contains(result.err, "6 candidates tried"));
+  const Finished again = run(folder, words);
+  CHECK(contains(again.err, "0 candidates tried"));
+}
+
+TEST_CASE("a run of finalists alone searches nothing, and so takes no strategy") {
+  const TempFolder folder;
+  prepare(folder);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--strategy", "random"}, {"--max-candidates", "3"}, {"--dry-run"}}) {
+    std::vector<std::string> words{"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--only-finalists"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished result = run(folder, words);
+    INFO(result.err);
+    CHECK(result.status == 2);
+    CHECK(contains(result.err, "--only-finalists"));
+  }
+}

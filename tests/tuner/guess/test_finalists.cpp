@@ -87,3 +87,30 @@ TEST_CASE("long launches are played off again when a tile of the finalists has n
   CHECK_FALSE(worthwhile(300, {0, 1, 2, 3}, 2));        // two finalists: no other tile is asked for
   CHECK_FALSE(worthwhile(10, {0, 1, 2, 3, 4}, 8));      // short launches: the fastest was
 }
+
+TEST_CASE("what a former policy timed is played off again by its times, of short launches half of it without early launches") {
+  std::vector<KnownCandidate> former;
+  const auto add = [&](int stages, int early, double us) {
+    Config config("toy", {{"block_m", 64}, {"block_n", 64}, {"stages", stages}, {"early_launch", early}});
+    former.push_back({config, {db::Status::ok, "", db::Timing{us, 0.01, 20, 0, 0, 0, 1}}});
+  };
+  for (int stages = 1; stages <= 9; ++stages) add(stages, 1, 5 + 0.01 * stages);
+  for (int stages = 1; stages <= 9; ++stages) add(stages, 0, 6 + 0.01 * stages);
+  former.push_back({Config("plain", {{"stages", 1}}), {db::Status::ok, "", db::Timing{6.005, 0.01, 20, 0, 0, 0, 1}}});
+  former.push_back({Config("plain", {{"stages", 2}}), {db::Status::mismatch, "wrong", {}}});
+
+  const std::vector<Config> chosen = former_finalists(former, 7);
+  REQUIRE(chosen.size() == 7);
+  for (int i = 0; i < 4; ++i) CHECK(chosen[std::size_t(i)] == former[std::size_t(i)].config);
+  CHECK(chosen[4] == Config("plain", {{"stages", 1}}));  // a family that has no such launches
+  CHECK(chosen[5] == former[9].config);
+  CHECK(chosen[6] == former[10].config);
+  // Where nothing else is on record, they have all places; and of a few all play.
+  CHECK(former_finalists(std::span(former).first(9), 6).size() == 6);
+  CHECK(former_finalists(std::span(former).first(2), 12).size() == 2);
+  CHECK(former_finalists({}, 12).empty());
+  for (KnownCandidate& one : former) {
+    if (one.outcome.timing) one.outcome.timing->median_us *= 100;
+  }
+  CHECK(former_finalists(former, 4) == std::vector{former[0].config, former[1].config, former[2].config, former[3].config});
+}

@@ -52,7 +52,7 @@ void check_refused(const std::vector<std::string>& more, const std::vector<std::
   const TempFolder folder;
   ordinary_night().store_to(folder / "tuned.db");
   write_file(folder / "bad.csv",
-             std::string(tuner::kBenchCsvHeader) + "\nf16f32,NN,1,1,1,x,simt,\"simt{a=1}\",fast,,,,0,\n");
+             std::string(tuner::kFormerBenchCsvHeader) + "\nf16f32,NN,1,1,1,x,simt,\"simt{a=1}\",fast,,,,0,\n");
   std::vector<std::string> arguments{"report", "--db", "tuned.db", "--out", "report.html"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Finished result = run(folder, arguments);
