@@ -96,7 +96,7 @@ TEST_CASE("where there is no Jetson, devices tells of none") {
 TEST_CASE("compile jobs are a number or auto, and the rest is refused in one line") {
   const TempFolder folder;
   for (const char* command : {"tune", "compile", "verify"}) {
-    for (const char* wrong : {"some", "-1", "2000", "1.5", ""}) {
+    for (const char* wrong : {"some", "-1", "2000", "1.5"}) {
       const Finished refused = run(folder, {command, "--compile-jobs", wrong});
       CHECK(refused.status == 2);
       CHECK(lines_of(refused.err) == 1);
