@@ -194,6 +194,23 @@ std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, 
   });
 }
 
+std::set<std::string> Store::stored_configs(const TypePair& type, Transposes trans, const std::string& arch,
+                                            const std::function<bool(const std::string&, const std::string&)>& is_today) const {
+  return read_unchanged(impl_->database, [&] {
+    std::set<std::string> found;
+    Statement row(impl_->database,
+                  "SELECT config.text AS config, config.family AS family, kernel.template_hash AS hash FROM kernels AS kernel "
+                  "JOIN configs AS config ON config.id = kernel.config_id JOIN builds AS build ON build.kernel_id = kernel.id "
+                  "WHERE kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch AND build.cubin_hash IS NOT NULL "
+                  "AND build.status IN ('ok', 'spilled')");
+    row.bind(":type", type.name).bind(":trans", name(trans)).bind(":arch", arch);
+    while (row.step()) {
+      if (is_today(row.text("family"), row.text("hash"))) found.insert(row.text("config"));
+    }
+    return found;
+  });
+}
+
 void insert_proof(const Database& database, Interner& interner, const Store::Proof& proof, const std::string& created_at,
                   OnKnown on_known) {
   Statement statement(database,

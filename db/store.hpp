@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -126,6 +127,10 @@ class Store {
   void record_build(const KernelBuild& build);
   /// With its cubin, checked against its content hash (a corrupt one is treated as missing and logged).
   std::optional<KernelBuild> find_build(const KernelKey& key) const;
+  /// Texts of the configs that have a cubin for this type pair, transposes and architecture, by whichever NVRTC; `is_today`: whether this
+  /// is the family's template hash today.
+  std::set<std::string> stored_configs(const TypePair& type, Transposes trans, const std::string& arch,
+                                       const std::function<bool(const std::string& family, const std::string& hash)>& is_today) const;
   /// Any NVRTC version, or any that serves: the newest build of this config that the architecture can load, a spilled one if there
   /// is no other. For runtimes without NVRTC.
   std::optional<KernelBuild> find_build_any_compiler(

@@ -31,6 +31,11 @@ class StoreCatalogue final : public Catalogue {
     return evidence_to_choose_by(store_, type, sm);
   }
 
+  std::set<std::string> stored_configs(const KernelTarget& target) const override {
+    const auto is_today = [](const std::string& family, const std::string& hash) { return hash == template_hash(family); };
+    return store_.stored_configs(target.type, target.trans, target.limits.arch, is_today);
+  }
+
   std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const override {
     for (const Compilers compilers : {Compilers::the_driver_loads, Compilers::all}) {
       const auto of_compiler = [&](const std::string& nvrtc) { return serves(compilers, nvrtc, driver_version); };
@@ -66,7 +71,20 @@ class BundleCatalogue final : public Catalogue {
     return std::nullopt;
   }
 
-  std::optional<db::DeviceIdentity> made_for() const override { return bundle_.device; }
+  /// One without evidence is for every device of its architecture.
+  std::optional<db::DeviceIdentity> made_for() const override {
+    return bundle_.bests.empty() ? std::nullopt : std::optional(bundle_.device);
+  }
+  std::set<std::string> stored_configs(const KernelTarget& target) const override {
+    std::set<std::string> found;
+    for (const db::KernelBuild& build : bundle_.builds) {
+      if (loadable(build) && build.key.type == target.type && build.key.trans == target.trans && build.key.arch == target.limits.arch &&
+          build.key.template_hash == template_hash(build.key.config.family()))
+        found.insert(build.key.config.text());
+    }
+    return found;
+  }
+  bool is_selection() const override { return true; }
 
  private:
   const db::KernelBuild* find(const db::KernelKey& key, Compilers compilers, int driver_version) const {
@@ -92,6 +110,7 @@ class BundleCatalogue final : public Catalogue {
 
 class EmptyCatalogue final : public Catalogue {
  public:
+  std::set<std::string> stored_configs(const KernelTarget&) const override { return {}; }
   std::vector<db::Evidence> evidence(const TypePair&, int) const override { return {}; }
   std::optional<db::KernelBuild> find_build(const db::KernelKey&, int) const override { return std::nullopt; }
 };

@@ -6,10 +6,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "db/evidence.hpp"
 #include "db/store.hpp"
+#include "kernels/family.hpp"
 
 namespace tilesmith::runtime {
 
@@ -27,6 +30,11 @@ class Catalogue {
 
   /// The one device whose bests are offered; of a database none.
   virtual std::optional<db::DeviceIdentity> made_for() const { return std::nullopt; }
+
+  /// Texts of the configs with a cubin for this target by today's templates, by whichever compiler.
+  virtual std::set<std::string> stored_configs(const KernelTarget& target) const = 0;
+  /// Whether all of these are to be considered for any problem: a bundle has few, and was made so.
+  virtual bool is_selection() const { return false; }
 };
 
 /// What Catalogue::evidence() gives, of a database.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostRunnersUp = 5;
 constexpr double kNearlyBest = 1.3;      // of a problem's best time: what was slower is no candidate elsewhere
+constexpr double kCompiledFirst = 1.1;  // what a kernel is ranked behind for having to be compiled
 constexpr double kFarDoublings = 1.5;  // further than this from all that was measured, the families' initial configs are asked for
 
 bool is_something(const Problem& problem) { return problem.m > 0 && problem.n > 0 && problem.k > 0; }
@@ -25,16 +27,19 @@ struct Candidate {
   Config config;
   const Family* family;
   TimeModel::Handle handle;
+  bool stored;  ///< nothing has to be compiled for it, as far as is known
 };
 
 struct Ranked {
   const Config* config;
   Prediction prediction;
+  bool stored;
+  double rank_us() const { return prediction.rank_us() * (stored ? 1 : kCompiledFirst); }
 };
 
 bool comes_first(const Ranked& a, const Ranked& b) {
   if (a.prediction.by_family_estimate != b.prediction.by_family_estimate) return a.prediction.by_family_estimate;
-  const double of_a = a.prediction.rank_us(), of_b = b.prediction.rank_us();
+  const double of_a = a.rank_us(), of_b = b.rank_us();
   return of_a != of_b ? of_a < of_b : a.config->text() < b.config->text();
 }
 
@@ -56,7 +61,7 @@ bool tell_of_each_other(const TypePair& a, const TypePair& b) {
 
 struct Chooser::State {
   State(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now, const db::DeviceIdentity* device,
-        const std::function<bool(const Config&)>& has_kernel)
+        const StoredKernels& stored)
       : target_(target), now_(now), model_(target, device) {
     if (device != nullptr && device->sm_count > 0) target_.limits.sm_count = device->sm_count;
     ranked_ = db::rank(entries, [&](const db::Evidence& entry) { return producer_of(entry.config.family()); });
@@ -68,11 +73,15 @@ struct Chooser::State {
       retired_ += one.retired;
       if (!tell_of_each_other(problem.type, target.type)) continue;
       if (problem.type == target.type && problem.trans == target.trans) note_failures(one);
-      learn(one.best, seen, has_kernel);
-      learn(one.retired_times, seen, has_kernel);
+      learn(one.best, seen, stored);
+      learn(one.retired_times, seen, stored);
       if (problem.type == target.type && problem.trans == target.trans && (device == nullptr || one.device() == *device))
         exact_.emplace(text(problem), &one);
     }
+    for (const Config& config : stored.candidates) {
+      if (seen.insert(config.text()).second) add_candidate(config, stored);
+    }
+    seeds_are_stored_ = !stored.has;
     for (Candidate& candidate : candidates_) candidate.handle = model_.handle(candidate.config);
   }
 
@@ -87,21 +96,21 @@ struct Chooser::State {
   }
 
   /// From times of one problem, fastest first.
-  void learn(const std::vector<db::Judged>& times, std::unordered_set<std::string>& seen, const std::function<bool(const Config&)>& has_kernel) {
+  void learn(const std::vector<db::Judged>& times, std::unordered_set<std::string>& seen, const StoredKernels& stored) {
     double fastest_us = 0;  // of those that may run
     for (const db::Judged& one : times) {
       if (!model_.add(*one.entry)) continue;
       const double us = one.entry->outcome.timing->median_us;
       if (fastest_us == 0) fastest_us = us;
-      if (us <= kNearlyBest * fastest_us && seen.insert(one.entry->config.text()).second) add_candidate(one.entry->config, has_kernel);
+      if (us <= kNearlyBest * fastest_us && seen.insert(one.entry->config.text()).second) add_candidate(one.entry->config, stored);
     }
   }
 
-  void add_candidate(const Config& config, const std::function<bool(const Config&)>& has_kernel) {
+  void add_candidate(const Config& config, const StoredKernels& stored) {
     const Family* family = find_family(config.family());
     if (family == nullptr) return;
     const auto known = legalities_.try_emplace(config.family(), *family, target_).first;
-    if (!known->second.illegal_because(config) && (!has_kernel || has_kernel(config))) candidates_.push_back({config, family, {}});
+    if (!known->second.illegal_because(config)) candidates_.push_back({config, family, {}, !stored.has || stored.has(config)});
   }
 
   const db::Producer& producer_of(const std::string& family) {
@@ -141,14 +150,15 @@ struct Chooser::State {
       const std::string text = config.text();
       return without.configs.contains(text) || failed_.contains(text) || (failed_here != failed_here_.end() && failed_here->second.contains(text));
     };
-    const auto add = [&](const TimeModel::Handle& handle) {
-      if (const auto prediction = at.predict(handle)) found.push_back({handle.config, *prediction});
+    const auto add = [&](const TimeModel::Handle& handle, bool stored) {
+      if (const auto prediction = at.predict(handle)) found.push_back({handle.config, *prediction, stored});
     };
     for (const Candidate& candidate : candidates_) {
-      if (!refused_because(*candidate.family, candidate.config, problem) && !is_out(candidate.config)) add(candidate.handle);
+      if (without.compiling && !candidate.stored) continue;
+      if (!refused_because(*candidate.family, candidate.config, problem) && !is_out(candidate.config)) add(candidate.handle, candidate.stored);
     }
     const bool any = std::ranges::any_of(found, [](const Ranked& one) { return one.prediction.by_family_estimate; });
-    if (!without.initial_configs && (!any || at.nearest_doublings() > kFarDoublings)) {
+    if (!without.compiling && (!any || at.nearest_doublings() > kFarDoublings)) {
       for (const auto& family : families()) {
         if (!family->supports(target_)) continue;
         for (Config& config : family->seeds(target_, as_planned(problem))) {
@@ -157,7 +167,7 @@ struct Chooser::State {
       }
       for (const Config& config : initial) {
         const TimeModel::Handle handle = model_.handle(config);
-        if (std::ranges::none_of(found, [&](const Ranked& one) { return *one.config == config; })) add(handle);
+        if (std::ranges::none_of(found, [&](const Ranked& one) { return *one.config == config; })) add(handle, seeds_are_stored_);
       }
     }
     const std::size_t count = std::min(most, found.size());
@@ -177,7 +187,7 @@ struct Chooser::State {
     std::vector<Config> initial;
     Without rest = without;
     for (const db::Judged& one : measured) rest.configs.insert(one.entry->config.text());
-    rest.initial_configs = without.initial_configs || !measured.empty();
+    rest.compiling = without.compiling || !measured.empty();  // runners-up are not worth a wait
     std::vector<Ranked> predicted;
     if (measured.size() <= kMostRunnersUp) predicted = ranked(problem, rest, kMostRunnersUp + 1 - measured.size(), initial);
     if (!measured.empty()) {
@@ -238,6 +248,7 @@ struct Chooser::State {
   std::unordered_map<std::string, Legality> legalities_;   // by family
   std::unordered_map<std::string, db::Producer> producers_;  // by family
   std::size_t known_problems_ = 0, retired_ = 0;
+  bool seeds_are_stored_ = true;  ///< nobody knows what is
 };
 
 std::string_view name(Rung rung) {
@@ -264,8 +275,8 @@ std::string reason_of(const Choice& choice) {
 }
 
 Chooser::Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now,
-                 const db::DeviceIdentity* device, const std::function<bool(const Config&)>& has_kernel)
-    : state_(std::make_unique<State>(entries, target, now, device, has_kernel)) {}
+                 const db::DeviceIdentity* device, const StoredKernels& stored)
+    : state_(std::make_unique<State>(entries, target, now, device, stored)) {}
 Chooser::~Chooser() = default;
 Chooser::Chooser(Chooser&&) noexcept = default;
 Chooser& Chooser::operator=(Chooser&&) noexcept = default;
@@ -279,6 +290,18 @@ std::vector<Choice::RunnerUp> Chooser::candidates(const Problem& problem, std::s
   for (const Ranked& one : state_->ranked(problem, without, most, initial))
     result.push_back({*one.config, Rung::model, one.prediction.us, why(one.prediction), !one.prediction.by_family_estimate});
   return result;
+}
+
+std::vector<double> Chooser::predict(const Problem& problem, std::span<const Config> configs) const {
+  const TimeModel::At at(state_->model_, problem);
+  std::vector<double> times;
+  for (const Config& config : configs) {
+    const Family* family = find_family(config.family());
+    const bool runs = family != nullptr && !refused_because(*family, config, problem);
+    const auto prediction = runs ? at.predict(state_->model_.handle(config)) : std::nullopt;
+    times.push_back(prediction ? prediction->us : std::numeric_limits<double>::infinity());
+  }
+  return times;
 }
 
 Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,

@@ -56,7 +56,13 @@ bool tell_of_each_other(const TypePair& a, const TypePair& b);
 /// What a choice has to do without.
 struct Without {
   std::set<std::string> configs;  ///< texts of configs whose kernels cannot be had
-  bool initial_configs = false;   ///< the families' own: where nothing can be compiled they have no kernel
+  bool compiling = false;         ///< then the model rung has stored kernels only
+};
+
+/// Kernels that need not be compiled.
+struct StoredKernels {
+  std::function<bool(const Config&)> has;  ///< empty: what is stored is not known, and counts for nothing
+  std::vector<Config> candidates;          ///< of these, what is to be considered beside what the evidence says: a bundle's
 };
 
 /// Chooses for one type pair and transposes on one device. Made once from the evidence, then asked for many problems.
@@ -66,9 +72,9 @@ class Chooser {
   /// `entries`: evidence of devices of this compute capability, of any problem, in any order; those of other type pairs and transposes
   /// count as measurements on other problems. Where only those with status ok are given, nothing is known of later
   /// failures. They must outlive it. `device`: whose evidence is exact; null: every device's.
-  /// `has_kernel`, if given: whether a config's kernel can be had; the model rung has no others.
+  /// On the model rung a kernel that has to be compiled first must be predicted a tenth faster than a stored one.
   Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now,
-          const db::DeviceIdentity* device = nullptr, const std::function<bool(const Config&)>& has_kernel = {});
+          const db::DeviceIdentity* device = nullptr, const StoredKernels& stored = {});
   ~Chooser();
   Chooser(Chooser&&) noexcept;
   Chooser& operator=(Chooser&&) noexcept;
@@ -77,6 +83,9 @@ class Chooser {
   Choice choose(const Problem& problem, const Without& without = {}) const;
   /// The first few of the model rung, best first; none if M, N or K is 0.
   std::vector<Choice::RunnerUp> candidates(const Problem& problem, std::size_t most, const Without& without = {}) const;
+  /// What these configs, legal for the target, are predicted to take, in us; infinite where one refuses the problem or nothing is known.
+  /// Precondition: M, N, K ≥ 1.
+  std::vector<double> predict(const Problem& problem, std::span<const Config> configs) const;
 
  private:
   struct State;

@@ -170,7 +170,7 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   if (problem.m == 0 || problem.n == 0) return plan_of_nothing(problem, target);
   const Chooser& chooser = chooser_for(target);
   Without without;
-  without.initial_configs = !can_compile();
+  without.compiling = !can_compile();
   PassedOver passed_over;
   bool compiler_works = true;  // where it failed, the rest of this plan goes by what is stored
   while (true) {
@@ -198,7 +198,7 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
       if (last) throw Error(ErrorCode::no_kernel, error.what() + passed_over.text());
       passed_over.add(choice.config, error.what());
       compiler_works = false;
-      without.initial_configs = true;
+      without.compiling = true;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::no_kernel) throw;
       if (last) throw Error(ErrorCode::no_kernel, error.what() + passed_over.text());
@@ -217,8 +217,12 @@ const Chooser& LibraryState::chooser_for(const KernelTarget& target) {
   if (!evidence_.contains(type)) evidence_.emplace(type, catalogue_->evidence(target.type, here.limits.sm));
   const std::vector<db::Evidence>& known = evidence_.at(type);
   const ProducerNow now = [&](const std::string& family) { return producer_now(known, family, here.identity, target, here.driver_version); };
-  const auto is_stored = [&](const Config& config) { return catalogue_->find_build(key_of_kernel(config, target), driver().version).has_value(); };
-  return choosers_.emplace(key, Chooser(known, target, now, &here.identity, can_compile() ? std::function<bool(const Config&)>() : is_stored))
+  const std::set<std::string> stored = catalogue_->stored_configs(target);
+  StoredKernels kernels{[&](const Config& config) { return stored.contains(config.text()); }, {}};
+  if (catalogue_->is_selection()) {
+    for (const std::string& text : stored) kernels.candidates.push_back(*Config::parse(text));
+  }
+  return choosers_.emplace(key, Chooser(known, target, now, &here.identity, kernels))
       .first->second;
 }
 

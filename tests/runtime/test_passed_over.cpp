@@ -38,6 +38,12 @@ class FewKernels final : public runtime::Catalogue {
     return std::nullopt;
   }
 
+  std::set<std::string> stored_configs(const KernelTarget&) const override {
+    std::set<std::string> found;
+    for (const Config& config : built_) found.insert(config.text());
+    return found;
+  }
+
   const Config& nth(std::size_t n) const { return entries_.at(n).config; }
 
  private:
@@ -69,15 +75,14 @@ TEST_CASE("of many configs without a kernel a few are tried, once, and then the 
   runtime::LibraryState state(std::move(catalogue), stored_only());
   const Explanation why = state.plan(Fixture::problem(kWhere)).why;
   CHECK(why.rung == "generic");
-  const int asked_once = asked;
-  CHECK(asked_once < 20);
+  CHECK(asked == 9);
   CHECK(why.reason.find("none of the 8 configs that would be best has a kernel that can run here") == 0);
   CHECK(why.reason.find(first + " was passed over: no kernel for") != std::string::npos);
   CHECK(why.reason.find(third) == std::string::npos);
   CHECK(why.reason.find("; and 6 more") != std::string::npos);
   CHECK(why.reason.size() < 1500);
   CHECK(state.plan(Fixture::problem(kWhere)).why.reason == why.reason);
-  CHECK(asked == asked_once);
+  CHECK(asked == 9);
 }
 
 TEST_CASE("the best of the configs that have a kernel is taken, if it comes before too many without", "[api]") {

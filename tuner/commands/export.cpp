@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 
 #include "db/export.hpp"
 #include "db/landscape.hpp"
@@ -15,6 +16,8 @@
 #include "tuner/commands/output.hpp"
 #include "tuner/commands/progress.hpp"
 #include "tuner/commands/records.hpp"
+#include "tuner/commands/signals.hpp"
+#include "tuner/commands/table.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/commands/wanted.hpp"
 #include "tuner/figures.hpp"
@@ -25,7 +28,9 @@ namespace {
 struct ExportOptions {
   std::vector<std::string> types, trans, families;
   std::string format, output, device, db;
-  bool retired = false;
+  bool retired = false, cover = false;
+  std::int64_t max_kernels = 48;
+  std::string arch;
 };
 
 Wanted wanted_by(const ExportOptions& options) {
@@ -60,6 +65,44 @@ void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOpt
       options.output, report.bests, short_name(device.identity), report.generic_kernels,
       format_bytes(double(bytes)), report.compiled, report.retired,
       report.without_kernel));
+}
+
+/// The device that a cover is for: --arch alone means any of that architecture, with whatever the database knows of none.
+TargetDevice covered_device(const db::Store* store, const ExportOptions& options) {
+  if (options.arch.empty()) return require_stored_device(*store, options.device);
+  if (!options.device.empty()) throw UsageError("--arch: names an architecture whose device is not known; expected no --device beside it");
+  TargetDevice device;
+  device.limits = require_arch(options.arch);
+  device.identity.sm = device.limits.sm;
+  return device;
+}
+
+void export_cover(const db::Store* store, const ExportOptions& options) {
+  const TargetDevice device = covered_device(store, options);
+  CoverOptions cover;
+  cover.types = parse_types(options.types);
+  cover.trans = parse_trans(options.trans);
+  cover.max_kernels = std::size_t(options.max_kernels);
+  CoverReport report;
+  StopOnSignal signals;
+  db::Bundle bundle;
+  {
+    CountProgress choosing("choosing and compiling kernels");
+    std::mutex lock;
+    bundle = make_cover_bundle(store, device, cover, report, signals.stop(), [&](std::size_t done, std::size_t total) {
+      const std::lock_guard guard(lock);
+      choosing.update(done, total);
+    });
+  }
+  if (signals.stop()) throw UsageError("interrupted: nothing was written");
+  const std::size_t bytes = db::save_bundle(bundle, options.output);
+  TextTable table({{"type"}, {"op"}, {"kernels", TextTable::Align::right}, {"mean", TextTable::Align::right}, {"lowest", TextTable::Align::right}});
+  for (const CoverReport::Row& row : report.rows)
+    table.add({row.type, row.trans, std::to_string(row.kernels), fmt::format("{:.3f}", row.mean_of_best), fmt::format("{:.3f}", row.worst_of_best)});
+  Screen::instance().print_line(fmt::format(
+      "{}: {} kernels for {}, {} of their measurements, {} ({} compiled now, {} left out). Of the best that is predicted, over a grid of shapes:\n{}",
+      options.output, bundle.builds.size(), bundle.device.name, bundle.bests.size(), format_bytes(double(bytes)), report.compiled,
+      report.without_kernel, table.text()));
 }
 
 void export_landscape(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
@@ -98,9 +141,18 @@ int run_export(const ExportOptions& options) {
   }
   if (!is_stdout(options.output)) require_writable(options.output, "--output");
   if (options.retired && (bundle || landscape)) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
+  if (!options.cover && !options.arch.empty()) throw UsageError("--arch: expected --cover beside it");
+  if (options.cover && (!bundle || options.retired || !options.families.empty()))
+    throw UsageError("--cover: expected --format bundle, without --family");
+  if (options.cover && !options.arch.empty()) {
+    export_cover(nullptr, options);
+    return kExitOk;
+  }
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   wanted.know(store.devices());
-  if (bundle) {
+  if (options.cover) {
+    export_cover(&store, options);
+  } else if (bundle) {
     export_bundle(store, wanted, options);
   } else if (landscape) {
     export_landscape(store, wanted, options);
@@ -133,6 +185,14 @@ Command add_export(CLI::App& program) {
   app->add_option("--device", options->device,
                   "Only devices whose text contains this; bundle and landscape need exactly one (see `tilesmith devices`)")
       ->type_name("TEXT")->group("Filters");
+  app->add_flag("--cover", options->cover,
+                "Of --format bundle: instead of the best configs of measured problems a few kernels that serve any shape of the type pairs and "
+                "transposes, by predicted times")
+      ->group("Cover");
+  app->add_option("--max-kernels", options->max_kernels, "Of a type pair and transposes; fewer if more bring less than 0.05%")
+      ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}).description(""))->group("Cover");
+  app->add_option("--arch", options->arch, "For a device that is not here and of which nothing is recorded: of this architecture, as sm_87")
+      ->type_name("ARCH")->group("Cover");
   add_retired_option(*app, options->retired)->group("Filters");
   add_database_option(*app, options->db);
   app->footer(
@@ -141,7 +201,8 @@ Command add_export(CLI::App& program) {
       "are not in the database are compiled, if NVRTC is there. Files are written whole or not at all.\n"
       "\nExamples:\n"
       "  tilesmith export --format markdown\n"
-      "  tilesmith export --format bundle --device Orin --db orin.db -o orin.tsb");
+      "  tilesmith export --format bundle --device Orin --db orin.db -o orin.tsb\n"
+      "  tilesmith export --format bundle --cover --arch sm_87 --type f16f32,f16f32f16 -o any-orin.tsb");
   return {app, [options] { return run_export(*options); }};
 }
 

@@ -1,8 +1,11 @@
 // Gathers a device's best configs and the kernels they need into a bundle.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "db/bundle.hpp"
 #include "tuner/commands/target.hpp"
@@ -22,5 +25,27 @@ struct BundleReport {
 /// is missing and cannot be compiled: a bundle promises a rung for any problem. `on_kernel(done, total)` tells progress.
 db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,
                        BundleReport& report, const std::function<void(std::size_t, std::size_t)>& on_kernel);
+
+struct CoverOptions {
+  std::vector<TypePair> types;     ///< empty: all
+  std::vector<Transposes> trans;   ///< empty: all four
+  std::size_t max_kernels = 48;    ///< of a type pair and transposes, the generic one not counted
+};
+
+struct CoverReport {
+  struct Row {
+    std::string type, trans;
+    std::size_t kernels = 0;
+    double mean_of_best = 0, worst_of_best = 0;  ///< as in Cover
+  };
+  std::vector<Row> rows;
+  std::size_t compiled = 0, without_kernel = 0;
+};
+
+/// A bundle of a few kernels that serves any shape (tuner/guess/cover.hpp). Of the store's evidence it has what was measured of these kernels, where
+/// they were within a tenth of the best. `device.identity` without a name: the device is not known, and there is no evidence of it.
+/// Kernels are compiled on all cores. `on_step(done, total)` tells progress, by several threads. Throws UsageError if a generic kernel is missing.
+db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device, const CoverOptions& options, CoverReport& report,
+                             const std::atomic<bool>& stop, const std::function<void(std::size_t, std::size_t)>& on_step);
 
 }  // namespace tilesmith::tuner
