@@ -71,9 +71,9 @@ class BundleCatalogue final : public Catalogue {
     return std::nullopt;
   }
 
-  /// One without evidence is for every device of its architecture.
+  /// One that was made for an architecture tells of no multiprocessors.
   std::optional<db::DeviceIdentity> made_for() const override {
-    return bundle_.bests.empty() ? std::nullopt : std::optional(bundle_.device);
+    return bundle_.device.sm_count == 0 ? std::nullopt : std::optional(bundle_.device);
   }
   std::set<std::string> stored_configs(const KernelTarget& target) const override {
     std::set<std::string> found;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kTwoPass = "tf32f32 NN 70 50 30";        // by a plan with a workspace
 constexpr const char* kLargeTwoPass = "tf32f32 NN 170 50 130";  // likewise, a larger one
-constexpr const char* kOther = "s8s32 TT 45 35 25";             // by the generic kernel, without
+constexpr const char* kOther = "s8s32 TT 45 35 25";             // by whatever the model chooses
 
 struct Fixture {
   Fixture() : context(0) {

@@ -44,9 +44,9 @@ TEST_CASE("an installed C program is right on every rung, inside a CUDA graph to
   }
   const auto [status, said] =
       run(quoted(example("gemm_c")) + " " + quoted(folder / "small.db") +
-          " f16f32,NN,256,256,256,exact f16f32,NN,250,264,250,neighbour s8s32,TN,320,200,500,exact"
-          " bf16f32,NT,129,65,257,generic f64f64,TT,65,33,129,generic u8s32,NN,100,90,80,generic "
-          "f16f16,TN,64,72,80,generic f16f32f16,NN,70,66,90,generic bf16f32bf16,TT,65,40,4096,generic");
+          " f16f32,NN,256,256,256,exact f16f32,NN,250,264,250,model s8s32,TN,320,200,500,exact"
+          " bf16f32,NT,129,65,257,model f64f64,TT,65,33,129,model u8s32,NN,100,90,80,model "
+          "f16f16,TN,64,72,80,model f16f32f16,NN,70,66,90,model bf16f32bf16,TT,65,40,4096,model");
   INFO(said);
   CHECK(status == 0);
   CHECK(said.find("FAIL") == std::string::npos);
@@ -58,7 +58,7 @@ TEST_CASE("an installed C program notices a rung that is not the expected one", 
   const auto [status, said] = run(quoted(example("gemm_c")) + " - f64f64,NN,32,32,32,exact");
   INFO(said);
   CHECK(status == 1);
-  CHECK(said.find("rung generic, expected exact") != std::string::npos);
+  CHECK(said.find("rung model, expected exact") != std::string::npos);
 }
 
 TEST_CASE("an installed C++ program is right, with and without a database", "[gpu][install]") {
@@ -73,6 +73,6 @@ TEST_CASE("an installed C++ program is right, with and without a database", "[gp
     const auto [status, said] = run(quoted(example("gemm_cpp")) + " " + database + " 300 200 100");
     INFO(said);
     CHECK(status == 0);
-    CHECK(said.find(database == "-" ? "rung generic" : "rung exact") != std::string::npos);
+    CHECK(said.find(database == "-" ? "rung model" : "rung exact") != std::string::npos);
   }
 }

@@ -25,8 +25,10 @@ class Fixture {
   double error_of(const GemmPlan& plan, double alpha, double beta) {
     DeviceProblem data(plan.problem());
     if (beta == 0) data.poison_c();
+    runtime::DeviceBuffer workspace;
+    if (plan.workspace_bytes() > 0) workspace = runtime::DeviceBuffer(plan.workspace_bytes());
     context.synchronize();
-    plan.run(stream.get(), alpha, data.a(), data.b(), beta, data.c());
+    plan.run(stream.get(), alpha, data.a(), data.b(), beta, data.c(), workspace.data());
     stream.synchronize();
     return data.max_error(alpha, beta);
   }
@@ -52,7 +54,7 @@ LibraryOptions quiet() {
 
 }  // namespace
 
-TEST_CASE("a tuned problem, a neighbour and an untuned type all give right results", "[gpu][api]") {
+TEST_CASE("a tuned problem, a near one and an untuned type all give right results", "[gpu][api]") {
   Fixture f;
   {
     db::Store store = f.store();
@@ -66,18 +68,18 @@ TEST_CASE("a tuned problem, a neighbour and an untuned type all give right resul
   CHECK(exact.explain().kernel.find("stored cubin") == 0);
   CHECK(f.error_of(exact, 2, 0) == 0);
 
-  const GemmPlan neighbour = library.plan(problem_of("f16f32 NN 191 157 95 beta=any"));
-  CHECK(neighbour.explain().rung == "neighbour");
-  CHECK(neighbour.explain().measured == "f16f32 NN 192 160 96");
-  CHECK(f.error_of(neighbour, -1, 3) == 0);
+  const GemmPlan near = library.plan(problem_of("f16f32 NN 191 157 95 beta=any"));
+  CHECK(near.explain().rung == "model");
+  CHECK(near.explain().predicted_us > 0);
+  CHECK(f.error_of(near, -1, 3) == 0);
 
-  const GemmPlan generic = library.plan(problem_of("f64f64 TN 65 33 17"));
-  CHECK(generic.explain().rung == "generic");
-  CHECK(generic.explain().kernel.find("compiled") == 0);
-  CHECK(f.error_of(generic, 3, 0) == 0);
+  const GemmPlan untuned = library.plan(problem_of("f64f64 TN 65 33 17"));
+  CHECK(untuned.explain().rung == "model");
+  CHECK(untuned.explain().kernel.find("compiled") == 0);
+  CHECK(f.error_of(untuned, 3, 0) == 0);
 }
 
-TEST_CASE("the generic rung is right for every type pair and transposes", "[gpu][api]") {
+TEST_CASE("without a database every type pair and transposes give right results", "[gpu][api]") {
   Fixture f;
   const Library library = Library::without_database(quiet());
   for (const TypePair& type : type_pairs()) {
@@ -106,12 +108,13 @@ TEST_CASE("run is captured in a CUDA graph and replayed", "[gpu][api]") {
   const Library library = Library::open(f.path(), quiet());
   GemmPlan two_pass = library.plan(problem_of("tf32f32 NN 70 50 30"));
   two_pass.reserve_workspace();
-  const GemmPlan generic = library.plan(problem_of("s8s32 TT 45 35 25"));
-  DeviceProblem first(two_pass.problem()), second(generic.problem());
+  GemmPlan other = library.plan(problem_of("s8s32 TT 45 35 25"));
+  other.reserve_workspace();
+  DeviceProblem first(two_pass.problem()), second(other.problem());
   f.context.synchronize();
   const runtime::Graph graph = runtime::Graph::capture(f.stream, [&] {
     two_pass.run(f.stream.get(), 2, first.a(), first.b(), 0, first.c());
-    generic.run(f.stream.get(), -3, second.a(), second.b(), 0, second.c());
+    other.run(f.stream.get(), -3, second.a(), second.b(), 0, second.c());
   });
   for (int time = 0; time < 3; ++time) {
     first.poison_c();
@@ -214,7 +217,7 @@ TEST_CASE("a bundle runs without NVRTC on every rung", "[gpu][api]") {
   db::save_bundle(bundle, f.folder / "small.bundle");
   const Library library = Library::open(f.folder / "small.bundle", stored_only());
   for (const auto& [where, rung] : {std::pair("f16f32 NN 192 160 96", "exact"),
-                                    {"f16f32 NN 100 170 90", "neighbour"},
+                                    {"f16f32 NN 100 170 90", "model"},
                                     {"f64f64 TN 65 33 17", "generic"}}) {
     const GemmPlan plan = library.plan(problem_of(where));
     INFO(where);

@@ -176,7 +176,7 @@ TEST_CASE("a log callback gets the lines instead of the logger, until it is take
   miss(501);
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].first == TILESMITH_LOG_WARNING);
-  CHECK(lines[0].second.find("f16f32 NN 500 512 512: neighbour rung") == 0);
+  CHECK(lines[0].second.find("f16f32 NN 500 512 512: model rung") == 0);
   CHECK(lines[0].second.back() != '\n');
   CHECK(Fixture::logged().str().find("501") != std::string::npos);
   CHECK(Fixture::logged().str().find("500 512 512:") == std::string::npos);

@@ -89,8 +89,8 @@ TEST_CASE("explain names the rung, the config, the evidence and the runners-up")
     CHECK(contains(exact.out, part));
   }
   CHECK(run(folder, {"explain", "f16f32 NN 256 256 256", "--db", "tuned.db"}).out == exact.out);
-  CHECK(contains(run(folder, {"explain", "f16f32 NN 256 256 272", "--db", "tuned.db"}).out, "neighbour"));
-  CHECK(contains(run(folder, {"explain", "f64f64 NN 64 64 64", "--db", "tuned.db"}).out, "generic"));
+  CHECK(contains(run(folder, {"explain", "f16f32 NN 256 256 272", "--db", "tuned.db"}).out, "model"));
+  CHECK(contains(run(folder, {"explain", "f64f64 NN 64 64 64", "--db", "tuned.db"}).out, "predicted"));
   const auto json = nlohmann::json::parse(
       run(folder, {"explain", "f16f32 NN 256 256 256", "--format", "json", "--db", "tuned.db"}).out);
   CHECK(json["rung"] == "exact");
@@ -157,21 +157,18 @@ TEST_CASE("explain answers for an architecture that the database knows no device
   CHECK(contains(both("sm_87").err, "--device 'H200': NVIDIA H200 is of sm_90a; expected that as --arch, or no --arch"));
 }
 
-TEST_CASE("explain shows the time of a runner-up's own problem in its note, not as one of the problem asked for") {
+TEST_CASE("explain tells predicted times from measured ones") {
   const TempFolder folder;
   make_database(folder / "tuned.db");
-  {
-    db::Store store = db::Store::open(folder / "tuned.db");
-    for (db::Evidence entry : made_evidence({packed_problem(*find_type_pair("f16f32"), {}, 256, 256, 272)}, 3)) store.record(entry);
-    for (db::Evidence entry : made_evidence({packed_problem(*find_type_pair("f16f32"), {}, 256, 512, 272)}, 2)) {
-      if (entry.outcome.timing) entry.outcome.timing->median_us /= 2;  // the other config is best
-      if (entry.outcome.timing && entry.outcome.timing->median_us < 5.25) entry.outcome.timing->median_us = 77;
-      store.record(entry);
-    }
-  }
-  const Finished result = run(folder, {"explain", "f16f32 NN 256 256 288", "--db", "tuned.db"});
-  CHECK(contains(result.out, "neighbour      best of f16f32 NN 256 512 272: distance"));
-  CHECK(contains(result.out, "doublings; 5.50 us there"));
+  const Finished exact = run(folder, {"explain", "f16f32 NN 256 256 256", "--db", "tuned.db"});
+  CHECK_FALSE(contains(exact.out, "predicted"));
+  const Finished model = run(folder, {"explain", "f16f32 NN 256 256 288", "--db", "tuned.db"});
+  CHECK(contains(model.out, "rung        model"));
+  CHECK(contains(model.out, "predicted   "));
+  CHECK(contains(model.out, "model  ~"));
+  const auto json = nlohmann::json::parse(run(folder, {"explain", "f16f32 NN 256 256 288", "--format", "json", "--db", "tuned.db"}).out);
+  CHECK(json["predicted_us"].get<double>() > 0);
+  CHECK(json["runners_up"].at(0).contains("predicted_us"));
 }
 
 TEST_CASE("export writes text to stdout or whole to a file") {
