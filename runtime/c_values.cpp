@@ -36,7 +36,7 @@ Transposes transposes_of(std::string_view name) {
 
 tilesmith_options default_options() {
   const LibraryOptions options;
-  return {sizeof(tilesmith_options), options.device, options.allow_compile ? 1 : 0, options.log_misses ? 1 : 0, 0};
+  return {sizeof(tilesmith_options), options.device, options.allow_compile ? 1 : 0, options.log_misses ? 1 : 0, options.trial_budget};
 }
 
 void check_size(std::size_t size) {
@@ -87,13 +87,15 @@ LibraryOptions to_options(const tilesmith_options& from) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
   const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size,
                                     [](unsigned char byte) { return byte != 0; });
-  if (has_more || known.reserved != 0) {
+  if (has_more) {
     throw bad_argument(fmt::format("options hold a field that version {} does not know: expected 0 there", version()));
   }
   LibraryOptions options;
   options.device = known.device;
   options.allow_compile = known.allow_compile != 0;
   options.log_misses = known.log_misses != 0;
+  if (known.trial_budget < 0) throw bad_argument(fmt::format("trial_budget is {}: expected a number of candidates, or 0", known.trial_budget));
+  options.trial_budget = known.trial_budget;
   return options;
 }
 

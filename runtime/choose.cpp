@@ -255,6 +255,8 @@ std::string_view name(Rung rung) {
   switch (rung) {
     case Rung::exact:
       return "exact";
+    case Rung::trial:
+      return "trial";
     case Rung::model:
       return "model";
     case Rung::generic:

@@ -73,7 +73,7 @@ class Error : public std::runtime_error {
 
 /// Where a plan's config came from.
 struct Explanation {
-  std::string rung;      ///< "exact", "model" or "generic"
+  std::string rung;      ///< "exact", "trial", "model" or "generic"
   std::string reason;    ///< one line
   std::string config;    ///< canonical text
   std::string measured;  ///< the problem it was measured on, on the model rung the nearest of them; empty if there is none
@@ -91,6 +91,10 @@ struct LibraryOptions {
   bool allow_compile = true;  ///< false: kernels are loaded from the database or bundle only
   /// One line in the log for each problem that is not on the exact rung or had to be compiled, and for a bundle of another device.
   bool log_misses = true;
+  /// Above 1: plan() times so many of the model's first candidates for a problem that was not measured, on scratch operands, and keeps the fastest
+  /// (rung "trial") for the life of the library. It takes device memory for the operands, compiles what is not stored, and lets the
+  /// device work, for 0.1 s and more. Where the memory is not to be had the model's first is taken. 0: off.
+  int trial_budget = 0;
 };
 
 class GemmPlan;

@@ -73,6 +73,9 @@ class LibraryState {
     bool compiled = false;
   };
 
+  Planned plan_untried(const Problem& problem, const KernelTarget& target);
+  /// Of the model's first few the fastest, in place of `first`; that one stays where nothing can be timed.
+  void try_candidates(const Problem& problem, const KernelTarget& target, Planned& first);
   const Chooser& chooser_for(const KernelTarget& target);
   bool can_compile() const;
   /// As load(); a config that had no kernel before has none now, and costs nothing.
@@ -90,6 +93,12 @@ class LibraryState {
   std::map<std::string, Chooser> choosers_;                    // by type pair and transposes; go by evidence_
   std::map<std::string, Kernel> kernels_;                      // by type pair, transposes and config
   std::map<std::string, std::string> refused_;                 // likewise: why there is no kernel, or none that loads
+  struct Winner {
+    Config config;
+    double us = 0;
+    std::string reason;
+  };
+  std::map<std::string, Winner> tried_;  // problems
   std::set<std::string> logged_;                               // problems
 };
 

@@ -71,7 +71,8 @@ typedef struct tilesmith_options {
   int32_t allow_compile; /* 0: kernels are loaded from the database or bundle only; 1 at first */
   int32_t log_misses;    /* not 0: one line in the log for each problem that is not on the exact rung or had to be compiled;
                             1 at first */
-  int32_t reserved;      /* 0 */
+  int32_t trial_budget;  /* above 1: planning times so many candidates for a problem that was not measured, on scratch operands in
+                            device memory, and keeps the fastest for the life of the library; 0 at first */
 } tilesmith_options;
 
 /* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. It holds its texts: nothing in it
@@ -90,7 +91,7 @@ typedef struct tilesmith_problem {
 
 /* Where a plan's config came from. The strings live as long as the plan. */
 typedef struct tilesmith_explanation {
-  const char* rung;     /* "exact", "model" or "generic" */
+  const char* rung;     /* "exact", "trial", "model" or "generic" */
   const char* config;   /* canonical text */
   const char* reason;   /* one line */
   const char* measured; /* the problem it was measured on, on the model rung the nearest of them; "" if there is none */

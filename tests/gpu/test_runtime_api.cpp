@@ -92,6 +92,22 @@ TEST_CASE("without a database every type pair and transposes give right results"
   }
 }
 
+TEST_CASE("a trial takes the fastest of a few candidates, once, and is right", "[gpu][api]") {
+  Fixture f;
+  LibraryOptions options = quiet();
+  options.trial_budget = 4;
+  const Library library = Library::without_database(options);
+  for (const char* where : {"f16f32 NN 640 384 512", "s8s32 NT 70 130 96", "f64f64 TN 33 65 129 beta=any"}) {
+    INFO(where);
+    const GemmPlan plan = library.plan(problem_of(where));
+    CHECK(plan.explain().rung == "trial");
+    CHECK(plan.explain().median_us > 0);
+    CHECK(plan.explain().reason.find("the fastest of ") == 0);
+    CHECK(f.error_of(plan, 1, 0) == 0);
+    CHECK(library.plan(problem_of(where)).explain().reason == plan.explain().reason);
+  }
+}
+
 TEST_CASE("padded rows and unaligned pointers are served", "[gpu][api]") {
   Fixture f;
   const Library library = Library::without_database(quiet());

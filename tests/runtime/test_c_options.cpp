@@ -143,7 +143,7 @@ TEST_CASE("options of another version's size are read as far as they are known",
   CHECK(line().find("a field that version") != std::string::npos);
 
   tilesmith_options wrong = options();
-  wrong.reserved = 1;
+  wrong.trial_budget = -1;
   CHECK(tilesmith_open_with_options(nullptr, &wrong, &library) == TILESMITH_BAD_ARGUMENT);
   wrong = options();
   for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::size_t{1} << 40}) {
