@@ -26,7 +26,8 @@ TEST_CASE("a library and plans are made and released while another thread captur
     db::Store store = db::Store::open(folder / "small.db");
     tune_by_hand(store, where, split, context.info());
   }
-  const GemmPlan captured = Library::without_database(quiet).plan(problem_of("s8s32 TT 45 35 25"));
+  GemmPlan captured = Library::without_database(quiet).plan(problem_of("s8s32 TT 45 35 25"));
+  captured.reserve_workspace();
   DeviceProblem data(captured.problem());
   data.poison_c();
   context.synchronize();

@@ -6,7 +6,7 @@
 using namespace tilesmith;
 using namespace tilesmith::tests;
 
-TEST_CASE("-o /dev/stdout writes where the shell sends it, and keeps what is there") {
+TEST_CASE("a result on /dev/stdout goes where the shell sends it, and keeps what is there") {
   const TempFolder folder;
   make_database(folder / "a.db");
   write_file(folder / "log", "first\n");

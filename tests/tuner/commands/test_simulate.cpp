@@ -134,7 +134,7 @@ TEST_CASE("simulate refuses bad options in one line") {
   check_refused({"--landscape", "cache.json", "--width", "x"}, {"--width"});
   check_refused({"--landscape", "cache.json", "--format", "xml"}, {"--format 'xml': expected table, json or csv"});
   check_refused({"--landscape", "cache.json", "--plot", "none/x.svg"}, {"--plot 'none/x.svg'", "does not exist"});
-  check_refused({"--landscape", "text.json"}, {"text.json: ", "expected a recorded landscape, or a cache file of Kernel Tuner"});
+  check_refused({"--landscape", "text.json"}, {"text.json: ", "expected a recorded landscape, or a cache or T4 results file of Kernel Tuner"});
   check_refused({"--landscape", "missing.json"}, {"missing.json: cannot be read"});
   check_refused({"--landscape", "cache.json", "--landscape", "."}, {".: is a folder"});
 }

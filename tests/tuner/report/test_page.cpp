@@ -149,7 +149,7 @@ TEST_CASE("the report's page calls short launches disturbed, not long ones timed
 TEST_CASE("the report takes cuBLASLt's times from bench's CSV, and weights from a workload") {
   const TempFolder folder;
   write_file(folder / "bench.csv",
-             std::string(tuner::kBenchCsvHeader) +
+             std::string(tuner::kFormerBenchCsvHeader) +
                  "\nf16f32,NN,512,1024,1024,\"tuned (exact)\",simt,simt{x=11},29,0.01,58,60,8,2\n");
   write_file(folder / "night.txt", "f16f32 NN 512 1024 1024 3\nf16f32 NN 64 64 64\n");
   const std::string page =
