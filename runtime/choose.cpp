@@ -15,10 +15,12 @@
 namespace tilesmith::runtime {
 namespace {
 
-constexpr std::size_t kMostRunnersUp = 5;
-constexpr double kNearlyBest = 1.3;      // of a problem's best time: what was slower is no candidate elsewhere
-constexpr double kCompiledFirst = 1.1;  // what a kernel is ranked behind for having to be compiled
-constexpr double kFarDoublings = 1.5;  // further than this from all that was measured, the families' initial configs are asked for
+/// A config is a candidate elsewhere if it took no more than this times its problem's best.
+constexpr double kNearlyBest = 1.3;
+/// A kernel that has to be compiled is ranked as if it took this times as long.
+constexpr double kCompiledFirst = 1.1;
+/// Further than this from all that was measured, the families' initial configs are asked for.
+constexpr double kFarDoublings = 1.5;
 
 bool is_something(const Problem& problem) { return problem.m > 0 && problem.n > 0 && problem.k > 0; }
 
@@ -126,7 +128,7 @@ struct Chooser::State {
   }
 
   /// The best of this very problem that may run, best first.
-  std::vector<db::Judged> exact(const Problem& problem, const Without& without) const {
+  std::vector<db::Judged> exact(const Problem& problem, const Without& without, std::size_t most) const {
     std::vector<db::Judged> found;
     const auto [first, last] = exact_.equal_range(text(problem));
     for (auto at = first; at != last; ++at) {
@@ -134,7 +136,7 @@ struct Chooser::State {
         const Family* family = find_family(one.entry->config.family());
         if (family != nullptr && !without.configs.contains(one.entry->config.text()) && runs(*family, one.entry->config, problem))
           found.push_back(one);
-        if (found.size() > kMostRunnersUp) break;
+        if (found.size() == most) return found;
       }
     }
     return found;
@@ -176,20 +178,20 @@ struct Chooser::State {
     return found;
   }
 
-  Choice choose(const Problem& problem, const Without& without) const {
+  Choice choose(const Problem& problem, const Without& without, std::size_t runners_up) const {
     Choice choice;
     if (!is_something(problem)) {
       choice.config = generic_config(target_);
       choice.reason = "M, N or K is 0: there is nothing to multiply";
       return choice;
     }
-    const std::vector<db::Judged> measured = exact(problem, without);
+    const std::vector<db::Judged> measured = exact(problem, without, runners_up + 1);
     std::vector<Config> initial;
     Without rest = without;
     for (const db::Judged& one : measured) rest.configs.insert(one.entry->config.text());
     rest.compiling = without.compiling || !measured.empty();  // runners-up are not worth a wait
     std::vector<Ranked> predicted;
-    if (measured.size() <= kMostRunnersUp) predicted = ranked(problem, rest, kMostRunnersUp + 1 - measured.size(), initial);
+    if (measured.size() <= runners_up) predicted = ranked(problem, rest, runners_up + 1 - measured.size(), initial);
     if (!measured.empty()) {
       take_exact(measured, choice);
     } else if (!predicted.empty()) {
@@ -212,9 +214,9 @@ struct Chooser::State {
     choice.rung = Rung::exact;
     choice.evidence = *first.entry;
     choice.trust = first.trust;
-    choice.reason = fmt::format("measured on this problem: {:.2f} us, best of {}", first.entry->outcome.timing->median_us,
-                                measured.size() > kMostRunnersUp ? fmt::format("more than {}", kMostRunnersUp) : std::to_string(measured.size()));
-    for (std::size_t i = 1; i < measured.size() && choice.runners_up.size() < kMostRunnersUp; ++i) {
+    choice.producer = producers_.at(choice.config.family());
+    choice.reason = fmt::format("measured on this problem: {:.2f} us", first.entry->outcome.timing->median_us);
+    for (std::size_t i = 1; i < measured.size(); ++i) {
       choice.runners_up.push_back({measured[i].entry->config, Rung::exact, measured[i].entry->outcome.timing->median_us,
                                    measured[i].trust == db::Trust::reverify ? "same problem, to be re-verified" : "same problem"});
     }
@@ -227,7 +229,8 @@ struct Chooser::State {
     choice.reason = why(first.prediction);
     if (first.prediction.nearest == nullptr) return;
     choice.evidence = *first.prediction.nearest;
-    choice.trust = db::judge(first.prediction.nearest->producer, producers_.at(choice.config.family()));
+    choice.producer = producers_.at(choice.config.family());
+    choice.trust = db::judge(first.prediction.nearest->producer, choice.producer);
   }
 
   void take_generic(Choice& choice) const {
@@ -283,7 +286,9 @@ Chooser::~Chooser() = default;
 Chooser::Chooser(Chooser&&) noexcept = default;
 Chooser& Chooser::operator=(Chooser&&) noexcept = default;
 
-Choice Chooser::choose(const Problem& problem, const Without& without) const { return state_->choose(problem, without); }
+Choice Chooser::choose(const Problem& problem, const Without& without, std::size_t runners_up) const {
+  return state_->choose(problem, without, runners_up);
+}
 
 std::vector<Choice::RunnerUp> Chooser::candidates(const Problem& problem, std::size_t most, const Without& without) const {
   std::vector<Choice::RunnerUp> result;

@@ -11,6 +11,7 @@
 // generic  The config that refuses no problem, where nothing else can run; and where M, N or K is 0: there is nothing to multiply.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,8 +34,10 @@ struct Choice {
   Rung rung = Rung::generic;
   std::string reason;       ///< one line: why this rung and this config
   double predicted_us = 0;  ///< on the model rung; elsewhere 0
-  std::optional<db::Evidence> evidence;  ///< exact: what it rests on; model: the config's nearest measurement, if it has any
-  db::Trust trust = db::Trust::valid;
+  /// Exact: what the choice rests on. Model: the config's nearest measurement, if it has any.
+  std::optional<db::Evidence> evidence;
+  db::Trust trust = db::Trust::valid;    ///< of the evidence
+  db::Producer producer;                 ///< what would measure the config now; set where there is evidence
   struct RunnerUp {
     Config config;
     Rung rung;
@@ -42,8 +45,10 @@ struct Choice {
     std::string note;
     bool last_resort = false;  ///< of a family that makes no estimate
   };
-  std::vector<RunnerUp> runners_up;  ///< next best first, each config once, at most 5
+  std::vector<RunnerUp> runners_up;  ///< next best first, each config once, as many as were asked for
 };
+
+inline constexpr std::size_t kMostRunnersUp = 5;
 
 /// One line: the choice's reason, and what its trust, which a caller may know better, asks of the tuner.
 std::string reason_of(const Choice& choice);
@@ -51,7 +56,8 @@ std::string reason_of(const Choice& choice);
 /// The producer that this runtime would be, for a family.
 using ProducerNow = std::function<db::Producer(const std::string& family)>;
 
-/// Whether measurements of this type pair say something of the other one: elements of A and B are as large, and so are accumulators.
+/// Whether measurements of one type pair say something of the other. Their operands are as large, and both are integers, 8-bit floats or
+/// neither.
 bool tell_of_each_other(const TypePair& a, const TypePair& b);
 
 /// What a choice has to do without.
@@ -81,7 +87,8 @@ class Chooser {
   Chooser& operator=(Chooser&&) noexcept;
 
   /// Never fails: the generic rung takes whatever is left.
-  Choice choose(const Problem& problem, const Without& without = {}) const;
+  /// `runners_up`: how many of them; with none an exact choice asks no model.
+  Choice choose(const Problem& problem, const Without& without = {}, std::size_t runners_up = kMostRunnersUp) const;
   /// The first few of the model rung, best first; none if M, N or K is 0.
   std::vector<Choice::RunnerUp> candidates(const Problem& problem, std::size_t most, const Without& without = {}) const;
   /// What these configs, legal for the target, are predicted to take, in us; infinite where one refuses the problem or nothing is known.

@@ -44,7 +44,7 @@ Explanation explain(const Choice& choice) {
   why.rung = name(choice.rung);
   why.reason = reason_of(choice);
   why.config = choice.config.text();
-  why.trust = name(choice.trust);
+  if (choice.evidence) why.trust = name(choice.trust);
   why.predicted_us = choice.predicted_us;
   if (choice.evidence) {
     why.measured = text(choice.evidence->problem);
@@ -102,46 +102,6 @@ Choice generic_choice(const KernelTarget& target, std::size_t passed_over) {
 }
 
 }  // namespace
-
-KeepCurrentContext::KeepCurrentContext(IfNone if_none) noexcept {
-  const Driver* driver = driver_or_null();
-  if (driver == nullptr || driver->ctx_get_current(&former_) != CUDA_SUCCESS) return;
-  put_back_ = former_ != nullptr || if_none == IfNone::leave_none;
-}
-
-KeepCurrentContext::~KeepCurrentContext() {
-  const Driver* driver = driver_or_null();
-  if (driver != nullptr && put_back_) log_if_failed(driver->ctx_set_current(former_), "cuCtxSetCurrent");
-}
-
-void KeepCurrentContext::release(std::unique_ptr<Context> context) noexcept {
-  const bool is_put_back = put_back_ && former_ == context->handle();
-  const int ordinal = context->info().ordinal;
-  context.reset();
-  const Driver* driver = driver_or_null();
-  if (!is_put_back || driver == nullptr) return;
-  CUdevice device = 0;
-  unsigned flags = 0;
-  int active = 1;
-  if (driver->device_get(&device, ordinal) != CUDA_SUCCESS) return;
-  if (driver->primary_ctx_get_state(device, &flags, &active) == CUDA_SUCCESS && active == 0) former_ = nullptr;
-}
-
-LetOthersCapture::LetOthersCapture() noexcept {
-  const Driver* driver = driver_or_null();
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-  if (driver == nullptr || driver->thread_exchange_capture_mode(&mode) != CUDA_SUCCESS) return;
-  former_ = mode;
-  put_back_ = mode != CU_STREAM_CAPTURE_MODE_RELAXED;
-  if (!put_back_) log_if_failed(driver->thread_exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
-}
-
-LetOthersCapture::~LetOthersCapture() {
-  const Driver* driver = driver_or_null();
-  auto mode = CUstreamCaptureMode(former_);
-  if (driver != nullptr && put_back_)
-    log_if_failed(driver->thread_exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
-}
 
 LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOptions& options)
     : options_(options),
@@ -201,26 +161,24 @@ void LibraryState::try_candidates(const Problem& problem, const KernelTarget& ta
   const Winner& winner = tried_.at(key);
   const Kernel kernel = load(winner.config, target, "", true);
   first.plan = Plan(kernel.module, winner.config, problem);
-  first.why = {std::string(name(Rung::trial)), winner.reason, winner.config.text(), key, winner.us, 0, "valid", kernel.source};
+  first.why = {std::string(name(Rung::trial)), winner.reason, winner.config.text(), key, winner.us, 0, "", kernel.source};
 }
 
 LibraryState::Planned LibraryState::plan_untried(const Problem& problem, const KernelTarget& target) {
-  const DeviceInfo& here = context_->info();
   const Chooser& chooser = chooser_for(target);
   Without without;
   without.compiling = !can_compile();
   PassedOver passed_over;
   bool compiler_works = true;  // where it failed, the rest of this plan goes by what is stored
   while (true) {
-    Choice choice = passed_over.count() < kMostPassedOver ? chooser.choose(problem, without) : generic_choice(target, passed_over.count());
+    Choice choice = passed_over.count() < kMostPassedOver ? chooser.choose(problem, without, 0) : generic_choice(target, passed_over.count());
     const bool last = choice.rung == Rung::generic;
     try {
       const std::string nvrtc_version = choice.evidence ? choice.evidence->producer.nvrtc_version : std::string();
       const Kernel kernel = last ? load(choice.config, target, nvrtc_version, compiler_works)
                                  : load_unless_refused(choice.config, target, nvrtc_version, compiler_works);
       if (choice.evidence) {
-        db::Producer producer =
-            producer_now(evidence_.at(std::string(problem.type.name)), choice.config.family(), here.identity, target, here.driver_version);
+        db::Producer producer = choice.producer;
         producer.nvrtc_version = kernel.nvrtc_version;
         choice.trust = db::judge(choice.evidence->producer, producer);
       }

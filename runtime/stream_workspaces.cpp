@@ -4,8 +4,9 @@
 
 #include <bit>
 
+#include "runtime/context_guards.hpp"
 #include "runtime/driver.hpp"
-#include "runtime/library_state.hpp"
+#include "runtime/gemm.hpp"
 
 namespace tilesmith::runtime {
 

@@ -95,7 +95,7 @@ typedef struct tilesmith_explanation {
   const char* config;   /* canonical text */
   const char* reason;   /* one line */
   const char* measured; /* the problem it was measured on, on the model rung the nearest of them; "" if there is none */
-  const char* trust;    /* "valid"; or "reverify": the driver or NVRTC changed, the tuner has to verify it again; or
+  const char* trust;    /* of the evidence; "" if there is none, on the rung "trial" too. "valid"; or "reverify": the driver or NVRTC changed, the tuner has to verify it again; or
                            "remeasure": it was timed by a former measuring policy, the tuner has to time it again */
   const char* kernel;   /* "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"; "" if m or n is 0: nothing is launched */
   double median_us;     /* its time there, as stored; 0 if there is none */

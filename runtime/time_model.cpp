@@ -12,12 +12,18 @@
 namespace tilesmith::runtime {
 namespace {
 
-// Chosen by leaving out shapes of both shipped recordings (docs/notes/model.md); all are flat around these values.
-constexpr double kReach = 1.5;          // h, doublings
-constexpr double kFamilyPrior = 0.01;   // weight of "the estimate is right" beside a family's measurements
-constexpr double kTilePrior = 0.1;      // of the family's mean beside a block tile's
-constexpr double kConfigPrior = 0.1;    // of the block tile's mean beside a config's
-constexpr double kDoubt = 0.1;          // of ln(time), of a config that was measured nowhere near
+// docs/notes/model.md says how these were chosen.
+
+/// h, in doublings.
+constexpr double kReach = 1.5;
+/// The weight of "the estimate is right" beside a family's measurements.
+constexpr double kFamilyPrior = 0.01;
+/// The weight of the family's mean beside a block tile's measurements.
+constexpr double kTilePrior = 0.1;
+/// The weight of the block tile's mean beside a config's measurements.
+constexpr double kConfigPrior = 0.1;
+/// The doubt of ln(time) of a config that was measured nowhere near.
+constexpr double kDoubt = 0.1;
 
 constexpr double kOtherTypeDoublings = 1;
 constexpr double kOtherTransposeDoublings = 1;  // for each operand

@@ -223,7 +223,7 @@ TEST_CASE("at most five runners-up are listed, next best first", "[choose]") {
   CHECK(exact.runners_up[0].config == toy(16, 1));
   const Choice model = given.choose("f16f32 NN 512 512 504");
   REQUIRE(model.runners_up.size() == 5);
-  for (std::size_t i = 1; i < 5; ++i) CHECK(model.runners_up[i - 1].us <= 1.2 * model.runners_up[i].us);  // a doubtful one comes later
+  for (std::size_t i = 1; i < 5; ++i) CHECK(model.runners_up[i - 1].us <= 1.11 * model.runners_up[i].us);  // a doubtful one comes later
 }
 
 TEST_CASE("runners-up name each config once, and not the chosen one", "[choose]") {
@@ -266,5 +266,5 @@ TEST_CASE("a choice is the same whatever the order of the entries", "[choose]") 
   std::reverse(given.entries.begin(), given.entries.end());
   const Choice other = given.choose("f16f32 NN 700 512 504");
   CHECK(one.config == other.config);
-  CHECK(one.predicted_us == Approx(other.predicted_us).epsilon(1e-9));
+  CHECK(one.predicted_us == other.predicted_us);
 }

@@ -1,5 +1,6 @@
 // tilesmith export: the best configs for people, for other programs, and for other machines.
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -77,7 +78,7 @@ TargetDevice covered_device(const db::Store* store, const ExportOptions& options
   return device;
 }
 
-void export_cover(const db::Store* store, const ExportOptions& options) {
+int export_cover(const db::Store* store, const ExportOptions& options) {
   const TargetDevice device = covered_device(store, options);
   CoverOptions cover;
   cover.types = parse_types(options.types);
@@ -94,7 +95,10 @@ void export_cover(const db::Store* store, const ExportOptions& options) {
       choosing.update(done, total);
     });
   }
-  if (signals.stop()) throw UsageError("interrupted: nothing was written");
+  if (signals.stop()) {
+    spdlog::info("interrupted: nothing was written");
+    return signals.exit_status();
+  }
   const std::size_t bytes = db::save_bundle(bundle, options.output);
   TextTable table({{"type"}, {"op"}, {"kernels", TextTable::Align::right}, {"mean", TextTable::Align::right}, {"lowest", TextTable::Align::right}});
   for (const CoverReport::Row& row : report.rows)
@@ -103,6 +107,7 @@ void export_cover(const db::Store* store, const ExportOptions& options) {
       "{}: {} kernels for {}, {} of their measurements, {} ({} compiled now, {} left out). Of the best that is predicted, over a grid of shapes:\n{}",
       options.output, bundle.builds.size(), bundle.device.name, bundle.bests.size(), format_bytes(double(bytes)), report.compiled,
       report.without_kernel, table.text()));
+  return kExitOk;
 }
 
 void export_landscape(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
@@ -145,13 +150,12 @@ int run_export(const ExportOptions& options) {
   if (options.cover && (!bundle || options.retired || !options.families.empty()))
     throw UsageError("--cover: expected --format bundle, without --family");
   if (options.cover && !options.arch.empty()) {
-    export_cover(nullptr, options);
-    return kExitOk;
+    return export_cover(nullptr, options);
   }
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   wanted.know(store.devices());
   if (options.cover) {
-    export_cover(&store, options);
+    return export_cover(&store, options);
   } else if (bundle) {
     export_bundle(store, wanted, options);
   } else if (landscape) {

@@ -2,16 +2,14 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <optional>
+#include <atomic>
 #include <set>
 #include <utility>
 
 #include "db/ranked.hpp"
 #include "kernels/on_all_cores.hpp"
 #include "runtime/catalogue.hpp"
-#include "runtime/compiler.hpp"
+#include "tuner/commands/bundle_kernels.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/make_bundle.hpp"
 #include "tuner/guess/cover.hpp"
@@ -27,29 +25,6 @@ struct KernelWanted {
   KernelTarget target;
   bool generic = false;
 };
-
-bool loads(const std::optional<db::KernelBuild>& build) {
-  return build && (build->status == db::Status::ok || build->status == db::Status::spilled) && !build->cubin.empty();
-}
-
-/// From the store if it has it, else compiled; empty, with why, if neither. A kernel that spills is taken as generic one alone.
-std::optional<db::KernelBuild> kernel_of(const KernelWanted& wanted, const db::Store* store, std::mutex& store_lock, const std::string& nvrtc_missing,
-                                         bool& compiled, std::string& why_not) {
-  if (store != nullptr && nvrtc_missing.empty()) {
-    const std::lock_guard lock(store_lock);
-    auto build = store->find_build(runtime::kernel_key(wanted.config, wanted.target));
-    if (loads(build)) return build;
-  }
-  if (!nvrtc_missing.empty()) {
-    why_not = nvrtc_missing;
-    return std::nullopt;
-  }
-  std::optional<db::KernelBuild> build = runtime::compile(wanted.config, wanted.target);
-  compiled = true;
-  if (loads(build) && (wanted.generic || build->status == db::Status::ok)) return build;
-  why_not = build->message;
-  return std::nullopt;
-}
 
 /// Measurements of the chosen kernels on this device.
 void add_evidence(const std::vector<db::Evidence>& entries, const KernelTarget& target, const TargetDevice& device, const std::set<std::string>& chosen,
@@ -105,35 +80,27 @@ db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device,
     }
   }
 
-  const std::string nvrtc_missing = runtime::nvrtc_unavailable_because();
-  std::mutex store_lock, result_lock;
-  std::vector<std::optional<db::KernelBuild>> builds(wanted.size());
-  std::string generic_missing;
+  BundleKernels kernels(store);
+  std::vector<std::string> why_not(wanted.size());
   on_all_cores(wanted.size(), [&](std::size_t i) {
     if (stop) return;
-    bool compiled = false;
-    std::string why_not;
-    builds[i] = kernel_of(wanted[i], store, store_lock, nvrtc_missing, compiled, why_not);
-    const std::lock_guard lock(result_lock);
-    report.compiled += compiled;
-    if (!builds[i]) {
-      ++report.without_kernel;
-      const std::string what = fmt::format("{} {} {}", wanted[i].target.type.name, name(wanted[i].target.trans), wanted[i].config.text());
-      if (wanted[i].generic) generic_missing = fmt::format("--cover: the generic kernel {} is missing: {}", what, why_not);
-      else spdlog::warn("{} is left out: {}", what, why_not);
-    }
+    // A kernel that spills is better than none as the generic one, and elsewhere has no predicted time.
+    using enum BundleKernels::Spilled;
+    why_not[i] = kernels.add(wanted[i].config, wanted[i].target, wanted[i].generic ? taken : refused);
     on_step(std::min(++done, total), total);
   });
-  if (!generic_missing.empty()) throw UsageError(generic_missing);
-  std::set<std::string> there;
-  for (std::optional<db::KernelBuild>& build : builds) {
-    if (!build) continue;
-    there.insert(fmt::format("{} {} {}", build->key.type.name, name(build->key.trans), build->key.config.text()));
-    bundle.builds.push_back(std::move(*build));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (why_not[i].empty()) continue;
+    const std::string what = fmt::format("{} {} {}", wanted[i].target.type.name, name(wanted[i].target.trans), wanted[i].config.text());
+    if (wanted[i].generic) throw UsageError(fmt::format("--cover: the generic kernel {} is missing: {}", what, why_not[i]));
+    ++report.without_kernel;
+    spdlog::warn("{} is left out: {}", what, why_not[i]);
   }
   std::erase_if(bundle.bests, [&](const db::Evidence& entry) {
-    return !there.contains(fmt::format("{} {} {}", entry.problem.type.name, name(entry.problem.trans), entry.config.text()));
+    return !kernels.has(entry.config, {entry.problem.type, entry.problem.trans, device.limits});
   });
+  report.compiled = kernels.compiled_count();
+  bundle.builds = kernels.take();
   return bundle;
 }
 

@@ -19,8 +19,8 @@ struct SummaryDevice {
   std::function<db::Producer(const std::string& family)> producer;
 };
 
-/// A line a problem: type, transposes, M, N, K, µs, TFLOP/s, percent of peak, spread, rung, config. Times of the exact rung
-/// only: a neighbour's time says nothing of this problem.
+/// A line a problem: type, transposes, M, N, K, µs, TFLOP/s, percent of peak, spread, rung, config. Rates are of
+/// measured times alone. A predicted time has a ~ before it.
 std::string summary_of_bests(const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width);
 
 }  // namespace tilesmith::tuner

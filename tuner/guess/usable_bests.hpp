@@ -15,12 +15,9 @@ struct UsableBests {
   std::size_t retired = 0;        ///< problems, on a device, whose every evidence is retired
 };
 
-/// Of each problem on each device the candidate that the runtime library would choose (runtime/choose.hpp, `exact`), by the latest of
-/// its entries that are not retired: the fastest whose evidence is valid, else the fastest to be re-verified. A time of a former
-/// kernel hides no slower one of today's. Those of a former measuring policy, the latest, count for problems of which no time of
-/// today's is known. (The view `best` knows nothing of today's kernels.) Equal times: the smaller config
-/// text, as in that view. `entries`: latest first, as Store::evidence() gives them; `now`: the producer that would measure the
-/// entry's config today; `runs`, if given: whether its config may run its problem today (rules_allow).
+/// Of each problem on each device the first of the one ranking (db/ranked.hpp) whose config may run. The library chooses the same
+/// (runtime/choose.hpp, `exact`). `now`: the producer that would measure the entry's config today. `runs`, if given: whether its config may run
+/// its problem today (rules_allow).
 UsableBests usable_bests(const std::vector<db::Evidence>& entries,
                          const std::function<db::Producer(const db::Evidence&)>& now,
                          const std::function<bool(const db::Evidence&)>& runs = {});
