@@ -9,6 +9,7 @@
 
 #include "db/export.hpp"
 #include "db/landscape.hpp"
+#include "runtime/compiler.hpp"
 #include "tuner/commands/bests_today.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/logging.hpp"
@@ -85,6 +86,8 @@ int export_cover(const db::Store* store, const ExportOptions& options) {
   cover.trans = parse_trans(options.trans);
   cover.max_kernels = std::size_t(options.max_kernels);
   CoverReport report;
+  const std::string missing = store == nullptr ? runtime::nvrtc_unavailable_because() : "";  // a database may have all kernels
+  if (!missing.empty()) throw UsageError("--arch: its kernels have to be compiled here: " + missing);
   StopOnSignal signals;
   db::Bundle bundle;
   {

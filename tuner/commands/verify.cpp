@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "db/bundle.hpp"
 #include "runtime/compiler.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/logging.hpp"
@@ -28,6 +29,7 @@ namespace {
 struct VerifyCommandOptions {
   ProblemOptions problems;
   std::vector<std::string> families;
+  std::string bundle;
   std::int64_t max_configs = 8;
   bool spread = false;
   bool all = false;
@@ -82,6 +84,18 @@ std::vector<CompileJob> jobs_of(const VerifyCommandOptions& options, const std::
   return jobs;
 }
 
+/// The kernels of a bundle, compiled anew for the device or for --as: a cubin of another architecture does not load.
+std::vector<CompileJob> jobs_of_bundle(const db::Bundle& bundle, const std::string& path, const DeviceLimits& limits, Groups& groups) {
+  std::vector<CompileJob> jobs;
+  for (const db::KernelBuild& build : bundle.builds) {
+    if (const auto made_for = limits_for_arch(build.key.arch); !made_for || made_for->sm != limits.sm)
+      throw UsageError(fmt::format("--bundle {}: its kernels are for {}; expected sm_{} (see --as)", path, build.key.arch, limits.sm));
+    jobs.push_back({build.key.config, {build.key.type, build.key.trans, limits}});
+    ++groups[group_of(jobs.back())].asked;
+  }
+  return jobs;
+}
+
 /// A kernel that the compiler refuses or that spills is no wrong one: the tuner does not run it either.
 void count(const db::Outcome& outcome, GroupCounts& counts) {
   if (outcome.status == db::Status::ok)
@@ -110,7 +124,12 @@ void print_table(const Groups& groups) {
 }
 
 int run_verify(const VerifyCommandOptions& options) {
-  const Workload workload = select_problems(options.problems);
+  const bool of_bundle = !options.bundle.empty();
+  const ProblemOptions& asked = options.problems;
+  if (of_bundle && !(asked.types.empty() && asked.trans.empty() && asked.shapes.empty() && asked.workloads.empty()))
+    throw UsageError("--bundle: its kernels say for which type pairs and transposes; expected no problems beside it");
+  const db::Bundle bundle = of_bundle ? db::load_bundle(options.bundle) : db::Bundle{};
+  const Workload workload = of_bundle ? Workload{} : select_problems(options.problems);
   if (!options.as.empty()) require_arch(options.as, "--as");
   parse_families(options.families);
   const auto info = require_device_as(
@@ -118,7 +137,8 @@ int run_verify(const VerifyCommandOptions& options) {
       options.as);
   if (const std::string missing = runtime::nvrtc_unfit_because(); !missing.empty()) throw UsageError(missing);
   Groups groups;
-  const std::vector<CompileJob> jobs = jobs_of(options, targets_of(workload, info.limits), groups);
+  const std::vector<CompileJob> jobs =
+      of_bundle ? jobs_of_bundle(bundle, options.bundle, info.limits, groups) : jobs_of(options, targets_of(workload, info.limits), groups);
   apply_log_options(options.log);
   StopOnSignal signals;
   spdlog::info("verifying {} on {}", count_of(jobs.size(), "kernel"), short_name(info.identity));
@@ -157,9 +177,13 @@ Command add_verify(CLI::App& program) {
   CLI::App* app = program.add_subcommand("verify", "Prove kernels right on a GPU, without timing them");
   const auto options = std::make_shared<VerifyCommandOptions>();
   add_problem_options(*app, options->problems);
-  app->add_option("--family", options->families, "Kernel families, comma-separated or repeated; default: all")
-      ->type_name("NAME,..")
-      ->group("Kernels");
+  CLI::Option* family = app->add_option("--family", options->families, "Kernel families, comma-separated or repeated; default: all")
+                            ->type_name("NAME,..")
+                            ->group("Kernels");
+  CLI::Option* bundle = app->add_option("--bundle", options->bundle,
+                                        "The configs of all kernels in this bundle (see `tilesmith export`) instead of a sample; they are compiled anew")
+                            ->type_name("FILE")
+                            ->group("Kernels");
   CLI::Option* most =
       app->add_option("--max-configs", options->max_configs,
                       "Most configs for each family, type pair and transposes: named and seed configs first, "
@@ -168,12 +192,13 @@ Command add_verify(CLI::App& program) {
           ->capture_default_str()
           ->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))
           ->group("Kernels");
-  app->add_flag("--spread", options->spread,
-                "No named and seed configs: a sample that has every value of every parameter as soon as it can")
-      ->group("Kernels");
-  app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
-      ->excludes(most)
-      ->group("Kernels");
+  CLI::Option* spread = app->add_flag("--spread", options->spread,
+                                      "No named and seed configs: a sample that has every value of every parameter as soon as it can")
+                            ->group("Kernels");
+  CLI::Option* all = app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
+                         ->excludes(most)
+                         ->group("Kernels");
+  bundle->excludes(family)->excludes(most)->excludes(spread)->excludes(all);
   add_seed_option(*app, options->seed, "Seed of the sample: same seed, same configs")->group("Kernels");
   app->add_flag("--brief", options->brief,
                 "Of the battery every shape once, by exact sums: half of its launches or fewer, for tools under which each "
@@ -195,6 +220,7 @@ Command add_verify(CLI::App& program) {
       "run\nand none failed.\n"
       "\nExamples:\n"
       "  tilesmith verify --as sm_87 --workload acceptance\n"
+      "  tilesmith verify --as sm_87 --bundle any-orin.tsb\n"
       "  tilesmith verify --family wmma --type f16f32 --trans NN --shape 64 --all");
   return {app, [options] { return run_verify(*options); }};
 }

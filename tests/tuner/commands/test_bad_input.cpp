@@ -93,6 +93,9 @@ TEST_CASE("the option --as is refused where it means nothing, before a device is
   check_refused(run(folder, {"verify", "--shape", "256", "--as", "sm_87"}), {"no GPU here: ", "tilesmith compile"});
   check_refused(run(folder, {"verify", "--shape", "256", "--family", "cutlass"}), {"--family", "cutlass", "wmma"});
   check_refused(run(folder, {"verify", "--shape", "256", "--all", "--max-configs", "3"}), {"--max-configs"});
+  check_refused(run(folder, {"verify", "--bundle", "gone.tsb"}), {"gone.tsb"});
+  check_refused(run(folder, {"verify", "--bundle", "gone.tsb", "--shape", "256"}), {"--bundle", "no problems"});
+  check_refused(run(folder, {"verify", "--bundle", "gone.tsb", "--spread"}), {"--bundle", "--spread"});
   check_refused(run(folder, {"worker", "measure", "--as", "sm_42"}), {"--as sm_42", "[--as ARCH]"});
 }
 
