@@ -171,9 +171,11 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
   return std::nullopt;
 }
 
+bool is_trial(const Producer& producer) { return producer.measuring_policy.starts_with("trial-"); }
+
 Trust judge(const Producer& entry, const Producer& now) {
   if (entry.template_hash != now.template_hash || entry.compiler_options != now.compiler_options) return Trust::retired;
-  if (entry.measuring_policy != now.measuring_policy) return Trust::remeasure;
+  if (entry.measuring_policy != now.measuring_policy || is_trial(entry)) return Trust::remeasure;
   if (entry.nvrtc_version != now.nvrtc_version || driver_changed(entry.driver_version, now.driver_version)) return Trust::reverify;
   return Trust::valid;
 }
@@ -182,12 +184,17 @@ bool is_later(const Evidence& a, const Evidence& b) {
   return a.id != b.id ? a.id > b.id : a.created_at > b.created_at;
 }
 
+bool supersedes(const Evidence& a, const Evidence& b) {
+  const bool a_is_trial = is_trial(a.producer);
+  return a_is_trial != is_trial(b.producer) ? !a_is_trial : is_later(a, b);
+}
+
 void keep_comparable(std::vector<Judged>& entries) {
   if (entries.empty()) return;
   const bool any_of_today =
       std::any_of(entries.begin(), entries.end(), [](const Judged& one) { return one.trust != Trust::remeasure; });
   const auto latest = std::max_element(entries.begin(), entries.end(), [](const Judged& a, const Judged& b) {
-    return is_later(*b.entry, *a.entry);
+    return supersedes(*b.entry, *a.entry);
   });
   const std::string policy = latest->entry->producer.measuring_policy;
   std::erase_if(entries, [&](const Judged& one) {

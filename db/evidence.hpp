@@ -70,7 +70,7 @@ struct Producer {
   std::string compiler_options;  ///< canonical, space-separated
   std::string nvrtc_version;     ///< "13.0"
   std::string driver_version;    ///< "580.159", or "CUDA 13.0" where only that is known; empty if none was involved
-  std::string measuring_policy;  ///< "cold-4": changes whenever what a time means changes
+  std::string measuring_policy;  ///< "cold-4": changes whenever what a time means changes; "trial-1": is_trial()
   friend bool operator==(const Producer&, const Producer&) = default;
 };
 
@@ -120,11 +120,16 @@ std::optional<std::string> timing_error(const Timing& timing);
 /// nullopt if it has another form, or is no such time.
 std::optional<std::string> normalized_utc(std::string_view text);
 
+/// The measuring policy of a trial: the library timed a few candidates beside each other (runtime/trial.hpp) and kept the fastest
+/// (LibraryOptions::trial_database). Nothing was verified, and its times compare among themselves alone.
+inline constexpr std::string_view kTrialPolicy = "trial-1";
+bool is_trial(const Producer& producer);
+
 /// How far an entry can be trusted by a given producer.
 enum class Trust {
   valid,      ///< same template, compiler options, NVRTC, driver and policy
   reverify,   ///< the driver or NVRTC changed: verify again, then use
-  remeasure,  ///< the measuring policy changed: the kernel is the same, but its time compares with those of its own policy alone
+  remeasure,  ///< the measuring policy changed, or it is a trial: the kernel is the same, but its time compares with those of its own policy alone
   retired,    ///< the template or the options changed
 };
 Trust judge(const Producer& entry, const Producer& now);
@@ -132,13 +137,15 @@ std::string_view name(Trust trust);
 
 /// Whether one entry was recorded after another of the same store or file: by their ids, by their times where no store gave them any.
 bool is_later(const Evidence& a, const Evidence& b);
+/// Which of two entries of a candidate counts: the later one; a trial only beside another trial.
+bool supersedes(const Evidence& a, const Evidence& b);
 
 struct Judged {
   const Evidence* entry;
   Trust trust;
 };
 /// Of entries of one problem on one device that have a time and are not retired, keeps those whose times compare: those of today's
-/// measuring policy if there are any, else those of the latest.
+/// measuring policy if there are any, else those of the latest, trials last.
 void keep_comparable(std::vector<Judged>& entries);
 
 /// A compiled kernel: one config for one type pair, transposes and architecture.

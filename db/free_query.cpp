@@ -77,6 +77,35 @@ SqlValue value_of(sqlite3_stmt* statement, int column) {
   return value;
 }
 
+constexpr std::string_view kBestTable = R"(
+SELECT problems.type, problems.trans, problems.m, problems.n, problems.k,
+       devices.name AS device, devices.power_mode,
+       configs.family, configs.text AS config,
+       evidence.median_us,
+       2.0 * problems.m * problems.n * problems.k / evidence.median_us / 1e6 AS tflops,
+       evidence.spread, evidence.samples, evidence.clock_mhz, evidence.temperature_c, evidence.power_w,
+       producers.driver_version AS driver, producers.nvrtc_version AS nvrtc, producers.template_hash,
+       producers.measuring_policy AS policy,
+       evidence.origin, evidence.run, evidence.created_at,
+       problems.text AS problem, devices.key AS device_key, evidence.id AS evidence_id, trust
+FROM chosen
+JOIN evidence ON evidence.id = chosen.id
+JOIN problems ON problems.id = evidence.problem_id
+JOIN configs ON configs.id = evidence.config_id
+JOIN devices ON devices.id = evidence.device_id
+JOIN producers ON producers.id = evidence.producer_id
+ORDER BY chosen.place)";
+
+/// A temporary table, which lies in memory beside the database, whether that may be written or not. It hides a view of that name, which
+/// files of former schemas have.
+void make_best_table(const Store& store, const Database& database, const std::vector<JudgedBest>& bests) {
+  std::string chosen = "(0, 0, '')";  // no entry
+  for (std::size_t i = 0; i < bests.size(); ++i) chosen += fmt::format(", ({}, {}, '{}')", i + 1, bests[i].evidence.id, bests[i].trust);
+  database.execute(fmt::format("PRAGMA query_only = 0; PRAGMA temp_store = MEMORY; DROP TABLE IF EXISTS temp.best; "
+                               "CREATE TEMP TABLE best AS WITH chosen (place, id, trust) AS (VALUES {}) {}", chosen, kBestTable));
+  if (store.read_only()) database.execute("PRAGMA query_only = 1");
+}
+
 SqlResult query_once(const Database& database, const std::string& sql) {
   sqlite3_stmt* raw = nullptr;
   const char* tail = nullptr;
@@ -110,9 +139,12 @@ SqlResult query_once(const Database& database, const std::string& sql) {
 
 }  // namespace
 
-SqlResult free_query(const Store& store, const std::string& sql) {
+SqlResult free_query(const Store& store, const std::string& sql, const std::vector<JudgedBest>* bests) {
   const Database& database = StoreAccess::database(store);
-  return read_unchanged(database, [&] { return query_once(database, sql); });
+  return read_unchanged(database, [&] {
+    if (bests != nullptr) make_best_table(store, database, *bests);
+    return query_once(database, sql);
+  });
 }
 
 }  // namespace tilesmith::db

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "db/export.hpp"
 #include "db/store.hpp"
 
 namespace tilesmith::db {
@@ -23,6 +24,7 @@ struct SqlResult {
 };
 
 /// Runs one read-only statement (`tilesmith query --sql`). Throws StoreError on anything that would write.
-SqlResult free_query(const Store& store, const std::string& sql);
+/// `bests`: what the statement finds in the table `best`, which the connection alone has, in this order; null: there is no such table.
+SqlResult free_query(const Store& store, const std::string& sql, const std::vector<JudgedBest>* bests = nullptr);
 
 }  // namespace tilesmith::db

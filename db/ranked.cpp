@@ -10,17 +10,17 @@
 namespace tilesmith::db {
 namespace {
 
-bool better(const Judged& a, const Judged& b) {
-  if (a.trust != b.trust) return a.trust < b.trust;
-  const double of_a = a.entry->outcome.timing->median_us, of_b = b.entry->outcome.timing->median_us;
-  return of_a != of_b ? of_a < of_b : a.entry->config.text() < b.entry->config.text();
-}
-
 bool has_time(const Evidence& entry) {
   return entry.outcome.status == Status::ok && entry.outcome.timing && !timing_error(*entry.outcome.timing);
 }
 
 }  // namespace
+
+bool ranks_before(const Judged& a, const Judged& b) {
+  if (a.trust != b.trust) return a.trust < b.trust;
+  const double of_a = a.entry->outcome.timing->median_us, of_b = b.entry->outcome.timing->median_us;
+  return of_a != of_b ? of_a < of_b : a.entry->config.text() < b.entry->config.text();
+}
 
 std::vector<RankedProblem> rank(std::span<const Evidence> entries, const std::function<Producer(const Evidence&)>& now) {
   struct Found {
@@ -38,7 +38,7 @@ std::vector<RankedProblem> rank(std::span<const Evidence> entries, const std::fu
     if (entry.producer.compiler_options != today.compiler_options) continue;  // another architecture's code
     auto& candidates = trust == Trust::retired ? one.retired : one.candidates;
     const auto [place, fresh] = candidates.try_emplace(entry.config.text(), Judged{&entry, trust});
-    if (!fresh && is_later(entry, *place->second.entry)) place->second = {&entry, trust};
+    if (!fresh && supersedes(entry, *place->second.entry)) place->second = {&entry, trust};
   }
   std::vector<RankedProblem> result;
   for (auto& [key, one] : found) {
@@ -49,9 +49,9 @@ std::vector<RankedProblem> rank(std::span<const Evidence> entries, const std::fu
     for (const auto& [config, judged] : one.retired) {
       if (has_time(*judged.entry) && !one.candidates.contains(config)) one.ranked.retired_times.push_back(judged);
     }
-    std::sort(one.ranked.retired_times.begin(), one.ranked.retired_times.end(), better);
+    std::sort(one.ranked.retired_times.begin(), one.ranked.retired_times.end(), ranks_before);
     keep_comparable(one.ranked.best);
-    std::sort(one.ranked.best.begin(), one.ranked.best.end(), better);
+    std::sort(one.ranked.best.begin(), one.ranked.best.end(), ranks_before);
     result.push_back(std::move(one.ranked));
   }
   return result;

@@ -1,9 +1,10 @@
-// The one ranking of measured times: which of them may decide what runs, best first. Tuner, library, `query`, `export` and bundles go
-// by it alike.
+// The one ranking of measured times: which of them may decide what runs, best first. Tuner, library, `query`, `explain`, `export`,
+// bundles, `report` and `renew` go by it alike.
 //
-// Of several entries of a candidate the latest counts, so that a config that was right once and failed later is not chosen. Retired
-// entries (another template or other options) are passed over. Times of a former measuring policy count where a problem has none of
-// today's. Then: trust (valid before reverify before remeasure), time, config text.
+// Of several entries of a candidate the latest counts, so that a config that was right once and failed later is not chosen; a trial only
+// where there is no other. Retired entries (another template or other options) are passed over. Times of a former measuring policy count
+// where a problem has none of today's, and those of trials where it has none of either. Then: trust (valid before reverify before
+// remeasure), time, config text.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,9 @@ struct RankedProblem {
   const Problem& problem() const { return latest->problem; }
   const DeviceIdentity& device() const { return latest->device; }
 };
+
+/// The order of `best`, for two entries that have a time.
+bool ranks_before(const Judged& a, const Judged& b);
 
 /// `now`: the producer that would measure the entry's config on its device today. The entries must outlive what is returned, which is in
 /// the order of the texts of problem and device.

@@ -6,11 +6,13 @@
 --   proofs   ──> kernels, devices                           the battery's verdict on a kernel
 --   runs                                                    tuning runs; evidence names its run by uuid
 --
+-- What is best is no view: it depends on the program's templates and rules (ranked.hpp). `query --sql` offers it as the table `best`.
+--
 -- Times are ISO 8601 UTC with milliseconds. They are to be shown: a machine's clock may be wrong, so that the order of rows is that of
 -- their ids, the order in which this file got them. Of a merge, entries keep the order of their source.
 
 PRAGMA application_id = 1414743885;  -- 'TSGM'
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 
 CREATE TABLE devices (
   id                   INTEGER PRIMARY KEY,
@@ -141,7 +143,6 @@ CREATE INDEX evidence_by_time ON evidence (created_at);
 CREATE INDEX evidence_by_run ON evidence (run);
 
 -- From here on views. They hold nothing: a database of an earlier version gets them anew, as they are here (migrations.cpp).
-DROP VIEW IF EXISTS best;
 DROP VIEW IF EXISTS latest;
 
 -- The entry that counts of each candidate on each device: the one recorded last. So a later failure supersedes a former time, and
@@ -155,29 +156,3 @@ WHERE entry.id = (
              OR newer.status IN ('compile_failed', 'device_fault') AND (newer.message GLOB '*ended: killed by signal 9 (*'
              OR newer.message GLOB '*ended: killed by signal 15 (*' OR newer.message GLOB '*NVRTC_ERROR_OUT_OF_MEMORY*'))
   ORDER BY newer.id DESC LIMIT 1);
-
--- The fastest entry that counts, for each problem on each device. Equal medians go to the smaller config text.
-CREATE VIEW best AS
-WITH ranked AS (
-  SELECT latest.id AS evidence_id,
-         row_number() OVER (PARTITION BY problem_id, device_id ORDER BY median_us, configs.text) AS place
-  FROM latest JOIN configs ON configs.id = config_id
-  WHERE status = 'ok')
-SELECT problems.type, problems.trans, problems.m, problems.n, problems.k,
-       devices.name AS device, devices.power_mode,
-       configs.family, configs.text AS config,
-       evidence.median_us,
-       2.0 * problems.m * problems.n * problems.k / evidence.median_us / 1e6 AS tflops,
-       evidence.spread, evidence.samples, evidence.clock_mhz, evidence.temperature_c, evidence.power_w,
-       producers.driver_version AS driver, producers.nvrtc_version AS nvrtc, producers.template_hash,
-       producers.measuring_policy AS policy,
-       evidence.origin, evidence.run, evidence.created_at,
-       problems.text AS problem, devices.key AS device_key, evidence_id
-FROM ranked
-JOIN evidence ON evidence.id = ranked.evidence_id
-JOIN problems ON problems.id = evidence.problem_id
-JOIN configs ON configs.id = evidence.config_id
-JOIN devices ON devices.id = evidence.device_id
-JOIN producers ON producers.id = evidence.producer_id
-WHERE ranked.place = 1
-ORDER BY problems.type, problems.trans, problems.m, problems.n, problems.k, problems.text, devices.key;

@@ -42,15 +42,6 @@ struct EvidenceFilter {
   bool latest_only = false;              ///< of each candidate on each device only the entry that counts: its latest
 };
 
-/// One row of the view `best`: for a (problem, device), the fastest evidence that is not superseded. Of several entries
-/// of the same candidate the one recorded last counts, whatever its status, template and time; equal medians go to the smaller config
-/// text (the fixed tie-break).
-struct Best {
-  Evidence evidence;
-  std::int64_t candidates = 0;  ///< how many candidates were tried for it
-  std::int64_t ok = 0;          ///< how many of them were right
-};
-
 /// A value of a family's parameter, and the first entry that tried it, on any problem and device.
 struct TriedValue {
   std::string family, parameter;
@@ -108,10 +99,6 @@ class Store {
   /// The newest entry for a candidate on a device whose producer has the same template hash, options and policy.
   std::optional<Evidence> latest(const Problem& problem, const Config& config, const DeviceIdentity& device,
                                  const Producer& now) const;
-
-  /// The view `best`, ordered by type pair, transposes, M, N, K, device. The filter chooses among the entries that
-  /// count: with family = "simt" it is the best simt config of every (problem, device), and candidates are simt's.
-  std::vector<Best> best(const EvidenceFilter& filter = {}) const;
 
   /// Every value that some entry's config has.
   std::vector<TriedValue> tried_values() const;

@@ -1,4 +1,4 @@
-// What a store answers: evidence, the latest of a candidate, the bests.
+// What a store answers: evidence, the latest of a candidate.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -95,40 +95,6 @@ std::optional<Evidence> Store::latest(const Problem& problem, const Config& conf
     if (!row.step()) return std::nullopt;
     Resolver resolver(impl_->database);
     return read_evidence(row, resolver);
-  });
-}
-
-std::vector<Best> Store::best(const EvidenceFilter& filter) const {
-  return read_unchanged(impl_->database, [&] {
-    const Transaction snapshot(impl_->database, Transaction::Kind::read);
-    EvidenceFilter of_latest = filter;
-    of_latest.latest_only = true;
-    const Condition wanted = condition(of_latest);
-    // The view `best`, with the filter inside the ranking and the candidates counted.
-    std::string sql = fmt::format(
-        "WITH chosen AS (SELECT entry.id, problem_id, device_id, entry.status, median_us, config.text AS config "
-        "  {} WHERE {}), "
-        "ranked AS (SELECT id AS ranked_id, "
-        "  row_number() OVER (PARTITION BY problem_id, device_id ORDER BY status <> 'ok', median_us, config) AS place, "
-        "  count(*) OVER (PARTITION BY problem_id, device_id) AS candidates, "
-        "  sum(status = 'ok') OVER (PARTITION BY problem_id, device_id) AS right_ones FROM chosen) "
-        "SELECT evidence.*, candidates, right_ones FROM ranked JOIN evidence ON evidence.id = ranked_id "
-        "JOIN problems AS problem ON problem.id = evidence.problem_id "
-        "JOIN devices AS device ON device.id = evidence.device_id WHERE place = 1 AND evidence.status = 'ok' "
-        "ORDER BY problem.type, problem.trans, problem.m, problem.n, problem.k, problem.text, device.key",
-        kFromEvidence, wanted.sql);
-    if (filter.limit > 0) sql += " LIMIT :limit";
-    Statement row(impl_->database, sql);
-    wanted.bind(row);
-    if (filter.limit > 0) row.bind(":limit", filter.limit);
-    Resolver resolver(impl_->database);
-    std::vector<Best> all;
-    while (row.step()) {
-      if (auto entry = read_evidence(row, resolver)) {
-        all.push_back({*std::move(entry), row.integer("candidates"), row.integer("right_ones")});
-      }
-    }
-    return all;
   });
 }
 

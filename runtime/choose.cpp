@@ -101,7 +101,7 @@ struct Chooser::State {
   void learn(const std::vector<db::Judged>& times, std::unordered_set<std::string>& seen, const StoredKernels& stored) {
     double fastest_us = 0;  // of those that may run
     for (const db::Judged& one : times) {
-      if (!model_.add(*one.entry)) continue;
+      if (!db::is_trial(one.entry->producer) && !model_.add(*one.entry)) continue;  // a trial's time is not the kernel's alone
       const double us = one.entry->outcome.timing->median_us;
       if (fastest_us == 0) fastest_us = us;
       if (us <= kNearlyBest * fastest_us && seen.insert(one.entry->config.text()).second) add_candidate(one.entry->config, stored);
@@ -271,6 +271,9 @@ std::string_view name(Rung rung) {
 std::string reason_of(const Choice& choice) {
   if (choice.trust == db::Trust::reverify) {
     return choice.reason + "; the driver or NVRTC changed since, the tuner has to verify it again";
+  }
+  if (choice.evidence && db::is_trial(choice.evidence->producer)) {
+    return choice.reason + "; timed in a trial of the library, the tuner has to verify it";
   }
   if (choice.trust == db::Trust::remeasure && choice.evidence) {
     return fmt::format("{}; timed by the measuring policy {}, the tuner has to time it again", choice.reason,

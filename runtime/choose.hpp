@@ -2,7 +2,8 @@
 // bundles and the runtime library ask here. Pure: works on evidence already read.
 //
 // exact    The same problem in every field, measured on this device: its best config by the one ranking (db/ranked.hpp) that may run
-//          here. Evidence to be re-verified is used where none is valid, and `trust` and `reason` say so: only a tuner can verify it.
+//          here. Evidence to be re-verified is used where none is valid, and a trial's that was kept where there is no other;
+//          `trust` and `reason` say so: only a tuner can verify it.
 // model    The config with the shortest predicted time (time_model.hpp). Candidates are what was best, or nearly, for any shape,
 //          transposes and type pair on record, and where no measured problem is near, the families' own initial configs.
 //          What is dominated is left out of a search, not of this choice. Configs of families that make no estimate

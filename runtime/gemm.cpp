@@ -13,6 +13,7 @@
 #include "runtime/plan_cache.hpp"
 #include "runtime/run_plan.hpp"
 #include "runtime/stream_workspaces.hpp"
+#include "runtime/trial_database.hpp"
 
 namespace tilesmith {
 namespace {
@@ -112,7 +113,7 @@ Library::~Library() = default;
 
 Library Library::open(const std::filesystem::path& path, const LibraryOptions& options) {
   return translated([&] {
-    std::unique_ptr<runtime::Catalogue> catalogue = runtime::open_catalogue(path);
+    std::unique_ptr<runtime::Catalogue> catalogue = runtime::with_trials(runtime::open_catalogue(path), path, options.trial_database);
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
     return Library(std::make_shared<State>(std::move(catalogue), options));
@@ -123,7 +124,7 @@ Library Library::without_database(const LibraryOptions& options) {
   return translated([&] {
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
-    return Library(std::make_shared<State>(runtime::empty_catalogue(), options));
+    return Library(std::make_shared<State>(runtime::with_trials(runtime::empty_catalogue(), {}, options.trial_database), options));
   });
 }
 

@@ -82,8 +82,8 @@ struct Explanation {
   double predicted_us = 0;  ///< on the model rung, for this problem; elsewhere 0
   std::string
       trust;  ///< of the evidence; empty if there is none, on the rung "trial" too. "valid"; or "reverify": the driver or NVRTC changed since it was verified, so the tuner has to
-              ///< verify it again (`tilesmith tune`); or "remeasure": it was timed by a former measuring policy, and
-              ///< nothing on its problem by today's; until then it is used as it is
+              ///< verify it again (`tilesmith tune`); or "remeasure": it was timed by a former measuring policy, or
+              ///< in a trial (trial_database), and nothing on its problem by today's; until then it is used as it is
   std::string kernel;  ///< "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"; empty if M or N is 0: nothing is launched
 };
 
@@ -96,13 +96,20 @@ struct LibraryOptions {
   /// of the library (rung "trial"). The kernels run on scratch operands, for which it takes device memory; what is not stored is compiled first.
   /// Planning then takes seconds, and other plans wait. Without the memory the model's first is taken. Nothing is verified. 0: off.
   int trial_budget = 0;
+  /// A database of the application's own that keeps the winners of trials for its next start; empty: none. It is read beside what is opened,
+  /// and may be the opened database itself. A trial appends its winner, and the kernel if it was compiled for it; the file is made if
+  /// there is none, and open for writing only then. Where it cannot be read or written, one line is logged, and plans go on without.
+  /// At the next start the winner is the `exact` entry, with the trust "remeasure", until the tuner has measured the problem.
+  /// Its measuring policy is "trial-1": it was never verified, and the memset before each launch is part of its time. So every entry that the
+  /// tuner measured by today's kernels ranks before it, and the model learns nothing from it.
+  std::filesystem::path trial_database;
 };
 
 class GemmPlan;
 
 class Library {
  public:
-  /// Opens a database (read-only; nothing is ever written) or a bundle, told apart by content.
+  /// Opens a database (read-only; nothing is ever written to it but what `trial_database` asks for) or a bundle, told apart by content.
   /// A database that is still being tuned is read when a type pair and transposes are planned for the first time.
   static Library open(const std::filesystem::path& path, const LibraryOptions& options = {});
   /// Without evidence: problems run what the kernel families' own estimates say is fastest, compiled by NVRTC.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "db/logger.hpp"
@@ -12,6 +12,7 @@
 #include "runtime/find_nvrtc.hpp"
 #include "runtime/producer_now.hpp"
 #include "runtime/trial.hpp"
+#include "runtime/trial_database.hpp"
 
 namespace tilesmith::runtime {
 namespace {
@@ -150,18 +151,34 @@ void LibraryState::try_candidates(const Problem& problem, const KernelTarget& ta
         if (error.code() != ErrorCode::no_kernel) throw;
       }
     }
-    const std::vector<double> times = time_in_turn(plans);
-    const auto best = std::min_element(times.begin(), times.end());
-    if (best == times.end() || !std::isfinite(*best)) return;
-    const double of_first = first.plan.config() == plans.front().config() ? times.front() : 0;
-    tried_[key] = {plans[std::size_t(best - times.begin())].config(), *best,
-                   fmt::format("the fastest of {} that were tried here: {:.2f} us{}", plans.size(), *best,
-                               of_first > 0 ? fmt::format(", the model's first {:.2f} us", of_first) : "")};
+    const std::vector<std::optional<db::Timing>> times = time_in_turn(plans);
+    const auto us = [](const std::optional<db::Timing>& timing) { return timing ? timing->median_us : std::numeric_limits<double>::infinity(); };
+    const auto best = std::min_element(times.begin(), times.end(), [&](const auto& a, const auto& b) { return us(a) < us(b); });
+    if (best == times.end() || !*best) return;
+    const bool has_first = first.plan.config() == plans.front().config() && times.front();
+    const Config& config = plans[std::size_t(best - times.begin())].config();
+    tried_[key] = {config, us(*best),
+                   fmt::format("the fastest of {} that were tried here: {:.2f} us{}", plans.size(), us(*best),
+                               has_first ? fmt::format(", the model's first {:.2f} us", us(times.front())) : "")};
+    if (!options_.trial_database.empty()) keep_winner(problem, target, config, **best);
   }
   const Winner& winner = tried_.at(key);
   const Kernel kernel = load(winner.config, target, "", true);
   first.plan = Plan(kernel.module, winner.config, problem);
   first.why = {std::string(name(Rung::trial)), winner.reason, winner.config.text(), key, winner.us, 0, "", kernel.source};
+}
+
+void LibraryState::keep_winner(const Problem& problem, const KernelTarget& target, const Config& config, const db::Timing& timing) {
+  const Kernel kernel = load(config, target, "", true);
+  db::Evidence winner;
+  winner.problem = problem;
+  winner.config = config;
+  winner.device = context_->info().identity;
+  winner.producer = {template_hash(config.family()), compiler_options_text(target), kernel.nvrtc_version, context_->info().driver_version,
+                     std::string(db::kTrialPolicy)};
+  winner.outcome = {db::Status::ok, "timed in a trial of the library, never verified", timing};
+  winner.run = "trial";
+  keep_trial(options_.trial_database, winner, kernel.build.get());
 }
 
 LibraryState::Planned LibraryState::plan_untried(const Problem& problem, const KernelTarget& target) {
@@ -282,8 +299,8 @@ LibraryState::Kernel LibraryState::load_afresh(const Config& config, const Kerne
     throw CompilerFailed(no_kernel(error.what()));
   }
   if (build.cubin.empty()) throw no_kernel("it does not compile: " + build.message);
-  return {load_module(build), build.key.nvrtc_version,
-          fmt::format("compiled by NVRTC {}", build.key.nvrtc_version), true};
+  return {load_module(build), build.key.nvrtc_version, fmt::format("compiled by NVRTC {}", build.key.nvrtc_version), true,
+          options_.trial_database.empty() ? nullptr : std::make_shared<const db::KernelBuild>(build)};
 }
 
 void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {

@@ -40,11 +40,13 @@ class LibraryState {
     std::string nvrtc_version;
     std::string source;  ///< as in Explanation::kernel
     bool compiled = false;
+    std::shared_ptr<const db::KernelBuild> build = nullptr;  ///< of one that was compiled here, for the trial database
   };
 
   Planned plan_untried(const Problem& problem, const KernelTarget& target);
   /// Of the model's first few the fastest, in place of `first`; that one stays where nothing can be timed.
   void try_candidates(const Problem& problem, const KernelTarget& target, Planned& first);
+  void keep_winner(const Problem& problem, const KernelTarget& target, const Config& config, const db::Timing& timing);
   const Chooser& chooser_for(const KernelTarget& target);
   bool can_compile() const;
   /// As load(); a config that had no kernel before has none now, and costs nothing.

@@ -8,14 +8,14 @@ db::Producer producer_now(std::span<const db::Evidence> entries, const std::stri
                           const KernelTarget& target, const std::string& driver_version) {
   const std::string options = compiler_options_text(target);
   const db::Evidence* newest = nullptr;
-  bool is_own = false;
+  const auto tells_more = [&](const db::Evidence& a, const db::Evidence& b) {
+    if (db::is_trial(a.producer) != db::is_trial(b.producer)) return db::is_trial(b.producer);
+    const bool own = a.device == device;
+    return own != (b.device == device) ? own : db::is_later(a, b);
+  };
   for (const db::Evidence& entry : entries) {
     if (entry.config.family() != family || entry.producer.compiler_options != options) continue;
-    const bool own = entry.device == device;
-    if (newest == nullptr || own > is_own || (own == is_own && db::is_later(entry, *newest))) {
-      newest = &entry;
-      is_own = own;
-    }
+    if (newest == nullptr || tells_more(entry, *newest)) newest = &entry;
   }
   db::Producer now;
   if (newest != nullptr) now = newest->producer;

@@ -10,7 +10,7 @@
 namespace tilesmith::runtime {
 
 /// For a family's kernels on this device. NVRTC and measuring policy are those of the newest entry of this family and these compiler options,
-/// since a stored cubin is preferred to compiling. The device's own entries come before another machine's.
+/// since a stored cubin is preferred to compiling. The device's own entries come before another machine's, and trials last.
 /// `driver_version`: the driver that is here; empty: that of the newest entry.
 db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const db::DeviceIdentity& device,
                           const KernelTarget& target, const std::string& driver_version);

@@ -73,6 +73,10 @@ typedef struct tilesmith_options {
                             1 at first */
   int32_t trial_budget;  /* above 1: planning times so many candidates for a problem that was not measured, on scratch operands in
                             device memory, and keeps the fastest for the life of the library; 0 at first */
+  const char* trial_database; /* path of a database that keeps the winners of trials for the next start, and is read beside what is opened;
+                                 may be the opened database. It is made if there is none. What cannot be read or written is one line in
+                                 the log. A winner was never verified: all that the tuner measured ranks before it. The text is copied.
+                                 NULL or "": none; NULL at first */
 } tilesmith_options;
 
 /* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. It holds its texts: nothing in it

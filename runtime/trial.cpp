@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <optional>
 
 #include "runtime/device.hpp"
@@ -90,9 +89,14 @@ class Timed {
   }
 
   void sample(const Stream& stream) { samples_.push_back(once(stream) / launches_); }
-  double median_us() {
+  db::Timing timing() {
     std::sort(samples_.begin(), samples_.end());
-    return samples_[samples_.size() / 2];
+    const std::size_t count = samples_.size();
+    db::Timing timing;
+    timing.median_us = samples_[count / 2];
+    timing.spread = (samples_[count - 1 - count / 4] - samples_[count / 4]) / 2 / timing.median_us;
+    timing.samples = int(count);
+    return timing;
   }
 
  private:
@@ -123,8 +127,8 @@ class Timed {
 
 }  // namespace
 
-std::vector<double> time_in_turn(std::span<const Plan> plans) {
-  std::vector<double> times(plans.size(), std::numeric_limits<double>::infinity());
+std::vector<std::optional<db::Timing>> time_in_turn(std::span<const Plan> plans) {
+  std::vector<std::optional<db::Timing>> times(plans.size());
   if (plans.empty()) return times;
   try {
     const Operands operands(plans);
@@ -143,11 +147,11 @@ std::vector<double> time_in_turn(std::span<const Plan> plans) {
       }
     }
     for (std::size_t i = 0; i < timed.size(); ++i) {
-      if (timed[i]) times[i] = timed[i]->median_us();
+      if (timed[i]) times[i] = timed[i]->timing();
     }
   } catch (const DeviceError& error) {
     if (error.code() != CUDA_ERROR_OUT_OF_MEMORY) throw;
-    times.assign(plans.size(), std::numeric_limits<double>::infinity());
+    times.assign(plans.size(), std::nullopt);
   }
   return times;
 }

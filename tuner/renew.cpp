@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "db/ranked.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/plan_hash.hpp"
+#include "runtime/producer_now.hpp"
 #include "tuner/guess/families_today.hpp"
 #include "tuner/guess/guesses.hpp"
 #include "tuner/what_ran.hpp"
@@ -18,11 +19,16 @@
 namespace tilesmith::tuner {
 namespace {
 
-bool of_today(const db::Evidence& entry, const DeviceLimits& limits) {
+/// The entry's producer with today's templates and options.
+db::Producer as_of_today(const db::Evidence& entry, const DeviceLimits& limits) {
   db::Producer now = entry.producer;
   now.template_hash = template_hash(entry.config.family());
   now.compiler_options = runtime::compiler_options_text({entry.problem.type, entry.problem.trans, limits});
-  return db::judge(entry.producer, now) != db::Trust::retired;
+  return now;
+}
+
+bool of_today(const db::Evidence& entry, const DeviceLimits& limits) {
+  return db::judge(entry.producer, as_of_today(entry, limits)) != db::Trust::retired;
 }
 
 /// Latest first.
@@ -61,7 +67,15 @@ Renewables renewables(const db::Store& store, const db::DeviceIdentity& device, 
   }
   FamiliesToday families(families_named({}), limits);
   Renewables found;
-  std::map<std::string, std::vector<Renewable>> by_problem;
+  std::map<std::string, db::Producer> producers;  // of today, by family and options
+  const auto once_renewed = [&](const db::Evidence& entry) {
+    const db::Producer renewed = as_of_today(entry, limits);
+    const auto [now, fresh] = producers.try_emplace(renewed.template_hash + renewed.compiler_options);
+    const KernelTarget target{entry.problem.type, entry.problem.trans, limits};
+    if (fresh) now->second = runtime::producer_now(entries, entry.config.family(), device, target, "");
+    return db::Judged{&entry, db::judge(renewed, now->second)};
+  };
+  std::map<std::string, std::vector<std::pair<db::Judged, Config>>> by_problem;  // with the config as it reads today
   for (const db::Evidence& entry : entries) {
     // Of a candidate, and of configs that read alike today, the latest entry counts, a failure too.
     if (!seen.insert(candidate(entry.problem, entry.config)).second) continue;
@@ -75,15 +89,13 @@ Renewables renewables(const db::Store& store, const db::DeviceIdentity& device, 
     } else if (entry.plan_hash.empty()) {
       ++found.unknown;
     } else {
-      by_problem[text(entry.problem)].push_back({entry, *today});
+      by_problem[text(entry.problem)].emplace_back(once_renewed(entry), *today);
     }
   }
   for (auto& [problem, candidates] : by_problem) {
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Renewable& a, const Renewable& b) {
-      return a.entry.outcome.timing->median_us < b.entry.outcome.timing->median_us;
-    });
-    if (candidates.size() > first) candidates.erase(candidates.begin() + std::ptrdiff_t(first), candidates.end());
-    std::move(candidates.begin(), candidates.end(), std::back_inserter(found.candidates));
+    std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return db::ranks_before(a.first, b.first); });
+    for (std::size_t i = 0; i < std::min(first, candidates.size()); ++i)
+      found.candidates.push_back({*candidates[i].first.entry, candidates[i].second});
   }
   return found;
 }

@@ -29,7 +29,8 @@ struct Renewables {
   std::size_t not_eligible = 0;  ///< how many may not run on their problem any more, or need not be tried
 };
 
-/// Of each problem the `first` fastest of the retired candidates that may be renewed.
+/// Of each problem the first so many of the retired candidates that may be renewed, in the order in which the one ranking (db/ranked.hpp) has
+/// them once they are renewed: times of today's measuring policy before others.
 Renewables renewables(const db::Store& store, const db::DeviceIdentity& device, const DeviceLimits& limits,
                       std::size_t first);
 

@@ -18,7 +18,7 @@
 // (former_finalists), which go through 2, 5 and 6 as others do. Those that have evidence of today are not tried again, so such a
 // run goes on where one before it ended.
 //
-// Which config is best is decided by the view `best` alone: smallest median of the latest evidence, equal medians by
+// Which config is best is decided by the one ranking (db/ranked.hpp): smallest median of the latest evidence, equal medians by
 // config text. Medians are stored as measured; the play-off narrows the noise in them, nothing rounds it away. Candidates
 // whose single lucky times beat every played-off median are drawn into further rounds before they can win, and so are those that
 // have a chance of 5% to be faster, by what became of other single times: beside the winner, whose time stands and scales theirs. Rounds go

@@ -1,8 +1,10 @@
 #include <chrono>
 
+#include "db/free_query.hpp"
 #include "db/sqlite.hpp"
 #include "db/store.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"
 
 using namespace tilesmith;
@@ -15,7 +17,7 @@ TEST_CASE("best is the fastest of the entries that count, with the candidates co
   store.record(right(20, sample_config(2)));
   store.record(right(25, sample_config(3)));
   store.record(failed(Status::mismatch, "C[0,0] is 1, expected 2", sample_config(4)));
-  const std::vector<Best> bests = store.best();
+  const std::vector<JudgedBest> bests = bests_of(store);
   REQUIRE(bests.size() == 1);
   CHECK(bests[0].evidence.config == sample_config(2));
   CHECK(bests[0].candidates == 4);
@@ -27,18 +29,18 @@ TEST_CASE("of several entries of one candidate the latest counts, even if it is 
   store.record(right(10, sample_config(1)));
   store.record(right(15, sample_config(2)));
   store.record(right(20, sample_config(1)));
-  CHECK(store.best().at(0).evidence.config == sample_config(2));
-  CHECK(store.best().at(0).candidates == 2);
+  CHECK(bests_of(store).at(0).evidence.config == sample_config(2));
+  CHECK(bests_of(store).at(0).candidates == 2);
 }
 
 TEST_CASE("a later mismatch supersedes a former time, and a later success the mismatch") {
   Store store = Store::in_memory();
   store.record(right(10));
   store.record(failed(Status::mismatch, "wrong"));
-  CHECK(store.best().empty());
+  CHECK(bests_of(store).empty());
   store.record(right(12));
-  REQUIRE(store.best().size() == 1);
-  CHECK(store.best()[0].evidence.outcome.timing->median_us == 12);
+  REQUIRE(bests_of(store).size() == 1);
+  CHECK(bests_of(store)[0].evidence.outcome.timing->median_us == 12);
 }
 
 TEST_CASE("the order of recording decides which entry is the latest, not the clock") {
@@ -49,7 +51,7 @@ TEST_CASE("the order of recording decides which entry is the latest, not the clo
   without_clock.created_at = "1970-01-01T00:01:00Z";
   store.record(fault);
   store.record(without_clock);
-  REQUIRE(store.best().size() == 1);
+  REQUIRE(bests_of(store).size() == 1);
   EvidenceFilter one;
   one.limit = 1;
   CHECK(store.evidence(one).at(0).outcome.status == Status::ok);
@@ -64,7 +66,7 @@ TEST_CASE("an entry recorded last counts even if the machine's clock was set bac
   future.created_at = "2999-01-01T00:00:00.000Z";
   store.record(future);
   store.record(failed(Status::mismatch, "wrong"));  // its time is filled in by the store
-  CHECK(store.best().empty());
+  CHECK(bests_of(store).empty());
   CHECK(store.evidence().at(0).created_at < future.created_at);  // as the clock says
 }
 
@@ -74,9 +76,9 @@ TEST_CASE("an entry of another template hash supersedes that of the former templ
   Evidence changed = right(11);
   changed.producer.template_hash = "hash-2";
   store.record(changed);
-  REQUIRE(store.best().size() == 1);
-  CHECK(store.best()[0].evidence.producer.template_hash == "hash-2");
-  CHECK(store.best()[0].candidates == 1);
+  REQUIRE(bests_of(store).size() == 1);
+  CHECK(bests_of(store)[0].evidence.producer.template_hash == "hash-2");
+  CHECK(bests_of(store)[0].candidates == 1);
 }
 
 TEST_CASE("equal medians go to the smaller config text") {
@@ -84,7 +86,33 @@ TEST_CASE("equal medians go to the smaller config text") {
   store.record(right(10, sample_config(3)));
   store.record(right(10, sample_config(2)));
   store.record(right(10, sample_config(4)));
-  CHECK(store.best().at(0).evidence.config == sample_config(2));
+  CHECK(bests_of(store).at(0).evidence.config == sample_config(2));
+}
+
+TEST_CASE("a trial ranks behind every measurement, and before nothing at all") {
+  const auto trial = [](double us, int config) {
+    Evidence entry = right(us, sample_config(config));
+    entry.producer.measuring_policy = kTrialPolicy;
+    return entry;
+  };
+  const auto first = [](const Store& store, const std::string& policy) {
+    const std::vector<Evidence> entries = store.evidence();
+    Producer now = sample_producer();
+    now.measuring_policy = policy;
+    const auto ranked = rank(entries, [&](const Evidence&) { return now; });
+    CHECK(ranked.front().best.front().trust == (policy == "cold-1" ? Trust::valid : Trust::remeasure));
+    return ranked.front().best.front().entry->config;
+  };
+  Store store = Store::in_memory();
+  store.record(trial(3, 3));
+  store.record(trial(2, 2));
+  CHECK(first(store, "cold-4") == sample_config(2));
+  CHECK(first(store, std::string(kTrialPolicy)) == sample_config(2));  // never valid, whatever is today's
+  store.record(right(20, sample_config(1)));
+  store.record(trial(1, 1));  // the same candidate as the measurement, later
+  store.record(trial(1, 4));
+  CHECK(first(store, "cold-1") == sample_config(1));
+  CHECK(first(store, "cold-4") == sample_config(1));  // a former policy's
 }
 
 TEST_CASE("devices that differ in power mode alone have bests of their own") {
@@ -95,20 +123,8 @@ TEST_CASE("devices that differ in power mode alone have bests of their own") {
   entry.device.power_mode = "MODE_15W";
   entry.outcome.timing->median_us = 40;
   store.record(entry);
-  CHECK(store.best().size() == 2);
+  CHECK(bests_of(store).size() == 2);
   CHECK(store.devices().size() == 2);
-}
-
-TEST_CASE("bests come ordered by type, transposes, dimensions and device") {
-  Store store = Store::in_memory();
-  for (const char* problem : {"f16f32 NT 64 64 64", "f16f32 NN 128 64 64", "bf16f32 NN 8 8 8", "f16f32 NN 64 64 1024",
-                              "f16f32 NN 64 64 64"}) {
-    store.record(right(10, sample_config(), sample_problem(problem)));
-  }
-  std::vector<std::string> order;
-  for (const Best& best : store.best()) order.push_back(text(best.evidence.problem));
-  CHECK(order == std::vector<std::string>{"bf16f32 NN 8 8 8", "f16f32 NN 64 64 64", "f16f32 NN 64 64 1024",
-                                          "f16f32 NN 128 64 64", "f16f32 NT 64 64 64"});
 }
 
 TEST_CASE("a filter by family ranks that family's configs among themselves") {
@@ -118,46 +134,66 @@ TEST_CASE("a filter by family ranks that family's configs among themselves") {
   store.record(right(40, Config("simt", {{"tile", 16}})));
   EvidenceFilter simt;
   simt.family = "simt";
-  const auto bests = store.best(simt);
+  const auto bests = bests_of(store, simt);
   REQUIRE(bests.size() == 1);
   CHECK(bests[0].evidence.config.at("tile") == 16);
   CHECK(bests[0].candidates == 2);
 }
 
-TEST_CASE("plain SQL sees the view best with readable columns") {
-  Store store = Store::in_memory();
-  store.record(right(2));
-  const Store::Table table = store.query(
-      "SELECT type, trans, m, n, k, device, power_mode, family, config, median_us, tflops, spread, samples, clock_mhz, "
-      "temperature_c, power_w, driver, nvrtc, template_hash, policy, origin, run, created_at FROM best;");
-  REQUIRE(table.rows.size() == 1);
-  REQUIRE(table.columns.size() == 23);
-  CHECK(table.columns[0] == "type");
-  const std::vector<std::string>& row = table.rows[0];
-  CHECK(row[0] == "f16f32");
-  CHECK(row[1] == "NN");
-  CHECK(row[2] == "64");
-  CHECK(row[5] == "NVIDIA H200");
-  CHECK(row[8] == sample_config().text());
-  CHECK(std::stod(row[10]) == Approx(2.0 * 64 * 64 * 64 / 2 / 1e6));
+TEST_CASE("a statement finds the bests that it is given in the table best, with readable columns") {
+  TemporaryFolder folder;
+  {
+    Store store = Store::open(folder / "a.db");
+    store.record(right(4));
+    store.record(right(2, sample_config(2)));
+    store.record(right(3, sample_config(), sample_problem("f16f32 NT 64 64 64")));
+  }
+  const bool read_only = GENERATE(false, true);
+  const Store store = read_only ? Store::open_read_only(folder / "a.db") : Store::open(folder / "a.db");
+  std::vector<JudgedBest> bests = bests_of(store);
+  REQUIRE(bests.size() == 2);
+  std::swap(bests[0], bests[1]);  // the order is theirs
+  bests[1].trust = "reverify";
+  SqlResult result = free_query(store, "SELECT * FROM best", &bests);
+  REQUIRE(result.rows.size() == 2);
+  std::string columns;
+  for (const std::string& column : result.columns) columns += column + " ";
+  CHECK(columns == "type trans m n k device power_mode family config median_us tflops spread samples clock_mhz temperature_c power_w "
+                   "driver nvrtc template_hash policy origin run created_at problem device_key evidence_id trust ");
+  const std::vector<SqlValue>& row = result.rows[1];
+  CHECK(row[0].text == "f16f32");
+  CHECK(row[1].text == "NN");
+  CHECK(row[2].integer == 64);
+  CHECK(row[5].text == "NVIDIA H200");
+  CHECK(row[8].text == sample_config(2).text());
+  CHECK(row[10].real == Approx(2.0 * 64 * 64 * 64 / 2 / 1e6));
+  CHECK(row[26].text == "reverify");
+  CHECK(result.rows[0][1].text == "NT");
+
+  bests.clear();
+  CHECK(free_query(store, "SELECT * FROM best", &bests).rows.empty());
+  CHECK(contains(store_error([&] { free_query(store, "DELETE FROM best", &bests); }), "only reads"));
+  CHECK(contains(store_error([&] { free_query(store, "DELETE FROM evidence", &bests); }), "only reads"));
   CHECK(store.query("SELECT json_extract(params, '$.frag_m') FROM configs").rows.at(0).at(0) == "16");
+  CHECK(store.evidence().size() == 3);
 }
 
-TEST_CASE("the view best and best() agree") {
-  Store store = Store::in_memory();
-  for (int i = 0; i < 60; ++i) {
-    const Problem problem = sample_problem(i % 3 == 0 ? "f16f32 NN 64 64 64" : "f16f32 TT 64 64 64");
-    if (i % 7 == 0) store.record(failed(Status::mismatch, "wrong", sample_config(i % 11), problem));
-    else store.record(right(10 + (i * 37) % 13, sample_config(i % 11), problem));
+TEST_CASE("no file holds a view that would know better what is best") {
+  TemporaryFolder folder;
+  const auto kinds = [](const Store& store) { return store.query("SELECT name FROM sqlite_master WHERE type = 'view'").rows; };
+  { Store::open(folder / "a.db").record(right(10)); }
+  {
+    const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
+    database.execute("CREATE VIEW best AS SELECT 1 AS config; PRAGMA user_version = 4");
   }
-  const auto table = store.query("SELECT problem, config, median_us FROM best");
-  const auto bests = store.best();
-  REQUIRE(table.rows.size() == bests.size());
-  for (std::size_t i = 0; i < bests.size(); ++i) {
-    CHECK(table.rows[i][0] == text(bests[i].evidence.problem));
-    CHECK(table.rows[i][1] == bests[i].evidence.config.text());
-    CHECK(std::stod(table.rows[i][2]) == bests[i].evidence.outcome.timing->median_us);
+  {
+    const Store former = Store::open_read_only(folder / "a.db");  // as it is, and the table hides the view
+    CHECK(kinds(former).size() == 2);
+    const std::vector<JudgedBest> bests = bests_of(former);
+    CHECK(free_query(former, "SELECT config FROM best", &bests).rows.at(0)[0].text == sample_config().text());
   }
+  CHECK(kinds(Store::open(folder / "a.db")) == std::vector<std::vector<std::string>>{{"latest"}});
+  CHECK(kinds(Store::in_memory()) == std::vector<std::vector<std::string>>{{"latest"}});
 }
 
 TEST_CASE("ranking and reading stay fast with a hundred thousand entries") {
@@ -178,11 +214,11 @@ TEST_CASE("ranking and reading stay fast with a hundred thousand entries") {
   }
   Store store = Store::open(folder / "a.db");
   const auto start = std::chrono::steady_clock::now();
-  const auto bests = store.best();
-  CHECK(store.query("SELECT count(*) FROM best").rows.at(0).at(0) == "101");
+  const auto bests = bests_of(store);
+  CHECK(free_query(store, "SELECT count(*) FROM best", &bests).rows.at(0)[0].integer == 101);
   EvidenceFilter one;
   one.problem = sample_problem("f16f32 NN 50 8 8");
-  CHECK(store.best(one).size() == 1);
+  CHECK(bests_of(store, one).size() == 1);
   EvidenceFilter few;
   few.limit = 10;
   CHECK(store.evidence(few).size() == 10);
@@ -207,13 +243,13 @@ TEST_CASE("a device that ran another architecture's code has bests of its own, a
     EvidenceFilter filter;
     filter.device = part;
     std::string names;
-    for (const Best& best : store.best(filter)) names += best.evidence.device.name + ";";
+    for (const JudgedBest& best : bests_of(store, filter)) names += best.evidence.device.name + ";";
     std::string meant;
     for (const DeviceIdentity& device : store.devices()) meant += is_meant_by(device, part) ? device.name + ";" : "";
     CHECK(names.size() == meant.size());
     return names;
   };
-  CHECK(store.best().size() == 3);
+  CHECK(bests_of(store).size() == 3);
   CHECK(names_for("H200") == "NVIDIA H200;");
   CHECK(names_for("nvidia h200") == "NVIDIA H200;");
   CHECK(names_for("sm_87") == "Orin;");
@@ -222,8 +258,8 @@ TEST_CASE("a device that ran another architecture's code has bests of its own, a
 
   EvidenceFilter exactly;
   exactly.device_exactly = sample_device();
-  REQUIRE(store.best(exactly).size() == 1);
-  CHECK(store.best(exactly).at(0).evidence.outcome.timing->median_us == 10);
+  REQUIRE(bests_of(store, exactly).size() == 1);
+  CHECK(bests_of(store, exactly).at(0).evidence.outcome.timing->median_us == 10);
   CHECK_FALSE(store.latest(right(1).problem, sample_config(), sample_device(), entry.producer));
 }
 
@@ -241,8 +277,8 @@ TEST_CASE("a device's whole text means it alone, though it begins another's") {
     CHECK(meant_by(all, text(device)) == std::vector{device});
     EvidenceFilter filter;
     filter.device = text(device);
-    REQUIRE(store.best(filter).size() == 1);
-    CHECK(store.best(filter)[0].evidence.device == device);
+    REQUIRE(bests_of(store, filter).size() == 1);
+    CHECK(bests_of(store, filter)[0].evidence.device == device);
     CHECK(store.evidence(filter).size() == 1);
   }
   CHECK(meant_by(all, "maxn").size() == 2);
@@ -260,7 +296,7 @@ TEST_CASE("thousands of entries of one candidate and one instant are told apart 
   store.record(entries);
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 5; ++i) {
-    CHECK(store.best().at(0).evidence.outcome.timing->median_us == 4009);
+    CHECK(bests_of(store).at(0).evidence.outcome.timing->median_us == 4009);
     CHECK(store.query("SELECT median_us FROM latest").rows == std::vector<std::vector<std::string>>{{"4009.0"}});
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

@@ -5,7 +5,7 @@
 #include "db/store_access.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
-#include "tests/db/unjudged.hpp"
+#include "tests/db/bests.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::db;
@@ -40,7 +40,7 @@ TEST_CASE("format names parse, and no other text does") {
 }
 
 TEST_CASE("a Markdown export is a table with a line a best") {
-  const std::string table = export_best(unjudged(sample_store()), ExportFormat::markdown);
+  const std::string table = export_best(bests_of(sample_store()), ExportFormat::markdown);
   CHECK(contains(table, "| f16f32 | NN | 4096 | 4096 | 4096 |  | NVIDIA H200/sm_90/132SM/L2=62914560/smem=233472/4800GBps | `wmma{frag_m=16,stages=2}` | 28.00 | 4908."));
   CHECK(contains(table, "| K | layout | device |"));
   CHECK(contains(table, "| 300 | lda=112 align=8 beta=any |"));
@@ -48,12 +48,12 @@ TEST_CASE("a Markdown export is a table with a line a best") {
   CHECK(std::count(table.begin(), table.end(), '\n') == 5);
   EvidenceFilter packed;
   packed.type = "f16f32";
-  CHECK(contains(export_best(unjudged(sample_store(), packed), ExportFormat::markdown), "| 4096 | 4096 | 4096 | NVIDIA H200/sm_90/132SM/"));
+  CHECK(contains(export_best(bests_of(sample_store(), packed), ExportFormat::markdown), "| 4096 | 4096 | 4096 | NVIDIA H200/sm_90/132SM/"));
 }
 
 TEST_CASE("an exported header compiles and answers by problem and by parameter name") {
   TemporaryFolder folder;
-  spill(folder / "best.hpp", export_best(unjudged(sample_store()), ExportFormat::header));
+  spill(folder / "best.hpp", export_best(bests_of(sample_store()), ExportFormat::header));
   spill(folder / "lookup.cpp", R"(#include "best.hpp"
 #include "best.hpp"
 using namespace tilesmith_best;
@@ -89,7 +89,7 @@ TEST_CASE("a header's entries of devices of one name are told apart, and never m
   store.record(right(7, sample_config(2), sample_problem("f16f32 NN 64 64 64 align=2")));
   store.record(right(9));
   TemporaryFolder folder;
-  spill(folder / "lookup.cpp", export_best(unjudged(store), ExportFormat::header) + R"(
+  spill(folder / "lookup.cpp", export_best(bests_of(store), ExportFormat::header) + R"(
 using namespace tilesmith_best;
 constexpr std::string_view k14 = "Orin/sm_87/14SM/L2=4194304/smem=167936/200GBps/MAXN";
 static_assert(find("f16f32", "NN", 64, 64, 64, k14)->sm_count == 14 && find("f16f32", "NN", 64, 64, 64, k14)->median_us == 86);

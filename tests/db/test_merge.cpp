@@ -11,7 +11,7 @@
 #include "db/store_access.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
-#include "tests/db/unjudged.hpp"
+#include "tests/db/bests.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::db;
@@ -62,7 +62,7 @@ TEST_CASE("a merge brings in everything, with its provenance") {
   CHECK(into.runs().size() == 1);
   CHECK(into.find_build(sample_key(sample_config(7)))->cubin == sample_cubin(7));
   CHECK(into.find_proof(sample_key(sample_config(7)), other_device(), "540", "battery-1"));
-  CHECK(into.best().size() == 2);
+  CHECK(bests_of(into).size() == 2);
   CHECK(into.integrity_error().empty());
 }
 
@@ -115,13 +115,13 @@ TEST_CASE("a JSON export reads back as it was written") {
   from.record(known);
   from.record(right(20, sample_config(2)));
   from.record(right(5, sample_config(2), sample_problem("s8s32 TT 7 8 9 ldc=12 align=4 beta=any")));
-  write_file_atomically(folder / "a.json", export_best(unjudged(from), ExportFormat::json));
+  write_file_atomically(folder / "a.json", export_best(bests_of(from), ExportFormat::json));
   Store into = Store::in_memory();
   const MergeResult result = import_file(into, folder / "a.json");
   CHECK(result.added == 2);
   CHECK(import_file(into, folder / "a.json").known == 2);
-  const auto expected = from.best();
-  const auto bests = into.best();
+  const auto expected = bests_of(from);
+  const auto bests = bests_of(into);
   REQUIRE(bests.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(bests[i].evidence.problem == expected[i].evidence.problem);
@@ -140,7 +140,7 @@ TEST_CASE("a zstd-compressed JSON export is imported as a plain one") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
   from.record(right(10));
-  const std::string plain = export_best(unjudged(from), ExportFormat::json);
+  const std::string plain = export_best(bests_of(from), ExportFormat::json);
   const std::string packed(as_text(compress(as_bytes(plain))));
   spill(folder / "x.json.zst", packed);
   Store into = Store::in_memory();
@@ -161,7 +161,7 @@ TEST_CASE("a landscape and a bundle are imported by their content, whatever thei
   std::filesystem::rename(folder / "packed.zst", folder / "packed");
   Bundle bundle;
   bundle.device = sample_device();
-  bundle.bests = {from.best()[0].evidence};
+  bundle.bests = {bests_of(from)[0].evidence};
   bundle.builds = {sample_build()};
   save_bundle(bundle, folder / "bundle");
 
@@ -178,12 +178,12 @@ TEST_CASE("an export, a landscape and a bundle are imported out of a pipe") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
   from.record(right(10));
-  write_file_atomically(folder / "export", export_best(unjudged(from), ExportFormat::json));
+  write_file_atomically(folder / "export", export_best(bests_of(from), ExportFormat::json));
   save_landscape(from, {}, folder / "plain");
   save_landscape(from, {}, folder / "packed.zst");
   Bundle bundle;
   bundle.device = sample_device();
-  bundle.bests = {from.best()[0].evidence};
+  bundle.bests = {bests_of(from)[0].evidence};
   bundle.builds = {sample_build()};
   save_bundle(bundle, folder / "bundle");
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
@@ -205,7 +205,7 @@ TEST_CASE("an entry whose time says no milliseconds is known when it is imported
   Evidence entry = right(10);
   entry.created_at = "2026-01-01T00:00:00.000Z";
   from.record(entry);
-  std::string text = export_best(unjudged(from), ExportFormat::json);
+  std::string text = export_best(bests_of(from), ExportFormat::json);
   text.replace(text.find("00:00:00.000Z"), 13, "00:00:00Z");
   spill(folder / "a.json", text);
   Store into = Store::in_memory();
@@ -219,7 +219,7 @@ TEST_CASE("an origin of two lines, as databases of before may hold, bars neither
   Store from = Store::in_memory();
   from.record(right(10));
   StoreAccess::database(from).execute("UPDATE evidence SET origin = 'a' || char(10) || 'b'");
-  write_file_atomically(folder / "export", export_best(unjudged(from), ExportFormat::json));
+  write_file_atomically(folder / "export", export_best(bests_of(from), ExportFormat::json));
   for (const bool merged : {true, false}) {
     Store into = Store::in_memory();
     const auto bring_in = [&] { return merged ? merge(into, from) : import_file(into, folder / "export"); };
@@ -234,7 +234,7 @@ TEST_CASE("one bad entry refuses a whole import, naming the entry") {
   Store from = Store::in_memory();
   from.record(right(10));
   from.record(right(10, sample_config(), sample_problem("f16f32 NT 64 64 64")));
-  const std::string good = export_best(unjudged(from), ExportFormat::json);
+  const std::string good = export_best(bests_of(from), ExportFormat::json);
   const auto refused = [&](std::string_view old_part, std::string_view new_part, const std::string& reason) {
     std::string bad = good;
     const std::size_t at = bad.rfind(old_part);

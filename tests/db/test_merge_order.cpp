@@ -4,6 +4,7 @@
 #include "db/landscape.hpp"
 #include "db/merge.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"
 
 using namespace tilesmith;
@@ -27,10 +28,10 @@ TEST_CASE("what is merged counts as recorded when it is merged, whatever the clo
   Store ba = Store::in_memory();
   merge(ba, b);
   merge(ba, a);
-  REQUIRE(ab.best().size() == 1);
-  REQUIRE(ba.best().size() == 1);
-  CHECK(ab.best()[0].evidence.config == sample_config(2));
-  CHECK(ba.best()[0].evidence.config == sample_config(1));
+  REQUIRE(bests_of(ab).size() == 1);
+  REQUIRE(bests_of(ba).size() == 1);
+  CHECK(bests_of(ab)[0].evidence.config == sample_config(2));
+  CHECK(bests_of(ba)[0].evidence.config == sample_config(1));
 }
 
 TEST_CASE("entries of one instant keep their order, so that the same one counts after a merge") {
@@ -41,10 +42,10 @@ TEST_CASE("entries of one instant keep their order, so that the same one counts 
   Evidence later = failed(Status::mismatch, "wrong");
   later.created_at = entry.created_at;
   from.record(later);
-  REQUIRE(from.best().empty());
+  REQUIRE(bests_of(from).empty());
   Store into = Store::in_memory();
   CHECK(merge(into, from).added == 2);
-  CHECK(into.best().empty());
+  CHECK(bests_of(into).empty());
 }
 
 TEST_CASE("an entry that supersedes another does so wherever it comes first, after a clock was set back too") {
@@ -63,7 +64,7 @@ TEST_CASE("an entry that supersedes another does so wherever it comes first, aft
   Store into = Store::in_memory();
   CHECK(import_file(into, folder / "a.jsonl").added == 1);
   CHECK(merge(into, from).added == 4);
-  CHECK(into.best().empty());
+  CHECK(bests_of(into).empty());
   const auto of_merge = into.evidence(), of_source = from.evidence();
   REQUIRE(of_merge.size() == 5);
   for (std::size_t i = 0; i < 5; ++i) CHECK(of_merge[i].outcome.message == of_source[i].outcome.message);
@@ -74,7 +75,7 @@ TEST_CASE("an entry that supersedes another does so wherever it comes first, aft
   CHECK(merge(into, from).known == 5);
   Evidence again = right(12);
   into.record(again);
-  CHECK(into.best().at(0).evidence.outcome.timing->median_us == 12);
+  CHECK(bests_of(into).at(0).evidence.outcome.timing->median_us == 12);
 }
 
 TEST_CASE("files keep the order of their store, and a file without one is taken by its times") {

@@ -5,6 +5,7 @@
 
 #include "db/open.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"
 
 using namespace tilesmith;
@@ -122,7 +123,7 @@ TEST_CASE("a database of version 1 is read as it is, keeps its entries and takes
     CHECK(read.query("PRAGMA user_version").rows.at(0).at(0) == "1");
     REQUIRE(read.evidence().size() == 1);
     CHECK(read.evidence()[0].plan_hash.empty());
-    CHECK(read.best().at(0).evidence.outcome.timing->median_us == 10);
+    CHECK(bests_of(read).at(0).evidence.outcome.timing->median_us == 10);
     Store into = Store::in_memory();
     CHECK(merge(into, read).added == 1);
   }
@@ -133,7 +134,7 @@ TEST_CASE("a database of version 1 is read as it is, keeps its entries and takes
   Evidence with = right(9);
   with.plan_hash = std::string(32, 'a');
   store.record(with);
-  CHECK(store.best().at(0).evidence.plan_hash == with.plan_hash);
+  CHECK(bests_of(store).at(0).evidence.plan_hash == with.plan_hash);
   CHECK(store.integrity_error().empty());
   // The same columns in the same order as in a new one: rows are copied from one to the other.
   const Store fresh = Store::in_memory();

@@ -13,6 +13,7 @@
 
 #include "db/open.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/db/ordinary_user.hpp"
 #include "tests/db/sample.hpp"
 
@@ -98,7 +99,7 @@ TEST_CASE("a database in a folder that cannot be written is read, and nothing is
   { Store::open(folder / "a.db").record(right(10)); }
   ::chmod((folder / "a.db").c_str(), 0444);
   ::chmod(folder.path().c_str(), 0555);
-  CHECK(as_ordinary_user([&] { return Store::open_read_only(folder / "a.db").best().size() == 1; }) == 0);
+  CHECK(as_ordinary_user([&] { return bests_of(Store::open_read_only(folder / "a.db")).size() == 1; }) == 0);
   CHECK(as_ordinary_user([&] {
           return contains(store_error([&] { Store::open(folder / "a.db"); }), "is not writable");
         }) == 0);
@@ -160,7 +161,7 @@ TEST_CASE("a database without a writer's files is read anew when it was replaced
   CHECK(as_ordinary_user([&] {
           // Two slashes at the beginning would read as a host's name in a URI.
           const Store reader = Store::open_read_only("/" + (folder / "a.db").string());
-          return reader.evidence().size() == 1 && steps.next() && reader.best().empty() && reader.evidence().size() == 200 &&
+          return reader.evidence().size() == 1 && steps.next() && bests_of(reader).empty() && reader.evidence().size() == 200 &&
                  steps.next() && reader.evidence().size() == 200;
         }) == 0);
 }

@@ -5,6 +5,7 @@
 #include "db/merge.hpp"
 #include "db/store.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"
 
 using namespace tilesmith;
@@ -117,7 +118,7 @@ TEST_CASE("several entries are recorded together, in their order, or none of the
   const std::vector<Evidence> several = {right(5, sample_config(1)), right(4, sample_config(2)), right(6, sample_config(1))};
   store.record(several);
   REQUIRE(store.evidence().size() == 3);
-  const std::vector<Best> best = store.best();
+  const std::vector<JudgedBest> best = bests_of(store);
   REQUIRE(best.size() == 1);
   CHECK(best[0].evidence.outcome.timing->median_us == 4);
   CHECK(best[0].candidates == 2);
@@ -174,8 +175,8 @@ TEST_CASE("each field of the filter narrows evidence and bests") {
 
   EvidenceFilter simt;
   simt.family = "simt";
-  REQUIRE(store.best(simt).size() == 1);
-  CHECK(store.best(simt)[0].evidence.config.family() == "simt");
+  REQUIRE(bests_of(store, simt).size() == 1);
+  CHECK(bests_of(store, simt)[0].evidence.config.family() == "simt");
 }
 
 TEST_CASE("evidence comes latest first, and on request only the entry that counts") {
@@ -294,7 +295,7 @@ TEST_CASE("a query may not change anything") {
     CHECK(contains(error, "--sql"));
   }
   CHECK(store.query("SELECT count(*) FROM evidence").rows.at(0).at(0) == "1");
-  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == "4");
+  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == "5");
   CHECK(store.query("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 5) SELECT sum(x) FROM c")
             .rows.at(0).at(0) == "15");
   CHECK(store.query("PRAGMA table_info(evidence)").rows.size() == 18);

@@ -5,6 +5,7 @@
 #include "db/store.hpp"
 #include "runtime/device.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tests/gpu/family_sample.hpp"
 #include "tuner/tune.hpp"
@@ -80,14 +81,14 @@ TEST_CASE("a device tuned as sm_87 keeps evidence that it never takes for its ow
 
   db::EvidenceFilter filter;
   filter.device_exactly = as->device();
-  REQUIRE(store.best(filter).size() == 1);
-  CHECK(store.best(filter).front().evidence.producer.compiler_options.find("compute_") != std::string::npos);
+  REQUIRE(db::test::bests_of(store, filter).size() == 1);
+  CHECK(db::test::bests_of(store, filter).front().evidence.producer.compiler_options.find("compute_") != std::string::npos);
 
   device.as.clear();
   const auto itself = tuner::make_device_evaluator(store, device);
   filter.device_exactly = itself->device();
-  CHECK(store.best(filter).empty());
+  CHECK(db::test::bests_of(store, filter).empty());
   CHECK(tuner::tune(workload, options, *itself, store, {}, stop).reused == 0);
-  REQUIRE(store.best(filter).size() == 1);
-  CHECK(store.best().size() == 2);
+  REQUIRE(db::test::bests_of(store, filter).size() == 1);
+  CHECK(db::test::bests_of(store).size() == 2);
 }

@@ -5,6 +5,7 @@
 
 #include "db/store.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tuner/tune.hpp"
 #include "tuner/workers/device_evaluator.hpp"
@@ -124,7 +125,7 @@ TEST_CASE("a tuning run over failing candidates ends with the right ones and evi
   CHECK(result.ended_how == "done");
   CHECK(result.evaluated == test::kDrillKinds);
   CHECK(result.failed == test::kDrillKinds - 2);
-  const std::vector<db::Best> best = store.best();
+  const std::vector<db::JudgedBest> best = db::test::bests_of(store);
   REQUIRE(best.size() == 1);
   const std::string winner = best.front().evidence.config.text();
   CHECK((winner == test::drill_config(test::kDrillOk).text() || winner == test::drill_config(test::kDrillOkToo).text()));

@@ -172,6 +172,7 @@ inline Driver table() {
   t.memcpy_to_device = [](CUdeviceptr, const void*, std::size_t) { return note("memcpy_to_device"); };
   t.memcpy_to_host = [](void*, CUdeviceptr, std::size_t) { return note("memcpy_to_host"); };
   t.memset_u8 = [](CUdeviceptr, unsigned char, std::size_t) { return note("memset_u8"); };
+  t.memset_u8_async = [](CUdeviceptr, unsigned char, std::size_t, CUstream) { return note("memset_u8_async"); };
   t.stream_create = [](CUstream* s, unsigned) { return make("stream_create", s); };
   t.stream_destroy = [](CUstream) { return note("stream_destroy"); };
   t.stream_synchronize = [](CUstream) { return note("stream_synchronize"); };

@@ -143,6 +143,7 @@ TEST_CASE("options of another version's size are read as far as they are known",
   CHECK(line().find("a field that version") != std::string::npos);
 
   tilesmith_options wrong = options();
+  CHECK(wrong.trial_database == nullptr);
   wrong.trial_budget = -1;
   CHECK(tilesmith_open_with_options(nullptr, &wrong, &library) == TILESMITH_BAD_ARGUMENT);
   wrong = options();
@@ -155,6 +156,29 @@ TEST_CASE("options of another version's size are read as far as they are known",
   CHECK(tilesmith_options_init(nullptr, sizeof wrong) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_open_with_options(nullptr, nullptr, &library) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_open_with_options(nullptr, &wrong, nullptr) == TILESMITH_BAD_ARGUMENT);
+}
+
+TEST_CASE("a trial database is named from C, and options from before it name none", "[api][trial]") {
+  const Fixture fixture;
+  tilesmith_options asked = options();
+  const std::string trials = fixture.path("trials.db").string();
+  asked.allow_compile = 0;
+  asked.trial_budget = 4;
+  asked.trial_database = trials.c_str();
+  const bool former = GENERATE(false, true);
+  if (former) asked.size = offsetof(tilesmith_options, trial_database);
+  tilesmith_library* library = nullptr;
+  REQUIRE(tilesmith_open_with_options(fixture.small_database().c_str(), &asked, &library) == TILESMITH_OK);
+  tilesmith_problem problem;
+  tilesmith_plan* plan = nullptr;
+  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 500, 512, 512) == TILESMITH_OK);
+  REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
+  tilesmith_explanation why;
+  REQUIRE(tilesmith_plan_explain(plan, &why) == TILESMITH_OK);
+  CHECK(std::string(why.rung) == "trial");
+  tilesmith_plan_destroy(plan);
+  tilesmith_close(library);
+  CHECK(std::filesystem::exists(trials) != former);
 }
 
 TEST_CASE("a log callback gets the lines instead of the logger, until it is taken away", "[api]") {

@@ -7,7 +7,7 @@
 #include "runtime/compiler.hpp"
 #include "runtime/plan_hash.hpp"
 #include "tests/catch.hpp"
-#include "tests/db/unjudged.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tests/tuner/tune_toy.hpp"
 #include "tuner/measure/timing_policy.hpp"
@@ -138,11 +138,25 @@ TEST_CASE("a retired entry is renewed where the same would run, with its provena
   const TempFolder folder;
   db::EvidenceFilter first;
   first.config = of.configs[0];
-  db::write_file_atomically(folder / "a.json", db::export_best(db::test::unjudged(store, first), db::ExportFormat::json));
+  db::write_file_atomically(folder / "a.json", db::export_best(db::test::bests_of(store, first), db::ExportFormat::json));
   db::Store other = db::Store::in_memory();
   CHECK(db::import_file(other, folder / "a.json").added == 1);
   db::merge(other, store);
   CHECK(of_config(latest(other), of.configs[0])->producer.template_hash == template_hash("simt"));
+}
+
+TEST_CASE("of the retired those timed by today's measuring policy are renewed before faster ones of a former") {
+  const Measured of;
+  db::Store store = db::Store::in_memory();
+  db::Evidence former = of.entry(0, 1, kFormer, std::string(32, 'a'));
+  former.producer.measuring_policy = "cold-1";
+  store.record(former);
+  store.record(of.entry(1, 9, kFormer, std::string(32, 'a')));
+  store.record(of.entry(2, 8, kFormer, std::string(32, 'a')));
+  const Renewables found = renewables(store, of.device, of.target.limits, 2);
+  REQUIRE(found.candidates.size() == 2);
+  CHECK(found.candidates[0].entry.config == of.configs[2]);
+  CHECK(found.candidates[1].entry.config == of.configs[1]);
 }
 
 TEST_CASE("a config of before a parameter was added is renewed as it reads today") {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/tuner/tune_toy.hpp"
 
 using namespace tilesmith;
@@ -22,7 +23,7 @@ TEST_CASE("exhaustive tuning tries every legal config once, and the best is the 
   CHECK(evaluator.evaluations.size() == legal_configs());
   CHECK(evaluator.total() == legal_configs());
   CHECK(evaluator.most_in_flight == evaluator.wide);
-  const auto best = store.best();
+  const auto best = db::test::bests_of(store);
   REQUIRE(best.size() == 1);
   CHECK(best[0].evidence.config == kOptimum);
   const auto runs = store.runs();
@@ -163,7 +164,7 @@ TEST_CASE("the stop flag ends the run cleanly with what was found") {
   CHECK(evaluator.played_off.empty());
   CHECK(store.evidence().size() == 15);
   CHECK(store.runs().at(0).ended_how == "interrupted");
-  CHECK(store.best().size() == 1);
+  CHECK(db::test::bests_of(store).size() == 1);
 
   // What was left in flight is recorded when the same evaluator goes on, and nothing is lost or doubled.
   TuneOptions more = options;

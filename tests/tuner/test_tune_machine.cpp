@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/tuner/tune_toy.hpp"
 
 using namespace tilesmith;
@@ -52,7 +53,7 @@ TEST_CASE("what the machine failed on is not recorded, and the next run tries it
   evaluator.plants.clear();
   const TuneResult second = quiet_tune(squares({64}), options, evaluator, store);
   CHECK(second.evaluated == 3);
-  CHECK(store.best().at(0).evidence.config == kOptimum);
+  CHECK(db::test::bests_of(store).at(0).evidence.config == kOptimum);
 }
 
 TEST_CASE("what the machine failed on is tried once a run, in whatever turn") {
@@ -96,7 +97,7 @@ TEST_CASE("a run in which the machine fails on one candidate after the other end
   ToyEvaluator roomy;
   options.clock_seconds = [&roomy] { return roomy.clock; };
   quiet_tune(squares({64}), options, roomy, store);
-  CHECK(store.best().at(0).evidence.config == kOptimum);
+  CHECK(db::test::bests_of(store).at(0).evidence.config == kOptimum);
 }
 
 TEST_CASE("a finalist that the machine fails on in a play-off keeps what it had, and the others are played off") {
@@ -109,7 +110,7 @@ TEST_CASE("a finalist that the machine fails on in a play-off keeps what it had,
   quiet_tune(squares({64}), options, evaluator, store);
   REQUIRE(evaluator.played_off.size() == 1);
   CHECK(store.evidence().size() == legal_configs() + 2);
-  const db::Evidence best = store.best().at(0).evidence;
+  const db::Evidence best = db::test::bests_of(store).at(0).evidence;
   CHECK(best.config == kOptimum);
   CHECK(best.outcome.timing->median_us == Approx(10));
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/tuner/tune_toy.hpp"
 
 using namespace tilesmith;
@@ -64,7 +65,7 @@ TEST_CASE("the best are played off, and the play-off's times are the ones that c
   REQUIRE(evaluator.played_off.size() == 1);
   CHECK(evaluator.played_off[0].size() == 3);
   CHECK(evaluator.played_off[0][0] == kOptimum);
-  CHECK(store.best().at(0).evidence.outcome.timing->median_us == Approx(5));
+  CHECK(db::test::bests_of(store).at(0).evidence.outcome.timing->median_us == Approx(5));
   CHECK(store.evidence().size() == legal_configs() + 3);
 }
 
@@ -77,7 +78,7 @@ TEST_CASE("a play-off in which nothing passes is not held against the finalists"
   const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
   CHECK(result.ended_how == "done");
   CHECK(result.failed == 0);
-  CHECK(store.best().at(0).evidence.config == kOptimum);
+  CHECK(db::test::bests_of(store).at(0).evidence.config == kOptimum);
 }
 
 TEST_CASE("a run that was killed before its play-off holds it when resumed") {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/tuner/drifting_evaluator.hpp"
 #include "tuner/guess/single_times.hpp"
 
@@ -16,7 +17,7 @@ TEST_CASE("a candidate whose single time beats the played-off ones must be playe
   TuneOptions options = options_for(evaluator);
   options.strategy = "exhaustive";
   quiet_tune(squares({64}), options, evaluator, store);
-  const db::Evidence best = store.best().at(0).evidence;
+  const db::Evidence best = db::test::bests_of(store).at(0).evidence;
   CHECK(evaluator.was_played_off(best.config));
   CHECK(evaluator.true_us(best.config) <= 1.002 * evaluator.fastest_us());
   for (std::size_t round = 1; round < evaluator.played_off.size(); ++round) {
@@ -37,7 +38,7 @@ TEST_CASE("what changes from round to round of a play-off decides nothing") {
     TuneOptions options = options_for(evaluator);
     options.strategy = "exhaustive";
     quiet_tune(squares({64}), options, evaluator, store);
-    const Config best = store.best().at(0).evidence.config;
+    const Config best = db::test::bests_of(store).at(0).evidence.config;
     CHECK(evaluator.was_played_off(best));
     CHECK(evaluator.true_us(best) <= 1.002 * evaluator.fastest_us());
   }
@@ -53,7 +54,7 @@ TEST_CASE("rounds go on until nobody who was not played is ahead, however few pl
       options.strategy = "exhaustive";
       options.finalists = int(finalists);
       quiet_tune(squares({64}), options, evaluator, store);
-      const Config best = store.best().at(0).evidence.config;
+      const Config best = db::test::bests_of(store).at(0).evidence.config;
       CHECK(evaluator.was_played_off(best));
       loss += evaluator.true_us(best) / evaluator.fastest_us() - 1;
       for (const auto& playing : evaluator.played_off) CHECK(playing.size() <= finalists);
@@ -70,7 +71,7 @@ TEST_CASE("where single times tell candidates apart one round decides") {
   options.strategy = "exhaustive";
   quiet_tune(squares({64}), options, evaluator, store);
   CHECK(evaluator.played_off.size() == 1);
-  CHECK(evaluator.true_us(store.best().at(0).evidence.config) == Approx(evaluator.fastest_us()));
+  CHECK(evaluator.true_us(db::test::bests_of(store).at(0).evidence.config) == Approx(evaluator.fastest_us()));
 }
 
 TEST_CASE("a play-off takes at most a third of what its turn took before, but for six rounds") {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tests/tuner/tune_toy.hpp"
 #include "tuner/tune_start.hpp"
@@ -161,7 +162,7 @@ TEST_CASE("evidence of another driver is tried again, the fastest first") {
   options.max_candidates = 40;
   options.finalists = 0;
   quiet_tune(squares({64}), options, evaluator, store);
-  const Config best = store.best().at(0).evidence.config;
+  const Config best = db::test::bests_of(store).at(0).evidence.config;
   evaluator.producer_.driver_version = "590";
   evaluator.order.clear();
   const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);

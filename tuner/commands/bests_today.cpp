@@ -18,7 +18,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-/// Where a best stands: within a type pair and transposes, in the order of Store::best().
+/// Where a best stands: within a type pair and transposes, in the order of BestsToday::bests.
 using Place = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string, std::string>;
 
 Place place_of(const db::Evidence& entry) {
@@ -120,12 +120,12 @@ void add(const std::vector<db::Evidence>& entries, const Judge& judge, bool with
   for (const db::Judged& best : usable.bests) tallies.at(place_of(*best.entry)).today = &best;
   for (const auto& [place, tally] : tallies) {
     if (tally.today != nullptr) {
-      into.bests.push_back({{*tally.today->entry, tally.candidates, tally.ok}, std::string(db::name(tally.today->trust))});
+      into.bests.push_back({*tally.today->entry, tally.candidates, tally.ok, std::string(db::name(tally.today->trust))});
     }
     const bool counts = tally.fastest == nullptr || (tally.today != nullptr && !is_faster(*tally.fastest, *tally.today->entry));
     if (counts) continue;
     ++(tally.today == nullptr ? into.without : into.passed_over);
-    if (with_retired) into.bests.push_back({{*tally.fastest, tally.candidates, tally.ok}, judge.word(*tally.fastest)});
+    if (with_retired) into.bests.push_back({*tally.fastest, tally.candidates, tally.ok, judge.word(*tally.fastest)});
   }
 }
 

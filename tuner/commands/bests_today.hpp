@@ -13,13 +13,13 @@
 namespace tilesmith::tuner {
 
 struct BestsToday {
-  std::vector<db::JudgedBest> bests;  ///< by type pair, transposes, M, N, K and device, as Store::best() has them
+  std::vector<db::JudgedBest> bests;  ///< by type pair, transposes, M, N, K and device
   std::size_t without = 0;            ///< problems, on a device, that have a time, and none that counts today
   std::size_t passed_over = 0;        ///< those of whose times a faster one does not count
 };
 
 /// The best config of each problem on each device, judged as `explain` judges it and a bundle takes it (usable_bests), a device that is
-/// not here by its newest evidence. `with_retired`: behind each also the fastest of all recorded times (the view `best`), where it is
+/// not here by its newest evidence. `with_retired`: behind each also the fastest of all recorded times, where it is
 /// faster or the only one, with why it does not count as its trust. A device that this build knows no architecture of runs nothing.
 BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired);
 

@@ -9,6 +9,7 @@
 
 #include "runtime/compiler.hpp"
 #include "runtime/device_jetson.hpp"
+#include "tuner/commands/bests_today.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/jetson_report.hpp"
 #include "tuner/commands/options.hpp"
@@ -39,10 +40,10 @@ std::vector<Known> known_devices(const DevicesOptions& options) {
   if (options.db.empty() && !std::filesystem::exists(path, ignored)) return {};
   const db::Store store = db::Store::open_read_only(path);
   std::vector<Known> known;
-  for (const db::DeviceIdentity& identity : store.devices()) {
-    db::EvidenceFilter filter;
-    filter.device_exactly = identity;
-    known.push_back({identity, store.best(filter).size()});
+  for (const db::DeviceIdentity& identity : store.devices()) known.push_back({identity, 0});
+  for (const db::JudgedBest& best : bests_today(store, {}, false).bests) {
+    const auto of_device = std::ranges::find(known, best.evidence.device, &Known::identity);
+    if (of_device != known.end()) ++of_device->bests;
   }
   return known;
 }

@@ -1,7 +1,10 @@
 // tilesmith query: what the database knows.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <memory>
+#include <optional>
 
 #include "db/fastest.hpp"
 #include "tuner/commands/bests_today.hpp"
@@ -94,6 +97,12 @@ void query_all(const db::Store& store, const Wanted& wanted, const QueryOptions&
   say_if_nothing(!entries.empty());
 }
 
+/// Whether the statement may mean the table `best`, for which all evidence is read.
+bool names_best(std::string sql) {
+  std::transform(sql.begin(), sql.end(), sql.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  return sql.find("best") != std::string::npos;
+}
+
 int run_query(const QueryOptions& options) {
   const TextFormat format = parse_text_format(options.format);
   Wanted wanted = wanted_by(options);
@@ -102,7 +111,9 @@ int run_query(const QueryOptions& options) {
   const std::size_t width = is_stdout(options.output) ? stdout_width() : 0;
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   if (!options.sql.empty()) {
-    write_result(sql_result(db::free_query(store, options.sql), format, width), options.output);
+    std::optional<BestsToday> today;
+    if (names_best(options.sql)) today = bests_today(store, {}, false);
+    write_result(sql_result(db::free_query(store, options.sql, today ? &today->bests : nullptr), format, width), options.output);
     return kExitOk;
   }
   require_known_device(store, options.device);
@@ -152,7 +163,8 @@ Command add_query(CLI::App& program) {
       "over the median; peak is the device's dense data-sheet rate. Where a table does not fit the terminal, configs go below their\n"
       "lines, and what is wider still is cut; json and csv never are.\n"
       "A best is what would run, as `explain` judges it, on a device that is not here by its newest evidence; trust says how far\n"
-      "its evidence counts: valid, reverify (driver or NVRTC changed), remeasure (a former measuring policy; none of today's).\n"
+      "its evidence counts: valid, reverify (driver or NVRTC changed), remeasure (a former measuring policy, or a library's trial;\n"
+      "none of today's). --sql finds the same bests in the table `best`.\n"
       "\nExamples:\n"
       "  tilesmith query --type f16f32 --trans NN --device H200\n"
       "  tilesmith query --status mismatch --format json\n"

@@ -15,7 +15,7 @@ namespace tilesmith::tuner {
 /// The outcome's time, µs, if it has one.
 Score score_of(const db::Outcome& outcome);
 
-/// Indices of those that have a time, the fastest first; of equal ones in the order of their text, as the view `best` has them.
+/// Indices of those that have a time, the fastest first; of equal ones in the order of their text, as in db/ranked.hpp.
 std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of);
 

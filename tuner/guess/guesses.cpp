@@ -25,6 +25,19 @@ constexpr std::size_t kLeastTried = 100;  // candidates that the model learns fr
 constexpr double kGoodSlowdown = 1.1;  // what did no worse on one of those problems may do well on this one
 constexpr std::uint64_t kModelSeed = 1;
 
+/// What would measure an entry's config today. A config is as good a guess whatever its compiler options were, and another device's
+/// driver and NVRTC are its own.
+std::function<db::Producer(const db::Evidence&)> judging_for(const GuessingFor& whom) {
+  return [device = whom.device, producer = whom.producer](const db::Evidence& entry) {
+    db::Producer now = producer(entry.config.family());
+    now.compiler_options = entry.producer.compiler_options;
+    if (entry.device == device) return now;
+    now.driver_version = entry.producer.driver_version;
+    now.nvrtc_version = entry.producer.nvrtc_version;
+    return now;
+  };
+}
+
 }  // namespace
 
 std::vector<const Family*> families_named(const std::vector<std::string>& names) {
@@ -71,7 +84,7 @@ class Guesser::List {
 };
 
 Guesser::Guesser(GuessingFor whom, const db::Store& store)
-    : whom_(std::move(whom)), store_(store), families_(whom_.families, whom_.limits), bests_(store) {}
+    : whom_(std::move(whom)), store_(store), families_(whom_.families, whom_.limits), bests_(store, judging_for(whom_)) {}
 
 Guesses Guesser::of(const Problem& problem, std::size_t most) {
   Guesses guesses;
@@ -168,9 +181,9 @@ std::vector<Config> Guesser::of_untried_tiles(const OwnEvidence& own, const Prob
 /// Of each such device that knows the problem, the most alike first, what it would play off, and then what it would try again.
 std::vector<Config> Guesser::of_devices_alike(const Problem& problem) {
   std::vector<const db::DeviceIdentity*> devices;
-  for (const db::Best& best : bests_.all()) {
-    const db::DeviceIdentity& device = best.evidence.device;
-    if (best.evidence.problem == problem && !(device == whom_.device) && db::are_alike(device, whom_.device))
+  for (const db::Evidence& best : bests_.all()) {
+    const db::DeviceIdentity& device = best.device;
+    if (best.problem == problem && !(device == whom_.device) && db::are_alike(device, whom_.device))
       devices.push_back(&device);
   }
   std::stable_sort(devices.begin(), devices.end(), [&](const auto* a, const auto* b) {
@@ -201,13 +214,13 @@ std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& l
     const Config* config;
   };
   std::vector<Neighbour> neighbours;
-  for (const db::Best& best : bests_.all()) {
-    const Problem& other = best.evidence.problem;
+  for (const db::Evidence& best : bests_.all()) {
+    const Problem& other = best.problem;
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
-    const bool other_device = !(best.evidence.device == whom_.device);
+    const bool other_device = !(best.device == whom_.device);
     if (!other_device && other == problem) continue;  // judged as the problem's own
     const double far = doublings_apart(other, problem);
-    if (far <= kNearDoublings) neighbours.push_back({other_device, far, &best.evidence.config});
+    if (far <= kNearDoublings) neighbours.push_back({other_device, far, &best.config});
   }
   // This device's first: devices alike have had their say of this problem, and others say less of it than the nearest problem here.
   std::stable_sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {

@@ -1,51 +1,36 @@
 #include "tuner/guess/kept_bests.hpp"
 
-#include <algorithm>
-#include <tuple>
-#include <utility>
+#include "db/ranked.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
-/// A best is one of these: the store need not rank the others.
-db::EvidenceFilter right_ones() {
-  db::EvidenceFilter filter;
-  filter.status = db::Status::ok;
-  return filter;
-}
-
-/// In the order of Store::best().
-bool comes_first(const db::Best& a, const db::Best& b) {
-  const auto order = [](const Problem& problem) {
-    return std::tuple(problem.type.name, name(problem.trans), problem.m, problem.n, problem.k);
-  };
-  const Problem &of_a = a.evidence.problem, &of_b = b.evidence.problem;
-  if (order(of_a) != order(of_b)) return order(of_a) < order(of_b);
-  return std::pair(text(of_a), db::text(a.evidence.device)) < std::pair(text(of_b), db::text(b.evidence.device));
-}
-
-}  // namespace
-
-const std::vector<db::Best>& KeptBests::all() {
-  if (!bests_) {
-    until_ = store_.last_entry();
-    bests_ = store_.best(right_ones());
+const std::vector<db::Evidence>& KeptBests::all() {
+  if (!asked_) {
+    asked_ = true;
+    refresh();
   }
-  return *bests_;
+  return all_;
 }
 
 void KeptBests::refresh() {
-  if (!bests_) return;
+  if (!asked_) return;
   const std::int64_t until = store_.last_entry();
-  db::EvidenceFilter of_one = right_ones();
   const std::vector<Problem> changed = store_.problems_since(until_);
-  for (const Problem& problem : changed) {
-    std::erase_if(*bests_, [&](const db::Best& best) { return best.evidence.problem == problem; });
-    of_one.problem = problem;
-    for (db::Best& best : store_.best(of_one)) bests_->push_back(std::move(best));
-  }
-  if (!changed.empty()) std::sort(bests_->begin(), bests_->end(), comes_first);
   until_ = until;
+  if (changed.empty()) return;
+  for (const Problem& problem : changed) {
+    db::EvidenceFilter of_one;
+    of_one.problem = problem;
+    const std::vector<db::Evidence> entries = store_.evidence(of_one);
+    std::vector<db::Evidence>& bests = by_problem_[text(problem)];
+    bests.clear();
+    for (const db::RankedProblem& one : db::rank(entries, now_)) {
+      const std::vector<db::Judged>& times = one.best.empty() ? one.retired_times : one.best;
+      if (!times.empty()) bests.push_back(*times.front().entry);
+    }
+  }
+  all_.clear();
+  for (const auto& [problem, bests] : by_problem_) all_.insert(all_.end(), bests.begin(), bests.end());
 }
 
 }  // namespace tilesmith::tuner

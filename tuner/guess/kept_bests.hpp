@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "db/store.hpp"
@@ -12,17 +15,22 @@ namespace tilesmith::tuner {
 /// To rank the bests of all problems takes the longer the more is recorded, and a search wants them at each problem. Not thread-safe.
 class KeptBests {
  public:
-  /// The store must outlive it.
-  explicit KeptBests(const db::Store& store) : store_(store) {}
+  /// The store must outlive it. `now`: the producer that would measure the entry's config today.
+  KeptBests(const db::Store& store, std::function<db::Producer(const db::Evidence&)> now) : store_(store), now_(std::move(now)) {}
 
-  /// As Store::best() gives them, of entries that are ok, at the first call or the last refresh() since.
-  const std::vector<db::Best>& all();
+  /// Of each problem on each device the first by the one ranking (db/ranked.hpp), or where all times are retired the first of these: it is
+  /// no word on what may run, and a guess as good as others. At the first call or the last refresh() since, in the order of the texts of
+  /// problem and device.
+  const std::vector<db::Evidence>& all();
   /// Takes in what was recorded since, by this process or another.
   void refresh();
 
  private:
   const db::Store& store_;
-  std::optional<std::vector<db::Best>> bests_;
+  std::function<db::Producer(const db::Evidence&)> now_;
+  bool asked_ = false;
+  std::map<std::string, std::vector<db::Evidence>> by_problem_;  // by text
+  std::vector<db::Evidence> all_;
   std::int64_t until_ = 0;  // the entry up to which they count
 };
 

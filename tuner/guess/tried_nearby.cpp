@@ -67,15 +67,15 @@ double doublings_apart(const Problem& measured, const Problem& problem) {
   return sum;
 }
 
-TriedNearby tried_nearby(const Problem& problem, std::span<const db::Best> bests, const db::Store& store,
+TriedNearby tried_nearby(const Problem& problem, std::span<const db::Evidence> bests, const db::Store& store,
                          const db::DeviceIdentity& device, const AsOfToday& as_of_today) {
   std::vector<std::pair<double, const db::Evidence*>> nearest;
-  for (const db::Best& best : bests) {
-    const Problem& other = best.evidence.problem;
+  for (const db::Evidence& best : bests) {
+    const Problem& other = best.problem;
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
-    const bool here = best.evidence.device == device;
-    if (here ? other == problem : !db::are_alike(best.evidence.device, device)) continue;
-    nearest.emplace_back(doublings_apart(other, problem) + (here ? 0 : kElsewhereDoublings), &best.evidence);
+    const bool here = best.device == device;
+    if (here ? other == problem : !db::are_alike(best.device, device)) continue;
+    nearest.emplace_back(doublings_apart(other, problem) + (here ? 0 : kElsewhereDoublings), &best);
   }
   std::stable_sort(nearest.begin(), nearest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   TriedNearby tried;

@@ -28,9 +28,9 @@ struct TriedNearby {
 };
 
 /// Candidates that were tried on the device, or on devices alike (db::are_alike), on the problems nearest to this one; on the device none
-/// of the problem itself. `bests`: the store's; of them those of devices that are not alike are passed over. Reads some 4,000 entries at
+/// of the problem itself. `bests`: the store's (KeptBests); of them those of devices that are not alike are passed over. Reads some 4,000 entries at
 /// most.
-TriedNearby tried_nearby(const Problem& problem, std::span<const db::Best> bests, const db::Store& store,
+TriedNearby tried_nearby(const Problem& problem, std::span<const db::Evidence> bests, const db::Store& store,
                          const db::DeviceIdentity& device, const AsOfToday& as_of_today);
 
 }  // namespace tilesmith::tuner

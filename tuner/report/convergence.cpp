@@ -2,21 +2,20 @@
 
 namespace tilesmith::tuner::report {
 
-void BestKnown::add(const db::Evidence& entry) {
-  const std::string config = entry.config.text();
-  const db::Evidence*& known = latest_[config];
-  if (known != nullptr && known->outcome.timing) ranking_.erase({known->outcome.timing->median_us, config});
-  known = &entry;
-  if (entry.outcome.timing) ranking_.insert({entry.outcome.timing->median_us, config});
+void BestKnown::add(const db::Judged& entry) {
+  const auto [known, fresh] = latest_.try_emplace(entry.entry->config.text(), entry);
+  if (!fresh && known->second.entry->outcome.timing) ranking_.erase(known->second);
+  known->second = entry;
+  if (entry.entry->outcome.timing) ranking_.insert(entry);
 }
 
-const db::Evidence* BestKnown::best() const { return ranking_.empty() ? nullptr : latest(ranking_.begin()->second); }
+const db::Evidence* BestKnown::best() const { return ranking_.empty() ? nullptr : ranking_.begin()->entry; }
 
-double BestKnown::best_us() const { return ranking_.empty() ? 0 : ranking_.begin()->first; }
+double BestKnown::best_us() const { return ranking_.empty() ? 0 : best()->outcome.timing->median_us; }
 
 const db::Evidence* BestKnown::latest(const std::string& config) const {
   const auto found = latest_.find(config);
-  return found == latest_.end() ? nullptr : found->second;
+  return found == latest_.end() ? nullptr : found->second.entry;
 }
 
 }  // namespace tilesmith::tuner::report

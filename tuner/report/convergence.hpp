@@ -5,18 +5,18 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "db/evidence.hpp"
+#include "db/ranked.hpp"
 
 namespace tilesmith::tuner::report {
 
-/// The best by the latest entry of each candidate, entry after entry: the view `best`, as it would have answered then. So
-/// a best time may rise, where a play-off times a lucky winner again.
+/// The best by the one ranking (db/ranked.hpp) of the latest entry of each candidate, entry after entry. So a best time may rise, where a
+/// play-off times a lucky winner again, or where the first of today's driver comes.
 class BestKnown {
  public:
-  void add(const db::Evidence& entry);
+  /// Later than all before; `entry` as it is judged today, not retired and of today's measuring policy.
+  void add(const db::Judged& entry);
   /// The best's latest entry; null while there is none.
   const db::Evidence* best() const;
   double best_us() const;  ///< 0 while there is none
@@ -24,8 +24,8 @@ class BestKnown {
   const db::Evidence* latest(const std::string& config) const;
 
  private:
-  std::map<std::string, const db::Evidence*> latest_;
-  std::set<std::pair<double, std::string>> ranking_;
+  std::map<std::string, db::Judged> latest_;
+  std::set<db::Judged, decltype(&db::ranks_before)> ranking_{&db::ranks_before};
 };
 
 struct Convergence {

@@ -13,14 +13,14 @@ namespace {
 /// The latest reported entry of each candidate.
 std::map<std::string, const db::Evidence*> latest_reported(const ProblemEntries& entries) {
   std::map<std::string, const db::Evidence*> latest;
-  for (const db::Evidence* entry : entries.reported) latest[entry->config.text()] = entry;
+  for (const db::Judged& one : entries.reported) latest[one.entry->config.text()] = one.entry;
   return latest;
 }
 
-void note(const db::Evidence& entry, BestKnown& known, Convergence& convergence) {
-  known.add(entry);
+void note(const db::Judged& one, BestKnown& known, Convergence& convergence) {
+  known.add(one);
   convergence.best_us.push_back(known.best_us());
-  convergence.times_us.push_back(entry.outcome.timing ? entry.outcome.timing->median_us : 0);
+  convergence.times_us.push_back(one.entry->outcome.timing ? one.entry->outcome.timing->median_us : 0);
 }
 
 Baseline baseline_of(const ProblemEntries& entries, const BestKnown& before, const BestKnown& now) {
@@ -28,10 +28,10 @@ Baseline baseline_of(const ProblemEntries& entries, const BestKnown& before, con
   Baseline result{Baseline::Kind::known, 0};
   if (base == nullptr) {
     result.kind = Baseline::Kind::first_guess;
-    const auto passed = [](const db::Evidence* entry) { return entry->outcome.timing.has_value(); };
+    const auto passed = [](const db::Judged& one) { return one.entry->outcome.timing.has_value(); };
     const auto first = std::find_if(entries.reported.begin(), entries.reported.end(), passed);
     if (first == entries.reported.end()) return {};
-    base = *first;
+    base = first->entry;
   }
   const db::Evidence* latest = now.latest(base->config.text());
   result.us = (latest->outcome.timing ? latest : base)->outcome.timing->median_us;
@@ -46,11 +46,11 @@ void find_best(const ProblemEntries& entries, const BestKnown& before, const Bes
   const db::Evidence* known = before.latest(config);
   figures.best_is_new = known == nullptr || !known->outcome.timing;
   if (!figures.best_is_new) return;
-  const auto found = std::find_if(entries.reported.begin(), entries.reported.end(), [&](const db::Evidence* entry) {
-    return entry->outcome.timing && entry->config == figures.best->config;
+  const auto found = std::find_if(entries.reported.begin(), entries.reported.end(), [&](const db::Judged& one) {
+    return one.entry->outcome.timing && one.entry->config == figures.best->config;
   });
   figures.best_found_after = std::size_t(found - entries.reported.begin()) + 1;
-  figures.best_found_at = work.seconds_until(utc_seconds((*found)->created_at).value_or(0));
+  figures.best_found_at = work.seconds_until(utc_seconds(found->entry->created_at).value_or(0));
 }
 
 }  // namespace
@@ -77,14 +77,14 @@ Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us
 
 ProblemFigures figures_of(const ProblemEntries& entries, const Selection& work) {
   ProblemFigures figures;
-  figures.device = entries.reported.front()->device;
-  figures.problem = entries.reported.front()->problem;
+  figures.device = entries.reported.front().entry->device;
+  figures.problem = entries.reported.front().entry->problem;
   figures.evaluations = entries.reported.size();
   BestKnown known;
-  for (const db::Evidence* entry : entries.before) note(*entry, known, figures.convergence);
+  for (const db::Judged& one : entries.before) note(one, known, figures.convergence);
   figures.convergence.before = entries.before.size();
   const BestKnown before = known;
-  for (const db::Evidence* entry : entries.reported) note(*entry, known, figures.convergence);
+  for (const db::Judged& one : entries.reported) note(one, known, figures.convergence);
   for (const auto& [config, entry] : latest_reported(entries)) {
     ++figures.tried;
     figures.failed += entry->outcome.timing ? 0 : 1;

@@ -7,9 +7,9 @@
 
 namespace tilesmith::tuner::report {
 
-/// Entries of one problem on one device, oldest first.
+/// Entries of one problem on one device, oldest first, as they are judged today: not retired, and of today's measuring policy.
 struct ProblemEntries {
-  std::vector<const db::Evidence*> before, reported;
+  std::vector<db::Judged> before, reported;
 };
 
 /// `work`: tells how long was worked until the best was found.

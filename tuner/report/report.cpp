@@ -27,19 +27,19 @@ Place place_of(const db::Evidence& entry) {
   return {db::text(entry.device), std::size_t(type), std::string(name(p.trans)), p.m, p.n, p.k, text(p)};
 }
 
-/// Which entries tell of today's kernels: those that the newest entry of their family on their device does not retire.
-class Usable {
+/// Judges entries by the newest of their family on their device.
+class Judge {
  public:
-  explicit Usable(const Selection& selection) {
+  explicit Judge(const Selection& selection) {
     for (const auto* list : {&selection.before, &selection.entries}) {
       for (const db::Evidence* entry : *list) {
         const db::Evidence*& newest = newest_[key(*entry)];
-        if (newest == nullptr || db::is_later(*entry, *newest)) newest = entry;
+        if (newest == nullptr || db::supersedes(*entry, *newest)) newest = entry;
       }
     }
   }
-  bool operator()(const db::Evidence& entry) const {
-    return db::judge(entry.producer, newest_.at(key(entry))->producer) <= db::Trust::reverify;  // times that compare
+  db::Judged operator()(const db::Evidence& entry) const {
+    return {&entry, db::judge(entry.producer, newest_.at(key(entry))->producer)};
   }
 
  private:
@@ -48,20 +48,22 @@ class Usable {
 };
 
 std::map<Place, ProblemEntries> by_problem(const Selection& selection, std::size_t& retired) {
-  const Usable usable(selection);
+  const Judge judge(selection);
+  const auto usable = [](const db::Judged& one) { return one.trust <= db::Trust::reverify; };  // times of today's kernels that compare
   std::map<Place, ProblemEntries> problems;
   for (const db::Evidence* entry : selection.entries) {
-    if (usable(*entry)) {
-      problems[place_of(*entry)].reported.push_back(entry);
+    if (const db::Judged one = judge(*entry); usable(one)) {
+      problems[place_of(*entry)].reported.push_back(one);
     } else {
       ++retired;
     }
   }
   for (const db::Evidence* entry : selection.before) {
     const auto found = problems.find(place_of(*entry));
-    if (found == problems.end() || !usable(*entry)) continue;
+    const db::Judged one = judge(*entry);
+    if (found == problems.end() || !usable(one)) continue;
     // What other runs did in the meantime is theirs to report.
-    if (!db::is_later(*entry, *found->second.reported.front())) found->second.before.push_back(entry);
+    if (!db::is_later(*entry, *found->second.reported.front().entry)) found->second.before.push_back(one);
   }
   return problems;
 }

@@ -83,6 +83,12 @@ TEST_CASE("query, the exports and explain name the same bests and the same trust
                                                                         : "valid";
     CHECK(rows[i]["trust"] == expected);
   }
+  const nlohmann::json of_sql = json_of(folder, {"query", "--sql", "SELECT * FROM Best"});
+  REQUIRE(of_sql.size() == rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const char* column : {"type", "trans", "m", "n", "k", "config", "median_us", "trust"}) CHECK(of_sql[i][column] == rows[i][column]);
+  }
+  CHECK(json_of(folder, {"devices"})["known"][0]["bests"] == 4);
   CHECK(json_of(folder, {"query", "--shape", "256"})[0]["median_us"] == 10.0);
   CHECK(json_of(folder, {"query", "--shape", "256"})[0]["candidates"] == 11);
   CHECK_FALSE(json_of(folder, {"explain", kRetiredOnly})["rung"] == "exact");

@@ -50,6 +50,10 @@ struct Fixture {
   TriedOn on{evaluator.device(), evaluator.limits()};
 };
 
+std::vector<db::Evidence> bests_of(const db::Store& store) {
+  return KeptBests(store, [](const db::Evidence& entry) { return entry.producer; }).all();
+}
+
 }  // namespace
 
 TEST_CASE("configs for a problem never seen are ranked by what was tried on others") {
@@ -136,7 +140,7 @@ TEST_CASE("what was tried on the problem itself teaches nothing of it, and a few
   CHECK(Guesser(whom, store).of(square(128)).to_try == left);
   // On a device alike it teaches, on others not.
   const auto tried_by = [&](const db::DeviceIdentity& device) {
-    return tried_nearby(square(128), store.best({}), store, device, [](const Config& config, const Problem&) { return config; }).sample.size();
+    return tried_nearby(square(128), bests_of(store), store, device, [](const Config& config, const Problem&) { return config; }).sample.size();
   };
   db::DeviceIdentity another = whom.device;
   another.name = "another";
@@ -162,7 +166,7 @@ TEST_CASE("three problems speak against a family, and not two of them on devices
       }
     }
     const auto as_it_is = [](const Config& config, const Problem&) { return config; };
-    return tried_nearby(square(128), store.best({}), store, fixture.evaluator.device(), as_it_is).outclassed;
+    return tried_nearby(square(128), bests_of(store), store, fixture.evaluator.device(), as_it_is).outclassed;
   };
   CHECK(outclassed_after({64, 256}).empty());
   CHECK(outclassed_after({64, 256, 512}) == std::set<std::string>{"slow"});

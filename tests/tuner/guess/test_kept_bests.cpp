@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/tuner/tune_toy.hpp"
 #include "tuner/guess/kept_bests.hpp"
 
@@ -12,21 +13,20 @@ using namespace tilesmith::tuner::toy;
 
 namespace {
 
-std::vector<std::string> texts(const std::vector<db::Best>& bests) {
+std::vector<std::string> texts(const std::vector<db::Evidence>& bests) {
   std::vector<std::string> found;
-  for (const db::Best& best : bests) {
-    const db::Evidence& entry = best.evidence;
-    found.push_back(text(entry.problem) + " " + db::text(entry.device) + " " + entry.config.text() + " of " +
-                    std::to_string(best.candidates));
-  }
+  for (const db::Evidence& entry : bests)
+    found.push_back(text(entry.problem) + " " + db::text(entry.device) + " " + entry.config.text());
   return found;
 }
 
 std::vector<std::string> anew(const db::Store& store) {
-  db::EvidenceFilter right_ones;
-  right_ones.status = db::Status::ok;
-  return texts(store.best(right_ones));
+  std::vector<db::Evidence> bests;
+  for (const db::JudgedBest& best : db::test::bests_of(store)) bests.push_back(best.evidence);
+  return texts(bests);
 }
+
+db::Producer as_it_is(const db::Evidence& entry) { return entry.producer; }
 
 }  // namespace
 
@@ -37,7 +37,7 @@ TEST_CASE("kept bests are those that the store would give anew once they are ref
   const auto record = [&](const ToyEvaluator& where, Problem problem, int x, const db::Outcome& outcome) {
     store.record(evidence_of(where, problem, ToyFamily::config(x, 1, 1), outcome));
   };
-  KeptBests bests(store);
+  KeptBests bests(store, as_it_is);
   CHECK(bests.all().empty());
   for (const int m : {32, 96, 128}) record(evaluator, square(m), 2, ok(5));
   CHECK(bests.all().empty());
@@ -66,4 +66,29 @@ TEST_CASE("kept bests are those that the store would give anew once they are ref
   CHECK(texts(bests.all()) == anew(store));
   bests.refresh();
   CHECK(texts(bests.all()) == anew(store));
+}
+
+TEST_CASE("a faster time that does not count today is no kept best, unless there is no other") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const auto record = [&](int m, int x, double us, const std::string& hash, const std::string& policy) {
+    db::Evidence entry = evidence_of(evaluator, square(m), ToyFamily::config(x, 1, 1), ok(us));
+    entry.producer.template_hash = hash;
+    entry.producer.measuring_policy = policy;
+    store.record(entry);
+  };
+  record(32, 1, 1, "former", "cold-4");
+  record(32, 2, 2, "today", "cold-3");
+  record(32, 3, 3, "today", "cold-4");
+  record(64, 4, 5, "former", "cold-4");
+  record(64, 5, 4, "former", "cold-4");
+  KeptBests bests(store, [](const db::Evidence& entry) {
+    db::Producer now = entry.producer;
+    now.template_hash = "today";
+    now.measuring_policy = "cold-4";
+    return now;
+  });
+  REQUIRE(bests.all().size() == 2);
+  CHECK(bests.all()[0].config == ToyFamily::config(3, 1, 1));
+  CHECK(bests.all()[1].config == ToyFamily::config(5, 1, 1));
 }

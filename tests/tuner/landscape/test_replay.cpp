@@ -2,6 +2,7 @@
 
 #include "kernels/space.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tuner/landscape/replay_evaluator.hpp"
 #include "tuner/tune.hpp"
 
@@ -67,7 +68,7 @@ TEST_CASE("a replay tunes what was recorded, all of it and nothing else, as the 
   CHECK(result.ended_how == "done");
   CHECK(result.evaluated == std::int64_t(landscape.entries.size()));
   CHECK(result.failed == 1);
-  const auto best = store.best();
+  const auto best = db::test::bests_of(store);
   REQUIRE(best.size() == 1);
   CHECK(best[0].evidence.config == landscape.entries.back().config);
   CHECK(best[0].evidence.device == landscape.device);
@@ -107,7 +108,7 @@ TEST_CASE("what a replay stores is what was recorded, once, and no newer than wh
       CHECK(entry.run == "recorded-run");
       CHECK(entry.origin == "the-orin");
     }
-    CHECK(store.best().at(0).evidence.config == (landscape.entries.end() - 2)->config);
+    CHECK(db::test::bests_of(store).at(0).evidence.config == (landscape.entries.end() - 2)->config);
   }
 }
 

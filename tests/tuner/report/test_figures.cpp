@@ -77,6 +77,23 @@ TEST_CASE("evidence of changed kernels is neither best nor baseline, and is coun
   CHECK(report.problems.at(0).gain() == 1);
 }
 
+TEST_CASE("a faster time of a former driver is no best beside one of today's, and a trial says nothing of today") {
+  MadeNight night;
+  night.run = kEarlier;
+  night.passed(1, 5);
+  night.run = kNight;
+  night.producer.driver_version = "600";
+  night.passed(2, 24);
+  const std::string policy = night.producer.measuring_policy;
+  night.producer.measuring_policy = db::kTrialPolicy;
+  night.passed(3, 1);
+  night.producer.measuring_policy = policy;
+  const Report report = report_of(night, kNight);
+  CHECK(report.problems.at(0).best->outcome.timing->median_us == 24);
+  CHECK(report.problems.at(0).convergence.best_us == std::vector<double>{5, 24});
+  CHECK(report.problems.at(0).baseline.us == 5);
+}
+
 TEST_CASE("failures are counted by kind and by message without its numbers") {
   MadeNight night;
   night.failed(1, db::Status::spilled, "spills 16 bytes");

@@ -14,6 +14,7 @@
 #include "db/store.hpp"
 #include "runtime/compiler.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/tuner/several_devices.hpp"
 #include "tests/tuner/workers/drilled_evaluator.hpp"
 #include "tuner/tune.hpp"
@@ -126,7 +127,7 @@ TEST_CASE("a best whose compiler is killed in a play-off stays the best") {
   tune({"drill", {{drill_problem(), 1}}}, options, *evaluator, store, {}, never);
   const std::vector<db::Evidence> entries = store.evidence();
   CHECK(entries.size() == before + 1);  // the other finalist was timed again
-  CHECK(store.best().at(0).evidence.config == test::drill_config(test::kDrillCompilerHang));
+  CHECK(db::test::bests_of(store).at(0).evidence.config == test::drill_config(test::kDrillCompilerHang));
 }
 
 TEST_CASE("after a worker says that it cannot go on, what is in flight can be dropped and others be measured") {

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "tests/catch.hpp"
+#include "tests/db/bests.hpp"
 #include "tests/tuner/drill_tuner.hpp"
 #include "tests/tuner/several_devices.hpp"
 
@@ -115,9 +116,9 @@ void check_complete(const std::filesystem::path& database, int problems) {
       CHECK(db::name(of_problem.at(kind).front().status) == db::name(status));
     }
   }
-  const std::vector<db::Best> bests = store.best();
+  const std::vector<db::JudgedBest> bests = db::test::bests_of(store);
   CHECK(bests.size() == std::size_t(problems));
-  for (const db::Best& best : bests) CHECK(best.evidence.config == test::drill_config(test::kDrillOk));
+  for (const db::JudgedBest& best : bests) CHECK(best.evidence.config == test::drill_config(test::kDrillOk));
 }
 
 }  // namespace
