@@ -30,7 +30,7 @@ Place place_of(const db::Evidence& entry) {
 struct Tally {
   std::int64_t candidates = 0, ok = 0;
   const db::Evidence* fastest = nullptr;
-  const db::Judged* today = nullptr;  // what would run
+  std::vector<const db::Judged*> today;  // what would run, then what next
 };
 
 bool is_faster(const db::Evidence& a, const db::Evidence& b) {
@@ -112,26 +112,25 @@ std::vector<db::Evidence> entries_of(const db::Store& store, const std::vector<P
   return entries;
 }
 
-void add(const std::vector<db::Evidence>& entries, const Judge& judge, bool with_retired, BestsToday& into) {
+void add(const std::vector<db::Evidence>& entries, const Judge& judge, bool with_retired, std::size_t most, BestsToday& into) {
   const UsableBests usable = usable_bests(
       entries, [&](const db::Evidence& entry) { return judge.now(entry); },
-      [&](const db::Evidence& entry) { return judge.runs(entry); });
+      [&](const db::Evidence& entry) { return judge.runs(entry); }, most);
   std::map<Place, Tally> tallies = tallied(entries);
-  for (const db::Judged& best : usable.bests) tallies.at(place_of(*best.entry)).today = &best;
+  for (const db::Judged& best : usable.bests) tallies.at(place_of(*best.entry)).today.push_back(&best);
   for (const auto& [place, tally] : tallies) {
-    if (tally.today != nullptr) {
-      into.bests.push_back({*tally.today->entry, tally.candidates, tally.ok, std::string(db::name(tally.today->trust))});
-    }
-    const bool counts = tally.fastest == nullptr || (tally.today != nullptr && !is_faster(*tally.fastest, *tally.today->entry));
+    for (const db::Judged* one : tally.today)
+      into.bests.push_back({*one->entry, tally.candidates, tally.ok, std::string(db::name(one->trust))});
+    const bool counts = tally.fastest == nullptr || (!tally.today.empty() && !is_faster(*tally.fastest, *tally.today.front()->entry));
     if (counts) continue;
-    ++(tally.today == nullptr ? into.without : into.passed_over);
+    ++(tally.today.empty() ? into.without : into.passed_over);
     if (with_retired) into.bests.push_back({*tally.fastest, tally.candidates, tally.ok, judge.word(*tally.fastest)});
   }
 }
 
 }  // namespace
 
-BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired) {
+BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most) {
   Devices devices;
   std::map<std::pair<std::string_view, std::string_view>, std::vector<Problem>> groups;
   for (Problem& problem : store.problems_since(0)) groups[{problem.type.name, name(problem.trans)}].push_back(std::move(problem));
@@ -141,7 +140,7 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
     std::vector<db::Evidence> entries = entries_of(store, problems);
     const Judge judge(entries, devices);
     std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
-    add(entries, judge, with_retired, today);
+    add(entries, judge, with_retired, most, today);
   }
   return today;
 }

@@ -18,10 +18,10 @@ struct BestsToday {
   std::size_t passed_over = 0;        ///< those of whose times a faster one does not count
 };
 
-/// The best config of each problem on each device, judged as `explain` judges it and a bundle takes it (usable_bests), a device that is
+/// The best `most` configs of each problem on each device, best first, judged as `explain` judges it and a bundle takes it (usable_bests), a device that is
 /// not here by its newest evidence. `with_retired`: behind each also the fastest of all recorded times, where it is
 /// faster or the only one, with why it does not count as its trust. A device that this build knows no architecture of runs nothing.
-BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired);
+BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most = 1);
 
 /// The option --retired.
 CLI::Option* add_retired_option(CLI::App& app, bool& retired);

@@ -31,6 +31,7 @@ struct ExportOptions {
   std::vector<std::string> types, trans, families;
   std::string format, output, device, db;
   bool retired = false, cover = false;
+  std::int64_t per_problem = 1;
   std::int64_t max_kernels = 48;
   std::string arch;
 };
@@ -149,6 +150,8 @@ int run_export(const ExportOptions& options) {
   }
   if (!is_stdout(options.output)) require_writable(options.output, "--output");
   if (options.retired && (bundle || landscape)) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
+  if (options.per_problem > 1 && !csv && options.format != "json")
+    throw UsageError(fmt::format("--per-problem: expected --format json or csv, not {}", options.format));
   if (!options.cover && !options.arch.empty()) throw UsageError("--arch: expected --cover beside it");
   if (options.cover && (!bundle || options.retired || !options.families.empty()))
     throw UsageError("--cover: expected --format bundle, without --family");
@@ -165,7 +168,7 @@ int run_export(const ExportOptions& options) {
     export_landscape(store, wanted, options);
   } else {
     require_known_device(store, options.device);
-    const BestsToday today = bests_today(store, wanted, options.retired);
+    const BestsToday today = bests_today(store, wanted, options.retired, std::size_t(options.per_problem));
     write_result(csv ? to_csv(best_records(today.bests), best_columns()) : db::export_best(today.bests, *text_format), options.output);
     say_if_nothing(!today.bests.empty() || today.without > 0);
     if (!options.retired) say_left_out(today);
@@ -201,6 +204,10 @@ Command add_export(CLI::App& program) {
   app->add_option("--arch", options->arch, "For a device that is not here and of which nothing is recorded: of this architecture, as sm_87")
       ->type_name("ARCH")->group("Cover");
   add_retired_option(*app, options->retired)->group("Filters");
+  app->add_option("--per-problem", options->per_problem,
+                  "Of json and csv: the best N of each problem on each device, best first. What else was measured tells the library of shapes "
+                  "that were not: an imported best dozen chooses better for them than bests alone")
+      ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}).description(""))->group("Filters");
   add_database_option(*app, options->db);
   app->footer(
       "Exported is what would run, as `explain` judges it, on a device that is not here by its newest evidence; text formats say how\n"
@@ -208,6 +215,7 @@ Command add_export(CLI::App& program) {
       "are not in the database are compiled, if NVRTC is there. Files are written whole or not at all.\n"
       "\nExamples:\n"
       "  tilesmith export --format markdown\n"
+      "  tilesmith export --format json --per-problem 12 --db night.db -o bests.json\n"
       "  tilesmith export --format bundle --device Orin --db orin.db -o orin.tsb\n"
       "  tilesmith export --format bundle --cover --arch sm_87 --type f16f32,f16f32f16 -o any-orin.tsb");
   return {app, [options] { return run_export(*options); }};

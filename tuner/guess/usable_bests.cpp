@@ -1,7 +1,5 @@
 #include "tuner/guess/usable_bests.hpp"
 
-#include <algorithm>
-
 #include "db/ranked.hpp"
 #include "kernels/family.hpp"
 
@@ -15,11 +13,15 @@ bool rules_allow(const db::Evidence& entry, const DeviceLimits& limits) {
 
 UsableBests usable_bests(const std::vector<db::Evidence>& entries,
                          const std::function<db::Producer(const db::Evidence&)>& now,
-                         const std::function<bool(const db::Evidence&)>& runs) {
+                         const std::function<bool(const db::Evidence&)>& runs, std::size_t most) {
   UsableBests result;
   for (const db::RankedProblem& one : db::rank(entries, now)) {
-    const auto best = std::find_if(one.best.begin(), one.best.end(), [&](const db::Judged& judged) { return !runs || runs(*judged.entry); });
-    if (best != one.best.end()) result.bests.push_back(*best);
+    std::size_t found = 0;
+    for (auto judged = one.best.begin(); judged != one.best.end() && found < most; ++judged) {
+      if (runs && !runs(*judged->entry)) continue;
+      result.bests.push_back(*judged);
+      ++found;
+    }
     if (one.retired == one.entries) ++result.retired;
   }
   return result;

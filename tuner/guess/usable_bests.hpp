@@ -15,12 +15,12 @@ struct UsableBests {
   std::size_t retired = 0;        ///< problems, on a device, whose every evidence is retired
 };
 
-/// Of each problem on each device the first of the one ranking (db/ranked.hpp) whose config may run. The library chooses the same
-/// (runtime/choose.hpp, `exact`). `now`: the producer that would measure the entry's config today. `runs`, if given: whether its config may run
-/// its problem today (rules_allow).
+/// Of each problem on each device the first `most` of the one ranking (db/ranked.hpp) whose configs may run, best first. The library
+/// chooses the first of them (runtime/choose.hpp, `exact`). `now`: the producer that would measure the entry's config today. `runs`, if given:
+/// whether its config may run its problem today (rules_allow).
 UsableBests usable_bests(const std::vector<db::Evidence>& entries,
                          const std::function<db::Producer(const db::Evidence&)>& now,
-                         const std::function<bool(const db::Evidence&)>& runs = {});
+                         const std::function<bool(const db::Evidence&)>& runs = {}, std::size_t most = 1);
 
 /// Whether today's rules let the entry's config run its problem on a device of these limits: they change without the template.
 bool rules_allow(const db::Evidence& entry, const DeviceLimits& limits);

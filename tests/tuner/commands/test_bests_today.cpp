@@ -1,6 +1,7 @@
 // Which times are called bests: query, the exports and explain judge alike, whatever a former kernel or measuring policy took.
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -119,6 +120,27 @@ TEST_CASE("a device's bests are judged by its own newest evidence, whatever anot
   CHECK(rows.size() == 4);
   for (const nlohmann::json& row : rows) CHECK(row["trust"] == "valid");
   for (const char* device : {"H200", "H100"}) CHECK(json_of(folder, {"explain", kProblem, "--device", device})["trust"] == "valid");
+}
+
+TEST_CASE("the best few of each problem are exported best first, and an import of them chooses the same best") {
+  const TempFolder folder;
+  make_database(folder / "tuned.db");
+  const nlohmann::json bests = json_of(folder, {"query"});
+  REQUIRE(run(folder, {"export", "--format", "json", "--per-problem", "3", "--db", "tuned.db", "-o", "few.json"}).status == 0);
+  REQUIRE(run(folder, {"import", "few.json", "--db", "few.db"}).status == 0);
+  const db::Store few = db::Store::open_read_only(folder / "few.db");
+  std::map<std::string, std::size_t> counts;
+  for (const db::Evidence& entry : few.evidence()) ++counts[text(entry.problem)];
+  REQUIRE(counts.size() == bests.size());
+  for (const auto& [problem, count] : counts) CHECK(count == 3);
+  const nlohmann::json again = nlohmann::json::parse(run(folder, {"query", "--db", "few.db", "--format", "json"}).out);
+  REQUIRE(again.size() == bests.size());
+  for (std::size_t i = 0; i < bests.size(); ++i) CHECK(again[i]["config"] == bests[i]["config"]);
+  const nlohmann::json all = nlohmann::json::parse(run(folder, {"query", "--all", "--status", "ok", "--sort", "time", "--db", "few.db", "--format", "json"}).out);
+  CHECK(all.size() == 3 * bests.size());
+  const Finished refused = run(folder, {"export", "--format", "header", "--per-problem", "3", "--db", "tuned.db"});
+  CHECK(refused.status == 2);
+  CHECK(contains(refused.err, "--per-problem"));
 }
 
 TEST_CASE("bests are read while tuners add devices") {
