@@ -13,7 +13,7 @@ namespace tilesmith::db {
 extern const std::string_view kSchemaSql;
 
 /// What schema.sql sets as user_version and application_id (a test compares them).
-inline constexpr int kSchemaVersion = 4;
+inline constexpr int kSchemaVersion = 5;
 inline constexpr std::int64_t kApplicationId = 0x5453474d;  // "TSGM"
 
 /// One step: turns a database of the version before into `to_version`.
@@ -35,7 +35,8 @@ struct Schema {
 int schema_version(const Database& database);
 
 /// Makes an empty database (version 0) the current one, or takes an older one there step by step, in one transaction.
-/// Does nothing to a current one. Throws StoreError on a newer one, or if a step is missing.
+/// Does nothing to a current one. Foreign keys must not be
+/// enforced meanwhile. Throws StoreError on a newer one, or if a step is missing.
 void migrate(const Database& database, const Schema& schema = {});
 
 }  // namespace tilesmith::db

@@ -10,7 +10,7 @@
 -- their ids, the order in which this file got them. Of a merge, entries keep the order of their source.
 
 PRAGMA application_id = 1414743885;  -- 'TSGM'
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 
 CREATE TABLE devices (
   id                   INTEGER PRIMARY KEY,
@@ -50,12 +50,11 @@ CREATE TABLE configs (
 
 CREATE TABLE producers (
   id               INTEGER PRIMARY KEY,
-  template_hash    TEXT NOT NULL,
   compiler_options TEXT NOT NULL,
   nvrtc_version    TEXT NOT NULL,
   driver_version   TEXT NOT NULL,
   measuring_policy TEXT NOT NULL,
-  UNIQUE (template_hash, compiler_options, nvrtc_version, driver_version, measuring_policy)
+  UNIQUE (compiler_options, nvrtc_version, driver_version, measuring_policy)
 ) STRICT;
 
 CREATE TABLE runs (
@@ -78,10 +77,10 @@ CREATE TABLE kernels (
   type             TEXT NOT NULL,
   trans            TEXT NOT NULL,
   arch             TEXT NOT NULL,
-  template_hash    TEXT NOT NULL,
+  kernel_hash      TEXT NOT NULL,  -- of what NVRTC gets (kernels/plan_hash.hpp); of former templates digits of their hash
   compiler_options TEXT NOT NULL,
   nvrtc_version    TEXT NOT NULL,
-  UNIQUE (config_id, type, trans, arch, template_hash, compiler_options, nvrtc_version)
+  UNIQUE (config_id, type, trans, arch, kernel_hash, compiler_options, nvrtc_version)
 ) STRICT;
 
 CREATE TABLE cubins (
@@ -132,7 +131,7 @@ CREATE TABLE evidence (
   run           TEXT NOT NULL,  -- uuid; may name a run that this file does not know
   origin        TEXT NOT NULL,
   created_at    TEXT NOT NULL,
-  plan_hash     TEXT NOT NULL DEFAULT '',  -- of what ran: the plan's launches and their machine code; empty: not known
+  plan_hash     TEXT NOT NULL DEFAULT '',  -- of the kernel and the launches that ran (kernels/plan_hash.hpp); as kernel_hash
   CHECK ((status = 'ok') = (median_us IS NOT NULL)),
   CHECK (median_us IS NULL OR (median_us > 0 AND median_us < 1e300))
 ) STRICT;
@@ -145,7 +144,7 @@ DROP VIEW IF EXISTS best;
 DROP VIEW IF EXISTS latest;
 
 -- The entry that counts of each candidate on each device: the one recorded last. So a later failure supersedes a former time, and
--- an entry of a changed template supersedes that of the former. What the machine failed on (machine_failures.hpp) does not count.
+-- an entry of a changed plan supersedes that of the former. What the machine failed on (machine_failures.hpp) does not count.
 CREATE VIEW latest AS
 SELECT * FROM evidence AS entry
 WHERE entry.id = (
@@ -169,7 +168,7 @@ SELECT problems.type, problems.trans, problems.m, problems.n, problems.k,
        evidence.median_us,
        2.0 * problems.m * problems.n * problems.k / evidence.median_us / 1e6 AS tflops,
        evidence.spread, evidence.samples, evidence.clock_mhz, evidence.temperature_c, evidence.power_w,
-       producers.driver_version AS driver, producers.nvrtc_version AS nvrtc, producers.template_hash,
+       producers.driver_version AS driver, producers.nvrtc_version AS nvrtc, evidence.plan_hash,
        producers.measuring_policy AS policy,
        evidence.origin, evidence.run, evidence.created_at,
        problems.text AS problem, devices.key AS device_key, evidence_id

@@ -22,7 +22,8 @@ std::string key_of(const Config& config, const KernelTarget& target) {
 
 /// `nvrtc_version`: the one to prefer.
 db::KernelKey key_of_kernel(const Config& config, const KernelTarget& target, const std::string& nvrtc_version = "") {
-  return {config, target.type, target.trans, target.limits.arch, template_hash(config.family()), compiler_options_text(target), nvrtc_version};
+  const std::string options = compiler_options_text(target);
+  return {config, target.type, target.trans, target.limits.arch, kernel_hash(config, target.type, target.trans, options), options, nvrtc_version};
 }
 
 /// More are not tried for one plan: where so many have no kernel, all of a database's evidence may have none.
@@ -180,7 +181,7 @@ LibraryState::Planned LibraryState::plan_untried(const Problem& problem, const K
       if (choice.evidence) {
         db::Producer producer = choice.producer;
         producer.nvrtc_version = kernel.nvrtc_version;
-        choice.trust = db::judge(choice.evidence->producer, producer);
+        choice.trust = db::judge(*choice.evidence, producer);
       }
       Planned planned{Plan(kernel.module, choice.config, problem), explain(choice)};
       planned.why.reason += passed_over.text();

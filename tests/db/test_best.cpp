@@ -68,14 +68,14 @@ TEST_CASE("an entry recorded last counts even if the machine's clock was set bac
   CHECK(store.evidence().at(0).created_at < future.created_at);  // as the clock says
 }
 
-TEST_CASE("an entry of another template hash supersedes that of the former template") {
+TEST_CASE("an entry of another plan hash supersedes that of the former one") {
   Store store = Store::in_memory();
   store.record(right(10));
   Evidence changed = right(11);
-  changed.producer.template_hash = "hash-2";
+  changed.plan_hash = "hash-2";
   store.record(changed);
   REQUIRE(store.best().size() == 1);
-  CHECK(store.best()[0].evidence.producer.template_hash == "hash-2");
+  CHECK(store.best()[0].evidence.plan_hash == "hash-2");
   CHECK(store.best()[0].candidates == 1);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("plain SQL sees the view best with readable columns") {
   store.record(right(2));
   const Store::Table table = store.query(
       "SELECT type, trans, m, n, k, device, power_mode, family, config, median_us, tflops, spread, samples, clock_mhz, "
-      "temperature_c, power_w, driver, nvrtc, template_hash, policy, origin, run, created_at FROM best;");
+      "temperature_c, power_w, driver, nvrtc, plan_hash, policy, origin, run, created_at FROM best;");
   REQUIRE(table.rows.size() == 1);
   REQUIRE(table.columns.size() == 23);
   CHECK(table.columns[0] == "type");

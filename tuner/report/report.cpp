@@ -27,7 +27,8 @@ Place place_of(const db::Evidence& entry) {
   return {db::text(entry.device), std::size_t(type), std::string(name(p.trans)), p.m, p.n, p.k, text(p)};
 }
 
-/// Which entries tell of today's kernels: those that the newest entry of their family on their device does not retire.
+/// Which entries tell of the kernels that the newest entry of their family on their device tells of: where these are today's, those that
+/// are not retired.
 class Usable {
  public:
   explicit Usable(const Selection& selection) {
@@ -39,7 +40,10 @@ class Usable {
     }
   }
   bool operator()(const db::Evidence& entry) const {
-    return db::judge(entry.producer, newest_.at(key(entry))->producer) <= db::Trust::reverify;  // times that compare
+    const db::Evidence& newest = *newest_.at(key(entry));
+    const bool of_today = db::judge(newest, newest.producer) == db::Trust::valid;
+    const db::Trust trust = of_today ? db::judge(entry, newest.producer) : db::judge(entry.producer, newest.producer);
+    return trust <= db::Trust::reverify;  // times that compare
   }
 
  private:

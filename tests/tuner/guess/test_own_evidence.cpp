@@ -111,12 +111,12 @@ TEST_CASE("what the latest run found fastest comes before what was faster on ano
 TEST_CASE("the fastest family is told by times that compare, and by others where there are none") {
   const auto entry = [](const char* family, double us, const char* hash, const char* policy) {
     db::Evidence evidence = timed(Config(family, {{"x", 1}}), us);
-    evidence.producer.template_hash = hash;
+    evidence.producer.compiler_options = hash;
     evidence.producer.measuring_policy = policy;
     return evidence;
   };
   const std::vector<Parameter> parameters{{"x", {1}, ""}};
-  const Today today = as_recorded(parameters, {"now", "", "", "", "cold-3"});
+  const Today today = as_recorded(parameters, {"now", "", "", "cold-3"});
   const auto fastest = [&](const std::vector<db::Evidence>& evidence) { return own_evidence(evidence, today).fastest_family; };
   const db::Evidence warm = entry("f", 5, "then", "warm-1"), cold = entry("g", 8, "then", "cold-3");
   CHECK(fastest({}) == std::nullopt);
