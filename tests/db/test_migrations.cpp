@@ -6,6 +6,7 @@
 #include "db/open.hpp"
 #include "kernels/plan_hash.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/former.hpp"
 #include "tests/db/sample.hpp"
 
 using namespace tilesmith;
@@ -20,19 +21,6 @@ std::string column_names(const Database& database, const std::string& table) {
   Statement row(database, "SELECT group_concat(name, ' ') AS names FROM pragma_table_info('" + table + "')");
   row.step();
   return row.text("names");
-}
-
-/// A database as schema 4 had it, all of its entries and kernels of this template. Its views go, since they name what is changed.
-void make_former(const Database& database, const std::string& template_hash = "former") {
-  database.execute(
-      "DROP VIEW best; DROP VIEW latest; UPDATE evidence SET plan_hash = 'of machine code'; "
-      "ALTER TABLE kernels RENAME COLUMN kernel_hash TO template_hash; UPDATE kernels SET template_hash = '" + template_hash + "'; "
-      "CREATE TABLE former (id INTEGER PRIMARY KEY, template_hash TEXT NOT NULL, compiler_options TEXT NOT NULL, nvrtc_version TEXT NOT NULL, "
-      "driver_version TEXT NOT NULL, measuring_policy TEXT NOT NULL, "
-      "UNIQUE (template_hash, compiler_options, nvrtc_version, driver_version, measuring_policy)) STRICT; "
-      "INSERT INTO former SELECT id, '" + template_hash + "', compiler_options, nvrtc_version, driver_version, measuring_policy FROM producers; "
-      "DROP TABLE producers; ALTER TABLE former RENAME TO producers; CREATE VIEW latest AS SELECT * FROM evidence; "
-      "CREATE VIEW best AS SELECT template_hash FROM latest JOIN producers ON producers.id = producer_id; PRAGMA user_version = 4");
 }
 
 constexpr const char* kSimtTemplate = "4d3b939e73001b6b3f94a47e9b5524c520645f7f886d7865c890c491e6328c70";

@@ -88,7 +88,7 @@ TEST_CASE("a tile with many values to try leaves places to another") {
 TEST_CASE("what the latest run found fastest comes before what was faster on another day, then all go by time") {
   const std::vector<Parameter> parameters{{"x", {1, 2, 3}, ""}};
   const auto config = [](int x) { return Config("f", {{"x", x}}); };
-  const db::Producer now{"now", "", "", "2", ""}, retired{"then", "", "", "2", ""}, of_former_driver{"now", "", "", "1", ""};
+  const db::Producer now{"now", "", "2", ""}, retired{"then", "", "2", ""}, of_former_driver{"now", "", "1", ""};
   const Today today = as_recorded(parameters, now);
   const auto entry = [&](int x, double us, const std::string& run, const db::Producer& producer) {
     db::Evidence evidence = timed(config(x), us);
