@@ -238,10 +238,8 @@ TEST_CASE("latest answers for the same plan, options and policy, whatever the dr
   now.driver_version = "999";
   now.nvrtc_version = "14.0";
   CHECK(ask());
-  Evidence former = right(10);
-  former.plan_hash = "former";
   Store changed = Store::in_memory();
-  changed.record(former);
+  changed.record([] { Evidence former = right(10); former.plan_hash = "former"; return former; }());
   CHECK_FALSE(changed.latest(sample_problem(), sample_config(), sample_device(), sample_producer()));
   now = sample_producer();
   now.measuring_policy = "hot-1";
