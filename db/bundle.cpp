@@ -30,6 +30,7 @@
 #include "db/evidence_json.hpp"
 #include "db/export.hpp"
 #include "db/files.hpp"
+#include "db/former_hashes.hpp"
 #include "kernels/on_all_cores.hpp"
 
 namespace tilesmith::db {
@@ -64,7 +65,7 @@ Json build_to_json(const KernelBuild& build) {
             {"type", std::string(build.key.type.name)},
             {"trans", std::string(name(build.key.trans))},
             {"arch", build.key.arch},
-            {"template_hash", build.key.template_hash},
+            {"kernel_hash", build.key.kernel_hash},
             {"compiler_options", build.key.compiler_options},
             {"nvrtc_version", build.key.nvrtc_version},
             {"registers", build.registers},
@@ -122,9 +123,12 @@ void add_build(Builds& builds, const Json& json) {
                *type,
                *trans,
                text_at(json, "arch"),
-               text_at(json, "template_hash"),
+               "",
                text_at(json, "compiler_options"),
                text_at(json, "nvrtc_version")};
+  build.key.kernel_hash = json.contains("template_hash") ? carried_kernel_hash(*config, *type, *trans, text_at(json, "template_hash"),
+                                                                               build.key.compiler_options)
+                                                         : text_at(json, "kernel_hash");
   const std::string status_text = text_at(json, "status", name(Status::ok));
   const auto status = parse_status(status_text);
   if (!status || !runs(*status)) throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));

@@ -1,7 +1,6 @@
 #include "db/compress.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 #include <zstd.h>
 
 #include <memory>
@@ -9,14 +8,6 @@
 #include <stdexcept>
 
 namespace tilesmith::db {
-
-std::string content_hash(std::span<const std::byte> bytes) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
-  std::string hex;
-  for (const unsigned char digit : canonical.digest) hex += fmt::format("{:02x}", unsigned(digit));
-  return hex;
-}
 
 std::vector<std::byte> compress(std::span<const std::byte> bytes, int level) {
   std::vector<std::byte> frame(ZSTD_compressBound(bytes.size()));

@@ -1,4 +1,4 @@
-// Compression (zstd) and content hashes (XXH3-128) of blobs.
+// Compression (zstd) of blobs.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/content_hash.hpp"
+
 namespace tilesmith::db {
 
-/// XXH3-128 as 32 hex digits, in canonical (big-endian) order: the same on every machine.
-std::string content_hash(std::span<const std::byte> bytes);
+using tilesmith::content_hash;
 
 /// One zstd frame that states its content's size.
 std::vector<std::byte> compress(std::span<const std::byte> bytes, int level = 6);

@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "kernels/plan_hash.hpp"
+
 namespace tilesmith::db {
 namespace {
 
@@ -143,11 +145,11 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
   for (const auto& [field, value] : std::initializer_list<std::pair<const char*, const std::string&>>{
            {"the device's name", evidence.device.name},
            {"power_mode", evidence.device.power_mode},
-           {"template_hash", evidence.producer.template_hash},
            {"compiler_options", evidence.producer.compiler_options},
            {"nvrtc_version", evidence.producer.nvrtc_version},
            {"driver_version", evidence.producer.driver_version},
-           {"measuring_policy", evidence.producer.measuring_policy}}) {
+           {"measuring_policy", evidence.producer.measuring_policy},
+           {"plan_hash", evidence.plan_hash}}) {
     if (std::any_of(value.begin(), value.end(), &is_control_character)) {
       return fmt::format("{} holds a control character: expected one line of text", field);
     }
@@ -164,20 +166,22 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
   if (!evidence.created_at.empty() && !normalized_utc(evidence.created_at)) {
     return fmt::format("created_at is '{}': expected ISO 8601 UTC, '2026-01-31T23:59:59.123Z'", evidence.created_at);
   }
-  if (!evidence.plan_hash.empty() &&
-      (evidence.plan_hash.size() != 32 || evidence.plan_hash.find_first_not_of("0123456789abcdef") != std::string::npos)) {
-    return fmt::format("plan_hash is '{}': expected 32 hex digits, or none", evidence.plan_hash.substr(0, 40));
-  }
   return std::nullopt;
 }
 
 bool is_trial(const Producer& producer) { return producer.measuring_policy.starts_with("trial-"); }
 
 Trust judge(const Producer& entry, const Producer& now) {
-  if (entry.template_hash != now.template_hash || entry.compiler_options != now.compiler_options) return Trust::retired;
+  if (entry.compiler_options != now.compiler_options) return Trust::retired;
   if (entry.measuring_policy != now.measuring_policy || is_trial(entry)) return Trust::remeasure;
   if (entry.nvrtc_version != now.nvrtc_version || driver_changed(entry.driver_version, now.driver_version)) return Trust::reverify;
   return Trust::valid;
+}
+
+Trust judge(const Evidence& entry, const Producer& now) {
+  const Trust by_producer = judge(entry.producer, now);
+  if (by_producer == Trust::retired) return by_producer;
+  return entry.plan_hash == plan_hash(entry.config, entry.problem, now.compiler_options) ? by_producer : Trust::retired;
 }
 
 bool is_later(const Evidence& a, const Evidence& b) {

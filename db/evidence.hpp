@@ -64,9 +64,8 @@ bool is_text_of(const DeviceIdentity& device, std::string_view whole);
 /// another (".../MAXN", ".../MAXN_SUPER").
 std::vector<DeviceIdentity> meant_by(const std::vector<DeviceIdentity>& devices, std::string_view part);
 
-/// What made the kernel and the measurement.
+/// Who compiled the kernel and measured.
 struct Producer {
-  std::string template_hash;
   std::string compiler_options;  ///< canonical, space-separated
   std::string nvrtc_version;     ///< "13.0"
   std::string driver_version;    ///< "580.159", or "CUDA 13.0" where only that is known; empty if none was involved
@@ -106,7 +105,7 @@ struct Evidence {
   std::string run;         ///< uuid of the tuning run
   std::string origin;      ///< provenance: where it was measured (host name), kept through import and merge
   std::string created_at;  ///< ISO 8601 UTC, to be shown: a machine's clock may be wrong, so that no order rests on it
-  std::string plan_hash;   ///< of what ran (runtime/plan_hash.hpp): 32 hex digits; empty: not known
+  std::string plan_hash;   ///< of the plan that ran (kernels/plan_hash.hpp); empty: the config had none
 };
 
 /// nullopt if the entry is consistent in itself; else one line that names the field and what was expected. Every entry
@@ -127,11 +126,14 @@ bool is_trial(const Producer& producer);
 
 /// How far an entry can be trusted by a given producer.
 enum class Trust {
-  valid,      ///< same template, compiler options, NVRTC, driver and policy
+  valid,      ///< same plan hash, compiler options, NVRTC, driver and policy
   reverify,   ///< the driver or NVRTC changed: verify again, then use
   remeasure,  ///< the measuring policy changed, or it is a trial: the kernel is the same, but its time compares with those of its own policy alone
-  retired,    ///< the template or the options changed
+  retired,    ///< the plan hash or the options changed
 };
+/// The plan hash is held against today's of the config and problem.
+Trust judge(const Evidence& entry, const Producer& now);
+/// By the producers alone, whatever became of the kernels.
 Trust judge(const Producer& entry, const Producer& now);
 std::string_view name(Trust trust);
 
@@ -154,7 +156,7 @@ struct KernelKey {
   TypePair type;
   Transposes trans;
   std::string arch;  ///< "sm_87"; "compute_87" of PTX
-  std::string template_hash;
+  std::string kernel_hash;  ///< kernels/plan_hash.hpp
   std::string compiler_options;
   std::string nvrtc_version;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "db/former_hashes.hpp"
 #include "db/json_depth.hpp"
 
 namespace tilesmith::db {
@@ -106,16 +107,22 @@ DeviceIdentity device_from_json(const Json& json) {
 }
 
 Json to_json(const Producer& producer) {
-  return {{"template_hash", producer.template_hash},
-          {"compiler_options", producer.compiler_options},
+  return {{"compiler_options", producer.compiler_options},
           {"nvrtc_version", producer.nvrtc_version},
           {"driver_version", producer.driver_version},
           {"measuring_policy", producer.measuring_policy}};
 }
 
 Producer producer_from_json(const Json& json) {
-  return {text_at(json, "template_hash"), text_at(json, "compiler_options"), text_at(json, "nvrtc_version"),
+  return {text_at(json, "compiler_options"), text_at(json, "nvrtc_version"),
           text_at(json, "driver_version"), text_at(json, "measuring_policy")};
+}
+
+void take_producer(Evidence& evidence, const Json& json) {
+  evidence.producer = producer_from_json(json);
+  if (json.contains("template_hash")) {
+    evidence.plan_hash = carried_plan_hash(evidence.config, evidence.problem, text_at(json, "template_hash"), evidence.producer.compiler_options);
+  }
 }
 
 void put_outcome(Json& json, const Evidence& evidence) {
@@ -135,7 +142,7 @@ void put_outcome(Json& json, const Evidence& evidence) {
   json["run"] = evidence.run;
   json["origin"] = evidence.origin;
   json["created_at"] = evidence.created_at;
-  if (!evidence.plan_hash.empty()) json["plan_hash"] = evidence.plan_hash;
+  json["plan_hash"] = evidence.plan_hash;
   if (evidence.id != 0) json["id"] = evidence.id;  // the order of its store
 }
 
@@ -186,7 +193,7 @@ Json to_json(const Evidence& evidence) {
 Evidence evidence_from_json(const Json& json) {
   Evidence evidence = outcome_from_json(json);
   evidence.device = device_from_json(object_at(json, "device"));
-  evidence.producer = producer_from_json(object_at(json, "producer"));
+  take_producer(evidence, object_at(json, "producer"));
   require_consistent(evidence);
   return evidence;
 }

@@ -32,7 +32,7 @@ struct Entry {
   std::string_view family, config;
   double median_us, tflops, spread;
   int samples;
-  std::string_view driver, nvrtc, template_hash, policy, origin, created_at;
+  std::string_view driver, nvrtc, plan_hash, policy, origin, created_at;
   std::string_view trust;               // how far it counted when this was written: "valid", "reverify", ...
 };
 
@@ -123,7 +123,7 @@ std::string export_header(std::span<const JudgedBest> bests) {
     result += fmt::format("     {}, {}, {}, {},\n", real(timing.median_us),
                           real(problem.flop() / timing.median_us / 1e6), real(timing.spread), timing.samples);
     result += fmt::format("     {}, {}, {}, {}, {}, {}, {}}},\n", literal(entry.producer.driver_version),
-                          literal(entry.producer.nvrtc_version), literal(entry.producer.template_hash),
+                          literal(entry.producer.nvrtc_version), literal(entry.plan_hash),
                           literal(entry.producer.measuring_policy), literal(entry.origin), literal(entry.created_at),
                           literal(best.trust));
   }

@@ -84,7 +84,7 @@ SELECT problems.type, problems.trans, problems.m, problems.n, problems.k,
        evidence.median_us,
        2.0 * problems.m * problems.n * problems.k / evidence.median_us / 1e6 AS tflops,
        evidence.spread, evidence.samples, evidence.clock_mhz, evidence.temperature_c, evidence.power_w,
-       producers.driver_version AS driver, producers.nvrtc_version AS nvrtc, producers.template_hash,
+       producers.driver_version AS driver, producers.nvrtc_version AS nvrtc, evidence.plan_hash,
        producers.measuring_policy AS policy,
        evidence.origin, evidence.run, evidence.created_at,
        problems.text AS problem, devices.key AS device_key, evidence.id AS evidence_id, trust

@@ -85,8 +85,7 @@ class Adder {
 
   /// `history_id`: of an entry that goes below all others, the id to take; it is then the next one's.
   void add(const Evidence& entry, std::int64_t* history_id) {
-    if (const auto known = find_evidence(interner_, entry)) {
-      if (!entry.plan_hash.empty()) fill_plan_hash(database_, *known, entry.plan_hash);
+    if (find_evidence(interner_, entry)) {
       ++result_.known;
       return;
     }

@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "db/former_hashes.hpp"
+
 namespace tilesmith::db {
 
 namespace {
@@ -22,15 +24,37 @@ std::string_view entries_by_order() {
   return sql;
 }
 
+/// Keys of what NVRTC gets and of plans, in the place of template hashes (former_hashes.hpp).
+std::string_view plan_hashes() {
+  static const std::string sql =
+      "DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS latest; "  // which name what is dropped here
+      "UPDATE evidence SET plan_hash = carried_plan_hash((SELECT text FROM configs WHERE id = config_id), "
+      "  (SELECT text FROM problems WHERE id = problem_id), (SELECT template_hash FROM producers WHERE id = producer_id), "
+      "  (SELECT compiler_options FROM producers WHERE id = producer_id)); "
+      "ALTER TABLE kernels RENAME COLUMN template_hash TO kernel_hash; "
+      "UPDATE kernels SET kernel_hash = carried_kernel_hash((SELECT text FROM configs WHERE id = config_id), type, trans, kernel_hash, "
+      "  compiler_options); "
+      "CREATE TABLE producers_now (id INTEGER PRIMARY KEY, compiler_options TEXT NOT NULL, nvrtc_version TEXT NOT NULL, "
+      "  driver_version TEXT NOT NULL, measuring_policy TEXT NOT NULL, "
+      "  UNIQUE (compiler_options, nvrtc_version, driver_version, measuring_policy)) STRICT; "
+      "INSERT INTO producers_now SELECT min(id), compiler_options, nvrtc_version, driver_version, measuring_policy FROM producers "
+      "  GROUP BY compiler_options, nvrtc_version, driver_version, measuring_policy; "
+      "UPDATE evidence SET producer_id = (SELECT now.id FROM producers_now AS now JOIN producers AS former "
+      "  USING (compiler_options, nvrtc_version, driver_version, measuring_policy) WHERE former.id = producer_id); "
+      "DROP TABLE producers; ALTER TABLE producers_now RENAME TO producers; " +
+      std::string(views());
+  return sql;
+}
+
 }  // namespace
 
 std::span<const Migration> migrations() {
-  // A database that is opened for reading is not migrated: its rows are read without what a step adds.
+  // A database that is opened for reading is not migrated: read_as_of_today() says what its rows would be.
   static const std::array kSteps = {
       Migration{2, "ALTER TABLE evidence ADD COLUMN plan_hash TEXT NOT NULL DEFAULT ''"},
       Migration{3, views()},
       Migration{4, entries_by_order()},
-      Migration{5, "DROP VIEW IF EXISTS best"},  // it knew nothing of trust, and differed from what runs
+      Migration{5, plan_hashes()},
   };
   static_assert(kSteps.size() + 1 == kSchemaVersion, "every version after the first needs its migration");
   return kSteps;
@@ -54,6 +78,7 @@ void migrate(const Database& database, const Schema& schema) {
     database.execute(std::string(schema.sql));
     version = schema.version;
   }
+  add_carrying_functions(database);
   for (const Migration& step : schema.steps) {
     if (step.to_version != version + 1) continue;
     database.execute(std::string(step.sql));

@@ -35,7 +35,8 @@ struct Schema {
 int schema_version(const Database& database);
 
 /// Makes an empty database (version 0) the current one, or takes an older one there step by step, in one transaction.
-/// Does nothing to a current one. Throws StoreError on a newer one, or if a step is missing.
+/// Does nothing to a current one. Foreign keys must not be
+/// enforced meanwhile. Throws StoreError on a newer one, or if a step is missing.
 void migrate(const Database& database, const Schema& schema = {});
 
 }  // namespace tilesmith::db

@@ -9,6 +9,7 @@
 
 #include "db/database_files.hpp"
 #include "db/files.hpp"
+#include "db/former_hashes.hpp"
 #include "db/logger.hpp"
 #include "db/migrations.hpp"
 #include "db/open_reading.hpp"
@@ -192,10 +193,10 @@ Database open_for_writing(const fs::path& path, const AskFileSystem& ask) {
   if (had_log) database.keep_log_on_close(true);
   if (existed) check_with_log(database, path, real, had_log);
   database.keep_log_on_close(false);
-  database.execute("PRAGMA foreign_keys = ON");
   // In this order: the schema is one transaction of a rollback journal, so that a creation cut short leaves a file that
   // is empty or whole.
   migrate(database);
+  database.execute("PRAGMA foreign_keys = ON");  // not before: a migration may make a table anew
   switch_to_wal(database);
   database.execute("PRAGMA synchronous = FULL");  // an acknowledged entry survives a power cut
   return database;
@@ -211,7 +212,8 @@ Database open_for_reading(const fs::path& path, const AskFileSystem& ask) {
   Database database = open_in_some_way(path, real, header.of_wal, ask);
   const int version = read_unchanged(database, [&] { return check_with_log(database, path, real, had_log); });
   if (version == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
-  return database;  // of an older version as it is: reading does without what came since (migrations.cpp)
+  if (version < kSchemaVersion) read_as_of_today(database);
+  return database;
 }
 
 Database open_in_memory() {

@@ -33,7 +33,7 @@ std::vector<RankedProblem> rank(std::span<const Evidence> entries, const std::fu
     ++one.ranked.entries;
     if (one.ranked.latest == nullptr || is_later(entry, *one.ranked.latest)) one.ranked.latest = &entry;
     const Producer today = now(entry);
-    const Trust trust = judge(entry.producer, today);
+    const Trust trust = judge(entry, today);
     one.ranked.retired += trust == Trust::retired;
     if (entry.producer.compiler_options != today.compiler_options) continue;  // another architecture's code
     auto& candidates = trust == Trust::retired ? one.retired : one.candidates;

@@ -2,7 +2,7 @@
 // bundles, `report` and `renew` go by it alike.
 //
 // Of several entries of a candidate the latest counts, so that a config that was right once and failed later is not chosen; a trial only
-// where there is no other. Retired entries (another template or other options) are passed over. Times of a former measuring policy count
+// where there is no other. Retired entries (another plan hash or other options) are passed over. Times of a former measuring policy count
 // where a problem has none of today's, and those of trials where it has none of either. Then: trust (valid before reverify before
 // remeasure), time, config text.
 #pragma once
@@ -19,7 +19,7 @@ namespace tilesmith::db {
 /// One problem on one device.
 struct RankedProblem {
   std::vector<Judged> best;     ///< candidates with a time that counts, best first
-  std::vector<Judged> retired_times;  ///< of candidates that have entries of former templates alone, the latest, fastest first: no word
+  std::vector<Judged> retired_times;  ///< of candidates that have retired entries alone, the latest, fastest first: no word
                                       ///< on what may run, but on how long configs take
   std::vector<const Evidence*> failed;  ///< the latest entries of candidates that failed last
   const Evidence* latest = nullptr;  ///< of all its entries: tells problem and device

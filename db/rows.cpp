@@ -94,18 +94,17 @@ std::int64_t Interner::device(const DeviceIdentity& device) {
 }
 
 std::int64_t Interner::producer(const Producer& producer) {
-  const std::string key = joined({producer.template_hash, producer.compiler_options, producer.nvrtc_version,
-                                  producer.driver_version, producer.measuring_policy});
+  const std::string key = joined({producer.compiler_options, producer.nvrtc_version, producer.driver_version,
+                                  producer.measuring_policy});
   if (const auto known = producers_.find(key); known != producers_.end()) return known->second;
   const std::int64_t id = find_or_insert(
       *database_,
-      "SELECT id FROM producers WHERE template_hash = ? AND compiler_options = ? AND nvrtc_version = ? "
+      "SELECT id FROM producers WHERE compiler_options = ? AND nvrtc_version = ? "
       "AND driver_version = ? AND measuring_policy = ?",
-      "INSERT INTO producers (template_hash, compiler_options, nvrtc_version, driver_version, measuring_policy) "
-      "VALUES (?, ?, ?, ?, ?)",
+      "INSERT INTO producers (compiler_options, nvrtc_version, driver_version, measuring_policy) VALUES (?, ?, ?, ?)",
       [&](Statement& statement, bool) {
-        statement.bind_all(producer.template_hash, producer.compiler_options, producer.nvrtc_version,
-                           producer.driver_version, producer.measuring_policy);
+        statement.bind_all(producer.compiler_options, producer.nvrtc_version, producer.driver_version,
+                           producer.measuring_policy);
       });
   producers_.emplace(key, id);
   return id;
@@ -114,16 +113,16 @@ std::int64_t Interner::producer(const Producer& producer) {
 std::int64_t Interner::kernel(const KernelKey& kernel) {
   const std::int64_t config_id = config(kernel.config);
   const std::string key = joined({std::to_string(config_id), kernel.type.name, name(kernel.trans), kernel.arch,
-                                  kernel.template_hash, kernel.compiler_options, kernel.nvrtc_version});
+                                  kernel.kernel_hash, kernel.compiler_options, kernel.nvrtc_version});
   if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
   const std::int64_t id = find_or_insert(
       *database_,
-      "SELECT id FROM kernels WHERE config_id = ? AND type = ? AND trans = ? AND arch = ? AND template_hash = ? "
+      "SELECT id FROM kernels WHERE config_id = ? AND type = ? AND trans = ? AND arch = ? AND kernel_hash = ? "
       "AND compiler_options = ? AND nvrtc_version = ?",
-      "INSERT INTO kernels (config_id, type, trans, arch, template_hash, compiler_options, nvrtc_version) "
+      "INSERT INTO kernels (config_id, type, trans, arch, kernel_hash, compiler_options, nvrtc_version) "
       "VALUES (?, ?, ?, ?, ?, ?, ?)",
       [&](Statement& statement, bool) {
-        statement.bind_all(config_id, kernel.type.name, name(kernel.trans), kernel.arch, kernel.template_hash,
+        statement.bind_all(config_id, kernel.type.name, name(kernel.trans), kernel.arch, kernel.kernel_hash,
                            kernel.compiler_options, kernel.nvrtc_version);
       });
   kernels_.emplace(key, id);
@@ -184,8 +183,8 @@ const Producer& Resolver::producer(std::int64_t id) {
   row.bind_all(id);
   Producer producer;
   if (row.step()) {
-    producer = {row.text("template_hash"), row.text("compiler_options"), row.text("nvrtc_version"),
-                row.text("driver_version"), row.text("measuring_policy")};
+    producer = {row.text("compiler_options"), row.text("nvrtc_version"), row.text("driver_version"),
+                row.text("measuring_policy")};
   }
   return producers_.emplace(id, std::move(producer)).first->second;
 }
@@ -227,23 +226,17 @@ std::int64_t insert_evidence(const Database& database, Interner& interner, const
 std::optional<std::int64_t> find_evidence(Interner& interner, const Evidence& evidence) {
   Statement& statement = interner.prepared(
       "SELECT id FROM evidence WHERE problem_id = :problem AND device_id = :device AND config_id = :config "
-      "AND created_at = :created_at AND producer_id = :producer AND run = :run AND status = :status "
+      "AND created_at = :created_at AND plan_hash = :plan_hash AND producer_id = :producer AND run = :run AND status = :status "
       "AND median_us IS :median_us LIMIT 1");
   statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
   statement.bind(":device", interner.device(evidence.device)).bind(":producer", interner.producer(evidence.producer));
-  statement.bind(":created_at", evidence.created_at).bind(":run", evidence.run);
+  statement.bind(":created_at", evidence.created_at).bind(":plan_hash", evidence.plan_hash).bind(":run", evidence.run);
   statement.bind(":status", name(evidence.outcome.status));
   if (evidence.outcome.timing) statement.bind(":median_us", evidence.outcome.timing->median_us);
   std::optional<std::int64_t> id;
   if (statement.step()) id = statement.integer("id");
   statement.reset();
   return id;
-}
-
-bool fill_plan_hash(const Database& database, std::int64_t id, const std::string& plan_hash) {
-  Statement statement(database, "UPDATE evidence SET plan_hash = ? WHERE id = ? AND plan_hash = ''");
-  statement.bind_all(plan_hash, id).run();
-  return database.changes() > 0;
 }
 
 std::optional<Evidence> read_evidence(const Statement& row, Resolver& resolver) {
@@ -267,7 +260,7 @@ std::optional<Evidence> read_evidence(const Statement& row, Resolver& resolver) 
   evidence.run = row.text("run");
   evidence.origin = row.text("origin");
   evidence.created_at = row.text("created_at");
-  if (row.has("plan_hash")) evidence.plan_hash = row.text("plan_hash");  // from version 2 on
+  evidence.plan_hash = row.text("plan_hash");
   return evidence;
 }
 

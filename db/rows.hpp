@@ -58,11 +58,8 @@ class Resolver {
 std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence,
                              std::optional<std::int64_t> id = std::nullopt);
 
-/// The id of the same entry (candidate, device, producer, run, time and outcome), if it is there already.
+/// The id of the same entry (candidate, device, plan hash, producer, run, time and outcome), if it is there already.
 std::optional<std::int64_t> find_evidence(Interner& interner, const Evidence& evidence);
-
-/// Says of an entry what ran, where it does not say so yet; false where nothing was filled in.
-bool fill_plan_hash(const Database& database, std::int64_t id, const std::string& plan_hash);
 
 /// The entry in the current row of a statement that selects all columns of `evidence`; nullopt if it names a value that
 /// this build cannot read.

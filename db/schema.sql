@@ -52,12 +52,11 @@ CREATE TABLE configs (
 
 CREATE TABLE producers (
   id               INTEGER PRIMARY KEY,
-  template_hash    TEXT NOT NULL,
   compiler_options TEXT NOT NULL,
   nvrtc_version    TEXT NOT NULL,
   driver_version   TEXT NOT NULL,
   measuring_policy TEXT NOT NULL,
-  UNIQUE (template_hash, compiler_options, nvrtc_version, driver_version, measuring_policy)
+  UNIQUE (compiler_options, nvrtc_version, driver_version, measuring_policy)
 ) STRICT;
 
 CREATE TABLE runs (
@@ -80,10 +79,10 @@ CREATE TABLE kernels (
   type             TEXT NOT NULL,
   trans            TEXT NOT NULL,
   arch             TEXT NOT NULL,
-  template_hash    TEXT NOT NULL,
+  kernel_hash      TEXT NOT NULL,  -- of what NVRTC gets (kernels/plan_hash.hpp); of former templates digits of their hash
   compiler_options TEXT NOT NULL,
   nvrtc_version    TEXT NOT NULL,
-  UNIQUE (config_id, type, trans, arch, template_hash, compiler_options, nvrtc_version)
+  UNIQUE (config_id, type, trans, arch, kernel_hash, compiler_options, nvrtc_version)
 ) STRICT;
 
 CREATE TABLE cubins (
@@ -134,7 +133,7 @@ CREATE TABLE evidence (
   run           TEXT NOT NULL,  -- uuid; may name a run that this file does not know
   origin        TEXT NOT NULL,
   created_at    TEXT NOT NULL,
-  plan_hash     TEXT NOT NULL DEFAULT '',  -- of what ran: the plan's launches and their machine code; empty: not known
+  plan_hash     TEXT NOT NULL DEFAULT '',  -- of the kernel and the launches that ran (kernels/plan_hash.hpp); as kernel_hash
   CHECK ((status = 'ok') = (median_us IS NOT NULL)),
   CHECK (median_us IS NULL OR (median_us > 0 AND median_us < 1e300))
 ) STRICT;
@@ -146,7 +145,7 @@ CREATE INDEX evidence_by_run ON evidence (run);
 DROP VIEW IF EXISTS latest;
 
 -- The entry that counts of each candidate on each device: the one recorded last. So a later failure supersedes a former time, and
--- an entry of a changed template supersedes that of the former. What the machine failed on (machine_failures.hpp) does not count.
+-- an entry of a changed plan supersedes that of the former. What the machine failed on (machine_failures.hpp) does not count.
 CREATE VIEW latest AS
 SELECT * FROM evidence AS entry
 WHERE entry.id = (

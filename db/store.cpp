@@ -89,13 +89,6 @@ void Store::record(std::span<const Evidence> several) {
   transaction.commit();
 }
 
-bool Store::fill_plan_hash(std::int64_t entry, const std::string& plan_hash) {
-  Transaction transaction(impl_->database);
-  const bool filled = db::fill_plan_hash(impl_->database, entry, plan_hash);
-  transaction.commit();
-  return filled;
-}
-
 void insert_run(const Database& database, const Run& run, OnKnown on_known) {
   // Not REPLACE: a run that is begun again keeps its row id.
   Statement statement(

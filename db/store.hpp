@@ -92,11 +92,9 @@ class Store {
   std::int64_t record(const Evidence& evidence);
   /// Commits several at once, in their order: all of them or, where it throws, none.
   void record(std::span<const Evidence> several);
-  /// Says of an entry what ran, where it does not say so yet; false where it does, or there is no such entry.
-  bool fill_plan_hash(std::int64_t entry, const std::string& plan_hash);
   /// Latest first.
   std::vector<Evidence> evidence(const EvidenceFilter& filter = {}) const;
-  /// The newest entry for a candidate on a device whose producer has the same template hash, options and policy.
+  /// The newest entry for a candidate on a device of today's plan hash, by a producer that has the same options and policy.
   std::optional<Evidence> latest(const Problem& problem, const Config& config, const DeviceIdentity& device,
                                  const Producer& now) const;
 
@@ -115,13 +113,13 @@ class Store {
   /// With its cubin, checked against its content hash (a corrupt one is treated as missing and logged).
   std::optional<KernelBuild> find_build(const KernelKey& key) const;
   /// Texts of the configs that have a cubin for this type pair, transposes and architecture, by whichever NVRTC; `is_today`: whether this
-  /// is the family's template hash today.
+  /// is the config's kernel hash today.
   std::set<std::string> stored_configs(const TypePair& type, Transposes trans, const std::string& arch,
-                                       const std::function<bool(const std::string& family, const std::string& hash)>& is_today) const;
+                                       const std::function<bool(const Config& config, const std::string& hash)>& is_today) const;
   /// Any NVRTC version, or any that serves: the newest build of this config that the architecture can load, a spilled one if there
   /// is no other. For runtimes without NVRTC.
   std::optional<KernelBuild> find_build_any_compiler(
-      const Config& config, const TypePair& type, Transposes trans, const std::string& arch, const std::string& template_hash,
+      const Config& config, const TypePair& type, Transposes trans, const std::string& arch, const std::string& kernel_hash,
       const std::function<bool(const std::string& nvrtc_version)>& serves = {}) const;
 
   /// The battery's verdict on a compiled kernel on a device, so that a resumed run does not repeat it.

@@ -8,6 +8,7 @@
 #include "db/free_query.hpp"
 #include "db/machine_failures.hpp"
 #include "db/store_access.hpp"
+#include "kernels/plan_hash.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -86,12 +87,12 @@ std::optional<Evidence> Store::latest(const Problem& problem, const Config& conf
     Statement row(impl_->database,
                   fmt::format("SELECT entry.* {} JOIN producers AS producer ON producer.id = entry.producer_id "
                               "WHERE problem.text = :problem AND config.text = :config AND device.key = :device "
-                              "AND producer.template_hash = :hash AND producer.compiler_options = :options "
+                              "AND entry.plan_hash = :hash AND producer.compiler_options = :options "
                               "AND producer.measuring_policy = :policy AND NOT {} "
                               "ORDER BY entry.id DESC LIMIT 1",
                               kFromEvidence, failed_by_machine("entry")));
     row.bind(":problem", text(problem)).bind(":config", config.text()).bind(":device", text(device));
-    row.bind(":hash", now.template_hash).bind(":options", now.compiler_options).bind(":policy", now.measuring_policy);
+    row.bind(":hash", plan_hash(config, problem, now.compiler_options)).bind(":options", now.compiler_options).bind(":policy", now.measuring_policy);
     if (!row.step()) return std::nullopt;
     Resolver resolver(impl_->database);
     return read_evidence(row, resolver);

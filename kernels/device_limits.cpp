@@ -5,6 +5,9 @@
 namespace tilesmith {
 namespace {
 
+constexpr std::string_view kReal = "sm_";
+constexpr std::string_view kVirtual = "compute_";
+
 constexpr int kKib = 1024;
 
 struct Row {
@@ -51,6 +54,17 @@ std::optional<DeviceLimits> limits_for_compute_capability(int major, int minor) 
     if (row.sm == sm) return limits_of(row);
   }
   return std::nullopt;
+}
+
+std::optional<DeviceLimits> virtual_limits(std::string_view arch) {
+  std::optional<DeviceLimits> limits = limits_for_arch(arch);
+  if (limits) limits->arch = std::string(kVirtual).append(arch.substr(kReal.size()));
+  return limits;
+}
+
+std::optional<DeviceLimits> limits_for_target(std::string_view target) {
+  if (!target.starts_with(kVirtual)) return limits_for_arch(target);
+  return virtual_limits(std::string(kReal).append(target.substr(kVirtual.size())));
 }
 
 std::string supported_archs() {

@@ -28,6 +28,11 @@ std::optional<DeviceLimits> limits_for_arch(std::string_view arch);
 /// if it is not supported.
 std::optional<DeviceLimits> limits_for_compute_capability(int major, int minor);
 
+/// "sm_87" → the limits of sm_87 under the name "compute_87", of which NVRTC makes PTX; nullopt if it is unknown.
+std::optional<DeviceLimits> virtual_limits(std::string_view arch);
+/// The limits of whatever NVRTC may be told to compile for: "sm_87", or "compute_87" with the limits of sm_87; nullopt if it is unknown.
+std::optional<DeviceLimits> limits_for_target(std::string_view target);
+
 /// Names of all supported architectures, comma-separated, for error messages.
 std::string supported_archs();
 

@@ -14,11 +14,4 @@ struct EmbeddedFile {
 /// Every .cu and .cuh file under kernels/, for NVRTC's in-memory headers.
 std::span<const EmbeddedFile> embedded_headers();
 
-struct EmbeddedHash {
-  std::string_view folder;  ///< "wmma"
-  std::string_view hash;    ///< SHA-256 (hex) over the folder's files, host files included, and the shared folders it uses
-};
-
-std::span<const EmbeddedHash> embedded_hashes();
-
 }  // namespace tilesmith

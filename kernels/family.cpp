@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "kernels/embedded.hpp"
 #include "kernels/gemv/gemv.hpp"
 #include "kernels/mma/mma.hpp"
 #include "kernels/simt/simt.hpp"
@@ -41,13 +40,6 @@ const Family* find_family(std::string_view name) {
 }
 
 void register_family(std::unique_ptr<Family> family) { registry().push_back(std::move(family)); }
-
-std::string template_hash(std::string_view family) {
-  for (const EmbeddedHash& entry : embedded_hashes()) {
-    if (entry.folder == family) return std::string(entry.hash);
-  }
-  return fmt::format("unhashed-{}", family);
-}
 
 Legality::Legality(const Family& family, const KernelTarget& target) : family_(&family) {
   if (!family.supports(target)) {

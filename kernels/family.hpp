@@ -105,12 +105,6 @@ const Family* find_family(std::string_view name);
 /// Adds a family at run time: for tests that plant faulty kernels. Not thread-safe; call before any other use.
 void register_family(std::unique_ptr<Family> family);
 
-/// Hash of all that decides what a family's kernels are and how they are launched: its folder and what that includes of other
-/// folders of kernels/ (hex text); without comments and without the files that only choose among its configs
-/// (rules, seeds, estimate). An entry in the database rests on this; a change retires it. A family added at run time has the
-/// hash of its name.
-std::string template_hash(std::string_view family);
-
 /// The config that runs any problem of the target's type pair on any supported device: the generic rung.
 Config generic_config(const KernelTarget& target);
 
@@ -119,7 +113,7 @@ Config generic_config(const KernelTarget& target);
 std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target);
 
 /// Why the config must not run on the problem; empty if it may. What Family::refusal() says, and limits of a family's kernels that
-/// stand in its `rules`: added to the family's own file they would retire what was measured within them. Precondition: the config
+/// stand in its `rules`. Precondition: the config
 /// is legal for the problem's type pair and transposes. The problem is taken as_planned().
 std::optional<std::string> refused_because(const Family& family, const Config& config, const Problem& problem);
 

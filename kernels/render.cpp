@@ -1,7 +1,5 @@
 #include "kernels/render.hpp"
 
-#include <fmt/format.h>
-
 #include <cctype>
 
 namespace tilesmith {
@@ -55,27 +53,28 @@ std::string constant_name(const std::string& parameter) {
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
                           const std::string& definitions) {
   const TypePair& type = target.type;
-  std::string out =
-      fmt::format("// {} for {} {} on {}\n", config.text(), type.name, name(target.trans), target.limits.arch);
-  if (uses(type, Scalar::f16)) out += "#include <cuda_fp16.h>\n";
-  if (uses(type, Scalar::bf16)) out += "#include <cuda_bf16.h>\n";
-  if (is_fp8(type.operand)) out += "#include <cuda_fp8.h>\n";
-  out += "namespace tilesmith {\n";
-  out += fmt::format("using Operand = {};\n", device_type(type.operand));
-  out += fmt::format("using Accumulator = {};\n", device_type(type.accumulator));
-  out += fmt::format("using Output = {};\n", device_type(type.output));
-  out += fmt::format("using ScaleType = {};\n", device_type(type.scale));
-  out += fmt::format("constexpr bool kOperandIsTf32 = {};\n", type.operand == Scalar::tf32);
-  out += fmt::format("constexpr bool kOperandIsBf16 = {};\n", type.operand == Scalar::bf16);
-  out += fmt::format("constexpr bool kTransA = {};\n", target.trans.a);
-  out += fmt::format("constexpr bool kTransB = {};\n", target.trans.b);
-  out += fmt::format("constexpr int kSm = {};\n", target.limits.sm);
-  for (const Config::Value& value : config.values()) {
-    out += fmt::format("constexpr int {} = {};\n", constant_name(value.first.text()), value.second);
-  }
-  out += "}  // namespace tilesmith\n";
-  out += definitions;
-  out += fmt::format("#include \"{}\"\n", template_path);
+  std::string out;  // appended to piece by piece: a plan's hash (plan_hash.hpp) is made of this, of many thousand configs at a time
+  out.reserve(2048 + definitions.size());
+  const auto add = [&out](const auto&... pieces) { (out.append(pieces), ...); };
+  const auto add_type = [&](const char* as, Scalar scalar) { add("using ", as, " = ", device_type(scalar), ";\n"); };
+  const auto add_flag = [&](const char* flag, bool value) { add("constexpr bool ", flag, " = ", value ? "true" : "false", ";\n"); };
+  add("// ", config.text(), " for ", type.name, " ", name(target.trans), " on ", target.limits.arch, "\n");
+  if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
+  if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");
+  if (is_fp8(type.operand)) add("#include <cuda_fp8.h>\n");
+  add("namespace tilesmith {\n");
+  add_type("Operand", type.operand);
+  add_type("Accumulator", type.accumulator);
+  add_type("Output", type.output);
+  add_type("ScaleType", type.scale);
+  add_flag("kOperandIsTf32", type.operand == Scalar::tf32);
+  add_flag("kOperandIsBf16", type.operand == Scalar::bf16);
+  add_flag("kTransA", target.trans.a);
+  add_flag("kTransB", target.trans.b);
+  add("constexpr int kSm = ", std::to_string(target.limits.sm), ";\n");
+  for (const auto& [parameter, value] : config.values())
+    add("constexpr int ", constant_name(parameter.text()), " = ", std::to_string(value), ";\n");
+  add("}  // namespace tilesmith\n", definitions, "#include \"", template_path, "\"\n");
   return out;
 }
 

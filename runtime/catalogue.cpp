@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "db/bundle.hpp"
+#include "kernels/plan_hash.hpp"
 #include "runtime/choose.hpp"
 #include "runtime/find_nvrtc.hpp"
 
@@ -32,7 +33,10 @@ class StoreCatalogue final : public Catalogue {
   }
 
   std::set<std::string> stored_configs(const KernelTarget& target) const override {
-    const auto is_today = [](const std::string& family, const std::string& hash) { return hash == template_hash(family); };
+    const std::string options = compiler_options_text(target);
+    const auto is_today = [&](const Config& config, const std::string& hash) {
+      return hash == kernel_hash(config, target.type, target.trans, options);
+    };
     return store_.stored_configs(target.type, target.trans, target.limits.arch, is_today);
   }
 
@@ -42,7 +46,7 @@ class StoreCatalogue final : public Catalogue {
       std::optional<db::KernelBuild> build;
       if (of_compiler(key.nvrtc_version)) build = store_.find_build(key);
       if (build && loadable(*build)) return build;
-      build = store_.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.template_hash, of_compiler);
+      build = store_.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.kernel_hash, of_compiler);
       if (build && loadable(*build)) return build;
     }
     return std::nullopt;
@@ -77,9 +81,10 @@ class BundleCatalogue final : public Catalogue {
   }
   std::set<std::string> stored_configs(const KernelTarget& target) const override {
     std::set<std::string> found;
+    const std::string options = compiler_options_text(target);
     for (const db::KernelBuild& build : bundle_.builds) {
       if (loadable(build) && build.key.type == target.type && build.key.trans == target.trans && build.key.arch == target.limits.arch &&
-          build.key.template_hash == template_hash(build.key.config.family()))
+          build.key.kernel_hash == kernel_hash(build.key.config, target.type, target.trans, options))
         found.insert(build.key.config.text());
     }
     return found;
@@ -102,7 +107,7 @@ class BundleCatalogue final : public Catalogue {
 
   static bool same_kernel(const db::KernelKey& a, const db::KernelKey& b) {
     return a.config == b.config && a.type == b.type && a.trans == b.trans && a.arch == b.arch &&
-           a.template_hash == b.template_hash;
+           a.kernel_hash == b.kernel_hash;
   }
 
   db::Bundle bundle_;

@@ -23,15 +23,15 @@ class Catalogue {
   /// All evidence of type pairs that tell of this one (choose.hpp), of devices of this compute capability, whatever its status.
   virtual std::vector<db::Evidence> evidence(const TypePair& type, int sm) const = 0;
 
-  /// A kernel with a cubin that this key's architecture can load: the very key if it is there; else the same config and
-  /// template compiled by another NVRTC. One whose NVRTC is too new for a driver of this CUDA version (too_new_for_driver) only if
+  /// A kernel with a cubin that this key's architecture can load: the very key if it is there; else the same of its kernel
+  /// hash compiled by another NVRTC. One whose NVRTC is too new for a driver of this CUDA version (too_new_for_driver) only if
   /// there is no other, so that its refusal is told. Never one whose compilation failed.
   virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const = 0;
 
   /// The one device whose bests are offered; of a database none.
   virtual std::optional<db::DeviceIdentity> made_for() const { return std::nullopt; }
 
-  /// Texts of the configs with a cubin for this target by today's templates, by whichever compiler.
+  /// Texts of the configs with a cubin for this target of today's kernel hash, by whichever compiler.
   virtual std::set<std::string> stored_configs(const KernelTarget& target) const = 0;
   /// Whether all of these are to be considered for any problem: a bundle has few, and was made so.
   virtual bool is_selection() const { return false; }

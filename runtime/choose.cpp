@@ -230,13 +230,12 @@ struct Chooser::State {
     if (first.prediction.nearest == nullptr) return;
     choice.evidence = *first.prediction.nearest;
     choice.producer = producers_.at(choice.config.family());
-    choice.trust = db::judge(first.prediction.nearest->producer, choice.producer);
+    choice.trust = db::judge(*first.prediction.nearest, choice.producer);
   }
 
   void take_generic(Choice& choice) const {
     choice.config = generic_config(target_);
-    choice.reason = fmt::format("no other config can run {} {} here: {} measured, {} retired (template or compiler options changed; "
-                                "`tilesmith renew` keeps those of which the same would run)",
+    choice.reason = fmt::format("no other config can run {} {} here: {} measured, {} retired (kernel, launches or compiler options changed)",
                                 target_.type.name, tilesmith::name(target_.trans), known_problems_, retired_);
   }
 

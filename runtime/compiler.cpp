@@ -1,7 +1,6 @@
 #include "runtime/compiler.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <new>
@@ -115,22 +114,14 @@ db::KernelBuild without_cubin(db::KernelKey key, db::Status status, std::string 
 
 }  // namespace
 
-std::vector<std::string> compiler_options(const KernelTarget& target) {
-  return {"--gpu-architecture=" + target.limits.arch, "--std=c++17", "--device-as-default-execution-space"};
-}
-
-std::string compiler_options_text(const KernelTarget& target) {
-  return fmt::format("{}", fmt::join(compiler_options(target), " "));
-}
-
 db::KernelKey kernel_key(const Config& config, const KernelTarget& target) {
   db::KernelKey key;
   key.config = config;
   key.type = target.type;
   key.trans = target.trans;
   key.arch = target.limits.arch;
-  key.template_hash = template_hash(config.family());
   key.compiler_options = compiler_options_text(target);
+  key.kernel_hash = kernel_hash(config, target.type, target.trans, key.compiler_options);
   key.nvrtc_version = nvrtc_version();
   return key;
 }

@@ -6,8 +6,12 @@
 
 #include "db/evidence.hpp"
 #include "kernels/family.hpp"
+#include "kernels/plan_hash.hpp"
 
 namespace tilesmith::runtime {
+
+using tilesmith::compiler_options;  // without include folders: these are added by compile()
+using tilesmith::compiler_options_text;
 
 /// Finds and opens libnvrtc: $TILESMITH_NVRTC (a file), the CUDA Toolkit's usual places, the loader's path, and the
 /// folder of NVIDIA's wheels given at build time; of several, one whose kernels the driver loads (find_nvrtc.hpp); and the CUDA
@@ -19,11 +23,6 @@ std::string nvrtc_unavailable_because();
 std::string nvrtc_unfit_because();
 /// "13.0", "12.6". Throws std::runtime_error with the line above if NVRTC is not usable.
 std::string nvrtc_version();
-
-/// The options a target is compiled with, canonical (they are part of the cache key): "--gpu-architecture=sm_87 ...",
-/// "compute_87" for a virtual target. Holds no path; include folders are added by compile().
-std::vector<std::string> compiler_options(const KernelTarget& target);
-std::string compiler_options_text(const KernelTarget& target);
 
 /// The key under which this compiler stores this kernel.
 db::KernelKey kernel_key(const Config& config, const KernelTarget& target);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "db/logger.hpp"
+#include "kernels/plan_hash.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/find_nvrtc.hpp"
@@ -23,7 +24,8 @@ std::string key_of(const Config& config, const KernelTarget& target) {
 
 /// `nvrtc_version`: the one to prefer.
 db::KernelKey key_of_kernel(const Config& config, const KernelTarget& target, const std::string& nvrtc_version = "") {
-  return {config, target.type, target.trans, target.limits.arch, template_hash(config.family()), compiler_options_text(target), nvrtc_version};
+  const std::string options = compiler_options_text(target);
+  return {config, target.type, target.trans, target.limits.arch, kernel_hash(config, target.type, target.trans, options), options, nvrtc_version};
 }
 
 /// More are not tried for one plan: where so many have no kernel, all of a database's evidence may have none.
@@ -174,8 +176,8 @@ void LibraryState::keep_winner(const Problem& problem, const KernelTarget& targe
   winner.problem = problem;
   winner.config = config;
   winner.device = context_->info().identity;
-  winner.producer = {template_hash(config.family()), compiler_options_text(target), kernel.nvrtc_version, context_->info().driver_version,
-                     std::string(db::kTrialPolicy)};
+  winner.producer = {compiler_options_text(target), kernel.nvrtc_version, context_->info().driver_version, std::string(db::kTrialPolicy)};
+  winner.plan_hash = plan_hash(config, problem, winner.producer.compiler_options);
   winner.outcome = {db::Status::ok, "timed in a trial of the library, never verified", timing};
   winner.run = "trial";
   keep_trial(options_.trial_database, winner, kernel.build.get());
@@ -197,7 +199,7 @@ LibraryState::Planned LibraryState::plan_untried(const Problem& problem, const K
       if (choice.evidence) {
         db::Producer producer = choice.producer;
         producer.nvrtc_version = kernel.nvrtc_version;
-        choice.trust = db::judge(choice.evidence->producer, producer);
+        choice.trust = db::judge(*choice.evidence, producer);
       }
       Planned planned{Plan(kernel.module, choice.config, problem), explain(choice)};
       planned.why.reason += passed_over.text();

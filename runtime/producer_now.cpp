@@ -19,7 +19,6 @@ db::Producer producer_now(std::span<const db::Evidence> entries, const std::stri
   }
   db::Producer now;
   if (newest != nullptr) now = newest->producer;
-  now.template_hash = template_hash(family);
   now.compiler_options = options;
   if (!driver_version.empty()) now.driver_version = driver_version;
   return now;

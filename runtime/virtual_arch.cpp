@@ -7,24 +7,6 @@
 #include <utility>
 
 namespace tilesmith::runtime {
-namespace {
-
-constexpr std::string_view kReal = "sm_";
-constexpr std::string_view kVirtual = "compute_";
-
-}  // namespace
-
-std::optional<DeviceLimits> virtual_limits(std::string_view arch) {
-  std::optional<DeviceLimits> limits = limits_for_arch(arch);
-  if (limits) limits->arch = std::string(kVirtual).append(arch.substr(kReal.size()));
-  return limits;
-}
-
-std::optional<DeviceLimits> limits_for_target(std::string_view target) {
-  if (!target.starts_with(kVirtual)) return limits_for_arch(target);
-  return virtual_limits(std::string(kReal).append(target.substr(kVirtual.size())));
-}
-
 std::optional<std::string> as_refusal(const DeviceInfo& device, std::string_view arch) {
   const auto limits = limits_for_arch(arch);
   if (!limits) return fmt::format("unknown architecture; expected one of {}", supported_archs());

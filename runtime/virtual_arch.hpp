@@ -15,13 +15,6 @@
 
 namespace tilesmith::runtime {
 
-/// The limits of whatever NVRTC may be told to compile for: "sm_87", or "compute_87" with the limits of sm_87; nullopt if it
-/// is unknown.
-std::optional<DeviceLimits> limits_for_target(std::string_view target);
-
-/// "sm_87" → the limits of sm_87 under the name "compute_87"; nullopt if it is unknown.
-std::optional<DeviceLimits> virtual_limits(std::string_view arch);
-
 /// Empty if the device can run code of this architecture; else why not, in words: it is unknown, newer than the device, or
 /// of the kind ("sm_90a") that no other device runs.
 std::optional<std::string> as_refusal(const DeviceInfo& device, std::string_view arch);

@@ -52,8 +52,8 @@ struct BenchSession::Impl {
 
   KernelTarget target(const Problem& problem) const { return {problem.type, problem.trans, context.info().limits}; }
 
-  db::Producer producer(const std::string& family, const KernelTarget& kernel_target) const {
-    return {template_hash(family), runtime::compiler_options_text(kernel_target), runtime::nvrtc_version(),
+  db::Producer producer(const KernelTarget& kernel_target) const {
+    return {runtime::compiler_options_text(kernel_target), runtime::nvrtc_version(),
             context.info().driver_version, kMeasuringPolicy};
   }
 
@@ -72,7 +72,7 @@ struct BenchSession::Impl {
     if (store != nullptr && evidence_type != kernel_target.type)
       evidence = runtime::evidence_to_choose_by(*store, kernel_target.type, here.identity.sm);
     evidence_type = kernel_target.type;
-    chooser.emplace(evidence, kernel_target, [&](const std::string& family) { return producer(family, kernel_target); }, &here.identity);
+    chooser.emplace(evidence, kernel_target, [&](const std::string&) { return producer(kernel_target); }, &here.identity);
     chooser_key = key;
     return *chooser;
   }

@@ -65,7 +65,7 @@ db::Run run_record(const std::string& uuid, const Workload& workload, const Tune
   return run;
 }
 
-/// By problem, whether its latest evidence on the device is of today's producer: what an earlier run got to.
+/// By problem, whether its latest evidence on the device is valid today: what an earlier run got to.
 std::vector<char> tried_before(const Workload& workload, const db::DeviceIdentity& device, const db::Store& store,
                                StartingPoints& starting_points) {
   std::vector<char> tried;
@@ -76,7 +76,7 @@ std::vector<char> tried_before(const Workload& workload, const db::DeviceIdentit
     filter.limit = 1;
     const std::vector<db::Evidence> latest = store.evidence(filter);
     tried.push_back(!latest.empty() && find_family(latest[0].config.family()) != nullptr &&
-                    db::judge(latest[0].producer, starting_points.producer(latest[0].config.family())) == db::Trust::valid);
+                    db::judge(latest[0], starting_points.producer(latest[0].config.family())) == db::Trust::valid);
   }
   return tried;
 }
@@ -122,7 +122,7 @@ std::optional<Candidate> known_to_work(const TuneRun& run, StartingPoints& start
     filter.limit = 1;
     for (db::Evidence& entry : run.store.evidence(filter)) {
       if (find_family(entry.config.family()) == nullptr || !run.evaluator.knows(problem, entry.config)) continue;
-      if (db::judge(entry.producer, starting_points.producer(entry.config.family())) != db::Trust::valid) continue;
+      if (db::judge(entry, starting_points.producer(entry.config.family())) != db::Trust::valid) continue;
       if (!latest || db::is_later(entry, *latest)) latest = std::move(entry);
     }
   }

@@ -10,10 +10,10 @@
 
 #include "db/merge.hpp"
 #include "kernels/estimate.hpp"
+#include "kernels/plan_hash.hpp"
 #include "tuner/guess/finalists.hpp"
 #include "tuner/landscape/replay_evaluator.hpp"
 #include "tuner/peaks.hpp"
-#include "tuner/what_ran.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -51,7 +51,7 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
   evidence.producer = starting_points.producer(candidate.config.family());
   evidence.outcome = outcome;
   evidence.run = run.result.run;
-  evidence.plan_hash = what_ran(run.store, evidence, run.evaluator.limits().arch);
+  evidence.plan_hash = plan_hash(evidence.config, evidence.problem, evidence.producer.compiler_options);
   run.store.record(evidence);
 }
 

@@ -71,7 +71,7 @@ inline bool is_one_line(const std::string& text) { return !text.empty() && !cont
 
 inline DeviceIdentity sample_device() { return {"NVIDIA H200", 90, 132, 62914560, 233472, 4800, ""}; }
 inline DeviceIdentity other_device() { return {"Orin", 87, 16, 4194304, 167936, 200, "MAXN"}; }
-inline Producer sample_producer() { return {"hash-1", "--gpu-architecture=sm_90a", "13.0", "580.1", "cold-1"}; }
+inline Producer sample_producer() { return {"--gpu-architecture=sm_90a", "13.0", "580.1", "cold-1"}; }
 
 inline Config sample_config(int stages = 1) { return Config("wmma", {{"frag_m", 16}, {"stages", stages}}); }
 

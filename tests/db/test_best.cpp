@@ -70,14 +70,14 @@ TEST_CASE("an entry recorded last counts even if the machine's clock was set bac
   CHECK(store.evidence().at(0).created_at < future.created_at);  // as the clock says
 }
 
-TEST_CASE("an entry of another template hash supersedes that of the former template") {
+TEST_CASE("an entry of another plan hash supersedes that of the former one") {
   Store store = Store::in_memory();
   store.record(right(10));
   Evidence changed = right(11);
-  changed.producer.template_hash = "hash-2";
+  changed.plan_hash = "hash-2";
   store.record(changed);
   REQUIRE(bests_of(store).size() == 1);
-  CHECK(bests_of(store)[0].evidence.producer.template_hash == "hash-2");
+  CHECK(bests_of(store)[0].evidence.plan_hash == "hash-2");
   CHECK(bests_of(store)[0].candidates == 1);
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("a statement finds the bests that it is given in the table best, with 
   std::string columns;
   for (const std::string& column : result.columns) columns += column + " ";
   CHECK(columns == "type trans m n k device power_mode family config median_us tflops spread samples clock_mhz temperature_c power_w "
-                   "driver nvrtc template_hash policy origin run created_at problem device_key evidence_id trust ");
+                   "driver nvrtc plan_hash policy origin run created_at problem device_key evidence_id trust ");
   const std::vector<SqlValue>& row = result.rows[1];
   CHECK(row[0].text == "f16f32");
   CHECK(row[1].text == "NN");

@@ -46,7 +46,7 @@ TEST_CASE("every field of the key tells builds apart") {
   CHECK_FALSE(found([](KernelKey& k) { k.type = *find_type_pair("bf16f32"); }));
   CHECK_FALSE(found([](KernelKey& k) { k.trans = {true, false}; }));
   CHECK_FALSE(found([](KernelKey& k) { k.arch = "sm_87"; }));
-  CHECK_FALSE(found([](KernelKey& k) { k.template_hash = "hash-2"; }));
+  CHECK_FALSE(found([](KernelKey& k) { k.kernel_hash = "hash-2"; }));
   CHECK_FALSE(found([](KernelKey& k) { k.compiler_options = ""; }));
   CHECK_FALSE(found([](KernelKey& k) { k.nvrtc_version = "12.6"; }));
 }
@@ -93,7 +93,7 @@ TEST_CASE("a kernel that another program left without its cubin is a miss, and a
   const KernelKey key = sample_key();
   Store store = Store::open(folder / "a.db");
   CHECK_FALSE(store.find_build(key));
-  CHECK_FALSE(store.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.template_hash));
+  CHECK_FALSE(store.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.kernel_hash));
   Store into = Store::in_memory();
   CHECK(merge(into, store).builds_added == 0);
   store.record_build(sample_build());
@@ -147,7 +147,7 @@ TEST_CASE("a runtime without NVRTC finds a spilled build where there is no other
   build.spill_bytes = 8;
   store.record_build(build);
   const KernelKey& key = build.key;
-  const auto found = store.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.template_hash);
+  const auto found = store.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.kernel_hash);
   REQUIRE(found);
   CHECK(found->status == Status::spilled);
 }
@@ -188,7 +188,7 @@ TEST_CASE("a battery's verdict is found again for the same kernel, device, drive
 
 TEST_CASE("content hashes are canonical, and compression gives back what it took") {
   // The published XXH3-128 of no bytes at all.
-  CHECK(content_hash({}) == "99aa06d3014798d86001c324468d497f");
+  CHECK(content_hash(std::vector<std::byte>{}) == "99aa06d3014798d86001c324468d497f");
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{1000000}}) {
     const auto content = sample_cubin(3, bytes);
     const auto frame = compress(content);

@@ -89,7 +89,7 @@ TEST_CASE("a bundle comes back as it was saved") {
     CHECK(back.builds[i].key.type == bundle.builds[i].key.type);
     CHECK(back.builds[i].key.trans == bundle.builds[i].key.trans);
     CHECK(back.builds[i].key.arch == bundle.builds[i].key.arch);
-    CHECK(back.builds[i].key.template_hash == bundle.builds[i].key.template_hash);
+    CHECK(back.builds[i].key.kernel_hash == bundle.builds[i].key.kernel_hash);
     CHECK(back.builds[i].key.compiler_options == bundle.builds[i].key.compiler_options);
     CHECK(back.builds[i].key.nvrtc_version == bundle.builds[i].key.nvrtc_version);
     CHECK(back.builds[i].registers == 168);

@@ -97,7 +97,7 @@ TEST_CASE("a hand-written landscape takes what its lines leave out from its firs
   const Landscape landscape = load_landscape(folder / "a");
   REQUIRE(landscape.entries.size() == 1);
   CHECK(landscape.entries[0].created_at == "2026-01-01T00:00:00Z");
-  CHECK(landscape.entries[0].producer.template_hash == "h");
+  CHECK(landscape.entries[0].plan_hash == "h");
   CHECK(landscape.entries[0].outcome.timing->drift == 1);
 }
 

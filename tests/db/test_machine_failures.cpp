@@ -7,6 +7,7 @@
 #include "db/migrations.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
+#include "tests/db/former.hpp"
 #include "tests/db/sample.hpp"
 
 using namespace tilesmith;
@@ -128,6 +129,7 @@ TEST_CASE("a merge and an older database that is opened keep what the machine fa
   }
   {
     const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
+    make_former(database);
     database.execute("DROP VIEW latest; CREATE VIEW latest AS SELECT * FROM evidence ORDER BY id DESC LIMIT 1; "
                      "PRAGMA user_version = 2");
   }

@@ -4,8 +4,10 @@
 #include <array>
 
 #include "db/open.hpp"
+#include "kernels/plan_hash.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
+#include "tests/db/former.hpp"
 #include "tests/db/sample.hpp"
 
 using namespace tilesmith;
@@ -20,6 +22,14 @@ std::string column_names(const Database& database, const std::string& table) {
   Statement row(database, "SELECT group_concat(name, ' ') AS names FROM pragma_table_info('" + table + "')");
   row.step();
   return row.text("names");
+}
+
+constexpr const char* kSimtTemplate = "4d3b939e73001b6b3f94a47e9b5524c520645f7f886d7865c890c491e6328c70";
+
+Evidence of_simt() {
+  Evidence entry = right(10, *Config::parse("simt{block_m=64,block_n=64,block_k=16,thread_m=4,thread_n=4}"));
+  entry.producer.compiler_options = compiler_options_text({entry.problem.type, {}, *limits_for_arch("sm_90a")});
+  return entry;
 }
 
 }  // namespace
@@ -116,13 +126,14 @@ TEST_CASE("a database of version 1 is read as it is, keeps its entries and takes
   }
   {
     const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
-    database.execute("ALTER TABLE evidence DROP COLUMN plan_hash; PRAGMA user_version = 1");
+    make_former(database);
+    database.execute("DROP VIEW best; DROP VIEW latest; ALTER TABLE evidence DROP COLUMN plan_hash; PRAGMA user_version = 1");
   }
   {
     const Store read = Store::open_read_only(folder / "a.db");  // as it is
     CHECK(read.query("PRAGMA user_version").rows.at(0).at(0) == "1");
     REQUIRE(read.evidence().size() == 1);
-    CHECK(read.evidence()[0].plan_hash.empty());
+    CHECK(read.evidence()[0].plan_hash == "former");
     CHECK(bests_of(read).at(0).evidence.outcome.timing->median_us == 10);
     Store into = Store::in_memory();
     CHECK(merge(into, read).added == 1);
@@ -130,7 +141,7 @@ TEST_CASE("a database of version 1 is read as it is, keeps its entries and takes
   Store store = Store::open(folder / "a.db");
   CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == std::to_string(kSchemaVersion));
   REQUIRE(store.evidence().size() == 1);
-  CHECK(store.evidence()[0].plan_hash.empty());
+  CHECK(store.evidence()[0].plan_hash == "former");
   Evidence with = right(9);
   with.plan_hash = std::string(32, 'a');
   store.record(with);
@@ -140,8 +151,49 @@ TEST_CASE("a database of version 1 is read as it is, keeps its entries and takes
   const Store fresh = Store::in_memory();
   const auto columns = [](const Store& of) {
     std::string names;
-    for (const auto& row : of.query("PRAGMA table_info(evidence)").rows) names.append(row.at(1)).append(" ");
+    for (const char* table : {"evidence", "producers", "kernels"}) {
+      for (const auto& row : of.query(std::string("PRAGMA table_info(") + table + ")").rows) names.append(row.at(1)).append(" ");
+    }
     return names;
   };
   CHECK(columns(store) == columns(fresh));
+}
+
+TEST_CASE("evidence and kernels of a family's last template are carried over, those of others stay retired") {
+  for (const bool is_last : {true, false}) {
+    TemporaryFolder folder;
+    const Evidence entry = of_simt();
+    KernelBuild build = sample_build(entry.config);
+    build.key.compiler_options = entry.producer.compiler_options;
+    Evidence other = entry;
+    other.producer.driver_version = "590";
+    {
+      Store store = Store::open(folder / "a.db");
+      store.record(entry);
+      store.record(other);
+      store.record_build(build);
+    }
+    {
+      const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
+      make_former(database, is_last ? kSimtTemplate : std::string(64, 'a'));
+    }
+    const std::string plan = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
+    build.key.kernel_hash = kernel_hash(entry.config, entry.problem.type, {}, entry.producer.compiler_options);
+    const auto check = [&](const Store& store) {
+      for (const Evidence& one : store.evidence()) {
+        CHECK(one.plan_hash == (is_last ? plan : std::string(32, 'a')));
+        CHECK(judge(one, one.producer) == (is_last ? Trust::valid : Trust::retired));
+      }
+      CHECK(store.evidence().size() == 2);
+      CHECK(store.problems_since(0).size() == 1);
+      CHECK(bests_of(store).size() == 1);
+      CHECK(store.find_build(build.key).has_value() == is_last);
+    };
+    check(Store::open_read_only(folder / "a.db"));  // which leaves it as it is
+    CHECK(Store::open_read_only(folder / "a.db").query("PRAGMA user_version").rows.at(0).at(0) == "4");
+    const Store store = Store::open(folder / "a.db");
+    check(store);
+    CHECK(store.query("SELECT count(*) FROM best").rows.at(0).at(0) == "1");
+    CHECK(store.integrity_error().empty());
+  }
 }

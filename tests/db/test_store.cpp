@@ -4,6 +4,7 @@
 
 #include "db/merge.hpp"
 #include "db/store.hpp"
+#include "db/migrations.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"
@@ -82,8 +83,7 @@ TEST_CASE("an entry that contradicts itself is not recorded") {
     bad_time.created_at = wrong;
     CHECK_THROWS_AS(store.record(bad_time), std::logic_error);
   }
-  for (std::string Producer::*field : {&Producer::template_hash, &Producer::compiler_options, &Producer::nvrtc_version,
-                                       &Producer::driver_version, &Producer::measuring_policy}) {
+  for (std::string Producer::*field : {&Producer::compiler_options, &Producer::nvrtc_version, &Producer::driver_version, &Producer::measuring_policy}) {
     Evidence two_lines = right(1);
     two_lines.producer.*field += "\n";
     CHECK_THROWS_AS(store.record(two_lines), std::logic_error);
@@ -103,9 +103,9 @@ TEST_CASE("a message, a run and an origin are stored as one line, and kernels wh
   store.record(coloured);
   for (std::string Evidence::*words : {&Evidence::run, &Evidence::origin}) CHECK(store.evidence().at(0).*words == " [31mred ");
   KernelBuild one = sample_build(sample_config(), 1), other = sample_build(sample_config(), 2);
-  one.key.template_hash = "a";
+  one.key.kernel_hash = "a";
   one.key.compiler_options = "b\nc";
-  other.key.template_hash = "a\nb";
+  other.key.kernel_hash = "a\nb";
   other.key.compiler_options = "c";
   Store from = Store::in_memory();
   from.record_build(one);
@@ -229,7 +229,7 @@ TEST_CASE("values are told with the first entry that has them, and each family's
   CHECK(store.nth_entries(2) == std::map<std::string, std::int64_t>{{"f", 2}});
 }
 
-TEST_CASE("latest answers for the same template, options and policy, whatever the driver and NVRTC") {
+TEST_CASE("latest answers for the same plan, options and policy, whatever the driver and NVRTC") {
   Store store = Store::in_memory();
   store.record(right(10));
   Producer now = sample_producer();
@@ -239,8 +239,9 @@ TEST_CASE("latest answers for the same template, options and policy, whatever th
   now.driver_version = "999";
   now.nvrtc_version = "14.0";
   CHECK(ask());
-  now.template_hash = "hash-2";
-  CHECK_FALSE(ask());
+  Store changed = Store::in_memory();
+  changed.record([] { Evidence former = right(10); former.plan_hash = "former"; return former; }());
+  CHECK_FALSE(changed.latest(sample_problem(), sample_config(), sample_device(), sample_producer()));
   now = sample_producer();
   now.measuring_policy = "hot-1";
   CHECK_FALSE(ask());
@@ -295,7 +296,7 @@ TEST_CASE("a query may not change anything") {
     CHECK(contains(error, "--sql"));
   }
   CHECK(store.query("SELECT count(*) FROM evidence").rows.at(0).at(0) == "1");
-  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == "5");
+  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == std::to_string(kSchemaVersion));
   CHECK(store.query("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 5) SELECT sum(x) FROM c")
             .rows.at(0).at(0) == "15");
   CHECK(store.query("PRAGMA table_info(evidence)").rows.size() == 18);

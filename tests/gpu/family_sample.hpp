@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/device.hpp"
+#include "tests/built_in.hpp"
 #include "tests/catch.hpp"
 #include "tuner/commands/sample.hpp"
 #include "tuner/workers/verify_all.hpp"
@@ -45,7 +46,7 @@ inline std::vector<std::vector<Group>> make_groups(const DeviceLimits& limits, s
     for (Transposes trans : kAllTransposes) {
       for (const auto& family : families()) {
         const KernelTarget target{type, trans, limits};
-        if (!family->supports(target) || template_hash(family->name()).rfind("unhashed", 0) == 0) continue;
+        if (!family->supports(target) || !tests::is_built_in(*family)) continue;
         of_type.push_back(std::async(std::launch::async, make_group, std::cref(*family), target, most));
       }
     }

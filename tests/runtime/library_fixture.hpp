@@ -68,8 +68,9 @@ class LibraryFixture {
     entry.problem = problem(where);
     entry.config = config;
     entry.device = info.identity;
-    entry.producer = {template_hash(config.family()), compiler_options_text(target(entry.problem)), "12.6",
+    entry.producer = {compiler_options_text(target(entry.problem)), "12.6",
                       info.driver_version, "cold-1"};
+    entry.plan_hash = plan_hash(config, entry.problem, entry.producer.compiler_options);
     entry.outcome.status = db::Status::ok;
     entry.outcome.timing = db::Timing{};
     entry.outcome.timing->median_us = median_us;
@@ -84,7 +85,7 @@ class LibraryFixture {
     const Problem on = problem(where);
     db::KernelBuild made;
     made.key = {
-        config, on.type, on.trans, info.limits.arch, template_hash(config.family()), compiler_options_text(target(on)),
+        config, on.type, on.trans, info.limits.arch, kernel_hash(config, on.type, on.trans, compiler_options_text(target(on))), compiler_options_text(target(on)),
         "12.6"};
     made.status = db::Status::ok;
     const std::string image = ".version 8.0 // stands for a cubin\n";

@@ -144,7 +144,7 @@ TEST_CASE("distance leaves types and transposes out, and sees rows as each type 
 TEST_CASE("retired evidence is never exact, and tells of times all the same", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 30)};
-  for (db::Evidence& one : given.entries) one.producer.template_hash = "an older one";
+  for (db::Evidence& one : given.entries) one.plan_hash = "an older one";
   const Choice choice = given.choose("f16f32 NN 512 512 512");
   CHECK(choice.rung == Rung::model);
   CHECK(choice.config == toy(64));

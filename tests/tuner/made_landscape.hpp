@@ -23,9 +23,8 @@ inline db::DeviceIdentity made_device() {
   return device;
 }
 
-inline db::Producer made_producer(const std::string& family, const KernelTarget& target) {
+inline db::Producer made_producer(const KernelTarget& target) {
   db::Producer producer;
-  producer.template_hash = template_hash(family);
   producer.compiler_options = runtime::compiler_options_text(target);
   producer.nvrtc_version = "13.0";
   producer.driver_version = "580.65";
@@ -47,7 +46,8 @@ inline std::vector<db::Evidence> made_evidence(const std::vector<Problem>& probl
       entry.problem = problem;
       entry.config = config;
       entry.device = made_device();
-      entry.producer = made_producer("simt", target);
+      entry.producer = made_producer(target);
+      entry.plan_hash = plan_hash(config, problem, entry.producer.compiler_options);
       if (made % 5 == 4) {
         entry.outcome = {db::Status::mismatch, "battery: C[0,1] is 7, expected 9", {}};
       } else {

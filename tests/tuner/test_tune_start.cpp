@@ -49,13 +49,13 @@ class HeldUp final : public ToyEvaluator {
 
 }  // namespace
 
-TEST_CASE("a changed template, other options or another policy retire evidence: it is tried again") {
+TEST_CASE("other options or another policy retire evidence: it is tried again") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
   options.max_candidates = 10;
   quiet_tune(squares({64}), options, evaluator, store);
-  evaluator.producer_.template_hash = "hash-2";
+  evaluator.producer_.compiler_options = "-O2";
   const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
   CHECK(result.reused == 0);
   CHECK(result.evaluated == 10);
@@ -65,14 +65,14 @@ TEST_CASE("the fastest of retired evidence are tried before the bests of other p
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   const Problem problem = square(64);
-  db::Producer old_template = evaluator.producer_, old_driver = evaluator.producer_;
-  old_template.template_hash = "hash-0";
+  db::Producer old_options = evaluator.producer_, old_driver = evaluator.producer_;
+  old_options.compiler_options = "-O0";
   old_driver.driver_version = "570";
   const auto config = [](int x) { return ToyFamily::config(x, 3, 8); };
   const db::Outcome wrong{db::Status::mismatch, "wrong sums", std::nullopt};
-  for (const int x : {4, 1, 3, 2, 5, 6, 7}) plant(store, evaluator, problem, config(x), ok(x), old_template);
-  for (int y = 1; y <= 6; ++y) plant(store, evaluator, problem, ToyFamily::config(1, y, 8), ok(10 + y), old_template);
-  plant(store, evaluator, problem, config(1), wrong, old_template);  // the later entry counts
+  for (const int x : {4, 1, 3, 2, 5, 6, 7}) plant(store, evaluator, problem, config(x), ok(x), old_options);
+  for (int y = 1; y <= 6; ++y) plant(store, evaluator, problem, ToyFamily::config(1, y, 8), ok(10 + y), old_options);
+  plant(store, evaluator, problem, config(1), wrong, old_options);  // the later entry counts
   plant(store, evaluator, problem, config(2), wrong, old_driver);    // more to be trusted than its retired time
   plant(store, evaluator, problem, config(8), ok(100), old_driver);
   plant(store, evaluator, problem, config(3), ok(50), evaluator.producer_);
@@ -96,19 +96,19 @@ TEST_CASE("what was best is lost where retired evidence is faster than what is k
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   const Problem problem = square(64);
-  db::Producer old_template = evaluator.producer_;
-  old_template.template_hash = "hash-0";
+  db::Producer old_options = evaluator.producer_;
+  old_options.compiler_options = "-O0";
   StartingPoints starting_points({"toy"}, evaluator, store);
   const auto best_is_lost = [&] { return starting_points.of(problem).best_is_lost; };
   CHECK_FALSE(best_is_lost());
   plant(store, evaluator, problem, ToyFamily::config(1, 1, 1), ok(20));
-  plant(store, evaluator, problem, ToyFamily::config(1, 1, 2), ok(30), old_template);
+  plant(store, evaluator, problem, ToyFamily::config(1, 1, 2), ok(30), old_options);
   CHECK_FALSE(best_is_lost());
-  plant(store, evaluator, problem, ToyFamily::config(1, 1, 4), ok(10), old_template);
+  plant(store, evaluator, problem, ToyFamily::config(1, 1, 4), ok(10), old_options);
   CHECK(best_is_lost());
   plant(store, evaluator, problem, ToyFamily::config(1, 1, 4), ok(12));  // tried again, and slower: by another build, or the device is
   CHECK_FALSE(best_is_lost());
-  plant(store, evaluator, problem, ToyFamily::config(1, 2, 4), ok(8), old_template);
+  plant(store, evaluator, problem, ToyFamily::config(1, 2, 4), ok(8), old_options);
   CHECK(best_is_lost());
   plant(store, evaluator, problem, ToyFamily::config(1, 1, 8), ok(7));
   CHECK_FALSE(best_is_lost());
@@ -122,13 +122,13 @@ TEST_CASE("a search whose best is lost tries its guesses before it goes by what 
   ToyEvaluator evaluator;
   evaluator.wide = 6;
   db::Store store = db::Store::in_memory();
-  db::Producer old_template = evaluator.producer_;
-  old_template.template_hash = "hash-0";
+  db::Producer old_options = evaluator.producer_;
+  old_options.compiler_options = "-O0";
   for (int y = 1; y <= 6; ++y) {
     for (const int z : {1, 2}) plant(store, evaluator, square(64), ToyFamily::config(8, y, z), ok(500));
   }
   const std::vector<Config> lost{ToyFamily::config(5, 5, 4), ToyFamily::config(5, 6, 4), ToyFamily::config(6, 5, 4)};
-  for (const Config& config : lost) plant(store, evaluator, square(64), config, ok(1), old_template);
+  for (const Config& config : lost) plant(store, evaluator, square(64), config, ok(1), old_options);
   TuneOptions options = options_for(evaluator);
   options.max_candidates = 12 + 6;
   quiet_tune(squares({64}), options, evaluator, store);
@@ -141,13 +141,13 @@ TEST_CASE("a search whose best is lost tries its guesses before it goes by what 
 TEST_CASE("retired evidence of another device or of a config that left the space is no seed") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
-  db::Producer old_template = evaluator.producer_;
-  old_template.template_hash = "hash-0";
+  db::Producer old_options = evaluator.producer_;
+  old_options.compiler_options = "-O0";
   ToyEvaluator other;
   other.identity_.power_mode = "30W";
-  plant(store, other, square(64), ToyFamily::config(6, 3, 8), ok(5), old_template);  // the best there: a seed as such
-  plant(store, other, square(64), ToyFamily::config(7, 3, 8), ok(6), old_template);
-  plant(store, evaluator, square(64), ToyFamily::config(8, 8, 8), ok(5), old_template);  // breaks a rule
+  plant(store, other, square(64), ToyFamily::config(6, 3, 8), ok(5), old_options);  // the best there: a seed as such
+  plant(store, other, square(64), ToyFamily::config(7, 3, 8), ok(6), old_options);
+  plant(store, evaluator, square(64), ToyFamily::config(8, 8, 8), ok(5), old_options);  // breaks a rule
   StartingPoints starting_points({"toy"}, evaluator, store);
   const StartingPoint start = starting_points.of(square(64));
   CHECK(start.known.empty());

@@ -77,7 +77,7 @@ class ToyEvaluator : public Evaluator {
     identity_.name = "Toy";
     identity_.sm = 87;
     identity_.sm_count = 1;
-    producer_ = {"hash-1", "-O", "13.0", "580", "toy-1"};
+    producer_ = {"-O", "13.0", "580", "toy-1"};
     limits_.arch = kArch;
   }
   const db::DeviceIdentity& device() const override { return identity_; }

@@ -91,7 +91,7 @@ class Judge {
   }
   /// Why an entry that would not run first does not.
   std::string word(const db::Evidence& entry) const {
-    const db::Trust trust = db::judge(entry.producer, now(entry));
+    const db::Trust trust = db::judge(entry, now(entry));
     return std::string(trust == db::Trust::retired || runs(entry) ? db::name(trust) : db::name(db::Status::illegal));
   }
 
@@ -148,7 +148,7 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
 CLI::Option* add_retired_option(CLI::App& app, bool& retired) {
   return app.add_flag("--retired", retired,
                       "Also the fastest recorded times that do not count, behind the best that would run, with why as their trust: "
-                      "retired (template or options changed), reverify (driver or NVRTC changed, where another best is valid), of a former "
+                      "retired (kernel, launches or options changed), reverify (driver or NVRTC changed, where another best is valid), of a former "
                       "measuring policy, illegal today");
 }
 

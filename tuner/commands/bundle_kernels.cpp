@@ -59,7 +59,8 @@ std::optional<db::KernelBuild> BundleKernels::stored(const Config& config, const
   std::optional<db::KernelBuild> build;
   if (nvrtc_missing_.empty()) build = store_->find_build(runtime::kernel_key(config, target));
   if (loads(build, Spilled::taken)) return build;
-  return store_->find_build_any_compiler(config, target.type, target.trans, target.limits.arch, template_hash(config.family()));
+  return store_->find_build_any_compiler(config, target.type, target.trans, target.limits.arch,
+                                         kernel_hash(config, target.type, target.trans, compiler_options_text(target)));
 }
 
 }  // namespace tilesmith::tuner

@@ -179,11 +179,7 @@ GuessingFor guessing_for(const Asked& asked, const DeviceLimits& arch, const std
     if (device.sm_count > 0) whom.limits.sm_count = device.sm_count;
     if (device.smem_per_sm_bytes > 0) whom.limits.smem_per_sm_bytes = device.smem_per_sm_bytes;
   }
-  whom.producer = [producer](const std::string& family) {
-    db::Producer of_family = producer;
-    of_family.template_hash = template_hash(family);
-    return of_family;
-  };
+  whom.producer = [producer](const std::string&) { return producer; };
   spdlog::info("{}: what would be tried first on {}", arch.arch,
                latest ? short_name(whom.device)
                       : fmt::format("a device with {} SMs; the database has evidence of none", whom.limits.sm_count));

@@ -92,7 +92,7 @@ std::string evidence_lines(const db::Evidence& entry, db::Trust trust, double cl
   add_line(out, "conditions", conditions(timing));
   add_line(out, "trust", std::string(db::name(trust)));
   add_line(out, "on device", db::text(entry.device));
-  add_line(out, "template", entry.producer.template_hash);
+  add_line(out, "plan", entry.plan_hash);
   add_line(out, "compiled by", fmt::format("NVRTC {} {}", entry.producer.nvrtc_version, entry.producer.compiler_options));
   add_line(out, "driver", entry.producer.driver_version);
   add_line(out, "policy", entry.producer.measuring_policy);

@@ -50,9 +50,6 @@ int run_version() {
   const auto devices = runtime::list_devices();
   out += fmt::format("driver: {}\n", devices.empty() ? no_device : devices.front().driver_version);
   out += fmt::format("measuring policy: {}; battery: {}\n", kMeasuringPolicy, kBatteryVersion);
-  for (const auto& family : families()) {
-    out += fmt::format("family {}: template {}\n", family->name(), template_hash(family->name()).substr(0, 16));
-  }
   write_result(out);
   return kExitOk;
 }

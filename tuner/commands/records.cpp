@@ -135,7 +135,7 @@ nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates
   json["drift"] = entry.outcome.timing ? Json(timing.drift) : Json(nullptr);
   json["candidates"] = candidates > 0 ? Json(candidates) : Json(nullptr);
   json["candidates_ok"] = candidates > 0 ? Json(ok) : Json(nullptr);
-  json["template_hash"] = entry.producer.template_hash;
+  json["plan_hash"] = entry.plan_hash;
   json["compiler_options"] = entry.producer.compiler_options;
   json["nvrtc_version"] = entry.producer.nvrtc_version;
   json["driver_version"] = entry.producer.driver_version;

@@ -131,7 +131,7 @@ db::Producer producer_now(std::span<const db::Evidence> entries, const std::stri
 }
 
 DeviceLimits limits_of(const db::DeviceIdentity& device) {
-  if (const auto limits = runtime::virtual_limits(db::ran_as(device))) return *limits;
+  if (const auto limits = virtual_limits(db::ran_as(device))) return *limits;
   const auto limits = limits_for_compute_capability(device.sm / 10, device.sm % 10);
   if (!limits) {
     throw UsageError(fmt::format("{}: sm_{} is not supported; expected one of {}", device.name, device.sm, supported_archs()));

@@ -111,7 +111,7 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
     const bool filled_in = config->values().size() != entry.config.values().size();
     const auto producer = producers.try_emplace(config->family());
     if (producer.second) producer.first->second = today.producer(config->family());
-    switch (filled_in ? db::Trust::retired : db::judge(entry.producer, producer.first->second)) {
+    switch (filled_in ? db::Trust::retired : db::judge(entry, producer.first->second)) {
       case db::Trust::valid: {
         Found& known = valid.try_emplace(key, Found{{*config, entry.outcome, false, entry.run}, entries, {}}).first->second;
         known.entries_since = entries;

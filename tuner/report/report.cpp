@@ -39,7 +39,9 @@ class Judge {
     }
   }
   db::Judged operator()(const db::Evidence& entry) const {
-    return {&entry, db::judge(entry.producer, newest_.at(key(entry))->producer)};
+    const db::Evidence& newest = *newest_.at(key(entry));
+    const bool of_today = db::judge(newest, newest.producer) == db::Trust::valid;
+    return {&entry, of_today ? db::judge(entry, newest.producer) : db::judge(entry.producer, newest.producer)};
   }
 
  private:

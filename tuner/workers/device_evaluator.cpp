@@ -42,9 +42,8 @@ DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions&
       pool_(compile_jobs_, options.compile_limit, options.worker_executable),
       measuring_process_(options.device, options.as, options.time_limit, options.worker_executable) {}
 
-db::Producer DeviceEvaluator::producer(const std::string& family) const {
+db::Producer DeviceEvaluator::producer(const std::string&) const {
   db::Producer producer;
-  producer.template_hash = template_hash(family);
   producer.compiler_options = runtime::compiler_options_text({type_pairs().front(), {}, device_.limits});
   producer.nvrtc_version = runtime::nvrtc_version();
   producer.driver_version = device_.driver_version;

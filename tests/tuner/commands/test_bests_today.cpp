@@ -35,12 +35,12 @@ void make_aged_database(const std::string& path) {
   std::string error;
   const auto of = [&](const std::string& problem) { return made_evidence({parse_problem(problem, error).value()}, 12); };
   db::Evidence retired = earlier(of(kProblem)[8], 1), former = earlier(of(kProblem)[9], 2), illegal = earlier(of(kProblem)[10], 3);
-  retired.producer.template_hash = "former";
+  retired.plan_hash = "former";
   former.producer.measuring_policy = "cold-1";
   illegal.config = Config("simt", {{"no_such", 1}});
   for (const db::Evidence& entry : {former, illegal, retired}) store.record(entry);
   db::Evidence only = earlier(of(kRetiredOnly)[0], 4), by_policy = earlier(of(kFormerPolicy)[0], 5), by_driver = earlier(of(kFormerDriver)[0], 6);
-  only.producer.template_hash = "former";
+  only.plan_hash = "former";
   by_policy.producer.measuring_policy = "cold-1";
   by_driver.producer.driver_version = "500";
   for (const db::Evidence& entry : {only, by_policy, by_driver}) store.record(entry);

@@ -61,8 +61,9 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   entry.device.sm_count = 8;
   entry.problem = packed_problem(target.type, target.trans, 128, 64, 64);
   entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 8}, {"thread_m", 2}, {"thread_n", 2}});
-  entry.producer = {template_hash("simt"), runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
+  entry.producer = {runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
                     tuner::kMeasuringPolicy};
+  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
   entry.outcome = {db::Status::ok, "", db::Timing{}};
   entry.outcome.timing->median_us = 3;
   entry.outcome.timing->samples = 5;
@@ -81,6 +82,7 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
 
   // What is known by evidence from elsewhere has no kernel, and would be played off.
   entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 16}, {"thread_m", 2}, {"thread_n", 2}});
+  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
   writable.record(entry);
   const Finished imported = run(folder, {"compile", "--arch", "sm_87", "--shape", "128x64x64", "--family", "simt",
                                          "--first", "9", "--db", "orin.db"});
@@ -99,8 +101,9 @@ TEST_CASE("compile --first goes by the evidence of the device that it is told, a
     entry.device.sm = 87;
     entry.problem = packed_problem(target.type, target.trans, 128, 64, 64);
     entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", block_k}, {"thread_m", 2}, {"thread_n", 2}});
-    entry.producer = {template_hash("simt"), runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
+    entry.producer = {runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
                       tuner::kMeasuringPolicy};
+    entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
     entry.outcome = {db::Status::ok, "", db::Timing{}};
     entry.outcome.timing->median_us = 3;
     entry.outcome.timing->samples = 5;
@@ -150,7 +153,7 @@ TEST_CASE("compile --first for a device that ran another architecture's code is 
     entry.device.sm = 90;
     entry.problem = packed_problem(*find_type_pair("f16f32"), {}, 64, 64, 64);
     entry.config = Config("simt", {{"block_m", 32}});
-    entry.producer = {"x", "x", "13.0", "1.0", tuner::kMeasuringPolicy};
+    entry.producer = {"x", "13.0", "1.0", tuner::kMeasuringPolicy};
     entry.outcome = {db::Status::spilled, "", {}};
     store.record(entry);
   }
@@ -221,7 +224,7 @@ TEST_CASE("a bundle takes a generic kernel that spills where there is no other")
       for (const Transposes trans : kAllTransposes) {
         const KernelTarget target{type, trans, limits};
         db::KernelBuild build;
-        build.key = {generic_config(target), type, trans, limits.arch, template_hash("simt"),
+        build.key = {generic_config(target), type, trans, limits.arch, runtime::kernel_key(generic_config(target), target).kernel_hash,
                      runtime::compiler_options_text(target), "1.0"};
         build.status = type == slow.type && trans == slow.trans ? db::Status::spilled : db::Status::ok;
         build.cubin.resize(64);
@@ -234,7 +237,8 @@ TEST_CASE("a bundle takes a generic kernel that spills where there is no other")
     entry.config = generic_config(slow);
     entry.device.name = "Orin";
     entry.device.sm = 87;
-    entry.producer = {template_hash("simt"), runtime::compiler_options_text(slow), "1.0", "1.0", tuner::kMeasuringPolicy};
+    entry.producer = {runtime::compiler_options_text(slow), "1.0", "1.0", tuner::kMeasuringPolicy};
+    entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
     entry.outcome = {db::Status::ok, "", db::Timing{}};
     entry.outcome.timing->median_us = 3;
     store.record(entry);

@@ -16,9 +16,9 @@ using namespace tilesmith::tuner::toy;
 namespace {
 
 void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
-           const std::string& template_hash = "hash-1", double median_us = 5) {
+           const std::string& plan_hash = "", double median_us = 5) {
   db::Evidence evidence = evidence_of(evaluator, problem, config, toy::ok(median_us));
-  evidence.producer.template_hash = template_hash;
+  evidence.plan_hash = plan_hash;
   store.record(evidence);
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("what is filled in of an older recording is a guess and never known") 
   const Config without_z("toy", {{"x", 7}, {"y", 3}}), elsewhere("toy", {{"x", 6}, {"y", 3}}),
       breaks_a_rule("toy", {{"x", 8}, {"y", 7}});
   plant(store, evaluator, square(64), without_z);
-  plant(store, evaluator, square(64), breaks_a_rule, "hash-1", 1);
+  plant(store, evaluator, square(64), breaks_a_rule, "", 1);
   plant(store, evaluator, square(128), elsewhere);
   const Guesses guesses = guesser_for(evaluator, store).of(square(64));
   CHECK(guesses.known.empty());
@@ -58,7 +58,7 @@ TEST_CASE("the fastest configs are tried with a parameter that was added since, 
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   for (const int x : {1, 2, 3, 4}) plant(store, evaluator, square(64), Config("toy", {{"x", x}, {"y", 3}}), "hash-0", 9 - x);
-  plant(store, evaluator, square(64), toy_config(5, 3, 1), "hash-1", 4);  // today's, by the first value
+  plant(store, evaluator, square(64), toy_config(5, 3, 1), "", 4);  // today's, by the first value
   const Guesses guesses = guesser_for(evaluator, store).of(square(64));
   CHECK(first_of(guesses.to_try, 12) ==
         std::vector{toy_config(5, 3, 2), toy_config(4, 3, 1), toy_config(5, 3, 4), toy_config(3, 3, 1), toy_config(5, 3, 8),
@@ -85,7 +85,7 @@ TEST_CASE("a value that came after a problem was tuned is tried with the fastest
   db::Store few = db::Store::in_memory(), many = db::Store::in_memory();
   const auto record = [&](db::Store& store, const Problem& problem, const Config& config, const char* hash, const char* at) {
     db::Evidence evidence = evidence_of(evaluator, problem, config, toy::ok(5 + config.at("x")));
-    evidence.producer.template_hash = hash;
+    evidence.plan_hash = hash;
     evidence.created_at = at;
     store.record(evidence);
   };
@@ -97,7 +97,7 @@ TEST_CASE("a value that came after a problem was tuned is tried with the fastest
     for (const int z : {1, 4}) record(*store, square(4096), toy_config(7, 4, z), "hash-0", early);
     for (const int x : {5, 6, 7}) record(*store, square(64), toy_config(x, 3, 2), "hash-0", early);
   }
-  record(many, square(4096), toy_config(7, 3, 8), "hash-1", without_clock);
+  record(many, square(4096), toy_config(7, 3, 8), "", without_clock);
   const auto first = [&](db::Store& store) { return first_of(guesser_for(evaluator, store).of(square(64)).to_try, 3); };
   CHECK(first(few) == std::vector{toy_config(5, 3, 2), toy_config(6, 3, 2), toy_config(7, 3, 2)});
   // Of all of the family's outcomes by then none has z = 8, nor x = 8; what has was recorded elsewhere, later.
@@ -109,9 +109,9 @@ TEST_CASE("once some configs had each value of an added parameter on a problem, 
   db::Store store = db::Store::in_memory();
   plant(store, evaluator, square(64), Config("toy", {{"x", 7}, {"y", 3}}), "hash-0");
   for (const int x : {1, 2, 3, 4}) {
-    for (const int z : {1, 2, 4, 8}) plant(store, evaluator, square(64), toy_config(x, 1, z), "hash-1", 50);
+    for (const int z : {1, 2, 4, 8}) plant(store, evaluator, square(64), toy_config(x, 1, z), "", 50);
   }
-  plant(store, evaluator, square(32), toy_config(7, 3, 1), "hash-1", 1);
+  plant(store, evaluator, square(32), toy_config(7, 3, 1), "", 1);
   Guesser guesser = guesser_for(evaluator, store);
   CHECK(first_of(guesser.of(square(64)).to_try, 2) == std::vector{toy_config(7, 3, 1), toy_config(4, 4, 2)});
 }
@@ -140,10 +140,10 @@ TEST_CASE("what was fastest for a problem on a device alike comes first where it
   db::Store store = db::Store::in_memory();
   const db::DeviceIdentity here = evaluator.device();
   const auto record_on = [&](const db::DeviceIdentity& device, const Problem& problem, const Config& config, double us,
-                             const std::string& template_hash = "hash-1", const std::string& driver = "580") {
+                             const std::string& plan_hash = "", const std::string& driver = "580") {
     db::Evidence evidence = evidence_of(evaluator, problem, config, toy::ok(us));
     evidence.device = device;
-    evidence.producer.template_hash = template_hash;
+    evidence.plan_hash = plan_hash;
     evidence.producer.driver_version = driver;
     store.record(evidence);
   };
@@ -157,7 +157,7 @@ TEST_CASE("what was fastest for a problem on a device alike comes first where it
   const db::DeviceIdentity alike = device("as many multiprocessors", here.sm_count);
   record_on(alike, square(64), toy_config(7, 3, 1), 4);
   record_on(alike, square(64), toy_config(6, 3, 1), 3);
-  record_on(alike, square(64), toy_config(5, 3, 1), 2, "hash-1", "570");  // to be verified again there
+  record_on(alike, square(64), toy_config(5, 3, 1), 2, "", "570");  // to be verified again there
   record_on(alike, square(64), toy_config(5, 4, 1), 1, "hash-0");         // by a former kernel
   // Another, less alike, has no place left. Its name comes first.
   record_on(device("a larger one", 2 * here.sm_count), square(64), toy_config(3, 3, 1), 1);
@@ -263,7 +263,7 @@ TEST_CASE("while a problem is searched, the evaluator hears of the first guesses
 
   // Of what is known, the fastest: not what failed, nor what is retired.
   options.finalists = 2;
-  for (const int x : {1, 5, 3, 4}) plant(store, evaluator, square(2048), toy_config(x, 3, 2), "hash-1", 10 - x);
+  for (const int x : {1, 5, 3, 4}) plant(store, evaluator, square(2048), toy_config(x, 3, 2), "", 10 - x);
   plant(store, evaluator, square(2048), toy_config(5, 3, 1), "hash-0", 1);
   store.record(evidence_of(evaluator, square(2048), toy_config(6, 3, 2), {db::Status::mismatch, "wrong", std::nullopt}));
   quiet_tune(squares({1032, 2048}), options, evaluator, store);

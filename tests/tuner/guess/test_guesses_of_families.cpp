@@ -16,9 +16,9 @@ using namespace tilesmith::tuner::toy;
 namespace {
 
 void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config, double median_us,
-           const std::string& template_hash = "hash-1") {
+           const std::string& plan_hash = "") {
   db::Evidence evidence = evidence_of(evaluator, problem, config, toy::ok(median_us));
-  evidence.producer.template_hash = template_hash;
+  evidence.plan_hash = plan_hash;
   store.record(evidence);
 }
 

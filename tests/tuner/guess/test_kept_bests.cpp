@@ -71,20 +71,19 @@ TEST_CASE("kept bests are those that the store would give anew once they are ref
 TEST_CASE("a faster time that does not count today is no kept best, unless there is no other") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
-  const auto record = [&](int m, int x, double us, const std::string& hash, const std::string& policy) {
+  const auto record = [&](int m, int x, double us, const std::string& plan_hash, const std::string& policy) {
     db::Evidence entry = evidence_of(evaluator, square(m), ToyFamily::config(x, 1, 1), ok(us));
-    entry.producer.template_hash = hash;
+    entry.plan_hash = plan_hash;
     entry.producer.measuring_policy = policy;
     store.record(entry);
   };
   record(32, 1, 1, "former", "cold-4");
-  record(32, 2, 2, "today", "cold-3");
-  record(32, 3, 3, "today", "cold-4");
+  record(32, 2, 2, "", "cold-3");
+  record(32, 3, 3, "", "cold-4");
   record(64, 4, 5, "former", "cold-4");
   record(64, 5, 4, "former", "cold-4");
   KeptBests bests(store, [](const db::Evidence& entry) {
     db::Producer now = entry.producer;
-    now.template_hash = "today";
     now.measuring_policy = "cold-4";
     return now;
   });

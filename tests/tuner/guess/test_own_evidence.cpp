@@ -88,7 +88,7 @@ TEST_CASE("a tile with many values to try leaves places to another") {
 TEST_CASE("what the latest run found fastest comes before what was faster on another day, then all go by time") {
   const std::vector<Parameter> parameters{{"x", {1, 2, 3}, ""}};
   const auto config = [](int x) { return Config("f", {{"x", x}}); };
-  const db::Producer now{"now", "", "", "2", ""}, retired{"then", "", "", "2", ""}, of_former_driver{"now", "", "", "1", ""};
+  const db::Producer now{"now", "", "2", ""}, retired{"then", "", "2", ""}, of_former_driver{"now", "", "1", ""};
   const Today today = as_recorded(parameters, now);
   const auto entry = [&](int x, double us, const std::string& run, const db::Producer& producer) {
     db::Evidence evidence = timed(config(x), us);
@@ -111,12 +111,12 @@ TEST_CASE("what the latest run found fastest comes before what was faster on ano
 TEST_CASE("the fastest family is told by times that compare, and by others where there are none") {
   const auto entry = [](const char* family, double us, const char* hash, const char* policy) {
     db::Evidence evidence = timed(Config(family, {{"x", 1}}), us);
-    evidence.producer.template_hash = hash;
+    evidence.producer.compiler_options = hash;
     evidence.producer.measuring_policy = policy;
     return evidence;
   };
   const std::vector<Parameter> parameters{{"x", {1}, ""}};
-  const Today today = as_recorded(parameters, {"now", "", "", "", "cold-3"});
+  const Today today = as_recorded(parameters, {"now", "", "", "cold-3"});
   const auto fastest = [&](const std::vector<db::Evidence>& evidence) { return own_evidence(evidence, today).fastest_family; };
   const db::Evidence warm = entry("f", 5, "then", "warm-1"), cold = entry("g", 8, "then", "cold-3");
   CHECK(fastest({}) == std::nullopt);

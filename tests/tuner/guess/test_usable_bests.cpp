@@ -13,10 +13,10 @@ class Recorder {
  public:
   Recorder() : store_(db::Store::in_memory()) {}
 
-  void add(const Problem& problem, const Config& config, const std::string& template_hash, const db::Outcome& outcome,
+  void add(const Problem& problem, const Config& config, const std::string& plan_hash, const db::Outcome& outcome,
            const std::string& policy = {}, const std::string& driver = {}) {
     db::Evidence evidence = evidence_of(evaluator_, problem, config, outcome);
-    evidence.producer.template_hash = template_hash;
+    evidence.plan_hash = plan_hash;
     if (!driver.empty()) evidence.producer.driver_version = driver;
     if (!policy.empty()) evidence.producer.measuring_policy = policy;
     store_.record(evidence);
@@ -41,8 +41,8 @@ TEST_CASE("a faster time of a former kernel hides no time of today's") {
   Recorder recorder;
   const Problem problem = square(64), other = square(96);
   recorder.add(problem, ToyFamily::config(1, 1, 1), "hash-0", toy::ok(1));
-  recorder.add(problem, ToyFamily::config(1, 2, 1), "hash-1", toy::ok(5));
-  recorder.add(problem, ToyFamily::config(1, 3, 1), "hash-1", toy::ok(7));
+  recorder.add(problem, ToyFamily::config(1, 2, 1), "", toy::ok(5));
+  recorder.add(problem, ToyFamily::config(1, 3, 1), "", toy::ok(7));
   recorder.add(other, ToyFamily::config(1, 1, 1), "hash-0", toy::ok(1));
   const UsableBests found = recorder.usable();
   REQUIRE(found.bests.size() == 1);
@@ -55,11 +55,11 @@ TEST_CASE("a faster time of a former kernel hides no time of today's") {
 TEST_CASE("of a candidate the latest entry counts, a failure too") {
   Recorder recorder;
   const Problem problem = square(64);
-  recorder.add(problem, ToyFamily::config(1, 1, 1), "hash-1", toy::ok(1));
-  recorder.add(problem, ToyFamily::config(1, 2, 1), "hash-1", toy::ok(5));
-  recorder.add(problem, ToyFamily::config(1, 1, 1), "hash-1", {db::Status::mismatch, "wrong", std::nullopt});
+  recorder.add(problem, ToyFamily::config(1, 1, 1), "", toy::ok(1));
+  recorder.add(problem, ToyFamily::config(1, 2, 1), "", toy::ok(5));
+  recorder.add(problem, ToyFamily::config(1, 1, 1), "", {db::Status::mismatch, "wrong", std::nullopt});
   CHECK(recorder.usable().bests.at(0).entry->config == ToyFamily::config(1, 2, 1));
-  recorder.add(problem, ToyFamily::config(1, 2, 1), "hash-1", {db::Status::mismatch, "wrong", std::nullopt});
+  recorder.add(problem, ToyFamily::config(1, 2, 1), "", {db::Status::mismatch, "wrong", std::nullopt});
   CHECK(recorder.usable().bests.empty());
   CHECK(recorder.usable().retired == 0);
 }
@@ -67,12 +67,12 @@ TEST_CASE("of a candidate the latest entry counts, a failure too") {
 TEST_CASE("times of a former measuring policy count for problems that have none of today's, those of the latest") {
   Recorder recorder;
   const Problem both = square(64), former = square(96);
-  recorder.add(both, ToyFamily::config(1, 1, 1), "hash-1", toy::ok(1), "former");
-  recorder.add(both, ToyFamily::config(1, 2, 1), "hash-1", toy::ok(5));
-  recorder.add(both, ToyFamily::config(1, 3, 1), "hash-1", toy::ok(2), "former");
-  recorder.add(former, ToyFamily::config(1, 1, 1), "hash-1", toy::ok(1), "first");
-  recorder.add(former, ToyFamily::config(1, 2, 1), "hash-1", toy::ok(9), "former");
-  recorder.add(former, ToyFamily::config(1, 3, 1), "hash-1", toy::ok(8), "former");
+  recorder.add(both, ToyFamily::config(1, 1, 1), "", toy::ok(1), "former");
+  recorder.add(both, ToyFamily::config(1, 2, 1), "", toy::ok(5));
+  recorder.add(both, ToyFamily::config(1, 3, 1), "", toy::ok(2), "former");
+  recorder.add(former, ToyFamily::config(1, 1, 1), "", toy::ok(1), "first");
+  recorder.add(former, ToyFamily::config(1, 2, 1), "", toy::ok(9), "former");
+  recorder.add(former, ToyFamily::config(1, 3, 1), "", toy::ok(8), "former");
   const UsableBests found = recorder.usable();
   REQUIRE(found.bests.size() == 2);
   CHECK(found.retired == 0);
@@ -86,9 +86,9 @@ TEST_CASE("times of a former measuring policy count for problems that have none 
 TEST_CASE("what is valid comes before what is faster and to be re-verified, and what a rule refuses is passed over") {
   Recorder recorder;
   const Problem problem = square(64);
-  recorder.add(problem, ToyFamily::config(1, 1, 1), "hash-1", toy::ok(1), "", "a former driver");
-  recorder.add(problem, ToyFamily::config(1, 2, 1), "hash-1", toy::ok(5));
-  recorder.add(problem, ToyFamily::config(1, 3, 1), "hash-1", toy::ok(6));
+  recorder.add(problem, ToyFamily::config(1, 1, 1), "", toy::ok(1), "", "a former driver");
+  recorder.add(problem, ToyFamily::config(1, 2, 1), "", toy::ok(5));
+  recorder.add(problem, ToyFamily::config(1, 3, 1), "", toy::ok(6));
   CHECK(recorder.usable().bests.at(0).entry->config == ToyFamily::config(1, 2, 1));
   const auto runs = [](const Config& refused) {
     return [refused](const db::Evidence& entry) { return !(entry.config == refused); };

@@ -29,7 +29,7 @@ db::Landscape recording() {
   landscape.device.sm = 87;
   landscape.device.sm_count = 16;
   landscape.arch = "sm_87";
-  landscape.producers["simt"] = {"recorded-hash", "-O", "12.6", "540", "cold-1"};
+  landscape.producers["simt"] = {"-O", "12.6", "540", "cold-1"};
   const Problem problem = recorded_problem();
   const Family& simt = *find_family("simt");
   const Space space = enumerate_space(simt, {problem.type, problem.trans, *limits_for_arch("sm_87")});
@@ -60,7 +60,7 @@ TEST_CASE("a replay tunes what was recorded, all of it and nothing else, as the 
   const auto evaluator = make_replay_evaluator(landscape);
   CHECK(evaluator->device() == landscape.device);
   CHECK(evaluator->limits().arch == "sm_87");
-  CHECK(evaluator->producer("simt").template_hash == "recorded-hash");
+  CHECK(evaluator->producer("simt") == landscape.producers.at("simt"));
 
   db::Store store = db::Store::in_memory();
   const Workload workload{"recorded", {{recorded_problem(), 1}}};
@@ -86,7 +86,7 @@ TEST_CASE("what a replay stores is what was recorded, once, and no newer than wh
     entry.created_at = "2026-01-01T00:00:00.000Z";
     entry.run = "recorded-run";
   }
-  landscape.entries[0].producer.template_hash = "former-hash";
+  landscape.entries[0].plan_hash = "former";
   db::Evidence measured = landscape.entries.back();  // the fastest that was recorded
   measured.created_at = "2026-02-01T00:00:00.000Z";
   measured.outcome = {db::Status::mismatch, "measured since", std::nullopt};

@@ -68,8 +68,7 @@ TEST_CASE("a best that was known before and not beaten is said to be of before")
 
 TEST_CASE("evidence of changed kernels is neither best nor baseline, and is counted as left out") {
   MadeNight night;
-  night.passed(1, 5);
-  night.producer.template_hash = "hash-2";
+  night.passed(1, 5).plan_hash = "former";
   night.passed(2, 24);
   const Report report = report_of(night);
   CHECK(report.retired == 1);

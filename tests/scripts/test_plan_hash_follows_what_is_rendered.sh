@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Plan hashes, on which evidence rests, change with what NVRTC gets and with the launches, wherever that is written; comments, words
+# and the choice among configs leave them as they are. Edits copies of files, and builds a program that prints hashes with them.
+# shellcheck disable=SC2016  # $ is sed's
+set -euo pipefail
+root=$1
+library=$2/kernels/libtilesmith_kernels.a
+[ -f "$library" ] || { echo "skipped: $library is not built"; exit 0; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cat >"$folder/main.cpp" <<'CPP'
+#include <cstdio>
+#include "kernels/plan_hash.hpp"
+int main() {
+  using namespace tilesmith;
+  const auto config = Config::parse("simt{block_m=64,block_n=64,block_k=16,thread_m=4,thread_n=4}");
+  std::string error;
+  for (const char* text : {"f16f32 NN 64 64 64", "f16f32 NN 1 64 65"}) {
+    const auto problem = parse_problem(text, error);
+    const auto options = compiler_options_text({problem->type, problem->trans, *limits_for_arch("sm_90a")});
+    std::printf("%s\n", plan_hash(*config, *problem, options).c_str());
+  }
+}
+CPP
+compile=("${CXX:-c++}" -std=c++20 -w -c)
+"${compile[@]}" -I "$root" "$folder/main.cpp" -o "$folder/main.o"
+fmt=$(pkg-config --cflags --libs fmt libxxhash 2>/dev/null || echo "-lfmt -lxxhash")
+
+# The hashes after `sed -i EXPRESSION FILE` in a copy of the sources (EXPRESSION empty: none). What is compiled comes before the library.
+hashes_after() {
+  rm -rf "$folder/tree"
+  mkdir "$folder/tree"
+  cp -R "$root/kernels" "$folder/tree/"
+  local objects=("$folder/main.o" "$folder/embedded.o")
+  if [ -n "$1" ]; then
+    sed -i "$1" "$folder/tree/$2"
+    ! cmp -s "$root/$2" "$folder/tree/$2" || { echo "$2: '$1' edits nothing" >&2; exit 1; }
+    if [[ $2 == *.cpp ]]; then
+      "${compile[@]}" -I "$folder/tree" "$folder/tree/$2" -o "$folder/edited.o"
+      objects+=("$folder/edited.o")
+    fi
+  fi
+  cmake -DROOT="$folder/tree" -DOUT="$folder/embedded.cpp" -P "$root/cmake/EmbedKernels.cmake"
+  "${compile[@]}" -I "$folder/tree" "$folder/embedded.cpp" -o "$folder/embedded.o"
+  # shellcheck disable=SC2086  # several words
+  "${CXX:-c++}" "${objects[@]}" "$library" $fmt -pthread -o "$folder/hashes"
+  "$folder/hashes" | paste -sd ' '
+}
+# changes WHICH EXPRESSION FILE: after the edit both, the second, or none of the two hashes are others.
+changes() {
+  local now got=none
+  now=$(hashes_after "$2" "$3")
+  [ "${now#* }" = "${first#* }" ] || got=second
+  [ "${now% *}" = "${first% *}" ] || got=both
+  [ "$got" = "$1" ] || { echo "$3, after '$2': expected other hashes: $1; got: $got"; exit 1; }
+}
+
+first=$(hashes_after "" "")
+[ "${#first}" -eq 65 ] || { echo "expected two hashes, got: $first"; exit 1; }
+changes none '1i // A new comment.\n\n  // Another.' kernels/render.cpp
+changes none 's/any type pair, layout/every type pair, layout/' kernels/simt/simt.cpp
+changes none 's/{8, 16, 32}, "K-step/{8, 16, 32, 64}, "K-step/' kernels/simt/simt.cpp
+changes none '1i // A new comment.\n' kernels/common/scale.cuh
+changes none '$a int x;' kernels/mma/mma.cu
+changes both 's/constexpr int kSm = /constexpr int kSM = /' kernels/render.cpp
+changes both '$a int x;' kernels/common/scale.cuh
+changes both 's/launch.block.x = /launch.block.y = /' kernels/simt/simt.cpp
+changes second 's/= (stride + whole - 1) \/ whole \* whole/+= 64/' kernels/problem.cpp
