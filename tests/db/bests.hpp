@@ -5,16 +5,19 @@
 
 #include "db/export.hpp"
 #include "db/ranked.hpp"
+#include "kernels/plan_hash.hpp"
 
 namespace tilesmith::db::test {
 
 /// As if each entry were of today: the fastest of the latest entries of all candidates, by the texts of problem and device.
 inline std::vector<JudgedBest> bests_of(const Store& store, const EvidenceFilter& filter = {}) {
   const std::vector<Evidence> entries = store.evidence(filter);
+  std::vector<Evidence> of_today = entries;
+  for (Evidence& entry : of_today) entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
   std::vector<JudgedBest> bests;
-  for (const RankedProblem& one : rank(entries, [](const Evidence& entry) { return entry.producer; })) {
+  for (const RankedProblem& one : rank(of_today, [](const Evidence& entry) { return entry.producer; })) {
     if (!one.best.empty())
-      bests.push_back({*one.best.front().entry, std::int64_t(one.best.size() + one.failed.size()), std::int64_t(one.best.size()), "valid"});
+      bests.push_back({entries[std::size_t(one.best.front().entry - of_today.data())], std::int64_t(one.best.size() + one.failed.size()), std::int64_t(one.best.size()), "valid"});
   }
   return bests;
 }

@@ -5,6 +5,7 @@
 #include "db/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
+#include "tests/db/former.hpp"
 #include "tests/db/sample.hpp"
 
 using namespace tilesmith;
@@ -184,7 +185,7 @@ TEST_CASE("no file holds a view that would know better what is best") {
   { Store::open(folder / "a.db").record(right(10)); }
   {
     const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
-    database.execute("CREATE VIEW best AS SELECT 1 AS config; PRAGMA user_version = 4");
+    make_former(database);
   }
   {
     const Store former = Store::open_read_only(folder / "a.db");  // as it is, and the table hides the view
