@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "db/store.hpp"
+#include "kernels/plan_hash.hpp"
 #include "runtime/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
@@ -57,6 +58,7 @@ db::Evidence evidence_of(const Evaluator& evaluator, test::DrillKind kind, const
   entry.config = test::drill_config(kind);
   entry.device = evaluator.device();
   entry.producer = evaluator.producer("drill");
+  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
   entry.outcome = outcome;
   return entry;
 }
