@@ -128,10 +128,11 @@ bool is_trial(const Producer& producer);
 enum class Trust {
   valid,      ///< same plan hash, compiler options, NVRTC, driver and policy
   reverify,   ///< the driver or NVRTC changed: verify again, then use
-  remeasure,  ///< the measuring policy changed, or it is a trial: the kernel is the same, but its time compares with those of its own policy alone
+  remeasure,  ///< the measuring policy changed, or it is a trial: the kernel is the same, its time compares within its own policy alone
   retired,    ///< the plan hash or the options changed
 };
-/// The plan hash is held against today's of the config and problem.
+
+/// Today's plan hash of the config and problem decides, too.
 Trust judge(const Evidence& entry, const Producer& now);
 /// By the producers alone, whatever became of the kernels.
 Trust judge(const Producer& entry, const Producer& now);

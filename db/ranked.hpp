@@ -1,5 +1,5 @@
 // The one ranking of measured times: which of them may decide what runs, best first. Tuner, library, `query`, `explain`, `export`,
-// bundles, `report` and `renew` go by it alike.
+// bundles and `report` go by it alike.
 //
 // Of several entries of a candidate the latest counts, so that a config that was right once and failed later is not chosen; a trial only
 // where there is no other. Retired entries (another plan hash or other options) are passed over. Times of a former measuring policy count

@@ -23,9 +23,9 @@ class Catalogue {
   /// All evidence of type pairs that tell of this one (choose.hpp), of devices of this compute capability, whatever its status.
   virtual std::vector<db::Evidence> evidence(const TypePair& type, int sm) const = 0;
 
-  /// A kernel with a cubin that this key's architecture can load: the very key if it is there; else the same of its kernel
-  /// hash compiled by another NVRTC. One whose NVRTC is too new for a driver of this CUDA version (too_new_for_driver) only if
-  /// there is no other, so that its refusal is told. Never one whose compilation failed.
+  /// A kernel with a cubin that this key's architecture can load: the very key if it is there, else the same kernel hash by another NVRTC.
+  /// If all there are need a newer driver (too_new_for_driver), one of them, so that its refusal is told. Never one whose compilation
+  /// failed.
   virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const = 0;
 
   /// The one device whose bests are offered; of a database none.

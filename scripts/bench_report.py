@@ -149,6 +149,13 @@ def ratios(rows):
     return [(float(row["peer_us"]) / float(row["us"]), row) for row in rows if row["ratio"]]
 
 
+def other_ratio(row, ours, peers):
+    """By two other columns, where the row has both."""
+    if is_number_above_0(row.get(ours) or "") and is_number_above_0(row.get(peers) or ""):
+        return float(row[peers]) / float(row[ours])
+    return float(row["peer_us"]) / float(row["us"])
+
+
 def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
@@ -168,6 +175,11 @@ def print_means(rows):
     for kind in dict.fromkeys(row["type"] for row in rows):
         print(f"| {kind} | {means([row for row in rows if row['type'] == kind])} |")
     print(f"| all | {means(rows)} |")
+    for what, columns in (("Over the peer's first choice", ("us", "peer_first_us")),
+                          ("In rows of like launches where both were timed so, else as above", ("row_us", "peer_row_us"))):
+        if any(is_number_above_0(row.get(columns[1]) or "") for row in rows):
+            values = [other_ratio(row, *columns) for _, row in ratios(rows)]
+            print(f"{what}: {geometric_mean(values):.2f}× of {len(values)}, lowest {min(values):.2f}×")
 
 
 def write_whole(path, text):

@@ -28,9 +28,21 @@ expect table.md '| 64×64×64 | 8 (0.25×) m° | failed |  |  |'
 expect out '| f16f32 | 2 | 2 | 2.00× | 2 | 0 | 1.00× |'
 expect out '| s8s32 | 1 | 0 | | | |  |'
 expect out '| all | 5 | 3 | 1.00× | 2 | 1 | 0.25× |'
+expect out "Over the peer's first choice: 1.00× of 3, lowest 0.25×"
+if grep -q 'In rows' "$folder/out"; then echo "expected no means of rows that the CSV has not"; exit 1; fi
 python3 -c 'import sys, xml.dom.minidom
 titles = [t.firstChild.data for t in xml.dom.minidom.parse(sys.argv[1]).getElementsByTagName("title")]
 assert titles == ["f64f64 NN 64×64×64: 0.25×", "f16f32 TT 64×64×64: 1.00×", "f16f32 NN 64×64×64: 4.00×"], titles' "$folder/plot.svg"
+
+# Rows count where both were timed so.
+{
+  echo 'type,trans,M,N,K,family,us,peer_us,peer_first_us,ratio,row_us,peer_row_us'
+  echo 'f16f32,NN,64,64,64,mma,2.0,4.0,8.0,2.000,1.0,9.0'
+  echo 'f16f32,NT,64,64,64,mma,5.0,5.0,5.0,1.000,,'
+} >"$folder/rows.csv"
+python3 "$root/scripts/bench_report.py" "$folder/rows.csv" >"$folder/out"
+expect out "Over the peer's first choice: 2.00× of 2, lowest 1.00×"
+expect out 'In rows of like launches where both were timed so, else as above: 3.00× of 2, lowest 1.00×'
 
 # What is rounded to 1.000 is not as fast.
 sed 's/"mma{a=1}",10.0,/"mma{a=1}",10.004,/' "$folder/bench.csv" >"$folder/slower.csv"

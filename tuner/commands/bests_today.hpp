@@ -18,9 +18,10 @@ struct BestsToday {
   std::size_t passed_over = 0;        ///< those of whose times a faster one does not count
 };
 
-/// The best `most` configs of each problem on each device, best first, judged as `explain` judges it and a bundle takes it (usable_bests), a device that is
-/// not here by its newest evidence. `with_retired`: behind each also the fastest of all recorded times, where it is
-/// faster or the only one, with why it does not count as its trust. A device that this build knows no architecture of runs nothing.
+/// The best `most` configs of each problem on each device, best first. They are judged as `explain` judges and a bundle takes them
+/// (usable_bests); a device that is not here, by its newest evidence. A device that this build knows no architecture of runs nothing.
+/// `with_retired`: behind them also the fastest of all recorded times, where it is faster or the only one. Its trust says why it does not
+/// count.
 BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most = 1);
 
 /// The option --retired.

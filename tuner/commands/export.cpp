@@ -205,8 +205,7 @@ Command add_export(CLI::App& program) {
       ->type_name("ARCH")->group("Cover");
   add_retired_option(*app, options->retired)->group("Filters");
   app->add_option("--per-problem", options->per_problem,
-                  "Of json and csv: the best N of each problem on each device, best first. What else was measured tells the library of shapes "
-                  "that were not: an imported best dozen chooses better for them than bests alone")
+                  "Of json and csv: the best N of each problem on each device, best first")
       ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}).description(""))->group("Filters");
   add_database_option(*app, options->db);
   app->footer(
