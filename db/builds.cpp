@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLargestCubinBytes = std::size_t{256} << 20;
 
 constexpr std::string_view kSelectBuild =
-    "SELECT build.*, config.text AS config, kernel.type, kernel.trans, kernel.arch, kernel.kernel_hash, "
+    "SELECT build.*, config.text AS config, kernel.signature, kernel.arch, kernel.kernel_hash, "
     "kernel.compiler_options, kernel.nvrtc_version "
     "FROM builds AS build JOIN kernels AS kernel ON kernel.id = build.kernel_id "
     "JOIN configs AS config ON config.id = kernel.config_id ";
@@ -22,11 +22,10 @@ constexpr std::string_view kSelectBuild =
 /// The columns of a kernel's key; nullopt if this program cannot read them.
 std::optional<KernelKey> read_key(const Statement& row) {
   const auto config = Config::parse(row.text("config"));
-  const TypePair* type = find_type_pair(row.text("type"));
-  const auto trans = parse_transposes(row.text("trans"));
-  if (!config || type == nullptr || !trans) return std::nullopt;
-  return KernelKey{*config,           *type, *trans, row.text("arch"), row.text("kernel_hash"),
-                   row.text("compiler_options"), row.text("nvrtc_version")};
+  std::string error;
+  const auto signature = parse_signature(row.text("signature"), error);
+  if (!config || !signature) return std::nullopt;
+  return KernelKey{*config, *signature, row.text("arch"), row.text("kernel_hash"), row.text("compiler_options"), row.text("nvrtc_version")};
 }
 
 /// A cubin by its hash, and the frame that it is kept in; nullopt, logged, if it is missing or its bytes are not those that were stored.
@@ -164,10 +163,10 @@ std::optional<KernelBuild> Store::find_build(const KernelKey& key) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
     Statement row(impl_->database,
                   std::string(kSelectBuild) +
-                      "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
+                      "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
                       "AND kernel.kernel_hash = :hash AND kernel.compiler_options = :options "
                       "AND kernel.nvrtc_version = :nvrtc AND NOT " + failed_by_machine("build"));
-    row.bind(":config", key.config.text()).bind(":type", key.type.name).bind(":trans", name(key.trans));
+    row.bind(":config", key.config.text()).bind(":signature", text(key.signature));
     row.bind(":arch", key.arch).bind(":hash", key.kernel_hash).bind(":options", key.compiler_options);
     row.bind(":nvrtc", key.nvrtc_version);
     if (!row.step()) return std::nullopt;
@@ -175,16 +174,16 @@ std::optional<KernelBuild> Store::find_build(const KernelKey& key) const {
   });
 }
 
-std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, const TypePair& type, Transposes trans,
-                                                          const std::string& arch, const std::string& kernel_hash,
+std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, const KernelSignature& signature, const std::string& arch,
+                                                          const std::string& kernel_hash,
                                                           const std::function<bool(const std::string&)>& serves) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
     Statement row(impl_->database,
                   std::string(kSelectBuild) +
-                      "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
+                      "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
                       "AND kernel.kernel_hash = :hash AND build.status IN ('ok', 'spilled') "
                       "ORDER BY build.status = 'ok' DESC, build.kernel_id DESC");
-    row.bind(":config", config.text()).bind(":type", type.name).bind(":trans", name(trans));
+    row.bind(":config", config.text()).bind(":signature", text(signature));
     row.bind(":arch", arch).bind(":hash", kernel_hash);
     while (row.step()) {
       if (serves && !serves(row.text("nvrtc_version"))) continue;
@@ -194,16 +193,16 @@ std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, 
   });
 }
 
-std::set<std::string> Store::stored_configs(const TypePair& type, Transposes trans, const std::string& arch,
+std::set<std::string> Store::stored_configs(const KernelSignature& signature, const std::string& arch,
                                             const std::function<bool(const Config&, const std::string&)>& is_today) const {
   return read_unchanged(impl_->database, [&] {
     std::set<std::string> found;
     Statement row(impl_->database,
                   "SELECT config.text AS config, kernel.kernel_hash AS hash FROM kernels AS kernel "
                   "JOIN configs AS config ON config.id = kernel.config_id JOIN builds AS build ON build.kernel_id = kernel.id "
-                  "WHERE kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch AND build.cubin_hash IS NOT NULL "
+                  "WHERE kernel.signature = :signature AND kernel.arch = :arch AND build.cubin_hash IS NOT NULL "
                   "AND build.status IN ('ok', 'spilled')");
-    row.bind(":type", type.name).bind(":trans", name(trans)).bind(":arch", arch);
+    row.bind(":signature", text(signature)).bind(":arch", arch);
     while (row.step()) {
       const auto config = Config::parse(row.text("config"));
       if (config && is_today(*config, row.text("hash"))) found.insert(row.text("config"));
@@ -230,7 +229,7 @@ void for_each_proof(const Database& database,
                     const std::function<void(const Store::Proof&, const std::string& created_at)>& use) {
   Resolver resolver(database);
   Statement row(database,
-                "SELECT proof.*, config.text AS config, kernel.type, kernel.trans, kernel.arch, kernel.kernel_hash, "
+                "SELECT proof.*, config.text AS config, kernel.signature, kernel.arch, kernel.kernel_hash, "
                 "kernel.compiler_options, kernel.nvrtc_version FROM proofs AS proof "
                 "JOIN kernels AS kernel ON kernel.id = proof.kernel_id "
                 "JOIN configs AS config ON config.id = kernel.config_id");
@@ -260,11 +259,11 @@ std::optional<Outcome> Store::find_proof(const KernelKey& key, const DeviceIdent
                   "JOIN kernels AS kernel ON kernel.id = proof.kernel_id "
                   "JOIN configs AS config ON config.id = kernel.config_id "
                   "JOIN devices AS device ON device.id = proof.device_id "
-                  "WHERE config.text = :config AND kernel.type = :type AND kernel.trans = :trans AND kernel.arch = :arch "
+                  "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
                   "AND kernel.kernel_hash = :hash AND kernel.compiler_options = :options "
                   "AND kernel.nvrtc_version = :nvrtc AND device.key = :device AND proof.driver_version = :driver "
                   "AND proof.battery = :battery AND NOT " + failed_by_machine("proof"));
-    row.bind(":config", key.config.text()).bind(":type", key.type.name).bind(":trans", name(key.trans));
+    row.bind(":config", key.config.text()).bind(":signature", text(key.signature));
     row.bind(":arch", key.arch).bind(":hash", key.kernel_hash).bind(":options", key.compiler_options);
     row.bind(":nvrtc", key.nvrtc_version).bind(":device", text(device)).bind(":driver", driver_version);
     row.bind(":battery", battery);

@@ -62,8 +62,7 @@ bool runs(Status status) { return status == Status::ok || status == Status::spil
 
 Json build_to_json(const KernelBuild& build) {
   Json json{{"config", build.key.config.text()},
-            {"type", std::string(build.key.type.name)},
-            {"trans", std::string(name(build.key.trans))},
+            {"signature", text(build.key.signature)},
             {"arch", build.key.arch},
             {"kernel_hash", build.key.kernel_hash},
             {"compiler_options", build.key.compiler_options},

@@ -151,11 +151,10 @@ struct Judged {
 /// measuring policy if there are any, else those of the latest, trials last.
 void keep_comparable(std::vector<Judged>& entries);
 
-/// A compiled kernel: one config for one type pair, transposes and architecture.
+/// A compiled kernel: one config for one signature and architecture.
 struct KernelKey {
   Config config;
-  TypePair type;
-  Transposes trans;
+  KernelSignature signature;
   std::string arch;  ///< "sm_87"; "compute_87" of PTX
   std::string kernel_hash;  ///< kernels/plan_hash.hpp
   std::string compiler_options;

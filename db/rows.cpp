@@ -58,7 +58,7 @@ std::int64_t Interner::problem(const Problem& problem) {
         if (!all) return void(statement.bind_all(key));
         statement.bind_all(key, problem.type.name, name(problem.trans), problem.m, problem.n, problem.k, problem.lda,
                            problem.ldb, problem.ldc, problem.align_bytes, name(problem.beta), problem.batch,
-                           problem.epilogue);
+                           name(problem.epilogue));
       });
   problems_.emplace(key, id);
   return id;
@@ -112,17 +112,16 @@ std::int64_t Interner::producer(const Producer& producer) {
 
 std::int64_t Interner::kernel(const KernelKey& kernel) {
   const std::int64_t config_id = config(kernel.config);
-  const std::string key = joined({std::to_string(config_id), kernel.type.name, name(kernel.trans), kernel.arch,
-                                  kernel.kernel_hash, kernel.compiler_options, kernel.nvrtc_version});
+  const std::string key = joined({std::to_string(config_id), text(kernel.signature), kernel.arch, kernel.kernel_hash, kernel.compiler_options, kernel.nvrtc_version});
   if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
   const std::int64_t id = find_or_insert(
       *database_,
-      "SELECT id FROM kernels WHERE config_id = ? AND type = ? AND trans = ? AND arch = ? AND kernel_hash = ? "
+      "SELECT id FROM kernels WHERE config_id = ? AND signature = ? AND arch = ? AND kernel_hash = ? "
       "AND compiler_options = ? AND nvrtc_version = ?",
-      "INSERT INTO kernels (config_id, type, trans, arch, kernel_hash, compiler_options, nvrtc_version) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO kernels (config_id, signature, arch, kernel_hash, compiler_options, nvrtc_version) "
+      "VALUES (?, ?, ?, ?, ?, ?)",
       [&](Statement& statement, bool) {
-        statement.bind_all(config_id, kernel.type.name, name(kernel.trans), kernel.arch, kernel.kernel_hash,
+        statement.bind_all(config_id, text(kernel.signature), kernel.arch, kernel.kernel_hash,
                            kernel.compiler_options, kernel.nvrtc_version);
       });
   kernels_.emplace(key, id);

@@ -112,14 +112,14 @@ class Store {
   void record_build(const KernelBuild& build);
   /// With its cubin, checked against its content hash (a corrupt one is treated as missing and logged).
   std::optional<KernelBuild> find_build(const KernelKey& key) const;
-  /// Texts of the configs that have a cubin for this type pair, transposes and architecture, by whichever NVRTC; `is_today`: whether this
+  /// Texts of the configs that have a cubin for this signature and architecture, by whichever NVRTC; `is_today`: whether this
   /// is the config's kernel hash today.
-  std::set<std::string> stored_configs(const TypePair& type, Transposes trans, const std::string& arch,
+  std::set<std::string> stored_configs(const KernelSignature& signature, const std::string& arch,
                                        const std::function<bool(const Config& config, const std::string& hash)>& is_today) const;
   /// Any NVRTC version, or any that serves: the newest build of this config that the architecture can load, a spilled one if there
   /// is no other. For runtimes without NVRTC.
   std::optional<KernelBuild> find_build_any_compiler(
-      const Config& config, const TypePair& type, Transposes trans, const std::string& arch, const std::string& kernel_hash,
+      const Config& config, const KernelSignature& signature, const std::string& arch, const std::string& kernel_hash,
       const std::function<bool(const std::string& nvrtc_version)>& serves = {}) const;
 
   /// The battery's verdict on a compiled kernel on a device, so that a resumed run does not repeat it.

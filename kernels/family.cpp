@@ -43,7 +43,7 @@ void register_family(std::unique_ptr<Family> family) { registry().push_back(std:
 
 Legality::Legality(const Family& family, const KernelTarget& target) : family_(&family) {
   if (!family.supports(target)) {
-    unsupported_ = fmt::format("{} has no kernel for {} on {}", family.name(), target.type.name, target.limits.arch);
+    unsupported_ = fmt::format("{} has no kernel for {} on {}", family.name(), text(target.signature()), target.limits.arch);
     return;
   }
   parameters_ = family.parameters(target);
@@ -79,7 +79,7 @@ std::optional<std::string> refused_because(const Family& family, const Config& c
 }
 
 Problem ordinary_problem(const KernelTarget& target) {
-  return packed_problem(target.type, target.trans, 1024, 1024, 1024);
+  return packed_problem(target, 1024, 1024, 1024);
 }
 
 Config generic_config(const KernelTarget& target) { return simt_generic_config(target); }

@@ -19,10 +19,8 @@ namespace tilesmith {
 
 struct Estimate;
 
-/// What a kernel is compiled for. A compiled kernel serves every shape for which refused_because() is empty.
-struct KernelTarget {
-  TypePair type;
-  Transposes trans;
+/// A signature and the device that a kernel is compiled for. A compiled kernel serves every shape for which refused_because() is empty.
+struct KernelTarget : KernelSignature {
   DeviceLimits limits;
 };
 
@@ -55,7 +53,7 @@ class Family {
   virtual std::string_view name() const = 0;
   virtual std::string_view summary() const = 0;
 
-  /// Whether the family has a kernel for this type pair on this architecture at all.
+  /// Whether the family has a kernel for this signature on this architecture at all: without is_plain() asked, only for what it knows of.
   virtual bool supports(const KernelTarget& target) const = 0;
 
   virtual std::vector<Parameter> parameters(const KernelTarget& target) const = 0;

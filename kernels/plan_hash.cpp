@@ -67,18 +67,18 @@ struct Rules {
 };
 
 /// nullptr for options that are not today's of any target.
-const Rules* rules_of(const Family& family, const TypePair& type, Transposes trans, std::string_view options) {
+const Rules* rules_of(const Family& family, const KernelSignature& signature, std::string_view options) {
   if (!options.starts_with(kArchitecture)) return nullptr;
-  using Key = std::tuple<const Family*, std::string_view, bool, bool, std::string>;
+  using Key = std::tuple<const Family*, std::string, std::string>;
   static std::mutex mutex;
   static std::map<Key, std::unique_ptr<const Rules>> known;
   const std::scoped_lock lock(mutex);
-  Key key{&family, type.name, trans.a, trans.b, std::string(options)};
+  Key key{&family, text(signature), std::string(options)};
   if (const auto found = known.find(key); found != known.end()) return found->second.get();
   const std::string_view arch = options.substr(kArchitecture.size());
   const auto limits = limits_for_target(arch.substr(0, arch.find(' ')));
   if (!limits) return nullptr;
-  const KernelTarget target{type, trans, *limits};
+  const KernelTarget target{signature, *limits};
   if (options != compiler_options_text(target)) return nullptr;
   auto rules = std::make_unique<const Rules>(Rules{target, std::string(options), Legality(family, target)});
   return known.emplace(std::move(key), std::move(rules)).first->second.get();
@@ -113,15 +113,15 @@ std::vector<std::string> compiler_options(const KernelTarget& target) {
 
 std::string compiler_options_text(const KernelTarget& target) { return fmt::format("{}", fmt::join(compiler_options(target), " ")); }
 
-std::string kernel_hash(const Config& config, const TypePair& type, Transposes trans, std::string_view options) {
+std::string kernel_hash(const Config& config, const KernelSignature& signature, std::string_view options) {
   const Family* family = find_family(config.family());
-  const Rules* rules = family == nullptr ? nullptr : rules_of(*family, type, trans, options);
+  const Rules* rules = family == nullptr ? nullptr : rules_of(*family, signature, options);
   return rules == nullptr || rules->legality.illegal_because(config) ? std::string() : known_kernel_hash(*family, config, *rules);
 }
 
 std::string plan_hash(const Config& config, const Problem& problem, std::string_view options) {
   if (problem.m < 1 || problem.n < 1) return {};
-  std::string plan = kernel_hash(config, problem.type, problem.trans, options);
+  std::string plan = kernel_hash(config, problem, options);
   const Family* family = find_family(config.family());
   if (plan.empty() || refused_because(*family, config, problem)) return {};
   const auto [launches, workspace_bytes] = family->launches(config, as_planned(problem));

@@ -15,7 +15,7 @@ std::string compiler_options_text(const KernelTarget& target);
 
 /// Of what NVRTC gets for the config (source_hash.hpp): 32 hex digits. Empty where there is no such kernel: the family is unknown, or the
 /// config is illegal. `options`: as compiler_options_text() gives them; empty for any others, too. Thread-safe, as the next one.
-std::string kernel_hash(const Config& config, const TypePair& type, Transposes trans, std::string_view options);
+std::string kernel_hash(const Config& config, const KernelSignature& signature, std::string_view options);
 
 /// Of the kernel and of the launches that solve the problem: 32 hex digits. (What a plan makes of the launches on its device,
 /// runtime/plan.cpp, is the library's and no family's.) Empty where there is no such plan: there is no kernel, it refuses the problem, or there is

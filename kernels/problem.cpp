@@ -14,18 +14,6 @@ std::int64_t storage_bytes(std::int64_t rows, std::int64_t cols, std::int64_t ro
   return ((rows - 1) * row_stride + cols) * std::int64_t(size_bytes(element));
 }
 
-std::vector<std::string_view> words(std::string_view text) {
-  std::vector<std::string_view> result;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t start = text.find_first_not_of(" \t\r\n", at);
-    if (start == std::string_view::npos) break;
-    at = std::min(text.find_first_of(" \t\r\n", start), text.size());
-    result.push_back(text.substr(start, at - start));
-  }
-  return result;
-}
-
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -34,18 +22,6 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 }
 
 }  // namespace
-
-std::string_view name(Transposes trans) {
-  if (trans.a) return trans.b ? "TT" : "TN";
-  return trans.b ? "NT" : "NN";
-}
-
-std::optional<Transposes> parse_transposes(std::string_view text) {
-  for (Transposes trans : kAllTransposes) {
-    if (name(trans) == text) return trans;
-  }
-  return std::nullopt;
-}
 
 std::string_view name(BetaClass beta) { return beta == BetaClass::zero ? "zero" : "any"; }
 
@@ -60,14 +36,12 @@ double Problem::effective_ops() const {
   return md * kd + (2 * kd - 1) * md * nd + 2 * md * nd;
 }
 
-std::int64_t Problem::a_bytes() const { return storage_bytes(a_rows(), a_cols(), lda, type.operand); }
-std::int64_t Problem::b_bytes() const { return storage_bytes(b_rows(), b_cols(), ldb, type.operand); }
+std::int64_t Problem::a_bytes() const { return storage_bytes(a_rows(), a_cols(), lda, type.a); }
+std::int64_t Problem::b_bytes() const { return storage_bytes(b_rows(), b_cols(), ldb, type.b); }
 std::int64_t Problem::c_bytes() const { return storage_bytes(m, n, ldc, type.output); }
 
-Problem packed_problem(const TypePair& type, Transposes trans, std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.type = type;
-  problem.trans = trans;
+Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::int64_t n, std::int64_t k) {
+  Problem problem{signature};
   problem.m = m;
   problem.n = n;
   problem.k = k;
@@ -97,25 +71,23 @@ std::optional<std::string> problem_error(const Problem& problem) {
   if (align < 1 || align > 16 || (align & (align - 1)) != 0) {
     return fmt::format("align is {}: expected 1, 2, 4, 8 or 16 bytes", align);
   }
-  const int element = int(std::min(size_bytes(problem.type.operand), size_bytes(problem.type.output)));
+  const int element = int(std::min({size_bytes(problem.type.a), size_bytes(problem.type.b), size_bytes(problem.type.output)}));
   if (align < element) return fmt::format("align is {}: expected at least one element, {} bytes", align, element);
   if (problem.batch != 1) return fmt::format("batch is {}: expected 1", problem.batch);
-  if (problem.epilogue != "linear") return fmt::format("epilogue is '{}': expected 'linear'", problem.epilogue);
   return std::nullopt;
 }
 
 std::string text(const Problem& problem) {
   std::string result = fmt::format("{} {} {} {} {}", problem.type.name, name(problem.trans), problem.m, problem.n,
                                    problem.k);
-  const Problem packed = packed_problem(problem.type, problem.trans, problem.m, problem.n, problem.k);
+  const Problem packed = packed_problem(problem, problem.m, problem.n, problem.k);
   if (problem.lda != packed.lda) result += fmt::format(" lda={}", problem.lda);
   if (problem.ldb != packed.ldb) result += fmt::format(" ldb={}", problem.ldb);
   if (problem.ldc != packed.ldc) result += fmt::format(" ldc={}", problem.ldc);
   if (problem.align_bytes != packed.align_bytes) result += fmt::format(" align={}", problem.align_bytes);
   if (problem.beta != packed.beta) result += fmt::format(" beta={}", name(problem.beta));
   if (problem.batch != packed.batch) result += fmt::format(" batch={}", problem.batch);
-  if (problem.epilogue != packed.epilogue) result += fmt::format(" epilogue={}", problem.epilogue);
-  return result;
+  return result + options_text(problem);
 }
 
 std::optional<Problem> parse_problem(std::string_view text, std::string& error) {
@@ -125,14 +97,8 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
   };
   const std::vector<std::string_view> parts = words(text);
   if (parts.size() < 5) return fail(fmt::format("'{}': expected 'type transposes M N K', e.g. 'f16f32 NN 64 64 64'", text));
-  const TypePair* type = find_type_pair(parts[0]);
-  if (type == nullptr) {
-    std::string known;
-    for (const TypePair& pair : type_pairs()) known += fmt::format("{}{}", known.empty() ? "" : ", ", pair.name);
-    return fail(fmt::format("unknown type pair '{}': expected one of {}", parts[0], known));
-  }
-  const auto trans = parse_transposes(parts[1]);
-  if (!trans) return fail(fmt::format("unknown transposes '{}': expected NN, NT, TN or TT", parts[1]));
+  const auto signature = parse_signature(fmt::format("{} {}", parts[0], parts[1]), error);
+  if (!signature) return std::nullopt;
   std::int64_t dimensions[3];
   for (int i = 0; i < 3; ++i) {
     const auto value = parse_integer(parts[std::size_t(i) + 2]);
@@ -142,7 +108,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     }
     dimensions[i] = *value;
   }
-  Problem problem = packed_problem(*type, *trans, dimensions[0], dimensions[1], dimensions[2]);
+  Problem problem = packed_problem(*signature, dimensions[0], dimensions[1], dimensions[2]);
   for (std::size_t i = 5; i < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
     const std::string_view key = parts[i].substr(0, equals);
@@ -153,9 +119,8 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     else if (key == "ldc" && number) problem.ldc = *number;
     else if (key == "align" && number && *number == int(*number)) problem.align_bytes = int(*number);
     else if (key == "batch" && number) problem.batch = *number;
-    else if (key == "epilogue" && !value.empty()) problem.epilogue = value;
     else if (key == "beta" && parse_beta_class(value)) problem.beta = *parse_beta_class(value);
-    else return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align= with a number, or beta=zero|any", parts[i]));
+    else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align= with a number, or beta=zero|any", parts[i]));
   }
   if (const auto wrong = problem_error(problem)) return fail(*wrong);
   return problem;
@@ -167,8 +132,8 @@ Problem as_planned(const Problem& problem) {
     const std::int64_t whole = kDefaultAlignBytes / std::int64_t(size_bytes(element));
     if (rows == 1) stride = (stride + whole - 1) / whole * whole;
   };
-  round_up(problem.a_rows(), planned.lda, problem.type.operand);
-  round_up(problem.b_rows(), planned.ldb, problem.type.operand);
+  round_up(problem.a_rows(), planned.lda, problem.type.a);
+  round_up(problem.b_rows(), planned.ldb, problem.type.b);
   round_up(problem.m, planned.ldc, problem.type.output);
   return planned;
 }

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/type_pair.hpp"
+#include "kernels/signature.hpp"
 
 namespace tilesmith {
 
@@ -23,31 +23,18 @@ inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 28;
 /// The base-pointer alignment that plain allocations give, and the widest that any kernel uses.
 inline constexpr int kDefaultAlignBytes = 16;
 
-struct Transposes {
-  bool a = false;  ///< true: A is stored transposed (k×m)
-  bool b = false;  ///< true: B is stored transposed (n×k)
-  friend bool operator==(const Transposes&, const Transposes&) = default;
-};
-
-/// "NN", "NT", "TN" or "TT".
-std::string_view name(Transposes trans);
-std::optional<Transposes> parse_transposes(std::string_view text);
-inline constexpr Transposes kAllTransposes[] = {{false, false}, {false, true}, {true, false}, {true, true}};
-
 /// Whether the caller's β is known to be 0 (C is then never read) or may be anything.
 enum class BetaClass { zero, any };
 std::string_view name(BetaClass beta);
 std::optional<BetaClass> parse_beta_class(std::string_view text);
 
-struct Problem {
-  TypePair type;
-  Transposes trans;
+/// A signature with sizes.
+struct Problem : KernelSignature {
   std::int64_t m = 0, n = 0, k = 0;        // elements
   std::int64_t lda = 0, ldb = 0, ldc = 0;  // row strides, elements
   int align_bytes = kDefaultAlignBytes;    ///< every base pointer is a multiple of this (1, 2, 4, 8 or 16) and of an element
   BetaClass beta = BetaClass::zero;
-  std::int64_t batch = 1;           ///< only 1 so far
-  std::string epilogue = "linear";  ///< C ← α·AB + β·C; the only one so far
+  std::int64_t batch = 1;  ///< only 1 so far
 
   friend bool operator==(const Problem&, const Problem&) = default;
 
@@ -65,14 +52,14 @@ struct Problem {
 };
 
 /// A problem with packed rows (lda = columns of A as stored, ...), default alignment, β = 0.
-Problem packed_problem(const TypePair& type, Transposes trans, std::int64_t m, std::int64_t n, std::int64_t k);
+Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::int64_t n, std::int64_t k);
 
 /// nullopt if the problem is well formed; else one line that names the field and what was expected.
 /// Dimensions of 0 are well formed (nothing to do, as BLAS defines it).
 std::optional<std::string> problem_error(const Problem& problem);
 
 /// Canonical text: "f16f32 NN 1024 1024 1024", followed, where they differ from packed_problem(), by
-/// " lda=.. ldb=.. ldc=.. align=.. beta=any". Two problems are equal exactly when their texts are.
+/// " lda=.. ldb=.. ldc=.. align=.. beta=any" and the signature's options. Two problems are equal exactly when their texts are.
 std::string text(const Problem& problem);
 
 /// Reads the canonical text. Returns nullopt and sets `error` (one line, what was expected) if it does not parse.

@@ -31,7 +31,7 @@ std::string_view device_type(Scalar scalar) {
 }
 
 bool uses(const TypePair& type, Scalar scalar) {
-  return type.operand == scalar || type.accumulator == scalar || type.output == scalar;
+  return type.a == scalar || type.b == scalar || type.accumulator == scalar || type.output == scalar;
 }
 
 }  // namespace
@@ -58,17 +58,17 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   const auto add = [&out](const auto&... pieces) { (out.append(pieces), ...); };
   const auto add_type = [&](const char* as, Scalar scalar) { add("using ", as, " = ", device_type(scalar), ";\n"); };
   const auto add_flag = [&](const char* flag, bool value) { add("constexpr bool ", flag, " = ", value ? "true" : "false", ";\n"); };
-  add("// ", config.text(), " for ", type.name, " ", name(target.trans), " on ", target.limits.arch, "\n");
+  add("// ", config.text(), " for ", text(target.signature()), " on ", target.limits.arch, "\n");
   if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
   if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");
-  if (is_fp8(type.operand)) add("#include <cuda_fp8.h>\n");
+  if (is_fp8(type.a)) add("#include <cuda_fp8.h>\n");
   add("namespace tilesmith {\n");
-  add_type("Operand", type.operand);
+  add_type("Operand", type.a);
   add_type("Accumulator", type.accumulator);
   add_type("Output", type.output);
   add_type("ScaleType", type.scale);
-  add_flag("kOperandIsTf32", type.operand == Scalar::tf32);
-  add_flag("kOperandIsBf16", type.operand == Scalar::bf16);
+  add_flag("kOperandIsTf32", type.a == Scalar::tf32);
+  add_flag("kOperandIsBf16", type.a == Scalar::bf16);
   add_flag("kTransA", target.trans.a);
   add_flag("kTransB", target.trans.b);
   add("constexpr int kSm = ", std::to_string(target.limits.sm), ";\n");

@@ -6,19 +6,19 @@ namespace tilesmith {
 namespace {
 
 constexpr std::array kTypePairs{
-    TypePair{"f16f32", Scalar::f16, Scalar::f32, Scalar::f32, Scalar::f32},
-    TypePair{"f16f16", Scalar::f16, Scalar::f16, Scalar::f16, Scalar::f32},
-    TypePair{"f16f32f16", Scalar::f16, Scalar::f32, Scalar::f16, Scalar::f32},
-    TypePair{"bf16f32", Scalar::bf16, Scalar::f32, Scalar::f32, Scalar::f32},
-    TypePair{"bf16f32bf16", Scalar::bf16, Scalar::f32, Scalar::bf16, Scalar::f32},
-    TypePair{"tf32f32", Scalar::tf32, Scalar::f32, Scalar::f32, Scalar::f32},
-    TypePair{"s8s32", Scalar::s8, Scalar::s32, Scalar::s32, Scalar::s32},
-    TypePair{"u8s32", Scalar::u8, Scalar::s32, Scalar::s32, Scalar::s32},
-    TypePair{"e4m3f32", Scalar::e4m3, Scalar::f32, Scalar::f32, Scalar::f32},
-    TypePair{"e4m3f32bf16", Scalar::e4m3, Scalar::f32, Scalar::bf16, Scalar::f32},
-    TypePair{"e5m2f32", Scalar::e5m2, Scalar::f32, Scalar::f32, Scalar::f32},
-    TypePair{"e5m2f32bf16", Scalar::e5m2, Scalar::f32, Scalar::bf16, Scalar::f32},
-    TypePair{"f64f64", Scalar::f64, Scalar::f64, Scalar::f64, Scalar::f64},
+    TypePair{"f16f32", Scalar::f16, Scalar::f16, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"f16f16", Scalar::f16, Scalar::f16, Scalar::f16, Scalar::f16, Scalar::f32},
+    TypePair{"f16f32f16", Scalar::f16, Scalar::f16, Scalar::f32, Scalar::f16, Scalar::f32},
+    TypePair{"bf16f32", Scalar::bf16, Scalar::bf16, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"bf16f32bf16", Scalar::bf16, Scalar::bf16, Scalar::f32, Scalar::bf16, Scalar::f32},
+    TypePair{"tf32f32", Scalar::tf32, Scalar::tf32, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"s8s32", Scalar::s8, Scalar::s8, Scalar::s32, Scalar::s32, Scalar::s32},
+    TypePair{"u8s32", Scalar::u8, Scalar::u8, Scalar::s32, Scalar::s32, Scalar::s32},
+    TypePair{"e4m3f32", Scalar::e4m3, Scalar::e4m3, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"e4m3f32bf16", Scalar::e4m3, Scalar::e4m3, Scalar::f32, Scalar::bf16, Scalar::f32},
+    TypePair{"e5m2f32", Scalar::e5m2, Scalar::e5m2, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"e5m2f32bf16", Scalar::e5m2, Scalar::e5m2, Scalar::f32, Scalar::bf16, Scalar::f32},
+    TypePair{"f64f64", Scalar::f64, Scalar::f64, Scalar::f64, Scalar::f64, Scalar::f64},
 };
 
 struct ScalarTraits {

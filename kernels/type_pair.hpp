@@ -1,4 +1,4 @@
-// Type pairs: which operand, accumulator, output and scale types a GEMM uses.
+// Type pairs: which types of operands, accumulator, output and scale a GEMM uses.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@ std::string_view name(Scalar scalar);
 bool is_integer(Scalar scalar);
 bool is_fp8(Scalar scalar);
 
-/// One row of the table of type pairs. `name` is the canonical text (`f16f32`, `bf16f32bf16`, ...).
+/// One row of the table of type pairs. `name` is the canonical text (`f16f32`, `bf16f32bf16`, ...). `a` and `b` are the types of the operands.
 /// `scale` is the type of α and β: f32 for floating outputs up to 32 bits, f64 for f64, s32 for integers.
 struct TypePair {
   std::string_view name;
-  Scalar operand;
+  Scalar a;
+  Scalar b;
   Scalar accumulator;
   Scalar output;
   Scalar scale;

@@ -64,7 +64,7 @@ Problem to_problem(const tilesmith_problem& from) {
   for (const std::int64_t reserved : from.reserved) {
     if (reserved != 0) throw bad_argument("a reserved field is not 0: expected a problem filled by tilesmith_problem_init");
   }
-  Problem problem = packed_problem(type, trans, from.m, from.n, from.k);
+  Problem problem = packed_problem({type, trans}, from.m, from.n, from.k);
   if (from.lda != 0) problem.lda = from.lda;
   if (from.ldb != 0) problem.ldb = from.ldb;
   if (from.ldc != 0) problem.ldc = from.ldc;

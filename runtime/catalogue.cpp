@@ -35,9 +35,9 @@ class StoreCatalogue final : public Catalogue {
   std::set<std::string> stored_configs(const KernelTarget& target) const override {
     const std::string options = compiler_options_text(target);
     const auto is_today = [&](const Config& config, const std::string& hash) {
-      return hash == kernel_hash(config, target.type, target.trans, options);
+      return hash == kernel_hash(config, target, options);
     };
-    return store_.stored_configs(target.type, target.trans, target.limits.arch, is_today);
+    return store_.stored_configs(target, target.limits.arch, is_today);
   }
 
   std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const override {
@@ -46,7 +46,7 @@ class StoreCatalogue final : public Catalogue {
       std::optional<db::KernelBuild> build;
       if (of_compiler(key.nvrtc_version)) build = store_.find_build(key);
       if (build && loadable(*build)) return build;
-      build = store_.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.kernel_hash, of_compiler);
+      build = store_.find_build_any_compiler(key.config, key.signature, key.arch, key.kernel_hash, of_compiler);
       if (build && loadable(*build)) return build;
     }
     return std::nullopt;
@@ -83,8 +83,8 @@ class BundleCatalogue final : public Catalogue {
     std::set<std::string> found;
     const std::string options = compiler_options_text(target);
     for (const db::KernelBuild& build : bundle_.builds) {
-      if (loadable(build) && build.key.type == target.type && build.key.trans == target.trans && build.key.arch == target.limits.arch &&
-          build.key.kernel_hash == kernel_hash(build.key.config, target.type, target.trans, options))
+      if (loadable(build) && build.key.signature == target.signature() && build.key.arch == target.limits.arch &&
+          build.key.kernel_hash == kernel_hash(build.key.config, target, options))
         found.insert(build.key.config.text());
     }
     return found;
@@ -106,7 +106,7 @@ class BundleCatalogue final : public Catalogue {
   }
 
   static bool same_kernel(const db::KernelKey& a, const db::KernelKey& b) {
-    return a.config == b.config && a.type == b.type && a.trans == b.trans && a.arch == b.arch &&
+    return a.config == b.config && a.signature == b.signature && a.arch == b.arch &&
            a.kernel_hash == b.kernel_hash;
   }
 

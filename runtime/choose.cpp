@@ -57,8 +57,8 @@ std::string why(const Prediction& p) {
 }  // namespace
 
 bool tell_of_each_other(const TypePair& a, const TypePair& b) {
-  return size_bytes(a.operand) == size_bytes(b.operand) && is_integer(a.operand) == is_integer(b.operand) &&
-         is_fp8(a.operand) == is_fp8(b.operand);
+  return size_bytes(a.a) == size_bytes(b.a) && is_integer(a.a) == is_integer(b.a) &&
+         is_fp8(a.a) == is_fp8(b.a);
 }
 
 struct Chooser::State {
@@ -71,13 +71,13 @@ struct Chooser::State {
     for (const db::RankedProblem& one : ranked_) {
       const Problem& problem = one.problem();
       if (!is_something(problem)) continue;
-      if (problem.type == target.type && problem.trans == target.trans) ++known_problems_;
+      if (problem.signature() == target.signature()) ++known_problems_;
       retired_ += one.retired;
       if (!tell_of_each_other(problem.type, target.type)) continue;
-      if (problem.type == target.type && problem.trans == target.trans) note_failures(one);
+      if (problem.signature() == target.signature()) note_failures(one);
       learn(one.best, seen, stored);
       learn(one.retired_times, seen, stored);
-      if (problem.type == target.type && problem.trans == target.trans && (device == nullptr || one.device() == *device))
+      if (problem.signature() == target.signature() && (device == nullptr || one.device() == *device))
         exact_.emplace(text(problem), &one);
     }
     for (const Config& config : stored.candidates) {

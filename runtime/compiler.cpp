@@ -117,11 +117,10 @@ db::KernelBuild without_cubin(db::KernelKey key, db::Status status, std::string 
 db::KernelKey kernel_key(const Config& config, const KernelTarget& target) {
   db::KernelKey key;
   key.config = config;
-  key.type = target.type;
-  key.trans = target.trans;
+  key.signature = target;
   key.arch = target.limits.arch;
   key.compiler_options = compiler_options_text(target);
-  key.kernel_hash = kernel_hash(config, target.type, target.trans, key.compiler_options);
+  key.kernel_hash = kernel_hash(config, target, key.compiler_options);
   key.nvrtc_version = nvrtc_version();
   return key;
 }

@@ -177,7 +177,7 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, double alpha, co
     if (plan == nullptr) {
       Problem asked = problem;
       asked.beta = beta_class;
-      if (align_bytes < int(std::min(size_bytes(asked.type.operand), size_bytes(asked.type.output)))) {
+      if (align_bytes < int(std::min({size_bytes(asked.type.a), size_bytes(asked.type.b), size_bytes(asked.type.output)}))) {
         throw runtime::misaligned(asked);
       }
       asked.align_bytes = align_bytes;

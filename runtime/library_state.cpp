@@ -19,13 +19,13 @@ namespace tilesmith::runtime {
 namespace {
 
 std::string key_of(const Config& config, const KernelTarget& target) {
-  return fmt::format("{} {} {}", target.type.name, name(target.trans), config.text());
+  return fmt::format("{} {}", text(target.signature()), config.text());
 }
 
 /// `nvrtc_version`: the one to prefer.
 db::KernelKey key_of_kernel(const Config& config, const KernelTarget& target, const std::string& nvrtc_version = "") {
   const std::string options = compiler_options_text(target);
-  return {config, target.type, target.trans, target.limits.arch, kernel_hash(config, target.type, target.trans, options), options, nvrtc_version};
+  return {config, target, target.limits.arch, kernel_hash(config, target, options), options, nvrtc_version};
 }
 
 /// More are not tried for one plan: where so many have no kernel, all of a database's evidence may have none.
@@ -131,7 +131,7 @@ LibraryState::~LibraryState() {
 
 LibraryState::Planned LibraryState::plan(const Problem& problem) {
   const std::lock_guard lock(mutex_);
-  const KernelTarget target{problem.type, problem.trans, context_->info().limits};
+  const KernelTarget target{problem, context_->info().limits};
   if (problem.m == 0 || problem.n == 0) return plan_of_nothing(problem, target);
   Planned planned = plan_untried(problem, target);
   if (options_.trial_budget > 1 && planned.why.rung == name(Rung::model)) try_candidates(problem, target, planned);
@@ -226,7 +226,7 @@ LibraryState::Planned LibraryState::plan_untried(const Problem& problem, const K
 bool LibraryState::can_compile() const { return options_.allow_compile && nvrtc_unavailable_because().empty(); }
 
 const Chooser& LibraryState::chooser_for(const KernelTarget& target) {
-  const std::string type(target.type.name), key = fmt::format("{} {}", type, name(target.trans));
+  const std::string type(target.type.name), key = text(target.signature());
   if (const auto known = choosers_.find(key); known != choosers_.end()) return known->second;
   const DeviceInfo& here = context_->info();
   if (!evidence_.contains(type)) evidence_.emplace(type, catalogue_->evidence(target.type, here.limits.sm));

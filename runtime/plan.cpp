@@ -233,8 +233,8 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
     if (launch.boxes) {
       maps_.emplace();
       if (problem_.k > 0) {
-        maps_->a = make_map(*driver_, launch.a, launch.boxes->a, problem_.type.operand);
-        maps_->b = make_map(*driver_, launch.b, launch.boxes->b, problem_.type.operand);
+        maps_->a = make_map(*driver_, launch.a, launch.boxes->a, problem_.type.a);
+        maps_->b = make_map(*driver_, launch.b, launch.boxes->b, problem_.type.b);
       }
       if (launch.boxes->c) maps_->c = make_map(*driver_, launch.c, *launch.boxes->c, problem_.type.output);
     }
@@ -250,8 +250,7 @@ int Plan::run(const RunArgs& args) const noexcept {
   };
   if (args.c == nullptr || (reads_operands && (args.a == nullptr || args.b == nullptr))) return kNullPointer;
   if (!fits(args.c, problem_.type.output)) return kMisaligned;
-  const Scalar operand = problem_.type.operand;
-  if (reads_operands && !(fits(args.a, operand) && fits(args.b, operand))) return kMisaligned;
+  if (reads_operands && !(fits(args.a, problem_.type.a) && fits(args.b, problem_.type.b))) return kMisaligned;
   if (sequence_.workspace_bytes > 0 &&
       (args.workspace == nullptr || !is_aligned(args.workspace, kWorkspaceAlignBytes))) {
     return kMissingWorkspace;

@@ -29,7 +29,7 @@ Error misaligned(const Problem& problem) {
   return {ErrorCode::misaligned,
           fmt::format("a, b or c is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an "
                       "element, {} bytes of a and b, {} of c",
-                      problem.align_bytes, size_bytes(problem.type.operand), size_bytes(problem.type.output))};
+                      problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.output))};
 }
 
 void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace) {

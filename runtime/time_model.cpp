@@ -74,19 +74,19 @@ TimeModel::TimeModel(const KernelTarget& target, const db::DeviceIdentity* devic
   if (device->sm_count > 0) target_.limits.sm_count = device->sm_count;
 }
 
-const Legality& TimeModel::legality(const Family& family, const TypePair& type, Transposes trans) {
-  const std::string key = fmt::format("{} {} {}", family.name(), type.name, name(trans));
+const Legality& TimeModel::legality(const Family& family, const KernelSignature& signature) {
+  const std::string key = fmt::format("{} {}", family.name(), text(signature));
   const auto known = legalities_.find(key);
   if (known != legalities_.end()) return known->second;
-  return legalities_.emplace(key, Legality(family, {type, trans, target_.limits})).first->second;
+  return legalities_.emplace(key, Legality(family, {signature, target_.limits})).first->second;
 }
 
 bool TimeModel::add(const db::Evidence& entry) {
   const Family* family = find_family(entry.config.family());
   const Problem& problem = entry.problem;
   if (family == nullptr || !entry.outcome.timing || problem.m < 1 || problem.n < 1 || problem.k < 1) return false;
-  if (legality(*family, problem.type, problem.trans).illegal_because(entry.config) || refused_because(*family, entry.config, problem)) return false;
-  KernelTarget there{problem.type, problem.trans, target_.limits};
+  if (legality(*family, problem).illegal_because(entry.config) || refused_because(*family, entry.config, problem)) return false;
+  KernelTarget there{problem, target_.limits};
   if (entry.device.sm_count > 0) there.limits.sm_count = entry.device.sm_count;
   const double ratio = entry.outcome.timing->median_us / estimated(entry.config, there, problem).us;
   if (!(ratio > 0) || !std::isfinite(ratio)) return false;

@@ -92,7 +92,7 @@ class TimeModel {
     std::uint32_t tile, family;
   };
 
-  const Legality& legality(const Family& family, const TypePair& type, Transposes trans);
+  const Legality& legality(const Family& family, const KernelSignature& signature);
 
   KernelTarget target_;
   std::optional<db::DeviceIdentity> device_;

@@ -23,13 +23,13 @@ std::size_t rounded(std::int64_t bytes) { return (std::size_t(bytes) + 255) / 25
 
 /// Random bits; of numbers with an exponent those of magnitude below 2.
 std::vector<std::byte> random_bytes(const TypePair& type) {
-  const std::size_t element = size_bytes(type.operand);
+  const std::size_t element = size_bytes(type.a);
   std::vector<std::byte> bytes(kRandomBytes);
   std::uint64_t state = 0x9E3779B97F4A7C15u;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     bytes[i] = std::byte(state >> 56);
-    const bool has_exponent = !is_integer(type.operand) && i % element == element - 1;
+    const bool has_exponent = !is_integer(type.a) && i % element == element - 1;
     if (has_exponent) bytes[i] &= std::byte{0xbf};
   }
   return bytes;

@@ -50,7 +50,7 @@ struct BenchSession::Impl {
     if (peer_name == "cublaslt") peer = std::make_unique<CublasLtPeer>(context);
   }
 
-  KernelTarget target(const Problem& problem) const { return {problem.type, problem.trans, context.info().limits}; }
+  KernelTarget target(const Problem& problem) const { return {problem, context.info().limits}; }
 
   db::Producer producer(const KernelTarget& kernel_target) const {
     return {runtime::compiler_options_text(kernel_target), runtime::nvrtc_version(),
@@ -66,7 +66,7 @@ struct BenchSession::Impl {
 
   /// Kept for the next problem of the type pair and transposes.
   const runtime::Chooser& chooser_for(const KernelTarget& kernel_target) {
-    const std::string key = fmt::format("{} {}", kernel_target.type.name, name(kernel_target.trans));
+    const std::string key = text(kernel_target.signature());
     if (key == chooser_key) return *chooser;
     const runtime::DeviceInfo& here = context.info();
     if (store != nullptr && evidence_type != kernel_target.type)

@@ -46,11 +46,11 @@ std::string count_of(std::size_t count, const std::string& noun) {
   return fmt::format("{} {}{}", format_count((long long)(count)), noun, count == 1 ? "" : "s");
 }
 
-const char* rate_unit(const TypePair& type) { return is_integer(type.operand) ? "TOPS" : "TFLOP/s"; }
+const char* rate_unit(const TypePair& type) { return is_integer(type.a) ? "TOPS" : "TFLOP/s"; }
 
 std::string problem_extras(const Problem& problem) {
   const std::string whole = text(problem);
-  const std::string packed = text(packed_problem(problem.type, problem.trans, problem.m, problem.n, problem.k));
+  const std::string packed = text(packed_problem(problem, problem.m, problem.n, problem.k));
   return whole.substr(packed.size());
 }
 

@@ -61,7 +61,7 @@ int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
   for (const Rates& rates : kRates) {
     if (rates.sm != sm) continue;
     const int halving = rates.halved_on_geforce && !full_rate && type.accumulator == Scalar::f32 ? 2 : 1;
-    switch (type.operand) {
+    switch (type.a) {
       case Scalar::f16:
       case Scalar::bf16: return rates.f16 / halving;
       case Scalar::tf32: return rates.tf32 / halving;
@@ -80,7 +80,7 @@ int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
 std::optional<double> peak_tflops(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
   if (!db::ran_as(device).empty()) return std::nullopt;  // one architecture's code on the units of another
   const bool full_rate = !contains(device.name, "GeForce");
-  const double mhz = clock_for(device, type.operand, clock_mhz);
+  const double mhz = clock_for(device, type.a, clock_mhz);
   const double tflops = double(ops_per_clock_per_sm(device.sm, type, full_rate)) * device.sm_count * mhz * 1e-6;
   if (!(tflops > 0)) return std::nullopt;
   return tflops;
@@ -91,14 +91,14 @@ std::optional<double> peak_tflops(const runtime::DeviceInfo& device, const TypeP
 }
 
 double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
-  return clock_for(device, type.operand, clock_mhz);
+  return clock_for(device, type.a, clock_mhz);
 }
 
 double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
   const double peak = peak_tflops(device, problem.type).value_or(0);
   const double bandwidth_gbps = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
   const double m = double(problem.m), n = double(problem.n), k = double(problem.k);
-  const double bytes = (m + n) * k * double(size_bytes(problem.type.operand)) + m * n * double(size_bytes(problem.type.output));
+  const double bytes = (m * double(size_bytes(problem.type.a)) + n * double(size_bytes(problem.type.b))) * k + m * n * double(size_bytes(problem.type.output));
   return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0, bandwidth_gbps > 0 ? bytes / bandwidth_gbps * 1e-3 : 0);
 }
 

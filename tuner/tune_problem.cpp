@@ -23,7 +23,7 @@ constexpr int kMostMachineFailures = 8;  // one after the other; a few are a mom
 /// Of the cycles that a config of the space takes; 0 for all of a family that estimates none. The space must outlive it.
 std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const Problem& problem,
                                                 const DeviceLimits& limits) {
-  return [&space, problem, target = KernelTarget{problem.type, problem.trans, limits}](std::size_t index) {
+  return [&space, problem, target = KernelTarget{problem, limits}](std::size_t index) {
     const std::optional<Estimate> made = estimate(space.config(index), target, problem);
     return made ? made->cycles : 0;
   };

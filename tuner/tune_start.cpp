@@ -42,16 +42,16 @@ const db::Producer& StartingPoints::producer(const std::string& family) {
 
 const SearchSpace& StartingPoints::legal_configs(const Problem& problem) {
   auto found = std::find_if(kept_.begin(), kept_.end(), [&](const LegalConfigs& kept) {
-    return kept.type == problem.type && kept.trans == problem.trans;
+    return kept.signature == problem.signature();
   });
   if (found == kept_.end()) {
     if (kept_.size() == kMostKept) kept_.pop_back();
     SearchSpace space;
     for (const Family* family : families_) {  // one by one: a family's configs take up to 200 MB until they are codes
       if (abandoned_) break;
-      space.add(enumerate_space(*family, {problem.type, problem.trans, evaluator_.limits()}));
+      space.add(enumerate_space(*family, {problem, evaluator_.limits()}));
     }
-    found = kept_.insert(kept_.end(), {problem.type, problem.trans, std::move(space)});
+    found = kept_.insert(kept_.end(), {problem, std::move(space)});
   }
   std::rotate(kept_.begin(), found, found + 1);
   return kept_.front().space;

@@ -66,8 +66,7 @@ class StartingPoints {
   std::optional<db::Store> reader_;  // the guesser's, on whatever thread it works
   Guesser guesser_;
   struct LegalConfigs {
-    TypePair type;
-    Transposes trans;
+    KernelSignature signature;
     SearchSpace space;
   };
   std::vector<LegalConfigs> kept_;  // the last used first; one entry takes some 11 MB

@@ -28,7 +28,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const Geometry g(config, target.type, target.trans);
   const bool matrix_is_b = config.at("matrix") == 1;
   const int threads = config.at("threads"), split_k = config.at("split_k");
-  const double element = double(size_bytes(target.type.operand));
+  const double element = double(size_bytes(target.type.a));
   const double outputs = double(matrix_is_b ? problem.n : problem.m), k = double(problem.k);
   const double sms = std::max(1, target.limits.sm_count);
 

@@ -29,7 +29,7 @@ std::int64_t matrix_ld(const Config& config, const Problem& problem) {
 std::int64_t shift_period(const Config& config, const Problem& problem, bool along) {
   if (config.at("shifted") == 0 || !along) return 1;
   const std::int64_t row_bytes =
-      matrix_ld(config, problem) * std::int64_t(size_bytes(problem.type.operand)) % kChunkBytes;
+      matrix_ld(config, problem) * std::int64_t(size_bytes(problem.type.a)) % kChunkBytes;
   return row_bytes == 0 ? 1 : kChunkBytes / (row_bytes & -row_bytes);
 }
 
@@ -48,7 +48,7 @@ class Gemv final : public Family {
   }
 
   bool supports(const KernelTarget& target) const override {
-    return target.limits.sm >= 80 && !is_fp8(target.type.operand);
+    return is_plain(target) && target.limits.sm >= 80 && !is_fp8(target.type.a);
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return gemv::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return gemv::rules(target); }
@@ -69,7 +69,7 @@ std::optional<std::string> Gemv::refusal(const Config& config, const Problem& pr
   const bool matrix_is_b = config.at("matrix") == 1;
   if (matrix_is_b && problem.m != 1) return fmt::format("M is {}: where the matrix is B, M must be 1", problem.m);
   if (!matrix_is_b && problem.n != 1) return fmt::format("N is {}: where the matrix is A, N must be 1", problem.n);
-  const int align = row_align_bytes(problem, problem.type.operand, matrix_ld(config, problem));
+  const int align = row_align_bytes(problem, problem.type.a, matrix_ld(config, problem));
   if (config.at("shifted") == 0 && align < kChunkBytes) {
     return fmt::format("rows of {} are aligned to {} bytes; unshifted chunks take {} bytes", matrix_is_b ? 'B' : 'A',
                        align, kChunkBytes);
@@ -79,7 +79,7 @@ std::optional<std::string> Gemv::refusal(const Config& config, const Problem& pr
 }
 
 std::optional<std::string> Gemv::dominated(const Config& config, const Problem& problem) const {
-  const int align = row_align_bytes(problem, problem.type.operand, matrix_ld(config, problem));
+  const int align = row_align_bytes(problem, problem.type.a, matrix_ld(config, problem));
   if (config.at("shifted") == 1 && align >= kChunkBytes)
     return "the matrix's rows are aligned: there is nothing to shift";
   return std::nullopt;

@@ -52,7 +52,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "the shift comes again after as many rows as a chunk has elements: a warp's rows are the block's "
        "number of warps apart, which must be a multiple of that",
        [type, trans](const Config& c) {
-         const int vector = kChunkBytes / int(size_bytes(type.operand));
+         const int vector = kChunkBytes / int(size_bytes(type.a));
          return c.at("shifted") == 0 || is_along(c, trans) || c.at("threads") / kWarpThreads % vector == 0;
        },
        {"matrix", "shifted", "threads"}},

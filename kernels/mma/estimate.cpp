@@ -50,7 +50,7 @@ const Rates& rates_of(int sm) {
 }
 
 double products_per_cycle(const Rates& rates, const TypePair& type) {
-  switch (size_bytes(type.operand)) {
+  switch (size_bytes(type.a)) {
     case 1:
       return 2 * rates.products;
     case 2:
@@ -65,7 +65,7 @@ double products_per_cycle(const Rates& rates, const TypePair& type) {
 /// Of the products' rate, what so many warps on an SM reach: each of its four schedulers needs some to choose from.
 double share_of_rate(const TypePair& type, int warps) {
   const double schedulers = std::min(warps, 4) / 4.0;
-  if (size_bytes(type.operand) == 8) return schedulers;  // its instructions take so long that one warp suffices
+  if (size_bytes(type.a) == 8) return schedulers;  // its instructions take so long that one warp suffices
   if (warps <= 4) return 0.6 * schedulers;
   if (warps <= 8) return 0.8;
   return warps <= 12 ? 0.9 : 1;
@@ -100,7 +100,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   Estimate made;
   const Geometry g(config, target.type);
   const Rates& rates = rates_of(target.limits.sm);
-  const double element = double(size_bytes(target.type.operand)), output = double(size_bytes(target.type.output));
+  const double element = double(size_bytes(target.type.a)), output = double(size_bytes(target.type.output));
   const double accumulator = double(size_bytes(target.type.accumulator));
   const double sms = std::max(1, target.limits.sm_count) * share_of_sms(cluster_k(config));
   const int split_k = config.at("split_k"), reduction = config.at("reduction"), copy = config.at("copy_bytes");
@@ -120,7 +120,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const bool swap = config.at("swap") == 1;
   const bool a_along_k = a_k_major(config, target.trans), b_along_k = b_k_major(config, target.trans);
   // Of the right operand.
-  const bool word_loads = target.type.operand == Scalar::tf32 && !(swap ? a_along_k : b_along_k);
+  const bool word_loads = target.type.a == Scalar::tf32 && !(swap ? a_along_k : b_along_k);
   const int left = config.at(swap ? "warp_n" : "warp_m"), right = config.at(swap ? "warp_m" : "warp_n");
   const double fragment_bytes =
       double(g.warps_m * g.warps_n) * (left + right * (word_loads ? kWordLoads : 1)) * g.block_k * element;

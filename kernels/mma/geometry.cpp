@@ -22,12 +22,12 @@ bool a_k_major(const Config& config, Transposes trans) { return !trans.a || turn
 bool b_k_major(const Config& config, Transposes trans) { return trans.b || turned(config, pack_b); }
 
 int slab_k(const TypePair& type, int inst_k) {
-  return type.operand == Scalar::f64 ? std::max(8, inst_k) : 32 / int(size_bytes(type.operand));
+  return type.a == Scalar::f64 ? std::max(8, inst_k) : 32 / int(size_bytes(type.a));
 }
 
 Geometry::Geometry(const Config& config, const TypePair& type)
     : block_m(config.at("block_m")), block_n(config.at("block_n")), block_k(config.at("block_k")) {
-  const int operand = int(size_bytes(type.operand)), accumulator = int(size_bytes(type.accumulator));
+  const int operand = int(size_bytes(type.a)), accumulator = int(size_bytes(type.accumulator));
   const int warp_m = config.at("warp_m"), warp_n = config.at("warp_n"), slice_k = config.at("slice_k");
   warps_m = block_m / warp_m;
   warps_n = block_n / warp_n;

@@ -18,7 +18,7 @@ using mma::Geometry;
 
 /// The panels of tile.cuh, as the boxes in which tensor_copy.cuh copies them.
 TensorBoxes tensor_boxes(const Config& config, const Geometry& g, const Problem& problem) {
-  const int element = int(size_bytes(problem.type.operand));
+  const int element = int(size_bytes(problem.type.a));
   const auto box = [&](bool k_major, std::int64_t extent, int block) {  // along M or N
     const int tile_cols = k_major ? g.block_k : block;
     const int panel_row_bytes = tile_cols * element % 128 == 0 ? 128 : 64;
@@ -67,7 +67,7 @@ std::optional<std::string> Mma::dominated(const Config& config, const Problem& p
   const std::array align = tensor_core::operand_aligns(problem);
   const std::array k_major = {!problem.trans.a, problem.trans.b};
   for (int operand = 0; operand < 2; ++operand) {
-    const bool turns = config.at("pack_k_major") == 1 && !k_major[operand] && size_bytes(problem.type.operand) != 2;
+    const bool turns = config.at("pack_k_major") == 1 && !k_major[operand] && size_bytes(problem.type.a) != 2;
     if ((pack >> operand & 1) != 0 && align[operand] >= 16 && !turns) {
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
     }

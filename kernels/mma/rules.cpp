@@ -13,18 +13,18 @@ constexpr int kWarpThreads = 32;
 
 std::vector<int> scaled(std::initializer_list<int> bytes, const TypePair& type) {
   std::vector<int> elements;
-  for (int value : bytes) elements.push_back(value / int(size_bytes(type.operand)));
+  for (int value : bytes) elements.push_back(value / int(size_bytes(type.a)));
   return elements;
 }
 
 std::vector<int> instruction_ks(const KernelTarget& target) {
-  if (target.type.operand != Scalar::f64) return {slab_k(target.type, 0)};
+  if (target.type.a != Scalar::f64) return {slab_k(target.type, 0)};
   // m8n8k4 is there from sm_80 on, m16n8k8 and m16n8k16 from sm_90 on.
   return target.limits.sm >= 90 ? std::vector{4, 8, 16} : std::vector{4};
 }
 
 std::vector<int> copy_widths(const TypePair& type) {
-  switch (size_bytes(type.operand)) {
+  switch (size_bytes(type.a)) {
     case 1:
       return {16, 8, 4, 1};
     case 2:
@@ -44,7 +44,7 @@ bool summed_in_shared(const Config& c) {
 
 }  // namespace
 
-bool supports(const KernelTarget& target) { return target.limits.sm >= 80 && has_instruction(target.type.operand); }
+bool supports(const KernelTarget& target) { return is_plain(target) && target.limits.sm >= 80 && has_instruction(target.type.a); }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const TypePair& type = target.type;
@@ -58,7 +58,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"block_n", {16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
       {"warp_m", {16, 32, 48, 64, 128}, "rows of C a warp computes"},
       {"warp_n", {16, 32, 48, 64, 128}, "columns of C a warp computes"},
-      {"swap", type.operand == Scalar::tf32 ? std::vector{0, 1} : std::vector{0},
+      {"swap", type.a == Scalar::tf32 ? std::vector{0, 1} : std::vector{0},
        "1: B is the instruction's left operand, of 16 rows, and A the right one, of 8"},
       {"block_k", scaled({64, 128}, type), "K-step: elements of K in a stage"},
       {"stages", {2, 3, 4, 6, 8}, "buffers in shared memory, filled ahead by cp.async"},
@@ -83,7 +83,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "1: a warp of its own has the tensor memory accelerator copy whole tiles (sm_90); 0: every thread copies its "
        "chunks"},
       {"pack", {0, pack_a, pack_b, pack_a | pack_b}, "operands copied into aligned scratch first: 1 A, 2 B, 3 both"},
-      {"pack_k_major", size_bytes(type.operand) == 8 ? std::vector{0} : std::vector{0, 1},
+      {"pack_k_major", size_bytes(type.a) == 8 ? std::vector{0} : std::vector{0, 1},
        "1: packed operands that lie along M or N are turned K-major on the way; 0: they lie as they did"},
       {"overlap", zero_or_one, "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
       early_launch_parameter(target),
@@ -95,7 +95,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
   const Transposes trans = target.trans;
   const DeviceLimits limits = target.limits;
   const bool hopper = limits.sm >= 90;
-  const int element = int(size_bytes(type.operand));
+  const int element = int(size_bytes(type.a));
   return {
       {"warp in block", "a block's tile must split into whole tiles of warps",
        [](const Config& c) { return c.at("block_m") % c.at("warp_m") == 0 && c.at("block_n") % c.at("warp_n") == 0; },

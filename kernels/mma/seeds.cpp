@@ -36,7 +36,7 @@ struct Way {
 
 /// Packed where their rows need it, or in copies as narrow; and turned K-major, which of words and bytes gains enough to pack for.
 std::vector<Way> ways_in(const Problem& problem) {
-  const int element = int(size_bytes(problem.type.operand));
+  const int element = int(size_bytes(problem.type.a));
   const auto [a, b] = operand_aligns(problem);
   const int pack = (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
   std::vector<Way> ways{{16, pack, 0}};
@@ -89,7 +89,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"warp_m", tile.warp_m},
                         {"warp_n", tile.warp_n},
                         {"swap", swap},
-                        {"block_k", k_bytes / int(size_bytes(target.type.operand))},
+                        {"block_k", k_bytes / int(size_bytes(target.type.a))},
                         {"stages", 2},
                         {"slice_k", slice_k},
                         {"frag_buffers", frag_buffers},
@@ -107,7 +107,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"early_launch", target.limits.sm >= 90 ? 1 : 0}});
   if (target.limits.sm >= 90 && has_passes(config)) config.set("overlap", 1);
   const std::int64_t steps =
-      (problem.k * std::int64_t(size_bytes(target.type.operand)) + k_bytes - 1) / k_bytes / split_k + 1;
+      (problem.k * std::int64_t(size_bytes(target.type.a)) + k_bytes - 1) / k_bytes / split_k + 1;
   for (const int stages : {3, 4, 6, 8}) {
     Config deeper = config;
     deeper.set("stages", stages);
@@ -122,7 +122,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
 }
 
 std::vector<int> instruction_choices(const KernelTarget& target) {
-  if (target.type.operand != Scalar::f64) return {slab_k(target.type, 0)};
+  if (target.type.a != Scalar::f64) return {slab_k(target.type, 0)};
   return target.limits.sm >= 90 ? std::vector{8, 16} : std::vector{4};
 }
 
@@ -134,7 +134,7 @@ std::vector<int> reductions(int split_k, bool hopper) {
 /// All choices for one tile.
 std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem) {
   const bool hopper = target.limits.sm >= 90;
-  const bool swappable = target.type.operand == Scalar::tf32 && !target.trans.b;
+  const bool swappable = target.type.a == Scalar::tf32 && !target.trans.b;
   const std::vector<int> swaps = swappable ? std::vector{0, 1} : std::vector{0};
   std::vector<Choice> found;
   for (const int inst_k : instruction_choices(target)) {

@@ -16,8 +16,8 @@ struct Geometry {
   Geometry(const Config& config, const TypePair& type) {
     const int block_m = config.at("block_m"), block_n = config.at("block_n");
     const int thread_m = config.at("thread_m"), thread_n = config.at("thread_n");
-    const int pack = is_integer(type.operand) ? 4 : 1;  // 8-bit integers go four to a word
-    const int word = type.operand == Scalar::f64 ? 8 : 4;
+    const int pack = is_integer(type.a) ? 4 : 1;  // 8-bit integers go four to a word
+    const int word = type.a == Scalar::f64 ? 8 : 4;
     threads = (block_m / thread_m) * (block_n / thread_n);
     smem_bytes = (config.at("block_k") / pack) * (block_m + 1 + block_n + 1) * word;
     registers = (thread_m * thread_n + thread_m + thread_n) * word / 4;
@@ -31,7 +31,7 @@ class Simt final : public Family {
     return "FMA and dp4a on CUDA cores: any type pair, layout, leading dimension and alignment";
   }
 
-  bool supports(const KernelTarget& target) const override { return target.limits.sm >= 80; }
+  bool supports(const KernelTarget& target) const override { return is_plain(target) && target.limits.sm >= 80; }
 
   std::vector<Parameter> parameters(const KernelTarget&) const override {
     return {

@@ -45,8 +45,8 @@ bool has_passes(const Config& config) {
 bool deterministic(const Config& config) { return config.at("split_k") == 1 || config.at("reduction") != atomic; }
 
 std::array<int, 2> operand_aligns(const Problem& problem) {
-  return {row_align_bytes(problem, problem.type.operand, problem.lda),
-          row_align_bytes(problem, problem.type.operand, problem.ldb)};
+  return {row_align_bytes(problem, problem.type.a, problem.lda),
+          row_align_bytes(problem, problem.type.b, problem.ldb)};
 }
 
 std::optional<std::string> misaligned(const Config& config, const Problem& problem, int copy_bytes) {
@@ -61,7 +61,7 @@ std::optional<std::string> misaligned(const Config& config, const Problem& probl
 }
 
 PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_major) {
-  const int element = int(size_bytes(problem.type.operand));
+  const int element = int(size_bytes(problem.type.a));
   const auto of = [&](std::int64_t rows, std::int64_t cols, bool turns) {
     if (!turns) return PackedOperand{rows, cols, blocks_for(packed_bytes(rows, cols, element), kPackedByBlock)};
     const std::int64_t tile = kTurnedTileBytes / element;
@@ -74,7 +74,7 @@ PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_
 LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,
                            bool overlap) {
   const int split_k = config.at("split_k"), reduction = config.at("reduction"), pack = config.at("pack");
-  const int element = int(size_bytes(problem.type.operand));
+  const int element = int(size_bytes(problem.type.a));
   LaunchSequence sequence;
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;

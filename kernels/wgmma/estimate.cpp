@@ -38,7 +38,7 @@ double share_of_sms(int cluster) { return cluster >= 8 ? 0.85 : cluster >= 4 ? 0
 /// Bytes of the L2 that a block's tile of an operand takes in a step; shared by the blocks of a cluster.
 double copied_bytes(int extent, int copied, const Geometry& g, bool packed, std::int64_t row_stride,
                     const TypePair& type, int sharers) {
-  const int element = int(size_bytes(type.operand));
+  const int element = int(size_bytes(type.a));
   const bool at_lines = (packed || row_stride * element % 128 == 0) && copied == extent;
   return double(copied) * g.block_k * element / sharers * (at_lines ? 1 : kOffLines);
 }
@@ -63,7 +63,7 @@ double dealt_a_round(const EvenTiles& tiles, int width, unsigned clusters, doubl
 Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
   Estimate made;
   const Geometry g(config, target.type, target.trans);
-  const double element = double(size_bytes(target.type.operand)), output = double(size_bytes(target.type.output));
+  const double element = double(size_bytes(target.type.a)), output = double(size_bytes(target.type.output));
   const double accumulator = double(size_bytes(target.type.accumulator));
   const double sms = std::max(1, target.limits.sm_count) * share_of_sms(g.sharing_blocks() * cluster_k(config));
   const int split_k = config.at("split_k"), reduction = config.at("reduction"), groups = config.at("warpgroups");

@@ -15,13 +15,13 @@ constexpr int kMostUntraded = 160, kCopyingRegisters = 24, kMostRegisters = 240;
 
 }  // namespace
 
-int panel_elements(const TypePair& type) { return kPanelRowBytes / int(size_bytes(type.operand)); }
+int panel_elements(const TypePair& type) { return kPanelRowBytes / int(size_bytes(type.a)); }
 
 bool a_k_major(const Config& config, Transposes trans) { return !trans.a || (config.at("pack") & pack_a) != 0; }
 bool b_k_major(const Config& config, Transposes trans) { return trans.b || (config.at("pack") & pack_b) != 0; }
 
 bool left_from_registers(const Config& config, const TypePair& type, Transposes trans) {
-  return size_bytes(type.operand) != 2 &&
+  return size_bytes(type.a) != 2 &&
          !(config.at("swap") == 1 ? b_k_major(config, trans) : a_k_major(config, trans));
 }
 
@@ -32,7 +32,7 @@ bool takes_boxes(const Problem& problem) {
 
 Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
     : block_m(config.at("block_m")), block_n(config.at("block_n")), block_k(config.at("block_k")) {
-  const int operand = int(size_bytes(type.operand)), accumulator = int(size_bytes(type.accumulator));
+  const int operand = int(size_bytes(type.a)), accumulator = int(size_bytes(type.accumulator));
   const int groups = config.at("warpgroups"), schedule = config.at("schedule");
   swap = config.at("swap") == 1;
   tile_groups = schedule == ping_pong ? 1 : groups;

@@ -55,18 +55,18 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
       left_words ? "\"r\"(left[0]), \"r\"(left[1]), \"r\"(left[2]), \"r\"(left[3])" : "\"l\"(left)";
   // Behind the predicate: the signs of the operands (floating point), and which lie MN-major (16 bits).
   std::string immediates = whole ? "" : ", 1, 1";
-  if (size_bytes(type.operand) == 2) {
+  if (size_bytes(type.a) == 2) {
     const bool a = a_k_major(config, target.trans), b = b_k_major(config, target.trans);
     immediates += fmt::format(", {}, {}", int(!(swap ? b : a)), int(!(swap ? a : b)));
   }
-  const std::string_view operand = ptx_type(type.operand);
+  const std::string_view operand = ptx_type(type.a);
   return fmt::format(
       "  asm volatile(\n"
       "      \"{{ .reg .pred p; setp.eq.b32 p, 0, 0; \"\n"
       "      \"wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {{{}}}, {}, %{}, p{}; }}\"\n"
       "      : {}\n"
       "      : {}, \"l\"({}));\n",
-      columns, 32 / size_bytes(type.operand), ptx_type(type.accumulator), operand, operand, sums, left, right,
+      columns, 32 / size_bytes(type.a), ptx_type(type.accumulator), operand, operand, sums, left, right,
       immediates, operands, left_value, first == 0 ? "right" : "beyond");
 }
 

@@ -22,12 +22,12 @@ bool has_few_columns(const Config& config) { return config.at("swap") == 0 && co
 
 int must_pack(const TypePair& type, Transposes trans, bool swap) {
   const int mn_major = (trans.a ? int(pack_a) : 0) | (trans.b ? 0 : int(pack_b));
-  return size_bytes(type.operand) == 2 ? 0 : mn_major & (swap ? int(pack_a) : int(pack_b));
+  return size_bytes(type.a) == 2 ? 0 : mn_major & (swap ? int(pack_a) : int(pack_b));
 }
 
 bool supports(const KernelTarget& target) {
-  const Scalar operand = target.type.operand;
-  return target.limits.arch == "sm_90a" && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
+  const Scalar operand = target.type.a;
+  return is_plain(target) && target.limits.arch == "sm_90a" && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
@@ -94,7 +94,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "two instructions have up to 320 columns, by 8 (8-bit integers: by 16 from 32 on)",
        [type, trans](const Config& c) {
          const Geometry g(c, type, trans);
-         if (is_integer(type.operand) && g.right_extent >= 32 && g.right_extent % 16 != 0) return false;
+         if (is_integer(type.a) && g.right_extent >= 32 && g.right_extent % 16 != 0) return false;
          return g.right_extent <= kMostColumns;
        },
        kTile},

@@ -77,7 +77,7 @@ std::optional<std::string> Wgmma::dominated(const Config& config, const Problem&
   const std::array align = tensor_core::operand_aligns(problem);
   const std::array k_major = {!problem.trans.a, problem.trans.b};
   for (int operand = 0; operand < 2; ++operand) {
-    const bool as_it_lies = k_major[operand] || size_bytes(problem.type.operand) == 2;
+    const bool as_it_lies = k_major[operand] || size_bytes(problem.type.a) == 2;
     if ((config.at("pack") >> operand & 1) != 0 && align[operand] >= kCopyBytes && as_it_lies)
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
   }

@@ -5,7 +5,7 @@
 namespace tilesmith::wmma {
 
 Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans) {
-  const int operand = int(size_bytes(type.operand));
+  const int operand = int(size_bytes(type.a));
   const int accumulator = int(size_bytes(type.accumulator));
   const int frag_m = config.at("frag_m"), frag_n = config.at("frag_n");
   const int frags_m = config.at("frags_m"), frags_n = config.at("frags_n");

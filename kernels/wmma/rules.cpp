@@ -10,13 +10,13 @@
 namespace tilesmith::wmma {
 
 std::vector<int> fragment_sizes(const TypePair& type) {
-  if (type.operand == Scalar::f64) return {8};
-  if (type.operand == Scalar::tf32) return {16};
+  if (type.a == Scalar::f64) return {8};
+  if (type.a == Scalar::tf32) return {16};
   return {8, 16, 32};
 }
 
 std::vector<int> k_steps(const TypePair& type) {
-  switch (size_bytes(type.operand)) {
+  switch (size_bytes(type.a)) {
     case 1:
       return {16, 32, 64, 128};
     case 2:
@@ -29,7 +29,7 @@ std::vector<int> k_steps(const TypePair& type) {
 }
 
 std::vector<int> copy_widths(const TypePair& type) {
-  switch (size_bytes(type.operand)) {
+  switch (size_bytes(type.a)) {
     case 1:
       return {1, 4, 8, 16};
     case 2:
@@ -42,7 +42,7 @@ std::vector<int> copy_widths(const TypePair& type) {
 }
 
 std::optional<std::string> out_of_reach(const Config& config, const Problem& problem) {
-  if (config.at("stages") > 0 || problem.type.operand != Scalar::tf32) return std::nullopt;
+  if (config.at("stages") > 0 || problem.type.a != Scalar::tf32) return std::nullopt;
   // Of tf32 alone: for other types the compiler multiplies a row's number by the stride in 64 bits.
   constexpr std::int64_t kRows = 16, kReach = std::int64_t{1} << 31;
   const std::int64_t stride = std::max(problem.lda, problem.ldb);
@@ -54,14 +54,14 @@ std::optional<std::string> out_of_reach(const Config& config, const Problem& pro
 }
 
 bool supports(const KernelTarget& target) {
-  return target.limits.sm >= 80 && tensor_core::has_instruction(target.type.operand) &&
+  return is_plain(target) && target.limits.sm >= 80 && tensor_core::has_instruction(target.type.a) &&
          target.type.accumulator == target.type.output;
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const TypePair& type = target.type;
   // f64's fragments are a quarter of the others' size: twice as many along each side make the same tile.
-  const std::vector<int> multiples_m = type.operand == Scalar::f64 ? std::vector{1, 2, 4, 8} : std::vector{1, 2, 4};
+  const std::vector<int> multiples_m = type.a == Scalar::f64 ? std::vector{1, 2, 4, 8} : std::vector{1, 2, 4};
   return {
       {"frag_m", fragment_sizes(type), "rows of a WMMA fragment of C"},
       {"frag_n", fragment_sizes(type), "columns of a WMMA fragment of C"},
@@ -99,7 +99,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return m == n ? m != 32 : m * n == 256;
        }},
       {"wmma shape of 16-bit and 8-bit types", "8x8 fragments exist for f64 only",
-       [type](const Config& c) { return type.operand == Scalar::f64 || c.at("frag_m") * c.at("frag_n") == 256; }},
+       [type](const Config& c) { return type.a == Scalar::f64 || c.at("frag_m") * c.at("frag_n") == 256; }},
       {"unused without staging",
        "straight from global memory there is no tile to pad, to copy or to step by, and no "
        "reason to hold the compiler to fewer registers",
@@ -151,7 +151,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
       {"rows of a tile", "a row of a tile in shared memory must split into whole copies",
        [type, trans](const Config& c) {
          const Geometry g(c, type, trans);
-         const int copy = c.at("copy_bytes"), element = int(size_bytes(type.operand));
+         const int copy = c.at("copy_bytes"), element = int(size_bytes(type.a));
          const int a = trans.a ? g.block_m : c.at("block_k"), b = trans.b ? c.at("block_k") : g.block_n;
          return a * element % copy == 0 && b * element % copy == 0;
        }},
@@ -161,7 +161,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
          if (!staged(c)) return true;
          const Geometry g(c, type, trans);
          const std::int64_t bytes =
-             std::int64_t(g.block_m + g.block_n) * c.at("block_k") * std::int64_t(size_bytes(type.operand));
+             std::int64_t(g.block_m + g.block_n) * c.at("block_k") * std::int64_t(size_bytes(type.a));
          const std::int64_t copies = bytes / c.at("copy_bytes"), threads = g.warps * kWarpThreads;
          return copies >= threads && copies <= 32 * threads;
        }},

@@ -37,7 +37,7 @@ std::vector<NamedConfig> ladder(const KernelTarget& target) {
   const int frag = fragment_sizes(target.type).size() == 1 ? fragment_sizes(target.type).front() : 16;
   const int scale = 16 / frag;  // f64's fragments are 8x8: twice as many a warp make the same tile
   const int straight_k = k_steps(target.type).front();
-  const int staged_k = 64 / int(size_bytes(target.type.operand));  // 32 elements of 16 bits
+  const int staged_k = 64 / int(size_bytes(target.type.a));  // 32 elements of 16 bits
   std::vector<NamedConfig> rungs{
       {"one warp, one 16x16 tile", make_config(frag, frag, 1, 1, scale, scale, straight_k, 0, 0, 1, 1)},
       {"4x4 warps, one 16x16 tile each", make_config(frag, frag, 4, 4, scale, scale, straight_k, 0, 0, 1, 1)},
@@ -57,7 +57,7 @@ std::vector<NamedConfig> ladder(const KernelTarget& target) {
 std::vector<Config> seeds(const KernelTarget& target) {
   if (!supports(target)) return {};
   const int frag = fragment_sizes(target.type).size() == 1 ? fragment_sizes(target.type).front() : 16;
-  const int bytes = int(size_bytes(target.type.operand));
+  const int bytes = int(size_bytes(target.type.a));
   const int scale = frag == 8 ? 2 : 1;
   std::vector<Config> guesses;
   // {warps_m, warps_n, frags_m, frags_n, min_blocks}: 128x128, 128x256, 256x128, 64x64

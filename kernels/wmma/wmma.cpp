@@ -53,8 +53,8 @@ std::optional<std::string> Wmma::refusal(const Config& config, const Problem& pr
   const bool staged = config.at("stages") > 0;
   // Straight from global memory, load_matrix_sync wants rows that start at 16-byte steps.
   const int wanted = staged ? config.at("copy_bytes") : 16;
-  const int align_a = row_align_bytes(problem, problem.type.operand, problem.lda);
-  const int align_b = row_align_bytes(problem, problem.type.operand, problem.ldb);
+  const int align_a = row_align_bytes(problem, problem.type.a, problem.lda);
+  const int align_b = row_align_bytes(problem, problem.type.b, problem.ldb);
   if (std::min(align_a, align_b) < wanted) {
     return fmt::format("rows of A and B are aligned to {} and {} bytes; {} {} bytes", align_a, align_b,
                        staged ? "copies take" : "fragments straight from global memory take", wanted);

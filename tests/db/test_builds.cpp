@@ -93,7 +93,7 @@ TEST_CASE("a kernel that another program left without its cubin is a miss, and a
   const KernelKey key = sample_key();
   Store store = Store::open(folder / "a.db");
   CHECK_FALSE(store.find_build(key));
-  CHECK_FALSE(store.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.kernel_hash));
+  CHECK_FALSE(store.find_build_any_compiler(key.config, key.signature, key.arch, key.kernel_hash));
   Store into = Store::in_memory();
   CHECK(merge(into, store).builds_added == 0);
   store.record_build(sample_build());
@@ -147,7 +147,7 @@ TEST_CASE("a runtime without NVRTC finds a spilled build where there is no other
   build.spill_bytes = 8;
   store.record_build(build);
   const KernelKey& key = build.key;
-  const auto found = store.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.kernel_hash);
+  const auto found = store.find_build_any_compiler(key.config, key.signature, key.arch, key.kernel_hash);
   REQUIRE(found);
   CHECK(found->status == Status::spilled);
 }

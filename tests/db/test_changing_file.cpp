@@ -37,7 +37,7 @@ const std::vector<std::pair<std::string, std::function<bool(const Store&)>>> kQu
     {"find_build_any_compiler",
      [](const Store& store) {
        const KernelKey key = sample_key();
-       return store.find_build_any_compiler(key.config, key.type, key.trans, key.arch, key.kernel_hash).has_value();
+       return store.find_build_any_compiler(key.config, key.signature, key.arch, key.kernel_hash).has_value();
      }},
     {"find_proof",
      [](const Store& store) { return store.find_proof(sample_key(), sample_device(), "580.1", "battery-2").has_value(); }},

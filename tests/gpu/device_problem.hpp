@@ -95,8 +95,8 @@ class DeviceProblem {
         host_a_(integers(problem.a_rows() * problem.lda, 1)),
         host_b_(integers(problem.b_rows() * problem.ldb, 2)),
         host_c_(integers(problem.m * problem.ldc, 3)),
-        a_(upload(host_a_, problem.type.operand)),
-        b_(upload(host_b_, problem.type.operand)),
+        a_(upload(host_a_, problem.type.a)),
+        b_(upload(host_b_, problem.type.b)),
         c_(upload(host_c_, problem.type.output)) {}
 
   const void* a() const { return a_.data(); }

@@ -18,7 +18,7 @@ inline constexpr planted::Edit kNoWait{"griddepcontrol.wait;", ""};  // in each 
 inline runtime::Plan early_plan(const runtime::Context& context, const char* text, const Problem& problem,
                                 const std::vector<planted::Edit>& edits) {
   const Config config = *Config::parse(text);
-  const KernelTarget target{problem.type, problem.trans, context.info().limits};
+  const KernelTarget target{problem, context.info().limits};
   INFO(text);
   REQUIRE_FALSE(illegal_because(*find_family(config.family()), config, target));
   const std::string family(config.family()), type(problem.type.name);

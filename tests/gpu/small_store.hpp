@@ -42,7 +42,7 @@ inline Problem problem_of(const std::string& canonical) {
 }
 
 inline KernelTarget target_of(const Problem& problem, const runtime::DeviceInfo& info) {
-  return {problem.type, problem.trans, info.limits};
+  return {problem, info.limits};
 }
 
 /// A legal simt config that is not the generic one.

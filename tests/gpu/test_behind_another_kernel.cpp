@@ -32,7 +32,7 @@ class Timed {
  public:
   Timed(const runtime::Context& context, const Problem& problem, const std::string& config_text = "")
       : random_(context), operands_(random_, problem) {
-    const KernelTarget target{problem.type, problem.trans, context.info().limits};
+    const KernelTarget target{problem, context.info().limits};
     const Config config = config_text.empty() ? generic_config(target) : Config::parse(config_text).value();
     INFO(config.text());
     REQUIRE_FALSE(illegal_because(*find_family(config.family()), config, target));

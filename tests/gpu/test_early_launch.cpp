@@ -137,7 +137,7 @@ class Bench {
     Problem problem = packed_problem(*find_type_pair("f16f32"), {}, one.m, one.n, one.k);
     problem.beta = BetaClass::any;
     const runtime::Plan plan = plan_of(one.config, problem, edits);
-    const Problem long_problem = packed_problem(problem.type, {}, one.m, one.n, kLongK);
+    const Problem long_problem = packed_problem({problem.type, {}}, one.m, one.n, kLongK);
     const runtime::Plan slow = plan_of(kSlow, long_problem, {});
     runtime::DeviceBuffer zeros(std::size_t(std::max(one.m, one.n) * kLongK * 2));
     zeros.fill(0);

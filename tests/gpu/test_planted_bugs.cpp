@@ -115,7 +115,7 @@ TEST_CASE("operands of the tuned problem that a kernel overwrote are made anew f
   for (planted::Bug bug : planted::simt_bugs()) {
     if (std::string(bug.name) != "an operand is overwritten") continue;
     const KernelTarget on = bench.target(bug.type, bug.trans);
-    const Problem problem = packed_problem(on.type, on.trans, 277, 277, 277);
+    const Problem problem = packed_problem(on, 277, 277, 277);
     int made = 0;
     const auto outcome = [&] {
       const runtime::Plan plan(Bench::load(bench.build(bug)), planted::config_of(bug, on), problem);
@@ -138,7 +138,7 @@ TEST_CASE("bugs are caught on the tuned problem too") {
   for (const planted::Bug& bug : planted::simt_bugs()) {
     const KernelTarget on = bench.target(bug.type, bug.trans);
     // Square, and lda the larger stride: a kernel that mixes up layouts or strides still reads inside its operands.
-    Problem problem = packed_problem(on.type, on.trans, 277, 277, 277);
+    Problem problem = packed_problem(on, 277, 277, 277);
     problem.lda += 16;
     problem.ldb += 8;
     problem.ldc += 8;

@@ -201,7 +201,7 @@ TEST_CASE("a plan is timed on operand sets that exceed twice the L2", "[stopwatc
   const double set_bytes = double(problem.a_bytes() + problem.b_bytes() + problem.c_bytes());
   CHECK(operands.count() * set_bytes > 2.0 * double(context.info().identity.l2_bytes) * 0.95);
 
-  const KernelTarget target{problem.type, problem.trans, context.info().limits};
+  const KernelTarget target{problem, context.info().limits};
   const Config config = generic_config(target);
   const db::KernelBuild build = runtime::compile(config, target);
   REQUIRE(build.status == db::Status::ok);

@@ -38,7 +38,7 @@ TEST_CASE("the device fills operands as the host's rules say, for every type pai
     for (Stage stage : {Stage::exact, Stage::wide_a, Stage::wide_c, Stage::real}) {
       if (!stage_applies(type, stage, 21)) continue;
       const StageRules rules = stage_rules(type, stage, 37, 11, 21, 5);
-      const std::size_t bytes = size_bytes(type.operand);
+      const std::size_t bytes = size_bytes(type.a);
       const std::int64_t rows = 37, cols = 21, stride = 24;
       const std::uint64_t slots = 1024, first = 40;
       runtime::DeviceBuffer zone(slots * bytes);
@@ -52,9 +52,9 @@ TEST_CASE("the device fills operands as the host's rules say, for every type pai
         const std::int64_t row = at / stride, col = at % stride;
         std::byte want[8] = {};
         if (at >= 0 && row < rows && col < cols) {
-          encode(type.operand, verify::rule_value(rules.a, row, col, cols), want);
+          encode(type.a, verify::rule_value(rules.a, row, col, cols), want);
         } else {
-          store_bits(type.operand, poison_bits(type.operand, verify::canary_bits(slot)), want);
+          store_bits(type.a, poison_bits(type.a, verify::canary_bits(slot)), want);
         }
         INFO(type.name << " " << name(stage) << " slot " << slot);
         REQUIRE(std::memcmp(want, stored.data() + slot * bytes, bytes) == 0);
@@ -107,12 +107,12 @@ TEST_CASE("right kernels pass on tuned problems of every type pair") {
       const KernelTarget target{type, trans, context.info().limits};
       const Config config = generic_config(target);
       const auto module = build(config, target);
-      Problem odd = packed_problem(type, trans, 333, 177, 555);
+      Problem odd = packed_problem({type, trans}, 333, 177, 555);
       odd.ldc += 3;
       odd.beta = BetaClass::any;
       for (const Problem& problem :
-           {odd, packed_problem(type, trans, 256, 512, 1024), packed_problem(type, trans, 1, 300, 4096),
-            packed_problem(type, trans, 130, 70, 0)}) {
+           {odd, packed_problem({type, trans}, 256, 512, 1024), packed_problem({type, trans}, 1, 300, 4096),
+            packed_problem({type, trans}, 130, 70, 0)}) {
         const db::Outcome outcome = verifier.on_problem(runtime::Plan(module, config, problem));
         INFO(text(problem) << ": " << outcome.message);
         CHECK(outcome.status == db::Status::ok);
@@ -126,7 +126,7 @@ TEST_CASE("a large problem is proven whole in its exact stage and by sampled row
   Verifier verifier(context);
   const KernelTarget target{*find_type_pair("f16f32"), {false, true}, context.info().limits};
   const Config config = generic_config(target);
-  const Problem problem = packed_problem(target.type, target.trans, 4097, 4095, 8192);
+  const Problem problem = packed_problem(target, 4097, 4095, 8192);
   REQUIRE_FALSE(sampled_rows(problem.m, problem.n, problem.k, 1).empty());
   const runtime::Plan plan(build(config, target), config, problem);
   const db::Outcome outcome = verifier.on_problem(plan);

@@ -134,7 +134,7 @@ TEST_CASE("the ladder and the seeds of every family are legal on every architect
 TEST_CASE("the known ladder has its six rungs for every type pair that has fragments, and of C such as are stored as they are") {
   for_each_target("sm_87", [](const KernelTarget& one) {
     // A fragment is stored in its own type: a narrower output would need a conversion that wmma has not.
-    const bool same = one.type.accumulator == one.type.output && !is_fp8(one.type.operand);
+    const bool same = one.type.accumulator == one.type.output && !is_fp8(one.type.a);
     CHECK(find_family("wmma")->supports(one) == same);
     CHECK(find_family("wmma")->ladder(one).size() == (same ? 6u : 0u));
     CHECK(find_family("wmma")->seeds(one, ordinary_problem(one)).empty() == !same);
@@ -149,9 +149,9 @@ TEST_CASE("the generic config is legal everywhere and refuses no problem, howeve
       REQUIRE(family != nullptr);
       CHECK_FALSE(illegal_because(*family, config, one));
       for (std::int64_t size : {1, 2, 17, 1000, 30011}) {
-        Problem problem = packed_problem(one.type, one.trans, size, size + 1, size + 2);
+        Problem problem = packed_problem(one, size, size + 1, size + 2);
         problem.lda += 3;
-        problem.align_bytes = int(std::max(size_bytes(one.type.operand), size_bytes(one.type.output)));
+        problem.align_bytes = int(std::max(size_bytes(one.type.a), size_bytes(one.type.output)));
         CHECK_FALSE(family->refusal(config, problem));
       }
     });
@@ -184,7 +184,7 @@ TEST_CASE("wide copies are refused where rows are not aligned for them, narrow o
   const KernelTarget one = target("f16f32", {}, "sm_87");
   Config config = wmma->ladder(one).back().config;
   config.set("store_direct", 0);
-  const Problem odd = packed_problem(one.type, one.trans, 1023, 1025, 1027);
+  const Problem odd = packed_problem(one, 1023, 1025, 1027);
   CHECK(wmma->refusal(config, odd));
   config.set("copy_bytes", 2);
   CHECK_FALSE(wmma->refusal(config, odd));
@@ -196,7 +196,7 @@ TEST_CASE("wmma reads no tf32 straight from global memory whose 16 rows span mor
   const Family& wmma = *find_family("wmma");
   const KernelTarget tf32 = target("tf32f32", {}, "sm_87"), f16 = target("f16f32", {}, "sm_87");
   const Config straight = wmma.ladder(tf32).front().config, staged = wmma.ladder(tf32).back().config;
-  Problem within = packed_problem(tf32.type, tf32.trans, 16, 16, 16);
+  Problem within = packed_problem(tf32, 16, 16, 16);
   within.lda = within.ldb = (1 << 27) - 4;
   Problem beyond_a = within, beyond_b = within;
   beyond_a.lda = beyond_b.ldb = 1 << 27;
@@ -206,7 +206,7 @@ TEST_CASE("wmma reads no tf32 straight from global memory whose 16 rows span mor
     CHECK_FALSE(eligible(wmma, straight, beyond));
     CHECK_FALSE(refused_because(wmma, staged, beyond));
   }
-  Problem halves = packed_problem(f16.type, f16.trans, 16, 16, 16);
+  Problem halves = packed_problem(f16, 16, 16, 16);
   halves.lda = 1 << 27;
   CHECK_FALSE(refused_because(wmma, wmma.ladder(f16).front().config, halves));
 }
@@ -215,7 +215,7 @@ TEST_CASE("the grid covers C: tiles times tile size reach every row and column")
   const KernelTarget one = target("f16f32", {}, "sm_87");
   const Config config = find_family("wmma")->ladder(one).back().config;  // 128x128
   const auto blocks = [&](std::int64_t m, std::int64_t n) {
-    return find_family("wmma")->launches(config, packed_problem(one.type, one.trans, m, n, 64)).launches.at(0).grid.x;
+    return find_family("wmma")->launches(config, packed_problem(one, m, n, 64)).launches.at(0).grid.x;
   };
   CHECK(blocks(1, 1) == 1);
   CHECK(blocks(128, 128) == 1);
@@ -254,8 +254,8 @@ TEST_CASE("gemv takes problems of one row or one column, and unshifted only rows
   Config config("gemv", {{"matrix", 1}, {"shifted", 0}, {"threads", 256}, {"lanes", 8}, {"rows", 1}, {"unroll", 8}, {"split_k", 8},
                          {"cluster", 1}, {"prefetch_bytes", 0}, {"overlap", 0}, {"early_launch", 0}});
   REQUIRE_FALSE(illegal_because(gemv, config, one));
-  const Problem row = packed_problem(one.type, one.trans, 1, 4096, 4096), column = packed_problem(one.type, one.trans, 4096, 1, 4096);
-  const Problem odd = packed_problem(one.type, one.trans, 1, 4095, 4096);
+  const Problem row = packed_problem(one, 1, 4096, 4096), column = packed_problem(one, 4096, 1, 4096);
+  const Problem odd = packed_problem(one, 1, 4095, 4096);
   CHECK_FALSE(gemv.refusal(config, row));
   CHECK(gemv.refusal(config, column)->find("M must be 1") != std::string::npos);
   CHECK(gemv.refusal(config, odd)->find("aligned to 2 bytes") != std::string::npos);
@@ -271,29 +271,29 @@ TEST_CASE("gemv launches whole clusters, a second launch only where slices meet 
   const KernelTarget one = target("f16f32", {false, true}, "sm_90a");
   Config config("gemv", {{"matrix", 1}, {"shifted", 1}, {"threads", 256}, {"lanes", 32}, {"rows", 2}, {"unroll", 4}, {"split_k", 4},
                          {"cluster", 1}, {"prefetch_bytes", 0}, {"overlap", 0}, {"early_launch", 0}});
-  const LaunchSequence together = gemv.launches(config, packed_problem(one.type, one.trans, 1, 4096, 4096));
+  const LaunchSequence together = gemv.launches(config, packed_problem(one, 1, 4096, 4096));
   REQUIRE(together.launches.size() == 1);
   CHECK(together.workspace_bytes == 0);
   CHECK(together.launches[0].cluster.x == 4);
   CHECK(together.launches[0].grid.x == 4096 / 16 * 4);
 
   // Rows of 4097 elements start at 8 different shifts; a tile has 16 rows of one of them.
-  const LaunchSequence shifted = gemv.launches(config, packed_problem(one.type, one.trans, 1, 130, 4097));
+  const LaunchSequence shifted = gemv.launches(config, packed_problem(one, 1, 130, 4097));
   CHECK(shifted.launches[0].grid.x == 8 * 2 * 4);
 
   config.set("cluster", 0);
-  const LaunchSequence apart = gemv.launches(config, packed_problem(one.type, one.trans, 1, 4096, 4096));
+  const LaunchSequence apart = gemv.launches(config, packed_problem(one, 1, 4096, 4096));
   REQUIRE(apart.launches.size() == 2);
   CHECK(apart.launches[0].cluster.x == 1);
   CHECK(apart.launches[1].entry == "sum_slices");
   CHECK(apart.launches[1].grid.x == 16);
   CHECK_FALSE(apart.launches[1].overlaps_previous);
   config.set("overlap", 1);
-  const LaunchSequence overlapping = gemv.launches(config, packed_problem(one.type, one.trans, 1, 4096, 4096));
+  const LaunchSequence overlapping = gemv.launches(config, packed_problem(one, 1, 4096, 4096));
   CHECK_FALSE(overlapping.launches[0].overlaps_previous);
   CHECK(overlapping.launches[1].overlaps_previous);
   config.set("early_launch", 1);
-  const LaunchSequence early = gemv.launches(config, packed_problem(one.type, one.trans, 1, 4096, 4096));
+  const LaunchSequence early = gemv.launches(config, packed_problem(one, 1, 4096, 4096));
   CHECK(early.launches[0].overlaps_previous);
   CHECK(early.launches[1].overlaps_previous);
   CHECK(apart.workspace_bytes == 4 * 4096 * sizeof(float));

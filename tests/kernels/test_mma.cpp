@@ -17,7 +17,7 @@ KernelTarget target_of(const char* pair, const char* arch, Transposes trans = {}
 }
 
 Problem problem_of(const KernelTarget& target, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return packed_problem(target.type, target.trans, m, n, k);
+  return packed_problem(target, m, n, k);
 }
 
 /// The first seed with this value of a parameter.

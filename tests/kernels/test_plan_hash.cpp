@@ -86,6 +86,6 @@ TEST_CASE("what makes no plan has no hash") {
   CHECK(plan_hash(simt(), problem("f16f32 NN 0 64 64"), kOptions).empty());
   for (const char* options : {"", "-O", "--gpu-architecture=sm_12", "--gpu-architecture=sm_90a", "--gpu-architecture="}) {
     CHECK(plan_hash(simt(), small, options).empty());
-    CHECK(kernel_hash(simt(), small.type, small.trans, options).empty());
+    CHECK(kernel_hash(simt(), small, options).empty());
   }
 }

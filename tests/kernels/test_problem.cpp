@@ -36,7 +36,7 @@ TEST_CASE("the scale type of integer pairs is s32, of f64 is f64, of all others 
 
 TEST_CASE("a type pair's name is operand and output, with the accumulator between where it is another type") {
   for (const TypePair& type : type_pairs()) {
-    std::string expected(name(type.operand));
+    std::string expected(name(type.a));
     if (type.accumulator != type.output) expected += name(type.accumulator);
     expected += name(type.output);
     CHECK(type.name == expected);

@@ -43,7 +43,7 @@ TEST_CASE("a warp's columns are staged by the largest powers of two that fit") {
 
 TEST_CASE("many slices are added by as many blocks more as threads share a run of sums") {
   const TypePair type = *find_type_pair("f16f32");
-  const Problem problem = packed_problem(type, {}, 100, 60, 4096);  // 100 rows of 15 runs
+  const Problem problem = packed_problem({type, {}}, 100, 60, 4096);  // 100 rows of 15 runs
   const auto sums = [&](int split_k) {
     const Config config("any", {{"split_k", split_k}, {"reduction", through_workspace}, {"pack", 0}, {"early_launch", 0}});
     const LaunchSequence sequence = with_passes({}, config, problem, packed_operands(problem, true, false), false);
@@ -58,7 +58,7 @@ TEST_CASE("many slices are added by as many blocks more as threads share a run o
 
 TEST_CASE("of a sequence that launches early the first launch comes so, whichever that is") {
   const TypePair type = *find_type_pair("f16f32");
-  const Problem problem = packed_problem(type, {}, 100, 60, 4096);
+  const Problem problem = packed_problem({type, {}}, 100, 60, 4096);
   struct Case {
     int split_k, reduction, pack;
     const char* first;
@@ -77,7 +77,7 @@ TEST_CASE("of a sequence that launches early the first launch comes so, whicheve
 
 TEST_CASE("neighbours of a GEMM that overlaps the launch before are placed in pairs, where it has pairs of blocks of one tile each") {
   const TypePair type = *find_type_pair("f16f32");
-  const Problem problem = packed_problem(type, {}, 100, 60, 4096);
+  const Problem problem = packed_problem({type, {}}, 100, 60, 4096);
   const auto neighbours = [&](const Launch& gemm, int pack, int early, bool overlap = true) {
     const Config config("any", {{"split_k", 1}, {"reduction", through_workspace}, {"pack", pack}, {"early_launch", early}});
     const std::vector<Launch> launches = with_passes(gemm, config, problem, packed_operands(problem, true, false), overlap).launches;
@@ -106,7 +106,7 @@ TEST_CASE("copies of 16 bytes take a matrix of one row however odd its stride, a
     const Family& family = *find_family(name);
     const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_90a")};
     const auto problem_of = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
-      return packed_problem(target.type, target.trans, m, n, k);
+      return packed_problem(target, m, n, k);
     };
     const Problem odd = problem_of(1, 4096, 4095);
     Config config = family.seeds(target, problem_of(64, 4096, 4096)).front();

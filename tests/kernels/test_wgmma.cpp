@@ -93,7 +93,7 @@ TEST_CASE("of 8- and 32-bit operands the left one may lie MN-major, the right on
       const KernelTarget target = target_of(pair, trans);
       Config config = config_with(target, {{"block_m", swap == 1 ? 256 : 128},
                                            {"block_n", swap == 1 ? 128 : 256},
-                                           {"block_k", 128 / int(size_bytes(target.type.operand))},
+                                           {"block_k", 128 / int(size_bytes(target.type.a))},
                                            {"stages", 4},
                                            {"warpgroups", 2},
                                            {"schedule", 1},
@@ -201,7 +201,7 @@ TEST_CASE("of the last panel of an MN-major operand less than all may be used") 
     const KernelTarget target = target_of(pair, trans);
     const Config config = config_with(target, {{"block_m", block_m},
                                                {"block_n", block_n},
-                                               {"block_k", 128 / int(size_bytes(target.type.operand))},
+                                               {"block_k", 128 / int(size_bytes(target.type.a))},
                                                {"stages", 3},
                                                {"warpgroups", block_m / 64},
                                                {"schedule", 0},

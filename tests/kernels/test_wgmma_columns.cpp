@@ -13,7 +13,7 @@ namespace {
 /// 128×320, or 320×128 with swapped operands, in clusters of two that share the 320.
 Config wide(const KernelTarget& target, int swap, std::initializer_list<std::pair<const char*, int>> values = {}) {
   Config config = config_with(target, {{"block_m", swap == 1 ? 320 : 128}, {"block_n", swap == 1 ? 128 : 320},
-                                       {"block_k", 128 / int(size_bytes(target.type.operand))}, {"stages", 3}, {"warpgroups", 2},
+                                       {"block_k", 128 / int(size_bytes(target.type.a))}, {"stages", 3}, {"warpgroups", 2},
                                        {"schedule", 1}, {"cluster_m", swap == 1 ? 1 : 2}, {"cluster_n", swap == 1 ? 2 : 1},
                                        {"min_blocks", 1}, {"group_m", 8}, {"store_staged", 0}, {"store_tma", 0}, {"swap", swap},
                                        {"split_k", 1}, {"pack", 0}});

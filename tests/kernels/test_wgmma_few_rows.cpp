@@ -12,7 +12,7 @@ TEST_CASE("K-steps of 512 bytes are for swapped tiles of few rows or for few col
     const KernelTarget target = target_of(pair, trans);
     const Config config = config_with(target, {{"block_m", rows},
                                                {"block_n", 64},
-                                               {"block_k", 512 / int(size_bytes(target.type.operand))},
+                                               {"block_k", 512 / int(size_bytes(target.type.a))},
                                                {"stages", 3},
                                                {"warpgroups", 1},
                                                {"schedule", 0},
@@ -63,9 +63,9 @@ namespace {
 /// What is wrong with a tile of few columns for each warpgroup's 64 rows, empty if nothing is.
 std::optional<std::string> wrong_with(const KernelTarget& target, int columns, int groups,
                                       std::initializer_list<std::pair<const char*, int>> values = {}) {
-  const bool packs_b = size_bytes(target.type.operand) != 2 && !target.trans.b;
+  const bool packs_b = size_bytes(target.type.a) != 2 && !target.trans.b;
   Config config = config_with(target, {{"block_m", 64 * groups}, {"block_n", columns}, {"warpgroups", groups}, {"stages", 4},
-                                       {"block_k", 256 / int(size_bytes(target.type.operand))}, {"schedule", 0}, {"cluster_m", 1},
+                                       {"block_k", 256 / int(size_bytes(target.type.a))}, {"schedule", 0}, {"cluster_m", 1},
                                        {"cluster_n", 1}, {"group_m", 1}, {"store_staged", 0}, {"store_tma", 0}, {"swap", 0},
                                        {"pack", packs_b ? 2 : 0}});
   for (const auto& [name, value] : values) config.set(name, value);

@@ -15,7 +15,7 @@ inline KernelTarget target_of(const char* pair, Transposes trans = {}, const cha
 }
 
 inline Problem problem_of(const KernelTarget& target, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return packed_problem(target.type, target.trans, m, n, k);
+  return packed_problem(target, m, n, k);
 }
 
 /// The first seed of 4096³, tiles of one size, both groups together, with other values of some parameters.

@@ -57,7 +57,7 @@ class Toy final : public Family {
 
  private:
   static bool aligned(const Problem& p) {
-    return row_align_bytes(p, p.type.operand, p.lda) == 16 && row_align_bytes(p, p.type.operand, p.ldb) == 16;
+    return row_align_bytes(p, p.type.a, p.lda) == 16 && row_align_bytes(p, p.type.a, p.ldb) == 16;
   }
 };
 
@@ -108,7 +108,7 @@ struct Given {
   }
   Choice choose(const std::string& where, const db::DeviceIdentity* here = nullptr) const {
     const Problem wanted = problem(where);
-    const KernelTarget target{wanted.type, wanted.trans, *limits_for_arch(arch)};
+    const KernelTarget target{wanted, *limits_for_arch(arch)};
     Without without;
     without.compiling = true;  // leaves out the initial configs of the families that are in the build
     return Chooser(entries, target, producer, here).choose(wanted, without);

@@ -85,7 +85,7 @@ class LibraryFixture {
     const Problem on = problem(where);
     db::KernelBuild made;
     made.key = {
-        config, on.type, on.trans, info.limits.arch, kernel_hash(config, on.type, on.trans, compiler_options_text(target(on))), compiler_options_text(target(on)),
+        config, on.type, on.trans, info.limits.arch, kernel_hash(config, on, compiler_options_text(target(on))), compiler_options_text(target(on)),
         "12.6"};
     made.status = db::Status::ok;
     const std::string image = ".version 8.0 // stands for a cubin\n";
@@ -94,7 +94,7 @@ class LibraryFixture {
     return made;
   }
 
-  KernelTarget target(const Problem& on) const { return {on.type, on.trans, info.limits}; }
+  KernelTarget target(const Problem& on) const { return {on, info.limits}; }
 
   /// A database with one tuned problem, its kernel, and the generic kernel of f16f32 NN.
   std::filesystem::path small_database() const {

@@ -290,7 +290,7 @@ TEST_CASE("evidence of another architecture's code is used on no rung, and says 
     db::Store store = db::Store::open(path);
     db::Evidence entry = fixture.evidence(where, Fixture::simt(64), 0.5);  // far faster than what is
     entry.device = device;
-    const KernelTarget target{entry.problem.type, entry.problem.trans, *virtual_limits(arch)};
+    const KernelTarget target{entry.problem, *virtual_limits(arch)};
     entry.producer.compiler_options = runtime::compiler_options_text(target);
     entry.producer.nvrtc_version = "99.0";
     entry.producer.measuring_policy = "another-policy";

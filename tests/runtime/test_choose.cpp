@@ -244,7 +244,7 @@ TEST_CASE("without any evidence the families' own configs are chosen, by their e
                               "f16f16 NT 4096 4096 4095", "f64f64 NN 64 64 64"}) {
       INFO(arch << " " << where);
       const Problem wanted = problem(where);
-      const KernelTarget target{wanted.type, wanted.trans, *limits_for_arch(arch)};
+      const KernelTarget target{wanted, *limits_for_arch(arch)};
       const Choice choice = runtime::choose({}, wanted, target, producer);
       CHECK(choice.rung == Rung::model);
       CHECK(choice.config.family() != "simt");

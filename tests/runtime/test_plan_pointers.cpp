@@ -11,7 +11,7 @@ TEST_CASE("with α = 0 or K = 0 the kernel is told K = 0 and A and B may be anyt
   f.args.a = nullptr;
   f.args.b = Fixture::pointer(0x20001);
   SECTION("alpha") { f.args.alpha = to_scale(f.problem.type, -0.0); }
-  SECTION("k") { f.problem = packed_problem(f.problem.type, {}, 32, 48, 0); }
+  SECTION("k") { f.problem = packed_problem({f.problem.type, {}}, 32, 48, 0); }
   CHECK(f.plan().run(f.args) == 0);
   REQUIRE(fake::state().launches.size() == 1);
   CHECK(fake::state().launches[0].args.k == 0);
@@ -19,7 +19,7 @@ TEST_CASE("with α = 0 or K = 0 the kernel is told K = 0 and A and B may be anyt
 
 TEST_CASE("with M = 0 or N = 0 nothing is launched and no pointer is looked at") {
   Fixture f;
-  f.problem = packed_problem(f.problem.type, {}, 0, 48, 64);
+  f.problem = packed_problem({f.problem.type, {}}, 0, 48, 64);
   const Plan plan = f.plan();
   CHECK(plan.workspace_bytes() == 0);
   CHECK(plan.run(RunArgs{}) == 0);
@@ -51,9 +51,9 @@ TEST_CASE("a matrix that does not start on an element is refused, of every type 
   for (const TypePair& type : type_pairs()) {
     INFO(type.name);
     Fixture f;
-    f.problem = packed_problem(type, {}, 32, 48, 64);
+    f.problem = packed_problem({type, {}}, 32, 48, 64);
     f.args.alpha = to_scale(type, 2);
-    f.problem.align_bytes = int(std::min(size_bytes(type.operand), size_bytes(type.output)));
+    f.problem.align_bytes = int(std::min(size_bytes(type.a), size_bytes(type.output)));
     const Plan plan = f.plan();
     const auto moved = [&](std::size_t a, std::size_t b, std::size_t c) {
       RunArgs args = f.args;
@@ -62,7 +62,7 @@ TEST_CASE("a matrix that does not start on an element is refused, of every type 
       args.c = Fixture::pointer(0x30000 + c);
       return plan.run(args);
     };
-    const std::size_t operand = size_bytes(type.operand), output = size_bytes(type.output);
+    const std::size_t operand = size_bytes(type.a), output = size_bytes(type.output);
     // One step of align_bytes, or of a byte, off the element; bytes fit everywhere.
     if (output > 1) {
       CHECK(moved(0, 0, output / 2) == Plan::kMisaligned);

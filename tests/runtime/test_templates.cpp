@@ -28,7 +28,7 @@ std::vector<Config> spread_sample(const Family& family, const KernelTarget& targ
 /// be refused, but changes no launch's shape.
 Problem problem_for(const Family& family, const Config& config, const KernelTarget& target) {
   const auto problem = [&](std::int64_t m, std::int64_t n) {
-    return packed_problem(target.type, target.trans, m, n, 64);
+    return packed_problem(target, m, n, 64);
   };
   for (const Problem& one : {problem(256, 256), problem(1, 256), problem(256, 1)}) {
     if (!family.refusal(config, one)) return one;
@@ -103,9 +103,9 @@ TEST_CASE("what mma tries first for an Orin keeps its sums in registers, for eve
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
   const Family& mma = *find_family("mma");
   for (const TypePair& type : type_pairs()) {
-    if (size_bytes(type.operand) != 2) continue;
+    if (size_bytes(type.a) != 2) continue;
     const KernelTarget target{type, {}, *limits_for_arch("sm_87")};
-    std::vector<Config> seeds = mma.seeds(target, packed_problem(type, {}, 2048, 2048, 2048));
+    std::vector<Config> seeds = mma.seeds(target, packed_problem({type, {}}, 2048, 2048, 2048));
     REQUIRE(seeds.size() >= 3);
     seeds.resize(3);
     for (const Config& config : seeds) {

@@ -21,7 +21,7 @@ DeviceInfo device_of(const char* name, const char* arch) {
 }
 
 std::size_t largest_smem_bytes(const Family& family, const KernelTarget& target) {
-  const Problem problem = packed_problem(target.type, target.trans, 4096, 4096, 4096);
+  const Problem problem = packed_problem(target, 4096, 4096, 4096);
   std::size_t largest = 0;
   for (const Config& config : enumerate_space(family, target).configs) {
     if (family.refusal(config, problem)) continue;

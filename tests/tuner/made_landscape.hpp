@@ -36,7 +36,7 @@ inline db::Producer made_producer(const KernelTarget& target) {
 inline std::vector<db::Evidence> made_evidence(const std::vector<Problem>& problems, std::size_t count) {
   std::vector<db::Evidence> entries;
   for (const Problem& problem : problems) {
-    const KernelTarget target{problem.type, problem.trans, *limits_for_arch("sm_90a")};
+    const KernelTarget target{problem, *limits_for_arch("sm_90a")};
     const Family& family = *find_family("simt");
     std::size_t made = 0;
     for (const Config& config : enumerate_space(family, target).configs) {

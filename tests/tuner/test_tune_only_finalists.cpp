@@ -21,7 +21,7 @@ class Recorded {
     DeviceLimits limits;
     limits.arch = kArch;
     for (const Problem& problem : problems) {
-      for (const Config& config : enumerate_space(*find_family("toy"), {problem.type, problem.trans, limits}).configs)
+      for (const Config& config : enumerate_space(*find_family("toy"), {problem, limits}).configs)
         plant(problem, config, evaluator.outcome_of(config).timing->median_us);
     }
   }

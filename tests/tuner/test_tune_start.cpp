@@ -214,8 +214,8 @@ TEST_CASE("a problem whose rows are aligned alike is nearer than one of more lik
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   const TypePair& type = *find_type_pair("f16f32");
-  plant(store, evaluator, packed_problem(type, {}, 64, 64, 60), ToyFamily::config(6, 2, 4));  // rows of A: 8 bytes
-  plant(store, evaluator, packed_problem(type, {}, 80, 64, 64), ToyFamily::config(7, 2, 4));
+  plant(store, evaluator, packed_problem({type, {}}, 64, 64, 60), ToyFamily::config(6, 2, 4));  // rows of A: 8 bytes
+  plant(store, evaluator, packed_problem({type, {}}, 80, 64, 64), ToyFamily::config(7, 2, 4));
   StartingPoints starting_points({"toy"}, evaluator, store);
   CHECK(first_seeds(starting_points.of(square(64)), 3) ==
         std::vector{ToyFamily::config(7, 2, 4), ToyFamily::config(4, 4, 2), ToyFamily::config(6, 2, 4)});
@@ -254,7 +254,7 @@ TEST_CASE("legal configs are kept for the last few type pairs and transposes tha
 TEST_CASE("a space made ahead is the one made when it is asked for, also if another is asked for first") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
-  const Problem even = square(64), odd = packed_problem(even.type, even.trans, 65, 64, 64);
+  const Problem even = square(64), odd = packed_problem(even, 65, 64, 64);
   StartingPoints fresh({"toy"}, evaluator, store), ahead({"toy"}, evaluator, store);
   const auto same = [&](const Problem& problem) {
     const StartingPoint expected = fresh.of(problem), start = ahead.of(problem);

@@ -124,7 +124,7 @@ int run_bench(const BenchCommandOptions& options) {
       continue;
     }
     std::vector<BenchContender> ours;
-    if (options.ladder) ours = ladder_contenders({problem.type, problem.trans, session.device().limits});
+    if (options.ladder) ours = ladder_contenders({problem, session.device().limits});
     ours.insert(ours.end(), extra.begin(), extra.end());
     if (extra.empty() || options.ladder) {
       const runtime::Choice choice = session.choice(problem);

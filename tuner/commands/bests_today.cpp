@@ -78,7 +78,7 @@ class Judge {
       const auto [known, new_device] = devices.try_emplace(place->first.first);
       if (new_device) known->second = target_of(entry.device);
       if (const auto& device = known->second) {
-        const KernelTarget target{entry.problem.type, entry.problem.trans, device->limits};
+        const KernelTarget target{entry.problem, device->limits};
         place->second = producer_now(entries, entry.config.family(), *device, target);
       }
     }

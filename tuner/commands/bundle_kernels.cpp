@@ -15,7 +15,7 @@ bool loads(const std::optional<db::KernelBuild>& build, BundleKernels::Spilled s
 }
 
 std::string id_of(const Config& config, const KernelTarget& target) {
-  return fmt::format("{} {} {}", target.type.name, name(target.trans), config.text());
+  return fmt::format("{} {}", text(target.signature()), config.text());
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ std::optional<db::KernelBuild> BundleKernels::stored(const Config& config, const
   if (nvrtc_missing_.empty()) build = store_->find_build(runtime::kernel_key(config, target));
   if (loads(build, Spilled::taken)) return build;
   return store_->find_build_any_compiler(config, target.type, target.trans, target.limits.arch,
-                                         kernel_hash(config, target.type, target.trans, compiler_options_text(target)));
+                                         kernel_hash(config, target, compiler_options_text(target)));
 }
 
 }  // namespace tilesmith::tuner

@@ -99,7 +99,7 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
     asked.archs.push_back(limits);
     for (const WeightedProblem& one : asked.workload.problems) {
       if (seen.insert(fmt::format("{} {} {}", arch, one.problem.type.name, name(one.problem.trans))).second) {
-        asked.targets.push_back({one.problem.type, one.problem.trans, limits});
+        asked.targets.push_back({one.problem, limits});
       }
     }
   }
@@ -121,7 +121,7 @@ std::vector<CompileJob> sampled(const CompileCommandOptions& options, const Aske
   for (const KernelTarget& target : asked.targets) {
     std::vector<Problem> problems;
     for (const WeightedProblem& one : asked.workload.problems) {
-      if (one.problem.type == target.type && one.problem.trans == target.trans) problems.push_back(one.problem);
+      if (one.problem.signature() == target.signature()) problems.push_back(one.problem);
     }
     for (const Family* family : asked.families) {
       if (stop || !family->supports(target)) continue;
@@ -203,7 +203,7 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
       for (Config& config : known_finalists(guesses.known, std::size_t(TuneOptions{}.finalists))) configs.push_back(std::move(config));
       for (const Config& config : configs) {
         if (seen.insert(fmt::format("{} {} {} {}", arch.arch, problem.type.name, name(problem.trans), config.text())).second) {
-          jobs.push_back({config, {problem.type, problem.trans, arch}});
+          jobs.push_back({config, {problem, arch}});
         }
       }
     }
@@ -212,8 +212,8 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
 }
 
 void count(const db::KernelBuild& build, bool reused, std::map<GroupKey, GroupCounts>& groups) {
-  GroupCounts& counts = groups[{build.key.arch, build.key.config.family(), std::string(build.key.type.name),
-                                std::string(name(build.key.trans))}];
+  GroupCounts& counts = groups[{build.key.arch, build.key.config.family(), std::string(build.key.signature.type.name),
+                                std::string(name(build.key.signature.trans))}];
   if (reused) ++counts.reused;
   if (build.status == db::Status::ok) ++counts.ok;
   else if (build.status == db::Status::spilled) ++counts.spilled;

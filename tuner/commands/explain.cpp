@@ -156,7 +156,7 @@ int run_explain(const ExplainOptions& options) {
   const Problem problem = problem_of(options);
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   const TargetDevice device = answering_device(options, store);
-  const KernelTarget target{problem.type, problem.trans, device.limits};
+  const KernelTarget target{problem, device.limits};
 
   const std::vector<db::Evidence> entries =
       runtime::evidence_to_choose_by(store, problem.type, device.identity.sm);

@@ -20,7 +20,7 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
   std::map<std::string, db::Producer> producers;
   const auto now = [&](const db::Evidence& entry) {
-    const KernelTarget target{entry.problem.type, entry.problem.trans, device.limits};
+    const KernelTarget target{entry.problem, device.limits};
     const std::string& family = entry.config.family();
     const std::string key = fmt::format("{} {} {}", family, target.type.name, name(target.trans));
     auto known = producers.find(key);
@@ -40,7 +40,7 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   BundleKernels kernels(&store);
   for (const db::Judged& best : usable.bests) {
     const db::Evidence& entry = *best.entry;
-    const KernelTarget target{entry.problem.type, entry.problem.trans, device.limits};
+    const KernelTarget target{entry.problem, device.limits};
     on_kernel(++done, total);
     if (const std::string why_not = kernels.add(entry.config, target); !why_not.empty()) {
       ++report.without_kernel;

@@ -97,7 +97,7 @@ db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device,
     spdlog::warn("{} is left out: {}", what, why_not[i]);
   }
   std::erase_if(bundle.bests, [&](const db::Evidence& entry) {
-    return !kernels.has(entry.config, {entry.problem.type, entry.problem.trans, device.limits});
+    return !kernels.has(entry.config, {entry.problem, device.limits});
   });
   report.compiled = kernels.compiled_count();
   bundle.builds = kernels.take();

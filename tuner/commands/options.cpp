@@ -82,7 +82,7 @@ void add_shapes(Workload& into, const std::vector<std::string>& shapes, std::vec
   for (const std::string& text : split_commas(shapes)) {
     const Shape shape = parse_shape(text);
     for (const TypePair& type : types) {
-      for (Transposes t : trans) into.problems.push_back({packed_problem(type, t, shape.m, shape.n, shape.k), 1});
+      for (Transposes t : trans) into.problems.push_back({packed_problem({type, t}, shape.m, shape.n, shape.k), 1});
     }
   }
   into.name += (into.name.empty() ? "" : "+") + std::string("options");

@@ -149,7 +149,7 @@ nlohmann::ordered_json json_of(const Counted& counts) {
 
 Prior prior_of(const Config& chosen, const GuessingFor& whom, const db::Store& store, const Problem& problem,
                double clock_mhz) {
-  const KernelTarget target{problem.type, problem.trans, whom.limits};
+  const KernelTarget target{problem, whom.limits};
   Prior prior;
   prior.clock_mhz = clock_mhz;
   prior.chosen = {chosen, estimate(chosen, target, problem)};

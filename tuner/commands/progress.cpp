@@ -127,8 +127,7 @@ void CompileProgress::update(const db::KernelBuild& build, bool reused) {
     ++failed_;
   }
   if (!reused) {
-    spdlog::debug("{} {} {} {}: {}{}{}, {} registers", build.key.arch, build.key.type.name, name(build.key.trans),
-                  build.key.config.text(), db::name(build.status), build.message.empty() ? "" : ": ", build.message,
+    spdlog::debug("{} {} {}: {}{}{}, {} registers", build.key.arch, text(build.key.signature), build.key.config.text(), db::name(build.status), build.message.empty() ? "" : ": ", build.message,
                   build.registers);
   }
   const auto time = Clock::now();

@@ -50,7 +50,7 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
     const Problem& problem = one.problem;
     const std::string type(problem.type.name), key = fmt::format("{} {}", type, name(problem.trans));
     if (!entries.contains(type)) entries[type] = runtime::evidence_to_choose_by(store, problem.type, device.identity.sm);
-    const KernelTarget target{problem.type, problem.trans, device.limits};
+    const KernelTarget target{problem, device.limits};
     const auto chooser = choosers.try_emplace(key, entries[type], target, device.producer, &device.identity).first;
     const runtime::Choice choice = chooser->second.choose(problem);
     table.add(cells_of(problem, choice, peak_tflops(device.identity, problem.type, device.clock_mhz)));

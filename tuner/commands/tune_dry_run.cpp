@@ -28,11 +28,11 @@ std::vector<long long> count_configs(const Family& family, const Workload& workl
   std::vector<long long> counts(problems.size(), -1);
   for (std::size_t first = 0; first < problems.size(); ++first) {
     if (counts[first] >= 0) continue;
-    const KernelTarget target{problems[first].problem.type, problems[first].problem.trans, limits};
+    const KernelTarget target{problems[first].problem, limits};
     const Space space = enumerate_space(family, target);
     for (std::size_t i = first; i < problems.size(); ++i) {
       const Problem& problem = problems[i].problem;
-      if (!(problem.type == target.type && problem.trans == target.trans)) continue;
+      if (!(problem.signature() == target.signature())) continue;
       counts[i] = std::count_if(space.configs.begin(), space.configs.end(),
                                 [&](const Config& config) { return eligible(family, config, problem); });
     }

@@ -56,8 +56,8 @@ std::vector<KernelTarget> targets_of(const Workload& workload, const DeviceLimit
   std::vector<KernelTarget> targets;
   std::set<std::string> seen;
   for (const WeightedProblem& one : workload.problems) {
-    const KernelTarget target{one.problem.type, one.problem.trans, limits};
-    if (seen.insert(fmt::format("{} {}", target.type.name, name(target.trans))).second) targets.push_back(target);
+    const KernelTarget target{one.problem, limits};
+    if (seen.insert(text(target.signature())).second) targets.push_back(target);
   }
   return targets;
 }
@@ -90,7 +90,7 @@ std::vector<CompileJob> jobs_of_bundle(const db::Bundle& bundle, const std::stri
   for (const db::KernelBuild& build : bundle.builds) {
     if (const auto made_for = limits_for_arch(build.key.arch); !made_for || made_for->sm != limits.sm)
       throw UsageError(fmt::format("--bundle {}: its kernels are for {}; expected sm_{} (see --as)", path, build.key.arch, limits.sm));
-    jobs.push_back({build.key.config, {build.key.type, build.key.trans, limits}});
+    jobs.push_back({build.key.config, {build.key.signature, limits}});
     ++groups[group_of(jobs.back())].asked;
   }
   return jobs;

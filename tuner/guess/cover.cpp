@@ -26,8 +26,8 @@ std::vector<Problem> shapes(const KernelTarget& target, const Extents& extents, 
   for (const std::int64_t m : extents) {
     for (const std::int64_t n : extents) {
       for (const std::int64_t k : depths) {
-        found.push_back(packed_problem(target.type, target.trans, m, n, k));
-        found.push_back(packed_problem(target.type, target.trans, std::max<std::int64_t>(1, m - 1), std::max<std::int64_t>(1, n - 1), k - 1));
+        found.push_back(packed_problem(target, m, n, k));
+        found.push_back(packed_problem(target, std::max<std::int64_t>(1, m - 1), std::max<std::int64_t>(1, n - 1), k - 1));
       }
     }
   }

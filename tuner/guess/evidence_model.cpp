@@ -49,11 +49,11 @@ void describe_problem(const Problem& problem, Feature* row) {
   row[kN] = logarithm(double(problem.n));
   row[kK] = logarithm(double(problem.k));
   row[kType] = index_of(type_pairs(), [&](const TypePair& type) { return type == problem.type; });
-  row[kOperandBytes] = Feature(size_bytes(problem.type.operand));
+  row[kOperandBytes] = Feature(size_bytes(problem.type.a));
   row[kTransA] = problem.trans.a;
   row[kTransB] = problem.trans.b;
-  row[kAlignA] = Feature(row_align_bytes(problem, problem.type.operand, problem.lda));
-  row[kAlignB] = Feature(row_align_bytes(problem, problem.type.operand, problem.ldb));
+  row[kAlignA] = Feature(row_align_bytes(problem, problem.type.a, problem.lda));
+  row[kAlignB] = Feature(row_align_bytes(problem, problem.type.b, problem.ldb));
   row[kAlignC] = Feature(row_align_bytes(problem, problem.type.output, problem.ldc));
 }
 
@@ -74,7 +74,7 @@ void describe(const Config& config, const Problem& problem, const TriedOn& on, c
   row[kFamily] = index_of(families(), [&](const auto& family) { return family->name() == config.family(); });
   describe_problem(as_planned(problem), row);
   describe_fit(config, problem, on.limits, row);
-  if (const auto made = estimate(config, {problem.type, problem.trans, on.limits}, problem)) {
+  if (const auto made = estimate(config, {problem, on.limits}, problem)) {
     row[kWaves] = logarithm(made->waves);
     row[kEstimate] = logarithm(made->cycles / std::max(1.0, floor_us(on.device, problem)));
   }

@@ -7,7 +7,7 @@ namespace tilesmith::tuner {
 
 bool rules_allow(const db::Evidence& entry, const DeviceLimits& limits) {
   const Family* family = find_family(entry.config.family());
-  return family != nullptr && !illegal_because(*family, entry.config, {entry.problem.type, entry.problem.trans, limits}) &&
+  return family != nullptr && !illegal_because(*family, entry.config, {entry.problem, limits}) &&
          !refused_because(*family, entry.config, entry.problem);
 }
 

@@ -46,7 +46,7 @@ class Recorded {
     const auto known = landscape_.producers.find(family);
     return known == landscape_.producers.end() ? db::Producer{} : known->second;
   }
-  KernelTarget target_of(const Problem& problem) const { return {problem.type, problem.trans, limits_}; }
+  KernelTarget target_of(const Problem& problem) const { return {problem, limits_}; }
   const db::DeviceIdentity& device() const { return landscape_.device; }
   const std::vector<std::vector<db::Judged>>& problems() const { return problems_; }
 

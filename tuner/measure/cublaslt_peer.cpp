@@ -97,7 +97,7 @@ struct Arithmetic {
 };
 
 Arithmetic arithmetic_of(const TypePair& type) {
-  if (type.operand == Scalar::tf32) return {kComputeTf32, kF32};
+  if (type.a == Scalar::tf32) return {kComputeTf32, kF32};
   switch (type.accumulator) {
     case Scalar::f16: return {kCompute16F, kF16};
     case Scalar::f64: return {kCompute64F, kF64};
@@ -190,8 +190,8 @@ struct Matmul {
     const int trans_a = problem.trans.a ? kTransposeYes : kTransposeNo;
     check(call.desc_set(operation.get, kDescTransA, &trans_b, sizeof trans_b), "cublasLtMatmulDescSetAttribute");
     check(call.desc_set(operation.get, kDescTransB, &trans_a, sizeof trans_a), "cublasLtMatmulDescSetAttribute");
-    make_layout(layout_b, problem.type.operand, problem.b_rows(), problem.b_cols(), problem.ldb);
-    make_layout(layout_a, problem.type.operand, problem.a_rows(), problem.a_cols(), problem.lda);
+    make_layout(layout_b, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb);
+    make_layout(layout_a, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda);
     make_layout(layout_c, problem.type.output, problem.m, problem.n, problem.ldc);
   }
 

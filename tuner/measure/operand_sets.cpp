@@ -58,14 +58,14 @@ OperandSets::OperandSets(RandomFill& random, const Problem& problem, std::uint64
   const int count =
       operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);
   impl_ = std::make_unique<Impl>(Impl{problem, Rotation(count),
-                                      make_slab(problem, problem.type.operand, problem.a_bytes(), count),
-                                      make_slab(problem, problem.type.operand, problem.b_bytes(), count),
+                                      make_slab(problem, problem.type.a, problem.a_bytes(), count),
+                                      make_slab(problem, problem.type.b, problem.b_bytes(), count),
                                       make_slab(problem, problem.type.output, problem.c_bytes(), count)});
 
   const runtime::Stream stream;
   // Filled from the first element's address on, so that elements and random values line up.
-  random.fill(impl_->a.memory, impl_->a.offset_bytes, problem.type.operand, seed * 3 + 0, stream);
-  random.fill(impl_->b.memory, impl_->b.offset_bytes, problem.type.operand, seed * 3 + 1, stream);
+  random.fill(impl_->a.memory, impl_->a.offset_bytes, problem.type.a, seed * 3 + 0, stream);
+  random.fill(impl_->b.memory, impl_->b.offset_bytes, problem.type.b, seed * 3 + 1, stream);
   random.fill(impl_->c.memory, impl_->c.offset_bytes, problem.type.output, seed * 3 + 2, stream);
   stream.synchronize();
 }

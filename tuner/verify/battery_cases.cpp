@@ -94,12 +94,13 @@ std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) 
   return columns;
 }
 
-Problem make_problem(const TypePair& type, Transposes trans, const Shape& shape) {
-  Problem problem = packed_problem(type, trans, shape.m, shape.n, shape.k);
-  problem.lda = leading_dimension(shape.rows, problem.a_cols(), type.operand);
-  problem.ldb = leading_dimension(shape.rows, problem.b_cols(), type.operand);
+Problem make_problem(const KernelSignature& signature, const Shape& shape) {
+  const TypePair& type = signature.type;
+  Problem problem = packed_problem(signature, shape.m, shape.n, shape.k);
+  problem.lda = leading_dimension(shape.rows, problem.a_cols(), type.a);
+  problem.ldb = leading_dimension(shape.rows, problem.b_cols(), type.b);
   problem.ldc = leading_dimension(shape.rows, problem.n, type.output);
-  const int element = int(std::min(size_bytes(type.operand), size_bytes(type.output)));
+  const int element = int(std::min({size_bytes(type.a), size_bytes(type.b), size_bytes(type.output)}));
   problem.align_bytes = std::max(shape.align_bytes, element);
   return problem;
 }
@@ -113,13 +114,14 @@ BatteryCase make_case(Problem problem, const Scales& scales, Stage stage, std::s
 
 }  // namespace
 
-std::vector<BatteryCase> battery_cases(const TypePair& type, Transposes trans) {
+std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
+  const TypePair& type = signature.type;
   std::vector<BatteryCase> cases;
   const std::span<const Scales> exact = exact_scales(type);
   const std::span<const Scales> real = real_scales();
   std::size_t index = 0;
   for (const Shape& shape : kShapes) {
-    const Problem problem = make_problem(type, trans, shape);
+    const Problem problem = make_problem(signature, shape);
     // A shape that the further stages use is also the one whose exact run must not be a trivial α = 0.
     Scales scales = exact[index % exact.size()];
     if (shape.extra && scales.alpha == 0) scales = exact[1];

@@ -28,7 +28,7 @@ struct Operand {
 
 void append_operand(BatteryImage& image, const BatteryCase& of, const ValueRule& rule, bool is_a, Operand& operand,
                     std::vector<std::size_t>& offsets) {
-  const Scalar element = image.type.operand;
+  const Scalar element = is_a ? image.type.a : image.type.b;
   const std::size_t bytes = size_bytes(element);
   const std::int64_t stored = is_a ? of.problem.a_bytes() : of.problem.b_bytes();
   const Zone zone = make_zone(stored, element, of.problem.align_bytes);
@@ -125,12 +125,12 @@ std::size_t BatteryImage::c_bytes_at(std::size_t index) const {
   return std::size_t(rows[index].zone_slot + rows[index].first_slot) * size_bytes(type.output);
 }
 
-BatteryImage make_battery_image(const TypePair& type, Transposes trans) {
-  std::vector<BatteryCase> cases = battery_cases(type, trans);
+BatteryImage make_battery_image(const KernelSignature& signature) {
+  std::vector<BatteryCase> cases = battery_cases(signature);
   std::vector<BatteryImage> images(cases.size());
   on_all_cores(cases.size(), [&](std::size_t i) { images[i] = image_of(cases[i], 1 + std::uint64_t(i)); });
   BatteryImage all;
-  all.type = type;
+  all.type = signature.type;
   all.cases = std::move(cases);
   for (const BatteryImage& one : images) append(all, one);
   return all;

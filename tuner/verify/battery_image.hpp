@@ -40,7 +40,7 @@ struct BatteryImage {
   std::size_t c_bytes_at(std::size_t index) const;
 };
 
-BatteryImage make_battery_image(const TypePair& type, Transposes trans);
+BatteryImage make_battery_image(const KernelSignature& signature);
 
 /// The first thing wrong with a case, as the device's compare kernel finds it.
 struct SlotFault {

@@ -29,8 +29,8 @@ T download(const runtime::DeviceBuffer& buffer, std::size_t offset) {
 }  // namespace
 
 BatteryRunner::BatteryRunner(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels,
-                             const TypePair& type, Transposes trans)
-    : context_(context), kernels_(std::move(kernels)), image_(make_battery_image(type, trans)) {
+                             const KernelSignature& signature)
+    : context_(context), kernels_(std::move(kernels)), image_(make_battery_image(signature)) {
   const std::size_t sizes[kParts] = {image_.rows.size() * sizeof(CaseRow),
                                      image_.operands.size(),
                                      image_.expected.size() * sizeof(double),

@@ -17,11 +17,11 @@
 
 namespace tilesmith::tuner {
 
-/// The cases of one type pair and transposes, resident on the device. About 30 to 60 MB.
+/// The cases of one signature, resident on the device. About 30 to 60 MB.
 class BatteryRunner {
  public:
-  BatteryRunner(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels, const TypePair& type,
-                Transposes trans);
+  BatteryRunner(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels,
+                const KernelSignature& signature);
 
   db::Outcome run(const std::shared_ptr<const runtime::Module>& module, const Family& family, const Config& config,
                   Battery battery, GuardedWorkspace& workspace, const runtime::Stream& stream);

@@ -47,25 +47,25 @@ std::string_view name(Stage stage) {
 }
 
 std::span<const Scales> exact_scales(const TypePair& type) {
-  if (is_integer(type.operand)) return kIntegerScales;
+  if (is_integer(type.a)) return kIntegerScales;
   return kFloatScales;
 }
 
 std::span<const Scales> real_scales() { return kRealScales; }
 
 ExactLimits exact_limits(const TypePair& type) {
-  if (is_integer(type.operand)) return {std::numeric_limits<double>::infinity(), 4294967296.0, 255, 0};
+  if (is_integer(type.a)) return {std::numeric_limits<double>::infinity(), 4294967296.0, 255, 0};
   // bf16 holds integers to 256, f16 and tf32 to 2048, e4m3 to 16, e5m2 to 8.
-  const int operand_range = type.operand == Scalar::f64    ? 1 << 20
-                            : type.operand == Scalar::e4m3 ? 16
-                            : type.operand == Scalar::e5m2 ? 8
+  const int operand_range = type.a == Scalar::f64    ? 1 << 20
+                            : type.a == Scalar::e4m3 ? 16
+                            : type.a == Scalar::e5m2 ? 8
                                                            : 120;
   const auto narrowest = [&](Scalar scalar) { return type.accumulator == scalar || type.output == scalar; };
   // bf16 has no bit to spare: |2·sum| + |c| ≤ 248, and where results come in halves |sum| + |c|/2 ≤ 124.
   if (narrowest(Scalar::bf16)) return {120, 256, operand_range, 8};
   if (narrowest(Scalar::f16)) return {512, 2048, operand_range, 16};
   // Tensor cores keep 14 bits of sums of 8-bit floats.
-  if (is_fp8(type.operand)) return {4096, 16777216, operand_range, 1000};
+  if (is_fp8(type.a)) return {4096, 16777216, operand_range, 1000};
   if (narrowest(Scalar::f32)) return {2097152, 16777216, operand_range, 1000};
   return {1125899906842624.0, 9007199254740992.0, operand_range, 1 << 20};  // f64: 2^50 of 2^53
 }
@@ -73,7 +73,7 @@ ExactLimits exact_limits(const TypePair& type) {
 ExactLimits wide_c_limits(const TypePair& type) {
   // An f16 must not overflow either: |2·sum| + |c| ≤ 65000.
   if (type.output == Scalar::f16) return {32000, 2048, 120, 1000};
-  if (is_fp8(type.operand)) return {4096, 256, exact_limits(type).operand_range, 250};
+  if (is_fp8(type.a)) return {4096, 256, exact_limits(type).operand_range, 250};
   return {2097152, 256, 120, 250};
 }
 
@@ -85,7 +85,7 @@ bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
       return true;
     case Stage::wide_a:
     case Stage::wide_b:
-      return type.operand == Scalar::tf32 && kWideMagnitude * double(k) <= kWideSumLimit;
+      return type.a == Scalar::tf32 && kWideMagnitude * double(k) <= kWideSumLimit;
     case Stage::wide_c: {
       if (!rounds_output(type)) return false;
       // A sum's standard deviation is about sum_limit / (3·√k). Up to here one result in a few hundred or more lies
@@ -94,7 +94,7 @@ bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
       return limits.largest_exact * std::sqrt(double(k)) <= limits.sum_limit;
     }
     case Stage::real:
-      return !is_integer(type.operand);
+      return !is_integer(type.a);
   }
   return false;
 }
@@ -103,11 +103,11 @@ StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::i
                        std::uint64_t seed) {
   const std::uint64_t seed_a = mixed(seed, 1, 0), seed_b = mixed(seed, 2, 0), seed_c = mixed(seed, 3, 0);
   if (stage == Stage::real) {
-    const int kind = type.operand == Scalar::f64 ? kRuleUniform53 : kRuleUniform24;
+    const int kind = type.a == Scalar::f64 ? kRuleUniform53 : kRuleUniform24;
     return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kind, 1, 1, seed_c)};
   }
-  if (is_integer(type.operand)) {
-    const int kind = type.operand == Scalar::s8 ? kRuleS8 : kRuleU8;
+  if (is_integer(type.a)) {
+    const int kind = type.a == Scalar::s8 ? kRuleS8 : kRuleU8;
     return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleS32, 1, 1, seed_c)};
   }
   const ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);

@@ -42,13 +42,13 @@ double expected_value(const TypePair& type, Stage stage, const Scales& scales, d
 }
 
 double dot(const Problem& problem, const std::byte* a, const std::byte* b, std::int64_t i, std::int64_t j) {
-  const auto bytes = std::int64_t(size_bytes(problem.type.operand));
+  const auto bytes = std::int64_t(size_bytes(problem.type.a));
   double sum = 0;
   for (std::int64_t k = 0; k < problem.k; ++k) {
     const std::int64_t in_a = problem.trans.a ? k * problem.lda + i : i * problem.lda + k;
     const std::int64_t in_b = problem.trans.b ? j * problem.ldb + k : k * problem.ldb + j;
     sum +=
-        decode_operand(problem.type.operand, a + in_a * bytes) * decode_operand(problem.type.operand, b + in_b * bytes);
+        decode_operand(problem.type.a, a + in_a * bytes) * decode_operand(problem.type.b, b + in_b * bytes);
   }
   return sum;
 }

@@ -76,7 +76,7 @@ std::optional<std::string> sampled_fault(const Problem& problem, const ProblemSt
     for (std::size_t t = 0; t < b.vectors.size(); ++t) {
       double want = 0;
       for (std::size_t k = 0; k < std::size_t(problem.k); ++k) want += a.values[s][k] * b.values[t][k];
-      if (is_integer(problem.type.operand)) want = double(std::int32_t(std::uint32_t(std::int64_t(want))));
+      if (is_integer(problem.type.a)) want = double(std::int32_t(std::uint32_t(std::int64_t(want))));
       std::byte stored[8] = {};
       const std::size_t bytes = f64 ? 8 : 4;
       stage.sums.download({stored, bytes}, std::size_t(index * problem.n + b.vectors[t]) * bytes);
@@ -100,7 +100,7 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
   Panel samples_a(stage.row_count, p.k, 22);
   const std::vector<std::int64_t> reference_rows = samples_a.vectors;
   for (std::int64_t& v : samples_a.vectors) v = rows[std::size_t(v)];  // rows of A while it streams by
-  const Scalar element = p.type.operand;
+  const Scalar element = p.type.a;
   std::vector<std::byte> host;
   for_each_stripe(stage.b, b_zone.first_byte, element, p.b_rows(), p.b_cols(), p.ldb, host, [&](const RowStripe& stripe) {
     check.add_b(stripe);

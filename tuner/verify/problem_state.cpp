@@ -36,8 +36,8 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
     : context_(context),
       kernels_(std::move(kernels)),
       problem_(problem),
-      a_zone_(make_zone(problem.a_bytes(), problem.type.operand, problem.align_bytes)),
-      b_zone_(make_zone(problem.b_bytes(), problem.type.operand, problem.align_bytes)),
+      a_zone_(make_zone(problem.a_bytes(), problem.type.a, problem.align_bytes)),
+      b_zone_(make_zone(problem.b_bytes(), problem.type.b, problem.align_bytes)),
       c_zone_(make_zone(problem.c_bytes(), problem.type.output, problem.align_bytes)),
       c_(c_zone_.bytes) {
   const bool any_beta = problem.beta == BetaClass::any;
@@ -93,8 +93,8 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
 
 void ProblemState::fill_operands(const ProblemStage& stage, const runtime::Stream& stream) const {
   const Problem& p = problem_;
-  const std::uint64_t bytes = size_bytes(p.type.operand);
-  const std::uint64_t slots_a = elements(a_zone_, p.type.operand), slots_b = elements(b_zone_, p.type.operand);
+  const std::uint64_t bytes = size_bytes(p.type.a);
+  const std::uint64_t slots_a = elements(a_zone_, p.type.a), slots_b = elements(b_zone_, p.type.b);
   const std::uint64_t first_a = a_zone_.first_byte / bytes, first_b = b_zone_.first_byte / bytes;
   // Along a stored row of A runs K unless A is transposed; along a stored row of B, N unless B is.
   kernels_->launch(stream, "fill_operand", slots_a, stage.a.data(), slots_a, first_a, p.a_rows(), p.a_cols(), p.lda,

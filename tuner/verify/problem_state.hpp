@@ -32,7 +32,7 @@ struct ProblemStage {
   CaseRow c_row{};             ///< C's zone, with this stage's tolerance
   std::uint64_t checksum = 0;  ///< over a, b and sums
 
-  bool sums_are_f64(const TypePair& type) const { return stage == Stage::real || type.operand == Scalar::f64; }
+  bool sums_are_f64(const TypePair& type) const { return stage == Stage::real || type.a == Scalar::f64; }
 };
 
 class ProblemState {

@@ -144,7 +144,7 @@ std::string format_struct(Scalar scalar, const char* as) {
 }  // namespace
 
 std::string reference_formats(const TypePair& type) {
-  return kFormats + std::string(verify::kSharedRulesText) + format_struct(type.operand, "Operand") +
+  return kFormats + std::string(verify::kSharedRulesText) + format_struct(type.a, "Operand") +
          format_struct(type.output, "Output");
 }
 

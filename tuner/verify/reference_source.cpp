@@ -243,7 +243,7 @@ __device__ inline double scaled_sum(double alpha, double sum, double beta, doubl
 
 std::string reference_source(const TypePair& type) {
   std::string source = reference_formats(type);
-  source += type.operand == Scalar::f64 ? kSums64 : kSums32;
+  source += type.a == Scalar::f64 ? kSums64 : kSums32;
   source += type.output == Scalar::s32 ? kScaledWrapping : kScaledFloat;
   source += kKernels;
   return source;

@@ -55,7 +55,7 @@ double unit(Scalar scalar) {
 double real_bound(const TypePair& type, std::int64_t k) {
   const double depth = double(std::max<std::int64_t>(k, 1));
   const double eps = unit(type.accumulator);
-  if (is_fp8(type.operand)) return std::ldexp(1, -12) * (depth / 32 + 16 + std::sqrt(depth));
+  if (is_fp8(type.a)) return std::ldexp(1, -12) * (depth / 32 + 16 + std::sqrt(depth));
   switch (type.accumulator) {
     case Scalar::f16:
       return eps * (std::sqrt(depth) + 4);

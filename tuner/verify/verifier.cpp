@@ -55,15 +55,15 @@ struct Verifier::Impl {
     return entry;
   }
 
-  BatteryRunner& battery_of(const TypePair& type, Transposes trans) {
+  BatteryRunner& battery_of(const KernelSignature& signature) {
     const auto found = std::find_if(batteries.begin(), batteries.end(),
-                                    [&](const Battery& b) { return b.type == type && b.trans == trans; });
+                                    [&](const Battery& b) { return b.signature == signature; });
     if (found != batteries.end()) {
       batteries.splice(batteries.begin(), batteries, found);
     } else {
       if (batteries.size() >= kResidentBatteries) batteries.pop_back();
-      auto runner = std::make_unique<BatteryRunner>(context, kernels_of(type), type, trans);
-      batteries.push_front({type, trans, std::move(runner)});
+      auto runner = std::make_unique<BatteryRunner>(context, kernels_of(signature.type), signature);
+      batteries.push_front({signature, std::move(runner)});
     }
     return *batteries.front().runner;
   }
@@ -195,7 +195,7 @@ db::Outcome Verifier::battery(const std::shared_ptr<const runtime::Module>& modu
                               const KernelTarget& target, Battery battery) {
   const Family* family = find_family(config.family());
   if (family == nullptr) return {db::Status::illegal, fmt::format("unknown family '{}'", config.family()), {}};
-  return impl_->battery_of(target.type, target.trans).run(module, *family, config, battery, impl_->workspace,
+  return impl_->battery_of(target).run(module, *family, config, battery, impl_->workspace,
                                                           impl_->stream);
 }
 

@@ -54,7 +54,7 @@ db::Producer DeviceEvaluator::producer(const std::string&) const {
 /// The outcome of a candidate that need not be compiled to be told; else its kernel's key.
 std::optional<db::Outcome> DeviceEvaluator::refused(const Candidate& candidate, db::KernelKey& key) const {
   const Problem& problem = candidate.problem;
-  const KernelTarget target{problem.type, problem.trans, device_.limits};
+  const KernelTarget target{problem, device_.limits};
   const Family* family = find_family(candidate.config.family());
   if (family == nullptr) {
     return failure(db::Status::illegal, fmt::format("this build has no family '{}'", candidate.config.family()));
@@ -95,7 +95,7 @@ void DeviceEvaluator::note_time(const Problem& problem, const Config& config, do
     return;
   }
   if ((has_anchor && us * kAnchorTooSlow > anchor_->known.us) || never_anchors_.contains(config.text())) return;
-  const auto build = store_.find_build(runtime::kernel_key(config, {problem.type, problem.trans, device_.limits}));
+  const auto build = store_.find_build(runtime::kernel_key(config, {problem, device_.limits}));
   if (build && build->status == db::Status::ok) anchor_ = AnchorOf{problem, {config, build->cubin, us}};
 }
 

@@ -145,7 +145,7 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
   result.battery_passed = job.battery_passed;
   if (!job.battery_passed) {
     enter(Phase::battery);
-    const KernelTarget target{job.problem.type, job.problem.trans, context.info().limits};
+    const KernelTarget target{job.problem, context.info().limits};
     result.outcome = verifier.battery(modules.load(job.cubin), job.config, target);
     if (result.outcome.status != db::Status::ok) return;
     result.battery_passed = true;

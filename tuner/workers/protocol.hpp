@@ -30,8 +30,7 @@ std::optional<std::string> fatal_error(const Message& message);
 
 struct CompileRequest {
   Config config;
-  TypePair type;
-  Transposes trans;
+  KernelSignature signature;
   std::string arch;
 };
 Message to_message(const CompileRequest& request);

@@ -59,7 +59,7 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   entry.device.name = "Orin";
   entry.device.sm = 87;
   entry.device.sm_count = 8;
-  entry.problem = packed_problem(target.type, target.trans, 128, 64, 64);
+  entry.problem = packed_problem(target, 128, 64, 64);
   entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 8}, {"thread_m", 2}, {"thread_n", 2}});
   entry.producer = {runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
                     tuner::kMeasuringPolicy};
@@ -99,7 +99,7 @@ TEST_CASE("compile --first goes by the evidence of the device that it is told, a
     db::Evidence entry;
     entry.device.name = device;
     entry.device.sm = 87;
-    entry.problem = packed_problem(target.type, target.trans, 128, 64, 64);
+    entry.problem = packed_problem(target, 128, 64, 64);
     entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", block_k}, {"thread_m", 2}, {"thread_n", 2}});
     entry.producer = {runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
                       tuner::kMeasuringPolicy};

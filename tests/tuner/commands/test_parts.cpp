@@ -157,11 +157,11 @@ TEST_CASE("what refuses every problem is left out of a space, and what serves on
   const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
   const Family& gemv = *find_family("gemv");
   const Space whole = enumerate_space(gemv, target);
-  const std::vector<Problem> wide{packed_problem(target.type, target.trans, 64, 64, 64)};
+  const std::vector<Problem> wide{packed_problem(target, 64, 64, 64)};
   Space space = whole;
   keep_serving(space, gemv, wide);
   CHECK(space.configs.empty());
-  const std::vector<Problem> both{wide.front(), packed_problem(target.type, target.trans, 1, 64, 64)};
+  const std::vector<Problem> both{wide.front(), packed_problem(target, 1, 64, 64)};
   space = whole;
   keep_serving(space, gemv, both);
   CHECK_FALSE(space.configs.empty());
@@ -173,8 +173,8 @@ TEST_CASE("what serves a matrix of one row as it is planned stays in a space, ho
   const Family& mma = *find_family("mma");
   Config straight = mma.seeds(target, ordinary_problem(target)).front();
   straight.set("pack", 0);
-  const std::vector<Problem> row{packed_problem(target.type, target.trans, 1, 96, 199)},
-      two_rows{packed_problem(target.type, target.trans, 2, 96, 199)};
+  const std::vector<Problem> row{packed_problem(target, 1, 96, 199)},
+      two_rows{packed_problem(target, 2, 96, 199)};
   REQUIRE(mma.refusal(straight, row.front()));
   Space space;
   space.configs = {straight};

@@ -246,7 +246,7 @@ TEST_CASE("evidence of another architecture's code is shown under its own name a
   {
     db::Store store = db::Store::open(folder / "tuned.db");
     for (db::Evidence entry : made_evidence(made_problems(), 3)) {
-      const KernelTarget target{entry.problem.type, entry.problem.trans, *virtual_limits("sm_87")};
+      const KernelTarget target{entry.problem, *virtual_limits("sm_87")};
       entry.device = db::identity_as(made_device(), *limits_for_arch("sm_87"));
       entry.producer = made_producer(target);
       entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);

@@ -54,7 +54,7 @@ TEST_CASE("all guesses of the real families are legal and eligible, and each fam
   CHECK(guesses[1].family() == "mma");
   for (const Config& config : guesses) {
     const Family& family = *find_family(config.family());
-    CHECK_FALSE(illegal_because(family, config, {problem.type, problem.trans, limits}));
+    CHECK_FALSE(illegal_because(family, config, {problem, limits}));
     CHECK_FALSE(family.refusal(config, problem));
   }
 }

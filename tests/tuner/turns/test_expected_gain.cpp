@@ -39,7 +39,7 @@ TEST_CASE("no time is below that of the operations at the device's peak, nor of 
   device.sm_count = 132;
   device.bandwidth_class_gbps = 4900;
   const TypePair& type = *find_type_pair("f16f32");
-  const Problem cube = packed_problem(type, {}, 4096, 4096, 4096), row = packed_problem(type, {}, 1, 4096, 4096);
+  const Problem cube = packed_problem({type, {}}, 4096, 4096, 4096), row = packed_problem({type, {}}, 1, 4096, 4096);
   CHECK(floor_us(device, cube) == Approx(cube.flop() / *peak_tflops(device, type) * 1e-6));
   CHECK(floor_us(device, row) == Approx((4096 * 2 + 4096.0 * 4096 * 2 + 4096 * 4) / 4900e9 * 1e6));
   Problem part = row;  // of a larger matrix: what lies between its rows is not read

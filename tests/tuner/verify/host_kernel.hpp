@@ -111,12 +111,12 @@ class HostKernel {
       store_bits(Scalar::f32, load_bits(Scalar::f32, at) & 0xffffe000u, stored);
       return decode(Scalar::f32, stored);
     }
-    return decode_operand(image_.type.operand, at);
+    return decode_operand(image_.type.a, at);
   }
 
   double sum_of(std::size_t index, std::int64_t i, std::int64_t j) const {
     const Problem& p = image_.cases[index].problem;
-    const std::size_t bytes = size_bytes(p.type.operand);
+    const std::size_t bytes = size_bytes(p.type.a);
     const std::byte* a = image_.operands.data() + image_.a_bytes_at[index];
     const std::byte* b = image_.operands.data() + image_.b_bytes_at[index];
     const bool trans_a = bug_ == HostBug::ignores_trans ? !p.trans.a : p.trans.a;

@@ -71,7 +71,7 @@ TEST_CASE("the battery has every dimension it claims, also with rows that only a
     for (const BatteryCase& of : battery_cases(pair(type), {true, false})) {
       const Problem& p = of.problem;
       const int rows_aligned =
-          std::min({row_align_bytes(p, p.type.operand, p.lda), row_align_bytes(p, p.type.operand, p.ldb),
+          std::min({row_align_bytes(p, p.type.a, p.lda), row_align_bytes(p, p.type.a, p.ldb),
                     row_align_bytes(p, p.type.output, p.ldc)});
       unaligned += rows_aligned < 16;
       if (rows_aligned < 16) continue;

@@ -34,7 +34,7 @@ const TypePair& pair(const char* name) { return *find_type_pair(name); }
 
 TEST_CASE("in exact data no partial sum, in any order, leaves what accumulator and output hold exactly") {
   for (const TypePair& type : type_pairs()) {
-    if (is_integer(type.operand)) continue;  // wraps
+    if (is_integer(type.a)) continue;  // wraps
     const ExactLimits limits = exact_limits(type);
     for (std::int64_t k : kDepths) {
       const StageRules rules = stage_rules(type, Stage::exact, 64, 32, k, 9);
@@ -42,8 +42,8 @@ TEST_CASE("in exact data no partial sum, in any order, leaves what accumulator a
         double magnitude = 0;
         for (std::int64_t i = 0; i < k; ++i) {
           const double a = rule_value(rules.a, row, i, k), b = rule_value(rules.b, row % 32, i, k);
-          REQUIRE(as_multiplied(type.operand, a) == a);
-          REQUIRE(as_multiplied(type.operand, b) == b);
+          REQUIRE(as_multiplied(type.a, a) == a);
+          REQUIRE(as_multiplied(type.a, b) == b);
           magnitude += std::abs(a * b);
         }
         INFO(type.name << " K " << k << " row " << row);
@@ -131,8 +131,8 @@ TEST_CASE("in the stage whose results the output rounds, sums are exact in the a
       double magnitude = 0;
       for (std::int64_t i = 0; i < k; ++i) {
         const double a = rule_value(rules.a, 5, i, k), b = rule_value(rules.b, 7, i, k);
-        REQUIRE(as_multiplied(type.operand, a) == a);
-        REQUIRE(as_multiplied(type.operand, b) == b);
+        REQUIRE(as_multiplied(type.a, a) == a);
+        REQUIRE(as_multiplied(type.a, b) == b);
         REQUIRE(a * b != 0);
         magnitude += std::abs(a * b);
       }
@@ -267,7 +267,7 @@ TEST_CASE("the definition of an element follows transposes and leading dimension
   const std::vector<std::vector<float>> bs = {{7, 8, -1, 9, 10, -1, 11, 12, -1}, {7, 9, 11, -1, 8, 10, 12, -1}};
   const double want[2][2] = {{58, 64}, {139, 154}};
   for (Transposes trans : kAllTransposes) {
-    Problem problem = packed_problem(pair("tf32f32"), trans, 2, 2, 3);
+    Problem problem = packed_problem({pair("tf32f32"), trans}, 2, 2, 3);
     problem.lda += 1;
     problem.ldb += 1;
     const auto* a = reinterpret_cast<const std::byte*>(as[trans.a].data());

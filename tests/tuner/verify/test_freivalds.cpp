@@ -32,11 +32,11 @@ struct Case {
 
   std::vector<std::byte> stored(const ValueRule& rule, std::int64_t rows, std::int64_t cols, std::int64_t stride,
                                 bool k_is_row) const {
-    const std::size_t bytes = size_bytes(problem.type.operand);
+    const std::size_t bytes = size_bytes(problem.type.a);
     std::vector<std::byte> result(std::size_t(rows * stride) * bytes, std::byte{0xff});
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t c = 0; c < cols; ++c) {
-        encode(problem.type.operand, k_is_row ? rule_value(rule, c, r, 37) : rule_value(rule, r, c, 37),
+        encode(problem.type.a, k_is_row ? rule_value(rule, c, r, 37) : rule_value(rule, r, c, 37),
                result.data() + std::size_t(r * stride + c) * bytes);
       }
     }
@@ -56,7 +56,7 @@ struct Case {
                       matrix.data() + std::size_t(first) * row_bytes});
       }
     };
-    const Scalar operand = problem.type.operand;
+    const Scalar operand = problem.type.a;
     feed(operand, b, problem.b_rows(), problem.b_cols(), problem.ldb, [&](const RowStripe& stripe) { check.add_b(stripe); });
     feed(operand, a, problem.a_rows(), problem.a_cols(), problem.lda, [&](const RowStripe& stripe) { check.add_a(stripe); });
     std::vector<std::byte> reference(rows.size() * 19 * size_bytes(sums_as));
@@ -82,11 +82,11 @@ TEST_CASE("Freivalds' check passes right sums of every type pair and transposes"
     for (Transposes trans : kAllTransposes) {
       INFO(type.name << " " << name(trans));
       const Case exact(type.name.data(), trans, Stage::exact);
-      CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.operand), exact.all_rows()));
-      CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.operand), {0, 7, 22}));
-      if (type.operand != Scalar::f64)
-        CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.operand), exact.all_rows(), Scalar::s32));
-      if (is_integer(type.operand)) continue;
+      CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.a), exact.all_rows()));
+      CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.a), {0, 7, 22}));
+      if (type.a != Scalar::f64)
+        CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.a), exact.all_rows(), Scalar::s32));
+      if (is_integer(type.a)) continue;
       if (stage_applies(type, Stage::wide_c, 37)) {
         const Case wide(type.name.data(), trans, Stage::wide_c);
         CHECK_FALSE(wide.fault<std::uint64_t>(wide.sums, false, wide.all_rows()));

@@ -24,8 +24,8 @@ Dots dots(const TypePair& type, std::int64_t k, std::int64_t element, std::int64
   const StageRules rules = stage_rules(type, Stage::real, 4096, 4096, k, 6);
   const auto operand = [&](const ValueRule& rule, std::int64_t i) {
     std::byte stored[8];
-    encode(type.operand, rule_value(rule, element, i, k), stored);
-    return decode_operand(type.operand, stored);
+    encode(type.a, rule_value(rule, element, i, k), stored);
+    return decode_operand(type.a, stored);
   };
   Dots result;
   for (std::int64_t i = 0; i < k; ++i) {
