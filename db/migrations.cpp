@@ -46,6 +46,17 @@ std::string_view plan_hashes() {
   return sql;
 }
 
+/// What told of the machine is no evidence (former_hashes.hpp): nothing was measured, and the candidates may be tried again.
+std::string_view no_machine_failures() {
+  static const std::string sql = [] {
+    std::string all;
+    for (const std::string_view table : {"evidence", "builds", "proofs"})
+      all += fmt::format("DELETE FROM {} WHERE {}; ", table, kFailedByMachine);
+    return all + std::string(views());
+  }();
+  return sql;
+}
+
 }  // namespace
 
 std::span<const Migration> migrations() {
@@ -55,6 +66,7 @@ std::span<const Migration> migrations() {
       Migration{3, views()},
       Migration{4, entries_by_order()},
       Migration{5, plan_hashes()},
+      Migration{6, no_machine_failures()},
   };
   static_assert(kSteps.size() + 1 == kSchemaVersion, "every version after the first needs its migration");
   return kSteps;
