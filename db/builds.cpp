@@ -5,7 +5,6 @@
 
 #include "db/compress.hpp"
 #include "db/logger.hpp"
-#include "db/machine_failures.hpp"
 #include "db/store_access.hpp"
 
 namespace tilesmith::db {
@@ -118,12 +117,10 @@ bool insert_build(const Database& database, Interner& interner, const PackedBuil
   check_build(build);
   const std::int64_t kernel = interner.kernel(build.key);
   std::string former_cubin;
-  Statement known(database, fmt::format("SELECT cubin_hash, {} AS by_machine FROM builds WHERE kernel_id = ?",
-                                        failed_by_machine("builds")));
+  Statement known(database, "SELECT cubin_hash FROM builds WHERE kernel_id = ?");
   known.bind_all(kernel);
   if (known.step()) {
-    const bool gives_way = known.integer("by_machine") != 0 && !build.cubin.empty();
-    if (on_known == OnKnown::keep && !gives_way) return false;
+    if (on_known == OnKnown::keep) return false;
     former_cubin = known.text("cubin_hash");
   }
   known.reset();
@@ -165,7 +162,7 @@ std::optional<KernelBuild> Store::find_build(const KernelKey& key) const {
                   std::string(kSelectBuild) +
                       "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
                       "AND kernel.kernel_hash = :hash AND kernel.compiler_options = :options "
-                      "AND kernel.nvrtc_version = :nvrtc AND NOT " + failed_by_machine("build"));
+                      "AND kernel.nvrtc_version = :nvrtc");
     row.bind(":config", key.config.text()).bind(":signature", text(key.signature));
     row.bind(":arch", key.arch).bind(":hash", key.kernel_hash).bind(":options", key.compiler_options);
     row.bind(":nvrtc", key.nvrtc_version);
@@ -217,7 +214,7 @@ void insert_proof(const Database& database, Interner& interner, const Store::Pro
                       "INSERT INTO proofs (kernel_id, device_id, driver_version, battery, status, message, created_at) "
                       "VALUES (:kernel, :device, :driver, :battery, :status, :message, :created_at) "
                       "ON CONFLICT DO UPDATE SET status = excluded.status, message = excluded.message, "
-                      "created_at = excluded.created_at WHERE :replace OR " + failed_by_machine("proofs"));
+                      "created_at = excluded.created_at WHERE :replace");
   statement.bind(":kernel", interner.kernel(proof.key)).bind(":device", interner.device(proof.device));
   statement.bind(":driver", proof.driver_version).bind(":battery", proof.battery);
   statement.bind(":status", name(proof.outcome.status)).bind(":message", proof.outcome.message);
@@ -262,7 +259,7 @@ std::optional<Outcome> Store::find_proof(const KernelKey& key, const DeviceIdent
                   "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
                   "AND kernel.kernel_hash = :hash AND kernel.compiler_options = :options "
                   "AND kernel.nvrtc_version = :nvrtc AND device.key = :device AND proof.driver_version = :driver "
-                  "AND proof.battery = :battery AND NOT " + failed_by_machine("proof"));
+                  "AND proof.battery = :battery");
     row.bind(":config", key.config.text()).bind(":signature", text(key.signature));
     row.bind(":arch", key.arch).bind(":hash", key.kernel_hash).bind(":options", key.compiler_options);
     row.bind(":nvrtc", key.nvrtc_version).bind(":device", text(device)).bind(":driver", driver_version);

@@ -113,19 +113,19 @@ void add_build(Builds& builds, const Json& json) {
   constexpr std::int64_t kLargestInt = std::numeric_limits<int>::max();
   KernelBuild build;
   const auto config = Config::parse(text_at(json, "config"));
-  const TypePair* type = find_type_pair(text_at(json, "type"));
-  const auto trans = parse_transposes(text_at(json, "trans"));
+  std::string error;
+  // Bundles of before have the two words apart.
+  const bool in_one = json.contains("signature");
+  const auto signature = parse_signature(in_one ? text_at(json, "signature") : text_at(json, "type") + " " + text_at(json, "trans"), error);
   if (!config) throw FormatError("\"config\" does not parse: expected 'family{parameter=value,...}'");
-  if (type == nullptr) throw FormatError(fmt::format("\"type\" is '{}': expected a known type pair", text_at(json, "type")));
-  if (!trans) throw FormatError(fmt::format("\"trans\" is '{}': expected NN, NT, TN or TT", text_at(json, "trans")));
+  if (!signature) throw FormatError(fmt::format("its signature: {}", error));
   build.key = {*config,
-               *type,
-               *trans,
+               *signature,
                text_at(json, "arch"),
                "",
                text_at(json, "compiler_options"),
                text_at(json, "nvrtc_version")};
-  build.key.kernel_hash = json.contains("template_hash") ? carried_kernel_hash(*config, *type, *trans, text_at(json, "template_hash"),
+  build.key.kernel_hash = json.contains("template_hash") ? carried_kernel_hash(*config, *signature, text_at(json, "template_hash"),
                                                                                build.key.compiler_options)
                                                          : text_at(json, "kernel_hash");
   const std::string status_text = text_at(json, "status", name(Status::ok));

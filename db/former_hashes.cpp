@@ -1,5 +1,7 @@
 #include "db/former_hashes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -114,9 +116,19 @@ void kernel_in_sql(sqlite3_context* context, int, sqlite3_value** values) {
   const auto config = Config::parse(argument(values[0]));
   const TypePair* type = find_type_pair(argument(values[1]));
   const auto trans = parse_transposes(argument(values[2]));
-  give(context, config && type != nullptr && trans ? carried_kernel_hash(*config, *type, *trans, template_hash, argument(values[4]))
+  give(context, config && type != nullptr && trans ? carried_kernel_hash(*config, {*type, *trans}, template_hash, argument(values[4]))
                                                    : std::string(template_hash.substr(0, kDigits)));
 }
+
+constexpr std::string_view kEvidenceOfTemplates =
+    "id, problem_id, config_id, device_id, producer_id, status, message, median_us, spread, samples, clock_mhz, temperature_c, power_w, "
+    "drift, run, origin, created_at, "
+    "carried_plan_hash((SELECT text FROM main.configs WHERE id = config_id), (SELECT text FROM main.problems WHERE id = problem_id), "
+    "(SELECT template_hash FROM main.producers WHERE id = producer_id), "
+    "(SELECT compiler_options FROM main.producers WHERE id = producer_id)) AS plan_hash";
+constexpr std::string_view kKernelsOfTemplates =
+    "id, config_id, type, trans, arch, carried_kernel_hash((SELECT text FROM main.configs WHERE id = config_id), type, trans, "
+    "template_hash, compiler_options) AS kernel_hash, compiler_options, nvrtc_version";
 
 }  // namespace
 
@@ -124,10 +136,16 @@ std::string carried_plan_hash(const Config& config, const Problem& problem, std:
   return carried(config.family(), template_hash, plan_hash(config, problem, options));
 }
 
-std::string carried_kernel_hash(const Config& config, const TypePair& type, Transposes trans, std::string_view template_hash,
+std::string carried_kernel_hash(const Config& config, const KernelSignature& signature, std::string_view template_hash,
                                 std::string_view options) {
-  return carried(config.family(), template_hash, kernel_hash(config, type, trans, options));
+  return carried(config.family(), template_hash, kernel_hash(config, signature, options));
 }
+
+// By the words of those versions. A launch that the driver refuses ("launch failed with driver error 2") is the kernel's own doing.
+const std::string_view kFailedByMachine =
+    "(status = 'launch_failed' AND message GLOB '*: CUDA_ERROR_OUT_OF_MEMORY (*' "
+    "OR status IN ('compile_failed', 'device_fault') AND (message GLOB '*ended: killed by signal 9 (*' "
+    "OR message GLOB '*ended: killed by signal 15 (*' OR message GLOB '*NVRTC_ERROR_OUT_OF_MEMORY*'))";
 
 void add_carrying_functions(const Database& database) {
   constexpr int kFlags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
@@ -139,19 +157,19 @@ void add_carrying_functions(const Database& database) {
   add("carried_kernel_hash", 5, &kernel_in_sql);
 }
 
-void read_as_of_today(const Database& database) {
+void read_as_of_today(const Database& database, int version) {
   add_carrying_functions(database);
   // What stands in a connection's own schema comes before what the file holds, and a file opened for reading may have it.
-  database.execute(
-      "PRAGMA temp_store = MEMORY; PRAGMA query_only = 0; "
-      "CREATE TEMP VIEW evidence AS SELECT id, problem_id, config_id, device_id, producer_id, status, message, median_us, spread, samples, "
-      "clock_mhz, temperature_c, power_w, drift, run, origin, created_at, "
-      "carried_plan_hash((SELECT text FROM main.configs WHERE id = config_id), (SELECT text FROM main.problems WHERE id = problem_id), "
-      "(SELECT template_hash FROM main.producers WHERE id = producer_id), "
-      "(SELECT compiler_options FROM main.producers WHERE id = producer_id)) AS plan_hash FROM main.evidence; "
-      "CREATE TEMP VIEW kernels AS SELECT id, config_id, type, trans, arch, carried_kernel_hash((SELECT text FROM main.configs "
-      "WHERE id = config_id), type, trans, template_hash, compiler_options) AS kernel_hash, compiler_options, nvrtc_version "
-      "FROM main.kernels; PRAGMA query_only = 1");
+  database.execute("PRAGMA temp_store = MEMORY; PRAGMA query_only = 0");
+  const auto show = [&](std::string_view table, std::string_view columns, std::string_view rows) {
+    database.execute(fmt::format("CREATE TEMP VIEW {0} AS SELECT {1} FROM main.{0} WHERE {2}", table, columns, rows));
+  };
+  const std::string of_candidates = "NOT " + std::string(kFailedByMachine);
+  show("builds", "*", of_candidates);
+  show("proofs", "*", of_candidates);
+  show("evidence", version >= 5 ? "*" : kEvidenceOfTemplates, of_candidates);
+  if (version < 5) show("kernels", kKernelsOfTemplates, "true");
+  database.execute("PRAGMA query_only = 1");
 }
 
 }  // namespace tilesmith::db

@@ -15,14 +15,18 @@ namespace tilesmith::db {
 /// hash, which are no plan's.
 std::string carried_plan_hash(const Config& config, const Problem& problem, std::string_view template_hash, std::string_view options);
 /// The same of a kernel.
-std::string carried_kernel_hash(const Config& config, const TypePair& type, Transposes trans, std::string_view template_hash,
+std::string carried_kernel_hash(const Config& config, const KernelSignature& signature, std::string_view template_hash,
                                 std::string_view options);
 
 /// The same for SQL: carried_plan_hash(config, problem, template_hash, options), carried_kernel_hash(config, type, trans, template_hash,
 /// options), all of them texts.
 void add_carrying_functions(const Database& database);
 
-/// A database of before schema 5 reads as one of today: until it is closed, `evidence` and `kernels` are views of its tables.
-void read_as_of_today(const Database& database);
+/// Rows of evidence, builds and proofs that tell of the machine, not of a candidate (Outcome::by_machine): versions before schema 6
+/// recorded them. An SQL condition.
+extern const std::string_view kFailedByMachine;
+
+/// A database of this former schema reads as one of today: until it is closed, temporary views stand for tables that differ.
+void read_as_of_today(const Database& database, int version);
 
 }  // namespace tilesmith::db

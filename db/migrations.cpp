@@ -46,6 +46,30 @@ std::string_view plan_hashes() {
   return sql;
 }
 
+/// What told of the machine is no evidence (former_hashes.hpp): nothing was measured, and the candidates may be tried again.
+std::string_view no_machine_failures() {
+  static const std::string sql = [] {
+    std::string all;
+    for (const std::string_view table : {"evidence", "builds", "proofs"})
+      all += fmt::format("DELETE FROM {} WHERE {}; ", table, kFailedByMachine);
+    return all + std::string(views());
+  }();
+  return sql;
+}
+
+/// A kernel's signature in one column.
+std::string_view signatures() {
+  static const std::string sql =
+      "CREATE TABLE kernels_now (id INTEGER PRIMARY KEY, config_id INTEGER NOT NULL REFERENCES configs (id), signature TEXT NOT NULL, "
+      "  arch TEXT NOT NULL, kernel_hash TEXT NOT NULL, compiler_options TEXT NOT NULL, nvrtc_version TEXT NOT NULL, "
+      "  UNIQUE (config_id, signature, arch, kernel_hash, compiler_options, nvrtc_version)) STRICT; "
+      "INSERT INTO kernels_now SELECT id, config_id, type || ' ' || trans, arch, kernel_hash, compiler_options, nvrtc_version "
+      "  FROM kernels; "
+      "DROP TABLE kernels; ALTER TABLE kernels_now RENAME TO kernels; " +
+      std::string(views());
+  return sql;
+}
+
 }  // namespace
 
 std::span<const Migration> migrations() {
@@ -55,6 +79,8 @@ std::span<const Migration> migrations() {
       Migration{3, views()},
       Migration{4, entries_by_order()},
       Migration{5, plan_hashes()},
+      Migration{6, no_machine_failures()},
+      Migration{7, signatures()},
   };
   static_assert(kSteps.size() + 1 == kSchemaVersion, "every version after the first needs its migration");
   return kSteps;

@@ -13,7 +13,7 @@ namespace tilesmith::db {
 extern const std::string_view kSchemaSql;
 
 /// What schema.sql sets as user_version and application_id (a test compares them).
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 7;
 inline constexpr std::int64_t kApplicationId = 0x5453474d;  // "TSGM"
 
 /// One step: turns a database of the version before into `to_version`.

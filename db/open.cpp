@@ -212,7 +212,7 @@ Database open_for_reading(const fs::path& path, const AskFileSystem& ask) {
   Database database = open_in_some_way(path, real, header.of_wal, ask);
   const int version = read_unchanged(database, [&] { return check_with_log(database, path, real, had_log); });
   if (version == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
-  if (version < kSchemaVersion) read_as_of_today(database);
+  if (version < kSchemaVersion) read_as_of_today(database, version);
   return database;
 }
 

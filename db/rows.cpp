@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "db/logger.hpp"
-#include "db/machine_failures.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -37,13 +36,9 @@ std::string params_json(const Config& config) {
 }
 
 /// The view `latest`, said here too: that of a file may be of an older version.
-std::string is_latest() {
-  return fmt::format(
-      "entry.id = (SELECT newer.id FROM evidence AS newer WHERE newer.problem_id = entry.problem_id "
-      "AND newer.device_id = entry.device_id AND newer.config_id = entry.config_id AND NOT {} "
-      "ORDER BY newer.id DESC LIMIT 1)",
-      failed_by_machine("newer"));
-}
+constexpr const char* kIsLatest =
+    "entry.id = (SELECT newer.id FROM evidence AS newer WHERE newer.problem_id = entry.problem_id "
+    "AND newer.device_id = entry.device_id AND newer.config_id = entry.config_id ORDER BY newer.id DESC LIMIT 1)";
 
 }  // namespace
 
@@ -268,7 +263,7 @@ void Condition::bind(Statement& statement) const {
 }
 
 Condition condition(const EvidenceFilter& filter) {
-  Condition result{filter.latest_only ? is_latest() : "NOT " + failed_by_machine("entry"), {}};
+  Condition result{filter.latest_only ? kIsLatest : "true", {}};
   const auto add = [&](std::string_view sql, const char* parameter, Value value) {
     result.sql += fmt::format(" AND {}", sql);
     result.values.emplace_back(parameter, std::move(value));

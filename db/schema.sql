@@ -12,7 +12,7 @@
 -- their ids, the order in which this file got them. Of a merge, entries keep the order of their source.
 
 PRAGMA application_id = 1414743885;  -- 'TSGM'
-PRAGMA user_version = 5;
+PRAGMA user_version = 7;
 
 CREATE TABLE devices (
   id                   INTEGER PRIMARY KEY,
@@ -76,13 +76,12 @@ CREATE TABLE runs (
 CREATE TABLE kernels (
   id               INTEGER PRIMARY KEY,
   config_id        INTEGER NOT NULL REFERENCES configs (id),
-  type             TEXT NOT NULL,
-  trans            TEXT NOT NULL,
+  signature        TEXT NOT NULL,  -- kernels/signature.hpp
   arch             TEXT NOT NULL,
   kernel_hash      TEXT NOT NULL,  -- of what NVRTC gets (kernels/plan_hash.hpp); of former templates digits of their hash
   compiler_options TEXT NOT NULL,
   nvrtc_version    TEXT NOT NULL,
-  UNIQUE (config_id, type, trans, arch, kernel_hash, compiler_options, nvrtc_version)
+  UNIQUE (config_id, signature, arch, kernel_hash, compiler_options, nvrtc_version)
 ) STRICT;
 
 CREATE TABLE cubins (
@@ -145,13 +144,10 @@ CREATE INDEX evidence_by_run ON evidence (run);
 DROP VIEW IF EXISTS latest;
 
 -- The entry that counts of each candidate on each device: the one recorded last. So a later failure supersedes a former time, and
--- an entry of a changed plan supersedes that of the former. What the machine failed on (machine_failures.hpp) does not count.
+-- an entry of a changed plan supersedes that of the former.
 CREATE VIEW latest AS
 SELECT * FROM evidence AS entry
 WHERE entry.id = (
   SELECT newer.id FROM evidence AS newer
   WHERE newer.problem_id = entry.problem_id AND newer.device_id = entry.device_id AND newer.config_id = entry.config_id
-    AND NOT (newer.status = 'launch_failed' AND newer.message GLOB '*: CUDA_ERROR_OUT_OF_MEMORY (*'
-             OR newer.status IN ('compile_failed', 'device_fault') AND (newer.message GLOB '*ended: killed by signal 9 (*'
-             OR newer.message GLOB '*ended: killed by signal 15 (*' OR newer.message GLOB '*NVRTC_ERROR_OUT_OF_MEMORY*'))
   ORDER BY newer.id DESC LIMIT 1);

@@ -3,7 +3,6 @@
 // Errors: every function throws StoreError (one line: the file, what was wrong, what was expected) when the database
 // cannot be read or written; nothing is then half-written (each public call is one transaction). Whatever writes throws once the
 // file was moved, removed or replaced while the store has it open.
-// Failures of the machine that former versions recorded as a candidate's are as if they were not there (db/machine_failures.hpp).
 // Threads: a Store is used by one thread at a time; several Stores (also in several processes) may share a file: WAL,
 // short transactions; who opens or reads one waits up to 30 s for another to let go of it, who writes for minutes (kPatience).
 #pragma once

@@ -6,7 +6,6 @@
 
 #include "db/fastest.hpp"
 #include "db/free_query.hpp"
-#include "db/machine_failures.hpp"
 #include "db/store_access.hpp"
 #include "kernels/plan_hash.hpp"
 
@@ -88,9 +87,9 @@ std::optional<Evidence> Store::latest(const Problem& problem, const Config& conf
                   fmt::format("SELECT entry.* {} JOIN producers AS producer ON producer.id = entry.producer_id "
                               "WHERE problem.text = :problem AND config.text = :config AND device.key = :device "
                               "AND entry.plan_hash = :hash AND producer.compiler_options = :options "
-                              "AND producer.measuring_policy = :policy AND NOT {} "
+                              "AND producer.measuring_policy = :policy "
                               "ORDER BY entry.id DESC LIMIT 1",
-                              kFromEvidence, failed_by_machine("entry")));
+                              kFromEvidence));
     row.bind(":problem", text(problem)).bind(":config", config.text()).bind(":device", text(device));
     row.bind(":hash", plan_hash(config, problem, now.compiler_options)).bind(":options", now.compiler_options).bind(":policy", now.measuring_policy);
     if (!row.step()) return std::nullopt;

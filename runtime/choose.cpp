@@ -57,8 +57,10 @@ std::string why(const Prediction& p) {
 }  // namespace
 
 bool tell_of_each_other(const TypePair& a, const TypePair& b) {
-  return size_bytes(a.a) == size_bytes(b.a) && is_integer(a.a) == is_integer(b.a) &&
-         is_fp8(a.a) == is_fp8(b.a);
+  const auto is_like = [](Scalar one, Scalar other) {
+    return size_bytes(one) == size_bytes(other) && is_integer(one) == is_integer(other) && is_fp8(one) == is_fp8(other);
+  };
+  return is_like(a.a, b.a) && is_like(a.b, b.b);
 }
 
 struct Chooser::State {

@@ -23,18 +23,21 @@ std::size_t hash_of(const PlanKey& key) noexcept { return XXH3_64bits(&key, size
 }  // namespace
 
 PlanKey key_of(const Problem& problem, int align_bytes, BetaClass beta) {
-  // By all fields at once: a field that a Problem gets does not compile here until it is in the key.
-  const auto& [type, trans, m, n, k, lda, ldb, ldc, its_align_bytes, its_beta, batch, epilogue] = problem;
+  // A field that a problem or a signature gets does not compile here until it is in the key.
+  static_assert(sizeof(Problem) == sizeof(KernelSignature) + 9 * sizeof(std::int64_t));
+  const auto& [type, trans, epilogue, batch_mode, sparsity] = problem.signature();
   PlanKey key;
   put_text(key.type, type.name);
-  put_text(key.epilogue, epilogue);
-  key.m = m;
-  key.n = n;
-  key.k = k;
-  key.lda = lda;
-  key.ldb = ldb;
-  key.ldc = ldc;
-  key.batch = batch;
+  key.epilogue = std::uint8_t(epilogue);
+  key.batch_mode = std::uint8_t(batch_mode);
+  key.sparsity = std::uint8_t(sparsity);
+  key.m = problem.m;
+  key.n = problem.n;
+  key.k = problem.k;
+  key.lda = problem.lda;
+  key.ldb = problem.ldb;
+  key.ldc = problem.ldc;
+  key.batch = problem.batch;
   key.align_bytes = align_bytes;
   key.trans_a = trans.a ? 1 : 0;
   key.trans_b = trans.b ? 1 : 0;

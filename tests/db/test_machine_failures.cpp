@@ -1,10 +1,5 @@
-// Failures of the machine that former versions recorded.
-#include "db/machine_failures.hpp"
-
-#include <cctype>
-
+// Failures of the machine that versions before schema 6 recorded as a candidate's.
 #include "db/merge.hpp"
-#include "db/migrations.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/former.hpp"
@@ -40,115 +35,56 @@ Evidence of(const Outcome& outcome, const Config& config = sample_config()) {
   return failed(outcome.status, outcome.message, config);
 }
 
-std::string words_of(std::string_view sql) {
-  std::string words;
-  for (const char c : sql) {
-    const bool space = std::isspace(static_cast<unsigned char>(c)) != 0;
-    if (!space || (!words.empty() && words.back() != ' ')) words += space ? ' ' : c;
-  }
-  return words;
-}
-
-std::string count_of(const Store& store, const std::string& table) {
-  return store.query("SELECT count(*) FROM " + table).rows.at(0).at(0);
-}
-
-}  // namespace
-
-TEST_CASE("what the machine failed on is not known of a candidate, and stays in the file") {
-  for (const Outcome& outcome : kOfMachine) {
-    INFO(outcome.message);
-    Store store = Store::in_memory();
-    store.record(of(outcome));
-    CHECK(store.evidence().empty());
-    EvidenceFilter latest;
-    latest.latest_only = true;
-    CHECK(store.evidence(latest).empty());
-    CHECK_FALSE(store.latest(sample_problem(), sample_config(), sample_device(), sample_producer()));
-    CHECK(count_of(store, "latest") == "0");
-    CHECK(count_of(store, "evidence") == "1");
-  }
-}
-
-TEST_CASE("what a candidate failed by itself on stays known") {
-  for (const Outcome& outcome : kOfCandidate) {
-    INFO(outcome.message);
-    Store store = Store::in_memory();
-    store.record(of(outcome));
-    CHECK(store.evidence().size() == 1);
-    CHECK(store.latest(sample_problem(), sample_config(), sample_device(), sample_producer()));
-    CHECK(count_of(store, "latest") == "1");
-  }
-}
-
-TEST_CASE("the time that a candidate had before the machine failed on it counts") {
-  Store store = Store::in_memory();
-  store.record(right(10));
-  store.record(right(20, sample_config(2)));
-  for (const Outcome& outcome : kOfMachine) store.record(of(outcome));
-  REQUIRE(bests_of(store).size() == 1);
-  CHECK(bests_of(store)[0].evidence.config == sample_config());
-  CHECK(bests_of(store)[0].candidates == 2);
-  store.record(of(kOfCandidate.front()));
-  CHECK(bests_of(store).at(0).evidence.config == sample_config(2));
-}
-
-TEST_CASE("a kernel and a proof that the machine failed on are not known, and give way to others' in a merge") {
+/// A file of a schema before 6 with all of them, and a time of a candidate that one of them came after.
+void make_file(const std::filesystem::path& path, int version) {
   const Outcome killed = {Status::device_fault, "battery: the measuring process ended: killed by signal 15 (Terminated)", {}};
   KernelBuild unmade = sample_build();
   unmade.status = Status::compile_failed;
   unmade.message = "the compiler ended: killed by signal 9 (Killed)";
   unmade.cubin.clear();
-  Store store = Store::in_memory();
-  store.record_build(unmade);
-  store.record_proof({sample_key(), sample_device(), "580.1", "battery-1", killed});
-  CHECK_FALSE(store.find_build(sample_key()));
-  CHECK_FALSE(store.find_proof(sample_key(), sample_device(), "580.1", "battery-1"));
-
-  Store other = Store::in_memory();
-  CHECK(merge(other, store).builds_added == 1);  // it comes along
-  CHECK(merge(other, store).builds_added == 0);
-  Store sound = Store::in_memory();
-  sound.record_build(sample_build());
-  sound.record_proof({sample_key(), sample_device(), "580.1", "battery-1", {Status::ok, "", {}}});
-  CHECK(merge(sound, store).builds_added == 0);
-  CHECK(sound.find_build(sample_key()));
-  CHECK(merge(store, sound).builds_added == 1);
-  CHECK(store.find_build(sample_key()));
-  const auto proof = store.find_proof(sample_key(), sample_device(), "580.1", "battery-1");
-  REQUIRE(proof);
-  CHECK(proof->status == Status::ok);
-}
-
-TEST_CASE("a merge and an older database that is opened keep what the machine failed on, and pass over it") {
-  TemporaryFolder folder;
   {
-    Store store = Store::open(folder / "a.db");
+    Store store = Store::open(path);
     store.record(right(10));
-    store.record(of(kOfMachine.front()));
+    for (const Outcome& outcome : kOfMachine) store.record(of(outcome));
+    for (std::size_t i = 0; i < kOfCandidate.size(); ++i) store.record(of(kOfCandidate[i], sample_config(int(i) + 2)));
+    store.record_build(unmade);
+    store.record_proof({sample_key(), sample_device(), "580.1", "battery-1", killed});
   }
-  {
-    const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
-    make_former(database);
-    database.execute("DROP VIEW latest; CREATE VIEW latest AS SELECT * FROM evidence ORDER BY id DESC LIMIT 1; "
-                     "PRAGMA user_version = 2");
-  }
-  Store into = Store::in_memory();
-  {
-    const Store read = Store::open_read_only(folder / "a.db");  // its views are not asked
-    CHECK(bests_of(read).size() == 1);
-    CHECK(merge(into, read).added == 2);
-  }
-  CHECK(bests_of(into).size() == 1);
-  CHECK(count_of(into, "evidence") == "2");
-  const Store store = Store::open(folder / "a.db");
-  CHECK(bests_of(store).size() == 1);
-  CHECK(bests_of(store)[0].evidence.outcome.timing->median_us == 10);
-  CHECK(count_of(store, "evidence") == "2");
-  CHECK(store.query("SELECT group_concat(sql) FROM sqlite_master WHERE type = 'view'").rows ==
-        into.query("SELECT group_concat(sql) FROM sqlite_master WHERE type = 'view'").rows);
+  const Database database(path.string(), SQLITE_OPEN_READWRITE, "a.db");
+  if (version == 4) make_former(database);
+  else database.execute("DROP VIEW latest; CREATE VIEW latest AS SELECT * FROM evidence WHERE id = 1; PRAGMA user_version = 5");
 }
 
-TEST_CASE("the view latest passes over the same entries as the program") {
-  CHECK(contains(words_of(kSchemaSql), words_of(failed_by_machine("newer"))));
+}  // namespace
+
+TEST_CASE("what the machine failed on in a file of a former schema is not known of a candidate") {
+  for (const int version : {4, 5}) {
+    TemporaryFolder folder;
+    make_file(folder / "a.db", version);
+    const auto check = [&](const Store& store) {
+      CHECK(store.evidence().size() == 1 + kOfCandidate.size());
+      EvidenceFilter latest;
+      latest.latest_only = true;
+      CHECK(store.evidence(latest).size() == 1 + kOfCandidate.size());
+      REQUIRE(bests_of(store).size() == 1);
+      CHECK(bests_of(store)[0].evidence.outcome.timing->median_us == 10);
+      KernelKey key = sample_key();
+      if (version == 4) key.kernel_hash = "former";
+      CHECK_FALSE(store.find_build(key));
+      CHECK_FALSE(store.find_proof(key, sample_device(), "580.1", "battery-1"));
+    };
+    Store into = Store::in_memory();
+    {
+      const Store read = Store::open_read_only(folder / "a.db");
+      check(read);
+      CHECK(merge(into, read).added == 1 + std::int64_t(kOfCandidate.size()));
+    }
+    check(into);
+    const Store store = Store::open(folder / "a.db");
+    check(store);
+    CHECK(store.query("SELECT (SELECT count(*) FROM builds) + (SELECT count(*) FROM proofs)").rows.at(0).at(0) == "0");
+    CHECK(store.query("SELECT group_concat(sql) FROM sqlite_master WHERE type = 'view'").rows ==
+          into.query("SELECT group_concat(sql) FROM sqlite_master WHERE type = 'view'").rows);
+    CHECK(store.integrity_error().empty());
+  }
 }

@@ -40,8 +40,7 @@ struct Verifier::Impl {
   runtime::Stream stream;
   std::map<std::string, std::shared_ptr<const ReferenceKernels>, std::less<>> kernels;  // by type pair
   struct Battery {
-    TypePair type;
-    Transposes trans;
+    KernelSignature signature;
     std::unique_ptr<BatteryRunner> runner;
   };
   std::list<Battery> batteries;  // most recently used first

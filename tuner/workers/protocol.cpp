@@ -117,8 +117,7 @@ std::optional<std::string> fatal_error(const Message& message) {
 Message to_message(const CompileRequest& request) {
   return {{{"do", "compile"},
            {"config", request.config.text()},
-           {"type", request.type.name},
-           {"trans", name(request.trans)},
+           {"signature", text(request.signature)},
            {"arch", request.arch}},
           {}};
 }
@@ -128,10 +127,10 @@ std::optional<CompileRequest> compile_request(const Message& message) {
     const json& from = message.json;
     if (from.at("do") != "compile") return std::nullopt;
     const auto config = config_of(from);
-    const TypePair* type = find_type_pair(from.at("type").get<std::string>());
-    const auto trans = parse_transposes(from.at("trans").get<std::string>());
-    if (!config || type == nullptr || !trans) return std::nullopt;
-    return CompileRequest{*config, *type, *trans, from.at("arch")};
+    std::string error;
+    const auto signature = parse_signature(from.at("signature").get<std::string>(), error);
+    if (!config || !signature) return std::nullopt;
+    return CompileRequest{*config, *signature, from.at("arch")};
   });
 }
 
