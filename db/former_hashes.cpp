@@ -127,8 +127,10 @@ constexpr std::string_view kEvidenceOfTemplates =
     "(SELECT template_hash FROM main.producers WHERE id = producer_id), "
     "(SELECT compiler_options FROM main.producers WHERE id = producer_id)) AS plan_hash";
 constexpr std::string_view kKernelsOfTemplates =
-    "id, config_id, type, trans, arch, carried_kernel_hash((SELECT text FROM main.configs WHERE id = config_id), type, trans, "
+    "id, config_id, type || ' ' || trans AS signature, arch, carried_kernel_hash((SELECT text FROM main.configs WHERE id = config_id), type, trans, "
     "template_hash, compiler_options) AS kernel_hash, compiler_options, nvrtc_version";
+constexpr std::string_view kKernelsOfTwoWords =
+    "id, config_id, type || ' ' || trans AS signature, arch, kernel_hash, compiler_options, nvrtc_version";
 
 }  // namespace
 
@@ -164,11 +166,13 @@ void read_as_of_today(const Database& database, int version) {
   const auto show = [&](std::string_view table, std::string_view columns, std::string_view rows) {
     database.execute(fmt::format("CREATE TEMP VIEW {0} AS SELECT {1} FROM main.{0} WHERE {2}", table, columns, rows));
   };
-  const std::string of_candidates = "NOT " + std::string(kFailedByMachine);
-  show("builds", "*", of_candidates);
-  show("proofs", "*", of_candidates);
-  show("evidence", version >= 5 ? "*" : kEvidenceOfTemplates, of_candidates);
-  if (version < 5) show("kernels", kKernelsOfTemplates, "true");
+  if (version < 6) {
+    const std::string of_candidates = "NOT " + std::string(kFailedByMachine);
+    show("builds", "*", of_candidates);
+    show("proofs", "*", of_candidates);
+    show("evidence", version >= 5 ? "*" : kEvidenceOfTemplates, of_candidates);
+  }
+  show("kernels", version < 5 ? kKernelsOfTemplates : kKernelsOfTwoWords, "true");
   database.execute("PRAGMA query_only = 1");
 }
 

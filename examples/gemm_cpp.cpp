@@ -67,7 +67,7 @@ int run(const std::string& database, std::int64_t m, std::int64_t n, std::int64_
       database == "-" ? tilesmith::Library::without_database() : tilesmith::Library::open(database);
   const cuda_driver cuda = cuda_open(0);
   const tilesmith::Problem problem =
-      tilesmith::packed_problem(*tilesmith::find_type_pair("tf32f32"), *tilesmith::parse_transposes("NN"), m, n, k);
+      tilesmith::packed_problem({*tilesmith::find_type_pair("tf32f32"), *tilesmith::parse_transposes("NN")}, m, n, k);
   tilesmith::GemmPlan plan = library.plan(problem);
   plan.reserve_workspace();
 

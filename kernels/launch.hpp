@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/common/gemm_args.cuh"
+#include "kernels/operand.hpp"
 
 namespace tilesmith {
 
@@ -37,7 +38,7 @@ struct TensorBoxes {
 };
 
 /// One kernel launch. `entry` is an extern "C" kernel of the config's module that takes one GemmArgs by value, or with
-/// `boxes` one TensorGemmArgs.
+/// `boxes` one TensorGemmArgs; behind it one OperandArg (kernels/common/operand_arg.cuh) for each of `further`.
 struct Launch {
   std::string entry = "gemm";
   Extent3 grid;
@@ -52,8 +53,9 @@ struct Launch {
   unsigned neighbours = 1;  ///< where it overlaps the one before, so many blocks in a row are placed beside each other, as a
                             ///< cluster of which the kernel knows nothing; where there is none, the grid is not persistent,
                             ///< and this divides grid.x
-  OperandSource a, b, c;
+  OperandSource a, b, c;  ///< `c` is where D is written, and what is read for C unless `further` has it
   std::optional<TensorBoxes> boxes;
+  std::vector<OperandRole> further;  ///< what the kernel takes besides
 };
 
 struct LaunchSequence {

@@ -6,13 +6,10 @@
 #include <charconv>
 #include <vector>
 
+#include "kernels/operand.hpp"
+
 namespace tilesmith {
 namespace {
-
-std::int64_t storage_bytes(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, Scalar element) {
-  if (rows == 0 || cols == 0) return 0;
-  return ((rows - 1) * row_stride + cols) * std::int64_t(size_bytes(element));
-}
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
@@ -36,9 +33,9 @@ double Problem::effective_ops() const {
   return md * kd + (2 * kd - 1) * md * nd + 2 * md * nd;
 }
 
-std::int64_t Problem::a_bytes() const { return storage_bytes(a_rows(), a_cols(), lda, type.a); }
-std::int64_t Problem::b_bytes() const { return storage_bytes(b_rows(), b_cols(), ldb, type.b); }
-std::int64_t Problem::c_bytes() const { return storage_bytes(m, n, ldc, type.output); }
+std::int64_t Problem::a_bytes() const { return operand(*this, OperandRole::a).bytes(); }
+std::int64_t Problem::b_bytes() const { return operand(*this, OperandRole::b).bytes(); }
+std::int64_t Problem::c_bytes() const { return operand(*this, OperandRole::c).bytes(); }
 
 Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::int64_t n, std::int64_t k) {
   Problem problem{signature};
@@ -58,10 +55,15 @@ std::optional<std::string> problem_error(const Problem& problem) {
       return fmt::format("{} is {}: expected 0 to {}", dimension, value, kMaxDimension);
     }
   }
-  const std::tuple<const char*, std::int64_t, std::int64_t> strides[] = {{"lda", problem.lda, problem.a_cols()},
-                                                                         {"ldb", problem.ldb, problem.b_cols()},
-                                                                         {"ldc", problem.ldc, problem.n}};
-  for (const auto& [stride, value, columns] : strides) {
+  const std::pair<const char*, OperandRole> strides[] = {
+      {"lda", OperandRole::a}, {"ldb", OperandRole::b}, {"ldc", OperandRole::c}};
+  int least_element = kDefaultAlignBytes;
+  for (const auto& [stride, role] : strides) {
+    const Operand of = operand(problem, role);
+    const std::int64_t value = of.row_stride, columns = of.cols;
+    least_element = std::min(least_element, int(size_bytes(of.element)));
+    if (value * std::int64_t(size_bits(of.element)) % 8 != 0)
+      return fmt::format("{} is {}: expected rows of whole bytes, {} bits an element", stride, value, size_bits(of.element));
     if (value < std::max<std::int64_t>(1, columns) || value > kMaxDimension) {
       return fmt::format("{} is {}: expected {} (the columns of a stored row) to {}", stride, value,
                          std::max<std::int64_t>(1, columns), kMaxDimension);
@@ -71,8 +73,7 @@ std::optional<std::string> problem_error(const Problem& problem) {
   if (align < 1 || align > 16 || (align & (align - 1)) != 0) {
     return fmt::format("align is {}: expected 1, 2, 4, 8 or 16 bytes", align);
   }
-  const int element = int(std::min({size_bytes(problem.type.a), size_bytes(problem.type.b), size_bytes(problem.type.output)}));
-  if (align < element) return fmt::format("align is {}: expected at least one element, {} bytes", align, element);
+  if (align < least_element) return fmt::format("align is {}: expected at least one element, {} bytes", align, least_element);
   if (problem.batch != 1) return fmt::format("batch is {}: expected 1", problem.batch);
   return std::nullopt;
 }
@@ -128,18 +129,19 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
 
 Problem as_planned(const Problem& problem) {
   Problem planned = problem;
-  const auto round_up = [](std::int64_t rows, std::int64_t& stride, Scalar element) {
-    const std::int64_t whole = kDefaultAlignBytes / std::int64_t(size_bytes(element));
-    if (rows == 1) stride = (stride + whole - 1) / whole * whole;
+  const auto round_up = [&](OperandRole role, std::int64_t& stride) {
+    const Operand of = operand(problem, role);
+    const std::int64_t whole = kDefaultAlignBytes * 8 / std::int64_t(size_bits(of.element));
+    if (of.rows == 1) stride = (stride + whole - 1) / whole * whole;
   };
-  round_up(problem.a_rows(), planned.lda, problem.type.a);
-  round_up(problem.b_rows(), planned.ldb, problem.type.b);
-  round_up(problem.m, planned.ldc, problem.type.output);
+  round_up(OperandRole::a, planned.lda);
+  round_up(OperandRole::b, planned.ldb);
+  round_up(OperandRole::c, planned.ldc);
   return planned;
 }
 
 int row_align_bytes(const Problem& problem, Scalar element, std::int64_t row_stride) {
-  const std::int64_t stride_bytes = row_stride * std::int64_t(size_bytes(element));
+  const std::int64_t stride_bytes = storage_bytes(element, row_stride);
   int align = problem.align_bytes;
   while (align > 1 && stride_bytes % align != 0) align /= 2;
   return align;

@@ -23,29 +23,31 @@ constexpr std::array kTypePairs{
 
 struct ScalarTraits {
   std::string_view name;
-  std::size_t bytes;
+  std::size_t bits;
   bool integer;
 };
 
 constexpr ScalarTraits traits(Scalar scalar) {
   switch (scalar) {
-    case Scalar::f16: return {"f16", 2, false};
-    case Scalar::bf16: return {"bf16", 2, false};
-    case Scalar::tf32: return {"tf32", 4, false};
-    case Scalar::f32: return {"f32", 4, false};
-    case Scalar::f64: return {"f64", 8, false};
-    case Scalar::s8: return {"s8", 1, true};
-    case Scalar::u8: return {"u8", 1, true};
-    case Scalar::s32: return {"s32", 4, true};
-    case Scalar::e4m3: return {"e4m3", 1, false};
-    case Scalar::e5m2: return {"e5m2", 1, false};
+    case Scalar::f16: return {"f16", 16, false};
+    case Scalar::bf16: return {"bf16", 16, false};
+    case Scalar::tf32: return {"tf32", 32, false};
+    case Scalar::f32: return {"f32", 32, false};
+    case Scalar::f64: return {"f64", 64, false};
+    case Scalar::s8: return {"s8", 8, true};
+    case Scalar::u8: return {"u8", 8, true};
+    case Scalar::s32: return {"s32", 32, true};
+    case Scalar::e4m3: return {"e4m3", 8, false};
+    case Scalar::e5m2: return {"e5m2", 8, false};
   }
   return {"?", 0, false};
 }
 
 }  // namespace
 
-std::size_t size_bytes(Scalar scalar) { return traits(scalar).bytes; }
+std::size_t size_bits(Scalar scalar) { return traits(scalar).bits; }
+std::size_t size_bytes(Scalar scalar) { return (traits(scalar).bits + 7) / 8; }
+std::int64_t storage_bytes(Scalar scalar, std::int64_t elements) { return (elements * std::int64_t(size_bits(scalar)) + 7) / 8; }
 std::string_view name(Scalar scalar) { return traits(scalar).name; }
 bool is_integer(Scalar scalar) { return traits(scalar).integer; }
 bool is_fp8(Scalar scalar) { return scalar == Scalar::e4m3 || scalar == Scalar::e5m2; }

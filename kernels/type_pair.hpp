@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -11,8 +12,12 @@ namespace tilesmith {
 /// are 8-bit floats with as many bits of exponent and of fraction.
 enum class Scalar { f16, bf16, tf32, f32, f64, s8, u8, s32, e4m3, e5m2 };
 
-/// Bytes one element takes in memory (tf32: 4).
+/// Bits one element takes in memory (tf32: 32).
+std::size_t size_bits(Scalar scalar);
+/// Bytes one element takes; 1 of elements that share a byte. What a pointer to an element is a multiple of.
 std::size_t size_bytes(Scalar scalar);
+/// Bytes of so many elements in a row, the first of which begins a byte.
+std::int64_t storage_bytes(Scalar scalar, std::int64_t elements);
 std::string_view name(Scalar scalar);
 bool is_integer(Scalar scalar);
 bool is_fp8(Scalar scalar);

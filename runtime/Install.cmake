@@ -14,7 +14,8 @@ foreach(set tilesmithTargets tilesmithStaticTargets)
 endforeach()
 
 install(FILES gemm.hpp tilesmith.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith COMPONENT tilesmith)
-install(FILES ${PROJECT_SOURCE_DIR}/kernels/problem.hpp ${PROJECT_SOURCE_DIR}/kernels/type_pair.hpp
+install(FILES ${PROJECT_SOURCE_DIR}/kernels/problem.hpp ${PROJECT_SOURCE_DIR}/kernels/signature.hpp
+        ${PROJECT_SOURCE_DIR}/kernels/type_pair.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith/kernels COMPONENT tilesmith)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tilesmithConfig.cmake.in

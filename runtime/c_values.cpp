@@ -9,6 +9,7 @@
 namespace tilesmith::runtime {
 namespace {
 
+constexpr std::size_t kFirstRunArgsBytes = 64;
 constexpr std::size_t kFirstOptionsBytes = 24;  // of version 0.1, before any field was added
 static_assert(sizeof(tilesmith_options) >= kFirstOptionsBytes);
 static_assert(sizeof(tilesmith_problem) == 104 && offsetof(tilesmith_problem, m) == 16,
@@ -40,10 +41,22 @@ tilesmith_options default_options() {
           nullptr};
 }
 
-void check_size(std::size_t size) {
-  if (size >= kFirstOptionsBytes && size <= 4096) return;
-  throw bad_argument(fmt::format("the options' size is {}: expected sizeof(tilesmith_options), {} bytes in this version", size,
-                                 sizeof(tilesmith_options)));
+/// `first`: bytes of the struct's first version.
+void check_size(const char* type, std::size_t size, std::size_t first, std::size_t now) {
+  if (size >= first && size <= 4096) return;
+  throw bad_argument(fmt::format("the size of a {0} is {1}: expected sizeof({0}), {2} bytes in this version", type, size, now));
+}
+
+/// A struct of any version as this one knows it. `known` has the values of fields that came after the application was compiled.
+template <typename Struct>
+Struct of_any_version(const char* type, const Struct& from, Struct known, std::size_t first) {
+  check_size(type, from.size, first, sizeof known);
+  std::memcpy(&known, &from, std::min(from.size, sizeof known));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
+  const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size,
+                                    [](unsigned char byte) { return byte != 0; });
+  if (has_more) throw bad_argument(fmt::format("a {} holds a field that version {} does not know: expected 0 there", type, version()));
+  return known;
 }
 
 }  // namespace
@@ -74,7 +87,7 @@ Problem to_problem(const tilesmith_problem& from) {
 }
 
 void write_default_options(void* options, std::size_t size) {
-  check_size(size);
+  check_size("tilesmith_options", size, kFirstOptionsBytes, sizeof(tilesmith_options));
   tilesmith_options defaults = default_options();
   defaults.size = size;
   std::memset(options, 0, size);
@@ -82,15 +95,7 @@ void write_default_options(void* options, std::size_t size) {
 }
 
 LibraryOptions to_options(const tilesmith_options& from) {
-  check_size(from.size);
-  tilesmith_options known = default_options();  // for fields that came after the application was compiled
-  std::memcpy(&known, &from, std::min(from.size, sizeof known));
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
-  const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size,
-                                    [](unsigned char byte) { return byte != 0; });
-  if (has_more) {
-    throw bad_argument(fmt::format("options hold a field that version {} does not know: expected 0 there", version()));
-  }
+  const tilesmith_options known = of_any_version("tilesmith_options", from, default_options(), kFirstOptionsBytes);
   LibraryOptions options;
   options.device = known.device;
   options.allow_compile = known.allow_compile != 0;
@@ -99,6 +104,13 @@ LibraryOptions to_options(const tilesmith_options& from) {
   options.trial_budget = known.trial_budget;
   if (known.trial_database != nullptr) options.trial_database = known.trial_database;
   return options;
+}
+
+Operands to_operands(const tilesmith_run_args& from, Scalar scale) {
+  const tilesmith_run_args known = of_any_version("tilesmith_run_args", from, tilesmith_run_args{}, kFirstRunArgsBytes);
+  if (known.alpha == nullptr || known.beta == nullptr) throw bad_argument("alpha or beta is null: expected host memory");
+  return {read_scale(known.alpha, scale), known.a, known.b, read_scale(known.beta, scale), known.c,
+          known.d};
 }
 
 double read_scale(const void* value, Scalar type) {

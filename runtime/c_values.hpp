@@ -18,6 +18,9 @@ void write_default_options(void* options, std::size_t size);
 /// Throws Error (bad_argument) if the size is none that there was, or a field that this library does not know is not 0.
 LibraryOptions to_options(const tilesmith_options& from);
 
+/// Throws Error (bad_argument) as for options, and if α or β is null. `scale`: the type that those have.
+Operands to_operands(const tilesmith_run_args& from, Scalar scale);
+
 /// α or β. Exact: every f32 and s32 is a double.
 double read_scale(const void* value, Scalar type);
 

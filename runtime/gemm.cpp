@@ -164,22 +164,19 @@ GemmPlan Library::plan(const Problem& problem) const {
   });
 }
 
-void Library::gemm(CUstream_st* stream, const Problem& problem, double alpha, const void* a, const void* b, double beta,
-                   void* c) const {
+void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& operands) const {
   translated([&] {
     if (!state_) throw moved_from_library();
-    const runtime::Operands operands{alpha, a, b, beta, c};
     const int align_bytes = runtime::align_bytes_of(problem, operands);
-    const BetaClass beta_class = beta == 0 ? BetaClass::zero : BetaClass::any;
+    const BetaClass beta_class = operands.beta == 0 ? BetaClass::zero : BetaClass::any;
     const runtime::PlanKey key = runtime::key_of(problem, align_bytes, beta_class);
     const CurrentContext current(state_->context());
     const runtime::Plan* plan = state_->plans.find(key);
     if (plan == nullptr) {
       Problem asked = problem;
       asked.beta = beta_class;
-      if (align_bytes < int(std::min({size_bytes(asked.type.a), size_bytes(asked.type.b), size_bytes(asked.type.output)}))) {
-        throw runtime::misaligned(asked);
-      }
+      const auto takes_more = [&](const Operand& one) { return align_bytes < int(size_bytes(one.element)); };
+      if (std::ranges::all_of(operands(asked), takes_more)) throw runtime::misaligned(asked);
       asked.align_bytes = align_bytes;
       check_well_formed(asked);
       if (asked.m == 0 || asked.n == 0) return;  // nothing to do, as BLAS defines it
@@ -239,11 +236,10 @@ void GemmPlan::reserve_workspace() {
   });
 }
 
-void GemmPlan::run(CUstream_st* stream, double alpha, const void* a, const void* b, double beta, void* c,
-                   void* workspace) const {
+void GemmPlan::run(CUstream_st* stream, const Operands& operands, void* workspace) const {
   translated([&] {
     if (!impl_) throw moved_from_plan();
-    runtime::run_plan(*impl_->plan, stream, {alpha, a, b, beta, c}, workspace != nullptr ? workspace : impl_->workspace.data());
+    runtime::run_plan(*impl_->plan, stream, operands, workspace != nullptr ? workspace : impl_->workspace.data());
   });
 }
 

@@ -1,7 +1,7 @@
 // The C++ interface of libtilesmith: open a tuned database or bundle, plan a problem once, run it many times.
 //
 //   tilesmith::Library library = tilesmith::Library::open("tuned.db");
-//   tilesmith::Problem problem = tilesmith::packed_problem(*tilesmith::find_type_pair("f16f32"), {}, m, n, k);
+//   tilesmith::Problem problem = tilesmith::packed_problem({*tilesmith::find_type_pair("f16f32"), {}}, m, n, k);
 //   tilesmith::GemmPlan plan = library.plan(problem);
 //   plan.reserve_workspace();
 //   plan.run(stream, 1.0, a, b, 0.0, c);              // C ← α·op(A)·op(B) + β·C, row-major, asynchronous
@@ -105,6 +105,19 @@ struct LibraryOptions {
   std::filesystem::path trial_database;
 };
 
+/// The operands of D ← α·op(A)·op(B) + β·C. Pointers are device addresses. Set fields by name: later versions have more.
+struct Operands {
+  /// α and β are rounded to the type pair's scale type; for integer outputs they must be integers that 32 bits hold.
+  double alpha = 1;
+  const void* a = nullptr;  ///< [a_rows, a_cols] row-major, row stride lda elements; not read if α = 0 or K = 0
+  const void* b = nullptr;  ///< [b_rows, b_cols] row-major, row stride ldb elements; not read if α = 0 or K = 0
+  double beta = 0;          ///< not 0: needs a problem of beta class `any`
+  /// [m, n] row-major, row stride ldc elements; not read if β = 0. Null: D is overwritten in place. Another matrix than D, which then must
+  /// not overlap it, is copied to D first where the kernel does not take both.
+  const void* c = nullptr;
+  void* d = nullptr;  ///< [m, n] row-major, row stride ldc elements; must not overlap A or B
+};
+
 class GemmPlan;
 
 class Library {
@@ -137,14 +150,17 @@ class Library {
   ///   stream, a gemm() that has to plan or allocate fails as plan() does.
   /// - Destroy the library only when its runs, and all graphs that hold one, have ended.
   ///
-  /// Enqueues C ← α·op(A)·op(B) + β·C as GemmPlan::run() does, by a plan that the library keeps. The first call of a problem makes
+  /// Enqueues D ← α·op(A)·op(B) + β·C as GemmPlan::run() does, by a plan that the library keeps. The first call of a problem makes
   /// the plan, as plan() does. Later calls find it in less than 200 ns, in any number of threads at a time. There is a plan
   /// for each set of the problem's fields. Two of them are the call's: `align_bytes` is the largest power of two, 16 at most, that
   /// divides the pointers, and `beta` is zero if β is 0. A plan takes some kilobytes; see clear_cache().
   /// `stream`: null is the default stream. Calls into one stream wait for each other on the host if their plans need a workspace.
   /// Throws what plan() and run() throw.
-  void gemm(CUstream_st* stream, const Problem& problem, double alpha, const void* a, const void* b, double beta,
-            void* c) const;
+  void gemm(CUstream_st* stream, const Problem& problem, const Operands& operands) const;
+  /// In place: C is D.
+  void gemm(CUstream_st* stream, const Problem& problem, double alpha, const void* a, const void* b, double beta, void* c) const {
+    gemm(stream, problem, {alpha, a, b, beta, c, c});
+  }
 
   /// Not while the calling thread captures a stream. Does what the first gemm() of this problem into this stream would do, but
   /// for the launch: plans, and allocates the stream's workspace if the plan needs one. `align_bytes` and `beta` are the problem's.
@@ -179,22 +195,20 @@ class GemmPlan {
   /// may be in flight at a time.
   void reserve_workspace();
 
-  /// Enqueues C ← α·op(A)·op(B) + β·C and nothing else: no allocation, no lock, no file, no compilation. Can be
+  /// Enqueues D ← α·op(A)·op(B) + β·C and nothing else: no allocation, no lock, no file, no compilation. Can be
   /// captured in a CUDA graph (α, β and the pointers are then fixed in it). In the stream's order, as any kernel; on sm_90
   /// its blocks may come while the kernel before still ends (programmatic dependent launch), and wait for that one's results on
   /// the device: if that kernel lets them, as plans do; in a graph if it is a plan's that this thread captured right before. A
   /// kernel of the application's own that so comes behind a plan may touch nothing that any kernel of the stream before it
   /// writes until it has waited: the plan may itself still wait. And it has to wait before it ends: behind one
   /// that came early and ended without, a plan is promised that one's end alone, not that of the kernels before it.
-  ///   a  [a_rows, a_cols] row-major, row stride lda elements; device memory; not read if α = 0 or K = 0
-  ///   b  [b_rows, b_cols] row-major, row stride ldb elements; device memory; not read if α = 0 or K = 0
-  ///   c  [m, n] row-major, row stride ldc elements; device memory; not read if β = 0; must not overlap A or B
-  /// α and β are rounded to the type pair's scale type; for integer outputs they must be integers that 32 bits hold.
-  /// β ≠ 0 needs a problem of beta class `any`.
   /// `workspace`: null if workspace_bytes() is 0 or reserve_workspace() was called.
   /// Throws before anything is launched if an argument does not fit.
-  void run(CUstream_st* stream, double alpha, const void* a, const void* b, double beta, void* c,
-           void* workspace = nullptr) const;
+  void run(CUstream_st* stream, const Operands& operands, void* workspace = nullptr) const;
+  /// In place: C is D.
+  void run(CUstream_st* stream, double alpha, const void* a, const void* b, double beta, void* c, void* workspace = nullptr) const {
+    run(stream, {alpha, a, b, beta, c, c}, workspace);
+  }
 
  private:
   friend class Library;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "kernels/common/operand_arg.cuh"
 #include "kernels/tensor_core/tensor_args.cuh"
 #include "runtime/captured_order.hpp"
 #include "runtime/driver.hpp"
@@ -193,9 +194,13 @@ CUresult put_address(const Driver& driver, TensorMap& map, const void* matrix) n
   return driver.tensor_map_replace_address(as_driver_map(map), const_cast<void*>(matrix));
 }
 
-CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, bool overlaps, void* args,
+/// What a kernel takes behind its first argument.
+using FurtherArgs = std::array<OperandArg, kOperandRoles>;
+
+CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, bool overlaps, void* args, FurtherArgs& further,
                  CUstream stream) noexcept {
-  void* parameters[] = {args};
+  void* parameters[1 + kOperandRoles] = {args};
+  for (std::size_t i = 0; i < launch.further.size(); ++i) parameters[1 + i] = &further[i];
   std::array<CUlaunchAttribute, 2> attributes{};
   CUlaunchConfig config = launch_config(driver, launch, overlaps, attributes);
   if (config.numAttrs == 0) {
@@ -213,7 +218,59 @@ Pointer locate(const OperandSource& source, Pointer callers, void* workspace) no
                                : callers;
 }
 
+/// Where the kernels read C in D's place: what C holds is brought there first.
+CUresult copy_c_to_d(const Driver& driver, const Problem& problem, const RunArgs& args) noexcept {
+  const Operand d = operand(problem, OperandRole::d);
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.c));
+  copy.dstDevice = CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.d));
+  copy.srcPitch = copy.dstPitch = std::size_t(storage_bytes(d.element, d.row_stride));
+  copy.WidthInBytes = std::size_t(storage_bytes(d.element, d.cols));
+  copy.Height = std::size_t(d.rows);
+  return driver.memcpy_2d_async(&copy, args.stream);
+}
+
+struct Needed {
+  OperandRole role;
+  Scalar element;
+  bool in_use;
+};
+
+bool takes(const Launch& launch, OperandRole role) { return std::ranges::find(launch.further, role) != launch.further.end(); }
+
 }  // namespace
+
+const void* pointer(const RunArgs& args, OperandRole role) noexcept {
+  switch (role) {
+    case OperandRole::a:
+      return args.a;
+    case OperandRole::b:
+      return args.b;
+    case OperandRole::c:
+      return args.c != nullptr ? args.c : args.d;
+    case OperandRole::d:
+      return args.d;
+  }
+  return nullptr;
+}
+
+void set_pointer(RunArgs& args, OperandRole role, void* data) noexcept {
+  switch (role) {
+    case OperandRole::a:
+      args.a = data;
+      break;
+    case OperandRole::b:
+      args.b = data;
+      break;
+    case OperandRole::c:
+      args.c = data;
+      break;
+    case OperandRole::d:
+      args.d = data;
+      break;
+  }
+}
 
 Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem, int most_sms)
     : problem_(problem), config_(config), module_(std::move(module)), driver_(&driver()) {
@@ -224,8 +281,10 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   }
   if (problem_.m == 0 || problem_.n == 0) return;  // nothing to do, as BLAS defines it
   sequence_ = family.launches(config_, as_planned(problem_));
+  copies_c_ = std::ranges::none_of(sequence_.launches, [](const Launch& launch) { return takes(launch, OperandRole::c); });
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
+    if (launch.further.size() > kOperandRoles) throw std::logic_error("plan: a launch takes an operand twice");
     spread_over_device(*driver_, launch);
     drop_unfit_neighbours(launch);
     functions_.push_back(resolve(*driver_, *module_, launch));
@@ -244,13 +303,17 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
 int Plan::run(const RunArgs& args) const noexcept {
   if (functions_.empty()) return CUDA_SUCCESS;
   const bool reads_operands = problem_.k > 0 && !is_zero(problem_.type.scale, args.alpha);
-  // align_bytes may be less than an element of the one matrix, since it speaks of all three.
-  const auto fits = [&](const void* matrix, Scalar element) {
-    return is_aligned(matrix, std::max(std::size_t(problem_.align_bytes), size_bytes(element)));
-  };
-  if (args.c == nullptr || (reads_operands && (args.a == nullptr || args.b == nullptr))) return kNullPointer;
-  if (!fits(args.c, problem_.type.output)) return kMisaligned;
-  if (reads_operands && !(fits(args.a, problem_.type.a) && fits(args.b, problem_.type.b))) return kMisaligned;
+  const bool reads_c = problem_.beta == BetaClass::any && !is_zero(problem_.type.scale, args.beta);
+  for (const auto& [role, element, in_use] : {Needed{OperandRole::a, problem_.type.a, reads_operands},
+                                              {OperandRole::b, problem_.type.b, reads_operands},
+                                              {OperandRole::c, problem_.type.output, reads_c},
+                                              {OperandRole::d, problem_.type.output, true}}) {
+    if (!in_use) continue;
+    const void* const matrix = pointer(args, role);
+    if (matrix == nullptr) return kNullPointer;
+    // align_bytes may be less than an element of the one matrix, since it speaks of all.
+    if (!is_aligned(matrix, std::max(std::size_t(problem_.align_bytes), size_bytes(element)))) return kMisaligned;
+  }
   if (sequence_.workspace_bytes > 0 &&
       (args.workspace == nullptr || !is_aligned(args.workspace, kWorkspaceAlignBytes))) {
     return kMissingWorkspace;
@@ -263,28 +326,40 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.k = reads_operands ? int(problem_.k) : 0;
   kernel_args.alpha = args.alpha;
   kernel_args.beta = args.beta;
-  const bool may_come_early = sequence_.launches.front().overlaps_previous;
+  const bool copies_c = reads_c && copies_c_ && pointer(args, OperandRole::c) != args.d;
+  if (copies_c) {
+    if (const CUresult result = copy_c_to_d(*driver_, problem_, args); result != CUDA_SUCCESS) return result;
+  }
+  const bool may_come_early = sequence_.launches.front().overlaps_previous && !copies_c;
   const StreamPlace place = may_come_early ? place_in(*driver_, args.stream) : StreamPlace{};
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const Launch& launch = sequence_.launches[i];
     const bool overlaps = i == 0 ? place.early_pays : launch.overlaps_previous;
     kernel_args.a = locate(launch.a, args.a, args.workspace);
     kernel_args.b = locate(launch.b, args.b, args.workspace);
-    kernel_args.c = locate(launch.c, args.c, args.workspace);
+    kernel_args.c = locate(launch.c, args.d, args.workspace);
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;
     kernel_args.ldc = launch.c.row_stride;
-    const int result = launch.boxes ? run_with_maps(i, overlaps, kernel_args, args.stream)
-                                    : enqueue(*driver_, functions_[i], launch, overlaps, &kernel_args, args.stream);
+    FurtherArgs further;
+    for (std::size_t at = 0; at < launch.further.size(); ++at) {
+      further[at] = {pointer(args, launch.further[at]), operand(problem_, launch.further[at]).row_stride};
+    }
+    TensorGemmArgs with_maps;
+    void* first = &kernel_args;
+    if (launch.boxes) {
+      if (const int result = put_maps(kernel_args, with_maps); result != CUDA_SUCCESS) return result;
+      first = &with_maps;
+    }
+    const int result = enqueue(*driver_, functions_[i], launch, overlaps, first, further, args.stream);
     if (result != CUDA_SUCCESS) return result;
   }
   if (place.captured) remember_letting_kernel(*driver_, args.stream);
   return CUDA_SUCCESS;
 }
 
-int Plan::run_with_maps(std::size_t index, bool overlaps, const GemmArgs& gemm, CUstream_st* stream) const noexcept {
-  const Launch& launch = sequence_.launches[index];
-  TensorGemmArgs args{};
+int Plan::put_maps(const GemmArgs& gemm, TensorGemmArgs& args) const noexcept {
+  args = {};
   args.gemm = gemm;
   if (gemm.k > 0) {
     args.a = maps_->a;
@@ -294,12 +369,9 @@ int Plan::run_with_maps(std::size_t index, bool overlaps, const GemmArgs& gemm, 
     result = put_address(*driver_, args.b, gemm.b);
     if (result != CUDA_SUCCESS) return result;
   }
-  if (maps_->c) {
-    args.c = *maps_->c;
-    const CUresult result = put_address(*driver_, args.c, gemm.c);
-    if (result != CUDA_SUCCESS) return result;
-  }
-  return enqueue(*driver_, functions_[index], launch, overlaps, &args, stream);
+  if (!maps_->c) return CUDA_SUCCESS;
+  args.c = *maps_->c;
+  return put_address(*driver_, args.c, gemm.c);
 }
 
 Scale to_scale(const TypePair& type, double value) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/family.hpp"
+#include "kernels/operand.hpp"
 #include "kernels/tensor_core/tensor_args.cuh"
 #include "runtime/device.hpp"
 
@@ -15,16 +16,21 @@ namespace tilesmith::runtime {
 
 struct Driver;  // runtime/driver.hpp
 
-/// What changes from one run to the next. Pointers are device addresses.
+/// What changes from one run to the next. Pointers are device addresses. Set by name: later versions have more.
 struct RunArgs {
   const void* a = nullptr;
   const void* b = nullptr;
-  void* c = nullptr;
+  const void* c = nullptr;  ///< null: D, which is then overwritten in place. Not read if β = 0
+  void* d = nullptr;
   Scale alpha{};
   Scale beta{};
   void* workspace = nullptr;  ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
   CUstream_st* stream = nullptr;
 };
+
+/// The pointer of an operand. C where none is given is D.
+const void* pointer(const RunArgs& args, OperandRole role) noexcept;
+void set_pointer(RunArgs& args, OperandRole role, void* data) noexcept;
 
 class Plan {
  public:
@@ -48,15 +54,16 @@ class Plan {
   /// any kernel before it writes until it has waited. Such a run asks the driver whether the stream is captured.
   /// Configs that copy by the tensor memory accelerator take tensor maps as kernel parameters. They are made with the plan; a
   /// run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
+  /// Where C is another matrix than D, β ≠ 0 and no kernel of the config takes both, C is copied to D first, by the driver.
   /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. M = 0 or N = 0: nothing is launched.
   int run(const RunArgs& args) const noexcept;
 
   static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes, or is no multiple of an element
   static constexpr int kMissingWorkspace = -2;  ///< none was given, or one that is not 256-byte aligned
-  static constexpr int kNullPointer = -3;       ///< A, B or C is null where it would be read or written
+  static constexpr int kNullPointer = -3;       ///< A, B or D is null where it would be read or written
 
  private:
-  int run_with_maps(std::size_t index, bool overlaps, const GemmArgs& gemm, CUstream_st* stream) const noexcept;
+  int put_maps(const GemmArgs& gemm, TensorGemmArgs& args) const noexcept;
 
   /// Of the one launch that takes them. Those of the operands are unset where K = 0.
   struct TensorMaps {
@@ -71,6 +78,7 @@ class Plan {
   const Driver* driver_;               // kept, so that run() asks nobody for it
   std::vector<CUfunc_st*> functions_;  // one a launch of the sequence; none if there is nothing to do
   std::optional<TensorMaps> maps_;     // of the launch that has boxes, with no address yet
+  bool copies_c_ = false;              // no kernel takes C apart from D
 };
 
 /// α or β as the type pair's scale type: rounds to f32, keeps f64; s32 must be an integer that 32 bits hold, else

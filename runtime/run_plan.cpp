@@ -11,7 +11,7 @@ namespace {
 
 Error launch_error(int code, const Plan& plan) {
   if (code == Plan::kMisaligned) return misaligned(plan.problem());
-  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b or c is null: expected device memory"};
+  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b or d is null: expected device memory"};
   if (code == Plan::kMissingWorkspace) {
     return {ErrorCode::missing_workspace,
             fmt::format("no workspace, or one that is not aligned to 256 bytes: expected {} bytes, or a call of "
@@ -27,9 +27,9 @@ Error launch_error(int code, const Plan& plan) {
 
 Error misaligned(const Problem& problem) {
   return {ErrorCode::misaligned,
-          fmt::format("a, b or c is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an "
-                      "element, {} bytes of a and b, {} of c",
-                      problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.output))};
+          fmt::format("an operand is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an element, {} bytes of a, {} of b, "
+                      "{} of c and d",
+                      problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b), size_bytes(problem.type.output))};
 }
 
 void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace) {
@@ -42,6 +42,7 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
   args.a = operands.a;
   args.b = operands.b;
   args.c = operands.c;
+  args.d = operands.d;
   args.alpha = to_scale(on.type, operands.alpha);
   args.beta = to_scale(on.type, operands.beta);
   args.workspace = workspace;
@@ -51,7 +52,8 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
 }
 
 int align_bytes_of(const Problem& problem, const Operands& operands) noexcept {
-  auto bits = std::uintptr_t{kDefaultAlignBytes} | reinterpret_cast<std::uintptr_t>(operands.c);
+  auto bits = std::uintptr_t{kDefaultAlignBytes} | reinterpret_cast<std::uintptr_t>(operands.d);
+  if (operands.beta != 0) bits |= reinterpret_cast<std::uintptr_t>(operands.c);
   if (problem.k > 0 && operands.alpha != 0) {
     bits |= reinterpret_cast<std::uintptr_t>(operands.a) | reinterpret_cast<std::uintptr_t>(operands.b);
   }

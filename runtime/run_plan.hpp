@@ -6,15 +6,6 @@
 
 namespace tilesmith::runtime {
 
-/// α, β and the pointers of one GEMM, as in GemmPlan::run().
-struct Operands {
-  double alpha = 1;
-  const void* a = nullptr;
-  const void* b = nullptr;
-  double beta = 0;
-  void* c = nullptr;
-};
-
 /// Launches the plan. Throws Error, or std::invalid_argument for scales that the type pair does not have, before anything is launched.
 void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace);
 

@@ -20,6 +20,7 @@ namespace {
 using tilesmith::Error;
 using tilesmith::ErrorCode;
 using tilesmith::runtime::read_scale;
+using tilesmith::runtime::to_operands;
 using tilesmith::runtime::to_problem;
 
 static_assert(int(ErrorCode::bad_argument) == TILESMITH_BAD_ARGUMENT &&
@@ -180,6 +181,19 @@ tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* 
   });
 }
 
+tilesmith_status tilesmith_gemm_args(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
+                                     const tilesmith_run_args* args) {
+  if (library == nullptr) return null_argument("tilesmith_gemm_args", "library");
+  if (problem == nullptr) return null_argument("tilesmith_gemm_args", "problem");
+  if (args == nullptr) return null_argument("tilesmith_gemm_args", "args");
+  return guarded([&] {
+    const tilesmith::Problem asked = to_problem(*problem);
+    const tilesmith::Operands operands = to_operands(*args, asked.type.scale);
+    if (args->workspace != nullptr) throw Error(ErrorCode::bad_argument, "workspace is given: expected null, the library has its own");
+    library->library.gemm(stream, asked, operands);
+  });
+}
+
 tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem) {
   if (library == nullptr) return null_argument("tilesmith_prepare", "library");
   if (problem == nullptr) return null_argument("tilesmith_prepare", "problem");
@@ -233,6 +247,12 @@ tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_
     const tilesmith::Scalar scale = plan->plan.problem().type.scale;
     plan->plan.run(stream, read_scale(alpha, scale), a, b, read_scale(beta, scale), c, workspace);
   });
+}
+
+tilesmith_status tilesmith_plan_run_args(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run_args* args) {
+  if (plan == nullptr) return null_argument("tilesmith_plan_run_args", "plan");
+  if (args == nullptr) return null_argument("tilesmith_plan_run_args", "args");
+  return guarded([&] { plan->plan.run(stream, to_operands(*args, plan->plan.problem().type.scale), args->workspace); });
 }
 
 }  // extern "C"

@@ -93,6 +93,19 @@ typedef struct tilesmith_problem {
   int64_t reserved[3];   /* 0 */
 } tilesmith_problem;
 
+/* One run of D <- alpha*op(A)*op(B) + beta*C. Set it to 0, then `size`, then the fields by name. Later versions add fields at the end. */
+typedef struct tilesmith_run_args {
+  size_t size;           /* sizeof(tilesmith_run_args), as the application was compiled */
+  const void* alpha;     /* host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all others */
+  const void* beta;      /* the same */
+  const void* a;         /* device memory, as the next three; not read if alpha or K is 0 */
+  const void* b;         /* not read if alpha or K is 0 */
+  const void* c;         /* m x n, row stride ldc; not read if beta is 0. NULL: D is overwritten in place. Another matrix than D, which then
+                            must not overlap it, is copied to D first where the kernel does not take both */
+  void* d;               /* m x n, row stride ldc; must not overlap A or B */
+  void* workspace;       /* for tilesmith_plan_run_args: NULL if none is needed or the plan owns one. Else NULL */
+} tilesmith_run_args;
+
 /* Where a plan's config came from. The strings live as long as the plan. */
 typedef struct tilesmith_explanation {
   const char* rung;     /* "exact", "trial", "model" or "generic" */
@@ -169,6 +182,10 @@ tilesmith_status tilesmith_problem_init(tilesmith_problem* problem, const char* 
 tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
                                 const void* alpha, const void* a, const void* b, const void* beta, void* c);
 
+/* The same, with C and D apart. */
+tilesmith_status tilesmith_gemm_args(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
+                                     const tilesmith_run_args* args);
+
 /* Not while the calling thread captures a stream. Does what the first tilesmith_gemm of this problem into this stream would do, but
  * for the launch: plans, and allocates the stream's workspace if the plan needs one. align_bytes and beta_is_zero are the problem's. */
 tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem);
@@ -205,6 +222,9 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
  * workspace: null if none is needed or the plan owns one. */
 tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const void* alpha,
                                     const void* a, const void* b, const void* beta, void* c, void* workspace);
+
+/* The same, with C and D apart. */
+tilesmith_status tilesmith_plan_run_args(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run_args* args);
 
 #ifdef __cplusplus
 }

@@ -22,44 +22,44 @@ constexpr int kMostLaunches = 40;
 std::size_t rounded(std::int64_t bytes) { return (std::size_t(bytes) + 255) / 256 * 256; }
 
 /// Random bits; of numbers with an exponent those of magnitude below 2.
-std::vector<std::byte> random_bytes(const TypePair& type) {
-  const std::size_t element = size_bytes(type.a);
+std::vector<std::byte> random_bytes(Scalar type) {
+  const std::size_t element = size_bytes(type);
   std::vector<std::byte> bytes(kRandomBytes);
   std::uint64_t state = 0x9E3779B97F4A7C15u;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     bytes[i] = std::byte(state >> 56);
-    const bool has_exponent = !is_integer(type.a) && i % element == element - 1;
+    const bool has_exponent = !is_integer(type) && i % element == element - 1;
     if (has_exponent) bytes[i] &= std::byte{0xbf};
   }
   return bytes;
 }
 
-/// Sets of A, B and C one behind another, and the largest workspace.
-class Operands {
+/// Sets of operands one behind another, and the largest workspace.
+class OperandMemory {
  public:
-  explicit Operands(std::span<const Plan> plans)
-      : problem_(plans.front().problem()),
-        a_(rounded(problem_.a_bytes())),
-        b_(rounded(problem_.b_bytes())),
-        set_(a_ + b_ + rounded(problem_.c_bytes())),
-        sets_(std::clamp<std::size_t>(kColdBytes / set_, 1, kMostSets)),
-        memory_(sets_ * set_),
-        between_(kBetweenBytes) {
+  explicit OperandMemory(std::span<const Plan> plans) : problem_(plans.front().problem()), matrices_(operands(problem_)), between_(kBetweenBytes) {
+    for (const Operand& matrix : matrices_) set_ += rounded(matrix.bytes());
+    sets_ = std::clamp<std::size_t>(kColdBytes / set_, 1, kMostSets);
+    memory_ = DeviceBuffer(sets_ * set_);
     std::size_t workspace = 0;
     for (const Plan& plan : plans) workspace = std::max(workspace, plan.workspace_bytes());
     if (workspace > 0) workspace_ = DeviceBuffer(workspace);
-    const std::vector<std::byte> random = random_bytes(problem_.type);
-    for (std::size_t at = 0; at < memory_.size(); at += random.size())
-      memory_.upload(std::span(random).first(std::min(random.size(), memory_.size() - at)), at);
+    for (std::size_t set = 0, at = 0; set < sets_; ++set) {
+      for (const Operand& matrix : matrices_) {
+        fill(matrix, at);
+        at += rounded(matrix.bytes());
+      }
+    }
   }
 
   RunArgs args(std::size_t launch, const Stream& stream) const {
-    std::byte* set = memory_.data() + launch % sets_ * set_;
+    std::byte* at = memory_.data() + launch % sets_ * set_;
     RunArgs args;
-    args.a = set;
-    args.b = set + a_;
-    args.c = set + a_ + b_;
+    for (const Operand& matrix : matrices_) {
+      set_pointer(args, matrix.role, at);
+      at += rounded(matrix.bytes());
+    }
     args.alpha = to_scale(problem_.type, 1);
     args.beta = to_scale(problem_.type, problem_.beta == BetaClass::zero ? 0 : 1);
     args.workspace = workspace_.data();
@@ -74,14 +74,21 @@ class Operands {
   }
 
  private:
+  void fill(const Operand& matrix, std::size_t at) {
+    const std::vector<std::byte> random = random_bytes(matrix.element);
+    const std::size_t end = at + rounded(matrix.bytes());
+    for (; at < end; at += random.size()) memory_.upload(std::span(random).first(std::min(random.size(), end - at)), at);
+  }
+
   const Problem& problem_;
-  std::size_t a_, b_, set_, sets_;
+  std::vector<Operand> matrices_;
+  std::size_t set_ = 0, sets_ = 0;
   DeviceBuffer memory_, between_, workspace_;
 };
 
 class Timed {
  public:
-  Timed(const Plan& plan, const Operands& operands, const Stream& stream) : plan_(plan), operands_(operands) {
+  Timed(const Plan& plan, const OperandMemory& operands, const Stream& stream) : plan_(plan), operands_(operands) {
     capture(2, stream);
     const double us = once(stream) / 2;  // the first run: what is loaded lazily is
     capture(std::clamp(int(kGraphUs / std::max(us, 1.0)), 2, kMostLaunches), stream);
@@ -118,7 +125,7 @@ class Timed {
   }
 
   const Plan& plan_;
-  const Operands& operands_;
+  const OperandMemory& operands_;
   int launches_ = 0;
   std::optional<Graph> graph_;
   Event start_, end_;
@@ -131,7 +138,7 @@ std::vector<std::optional<db::Timing>> time_in_turn(std::span<const Plan> plans)
   std::vector<std::optional<db::Timing>> times(plans.size());
   if (plans.empty()) return times;
   try {
-    const Operands operands(plans);
+    const OperandMemory operands(plans);
     const Stream stream;
     std::vector<std::optional<Timed>> timed(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {

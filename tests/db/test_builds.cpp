@@ -121,7 +121,7 @@ TEST_CASE("a merge takes cubins over as they are packed") {
 TEST_CASE("a runtime without NVRTC finds the newest build of any compiler that is ok and of its architecture") {
   Store store = Store::in_memory();
   const auto find = [&](const std::string& arch = "sm_90a", const std::string& hash = "hash-1") {
-    return store.find_build_any_compiler(sample_config(), *find_type_pair("f16f32"), {}, arch, hash);
+    return store.find_build_any_compiler(sample_config(), {*find_type_pair("f16f32"), {}}, arch, hash);
   };
   CHECK_FALSE(find());
   KernelBuild build = sample_build();
@@ -162,7 +162,7 @@ TEST_CASE("a corrupt cubin is a miss, and recording it again heals it") {
   }
   Store store = Store::open(folder / "a.db");
   CHECK_FALSE(store.find_build(sample_key()));
-  CHECK_FALSE(store.find_build_any_compiler(sample_config(), *find_type_pair("f16f32"), {}, "sm_90a", "hash-1"));
+  CHECK_FALSE(store.find_build_any_compiler(sample_config(), {*find_type_pair("f16f32"), {}}, "sm_90a", "hash-1"));
   store.record_build(sample_build());
   REQUIRE(store.find_build(sample_key()));
   CHECK(store.find_build(sample_key())->cubin == sample_cubin());

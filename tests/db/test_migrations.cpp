@@ -178,7 +178,7 @@ TEST_CASE("evidence and kernels of a family's last template are carried over, th
       make_former(database, is_last ? kSimtTemplate : std::string(64, 'a'));
     }
     const std::string plan = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
-    build.key.kernel_hash = kernel_hash(entry.config, entry.problem.type, {}, entry.producer.compiler_options);
+    build.key.kernel_hash = kernel_hash(entry.config, {entry.problem.type, {}}, entry.producer.compiler_options);
     const auto check = [&](const Store& store) {
       for (const Evidence& one : store.evidence()) {
         CHECK(one.plan_hash == (is_last ? plan : std::string(32, 'a')));

@@ -45,7 +45,7 @@ inline std::vector<std::vector<Group>> make_groups(const DeviceLimits& limits, s
     auto& of_type = making.emplace_back();
     for (Transposes trans : kAllTransposes) {
       for (const auto& family : families()) {
-        const KernelTarget target{type, trans, limits};
+        const KernelTarget target{{type, trans}, limits};
         if (!family->supports(target) || !tests::is_built_in(*family)) continue;
         of_type.push_back(std::async(std::launch::async, make_group, std::cref(*family), target, most));
       }

@@ -38,7 +38,7 @@ TEST_CASE("verifying many kernels, as sm_87 too, tells each one's fault and goes
   const test::DrillEnabled drill;
   const std::string as = GENERATE(std::string(), arch_to_run_as());
   const runtime::Context context(0, as);
-  const KernelTarget target{*find_type_pair("f64f64"), {}, context.info().limits};
+  const KernelTarget target{{*find_type_pair("f64f64"), {}}, context.info().limits};
   const std::map<std::string, db::Status> expected{
       {test::drill_config(test::kDrillCompileError).text(), db::Status::compile_failed},
       {test::drill_config(test::kDrillTooBig).text(), db::Status::launch_failed},
@@ -68,7 +68,7 @@ TEST_CASE("a device tuned as sm_87 keeps evidence that it never takes for its ow
   tuner::DeviceEvaluatorOptions device;
   device.as = arch_to_run_as();
   device.compile_jobs = 4;
-  const tuner::Workload workload{"as", {{packed_problem(*find_type_pair("f16f32"), {}, 512, 384, 256), 1}}};
+  const tuner::Workload workload{"as", {{packed_problem({*find_type_pair("f16f32"), {}}, 512, 384, 256), 1}}};
   const std::atomic<bool> stop{false};
   tuner::TuneOptions options;
   options.families = {"simt"};

@@ -53,7 +53,7 @@ class Timed {
   runtime::DeviceBuffer workspace_;
 };
 
-Problem f16f32(std::int64_t m, std::int64_t n, std::int64_t k) { return packed_problem(*find_type_pair("f16f32"), {}, m, n, k); }
+Problem f16f32(std::int64_t m, std::int64_t n, std::int64_t k) { return packed_problem({*find_type_pair("f16f32"), {}}, m, n, k); }
 
 std::string mma_config(int early_launch) {
   return "mma{inst_k=16,block_m=64,block_n=64,warp_m=32,warp_n=32,swap=0,block_k=32,stages=3,slice_k=1,frag_buffers=2,min_blocks=1,"

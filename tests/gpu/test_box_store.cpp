@@ -25,7 +25,7 @@ TEST_CASE("a tile's first box is not written before the last tile's, in the same
   const runtime::Context context(0);
   tuner::Verifier verifier(context);
   for (const Case& one : kCases) {
-    const KernelTarget target{*find_type_pair(one.type), kTN, context.info().limits};
+    const KernelTarget target{{*find_type_pair(one.type), kTN}, context.info().limits};
     if (!wgmma_family().supports(target)) {
       WARN("this device has no wgmma: nothing was verified");
       return;

@@ -23,7 +23,7 @@ tuner::DeviceEvaluatorOptions drill_options() {
   return options;
 }
 
-Problem drill_problem(std::int64_t m = 96) { return packed_problem(*find_type_pair("f64f64"), {}, m, 80, 64); }
+Problem drill_problem(std::int64_t m = 96) { return packed_problem({*find_type_pair("f64f64"), {}}, m, 80, 64); }
 
 }  // namespace
 

@@ -134,7 +134,7 @@ class Bench {
   /// such a plan in a graph. Behind copies that follow a kernel which spoils late; behind another stream that writes A, B and C late.
   /// `edits`: what of the template to change.
   Errors errors(const Case& one, const std::vector<planted::Edit>& edits) {
-    Problem problem = packed_problem(*find_type_pair("f16f32"), {}, one.m, one.n, one.k);
+    Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, one.m, one.n, one.k);
     problem.beta = BetaClass::any;
     const runtime::Plan plan = plan_of(one.config, problem, edits);
     const Problem long_problem = packed_problem({problem.type, {}}, one.m, one.n, kLongK);
@@ -165,7 +165,7 @@ class Bench {
       runtime::RunArgs args;
       args.a = a;
       args.b = b;
-      args.c = data.c();
+      args.d = data.c();
       args.alpha = runtime::to_scale(problem.type, 1);
       args.beta = runtime::to_scale(problem.type, beta);
       args.workspace = one_plan.workspace_bytes() > 0 ? workspace.data() : nullptr;

@@ -211,7 +211,7 @@ class Bench {
     runtime::RunArgs args;
     args.a = words_.data();
     args.b = words_.data() + b_at();
-    args.c = c_.data();
+    args.d = c_.data();
     args.alpha = runtime::to_scale(problem_.type, 1);
     args.beta = runtime::to_scale(problem_.type, 0);
     args.workspace = plan.workspace_bytes() > 0 ? workspace_.data() : nullptr;

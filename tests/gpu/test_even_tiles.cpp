@@ -82,7 +82,7 @@ TEST_CASE("tiles of two widths are right side by side for every type pair") {
   std::vector<Case> cases;
   std::size_t turn = 0;
   for (const TypePair& type : type_pairs()) {
-    const KernelTarget target{type, kAllTransposes[turn++ % 4], context.info().limits};
+    const KernelTarget target{{type, kAllTransposes[turn++ % 4]}, context.info().limits};
     for (Case& one : cases_of(target, context.info().limits.sm_count)) cases.push_back(std::move(one));
   }
   if (cases.empty()) WARN("this device has no wgmma: nothing was verified");
@@ -102,7 +102,7 @@ TEST_CASE("tiles of two widths are right side by side for every type pair") {
 
 TEST_CASE("a wide tile that is multiplied as a narrow one is caught on the tuned problem") {
   const runtime::Context context(0);
-  const KernelTarget target{*find_type_pair("f16f32"), {}, context.info().limits};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, context.info().limits};
   for (const Case& one : cases_of(target, context.info().limits.sm_count)) {
     const db::Outcome outcome =
         with_bug(context, one, {"work.end - (kSwap ? work.m0 : work.n0) <= kRightExtent - kEvenStep", "true"});
@@ -113,7 +113,7 @@ TEST_CASE("a wide tile that is multiplied as a narrow one is caught on the tuned
 
 TEST_CASE("a round that goes backwards along K and leaves out a step is caught on the tuned problem") {
   const runtime::Context context(0);
-  const KernelTarget target{*find_type_pair("f16f32"), {}, context.info().limits};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, context.info().limits};
   for (const Case& one : cases_of(target, context.info().limits.sm_count)) {
     const db::Outcome outcome = with_bug(context, one, {"step_k < 0 ? -step_k : step_k", "step_k"});
     INFO(one.config.text() << ": " << outcome.message);

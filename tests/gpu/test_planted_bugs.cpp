@@ -17,7 +17,7 @@ struct Bench {
   tuner::Verifier verifier{context};
 
   KernelTarget target(const char* type, Transposes trans) const {
-    return {*find_type_pair(type), trans, context.info().limits};
+    return {{*find_type_pair(type), trans}, context.info().limits};
   }
 
   runtime::SourceBuild build(const planted::Bug& bug) const {

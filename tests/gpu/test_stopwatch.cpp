@@ -195,7 +195,7 @@ TEST_CASE("whichever contender launches finds operands that all the other sets w
 
 TEST_CASE("a plan is timed on operand sets that exceed twice the L2", "[stopwatch]") {
   const runtime::Context context(0);
-  const Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 512, 512, 512);
+  const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 512, 512, 512);
   tuner::RandomFill random(context);
   const tuner::OperandSets operands(random, problem);
   const double set_bytes = double(problem.a_bytes() + problem.b_bytes() + problem.c_bytes());
@@ -226,14 +226,14 @@ TEST_CASE("a contender that cannot be launched throws", "[stopwatch]") {
 
 TEST_CASE("operands are random, of full entropy, and as aligned as the problem says", "[stopwatch]") {
   const runtime::Context context(0);
-  Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 128, 128, 128);
+  Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 128, 128, 128);
   problem.align_bytes = 2;
   tuner::RandomFill random(context);
   const tuner::OperandSets operands(random, problem);
   REQUIRE(operands.count() >= 2);
   for (int set : {0, 1}) {
-    CHECK(reinterpret_cast<std::uintptr_t>(operands.a(set)) % 4 == 2);
-    CHECK(reinterpret_cast<std::uintptr_t>(operands.c(set)) % 8 == 4);  // f32 elements stay on whole elements
+    CHECK(reinterpret_cast<std::uintptr_t>(operands.at(OperandRole::a, set)) % 4 == 2);
+    CHECK(reinterpret_cast<std::uintptr_t>(operands.at(OperandRole::c, set)) % 8 == 4);  // f32 elements stay on whole elements
   }
 
   runtime::DeviceBuffer buffer(1 << 16);

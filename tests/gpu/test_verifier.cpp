@@ -68,7 +68,7 @@ TEST_CASE("the generic kernel passes the battery for every type pair and transpo
   Verifier verifier(context);
   for (const TypePair& type : type_pairs()) {
     for (Transposes trans : kAllTransposes) {
-      const KernelTarget target{type, trans, context.info().limits};
+      const KernelTarget target{{type, trans}, context.info().limits};
       const Config config = generic_config(target);
       const db::Outcome outcome = verifier.battery(build(config, target), config, target);
       INFO(type.name << " " << name(trans) << ": " << outcome.message);
@@ -84,7 +84,7 @@ TEST_CASE("the known ladder passes the battery for every type pair and transpose
   for (const auto& family : families()) {
     for (const TypePair& type : type_pairs()) {
       for (Transposes trans : kAllTransposes) {
-        const KernelTarget target{type, trans, context.info().limits};
+        const KernelTarget target{{type, trans}, context.info().limits};
         const std::vector<NamedConfig> ladder = family->ladder(target);
         // The first, a straight one with several warps, and the last: one of each way of getting operands.
         for (std::size_t rung : {std::size_t{0}, std::size_t{1}, ladder.size() - 1}) {
@@ -104,7 +104,7 @@ TEST_CASE("right kernels pass on tuned problems of every type pair") {
   Verifier verifier(context);
   for (const TypePair& type : type_pairs()) {
     for (Transposes trans : kAllTransposes) {
-      const KernelTarget target{type, trans, context.info().limits};
+      const KernelTarget target{{type, trans}, context.info().limits};
       const Config config = generic_config(target);
       const auto module = build(config, target);
       Problem odd = packed_problem({type, trans}, 333, 177, 555);
@@ -124,7 +124,7 @@ TEST_CASE("right kernels pass on tuned problems of every type pair") {
 TEST_CASE("a large problem is proven whole in its exact stage and by sampled rows in its real one") {
   const runtime::Context context(0);
   Verifier verifier(context);
-  const KernelTarget target{*find_type_pair("f16f32"), {false, true}, context.info().limits};
+  const KernelTarget target{{*find_type_pair("f16f32"), {false, true}}, context.info().limits};
   const Config config = generic_config(target);
   const Problem problem = packed_problem(target, 4097, 4095, 8192);
   REQUIRE_FALSE(sampled_rows(problem.m, problem.n, problem.k, 1).empty());
@@ -137,7 +137,7 @@ TEST_CASE("a large problem is proven whole in its exact stage and by sampled row
 TEST_CASE("a battery takes little time once its operands are resident") {
   const runtime::Context context(0);
   Verifier verifier(context);
-  const KernelTarget target{*find_type_pair("f16f32"), {}, context.info().limits};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, context.info().limits};
   const Config config = generic_config(target);
   const auto module = build(config, target);
   REQUIRE(verifier.battery(module, config, target).status == db::Status::ok);

@@ -18,11 +18,11 @@ Estimate of_first_seed(const char* family, const KernelTarget& target, const Pro
 }  // namespace
 
 TEST_CASE("an estimate counts blocks, what an SM has room for, waves, and what bounds the time") {
-  const Problem cube = packed_problem(*find_type_pair("f16f32"), {}, 4096, 4096, 4096);
-  const Problem row = packed_problem(*find_type_pair("f16f32"), {}, 16, 4096, 4096);
+  const Problem cube = packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096);
+  const Problem row = packed_problem({*find_type_pair("f16f32"), {}}, 16, 4096, 4096);
   for (const auto& [family, arch] : {std::pair{"mma", "sm_87"}, std::pair{"mma", "sm_90a"}, std::pair{"wgmma", "sm_90a"}}) {
     INFO(family << " " << arch);
-    const KernelTarget target{cube.type, {}, *limits_for_arch(arch)};
+    const KernelTarget target{{cube.type, {}}, *limits_for_arch(arch)};
     Config config("simt", {});
     const Estimate made = of_first_seed(family, target, cube, config);
     const double tiles = std::ceil(4096.0 / config.at("block_m")) * std::ceil(4096.0 / config.at("block_n"));
@@ -41,7 +41,7 @@ TEST_CASE("an estimate counts blocks, what an SM has room for, waves, and what b
 }
 
 TEST_CASE("families without an estimate make none") {
-  const Problem cube = packed_problem(*find_type_pair("f16f32"), {}, 64, 64, 64);
-  const KernelTarget target{cube.type, {}, *limits_for_arch("sm_87")};
+  const Problem cube = packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64);
+  const KernelTarget target{{cube.type, {}}, *limits_for_arch("sm_87")};
   CHECK_FALSE(estimate(generic_config(target), target, cube));
 }

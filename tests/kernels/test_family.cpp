@@ -14,13 +14,13 @@ using namespace tilesmith;
 namespace {
 
 KernelTarget target(const char* type, Transposes trans, const char* arch) {
-  return {*find_type_pair(type), trans, *limits_for_arch(arch)};
+  return {{*find_type_pair(type), trans}, *limits_for_arch(arch)};
 }
 
 template <typename Visit>
 void for_each_target(const char* arch, Visit visit) {
   for (const TypePair& type : type_pairs()) {
-    for (Transposes trans : kAllTransposes) visit(KernelTarget{type, trans, *limits_for_arch(arch)});
+    for (Transposes trans : kAllTransposes) visit(KernelTarget{{type, trans}, *limits_for_arch(arch)});
   }
 }
 

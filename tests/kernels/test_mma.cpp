@@ -13,7 +13,7 @@ namespace {
 const Family& mma_family() { return *find_family("mma"); }
 
 KernelTarget target_of(const char* pair, const char* arch, Transposes trans = {}) {
-  return {*find_type_pair(pair), trans, *limits_for_arch(arch)};
+  return {{*find_type_pair(pair), trans}, *limits_for_arch(arch)};
 }
 
 Problem problem_of(const KernelTarget& target, std::int64_t m, std::int64_t n, std::int64_t k) {

@@ -53,7 +53,7 @@ TEST_CASE("code is told from comments, in quotes too") {
 TEST_CASE("a kernel's hash tells configs, type pairs, transposes and architectures apart") {
   std::set<std::string> hashes;
   const auto add = [&](const Config& config, const char* type, Transposes trans, const std::string& options) {
-    const std::string hash = kernel_hash(config, *find_type_pair(type), trans, options);
+    const std::string hash = kernel_hash(config, {*find_type_pair(type), trans}, options);
     CHECK(hash.size() == 32);
     hashes.insert(hash);
   };

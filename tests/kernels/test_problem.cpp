@@ -7,7 +7,7 @@ using namespace tilesmith;
 namespace {
 
 Problem problem(const char* type, Transposes trans, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return packed_problem(*find_type_pair(type), trans, m, n, k);
+  return packed_problem({*find_type_pair(type), trans}, m, n, k);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST_CASE("neighbours of a GEMM that overlaps the launch before are placed in pa
 TEST_CASE("copies of 16 bytes take a matrix of one row however odd its stride, and nothing of it is packed") {
   for (const char* name : {"wgmma", "mma"}) {
     const Family& family = *find_family(name);
-    const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_90a")};
+    const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_90a")};
     const auto problem_of = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
       return packed_problem(target, m, n, k);
     };

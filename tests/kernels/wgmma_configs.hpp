@@ -11,7 +11,7 @@ namespace tilesmith {
 inline const Family& wgmma_family() { return *find_family("wgmma"); }
 
 inline KernelTarget target_of(const char* pair, Transposes trans = {}, const char* arch = "sm_90a") {
-  return {*find_type_pair(pair), trans, *limits_for_arch(arch)};
+  return {{*find_type_pair(pair), trans}, *limits_for_arch(arch)};
 }
 
 inline Problem problem_of(const KernelTarget& target, std::int64_t m, std::int64_t n, std::int64_t k) {

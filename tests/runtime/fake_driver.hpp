@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/common/operand_arg.cuh"
 #include "kernels/launch.hpp"
 #include "runtime/driver.hpp"
 
@@ -20,6 +21,7 @@ struct LaunchRecord {
   CUstream stream = nullptr;
   GemmArgs args{};
   bool overlaps = false;  ///< may start while the launch before it ends
+  std::vector<OperandArg> further;
 };
 
 /// A tensor map as it was asked for; sizes in elements.
@@ -46,6 +48,7 @@ struct State {
   std::vector<LaunchRecord> launches;
   std::vector<Map> maps;
   std::vector<void*> addresses;   ///< that were put into maps
+  std::vector<CUDA_MEMCPY2D> copies;
   std::map<int, int> attributes;  ///< of the device
   int active_clusters = 1;
   std::map<int, int> func_attributes{{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024}};
@@ -100,6 +103,8 @@ CUresult make(const char* call, Handle* handle) {
 inline CUresult launch(const LaunchRecord& record, void** parameters, const char* call) {
   state().launches.push_back(record);
   std::memcpy(&state().launches.back().args, parameters[0], sizeof(GemmArgs));
+  for (std::size_t i = 1; i <= kOperandRoles && parameters[i] != nullptr; ++i)
+    state().launches.back().further.push_back(*static_cast<const OperandArg*>(parameters[i]));
   if (state().capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) state().capture.add_node();
   return note(call);
 }
@@ -172,6 +177,10 @@ inline Driver table() {
   t.memcpy_to_device = [](CUdeviceptr, const void*, std::size_t) { return note("memcpy_to_device"); };
   t.memcpy_to_host = [](void*, CUdeviceptr, std::size_t) { return note("memcpy_to_host"); };
   t.memset_u8 = [](CUdeviceptr, unsigned char, std::size_t) { return note("memset_u8"); };
+  t.memcpy_2d_async = [](const CUDA_MEMCPY2D* copy, CUstream) {
+    state().copies.push_back(*copy);
+    return note("memcpy_2d_async");
+  };
   t.memset_u8_async = [](CUdeviceptr, unsigned char, std::size_t, CUstream) { return note("memset_u8_async"); };
   t.stream_create = [](CUstream* s, unsigned) { return make("stream_create", s); };
   t.stream_destroy = [](CUstream) { return note("stream_destroy"); };

@@ -85,7 +85,7 @@ class LibraryFixture {
     const Problem on = problem(where);
     db::KernelBuild made;
     made.key = {
-        config, on.type, on.trans, info.limits.arch, kernel_hash(config, on, compiler_options_text(target(on))), compiler_options_text(target(on)),
+        config, on, info.limits.arch, kernel_hash(config, on, compiler_options_text(target(on))), compiler_options_text(target(on)),
         "12.6"};
     made.status = db::Status::ok;
     const std::string image = ".version 8.0 // stands for a cubin\n";

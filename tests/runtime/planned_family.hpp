@@ -42,7 +42,7 @@ class Fixture {
     PlannedFamily::sequence.launches = {launch};
     args.a = pointer(0x10000);
     args.b = pointer(0x20000);
-    args.c = pointer(0x30000);
+    args.d = pointer(0x30000);
     args.alpha = to_scale(problem.type, 2);
     args.beta = to_scale(problem.type, 0.5);
   }
@@ -61,7 +61,7 @@ class Fixture {
   fake::FakeDriver driver_;
 
  public:
-  Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 32, 48, 64);
+  Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 32, 48, 64);
   RunArgs args;
 };
 

@@ -50,6 +50,45 @@ TEST_CASE("the C interface plans, explains and runs", "[api]") {
   tilesmith_plan_destroy(plan);
 }
 
+TEST_CASE("the C interface takes a run's operands as a struct of any later version, C and D apart", "[api]") {
+  const Fixture fixture;
+  tilesmith_library* library = nullptr;
+  tilesmith_options stored_kernels_only;
+  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
+  stored_kernels_only.allow_compile = 0;
+  db::Store::open(fixture.path("generic.db")).record_build(
+      fixture.build("f16f32 NN 1 1 1", generic_config(fixture.target(fixture.problem("f16f32 NN 1 1 1")))));
+  REQUIRE(tilesmith_open_with_options(fixture.path("generic.db").c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
+  tilesmith_problem problem;
+  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 16, 16, 16) == TILESMITH_OK);
+  problem.beta_is_zero = 0;
+  const float alpha = 2, beta = 1;
+  struct {
+    tilesmith_run_args args{};
+    std::uint64_t of_later_version = 0;
+  } later;
+  later.args = {sizeof later, &alpha, &beta, address(0x1000), address(0x2000), address(0x3000), writable(0x4000), nullptr};
+  REQUIRE(tilesmith_gemm_args(library, nullptr, &problem, &later.args) == TILESMITH_OK);
+  CHECK(fake::state().launches.at(0).args.c == writable(0x4000));
+  REQUIRE(fake::state().copies.size() == 1);
+  CHECK(fake::state().copies[0].srcDevice == 0x3000);
+  tilesmith_plan* plan = nullptr;
+  REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
+  CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_OK);
+  later.of_later_version = 1;
+  CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("does not know") != std::string::npos);
+  later.args.size = 8;
+  CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("the size of a tilesmith_run_args is 8") != std::string::npos);
+  later.args.size = sizeof later.args;
+  later.args.alpha = nullptr;
+  CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(fake::state().launches.size() == 2);
+  tilesmith_plan_destroy(plan);
+  tilesmith_close(library);
+}
+
 TEST_CASE("the C interface reads scales in the type pair's scale type", "[api]") {
   const Fixture fixture;
   {

@@ -13,7 +13,7 @@ namespace tilesmith::runtime {
 namespace {
 
 KernelTarget target_of(const char* arch, const char* pair = "f16f32") {
-  return {*find_type_pair(pair), {}, *limits_for_arch(arch)};
+  return {{*find_type_pair(pair), {}}, *limits_for_arch(arch)};
 }
 
 bool is_elf(const std::vector<std::byte>& cubin) {

@@ -90,7 +90,7 @@ TEST_CASE("gemm() refuses what plan() and run() refuse, and launches nothing", "
   wrong.lda = 100;
   CHECK(run(wrong, 0x1000, 0x3000) == ErrorCode::bad_argument);
   wrong = problem;
-  wrong.epilogue = "one that there is not, with a long name";
+  wrong.type.name = "one that there is not, with a long name";
   CHECK(run(wrong, 0x1000, 0x3000) == ErrorCode::bad_argument);
   CHECK(run(fixture.problem("f16f32 TN 512 512 512"), 0x1000, 0x3000) == ErrorCode::no_kernel);
   CHECK(fake::state().launches.empty());
@@ -184,7 +184,7 @@ TEST_CASE("threads that meet a problem at the same time plan it once", "[api][ge
   const runtime::ScopedDriver driver(table);
   const Library library = Library::open(fixture.small_database(), stored_only());
   std::vector<Problem> problems;
-  for (int m = 500; m < 520; ++m) problems.push_back(packed_problem(*find_type_pair("f16f32"), {}, m, 512, 512));
+  for (int m = 500; m < 520; ++m) problems.push_back(packed_problem({*find_type_pair("f16f32"), {}}, m, 512, 512));
   fake::state().calls.clear();
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {

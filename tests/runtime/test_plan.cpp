@@ -24,7 +24,7 @@ TEST_CASE("a plan launches its kernel with the problem's shape and the caller's 
   CHECK(fake::count("launch_kernel") == 1);
   CHECK(launched.args.a == f.args.a);
   CHECK(launched.args.b == f.args.b);
-  CHECK(launched.args.c == f.args.c);
+  CHECK(launched.args.c == f.args.d);
   CHECK(launched.args.workspace == nullptr);
   CHECK(launched.args.lda == 64);
   CHECK(launched.args.ldb == 48);
@@ -199,7 +199,7 @@ TEST_CASE(
 
 TEST_CASE("α is read in the type pair's scale type") {
   Fixture f;
-  f.problem = packed_problem(*find_type_pair("f64f64"), {}, 32, 48, 64);
+  f.problem = packed_problem({*find_type_pair("f64f64"), {}}, 32, 48, 64);
   f.args.alpha = to_scale(f.problem.type, 1e-300);  // its low 32 bits as a float would be another number
   CHECK(f.plan().run(f.args) == 0);
   CHECK(fake::state().launches.at(0).args.k == 64);

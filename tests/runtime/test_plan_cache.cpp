@@ -10,7 +10,7 @@
 namespace tilesmith::runtime {
 namespace {
 
-Problem of_size(std::int64_t m) { return packed_problem(*find_type_pair("f16f32"), {}, m, 48, 64); }
+Problem of_size(std::int64_t m) { return packed_problem({*find_type_pair("f16f32"), {}}, m, 48, 64); }
 PlanKey own_key(const Problem& problem) { return key_of(problem, problem.align_bytes, problem.beta); }
 
 }  // namespace
@@ -30,12 +30,16 @@ TEST_CASE("each field of a problem makes another key", "[plan_cache]") {
   problems[11].beta = BetaClass::any;
   problems[12].batch = 2;
   problems.push_back(of_size(32));
-  problems.back().epilogue = "another";
+  problems.back().epilogue = Epilogue(1);
+  problems.push_back(of_size(32));
+  problems.back().batch_mode = BatchMode(1);
+  problems.push_back(of_size(32));
+  problems.back().sparsity = Sparsity(1);
   for (std::size_t i = 0; i < problems.size(); ++i) {
     for (std::size_t j = 0; j < problems.size(); ++j) CHECK((own_key(problems[i]) == own_key(problems[j])) == (i == j));
   }
   CHECK(key_of(of_size(32), 4, BetaClass::any).align_bytes == 4);
-  problems[0].epilogue = "a name longer than any key";
+  problems[0].type.name = "a name longer than any key";
   CHECK_THROWS_AS(own_key(problems[0]), std::invalid_argument);
 }
 

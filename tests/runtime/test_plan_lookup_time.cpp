@@ -55,13 +55,13 @@ TEST_CASE("a plan is found in at most 200 ns, by several threads at a time too",
   const Fixture f;
   PlanCache cache;
   std::vector<Problem> problems;
-  for (int i = 0; i < 1000; ++i) problems.push_back(packed_problem(*find_type_pair("f16f32"), {}, 1 + i, 48, 64));
+  for (int i = 0; i < 1000; ++i) problems.push_back(packed_problem({*find_type_pair("f16f32"), {}}, 1 + i, 48, 64));
   for (const Problem& problem : problems) {
     cache.find_or_make(key_of(problem, 16, BetaClass::zero), [&] { return f.plan(); });
   }
   const auto look_up = [&](int i) {
     const Problem& problem = problems[std::size_t(i * 7) % problems.size()];
-    const int align_bytes = align_bytes_of(problem, {1, f.args.a, f.args.b, 0, f.args.c});
+    const int align_bytes = align_bytes_of(problem, {1, f.args.a, f.args.b, 0, nullptr, f.args.d});
     if (cache.find(key_of(problem, align_bytes, BetaClass::zero)) == nullptr) std::abort();
   };
   for (const int threads : {1, 2, 4}) {

@@ -46,20 +46,20 @@ TEST_CASE("C has a map of its own where it is stored by boxes, also where nothin
     CHECK(c.type == CU_TENSOR_MAP_DATA_TYPE_UINT32);
     CHECK(plan.run(f.args) == 0);
     CHECK(fake::state().addresses ==
-          std::vector<void*>{const_cast<void*>(f.args.a), const_cast<void*>(f.args.b), f.args.c});
+          std::vector<void*>{const_cast<void*>(f.args.a), const_cast<void*>(f.args.b), f.args.d});
   }
   SECTION("α = 0") {
     const Plan plan = f.plan();
     f.args.alpha = to_scale(f.problem.type, 0);
     CHECK(plan.run(f.args) == 0);
-    CHECK(fake::state().addresses == std::vector<void*>{f.args.c});
+    CHECK(fake::state().addresses == std::vector<void*>{f.args.d});
   }
   SECTION("K = 0") {
     f.problem.k = 0;
     const Plan plan = f.plan();
     CHECK(fake::state().maps.size() == 1);
     CHECK(plan.run(f.args) == 0);
-    CHECK(fake::state().addresses == std::vector<void*>{f.args.c});
+    CHECK(fake::state().addresses == std::vector<void*>{f.args.d});
   }
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("operands of tf32 are rounded by the tensor copies, all others moved a
 
 TEST_CASE("the map of a matrix of one row has a stride that the driver takes, and ends with the row") {
   const Fixture f;
-  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_90a")};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_90a")};
   const Problem odd = packed_problem(target, 1, 96, 199);
   const Config config = find_family("wgmma")->seeds(target, as_planned(odd)).at(0);
   CHECK(config.at("pack") == 0);

@@ -37,12 +37,12 @@ TEST_CASE("pointers that are null or break the problem's alignment are refused")
     CHECK(plan.run(f.args) == Plan::kNullPointer);
     *operand = right;
   }
-  f.args.c = Fixture::pointer(0x30002);
+  f.args.d = Fixture::pointer(0x30002);
   CHECK(plan.run(f.args) == Plan::kMisaligned);
   CHECK(fake::state().launches.empty());
   f.problem.align_bytes = 2;
   CHECK(f.plan().run(f.args) == Plan::kMisaligned);  // C's elements have four
-  f.args.c = Fixture::pointer(0x30004);
+  f.args.d = Fixture::pointer(0x30004);
   f.args.a = Fixture::pointer(0x10002);
   CHECK(f.plan().run(f.args) == 0);
 }
@@ -59,7 +59,7 @@ TEST_CASE("a matrix that does not start on an element is refused, of every type 
       RunArgs args = f.args;
       args.a = Fixture::pointer(0x10000 + a);
       args.b = Fixture::pointer(0x20000 + b);
-      args.c = Fixture::pointer(0x30000 + c);
+      args.d = Fixture::pointer(0x30000 + c);
       return plan.run(args);
     };
     const std::size_t operand = size_bytes(type.a), output = size_bytes(type.output);

@@ -70,7 +70,7 @@ void compile_sample(const char* arch, std::size_t count) {
     mixed = !mixed;
     for (Transposes trans : kAllTransposes) {
       if ((trans.a != trans.b) != mixed) continue;
-      const KernelTarget target{type, trans, *limits_for_arch(arch)};
+      const KernelTarget target{{type, trans}, *limits_for_arch(arch)};
       for (const auto& family : families()) {
         const bool added_by_a_test = !tests::is_built_in(*family);
         if (added_by_a_test || !family->supports(target)) continue;
@@ -104,7 +104,7 @@ TEST_CASE("what mma tries first for an Orin keeps its sums in registers, for eve
   const Family& mma = *find_family("mma");
   for (const TypePair& type : type_pairs()) {
     if (size_bytes(type.a) != 2) continue;
-    const KernelTarget target{type, {}, *limits_for_arch("sm_87")};
+    const KernelTarget target{{type, {}}, *limits_for_arch("sm_87")};
     std::vector<Config> seeds = mma.seeds(target, packed_problem({type, {}}, 2048, 2048, 2048));
     REQUIRE(seeds.size() >= 3);
     seeds.resize(3);

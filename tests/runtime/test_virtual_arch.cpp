@@ -109,7 +109,7 @@ TEST_CASE("no config of any family asks for more shared memory than sm_87 has, t
   for (const auto& family : families()) {
     for (const char* pair : {"f16f32", "f64f64"}) {
       const TypePair type = *find_type_pair(pair);
-      const KernelTarget as{type, {}, *virtual_limits("sm_87")};
+      const KernelTarget as{{type, {}}, *virtual_limits("sm_87")};
       if (!family->supports(as)) continue;
       INFO(family->name() << " " << pair);
       const std::size_t largest = largest_smem_bytes(*family, as);
@@ -123,8 +123,8 @@ TEST_CASE("no config of any family asks for more shared memory than sm_87 has, t
 
 TEST_CASE("every family compiles to PTX for a virtual architecture, under a key of its own") {
   const TypePair type = *find_type_pair("f16f32");
-  const KernelTarget real{type, {}, *limits_for_arch("sm_87")};
-  const KernelTarget as{type, {}, *virtual_limits("sm_87")};
+  const KernelTarget real{{type, {}}, *limits_for_arch("sm_87")};
+  const KernelTarget as{{type, {}}, *virtual_limits("sm_87")};
   CHECK(compiler_options_text(as).find("--gpu-architecture=compute_87") != std::string::npos);
   for (const auto& family : families()) {
     if (!family->supports(as)) continue;

@@ -69,8 +69,8 @@ inline std::vector<db::Evidence> made_evidence(const std::vector<Problem>& probl
 }
 
 inline std::vector<Problem> made_problems() {
-  return {packed_problem(*find_type_pair("f16f32"), {}, 256, 256, 256),
-          packed_problem(*find_type_pair("s8s32"), {false, true}, 128, 256, 512)};
+  return {packed_problem({*find_type_pair("f16f32"), {}}, 256, 256, 256),
+          packed_problem({*find_type_pair("s8s32"), {false, true}}, 128, 256, 512)};
 }
 
 inline void fill(db::Store& store) {

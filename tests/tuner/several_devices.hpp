@@ -28,7 +28,7 @@ inline db::DeviceIdentity other_model() {
 inline std::vector<Problem> problems_of(int count) {
   std::vector<Problem> problems;
   for (int k = 64; k <= 64 * count; k += 64)
-    problems.push_back(packed_problem(*find_type_pair("f16f32"), {}, 64, 64, k));
+    problems.push_back(packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, k));
   return problems;
 }
 

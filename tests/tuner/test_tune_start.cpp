@@ -195,7 +195,7 @@ TEST_CASE("the bests of the nearest problems and the families' guesses come in t
   options.finalists = 0;
   plant(store, evaluator, square(4096), ToyFamily::config(5, 2, 4));  // too far away to be a guess
   plant(store, evaluator, square(128), ToyFamily::config(7, 2, 4));
-  plant(store, evaluator, packed_problem(*find_type_pair("bf16f32"), {true, false}, 64, 64, 64),
+  plant(store, evaluator, packed_problem({*find_type_pair("bf16f32"), {true, false}}, 64, 64, 64),
         ToyFamily::config(6, 2, 4));
   options.max_candidates = 6;
   quiet_tune(squares({64}), options, evaluator, store);
@@ -227,7 +227,7 @@ TEST_CASE("legal configs are kept for the last few type pairs and transposes tha
   StartingPoints starting_points({"toy"}, evaluator, store);
   const auto enumerates = [&](std::string_view type, Transposes trans, std::int64_t size = 64) {
     const int before = ToyFamily::rules_asked;
-    const StartingPoint start = starting_points.of(packed_problem(*find_type_pair(type), trans, size, size, size));
+    const StartingPoint start = starting_points.of(packed_problem({*find_type_pair(type), trans}, size, size, size));
     const bool asked = ToyFamily::rules_asked > before;
     CHECK(start.space.size() == legal_configs());
     return asked;

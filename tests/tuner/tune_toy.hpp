@@ -173,7 +173,7 @@ inline std::size_t legal_configs() {
   return enumerate_space(ToyFamily{}, {*find_type_pair("f16f32"), {}, limits}).configs.size();
 }
 
-inline Problem square(std::int64_t size) { return packed_problem(*find_type_pair("f16f32"), {}, size, size, size); }
+inline Problem square(std::int64_t size) { return packed_problem({*find_type_pair("f16f32"), {}}, size, size, size); }
 
 /// What that evaluator would have recorded.
 inline db::Evidence evidence_of(const ToyEvaluator& evaluator, const Problem& problem, const Config& config,

@@ -59,7 +59,7 @@ std::optional<db::KernelBuild> BundleKernels::stored(const Config& config, const
   std::optional<db::KernelBuild> build;
   if (nvrtc_missing_.empty()) build = store_->find_build(runtime::kernel_key(config, target));
   if (loads(build, Spilled::taken)) return build;
-  return store_->find_build_any_compiler(config, target.type, target.trans, target.limits.arch,
+  return store_->find_build_any_compiler(config, target, target.limits.arch,
                                          kernel_hash(config, target, compiler_options_text(target)));
 }
 

@@ -52,7 +52,7 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   report.bests = bundle.bests.size();
   for (const TypePair& type : type_pairs()) {
     for (const Transposes trans : kAllTransposes) {
-      const KernelTarget target{type, trans, device.limits};
+      const KernelTarget target{{type, trans}, device.limits};
       on_kernel(++done, total);
       if (const std::string why_not = kernels.add(generic_config(target), target); !why_not.empty()) {
         throw UsageError(fmt::format("--format bundle: the generic kernel of {} {} is missing: {}", type.name, name(trans), why_not));

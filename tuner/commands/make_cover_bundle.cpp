@@ -63,7 +63,7 @@ db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device,
     const std::vector<db::Evidence> entries =
         store == nullptr ? std::vector<db::Evidence>() : runtime::evidence_to_choose_by(*store, type, device.limits.sm);
     for (const Transposes one : trans) {
-      const KernelTarget target{type, one, device.limits};
+      const KernelTarget target{{type, one}, device.limits};
       const runtime::Chooser chooser(
           entries, target, [&](const std::string& family) { return producer_now(entries, family, device, target); },
           known_device ? &device.identity : nullptr);

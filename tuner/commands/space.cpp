@@ -46,7 +46,7 @@ int run_space(const SpaceOptions& options) {
   const std::vector<Transposes> trans = parse_trans({options.trans});
   if (trans.size() != 1) throw UsageError(fmt::format("--trans '{}': expected one of NN, NT, TN, TT", options.trans));
   const DeviceLimits limits = options.arch.empty() ? require_device(0, "use --arch ARCH").limits : require_arch(options.arch);
-  const KernelTarget target{types.front(), trans.front(), limits};
+  const KernelTarget target{{types.front(), trans.front()}, limits};
   if (!family.supports(target)) {
     throw UsageError(fmt::format("--family {}: has no kernel for {} on {}", family.name(), target.type.name, limits.arch));
   }

@@ -274,7 +274,7 @@ void save_records(const db::Store& store, const std::deque<Model>& models, const
 /// Without an evaluator, which would start to measure: the producer is what the library would take itself for.
 SummaryDevice summary_device(const db::Store& store, const Model& model) {
   const TuneDevice& device = model.devices.front();
-  const KernelTarget target{type_pairs().front(), {}, device.limits};
+  const KernelTarget target{{type_pairs().front(), {}}, device.limits};
   db::EvidenceFilter filter;
   filter.device_exactly = device.identity;
   const TargetDevice here{device.identity, device.limits, device.clock_mhz, device.driver_version,

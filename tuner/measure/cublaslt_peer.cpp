@@ -248,9 +248,9 @@ std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
   for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, operands.problem())) {
     const auto enqueue = [matmul, offered, &operands, impl = impl_.get()](int set, const runtime::Stream& stream) {
       const int status = impl->call.matmul(
-          impl->handle, matmul->operation.get, matmul->factors.one.data(), operands.b(set), matmul->layout_b.get,
-          operands.a(set), matmul->layout_a.get, matmul->factors.zero.data(), operands.c(set), matmul->layout_c.get,
-          operands.c(set), matmul->layout_c.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes,
+          impl->handle, matmul->operation.get, matmul->factors.one.data(), operands.at(OperandRole::b, set), matmul->layout_b.get,
+          operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.zero.data(), operands.at(OperandRole::c, set), matmul->layout_c.get,
+          operands.at(OperandRole::c, set), matmul->layout_c.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes,
           stream.get());
       if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
     };

@@ -1,6 +1,7 @@
 #include "tuner/measure/operand_sets.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace tilesmith::tuner {
 namespace {
@@ -10,7 +11,8 @@ constexpr std::size_t kMemoryShare = 4;  // at most a quarter of the device's me
 
 /// One matrix in all its copies, each in a slot of its own.
 struct Slab {
-  runtime::DeviceBuffer memory;
+  OperandRole role;
+  runtime::DeviceBuffer memory = {};
   std::size_t slot_bytes = 0;
   std::size_t offset_bytes = 0;
 
@@ -28,10 +30,10 @@ std::size_t slot_bytes(std::int64_t matrix_bytes) {
   return (bytes + kSlotBytes - 1) / kSlotBytes * kSlotBytes;
 }
 
-Slab make_slab(const Problem& problem, Scalar element, std::int64_t matrix_bytes, int sets) {
-  Slab slab;
-  slab.slot_bytes = slot_bytes(matrix_bytes);
-  slab.offset_bytes = misalignment(problem, element);
+Slab make_slab(const Problem& problem, const Operand& matrix, int sets) {
+  Slab slab{matrix.role};
+  slab.slot_bytes = slot_bytes(matrix.bytes());
+  slab.offset_bytes = misalignment(problem, matrix.element);
   slab.memory = runtime::DeviceBuffer(slab.slot_bytes * std::size_t(sets));
   return slab;
 }
@@ -48,25 +50,23 @@ int operand_set_count(std::size_t set_bytes, std::size_t l2_bytes, std::size_t m
 struct OperandSets::Impl {
   Problem problem;
   Rotation rotation;
-  Slab a, b, c;
+  std::vector<Slab> slabs;
 };
 
 OperandSets::OperandSets(RandomFill& random, const Problem& problem, std::uint64_t seed) {
-  const std::size_t set_bytes =
-      slot_bytes(problem.a_bytes()) + slot_bytes(problem.b_bytes()) + slot_bytes(problem.c_bytes());
+  const std::vector<Operand> matrices = operands(problem);
+  std::size_t set_bytes = 0;
+  for (const Operand& matrix : matrices) set_bytes += slot_bytes(matrix.bytes());
   const runtime::DeviceInfo& device = random.context().info();
   const int count =
       operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);
-  impl_ = std::make_unique<Impl>(Impl{problem, Rotation(count),
-                                      make_slab(problem, problem.type.a, problem.a_bytes(), count),
-                                      make_slab(problem, problem.type.b, problem.b_bytes(), count),
-                                      make_slab(problem, problem.type.output, problem.c_bytes(), count)});
-
+  impl_ = std::make_unique<Impl>(Impl{problem, Rotation(count), {}});
   const runtime::Stream stream;
-  // Filled from the first element's address on, so that elements and random values line up.
-  random.fill(impl_->a.memory, impl_->a.offset_bytes, problem.type.a, seed * 3 + 0, stream);
-  random.fill(impl_->b.memory, impl_->b.offset_bytes, problem.type.b, seed * 3 + 1, stream);
-  random.fill(impl_->c.memory, impl_->c.offset_bytes, problem.type.output, seed * 3 + 2, stream);
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    const Slab& slab = impl_->slabs.emplace_back(make_slab(problem, matrices[i], count));
+    // Filled from the first element's address on, so that elements and random values line up.
+    random.fill(slab.memory, slab.offset_bytes, matrices[i].element, seed * matrices.size() + i, stream);
+  }
   stream.synchronize();
 }
 
@@ -76,9 +76,13 @@ OperandSets& OperandSets::operator=(OperandSets&&) noexcept = default;
 
 int OperandSets::count() const { return impl_->rotation.operand_sets(); }
 Rotation& OperandSets::rotation() const { return impl_->rotation; }
-const void* OperandSets::a(int set) const { return impl_->a.at(set); }
-const void* OperandSets::b(int set) const { return impl_->b.at(set); }
-void* OperandSets::c(int set) const { return impl_->c.at(set); }
+void* OperandSets::at(OperandRole role, int set) const {
+  if (role == OperandRole::c) role = OperandRole::d;
+  return std::ranges::find(impl_->slabs, role, &Slab::role)->at(set);
+}
+void OperandSets::put(int set, runtime::RunArgs& args) const {
+  for (const Slab& slab : impl_->slabs) runtime::set_pointer(args, slab.role, slab.at(set));
+}
 const Problem& OperandSets::problem() const { return impl_->problem; }
 
 }  // namespace tilesmith::tuner

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/problem.hpp"
+#include "kernels/operand.hpp"
+#include "runtime/plan.hpp"
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/rotation.hpp"
 
@@ -18,8 +19,8 @@ inline constexpr int kMaxOperandSets = 256;
 /// fit `memory_budget_bytes` (then at least one). All sizes in bytes.
 int operand_set_count(std::size_t set_bytes, std::size_t l2_bytes, std::size_t memory_budget_bytes);
 
-/// Operand sets for one problem: A, B and C in as many copies as make the rotation larger than twice the L2.
-/// C holds random data too: finite, so that it may be read where β ≠ 0. Base pointers are aligned to the problem's
+/// Operand sets for one problem: its operands() in as many copies as make the rotation larger than twice the L2.
+/// D holds random data too, as C: finite, so that it may be read where β ≠ 0. Base pointers are aligned to the problem's
 /// align_bytes and not by more, so that what is timed is what the caller will get.
 class OperandSets {
  public:
@@ -30,9 +31,10 @@ class OperandSets {
   int count() const;
   /// In which order they are read by all that are timed on them.
   Rotation& rotation() const;
-  const void* a(int set) const;
-  const void* b(int set) const;
-  void* c(int set) const;
+  /// A matrix of one set. C and D are one.
+  void* at(OperandRole role, int set) const;
+  /// Points a run at a set.
+  void put(int set, runtime::RunArgs& args) const;
   const Problem& problem() const;
 
  private:

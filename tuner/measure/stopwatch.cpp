@@ -235,9 +235,7 @@ Contender Stopwatch::contender(const runtime::Plan& plan, const OperandSets& ope
   const Scale beta = runtime::to_scale(type, !reads_c ? 0 : is_integer(type.scale) ? 1 : 0.5);
   return {plan.config().text(), [&plan, &operands, workspace, alpha, beta](int set, const runtime::Stream& stream) {
             runtime::RunArgs args;
-            args.a = operands.a(set);
-            args.b = operands.b(set);
-            args.c = operands.c(set);
+            operands.put(set, args);
             args.alpha = alpha;
             args.beta = beta;
             args.workspace = workspace;

@@ -111,7 +111,7 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
       runtime::RunArgs args;
       args.a = at(kOperands) + image_.a_bytes_at[i];
       args.b = at(kOperands) + image_.b_bytes_at[i];
-      args.c = at(run) + image_.c_bytes_at(i);
+      args.d = at(run) + image_.c_bytes_at(i);
       args.beta = runtime::to_scale(image_.type, scales.beta);
       args.workspace = workspace.prepare(*kernels_, stream, plans[i]->workspace_bytes());
       args.stream = stream.get();

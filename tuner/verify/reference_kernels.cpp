@@ -14,7 +14,7 @@ constexpr unsigned kThreads = 256;
 
 runtime::Module build(const TypePair& type, const runtime::DeviceInfo& device) {
   const std::string name = fmt::format("verify_{}.cu", type.name);
-  const KernelTarget target{type, {}, device.limits};
+  const KernelTarget target{{type, {}}, device.limits};
   const runtime::SourceBuild built =
       runtime::compile_source(reference_source(type), name, "compare_cases", runtime::compiler_options(target));
   if (!built.ok) {

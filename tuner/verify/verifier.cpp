@@ -124,7 +124,7 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
   runtime::RunArgs args;
   args.a = stage.a.data() + of.a_zone().first_byte;
   args.b = stage.b.data() + of.b_zone().first_byte;
-  args.c = of.c().data() + of.c_zone().first_byte;
+  args.d = of.c().data() + of.c_zone().first_byte;
   args.alpha = runtime::to_scale(problem.type, stage.scales.alpha);
   args.beta = runtime::to_scale(problem.type, stage.scales.beta);
   args.workspace = workspace.prepare(with, stream, plan.workspace_bytes());

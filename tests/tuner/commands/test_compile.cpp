@@ -51,7 +51,7 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
       contains(one.err, "sm_87: what would be tried first on a device with 16 SMs; the database has evidence of none"));
   CHECK(contains(one.out, "\n1 kernel compiled in"));  // the same for both problems
   const db::Store store = db::Store::open(folder / "orin.db");
-  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   CHECK(store.find_build(runtime::kernel_key(generic_config(target), target)));
 
   // What was best for a problem nearby comes first; what is known of a problem is not tried again.
@@ -93,7 +93,7 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
 TEST_CASE("compile --first goes by the evidence of the device that it is told, and takes its architecture") {
   if (no_nvrtc()) return;
   const TempFolder folder;
-  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   db::Store store = db::Store::open(folder / "orin.db");
   const auto record = [&](const std::string& device, int block_k, const std::string& created_at) {
     db::Evidence entry;
@@ -151,7 +151,7 @@ TEST_CASE("compile --first for a device that ran another architecture's code is 
     db::Evidence entry;
     entry.device.name = "NVIDIA H200 as sm_87";
     entry.device.sm = 90;
-    entry.problem = packed_problem(*find_type_pair("f16f32"), {}, 64, 64, 64);
+    entry.problem = packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64);
     entry.config = Config("simt", {{"block_m", 32}});
     entry.producer = {"x", "13.0", "1.0", tuner::kMeasuringPolicy};
     entry.outcome = {db::Status::spilled, "", {}};
@@ -217,12 +217,12 @@ TEST_CASE("compile ends cleanly on Ctrl-C and goes on when started again") {
 TEST_CASE("a bundle takes a generic kernel that spills where there is no other") {
   const TempFolder folder;
   const DeviceLimits limits = *limits_for_arch("sm_87");
-  const KernelTarget slow{*find_type_pair("f64f64"), {true, true}, limits};
+  const KernelTarget slow{{*find_type_pair("f64f64"), {true, true}}, limits};
   {
     db::Store store = db::Store::open(folder / "orin.db");
     for (const TypePair& type : type_pairs()) {
       for (const Transposes trans : kAllTransposes) {
-        const KernelTarget target{type, trans, limits};
+        const KernelTarget target{{type, trans}, limits};
         db::KernelBuild build;
         build.key = {generic_config(target), type, trans, limits.arch, runtime::kernel_key(generic_config(target), target).kernel_hash,
                      runtime::compiler_options_text(target), "1.0"};

@@ -77,7 +77,7 @@ TEST_CASE("cells that do not fit hang below their line, where a table says so") 
 TEST_CASE("a terminal that is too narrow for a table of bests sees the device once and configs below their lines") {
   std::vector<db::JudgedBest> bests(2);
   for (db::JudgedBest& best : bests) {
-    best.evidence.problem = packed_problem(*find_type_pair("f16f32"), {}, 64, 64, 64);
+    best.evidence.problem = packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64);
     best.evidence.device = device("NVIDIA H200", 90, 132);
     best.evidence.config = Config("simt", {{"block_m", 16}, {"block_n", 16}});
     best.trust = "valid";
@@ -103,7 +103,7 @@ TEST_CASE("figures are written one way each") {
   CHECK(format_count(1234567) == "1,234,567");
   CHECK(format_count(123) == "123");
   CHECK(format_bytes(62914560) == "60 MiB");
-  const Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 4096, 4096, 4096);
+  const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096);
   CHECK(near(tflops(problem, 1000), 137.44, 1e-3));
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("peaks agree with the data sheets") {
 
 TEST_CASE("a spread sample is deterministic, takes what comes first, repeats nothing and covers every value") {
   // In `mma` few configs copy less than 16 bytes, and none of the first choices.
-  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   const Space space = enumerate_space(*find_family("mma"), target);
   REQUIRE(space.configs.size() > 200);
   const std::vector<Config> first{space.configs[17], Config("mma", {{"no_such", 1}}), space.configs[17]};
@@ -154,7 +154,7 @@ TEST_CASE("a spread sample is deterministic, takes what comes first, repeats not
 }
 
 TEST_CASE("what refuses every problem is left out of a space, and what serves one stays") {
-  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   const Family& gemv = *find_family("gemv");
   const Space whole = enumerate_space(gemv, target);
   const std::vector<Problem> wide{packed_problem(target, 64, 64, 64)};
@@ -169,7 +169,7 @@ TEST_CASE("what refuses every problem is left out of a space, and what serves on
 }
 
 TEST_CASE("what serves a matrix of one row as it is planned stays in a space, however odd its stride") {
-  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   const Family& mma = *find_family("mma");
   Config straight = mma.seeds(target, ordinary_problem(target)).front();
   straight.set("pack", 0);

@@ -132,7 +132,7 @@ TEST_CASE("Ctrl-C ends a run with what was found, and the next run goes on where
   const TempFolder folder;
   prepare(folder);
   std::vector<Problem> problems;
-  for (int k = 64; k <= 512; k += 64) problems.push_back(packed_problem(*find_type_pair("f16f32"), {}, 64, 64, k));
+  for (int k = 64; k <= 512; k += 64) problems.push_back(packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, k));
   db::Store recording = db::Store::in_memory();
   std::string workload;
   for (const db::Evidence& entry : made_evidence(problems, 400)) recording.record(entry);

@@ -93,7 +93,7 @@ TEST_CASE("a recording that has none of the problems is left out where another o
   const TempFolder folder;
   prepare(folder, 2, 5);
   db::Store others = db::Store::in_memory();
-  for (const db::Evidence& entry : made_evidence({packed_problem(*find_type_pair("f16f32"), {}, 8, 8, 8)}, 3)) others.record(entry);
+  for (const db::Evidence& entry : made_evidence({packed_problem({*find_type_pair("f16f32"), {}}, 8, 8, 8)}, 3)) others.record(entry);
   db::save_landscape(others, {}, folder / "others.jsonl");
   const Finished first = run(folder, tune_on({"others.jsonl", "h200.jsonl"}));
   INFO(first.err);

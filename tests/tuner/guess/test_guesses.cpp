@@ -119,7 +119,7 @@ TEST_CASE("once some configs had each value of an added parameter on a problem, 
 TEST_CASE("guesses hold nothing known, nothing twice and nothing that the problem refuses") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
-  const Problem odd = packed_problem(*find_type_pair("f16f32"), {}, 65, 64, 64);
+  const Problem odd = packed_problem({*find_type_pair("f16f32"), {}}, 65, 64, 64);
   plant(store, evaluator, odd, toy_config(4, 4, 2));            // the family's own guess
   plant(store, evaluator, odd, toy_config(1, 3, 4), "hash-0");  // retired
   plant(store, evaluator, square(64), toy_config(1, 3, 4));     // the same once more

@@ -47,7 +47,7 @@ TEST_CASE("all guesses of the real families are legal and eligible, and each fam
                    [](const std::string&) { return db::Producer{}; },
                    {}},
                   store);
-  const Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 4096, 4096, 4096);
+  const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096);
   const std::vector<Config> guesses = guesser.of(problem, 8).to_try;
   REQUIRE(guesses.size() == 8);
   CHECK(guesses[0].family() == "wgmma");
@@ -63,7 +63,7 @@ TEST_CASE("a family that was far behind on problems nearby has its own guesses l
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   const auto problem_of = [](const char* type, std::int64_t size) {
-    return packed_problem(*find_type_pair(type), {}, size, size, size);
+    return packed_problem({*find_type_pair(type), {}}, size, size, size);
   };
   const auto guesses_of = [&](const Problem& problem) {
     return guesser_for({"simt", "wmma", "wgmma"}, evaluator, store).of(problem).to_try;
@@ -99,7 +99,7 @@ TEST_CASE("a family that was far behind on problems nearby has its own guesses l
 
 TEST_CASE("a problem that is gone on with hears of block tiles that it was never tried with, of the family that is fastest there") {
   ToyEvaluator evaluator;
-  const Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 4096, 4096, 4096);
+  const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096);
   const auto guesses_after = [&](const std::vector<std::pair<Config, double>>& outcomes, std::size_t most) {
     db::Store store = db::Store::in_memory();
     for (const auto& [config, median_us] : outcomes) plant(store, evaluator, problem, config, median_us, "hash-0");

@@ -47,7 +47,7 @@ TEST_CASE("kept bests are those that the store would give anew once they are ref
 
   record(evaluator, square(96), 3, ok(4));  // a faster one
   record(evaluator, square(80), 4, ok(5));  // problems between those known, of another type pair and transposes too
-  Problem turned = packed_problem(*find_type_pair("bf16f32"), {true, false}, 64, 1000, 9);
+  Problem turned = packed_problem({*find_type_pair("bf16f32"), {true, false}}, 64, 1000, 9);
   record(evaluator, turned, 5, ok(5));
   turned.lda += 8;
   record(evaluator, turned, 5, ok(5));

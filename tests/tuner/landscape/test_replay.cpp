@@ -13,7 +13,7 @@ namespace {
 
 const std::atomic<bool> kNeverStop{false};
 
-Problem recorded_problem() { return packed_problem(*find_type_pair("f16f32"), {}, 256, 256, 256); }
+Problem recorded_problem() { return packed_problem({*find_type_pair("f16f32"), {}}, 256, 256, 256); }
 
 db::Outcome ok(double median_us) {
   db::Timing timing;
@@ -117,7 +117,7 @@ TEST_CASE("a replay knows only what was recorded, and gives the recorded outcome
   const auto evaluator = make_replay_evaluator(landscape);
   const Config& known = landscape.entries[2].config;
   CHECK(evaluator->knows(recorded_problem(), known));
-  CHECK_FALSE(evaluator->knows(packed_problem(*find_type_pair("f16f32"), {}, 257, 256, 256), known));
+  CHECK_FALSE(evaluator->knows(packed_problem({*find_type_pair("f16f32"), {}}, 257, 256, 256), known));
   const Config stranger("simt", {{"none", 1}});
   CHECK_FALSE(evaluator->knows(recorded_problem(), stranger));
   const Config finalists[] = {known, stranger};

@@ -25,7 +25,7 @@ class MadeNight {
   std::vector<db::Run> runs;
 
   std::string run = kNight;
-  Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 1024, 1024, 1024);
+  Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 1024, 1024, 1024);
   db::DeviceIdentity device = made_device();
   db::Producer producer{"-O", "13.0", "580.65", "cold-3"};
   int second = 0;  ///< of the last entry

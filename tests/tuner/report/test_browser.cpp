@@ -66,7 +66,7 @@ void make_report(const TempFolder& folder) {
   MadeNight night;
   night.recorded(kNight, 0, 3000, "done");
   for (int i = 0; i < 13; ++i) {
-    night.problem = packed_problem(*find_type_pair(i < 6 ? "f16f32" : "s8s32"), {}, 64 * (i + 1), 1024, 1024);
+    night.problem = packed_problem({*find_type_pair(i < 6 ? "f16f32" : "s8s32"), {}}, 64 * (i + 1), 1024, 1024);
     for (int x = 0; x < 20; ++x) night.passed(x, (i == 5 ? 900 : 100) + 30.0 / (x + 1));
     night.failed(99, db::Status::mismatch,
                  "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">");

@@ -190,12 +190,12 @@ TEST_CASE("a workload gives weights, and tells what was not reached") {
 }
 
 TEST_CASE("rates are GB/s where memory bounds the problem, of the peak that bounds it") {
-  const Problem cube = packed_problem(*find_type_pair("f16f32"), {}, 4096, 4096, 4096);
+  const Problem cube = packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096);
   const Rate compute = rate_of(cube, made_device(), 200);
   CHECK(compute.unit == "TFLOP/s");
   CHECK(compute.value == Approx(2.0 * 4096 * 4096 * 4096 / 200e6));
   CHECK(*compute.of_peak == Approx(compute.value / 989).epsilon(0.01));
-  const Problem row = packed_problem(*find_type_pair("f16f32"), {}, 1, 4096, 4096);
+  const Problem row = packed_problem({*find_type_pair("f16f32"), {}}, 1, 4096, 4096);
   const Rate memory = rate_of(row, made_device(), 10);
   CHECK(memory.unit == "GB/s");
   CHECK(memory.value == Approx((4096 * 2 + 4096.0 * 4096 * 2 + 4096 * 4) * 1e-9 / 10e-6));

@@ -27,7 +27,7 @@ MadeNight ordinary_night() {
   MadeNight night;
   night.recorded(kNight, 0, 60, "budget");
   for (const std::int64_t m : {512, 1024}) {
-    night.problem = packed_problem(*find_type_pair("f16f32"), {}, m, 1024, 1024);
+    night.problem = packed_problem({*find_type_pair("f16f32"), {}}, m, 1024, 1024);
     for (int i = 0; i < 12; ++i) night.passed(i, 40 - i);
     night.failed(99, db::Status::spilled, "spills 16 bytes");
   }

@@ -27,7 +27,7 @@ const BatteryImage& image_of(const char* type, Transposes trans) {
   for (const auto& [made_type, made_trans, image] : made) {
     if (made_type == type && made_trans == trans) return *image;
   }
-  made.emplace_back(type, trans, std::make_unique<BatteryImage>(make_battery_image(pair(type), trans)));
+  made.emplace_back(type, trans, std::make_unique<BatteryImage>(make_battery_image({pair(type), trans})));
   return *std::get<2>(made.back());
 }
 
@@ -38,7 +38,7 @@ bool contains(const std::string& text, const char* part) { return text.find(part
 TEST_CASE("the battery's problems are well formed, for every type pair and transposes") {
   for (const TypePair& type : type_pairs()) {
     for (Transposes trans : kAllTransposes) {
-      for (const BatteryCase& of : battery_cases(type, trans)) {
+      for (const BatteryCase& of : battery_cases({type, trans})) {
         INFO(text(of));
         CHECK_FALSE(problem_error(of.problem));
         CHECK(of.problem.type == type);
@@ -53,7 +53,7 @@ TEST_CASE("the battery's problems are well formed, for every type pair and trans
 TEST_CASE("exact cases of several tiles come on one SM and on all, with beta declared to be 0 and not, for every type pair") {
   for (const TypePair& type : type_pairs()) {
     std::set<std::pair<bool, bool>> seen;
-    for (const BatteryCase& of : battery_cases(type, {false, false})) {
+    for (const BatteryCase& of : battery_cases({type, {false, false}})) {
       CHECK(of.on_one_sm == contains(text(of), "as on one SM"));
       if (of.stage == Stage::exact && of.problem.m * of.problem.n > 128 * 128)
         seen.insert({of.on_one_sm, of.problem.beta == BetaClass::zero});
@@ -68,7 +68,7 @@ TEST_CASE("the battery has every dimension it claims, also with rows that only a
     std::set<std::int64_t> ms, ns, ks;
     std::set<std::pair<int, int>> scales;
     int unaligned = 0, declared_zero = 0, met_zero = 0;
-    for (const BatteryCase& of : battery_cases(pair(type), {true, false})) {
+    for (const BatteryCase& of : battery_cases({pair(type), {true, false}})) {
       const Problem& p = of.problem;
       const int rows_aligned =
           std::min({row_align_bytes(p, p.type.a, p.lda), row_align_bytes(p, p.type.a, p.ldb),
@@ -105,7 +105,7 @@ TEST_CASE("the battery's version stands for its cases") {
   std::string all;
   for (const TypePair& type : type_pairs()) {
     for (const Transposes trans : kAllTransposes) {
-      for (const BatteryCase& one : battery_cases(type, trans)) all += text(one) + "\n";
+      for (const BatteryCase& one : battery_cases({type, trans})) all += text(one) + "\n";
     }
   }
   CHECK(std::string(kBatteryVersion) == "battery-2");

@@ -19,7 +19,7 @@ struct Case {
   std::vector<double> sums;
 
   Case(const char* type, Transposes trans, Stage stage)
-      : problem(packed_problem(*find_type_pair(type), trans, 23, 19, 37)) {
+      : problem(packed_problem({*find_type_pair(type), trans}, 23, 19, 37)) {
     problem.lda += 3;
     problem.ldb += 1;
     const StageRules rules = stage_rules(problem.type, stage, 23, 19, 37, 8);

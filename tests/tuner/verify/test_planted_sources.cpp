@@ -12,7 +12,7 @@ using namespace tilesmith;
 
 TEST_CASE("every planted bug still applies to the template it is planted in") {
   for (const planted::Bug& bug : planted::all_bugs()) {
-    const KernelTarget target{*find_type_pair(bug.type), bug.trans, *limits_for_arch("sm_90a")};
+    const KernelTarget target{{*find_type_pair(bug.type), bug.trans}, *limits_for_arch("sm_90a")};
     INFO(bug.family << ": " << bug.name);
     CHECK_FALSE(illegal_because(*find_family(bug.family), planted::config_of(bug, target), target));
     std::string source;
@@ -28,7 +28,7 @@ TEST_CASE("every planted bug changes its kernel: what is edited is no part that 
   if (!runtime::nvrtc_unavailable_because().empty()) return;  // says nothing about the source
   std::map<std::string, std::vector<std::byte>> right;  // PTX, by source
   for (const planted::Bug& bug : planted::all_bugs()) {
-    const KernelTarget target{*find_type_pair(bug.type), bug.trans, *limits_for_arch("sm_90a")};
+    const KernelTarget target{{*find_type_pair(bug.type), bug.trans}, *limits_for_arch("sm_90a")};
     KernelTarget to_ptx = target;
     to_ptx.limits.arch = "compute_90a";
     const auto ptx_of = [&](const std::string& source) {
@@ -52,7 +52,7 @@ TEST_CASE("every planted bug compiles", "[.compile]") {
   REQUIRE(runtime::nvrtc_unavailable_because().empty());
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const planted::Bug& bug : planted::all_bugs()) {
-      const KernelTarget target{*find_type_pair(bug.type), bug.trans, *limits_for_arch(arch)};
+      const KernelTarget target{{*find_type_pair(bug.type), bug.trans}, *limits_for_arch(arch)};
       // Hopper's ways are compiled for Hopper alone, where each config is legal (above).
       if (illegal_because(*find_family(bug.family), planted::config_of(bug, target), target)) continue;
       const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "planted.cu",
@@ -68,7 +68,7 @@ TEST_CASE("the reference kernels compile for every element format, without spill
   // Every element format once as operand and once as output; the others differ in nothing that compiles.
   for (const char* pair : {"f16f32f16", "bf16f32bf16", "tf32f32", "u8s32", "f64f64"}) {
     const TypePair& type = *find_type_pair(pair);
-    const KernelTarget target{type, {}, *limits_for_arch("sm_87")};
+    const KernelTarget target{{type, {}}, *limits_for_arch("sm_87")};
     const std::string source = tuner::reference_source(type);
     for (const std::string& entry : tuner::reference_entries()) {
       INFO(entry);

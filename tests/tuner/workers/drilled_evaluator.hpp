@@ -22,7 +22,7 @@ inline tuner::DeviceEvaluatorOptions options_for(int device = 0) {
   return options;
 }
 
-inline Problem drill_problem(std::int64_t m = 32) { return packed_problem(*find_type_pair("f64f64"), {}, m, 32, 32); }
+inline Problem drill_problem(std::int64_t m = 32) { return packed_problem({*find_type_pair("f64f64"), {}}, m, 32, 32); }
 
 inline db::Outcome evaluate(tuner::Evaluator& evaluator, test::DrillKind kind, const Problem& problem = drill_problem()) {
   evaluator.submit({problem, test::drill_config(kind)}, std::nullopt);

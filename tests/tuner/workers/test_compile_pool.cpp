@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kChild = TILESMITH_TUNER_CHILD;
 
 KernelTarget drill_target(const char* arch = "sm_87") {
-  return {*find_type_pair("f64f64"), {}, *limits_for_arch(arch)};
+  return {{*find_type_pair("f64f64"), {}}, *limits_for_arch(arch)};
 }
 
 CompilePool::Done next_done(CompilePool& pool) {

@@ -88,7 +88,7 @@ TEST_CASE("long launches are timed beside one that is known, which a far faster 
   const auto played_beside = [&](const Incumbent& incumbent) {
     time_of_next(incumbent);
     const db::Outcome outcome = evaluator->play_off(drill_problem(), std::vector<Config>{known}).front();
-    const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+    const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
     return outcome.timing->median_us - double(store.find_build(runtime::kernel_key(known, target))->cubin.size());
   };
   CHECK(played_beside({known, 85}) == Approx(101.09));  // the one timed first stays
@@ -125,7 +125,7 @@ TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are
   CHECK(evaluator->most_foreseen() > guesses.size());
   evaluator->foresee(drill_problem(64), guesses, {});
   CHECK(evaluator->in_flight() == 0);
-  const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+  const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
   const auto kept = [&](const Config& config) { return store.find_build(runtime::kernel_key(config, target)); };
   // The problem before goes on; its play-offs wait for other answers, and the compilers are looked after meanwhile.
   const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo), test::drill_config(test::kDrillOk)};
@@ -151,7 +151,7 @@ TEST_CASE("foreseen finalists are still compiled when their problem's turn has b
   const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo)};
   evaluator->foresee(drill_problem(64), guesses, finalists);  // the first is under way
   evaluator->foresee(drill_problem(72), {}, {});
-  const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+  const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
   const auto kept = [&](const Config& config) { return store.find_build(runtime::kernel_key(config, target)).has_value(); };
   CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(64)).status == db::Status::ok);
   const std::vector<Config> playing{guesses[0]};
@@ -192,7 +192,7 @@ TEST_CASE("configs that need no compiler to be refused are illegal at once") {
   };
   CHECK(status_of(drill_problem(), Config("nothing", {})) == db::Status::illegal);
   CHECK(status_of(drill_problem(), Config("drill", {{"kind", 99}})) == db::Status::illegal);
-  CHECK(status_of(packed_problem(*find_type_pair("f16f32"), {}, 8, 8, 8), test::drill_config(test::kDrillOk)) ==
+  CHECK(status_of(packed_problem({*find_type_pair("f16f32"), {}}, 8, 8, 8), test::drill_config(test::kDrillOk)) ==
         db::Status::illegal);
   CHECK(status_of(drill_problem(0), test::drill_config(test::kDrillOk)) == db::Status::illegal);
   CHECK_THROWS_AS(evaluator->next(), std::logic_error);
@@ -207,12 +207,12 @@ TEST_CASE("finalists are played off together, and one by one if one of them ends
   REQUIRE(together.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     // The child's answer is the size of the kernel that reached it.
-    const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+    const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
     const auto build = store.find_build(runtime::kernel_key(right[i], target));
     REQUIRE(build);
     CHECK(together[i].timing->median_us == double(build->cubin.size()));
   }
-  const KernelTarget drilled{drill_problem().type, {}, evaluator->limits()};
+  const KernelTarget drilled{{drill_problem().type, {}}, evaluator->limits()};
   for (const test::DrillKind proven : {test::kDrillFault, test::kDrillTooBig}) {
     store.record_proof({runtime::kernel_key(test::drill_config(proven), drilled), evaluator->device(),
                         evaluator->producer("drill").driver_version, kBatteryVersion, {db::Status::ok, "", {}}});
@@ -234,7 +234,7 @@ TEST_CASE("a finalist without a proof of today's battery is proven before it is 
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
-  const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+  const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
   const std::string driver = evaluator->producer("drill").driver_version;
   const db::KernelKey wrong = runtime::kernel_key(test::drill_config(test::kDrillWrong), target);
   store.record_proof({wrong, evaluator->device(), driver, "battery-0", {db::Status::ok, "", {}}});
@@ -287,14 +287,14 @@ TEST_CASE("a device that runs as another architecture compiles PTX, and its kern
   CHECK(evaluate(*as, test::kDrillWrong).status == db::Status::mismatch);
   CHECK(evaluate(*as, test::kDrillOk, drill_problem(64)).timing->median_us == Approx(100));
 
-  const KernelTarget target{drill_problem().type, {}, as->limits()};
+  const KernelTarget target{{drill_problem().type, {}}, as->limits()};
   const auto build = store.find_build(runtime::kernel_key(test::drill_config(test::kDrillOk), target));
   REQUIRE(build);
   CHECK(
       std::string_view(reinterpret_cast<const char*>(build->cubin.data()), build->cubin.size()).find(".target sm_87") !=
       std::string_view::npos);
   for (const runtime::DeviceInfo& real : {hopper, fictional_device()}) {
-    const KernelTarget own{drill_problem().type, {}, real.limits};
+    const KernelTarget own{{drill_problem().type, {}}, real.limits};
     CHECK_FALSE(store.find_build(runtime::kernel_key(test::drill_config(test::kDrillOk), own)));
     const auto itself = make_device_evaluator(store, options_for(), real);
     CHECK(evaluate(*itself, test::kDrillOk, drill_problem(96)).timing->median_us ==

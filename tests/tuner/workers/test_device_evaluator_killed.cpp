@@ -104,7 +104,7 @@ TEST_CASE("a kernel whose compiler is killed from outside is not known to fail")
     CHECK(said.find(test::drill_config(test::kDrillCompilerHang).text()) != std::string::npos);
   }
   spdlog::set_default_logger(former);
-  const KernelTarget target{drill_problem().type, {}, evaluator->limits()};
+  const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
   CHECK_FALSE(store.find_build(runtime::kernel_key(test::drill_config(test::kDrillCompilerHang), target)));
   CHECK_FALSE(evaluate(*evaluator, test::kDrillCompilerCrash).by_machine);
 }

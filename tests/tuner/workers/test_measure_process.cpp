@@ -11,7 +11,7 @@ using namespace tilesmith::tuner;
 TEST_CASE("drift is measured against the sentinel's base that the process before ended with") {
   const test::DrillEnabled drill;
   MeasureProcess process(0, "", std::chrono::seconds(20), TILESMITH_TUNER_CHILD);
-  const Problem problem = packed_problem(*find_type_pair("f64f64"), {}, 32, 32, 32);
+  const Problem problem = packed_problem({*find_type_pair("f64f64"), {}}, 32, 32, 32);
   const auto ask = [&](test::DrillKind kind) {
     const Message request = to_message(MeasureSession::Job{problem, test::drill_config(kind), {}, false, 0});
     std::optional<MeasureProcess::Answer> answer;

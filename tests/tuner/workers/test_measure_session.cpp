@@ -57,7 +57,7 @@ TEST_CASE("a config whose own workspace no device memory is enough for has faile
   const PlayedDevice device;
   const runtime::Context context(0);
   MeasureSession session(context);
-  const KernelTarget target{*find_type_pair("f16f32"), {}, context.info().limits};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, context.info().limits};
   const Problem large = packed_problem(target, 65536, 65536, 4096);
   Config config = find_family("mma")->seeds(target, large).front();
   for (const auto& [parameter, value] : {std::pair{"split_k", 8}, {"reduction", 0}, {"persistent", 0}}) config.set(parameter, value);
@@ -76,7 +76,7 @@ TEST_CASE("a problem is new until its reference is there: the next candidate has
   const PlayedDevice device;
   const runtime::Context context(0);
   MeasureSession session(context);
-  const KernelTarget target{*find_type_pair("f16f32"), {}, context.info().limits};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, context.info().limits};
   const MeasureSession::Job job = job_for(packed_problem(target, 64, 64, 64), generic_config(target));
   fake::state().failures["mem_alloc"] = CUDA_ERROR_OUT_OF_MEMORY;
   for (int candidate = 0; candidate < 2; ++candidate) {

@@ -7,7 +7,7 @@ using namespace tilesmith::tuner;
 namespace {
 
 MeasureSession::Job job() {
-  Problem problem = packed_problem(*find_type_pair("bf16f32"), {true, false}, 100, 200, 300);
+  Problem problem = packed_problem({*find_type_pair("bf16f32"), {true, false}}, 100, 200, 300);
   problem.lda = 128;
   problem.beta = BetaClass::any;
   return {problem, Config("simt", {{"tile_m", 32}}), {std::byte{1}, std::byte{2}}, true, 12.5};
@@ -38,7 +38,7 @@ TEST_CASE("requests and answers come back as they were sent") {
   CHECK(answer->phase == Phase::timing);
   CHECK_FALSE(phase_note(to_message(result)));
 
-  const auto compiled = compile_request(to_message(CompileRequest{job().config, job().problem.type, {true, true}, "sm_87"}));
+  const auto compiled = compile_request(to_message(CompileRequest{job().config, {job().problem.type, {true, true}}, "sm_87"}));
   REQUIRE(compiled);
   CHECK(compiled->config == job().config);
   CHECK(compiled->trans == Transposes{true, true});

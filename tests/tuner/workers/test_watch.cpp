@@ -30,7 +30,7 @@ class FakeClock {
 };
 
 CompilePool::Job drill_job(test::DrillKind kind) {
-  const KernelTarget target{*find_type_pair("f64f64"), {}, *limits_for_arch("sm_87")};
+  const KernelTarget target{{*find_type_pair("f64f64"), {}}, *limits_for_arch("sm_87")};
   return {1, runtime::kernel_key(test::drill_config(kind), target)};
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("a candidate that stood still with its supervisor is not late") {
     return process.collect();
   };
   while (!process.idle()) look();
-  const Problem problem = packed_problem(*find_type_pair("f64f64"), {}, 32, 32, 32);
+  const Problem problem = packed_problem({*find_type_pair("f64f64"), {}}, 32, 32, 32);
   REQUIRE(process.request(to_message(MeasureSession::Job{problem, test::drill_config(test::kDrillOk), {}, false, 0})));
   clock.put_forward(8h);
   std::optional<MeasureProcess::Answer> answer;

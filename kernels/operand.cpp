@@ -1,0 +1,24 @@
+#include "kernels/operand.hpp"
+
+namespace tilesmith {
+
+std::int64_t Operand::bytes() const { return rows == 0 || cols == 0 ? 0 : storage_bytes(element, (rows - 1) * row_stride + cols); }
+
+Operand operand(const Problem& problem, OperandRole role) {
+  switch (role) {
+    case OperandRole::a:
+      return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda};
+    case OperandRole::b:
+      return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb};
+    case OperandRole::c:
+    case OperandRole::d:
+      break;
+  }
+  return {role, problem.type.output, problem.m, problem.n, problem.ldc};
+}
+
+std::vector<Operand> operands(const Problem& problem) {
+  return {operand(problem, OperandRole::a), operand(problem, OperandRole::b), operand(problem, OperandRole::d)};
+}
+
+}  // namespace tilesmith
