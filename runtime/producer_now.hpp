@@ -9,8 +9,9 @@
 
 namespace tilesmith::runtime {
 
-/// For a family's kernels on this device. NVRTC and measuring policy are those of the newest entry of this family and these compiler options,
-/// since a stored cubin is preferred to compiling. The device's own entries come before another machine's, and trials last.
+/// For a family's kernels on this device, by the entries of these compiler options: NVRTC is that of the family's newest, since a stored cubin
+/// is preferred to compiling; the measuring policy is that of the newest of any family, since times of two policies are not comparable.
+/// The device's own entries come before another machine's, and trials last.
 /// `driver_version`: the driver that is here; empty: that of the newest entry.
 db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const db::DeviceIdentity& device,
                           const KernelTarget& target, const std::string& driver_version);
