@@ -1,6 +1,6 @@
 # What `cmake --install BUILD --component tilesmith` puts in place: both libraries, the public headers, a CMake package
-# (find_package(tilesmith) gives tilesmith::tilesmith; COMPONENTS static gives tilesmith::tilesmith_static too), and a
-# pkg-config file.
+# (find_package(tilesmith) gives tilesmith::tilesmith; COMPONENTS static gives tilesmith::tilesmith_static too), a
+# pkg-config file, and the licence.
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tilesmith)
 
@@ -17,6 +17,8 @@ install(FILES gemm.hpp tilesmith.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tiles
 install(FILES ${PROJECT_SOURCE_DIR}/kernels/problem.hpp ${PROJECT_SOURCE_DIR}/kernels/signature.hpp
         ${PROJECT_SOURCE_DIR}/kernels/type_pair.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith/kernels COMPONENT tilesmith)
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilesmith)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tilesmithConfig.cmake.in
                               ${CMAKE_CURRENT_BINARY_DIR}/tilesmithConfig.cmake INSTALL_DESTINATION ${package_folder})
