@@ -2,9 +2,9 @@
 
 namespace tilesmith {
 
-std::int64_t Operand::bytes() const { return rows == 0 || cols == 0 ? 0 : storage_bytes(element, (rows - 1) * row_stride + cols); }
+std::int64_t OperandMatrix::bytes() const { return rows == 0 || cols == 0 ? 0 : storage_bytes(element, (rows - 1) * row_stride + cols); }
 
-Operand operand(const Problem& problem, OperandRole role) {
+OperandMatrix operand(const Problem& problem, OperandRole role) {
   switch (role) {
     case OperandRole::a:
       return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda};
@@ -17,7 +17,7 @@ Operand operand(const Problem& problem, OperandRole role) {
   return {role, problem.type.output, problem.m, problem.n, problem.ldc};
 }
 
-std::vector<Operand> operands(const Problem& problem) {
+std::vector<OperandMatrix> operands(const Problem& problem) {
   return {operand(problem, OperandRole::a), operand(problem, OperandRole::b), operand(problem, OperandRole::d)};
 }
 

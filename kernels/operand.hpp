@@ -13,7 +13,7 @@ namespace tilesmith {
 enum class OperandRole { a, b, c, d };
 inline constexpr std::size_t kOperandRoles = 4;
 
-struct Operand {
+struct OperandMatrix {
   OperandRole role;
   Scalar element;
   std::int64_t rows = 0, cols = 0;  // as stored
@@ -24,9 +24,9 @@ struct Operand {
 };
 
 /// The matrix of this role.
-Operand operand(const Problem& problem, OperandRole role);
+OperandMatrix operand(const Problem& problem, OperandRole role);
 
 /// What one run needs memory for: A, B, and one matrix for C and D.
-std::vector<Operand> operands(const Problem& problem);
+std::vector<OperandMatrix> operands(const Problem& problem);
 
 }  // namespace tilesmith

@@ -59,7 +59,7 @@ std::optional<std::string> problem_error(const Problem& problem) {
       {"lda", OperandRole::a}, {"ldb", OperandRole::b}, {"ldc", OperandRole::c}};
   int least_element = kDefaultAlignBytes;
   for (const auto& [stride, role] : strides) {
-    const Operand of = operand(problem, role);
+    const OperandMatrix of = operand(problem, role);
     const std::int64_t value = of.row_stride, columns = of.cols;
     least_element = std::min(least_element, int(size_bytes(of.element)));
     if (value * std::int64_t(size_bits(of.element)) % 8 != 0)
@@ -130,7 +130,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
 Problem as_planned(const Problem& problem) {
   Problem planned = problem;
   const auto round_up = [&](OperandRole role, std::int64_t& stride) {
-    const Operand of = operand(problem, role);
+    const OperandMatrix of = operand(problem, role);
     const std::int64_t whole = kDefaultAlignBytes * 8 / std::int64_t(size_bits(of.element));
     if (of.rows == 1) stride = (stride + whole - 1) / whole * whole;
   };

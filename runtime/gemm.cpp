@@ -175,8 +175,8 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& 
     if (plan == nullptr) {
       Problem asked = problem;
       asked.beta = beta_class;
-      const auto takes_more = [&](const Operand& one) { return align_bytes < int(size_bytes(one.element)); };
-      if (std::ranges::all_of(operands(asked), takes_more)) throw runtime::misaligned(asked);
+      const auto takes_more = [&](const OperandMatrix& one) { return align_bytes < int(size_bytes(one.element)); };
+      if (std::ranges::all_of(tilesmith::operands(asked), takes_more)) throw runtime::misaligned(asked);
       asked.align_bytes = align_bytes;
       check_well_formed(asked);
       if (asked.m == 0 || asked.n == 0) return;  // nothing to do, as BLAS defines it

@@ -18,7 +18,7 @@ double alignment_distance(const Problem& a, const Problem& b) {
     return std::abs(
         log2_ratio(row_align_bytes(a, a.type.*element, a.*stride), row_align_bytes(b, b.type.*element, b.*stride)));
   };
-  return halvings(&TypePair::operand, &Problem::lda) + halvings(&TypePair::operand, &Problem::ldb) +
+  return halvings(&TypePair::a, &Problem::lda) + halvings(&TypePair::b, &Problem::ldb) +
          halvings(&TypePair::output, &Problem::ldc);
 }
 

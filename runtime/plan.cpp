@@ -220,7 +220,7 @@ Pointer locate(const OperandSource& source, Pointer callers, void* workspace) no
 
 /// Where the kernels read C in D's place: what C holds is brought there first.
 CUresult copy_c_to_d(const Driver& driver, const Problem& problem, const RunArgs& args) noexcept {
-  const Operand d = operand(problem, OperandRole::d);
+  const OperandMatrix d = operand(problem, OperandRole::d);
   CUDA_MEMCPY2D copy{};
   copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   copy.srcDevice = CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.c));

@@ -24,7 +24,7 @@ std::size_t hash_of(const PlanKey& key) noexcept { return XXH3_64bits(&key, size
 
 PlanKey key_of(const Problem& problem, int align_bytes, BetaClass beta) {
   // A field that a problem or a signature gets does not compile here until it is in the key.
-  static_assert(sizeof(Problem) == sizeof(KernelSignature) + 9 * sizeof(std::int64_t));
+  static_assert(sizeof(Problem) == sizeof(KernelSignature) + 8 * sizeof(std::int64_t));
   const auto& [type, trans, epilogue, batch_mode, sparsity] = problem.signature();
   PlanKey key;
   put_text(key.type, type.name);

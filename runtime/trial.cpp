@@ -39,14 +39,14 @@ std::vector<std::byte> random_bytes(Scalar type) {
 class OperandMemory {
  public:
   explicit OperandMemory(std::span<const Plan> plans) : problem_(plans.front().problem()), matrices_(operands(problem_)), between_(kBetweenBytes) {
-    for (const Operand& matrix : matrices_) set_ += rounded(matrix.bytes());
+    for (const OperandMatrix& matrix : matrices_) set_ += rounded(matrix.bytes());
     sets_ = std::clamp<std::size_t>(kColdBytes / set_, 1, kMostSets);
     memory_ = DeviceBuffer(sets_ * set_);
     std::size_t workspace = 0;
     for (const Plan& plan : plans) workspace = std::max(workspace, plan.workspace_bytes());
     if (workspace > 0) workspace_ = DeviceBuffer(workspace);
     for (std::size_t set = 0, at = 0; set < sets_; ++set) {
-      for (const Operand& matrix : matrices_) {
+      for (const OperandMatrix& matrix : matrices_) {
         fill(matrix, at);
         at += rounded(matrix.bytes());
       }
@@ -56,7 +56,7 @@ class OperandMemory {
   RunArgs args(std::size_t launch, const Stream& stream) const {
     std::byte* at = memory_.data() + launch % sets_ * set_;
     RunArgs args;
-    for (const Operand& matrix : matrices_) {
+    for (const OperandMatrix& matrix : matrices_) {
       set_pointer(args, matrix.role, at);
       at += rounded(matrix.bytes());
     }
@@ -74,14 +74,14 @@ class OperandMemory {
   }
 
  private:
-  void fill(const Operand& matrix, std::size_t at) {
+  void fill(const OperandMatrix& matrix, std::size_t at) {
     const std::vector<std::byte> random = random_bytes(matrix.element);
     const std::size_t end = at + rounded(matrix.bytes());
     for (; at < end; at += random.size()) memory_.upload(std::span(random).first(std::min(random.size(), end - at)), at);
   }
 
   const Problem& problem_;
-  std::vector<Operand> matrices_;
+  std::vector<OperandMatrix> matrices_;
   std::size_t set_ = 0, sets_ = 0;
   DeviceBuffer memory_, between_, workspace_;
 };

@@ -106,7 +106,7 @@ inline std::vector<std::byte> sample_cubin(int seed = 1, std::size_t bytes = 500
 }
 
 inline KernelKey sample_key(const Config& config = sample_config()) {
-  return {config, *find_type_pair("f16f32"), {}, "sm_90a", "hash-1", "--gpu-architecture=sm_90a", "13.0"};
+  return {config, {*find_type_pair("f16f32"), {}}, "sm_90a", "hash-1", "--gpu-architecture=sm_90a", "13.0"};
 }
 
 inline KernelBuild sample_build(const Config& config = sample_config(), int seed = 1) {

@@ -43,8 +43,8 @@ TEST_CASE("every field of the key tells builds apart") {
   };
   CHECK(found([](KernelKey&) {}));
   CHECK_FALSE(found([](KernelKey& k) { k.config = sample_config(9); }));
-  CHECK_FALSE(found([](KernelKey& k) { k.type = *find_type_pair("bf16f32"); }));
-  CHECK_FALSE(found([](KernelKey& k) { k.trans = {true, false}; }));
+  CHECK_FALSE(found([](KernelKey& k) { k.signature.type = *find_type_pair("bf16f32"); }));
+  CHECK_FALSE(found([](KernelKey& k) { k.signature.trans = {true, false}; }));
   CHECK_FALSE(found([](KernelKey& k) { k.arch = "sm_87"; }));
   CHECK_FALSE(found([](KernelKey& k) { k.kernel_hash = "hash-2"; }));
   CHECK_FALSE(found([](KernelKey& k) { k.compiler_options = ""; }));

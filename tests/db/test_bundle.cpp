@@ -86,8 +86,7 @@ TEST_CASE("a bundle comes back as it was saved") {
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(back.builds[i].cubin == bundle.builds[i].cubin);
     CHECK(back.builds[i].key.config == bundle.builds[i].key.config);
-    CHECK(back.builds[i].key.type == bundle.builds[i].key.type);
-    CHECK(back.builds[i].key.trans == bundle.builds[i].key.trans);
+    CHECK(back.builds[i].key.signature == bundle.builds[i].key.signature);
     CHECK(back.builds[i].key.arch == bundle.builds[i].key.arch);
     CHECK(back.builds[i].key.kernel_hash == bundle.builds[i].key.kernel_hash);
     CHECK(back.builds[i].key.compiler_options == bundle.builds[i].key.compiler_options);

@@ -77,7 +77,7 @@ TEST_CASE("a changed option retires an entry, a changed policy asks for a time, 
 TEST_CASE("an entry is retired exactly where today's plan hash of its config and problem is another") {
   std::string error;
   Evidence entry = right(10, *Config::parse("simt{block_m=64,block_n=64,block_k=16,thread_m=4,thread_n=4}"), *parse_problem("f16f32 NN 64 64 64", error));
-  entry.producer.compiler_options = compiler_options_text({entry.problem.type, {}, *limits_for_arch("sm_90a")});
+  entry.producer.compiler_options = compiler_options_text({entry.problem, *limits_for_arch("sm_90a")});
   Producer now = entry.producer;
   CHECK(judge(entry, now) == Trust::retired);
   entry.plan_hash = plan_hash(entry.config, entry.problem, now.compiler_options);

@@ -52,7 +52,10 @@ void make_file(const std::filesystem::path& path, int version) {
   }
   const Database database(path.string(), SQLITE_OPEN_READWRITE, "a.db");
   if (version == 4) make_former(database);
-  else database.execute("DROP VIEW latest; CREATE VIEW latest AS SELECT * FROM evidence WHERE id = 1; PRAGMA user_version = 5");
+  else {
+    split_signatures(database);
+    database.execute("DROP VIEW latest; CREATE VIEW latest AS SELECT * FROM evidence WHERE id = 1; PRAGMA user_version = 5");
+  }
 }
 
 }  // namespace

@@ -28,11 +28,31 @@ constexpr const char* kSimtTemplate = "4d3b939e73001b6b3f94a47e9b5524c520645f7f8
 
 Evidence of_simt() {
   Evidence entry = right(10, *Config::parse("simt{block_m=64,block_n=64,block_k=16,thread_m=4,thread_n=4}"));
-  entry.producer.compiler_options = compiler_options_text({entry.problem.type, {}, *limits_for_arch("sm_90a")});
+  entry.producer.compiler_options = compiler_options_text({entry.problem, *limits_for_arch("sm_90a")});
   return entry;
 }
 
 }  // namespace
+
+TEST_CASE("a kernel of schema 6 is found by its signature, in a file opened for reading and in one that is migrated") {
+  const TemporaryFolder folder;
+  const KernelBuild build = sample_build();
+  { Store::open(folder / "a.db").record_build(build); }
+  {
+    const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
+    split_signatures(database);
+    database.execute("PRAGMA user_version = 6");
+  }
+  KernelKey other = build.key;
+  other.signature.trans = {true, true};
+  const auto check = [&](const Store& store) {
+    CHECK(store.find_build(build.key).has_value());
+    CHECK_FALSE(store.find_build(other).has_value());
+  };
+  check(Store::open_read_only(folder / "a.db"));
+  check(Store::open(folder / "a.db"));
+  check(Store::open_read_only(folder / "a.db"));
+}
 
 TEST_CASE("an empty database of version 0 becomes one of the current version") {
   const Database database = empty_database();

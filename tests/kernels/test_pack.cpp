@@ -156,7 +156,7 @@ void check_copy(Team& block, int rows, int cols, int ld, int skew, bool turned) 
   strayed = 0;
   const Copy<Element> copy(from, ld, rows, cols, to);
   const char* types[] = {"s8s32", "f16f32", "tf32f32", "f64f64"};  // by the size of their operands
-  const Problem problem = packed_problem(*find_type_pair(types[std::countr_zero(sizeof(Element))]), {true, false}, cols, 1, rows);
+  const Problem problem = packed_problem({*find_type_pair(types[std::countr_zero(sizeof(Element))]), {true, false}}, cols, 1, rows);
   CHECK(tensor_core::packed_operands(problem, turned, false).a.blocks == copy.shares());
   for (unsigned share = 0; share < copy.shares(); ++share) block.run([&] { copy.copy(share); });
   CHECK(strayed == 0);

@@ -9,7 +9,7 @@ using namespace tilesmith;
 
 namespace {
 
-const std::string kOptions = compiler_options_text({*find_type_pair("f16f32"), {}, *limits_for_arch("sm_90a")});
+const std::string kOptions = compiler_options_text({{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_90a")});
 
 Problem problem(const std::string& canonical) {
   std::string error;
@@ -62,7 +62,7 @@ TEST_CASE("a kernel's hash tells configs, type pairs, transposes and architectur
   add(simt(), "bf16f32", {}, kOptions);
   add(simt(), "f16f32", {true, false}, kOptions);
   for (const DeviceLimits& limits : {*limits_for_arch("sm_87"), *virtual_limits("sm_87")})
-    add(simt(), "f16f32", {}, compiler_options_text({*find_type_pair("f16f32"), {}, limits}));
+    add(simt(), "f16f32", {}, compiler_options_text({{*find_type_pair("f16f32"), {}}, limits}));
   CHECK(hashes.size() == 6);
   add(simt(), "f16f32", {}, kOptions);  // again
   CHECK(hashes.size() == 6);

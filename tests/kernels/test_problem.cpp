@@ -14,7 +14,7 @@ Problem problem(const char* type, Transposes trans, std::int64_t m, std::int64_t
 
 TEST_CASE("a type pair is found by its canonical name and by no other") {
   REQUIRE(find_type_pair("bf16f32") != nullptr);
-  CHECK(find_type_pair("bf16f32")->operand == Scalar::bf16);
+  CHECK(find_type_pair("bf16f32")->a == Scalar::bf16);
   CHECK(find_type_pair("bf16f32")->output == Scalar::f32);
   REQUIRE(find_type_pair("bf16f32bf16") != nullptr);
   CHECK(find_type_pair("bf16f32bf16")->accumulator == Scalar::f32);

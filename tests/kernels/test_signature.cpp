@@ -54,7 +54,7 @@ TEST_CASE("operands have the type, the rows and the stride of their role", "[ope
   const TypePair mixed{"f16e4m3f32", Scalar::f16, Scalar::e4m3, Scalar::f32, Scalar::f32, Scalar::f32};
   Problem problem = packed_problem({mixed, {true, false}}, 30, 20, 10);
   problem.ldb = 32;
-  const Operand a = operand(problem, OperandRole::a), b = operand(problem, OperandRole::b), d = operand(problem, OperandRole::d);
+  const OperandMatrix a = operand(problem, OperandRole::a), b = operand(problem, OperandRole::b), d = operand(problem, OperandRole::d);
   CHECK(a.rows == 10);
   CHECK(a.cols == 30);
   CHECK(a.bytes() == 2 * 300);

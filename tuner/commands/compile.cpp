@@ -168,7 +168,7 @@ GuessingFor guessing_for(const Asked& asked, const DeviceLimits& arch, const std
                          const db::Store& store) {
   GuessingFor whom{asked.families, {}, arch, {}, {}};
   db::Producer producer;
-  producer.compiler_options = runtime::compiler_options_text({type_pairs().front(), {}, arch});
+  producer.compiler_options = runtime::compiler_options_text({{type_pairs().front(), {}}, arch});
   producer.nvrtc_version = runtime::nvrtc_version();
   producer.measuring_policy = kMeasuringPolicy;
   const std::optional<db::Evidence> latest = latest_of(arch, named, store);

@@ -30,7 +30,7 @@ std::size_t slot_bytes(std::int64_t matrix_bytes) {
   return (bytes + kSlotBytes - 1) / kSlotBytes * kSlotBytes;
 }
 
-Slab make_slab(const Problem& problem, const Operand& matrix, int sets) {
+Slab make_slab(const Problem& problem, const OperandMatrix& matrix, int sets) {
   Slab slab{matrix.role};
   slab.slot_bytes = slot_bytes(matrix.bytes());
   slab.offset_bytes = misalignment(problem, matrix.element);
@@ -54,9 +54,9 @@ struct OperandSets::Impl {
 };
 
 OperandSets::OperandSets(RandomFill& random, const Problem& problem, std::uint64_t seed) {
-  const std::vector<Operand> matrices = operands(problem);
+  const std::vector<OperandMatrix> matrices = operands(problem);
   std::size_t set_bytes = 0;
-  for (const Operand& matrix : matrices) set_bytes += slot_bytes(matrix.bytes());
+  for (const OperandMatrix& matrix : matrices) set_bytes += slot_bytes(matrix.bytes());
   const runtime::DeviceInfo& device = random.context().info();
   const int count =
       operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);

@@ -44,7 +44,7 @@ DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions&
 
 db::Producer DeviceEvaluator::producer(const std::string&) const {
   db::Producer producer;
-  producer.compiler_options = runtime::compiler_options_text({type_pairs().front(), {}, device_.limits});
+  producer.compiler_options = runtime::compiler_options_text({{type_pairs().front(), {}}, device_.limits});
   producer.nvrtc_version = runtime::nvrtc_version();
   producer.driver_version = device_.driver_version;
   producer.measuring_policy = kMeasuringPolicy;

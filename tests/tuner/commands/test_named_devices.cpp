@@ -20,7 +20,7 @@ void make_orins(const std::string& path, const std::vector<db::DeviceIdentity>& 
   for (const db::DeviceIdentity& device : devices) {
     for (db::Evidence& entry : made_evidence({made_problems()[0]}, 8)) {
       entry.device = device;
-      entry.producer.compiler_options = runtime::compiler_options_text({entry.problem.type, entry.problem.trans, *limits_for_arch("sm_87")});
+      entry.producer.compiler_options = runtime::compiler_options_text({entry.problem, *limits_for_arch("sm_87")});
       entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
       store.record(entry);
     }

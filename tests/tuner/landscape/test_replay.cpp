@@ -32,7 +32,7 @@ db::Landscape recording() {
   landscape.producers["simt"] = {"-O", "12.6", "540", "cold-1"};
   const Problem problem = recorded_problem();
   const Family& simt = *find_family("simt");
-  const Space space = enumerate_space(simt, {problem.type, problem.trans, *limits_for_arch("sm_87")});
+  const Space space = enumerate_space(simt, {problem, *limits_for_arch("sm_87")});
   for (std::size_t i = 0; i < space.configs.size() && landscape.entries.size() < 60; i += 3) {
     if (simt.refusal(space.configs[i], problem)) continue;
     db::Evidence entry;
