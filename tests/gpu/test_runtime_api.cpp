@@ -54,6 +54,34 @@ LibraryOptions quiet() {
 
 }  // namespace
 
+TEST_CASE("D apart from C is right and leaves C as it was, directly and in a graph", "[gpu][api]") {
+  Fixture f;
+  const Library library = Library::without_database(quiet());
+  for (const char* text : {"f16f32 NN 200 150 96 beta=any", "bf16f32bf16 TT 64 520 72 ldc=528 beta=any", "tf32f32 NT 33 40 64 align=4 beta=any",
+                           "f64f64 TN 1 96 64 beta=any", "s8s32 NT 128 128 64 beta=any"}) {
+    INFO(text);
+    const GemmPlan plan = library.plan(problem_of(text));
+    DeviceProblem data(plan.problem()), apart(plan.problem());
+    runtime::DeviceBuffer workspace;
+    if (plan.workspace_bytes() > 0) workspace = runtime::DeviceBuffer(plan.workspace_bytes());
+    const Operands operands{1, data.a(), data.b(), 2, apart.c(), data.c()};
+    data.poison_c();
+    f.context.synchronize();
+    plan.run(f.stream.get(), operands, workspace.data());
+    f.stream.synchronize();
+    CHECK(data.max_error(1, 2) == 0);
+    CHECK(apart.max_error(0, 1) == 0);
+    data.poison_c();
+    const runtime::Graph graph = runtime::Graph::capture(f.stream, [&] { plan.run(f.stream.get(), operands, workspace.data()); });
+    for (int i = 0; i < 2; ++i) graph.launch(f.stream);
+    f.stream.synchronize();
+    CHECK(data.max_error(1, 2) == 0);
+    library.gemm(f.stream.get(), plan.problem(), operands);
+    f.stream.synchronize();
+    CHECK(data.max_error(1, 2) == 0);
+  }
+}
+
 TEST_CASE("a tuned problem, a near one and an untuned type all give right results", "[gpu][api]") {
   Fixture f;
   {

@@ -255,7 +255,7 @@ TEST_CASE("without any evidence the families' own configs are chosen, by their e
   }
   // On an Orin nothing but simt multiplies 8-bit floats.
   const Problem wanted = problem("e4m3f32 NN 64 64 64");
-  const Choice choice = runtime::choose({}, wanted, {wanted.type, wanted.trans, *limits_for_arch("sm_87")}, producer);
+  const Choice choice = runtime::choose({}, wanted, {wanted, *limits_for_arch("sm_87")}, producer);
   CHECK(choice.rung == Rung::generic);
 }
 

@@ -115,7 +115,7 @@ TEST_CASE("no config of any family asks for more shared memory than sm_87 has, t
       const std::size_t largest = largest_smem_bytes(*family, as);
       CHECK(largest <= 163 * 1024);
       more_on_hopper =
-          more_on_hopper || largest_smem_bytes(*family, {type, {}, *limits_for_arch("sm_90a")}) > 163 * 1024;
+          more_on_hopper || largest_smem_bytes(*family, {{type, {}}, *limits_for_arch("sm_90a")}) > 163 * 1024;
     }
   }
   CHECK(more_on_hopper);
