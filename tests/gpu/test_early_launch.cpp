@@ -237,7 +237,7 @@ TEST_CASE("launches that come early wait for what the stream did before, and are
   for (const Case& one : kCases) {
     INFO(one.config);
     // Families for one device alone (wgmma) are left out on others; what the rest launches early is held to the same.
-    if (!find_family(Config::parse(one.config)->family())->supports({*find_type_pair("f16f32"), {}, limits})) continue;
+    if (!find_family(Config::parse(one.config)->family())->supports({{*find_type_pair("f16f32"), {}}, limits})) continue;
     const Errors waiting = bench.errors(one, {}), hasty = bench.errors(one, {test::kNoWait, test::kNoWait});
     for (const double error : waiting.behind_kernels) CHECK(error == 0);
     for (const double error : waiting.behind_others) CHECK(error == 0);

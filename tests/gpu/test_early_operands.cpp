@@ -240,7 +240,7 @@ TEST_CASE("launches that come early read nothing that an L1 held from before the
   }
   for (const Case& one : kCases) {
     INFO(one.problem << " by " << one.config);
-    if (!find_family(Config::parse(one.config)->family())->supports({*find_type_pair("f16f32"), {}, limits})) continue;
+    if (!find_family(Config::parse(one.config)->family())->supports({{*find_type_pair("f16f32"), {}}, limits})) continue;
     Bench bench(one);
     bool is_seen = false;  // it came early, over L1s that held the old operands to the end
     for (const int carveout : kCarveouts) {

@@ -18,7 +18,7 @@ namespace tilesmith::tuner::toy {
 struct DriftingEvaluator : ToyEvaluator {
   explicit DriftingEvaluator(double first, double each_round = 1, std::uint64_t seed = 1)
       : factor(first), each(each_round), random(seed) {
-    const std::vector<Config> configs = enumerate_space(ToyFamily{}, {*find_type_pair("f16f32"), {}, limits()}).configs;
+    const std::vector<Config> configs = enumerate_space(ToyFamily{}, {{*find_type_pair("f16f32"), {}}, limits()}).configs;
     std::vector<std::size_t> places(configs.size());
     std::iota(places.begin(), places.end(), std::size_t{0});
     for (std::size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[random() % i]);

@@ -57,7 +57,7 @@ std::vector<Config> sorted(std::vector<Config> configs) {
 std::vector<Config> fastest(const ToyEvaluator& evaluator, std::size_t count) {
   DeviceLimits limits;
   limits.arch = kArch;
-  std::vector<Config> configs = enumerate_space(ToyFamily{}, {*find_type_pair("f16f32"), {}, limits}).configs;
+  std::vector<Config> configs = enumerate_space(ToyFamily{}, {{*find_type_pair("f16f32"), {}}, limits}).configs;
   std::ranges::sort(configs, {}, [&](const Config& config) {
     return std::pair(evaluator.outcome_of(config).timing->median_us, config.text());
   });

@@ -170,7 +170,7 @@ inline const Config kOptimum = ToyFamily::config(5, 3, 2);
 inline std::size_t legal_configs() {
   DeviceLimits limits;
   limits.arch = kArch;
-  return enumerate_space(ToyFamily{}, {*find_type_pair("f16f32"), {}, limits}).configs.size();
+  return enumerate_space(ToyFamily{}, {{*find_type_pair("f16f32"), {}}, limits}).configs.size();
 }
 
 inline Problem square(std::int64_t size) { return packed_problem({*find_type_pair("f16f32"), {}}, size, size, size); }

@@ -30,7 +30,7 @@ double slowdown(const Problem& problem, const Config& config) {
 std::vector<Config> all_configs() {
   DeviceLimits limits;
   limits.arch = kArch;
-  return enumerate_space(ToyFamily{}, {*find_type_pair("f16f32"), {}, limits}).configs;
+  return enumerate_space(ToyFamily{}, {{*find_type_pair("f16f32"), {}}, limits}).configs;
 }
 
 /// Every so-manyth config on squares of 2^4 to 2^10, less those of 2^7.

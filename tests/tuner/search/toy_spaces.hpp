@@ -8,7 +8,7 @@ namespace tilesmith::tuner::toy {
 inline Space toy_space() {
   DeviceLimits limits;
   limits.arch = kArch;
-  return enumerate_space(ToyFamily{}, {*find_type_pair("f16f32"), {}, limits});
+  return enumerate_space(ToyFamily{}, {{*find_type_pair("f16f32"), {}}, limits});
 }
 
 /// A second family, so that spaces are concatenated.
