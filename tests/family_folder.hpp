@@ -13,8 +13,11 @@
 
 namespace tilesmith::tests {
 
-/// Of the example that ships.
-inline std::filesystem::path example_family() { return std::filesystem::path(TILESMITH_SOURCE_DIR) / "examples/family"; }
+/// Of the example that ships. In the tree that was built, or, where a program was moved since, in the folder in which it runs.
+inline std::filesystem::path example_family() {
+  const std::filesystem::path built = std::filesystem::path(TILESMITH_SOURCE_DIR) / "examples/family";
+  return std::filesystem::exists(built) ? built : std::filesystem::path("examples/family");
+}
 
 class FamilyFolder {
  public:
