@@ -26,8 +26,8 @@ class FamilyFolder {
     std::string pattern = (std::filesystem::temp_directory_path() / "tilesmith-family-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     path_ = pattern;
-    json = R"({
-  "name": ")" + name + R"(",
+    json = R"json({
+  "name": ")json" + name + R"json(",
   "summary": "a small family",
   "template": "small.cu",
   "types": ["f16f32", "bf16f32"],
@@ -41,7 +41,7 @@ class FamilyFolder {
   "refusals": [{"reason": "too small", "when": "m < tile"}],
   "launch": {"grid": ["ceil_div(m, tile)", "ceil_div(n, tile)"], "block": "tile", "shared_bytes": "tile * step * operand_bytes"},
   "seeds": [{"step": 16, "tile": 32}]
-})";
+})json";
     write("small.cu", "#include \"helper.cuh\"\nextern \"C\" __global__ void gemm(const __grid_constant__ tilesmith::GemmArgs args) {}\n");
     write("helper.cuh", "#pragma once\nconstexpr int kHelp = 1;\n");
     save();

@@ -14,12 +14,12 @@ namespace {
 constexpr int kDeepest = 16;
 constexpr std::size_t kLongestName = 32;
 
+}  // namespace
+
 bool is_identifier(const std::string& text) {
   const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   return !text.empty() && text.size() <= kLongestName && text.front() >= 'a' && text.front() <= 'z' && std::ranges::all_of(text, fits);
 }
-
-}  // namespace
 
 void Field::fail(std::string_view expected) const {
   std::string found = json_->dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -65,7 +65,8 @@ std::string Field::line(std::size_t longest) const {
 
 std::string Field::identifier() const {
   const std::string* const text = json_->get_ptr<const std::string*>();
-  if (text == nullptr || !is_identifier(*text)) fail(fmt::format("a name of lowercase letters, digits and underscores, at most {}, a letter first", kLongestName));
+  if (text == nullptr || !is_identifier(*text))
+    fail(kIdentifierMeans);
   return *text;
 }
 

@@ -13,6 +13,10 @@
 
 namespace tilesmith {
 
+/// Of families, parameters and kernels.
+bool is_identifier(const std::string& text);
+inline constexpr const char* kIdentifierMeans = "a name of lowercase letters, digits and underscores, at most 32, a letter first";
+
 /// A value of the file and its place there: "parameters.block_m.values[2]". Every function throws FamilyError naming file and place
 /// where the value is another than expected.
 class Field {
@@ -34,7 +38,7 @@ class Field {
 
   /// One line of 1 to `longest` characters.
   std::string line(std::size_t longest = 500) const;
-  /// Lowercase letters, digits and underscores, a letter first.
+  /// is_identifier().
   std::string identifier() const;
   std::int64_t integer(std::int64_t least, std::int64_t most) const;
   bool flag() const;

@@ -66,8 +66,7 @@ std::vector<Parameter> parameters_of(const Field& file, const std::string& path)
   const Field all = file.at("parameters");
   for (const auto& [name, field] : all.members(kMostParameters)) {
     const std::string place = fmt::format("{}: parameters.{}", path, name);
-    const Field::Json as_json = name;
-    Field(as_json, place).identifier();
+    if (!is_identifier(name)) throw FamilyError(fmt::format("{}: expected {}", place, kIdentifierMeans));
     if (UserNames::is_taken(name)) throw FamilyError(place + ": the name means something else in expressions, expected another");
     for (const Parameter& other : parameters) {
       if (constant_name(other.name) == constant_name(name))

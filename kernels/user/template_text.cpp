@@ -66,7 +66,8 @@ class Splicer {
       put_line(name, ++number, std::string_view(file).substr(at, end - at), depth);
       at = end + 1;
     }
-    if (text_.size() > kLongestText) throw FamilyError(fmt::format("{}: with all that it includes it is larger than {} bytes", (folder_ / name).string(), kLongestText));
+    if (text_.size() > kLongestText)
+      throw FamilyError(fmt::format("{}: larger than {} bytes with all that it includes", (folder_ / name).string(), kLongestText));
   }
 
   std::string take() { return std::move(text_); }

@@ -129,7 +129,8 @@ LaunchSequence sequence_of(const UserFamilyParts& parts, const Problem& problem,
     launch.block = figures.get(field + "block", from.block, {kMostThreads, kMostThreads, kMostThreadsZ});
     launch.cluster = figures.get(field + "cluster", from.cluster, {kMostCluster, kMostCluster, kMostCluster});
     launch.dynamic_smem_bytes = std::size_t(figures.get(field + "shared_bytes", from.shared_bytes, 0, kMostSharedBytes));
-    if (volume(launch.block) > kMostThreads) figures.note(fmt::format("{}a block has {} threads: expected at most {}", field, volume(launch.block), kMostThreads));
+    if (volume(launch.block) > kMostThreads)
+      figures.note(fmt::format("{}a block has {} threads: expected at most {}", field, volume(launch.block), kMostThreads));
     const Extent3 &grid = launch.grid, &cluster = launch.cluster;
     if (volume(cluster) > kMostCluster) figures.note(fmt::format("{}a cluster has {} blocks: expected at most {}", field, volume(cluster), kMostCluster));
     if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) figures.note(field + "the grid does not split into clusters");

@@ -40,7 +40,7 @@ TEST_CASE("the error of a field names the file, the field and what was expected"
   CHECK(error("[0, 8, 16]", "[0, 1.5]").find("family.json: parameters.step.values[1]: is 1.5, expected a whole number") == 0);
   CHECK(error("[0, 8, 16]", "[]") == "family.json: parameters.step.values: is [], expected a list of 1 to 256 elements");
   CHECK(error("\"step\": {", "\"lda\": {").find("family.json: parameters.lda: the name means something else") == 0);
-  CHECK(error("\"step\": {", "\"Step\": {").find("parameters.Step: ") != std::string::npos);
+  CHECK(error("\"step\": {", "\"Step\": {").find("family.json: parameters.Step: expected a name of lowercase letters") == 0);
   CHECK(error("\"tile\": 32}", "\"tile\": 33}") == "family.json: seeds[0].tile: is 33, expected a value of the parameter's list");
   CHECK(error(", \"tile\": 32}", "}") == "family.json: seeds[0].tile: is missing");
   CHECK(error("\"tile\": 32}", "\"tile\": 32, \"k\": 1}") == "family.json: seeds[0].k: is 1, expected no value, there is no such parameter");
