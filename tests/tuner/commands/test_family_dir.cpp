@@ -154,7 +154,7 @@ TEST_CASE("compile workers know the family, and its kernels compile for Orin and
     return;
   }
   const TempFolder folder;
-  const Finished compiled = run(folder, {"compile", "--arch", "sm_87,sm_90a", "--type", "f16f32", "--trans", "NN,TT", "--family", "my_tiles",
+  const Finished compiled = run(folder, {"compile", "--arch", "sm_87,sm_90a", "--shape", "64", "--trans", "NN,TT", "--family", "my_tiles",
                                          "--max-configs", "2", "--db", "own.db", "--family-dir", kExample});
   INFO(compiled.out << compiled.err);
   REQUIRE(compiled.status == 0);
@@ -171,5 +171,5 @@ TEST_CASE("a compile error is told with the file of the family and the line", "[
   const Finished compiled = run(folder, {"compile", "--arch", "sm_87", "--type", "f16f32", "--trans", "NN", "--family", "small", "--max-configs",
                                          "1", "--db", "own.db", "--family-dir", family.path().string()});
   CHECK(compiled.status == 0);
-  CHECK(contains(run(folder, {"query", "--sql", "SELECT message FROM kernels", "--db", "own.db"}).out, "helper.cuh(3)"));
+  CHECK(contains(run(folder, {"query", "--sql", "SELECT message FROM builds", "--db", "own.db"}).out, "helper.cuh(3)"));
 }
