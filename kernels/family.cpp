@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/gemv/gemv.hpp"
 #include "kernels/mma/mma.hpp"
@@ -15,31 +18,52 @@
 namespace tilesmith {
 namespace {
 
-std::vector<std::unique_ptr<Family>>& registry() {
-  static std::vector<std::unique_ptr<Family>> all = [] {
-    std::vector<std::unique_ptr<Family>> made;
-    made.push_back(make_simt());
-    made.push_back(make_wmma());
-    made.push_back(make_mma());
-    made.push_back(make_wgmma());
-    made.push_back(make_gemv());
-    return made;
-  }();
+/// Families stay where they are, so that readers need no lock.
+class Registry {
+ public:
+  Registry() {
+    all_.reserve(kMost);
+    add(make_simt());
+    add(make_wmma());
+    add(make_mma());
+    add(make_wgmma());
+    add(make_gemv());
+  }
+
+  std::span<const std::unique_ptr<Family>> all() const { return {all_.data(), count_.load(std::memory_order_acquire)}; }
+
+  void add(std::unique_ptr<Family> family) {
+    const std::scoped_lock lock(adding_);
+    if (all_.size() == kMost) throw std::length_error(fmt::format("there are {} families: expected no more", kMost));
+    all_.push_back(std::move(family));
+    count_.store(all_.size(), std::memory_order_release);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 256;
+
+  std::mutex adding_;
+  std::vector<std::unique_ptr<Family>> all_;
+  std::atomic<std::size_t> count_ = 0;
+};
+
+Registry& registry() {
+  static Registry all;
   return all;
 }
 
 }  // namespace
 
-std::span<const std::unique_ptr<Family>> families() { return registry(); }
+std::span<const std::unique_ptr<Family>> families() { return registry().all(); }
 
 const Family* find_family(std::string_view name) {
-  for (const auto& family : registry()) {
+  for (const auto& family : families()) {
     if (family->name() == name) return family.get();
   }
   return nullptr;
 }
 
-void register_family(std::unique_ptr<Family> family) { registry().push_back(std::move(family)); }
+void register_family(std::unique_ptr<Family> family) { registry().add(std::move(family)); }
 
 Legality::Legality(const Family& family, const KernelTarget& target) : family_(&family) {
   if (!family.supports(target)) {

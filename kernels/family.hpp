@@ -78,6 +78,9 @@ class Family {
   /// False if two runs may differ in the last bits (atomics in the reduction, ...).
   virtual bool deterministic(const Config&) const { return true; }
 
+  /// True: the library runs none of its kernels that the tuner has not verified on some problem (kernels/user).
+  virtual bool needs_proof() const { return false; }
+
   /// For families added at run time: as estimate() in kernels/estimate.hpp, for a legal config and a problem as_planned(); empty if it
   /// makes none.
   virtual std::optional<Estimate> own_estimate(const Config&, const KernelTarget&, const Problem&) const;
@@ -91,7 +94,7 @@ class Family {
   virtual std::vector<Config> seeds(const KernelTarget& target, const Problem&) const { return seeds(target); }
 };
 
-/// All families of this build, in the order in which they are documented.
+/// All families of this build, in the order in which they are documented; then those added at run time. Thread-safe.
 std::span<const std::unique_ptr<Family>> families();
 
 /// A problem of the target of ordinary size and alignment, for choices that are made without one: 1024³.
@@ -100,7 +103,8 @@ Problem ordinary_problem(const KernelTarget& target);
 /// The family of that name, or nullptr.
 const Family* find_family(std::string_view name);
 
-/// Adds a family at run time: for tests that plant faulty kernels. Not thread-safe; call before any other use.
+/// Adds a family at run time, for good: kernels/user/load.hpp, and tests that plant faulty kernels. Thread-safe. Throws std::length_error
+/// where there are too many.
 void register_family(std::unique_ptr<Family> family);
 
 /// The config that runs any problem of the target's type pair on any supported device: the generic rung.

@@ -21,12 +21,16 @@ std::size_t end_of_token(std::string_view source, std::size_t at, bool& is_comme
     const std::size_t last = source.find("*/", at + 2);
     return last == std::string_view::npos ? source.size() : last + 2;
   }
-  if (first != '"') return at;
+  const bool is_character = at > 0 && (source[at - 1] == '\\' || (source[at - 1] == '\'' && second == '\''));  // '"'
+  if (first != '"' || is_character) return at;
   for (++at; at < source.size() && source[at] != '"'; ++at) at += source[at] == '\\';
   return std::min(at + 1, source.size());
 }
 
+/// A #line directive says where a line comes from (kernels/user/template_text.hpp), which is no code either.
 void end_line(std::string& code) {
+  const std::size_t start = code.rfind('\n') + 1;  // 0 where there is none before
+  if (std::string_view(code).substr(start).starts_with("#line ")) code.resize(start);
   const std::size_t last = code.find_last_not_of(" \t");
   code.resize(last == std::string::npos ? 0 : last + 1);
   if (!code.empty() && code.back() != '\n') code += '\n';

@@ -10,12 +10,12 @@
 namespace tilesmith {
 
 /// A hash of a source text, of the headers that it includes, directly or through others, and of compiler options: 32 hex digits.
-/// Comments and empty lines count for nothing. Headers that are not among `headers`, CUDA's own, come with NVRTC's version.
+/// Comments, empty lines and #line directives count for nothing. Headers that are not among `headers`, CUDA's own, come with NVRTC's version.
 std::string source_hash(std::string_view source, std::string_view options, std::span<const EmbeddedFile> headers);
 /// With the headers of this build, each of which is read once.
 std::string source_hash(std::string_view source, std::string_view options);
 
-/// The code of a source text: without comments, empty lines and spaces at the ends of lines.
+/// The code of a source text: without comments, empty lines, #line directives and spaces at the ends of lines.
 std::string without_comments(std::string_view source);
 
 }  // namespace tilesmith

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 namespace tilesmith::runtime {
 namespace {
@@ -38,7 +39,17 @@ Transposes transposes_of(std::string_view name) {
 tilesmith_options default_options() {
   const LibraryOptions options;
   return {sizeof(tilesmith_options), options.device, options.allow_compile ? 1 : 0, options.log_misses ? 1 : 0, options.trial_budget,
-          nullptr};
+          nullptr, nullptr};
+}
+
+std::vector<std::filesystem::path> split_at_colons(std::string_view text) {
+  std::vector<std::filesystem::path> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(':', at), text.size());
+    if (end > at) parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
 }
 
 /// `first`: bytes of the struct's first version.
@@ -103,6 +114,7 @@ LibraryOptions to_options(const tilesmith_options& from) {
   if (known.trial_budget < 0) throw bad_argument(fmt::format("trial_budget is {}: expected a number of candidates, or 0", known.trial_budget));
   options.trial_budget = known.trial_budget;
   if (known.trial_database != nullptr) options.trial_database = known.trial_database;
+  if (known.family_dirs != nullptr) options.family_dirs = split_at_colons(known.family_dirs);
   return options;
 }
 

@@ -32,6 +32,11 @@ struct Candidate {
   bool stored;  ///< nothing has to be compiled for it, as far as is known
 };
 
+bool needs_proof(const Config& config) {
+  const Family* family = find_family(config.family());
+  return family != nullptr && family->needs_proof();
+}
+
 struct Ranked {
   const Config* config;
   Prediction prediction;
@@ -76,14 +81,15 @@ struct Chooser::State {
       if (problem.signature() == target.signature()) ++known_problems_;
       retired_ += one.retired;
       if (!tell_of_each_other(problem.type, target.type)) continue;
-      if (problem.signature() == target.signature()) note_failures(one);
-      learn(one.best, seen, stored);
-      learn(one.retired_times, seen, stored);
-      if (problem.signature() == target.signature() && (device == nullptr || one.device() == *device))
+      const bool same_kernels = problem.signature() == target.signature();
+      if (same_kernels) note_failures(one);
+      learn(one.best, same_kernels, seen, stored);
+      learn(one.retired_times, false, seen, stored);
+      if (same_kernels && (device == nullptr || one.device() == *device))
         exact_.emplace(text(problem), &one);
     }
     for (const Config& config : stored.candidates) {
-      if (seen.insert(config.text()).second) add_candidate(config, stored);
+      if (!needs_proof(config) && seen.insert(config.text()).second) add_candidate(config, stored);
     }
     seeds_are_stored_ = !stored.has;
     for (Candidate& candidate : candidates_) candidate.handle = model_.handle(candidate.config);
@@ -99,14 +105,15 @@ struct Chooser::State {
     }
   }
 
-  /// From times of one problem, fastest first.
-  void learn(const std::vector<db::Judged>& times, std::unordered_set<std::string>& seen, const StoredKernels& stored) {
+  /// From times of one problem, fastest first. `proven`: they are of the target's kernels as they are today.
+  void learn(const std::vector<db::Judged>& times, bool proven, std::unordered_set<std::string>& seen, const StoredKernels& stored) {
     double fastest_us = 0;  // of those that may run
     for (const db::Judged& one : times) {
       if (!db::is_trial(one.entry->producer) && !model_.add(*one.entry)) continue;  // a trial's time is not the kernel's alone
       const double us = one.entry->outcome.timing->median_us;
       if (fastest_us == 0) fastest_us = us;
-      if (us <= kNearlyBest * fastest_us && seen.insert(one.entry->config.text()).second) add_candidate(one.entry->config, stored);
+      const bool may_run = proven || !needs_proof(one.entry->config);
+      if (may_run && us <= kNearlyBest * fastest_us && seen.insert(one.entry->config.text()).second) add_candidate(one.entry->config, stored);
     }
   }
 
@@ -164,7 +171,7 @@ struct Chooser::State {
     const bool any = std::ranges::any_of(found, [](const Ranked& one) { return one.prediction.by_family_estimate; });
     if (!without.compiling && (!any || at.nearest_doublings() > kFarDoublings)) {
       for (const auto& family : families()) {
-        if (!family->supports(target_)) continue;
+        if (family->needs_proof() || !family->supports(target_)) continue;
         for (Config& config : family->seeds(target_, as_planned(problem))) {
           if (runs(*family, config, problem) && !is_out(config)) initial.push_back(std::move(config));
         }

@@ -8,6 +8,7 @@
 
 #include "db/logger.hpp"
 #include "db/store.hpp"
+#include "kernels/user/load.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/library_state.hpp"
 #include "runtime/plan_cache.hpp"
@@ -74,6 +75,20 @@ class [[nodiscard]] CurrentContext {
 
 }  // namespace
 
+namespace {
+
+/// Of the options and of the environment. Before a catalogue is opened: its evidence is judged by the families that there are.
+void load_families(const LibraryOptions& options) {
+  try {
+    load_family_dirs_of_environment();
+    for (const std::filesystem::path& folder : options.family_dirs) load_family_dir(folder);
+  } catch (const FamilyError& error) {
+    throw Error(ErrorCode::bad_argument, error.what());
+  }
+}
+
+}  // namespace
+
 struct Library::State : runtime::LibraryState {
   using runtime::LibraryState::LibraryState;
   ~State() { clear_cache(); }
@@ -113,6 +128,7 @@ Library::~Library() = default;
 
 Library Library::open(const std::filesystem::path& path, const LibraryOptions& options) {
   return translated([&] {
+    load_families(options);
     std::unique_ptr<runtime::Catalogue> catalogue = runtime::with_trials(runtime::open_catalogue(path), path, options.trial_database);
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
@@ -122,6 +138,7 @@ Library Library::open(const std::filesystem::path& path, const LibraryOptions& o
 
 Library Library::without_database(const LibraryOptions& options) {
   return translated([&] {
+    load_families(options);
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
     return Library(std::make_shared<State>(runtime::with_trials(runtime::empty_catalogue(), {}, options.trial_database), options));

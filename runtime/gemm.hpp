@@ -41,6 +41,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "kernels/problem.hpp"
 
@@ -103,6 +104,10 @@ struct LibraryOptions {
   /// Its measuring policy is "trial-1": it was never verified, and the memset before each launch is part of its time. So every entry that the
   /// tuner measured by today's kernels ranks before it, and the model learns nothing from it.
   std::filesystem::path trial_database;
+  /// Folders of families of the application's own (docs/own_family.md), beside those of $TILESMITH_FAMILY_DIR (colon-separated). They are
+  /// loaded for the whole process and for good. Of such a family the library runs only kernels that the tuner has verified.
+  /// A folder that cannot be read or is not right: bad_argument.
+  std::vector<std::filesystem::path> family_dirs;
 };
 
 /// The operands of D ← α·op(A)·op(B) + β·C. Pointers are device addresses. Set fields by name: later versions have more.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "db/families_not_loaded.hpp"
 #include "db/logger.hpp"
 #include "kernels/plan_hash.hpp"
 #include "runtime/compiler.hpp"
@@ -231,6 +232,7 @@ const Chooser& LibraryState::chooser_for(const KernelTarget& target) {
   const DeviceInfo& here = context_->info();
   if (!evidence_.contains(type)) evidence_.emplace(type, catalogue_->evidence(target.type, here.limits.sm));
   const std::vector<db::Evidence>& known = evidence_.at(type);
+  log_not_loaded(known);
   const ProducerNow now = [&](const std::string& family) { return producer_now(known, family, here.identity, target, here.driver_version); };
   const std::set<std::string> stored = catalogue_->stored_configs(target);
   StoredKernels kernels{[&](const Config& config) { return stored.contains(config.text()); }, {}};
@@ -303,6 +305,11 @@ LibraryState::Kernel LibraryState::load_afresh(const Config& config, const Kerne
   if (build.cubin.empty()) throw no_kernel("it does not compile: " + build.message);
   return {load_module(build), build.key.nvrtc_version, fmt::format("compiled by NVRTC {}", build.key.nvrtc_version), true,
           options_.trial_database.empty() ? nullptr : std::make_shared<const db::KernelBuild>(build)};
+}
+
+void LibraryState::log_not_loaded(std::span<const db::Evidence> entries) {
+  const std::string line = db::not_loaded_text(db::families_not_loaded(entries));
+  if (options_.log_misses && !line.empty() && logged_.insert(line).second) db::logger()->warn("{}", line);
 }
 
 void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ class LibraryState {
   Kernel load_unless_refused(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
   Kernel load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
   Kernel load_afresh(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) const;
+  void log_not_loaded(std::span<const db::Evidence> entries);
   void log_miss(const Problem& problem, const Explanation& why, bool compiled);
 
   LibraryOptions options_;
@@ -70,7 +72,7 @@ class LibraryState {
     std::string reason;
   };
   std::map<std::string, Winner> tried_;  // problems
-  std::set<std::string> logged_;                               // problems
+  std::set<std::string> logged_;                               // problems, and other lines that are said once
 };
 
 }  // namespace tilesmith::runtime

@@ -77,6 +77,9 @@ typedef struct tilesmith_options {
                                  may be the opened database. It is made if there is none. What cannot be read or written is one line in
                                  the log. A winner was never verified: all that the tuner measured ranks before it. The text is copied.
                                  NULL or "": none; NULL at first */
+  const char* family_dirs; /* folders of families of the application's own, colon-separated, beside those of the environment variable
+                              TILESMITH_FAMILY_DIR. They are loaded for the whole process. Of such a family only kernels are run that the
+                              tuner has verified. NULL or "": none; NULL at first */
 } tilesmith_options;
 
 /* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. It holds its texts: nothing in it

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "db/families_not_loaded.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/target.hpp"
 #include "tuner/commands/terminal.hpp"
@@ -91,6 +92,7 @@ class Judge {
   }
   /// Why an entry that would not run first does not.
   std::string word(const db::Evidence& entry) const {
+    if (find_family(entry.config.family()) == nullptr) return "not loaded";
     const db::Trust trust = db::judge(entry, now(entry));
     return std::string(trust == db::Trust::retired || runs(entry) ? db::name(trust) : db::name(db::Status::illegal));
   }
@@ -140,6 +142,7 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
     std::vector<db::Evidence> entries = entries_of(store, problems);
     const Judge judge(entries, devices);
     std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
+    for (std::string& family : db::families_not_loaded(entries)) today.not_loaded.insert(std::move(family));
     add(entries, judge, with_retired, most, today);
   }
   return today;
@@ -148,7 +151,7 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
 CLI::Option* add_retired_option(CLI::App& app, bool& retired) {
   return app.add_flag("--retired", retired,
                       "Also the fastest recorded times that do not count, behind the best that would run, with why as their trust: "
-                      "retired (kernel, launches or options changed), reverify (driver or NVRTC changed, where another best is valid), of a former "
+                      "retired (kernel, launches or options changed), not loaded (see --family-dir), reverify (driver or NVRTC changed, where another best is valid), of a former "
                       "measuring policy, illegal today");
 }
 
@@ -158,6 +161,8 @@ void say_left_out(const BestsToday& today) {
   if (today.passed_over > 0) {
     line += fmt::format("{}{} with a faster time that does not count", line.empty() ? "" : ", ", count_of(today.passed_over, "problem"));
   }
+  const std::string not_loaded = db::not_loaded_text({today.not_loaded.begin(), today.not_loaded.end()});
+  if (!not_loaded.empty()) Screen::instance().print_line(not_loaded);
   if (!line.empty()) Screen::instance().print_line(line + " (retired, or to be verified anew, as a rule): --retired shows what was left out");
 }
 

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include <cstddef>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "db/export.hpp"
@@ -16,6 +18,7 @@ struct BestsToday {
   std::vector<db::JudgedBest> bests;  ///< by type pair, transposes, M, N, K and device
   std::size_t without = 0;            ///< problems, on a device, that have a time, and none that counts today
   std::size_t passed_over = 0;        ///< those of whose times a faster one does not count
+  std::set<std::string> not_loaded;   ///< families of which there are entries, and which this process does not know
 };
 
 /// The best `most` configs of each problem on each device, best first. They are judged as `explain` judges and a bundle takes them

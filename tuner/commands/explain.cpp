@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "db/families_not_loaded.hpp"
 #include "runtime/catalogue.hpp"
 #include "runtime/choose.hpp"
 #include "tuner/commands/command.hpp"
@@ -100,7 +101,7 @@ std::string evidence_lines(const db::Evidence& entry, db::Trust trust, double cl
   return out;
 }
 
-std::string as_text(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice, std::size_t width) {
+std::string as_text(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice, const std::string& not_loaded, std::size_t width) {
   std::string out;
   add_line(out, "problem", text(problem));
   add_line(out, "device", device.identity.name.empty() ? device.limits.arch + " (no device of it is known)"
@@ -110,6 +111,7 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   add_line(out, "because", runtime::reason_of(choice));
   if (choice.rung == runtime::Rung::model) add_line(out, "predicted", fmt::format("{} us", format_us(choice.predicted_us)));
   if (choice.evidence) out += evidence_lines(*choice.evidence, choice.trust, device.clock_mhz);
+  add_line(out, "left out", not_loaded);
   if (choice.runners_up.empty()) return out;
   TextTable table({{"runner-up", TextTable::Align::right}, {"rung"}, {"µs", TextTable::Align::right}, {"note"}, {"config"}});
   for (std::size_t i = 0; i < choice.runners_up.size(); ++i) {
@@ -163,6 +165,7 @@ int run_explain(const ExplainOptions& options) {
   const auto now = [&](const std::string& family) { return producer_now(entries, family, device, target); };
   const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
   const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);
+  const std::vector<std::string> not_loaded = db::families_not_loaded(entries);
   std::optional<Prior> prior;
   if (options.prior) {
     if (problem.m < 1 || problem.n < 1 || problem.k < 1) throw UsageError("--prior: expected M, N and K of at least 1");
@@ -171,10 +174,11 @@ int run_explain(const ExplainOptions& options) {
   }
   if (format == TextFormat::json) {
     nlohmann::ordered_json json = as_json(problem, device, choice);
+    json["not_loaded"] = not_loaded;
     if (prior) json["prior"] = as_json(*prior);
     write_result(json_text(json));
   } else {
-    const std::string text = as_text(problem, device, choice, stdout_width());
+    const std::string text = as_text(problem, device, choice, db::not_loaded_text(not_loaded), stdout_width());
     write_result(prior ? text + "\n" + as_text(*prior, stdout_width()) : text);
   }
   return kExitOk;

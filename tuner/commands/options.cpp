@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "db/files.hpp"
+#include "kernels/user/load.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/search/strategy.hpp"
 
@@ -243,11 +244,29 @@ std::vector<std::string> parse_families(const std::vector<std::string>& texts, s
   std::vector<std::string> result = split_commas(texts);
   for (const std::string& text : result) {
     if (find_family(text) == nullptr) {
-      throw UsageError(fmt::format("{} '{}': unknown family; expected one of {}", option, text,
+      throw UsageError(fmt::format("{} '{}': unknown family; expected one of {}, or one that --family-dir brings", option, text,
                                    joined(families(), [](const auto& family) { return family->name(); })));
     }
   }
   return result;
+}
+
+void add_family_dir_option(CLI::App& app, std::vector<std::string>& folders) {
+  app.add_option("--family-dir", folders,
+                 "A family of your own: the folder of its family.json and template; repeatable. $TILESMITH_FAMILY_DIR: folders, "
+                 "colon-separated, beside these")
+      ->type_name("DIR")->allow_extra_args(false)->group("Families");
+}
+
+void load_families(const std::vector<std::string>& folders) {
+  load_family_dirs_of_environment();
+  for (const std::string& folder : folders) {
+    try {
+      load_family_dir(folder);
+    } catch (const FamilyError& error) {
+      throw UsageError(fmt::format("--family-dir: {}", error.what()));
+    }
+  }
 }
 
 void require_strategy(std::string_view given) {

@@ -49,6 +49,11 @@ std::chrono::duration<double> parse_duration(std::string_view text, std::string_
 /// Names of families, checked; comma lists allowed. Empty: all.
 std::vector<std::string> parse_families(const std::vector<std::string>& texts, std::string_view option = "--family");
 
+/// --family-dir: folders of families of one's own.
+void add_family_dir_option(CLI::App& app, std::vector<std::string>& folders);
+/// Loads those of $TILESMITH_FAMILY_DIR, then these. Throws UsageError or FamilyError.
+void load_families(const std::vector<std::string>& folders);
+
 /// Throws UsageError naming --strategy unless there is one of that name.
 void require_strategy(std::string_view given);
 

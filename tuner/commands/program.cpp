@@ -5,16 +5,22 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <new>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "db/store.hpp"
+#include "kernels/user/family_error.hpp"
 #include "runtime/device.hpp"
 #include "runtime/gemm.hpp"
 #include "tuner/commands/command.hpp"
 #include "tuner/commands/command_line.hpp"
 #include "tuner/commands/help.hpp"
 #include "tuner/commands/logging.hpp"
+#include "tuner/commands/options.hpp"
 #include "tuner/commands/parse_error.hpp"
 #include "tuner/commands/terminal.hpp"
 #include "tuner/evaluator.hpp"
@@ -72,12 +78,22 @@ int report_parse_error(const CLI::App& program, const CLI::ParseError& error) {
   return kExitUsage;
 }
 
+/// Whether it takes --family-dir: families mean nothing to the others.
+bool knows_families(const Command& command) {
+  constexpr std::string_view kOthers[] = {"devices", "strategies", "workloads", "version"};
+  return std::find(std::begin(kOthers), std::end(kOthers), command.app->get_name()) == std::end(kOthers);
+}
+
 /// Every kind of error that the libraries throw, in one place.
-int run_guarded(const Command& command) {
+int run_guarded(const Command& command, const std::vector<std::string>& family_dirs) {
   const std::string context = "tilesmith " + command.app->get_name();
   try {
+    if (knows_families(command)) load_families(family_dirs);
     return command.run();
   } catch (const UsageError& error) {
+    complain(context, error.what());
+    return kExitUsage;
+  } catch (const FamilyError& error) {
     complain(context, error.what());
     return kExitUsage;
   } catch (const WorkloadError& error) {
@@ -116,7 +132,11 @@ int run_program(int argc, const char* const* argv) {
     program.require_subcommand(1);
     program.footer("`tilesmith COMMAND --help` explains a command. Exit status: 0 done, 1 internal error, 2 bad input or no GPU, 3 done but for\nproblems that `tune` set aside.");
     const std::vector<Command> commands = add_commands(program);
-    for (const Command& command : commands) refuse_empty_values(*command.app);
+    std::vector<std::string> family_dirs;
+    for (const Command& command : commands) {
+      if (knows_families(command)) add_family_dir_option(*command.app, family_dirs);
+      refuse_empty_values(*command.app);
+    }
     const std::string unknown = unknown_command(program, argc, argv, commands);
     if (!unknown.empty()) {
       complain("tilesmith", unknown + " (see `tilesmith --help`)");
@@ -128,7 +148,7 @@ int run_program(int argc, const char* const* argv) {
       return report_parse_error(program, error);
     }
     for (const Command& command : commands) {
-      if (command.app->parsed()) return with_output_checked("tilesmith " + command.app->get_name(), run_guarded(command));
+      if (command.app->parsed()) return with_output_checked("tilesmith " + command.app->get_name(), run_guarded(command, family_dirs));
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tilesmith: internal error: %s\n", error.what());

@@ -51,7 +51,8 @@ int run_renew(const RenewOptions& options) {
   for (const db::DeviceIdentity& device : devices) {
     out += fmt::format("{}:\n", short_name(device));
     for (const auto& [family, standing] : standing_of(store, device)) {
-      out += fmt::format("  {}: {} of {} stand\n", family, format_count((long long)(standing.stand)), count_of(standing.all, "candidate"));
+      out += fmt::format("  {}: {} of {} stand{}\n", family, format_count((long long)(standing.stand)), count_of(standing.all, "candidate"),
+                         find_family(family) == nullptr ? " (the family is not loaded: see --family-dir)" : "");
     }
   }
   write_result(out);

@@ -81,7 +81,7 @@ Command add_space(CLI::App& program) {
   app->add_option("--arch", options->arch, fmt::format("{}; default: that of the GPU here", supported_archs()))->type_name("ARCH");
   CLI::Option* list = app->add_flag("--list", options->list, "Print every legal config, one a line");
   app->add_flag("--ladder", options->ladder, "Print the named configs of the known ladder, slowest first")->excludes(list);
-  app->footer("Families:" + known + "\n\nExample:\n  tilesmith space --family wmma --type bf16f32 --arch sm_87");
+  app->footer("Families, beside those that --family-dir brings:" + known + "\n\nExample:\n  tilesmith space --family wmma --type bf16f32 --arch sm_87");
   return {app, [options] { return run_space(*options); }};
 }
 

@@ -12,6 +12,7 @@
 
 #include "tuner/evaluator.hpp"
 #include "tuner/workers/compile_jobs.hpp"
+#include "tuner/workers/family_arguments.hpp"
 #include "tuner/workers/protocol.hpp"
 #include "tuner/workers/spawn.hpp"
 
@@ -37,7 +38,7 @@ void wait_for_input(const std::vector<int>& descriptors,
 }
 
 struct CompilePool::Worker {
-  explicit Worker(const std::string& executable) : process({"worker", "compile"}, executable) {}
+  explicit Worker(const std::string& executable) : process(with_family_dirs({"worker", "compile"}), executable) {}
 
   WorkerProcess process;
   std::optional<Queued> running;

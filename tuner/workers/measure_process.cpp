@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tuner/evaluator.hpp"
+#include "tuner/workers/family_arguments.hpp"
 #include "tuner/workers/protocol.hpp"
 #include "tuner/workers/spawn.hpp"
 
@@ -47,7 +48,7 @@ void MeasureProcess::start() {
     arguments.push_back("--sentinel-us");
     arguments.push_back(fmt::format("{}", sentinel_us_));
   }
-  process_ = std::make_unique<WorkerProcess>(std::move(arguments), executable_);
+  process_ = std::make_unique<WorkerProcess>(with_family_dirs(std::move(arguments)), executable_);
   state_ = State::starting;
   deadline_ = watch_.look() + kStartLimit;
 }

@@ -1,4 +1,5 @@
-// The child processes' side: what `tilesmith worker compile` and `tilesmith worker measure --device N [--as ARCH]` do.
+// The child processes' side: what `tilesmith worker compile` and `tilesmith worker measure --device N [--as ARCH]` do. Both take the
+// families of one's own (family_arguments.hpp).
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "runtime/device.hpp"
 #include "runtime/virtual_arch.hpp"
 #include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/family_arguments.hpp"
 #include "tuner/workers/measure_session.hpp"
 #include "tuner/workers/phase_clock.hpp"
 #include "tuner/workers/process.hpp"
@@ -105,8 +107,15 @@ bool parse_number(std::string_view text, Number& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
+/// Tells the supervisor instead of the first answer.
+int fatal(const std::string& what) {
+  Connection(kWorkerSocket).send({{{"fatal", what}}, {}});
+  return kBadUsage;
+}
+
 int bad_usage(const std::string& what) {
-  std::fprintf(stderr, "worker: %s; expected 'worker compile' or 'worker measure --device N [--as ARCH] [--sentinel-us T]'\n",
+  std::fprintf(stderr, "worker: %s; expected 'worker compile' or 'worker measure --device N [--as ARCH] [--sentinel-us T]', "
+               "either with [--family-dir FOLDER]\n",
                what.c_str());
   return kBadUsage;
 }
@@ -123,6 +132,7 @@ int worker_main(int argc, const char* const* argv) {
   int device = 0;
   std::string_view as;
   double sentinel_us = 0;
+  FamilyArguments families;
   for (int i = at + 1; i < argc; i += 2) {
     const std::string_view option = argv[i];
     const std::string_view value = i + 1 < argc ? argv[i + 1] : "";
@@ -132,9 +142,11 @@ int worker_main(int argc, const char* const* argv) {
       continue;
     }
     if (option == "--sentinel-us" && parse_number(value, sentinel_us) && sentinel_us >= 0) continue;
+    if (families.take(option, value)) continue;
     return bad_usage(fmt::format("'{} {}' is no option", option, value));
   }
   spdlog::set_level(spdlog::level::warn);
+  if (const std::string wrong = families.load(); !wrong.empty()) return fatal(wrong);
   if (kind == "compile") return compile_main();
   if (kind == "measure") return measure_main(device, as, sentinel_us);
   return bad_usage(fmt::format("'{}' is no kind of worker", kind));
