@@ -33,7 +33,7 @@ using Values = std::vector<std::int64_t>;
 
 /// Of the slots that belong to kernel and config; the rest is 0.
 Values values_of(const UserFamilyParts& parts, const TypePair& type, Transposes trans, const Config& config) {
-  Values values{std::int64_t(size_bytes(type.operand)), std::int64_t(size_bytes(type.accumulator)), std::int64_t(size_bytes(type.output)),
+  Values values{std::int64_t(size_bytes(type.a)), std::int64_t(size_bytes(type.accumulator)), std::int64_t(size_bytes(type.output)),
                 trans.a, trans.b};
   values.resize(kParameterSlot);
   for (const Parameter& parameter : parts.parameters) values.push_back(config.at(parameter.name));
@@ -183,7 +183,7 @@ bool UserNames::is_of_problem(std::size_t slot) { return slot >= kProblemSlot &&
 
 bool UserFamily::supports(const KernelTarget& target) const {
   const auto& [types, transposes] = std::tie(parts_->types, parts_->transposes);
-  return target.limits.sm >= parts_->min_sm && std::ranges::find(types, target.type) != types.end() &&
+  return is_plain(target) && target.limits.sm >= parts_->min_sm && std::ranges::find(types, target.type) != types.end() &&
          std::ranges::find(transposes, target.trans) != transposes.end();
 }
 

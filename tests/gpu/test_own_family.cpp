@@ -29,7 +29,7 @@ TEST_CASE("every config of the example family passes the battery in all transpos
   const runtime::Context context(0);
   std::vector<tuner::CompileJob> jobs;
   for (const Transposes trans : kAllTransposes) {
-    const KernelTarget target{*find_type_pair("f16f32"), trans, context.info().limits};
+    const KernelTarget target{{*find_type_pair("f16f32"), trans}, context.info().limits};
     for (const Config& config : enumerate_space(family, target).configs) jobs.push_back({config, target});
   }
   REQUIRE(jobs.size() >= 48);

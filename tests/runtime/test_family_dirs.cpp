@@ -58,7 +58,7 @@ TEST_CASE("the library runs of a family that needs proof only kernels that were 
 
   // Nor an initial config of it, or what a bundle holds without a word on it.
   const Problem wanted = problem("f16f32 NN 512 512 512");
-  const KernelTarget target{wanted.type, wanted.trans, *limits_for_arch("sm_90a")};
+  const KernelTarget target{wanted, *limits_for_arch("sm_90a")};
   const StoredKernels stored{[](const Config&) { return true; }, {unproven(64)}};
   const Chooser chooser({}, target, producer, nullptr, stored);
   CHECK(chooser.choose(wanted, {}).config.family() != "unproven_toy");

@@ -12,7 +12,7 @@ TEST_CASE("a family is read from its folder") {
   const auto family = folder.read();
   CHECK(family->name() == "small");
   CHECK(family->summary() == "a small family");
-  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   CHECK(family->supports(target));
   CHECK_FALSE(family->supports({*find_type_pair("s8s32"), {}, target.limits}));
   CHECK_FALSE(family->supports({target.type, {true, false}, target.limits}));
@@ -109,7 +109,7 @@ TEST_CASE("files that include each other are put in once") {
   const FamilyFolder folder;
   folder.write("helper.cuh", "#pragma once\n#include \"small.cu\"\n#include \"sub/other.cuh\"\nint helper;\n");
   folder.write("sub/other.cuh", "int other;\n");
-  const KernelTarget target{*find_type_pair("f16f32"), {}, *limits_for_arch("sm_87")};
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   const auto family = folder.read();
   const std::string source = family->source(family->seeds(target).at(0), target);
   CHECK(source.find("#pragma") == std::string::npos);

@@ -18,7 +18,7 @@ KernelTarget target_of(const char* arch = "sm_87") { return {*find_type_pair("f1
 
 Config small(int tile, int step) { return Config("small", {{"tile", tile}, {"step", step}}); }
 
-Problem problem_of(std::int64_t m, std::int64_t n) { return packed_problem(*find_type_pair("f16f32"), {}, m, n, 64); }
+Problem problem_of(std::int64_t m, std::int64_t n) { return packed_problem({*find_type_pair("f16f32"), {}}, m, n, 64); }
 
 std::string load_error(const std::filesystem::path& folder) {
   try {
@@ -131,8 +131,8 @@ TEST_CASE("a loaded family has plan hashes, which follow its launches") {
   REQUIRE(find_family("loaded_a") != nullptr);
   const std::string options = compiler_options_text(target_of());
   const Config a("loaded_a", {{"tile", 32}, {"step", 16}}), b("loaded_b", {{"tile", 32}, {"step", 16}});
-  CHECK(kernel_hash(a, target_of().type, {}, options).size() == 32);
-  CHECK(kernel_hash(a, target_of().type, {}, options) == kernel_hash(b, target_of().type, {}, options));  // the name stands in a comment
+  CHECK(kernel_hash(a, target_of(), options).size() == 32);
+  CHECK(kernel_hash(a, target_of(), options) == kernel_hash(b, target_of(), options));  // the name stands in a comment
   CHECK(plan_hash(a, problem_of(64, 64), options) != plan_hash(b, problem_of(64, 64), options));
   CHECK(plan_hash(a, problem_of(8, 64), options).empty());  // refused
 }

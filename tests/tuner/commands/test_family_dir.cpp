@@ -19,10 +19,10 @@ const std::string kExample = example_family().string();
 /// Every config of the example on an H200, the last one the fastest: 30 µs.
 void record_example(const std::string& path) {
   load_family_dir(kExample);
-  const Problem problem = packed_problem(*find_type_pair("f16f32"), {}, 300, 200, 100);
+  const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 300, 200, 100);
   db::Store store = db::Store::in_memory();
   const db::Evidence made = made_evidence({problem}, 1).front();
-  const std::vector<Config> configs = enumerate_space(*find_family("my_tiles"), {problem.type, problem.trans, *limits_for_arch("sm_90a")}).configs;
+  const std::vector<Config> configs = enumerate_space(*find_family("my_tiles"), {problem, *limits_for_arch("sm_90a")}).configs;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     db::Evidence entry = made;
     entry.config = configs[i];
