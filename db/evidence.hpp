@@ -119,7 +119,7 @@ std::optional<std::string> timing_error(const Timing& timing);
 /// nullopt if it has another form, or is no such time.
 std::optional<std::string> normalized_utc(std::string_view text);
 
-/// The measuring policy of a trial: the library timed a few candidates beside each other (runtime/trial.hpp) and kept the fastest
+/// The measuring policy of a trial: the library timed a few candidates beside each other (runtime/choose/trial.hpp) and kept the fastest
 /// (LibraryOptions::trial_database). Nothing was verified, and its times compare among themselves alone.
 inline constexpr std::string_view kTrialPolicy = "trial-1";
 bool is_trial(const Producer& producer);

@@ -9,7 +9,7 @@
 
 namespace tilesmith {
 
-/// Good for comparing configs on one problem. How far it can be trusted is learnt from what was measured (runtime/time_model.hpp).
+/// Good for comparing configs on one problem. How far it can be trusted is learnt from what was measured (runtime/choose/time_model.hpp).
 /// Times are in clock cycles.
 struct Estimate {
   double cycles = 0;  ///< in all, launches included

@@ -48,7 +48,7 @@ struct Launch {
   int resident_blocks_per_sm = 0;  ///< above 0, a persistent grid: grid.x is cut to this many blocks for each live SM
   bool overlaps_previous =
       false;  ///< may start while the launch before it ends, the first one while what the stream runs before it does, where
-              ///< that pays (runtime/captured_order.hpp); the kernel itself waits for that one's results
+              ///< that pays (runtime/plan/captured_order.hpp); the kernel itself waits for that one's results
               ///< (griddepcontrol.wait, sm_90)
   unsigned neighbours = 1;  ///< where it overlaps the one before, so many blocks in a row are placed beside each other, as a
                             ///< cluster of which the kernel knows nothing; where there is none, the grid is not persistent,

@@ -18,7 +18,7 @@ std::string compiler_options_text(const KernelTarget& target);
 std::string kernel_hash(const Config& config, const KernelSignature& signature, std::string_view options);
 
 /// Of the kernel and of the launches that solve the problem: 32 hex digits. (What a plan makes of the launches on its device,
-/// runtime/plan.cpp, is the library's and no family's.) Empty where there is no such plan: there is no kernel, it refuses the problem, or there is
+/// runtime/plan/plan.cpp, is the library's and no family's.) Empty where there is no such plan: there is no kernel, it refuses the problem, or there is
 /// nothing to launch.
 std::string plan_hash(const Config& config, const Problem& problem, std::string_view options);
 

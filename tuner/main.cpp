@@ -1,7 +1,7 @@
-// The program `tilesmith`: its commands are in tuner/commands/, one file each.
+// The program `tilesmith`: its commands are in tuner/cli/, one file each.
 #include <string_view>
 
-#include "tuner/commands/program.hpp"
+#include "tuner/cli/program.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 
 int main(int argc, char** argv) {

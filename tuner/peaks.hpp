@@ -5,7 +5,7 @@
 #include <string>
 
 #include "db/evidence.hpp"
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 
 namespace tilesmith::tuner {
 

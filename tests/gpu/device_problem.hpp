@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/problem.hpp"
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 
 namespace tilesmith::test {
 

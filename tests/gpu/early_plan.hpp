@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/planted_bug.hpp"
 

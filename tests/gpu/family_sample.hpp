@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tests/built_in.hpp"
 #include "tests/catch.hpp"
-#include "tuner/commands/sample.hpp"
+#include "tuner/cli/sample.hpp"
 #include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::test {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 

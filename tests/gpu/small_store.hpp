@@ -9,8 +9,8 @@
 #include "db/bundle.hpp"
 #include "db/store.hpp"
 #include "kernels/family.hpp"
-#include "runtime/compiler.hpp"
-#include "runtime/device.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/driver/device.hpp"
 
 namespace tilesmith::test {
 

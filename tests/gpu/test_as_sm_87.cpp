@@ -3,12 +3,12 @@
 #include <map>
 
 #include "db/store.hpp"
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tests/gpu/family_sample.hpp"
-#include "tuner/tune.hpp"
+#include "tuner/loop/tune.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 #include "tuner/workers/verify_all.hpp"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler.hpp"
-#include "runtime/device.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/driver/device.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tests/catch.hpp"
 #include "tuner/measure/cublaslt_peer.hpp"
 #include "tuner/measure/helper_kernels.hpp"

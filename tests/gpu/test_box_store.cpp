@@ -2,8 +2,8 @@
 // tile writes its boxes while the accelerator still reads the last one's.
 #include <memory>
 
-#include "runtime/compiler.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tests/catch.hpp"
 #include "tests/kernels/wgmma_configs.hpp"
 #include "tuner/verify/verifier.hpp"

@@ -3,8 +3,8 @@
 #include <future>
 #include <string>
 
-#include "runtime/driver.hpp"
-#include "runtime/gemm.hpp"
+#include "runtime/driver/driver.hpp"
+#include "runtime/interface/gemm.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/small_store.hpp"

@@ -7,7 +7,7 @@
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/gpu/drill_family.hpp"
-#include "tuner/tune.hpp"
+#include "tuner/loop/tune.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 
 using namespace tilesmith;

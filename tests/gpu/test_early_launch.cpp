@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/driver.hpp"
-#include "runtime/plan.hpp"
-#include "runtime/shared_library.hpp"
+#include "runtime/driver/driver.hpp"
+#include "runtime/plan/plan.hpp"
+#include "runtime/driver/shared_library.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/early_plan.hpp"

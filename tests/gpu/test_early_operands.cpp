@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/driver.hpp"
+#include "runtime/driver/driver.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/early_plan.hpp"

@@ -8,7 +8,7 @@
 
 #include "kernels/eligible.hpp"
 #include "kernels/wgmma/even_tiles.cuh"
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/planted_bug.hpp"
 #include "tests/kernels/wgmma_configs.hpp"

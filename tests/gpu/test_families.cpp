@@ -1,7 +1,7 @@
 // Every family, type pair and transposes on the device.
 #include <limits>
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/family_sample.hpp"
 

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "kernels/plan_hash.hpp"
-#include "runtime/compiler.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_problem.hpp"
 

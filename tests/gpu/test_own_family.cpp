@@ -5,12 +5,12 @@
 
 #include "kernels/space.hpp"
 #include "kernels/user/load.hpp"
-#include "runtime/gemm.hpp"
+#include "runtime/interface/gemm.hpp"
 #include "tests/catch.hpp"
 #include "tests/family_folder.hpp"
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/small_store.hpp"
-#include "tuner/tune.hpp"
+#include "tuner/loop/tune.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 #include "tuner/workers/verify_all.hpp"
 

@@ -2,7 +2,7 @@
 // rules.
 #include <fmt/format.h>
 
-#include "runtime/gemm.hpp"
+#include "runtime/interface/gemm.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/small_store.hpp"

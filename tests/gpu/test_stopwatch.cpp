@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "runtime/compiler.hpp"
-#include "runtime/device.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/driver/device.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tests/catch.hpp"
 #include "tuner/measure/helper_kernels.hpp"
 #include "tuner/measure/random_fill.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/problem_state.hpp"

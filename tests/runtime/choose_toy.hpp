@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/estimate.hpp"
-#include "runtime/choose.hpp"
+#include "runtime/choose/choose.hpp"
 
 namespace tilesmith::runtime::choosing {
 

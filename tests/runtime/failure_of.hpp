@@ -1,7 +1,7 @@
 // What the library's calls fail with.
 #pragma once
 
-#include "runtime/gemm.hpp"
+#include "runtime/interface/gemm.hpp"
 
 namespace tilesmith {
 

@@ -10,7 +10,7 @@
 
 #include "kernels/common/operand_arg.cuh"
 #include "kernels/launch.hpp"
-#include "runtime/driver.hpp"
+#include "runtime/driver/driver.hpp"
 
 namespace tilesmith::runtime::fake {
 

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "db/store.hpp"
-#include "runtime/compiler.hpp"
-#include "runtime/gemm.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/interface/gemm.hpp"
 #include "tests/runtime/fake_driver.hpp"
 
 namespace tilesmith::runtime::fake {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "runtime/plan.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tests/runtime/fake_driver.hpp"
 
 namespace tilesmith::runtime {

@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "db/bundle.hpp"
-#include "runtime/virtual_arch.hpp"
+#include "runtime/driver/virtual_arch.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 

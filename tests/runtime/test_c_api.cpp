@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "runtime/tilesmith.h"
+#include "runtime/interface/tilesmith.h"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 

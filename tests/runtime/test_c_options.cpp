@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/tilesmith.h"
+#include "runtime/interface/tilesmith.h"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/neighbour.hpp"
-#include "runtime/time_model.hpp"
+#include "runtime/choose/neighbour.hpp"
+#include "runtime/choose/time_model.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/choose_toy.hpp"
 

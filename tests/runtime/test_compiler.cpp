@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "kernels/family.hpp"
-#include "runtime/compiler.hpp"
-#include "runtime/cubin_info.hpp"
-#include "runtime/nvrtc.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/compile/cubin_info.hpp"
+#include "runtime/compile/nvrtc.hpp"
 #include "tests/catch.hpp"
 
 namespace tilesmith::runtime {

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/device.hpp"
-#include "runtime/device_jetson.hpp"
-#include "runtime/driver.hpp"
-#include "runtime/nvml.hpp"
+#include "runtime/driver/device.hpp"
+#include "runtime/driver/device_jetson.hpp"
+#include "runtime/driver/driver.hpp"
+#include "runtime/driver/nvml.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/fake_driver.hpp"
 

@@ -1,7 +1,7 @@
 // Families of an application's own in the library: how they are loaded, and that nothing unproven of them runs.
 #include <cstdlib>
 
-#include "runtime/tilesmith.h"
+#include "runtime/interface/tilesmith.h"
 #include "tests/catch.hpp"
 #include "tests/family_folder.hpp"
 #include "tests/runtime/choose_toy.hpp"

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "db/bundle.hpp"
-#include "runtime/catalogue.hpp"
-#include "runtime/find_nvrtc.hpp"
+#include "runtime/choose/catalogue.hpp"
+#include "runtime/compile/find_nvrtc.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 #include "tests/runtime/made_tree.hpp"

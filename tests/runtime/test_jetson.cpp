@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/device_jetson.hpp"
-#include "runtime/sysfs.hpp"
+#include "runtime/driver/device_jetson.hpp"
+#include "runtime/driver/sysfs.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/fake_driver.hpp"
 

@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/plan_cache.hpp"
+#include "runtime/plan/plan_cache.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/planned_family.hpp"
 

@@ -1,5 +1,5 @@
 // What stored evidence is judged by.
-#include "runtime/producer_now.hpp"
+#include "runtime/choose/producer_now.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "kernels/space.hpp"
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tests/built_in.hpp"
 #include "tests/catch.hpp"
 

@@ -1,7 +1,7 @@
 // What a library's trials found, kept for the next start.
 #include "db/sqlite.hpp"
-#include "runtime/producer_now.hpp"
-#include "runtime/trial_database.hpp"
+#include "runtime/choose/producer_now.hpp"
+#include "runtime/choose/trial_database.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 #include "tests/runtime/library_fixture.hpp"

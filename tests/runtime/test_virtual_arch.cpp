@@ -2,8 +2,8 @@
 #include <string_view>
 
 #include "kernels/space.hpp"
-#include "runtime/compiler.hpp"
-#include "runtime/virtual_arch.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/driver/virtual_arch.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/fake_driver.hpp"
 

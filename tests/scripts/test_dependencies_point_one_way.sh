@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # kernels <- db <- runtime <- tuner: a folder includes its own files and those to its left; kernels' host code includes
-# no CUDA header, and device code nothing but kernels/ and CUDA's own headers. Within the tuner: search, verify, measure
-# <- guess, landscape, turns, workers <- the tune loop <- commands, which also show reports.
+# no CUDA header, and device code nothing but kernels/ and CUDA's own headers. Within the runtime: driver <- compile <-
+# plan <- choose <- interface. Within the tuner: search, verify, measure <- warm_start, schedule, recordings, workers <- loop <- cli,
+# which also shows reports.
 set -euo pipefail
 cd "$1"
 status=0
@@ -38,16 +39,27 @@ within() {
 within search 'nothing'
 within verify 'nothing'
 within measure 'nothing'
-within guess 'search/|measure/|peaks.hpp'
-within landscape 'search/|evaluator.hpp'
-within turns 'workload.hpp'
+within warm_start 'search/|measure/|peaks.hpp'
+within recordings 'search/|evaluator.hpp'
+within schedule 'workload.hpp'
 within workers 'verify/|measure/|evaluator.hpp'
-within report 'measure/|turns/|bench_csv.hpp|figures.hpp|peaks.hpp|svg.hpp|workload.hpp'
-top=$(grep -nE '^ *#include *"tuner/(commands|report)/' tuner/*.[ch]pp | grep -v '^tuner/main.cpp:' || true)
-if [ -n "$top" ]; then
-  printf '%s\n  only main.cpp includes commands, and only these the report\n' "$top"
+within loop 'search/|verify/|measure/|warm_start/|schedule/|recordings/|[a-z_]+\.hpp'
+within report 'measure/|schedule/|[a-z_]+\.hpp'
+shared=$(grep -nE '^ *#include *"tuner/[a-z_]+/' tuner/*.[ch]pp | grep -v '^tuner/main.cpp:' || true)
+if [ -n "$shared" ]; then
+  printf '%s\n  what all rooms use includes none of them\n' "$shared"
   status=1
 fi
+
+before=''
+for room in driver compile plan choose interface; do
+  found=$(grep -rnE '^ *#include *"runtime/' "runtime/$room" | grep -vE "\"runtime/($room$before)/" || true)
+  if [ -n "$found" ]; then
+    printf '%s\n  runtime/%s may include of the runtime, beside its own: %s\n' "$found" "$room" "${before#|}"
+    status=1
+  fi
+  before="$before|$room"
+done
 
 check kernels '[<"](cuda|nvrtc|mma|nvml|cublas)' 'host code of kernels needs no CUDA header'
 check db '[<"](cuda|nvrtc|mma|nvml|cublas)' 'it works where there is no CUDA'

@@ -8,6 +8,6 @@ named=0
 while IFS=: read -r where file; do
   named=$((named + 1))
   [ -e "$file" ] || { echo "$where names $file, which is not there"; status=1; }
-done < <(grep -roE 'db/recorded/[A-Za-z0-9_.]*[A-Za-z0-9_]' README.md ARCHITECTURE.md docs/*.md scripts/*.sh tuner/commands/*.cpp examples | sort -u)
+done < <(grep -roE 'db/recorded/[A-Za-z0-9_.]*[A-Za-z0-9_]' README.md ARCHITECTURE.md docs/*.md scripts/*.sh tuner/cli/*.cpp examples | sort -u)
 [ "$named" -ge 5 ] || { echo "expected at least five names, found $named: is the pattern right?"; status=1; }
 exit "$status"

@@ -12,7 +12,7 @@
 #include "db/store.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tests/tuner/fictional_device.hpp"
-#include "tuner/tune.hpp"
+#include "tuner/loop/tune.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 
 namespace tilesmith::tests {

@@ -1,7 +1,7 @@
 // A device that no machine has: for evaluators whose measuring process only plays one.
 #pragma once
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 
 namespace tilesmith::tests {
 

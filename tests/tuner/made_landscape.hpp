@@ -7,7 +7,7 @@
 #include "db/landscape.hpp"
 #include "db/store.hpp"
 #include "kernels/space.hpp"
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tuner/measure/stopwatch.hpp"
 
 namespace tilesmith::tests {

@@ -17,7 +17,7 @@
 #include "kernels/family.hpp"
 #include "kernels/space.hpp"
 #include "tuner/evaluator.hpp"
-#include "tuner/tune.hpp"
+#include "tuner/loop/tune.hpp"
 
 namespace tilesmith::tuner::toy {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "runtime/shared_library.hpp"
+#include "runtime/driver/shared_library.hpp"
 
 namespace tilesmith::tuner {
 namespace {

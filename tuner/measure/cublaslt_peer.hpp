@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/measure/operand_sets.hpp"
 #include "tuner/measure/stopwatch.hpp"
 

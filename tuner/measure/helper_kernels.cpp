@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 
 namespace tilesmith::tuner {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 
 namespace tilesmith::tuner {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kernels/operand.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/rotation.hpp"
 

@@ -3,7 +3,7 @@
 // for an application's own between two GEMMs.
 #pragma once
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 
 namespace tilesmith::tuner {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "kernels/type_pair.hpp"
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 
 namespace tilesmith::tuner {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/measure/pacing.hpp"
 #include "tuner/measure/rotation.hpp"
 #include "tuner/measure/stopwatch.hpp"

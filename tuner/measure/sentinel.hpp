@@ -7,7 +7,7 @@
 // a few percent can be off by as much.
 #pragma once
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/measure/pacing.hpp"
 #include "tuner/measure/sentinel_base.hpp"
 

@@ -5,7 +5,7 @@
 //
 // The time of a short launch is what an application sees: each stands in its graph behind a small kernel that is not ours
 // (Pacing::another_kernel), and a graph of that kernel alone is timed in the same sample and taken off. In a row of like launches a
-// config with early_launch would overlap itself, which between an application's other kernels it cannot (runtime/captured_order).
+// config with early_launch would overlap itself, which between an application's other kernels it cannot (runtime/plan/captured_order).
 // A peer's launches are timed so too. TimingPolicy::before chooses rows instead, as a second figure. Long launches are timed one by
 // one: what stands before them is below what can be told.
 //
@@ -27,8 +27,8 @@
 #include <vector>
 
 #include "db/evidence.hpp"
-#include "runtime/device.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/driver/device.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tuner/measure/operand_sets.hpp"
 #include "tuner/measure/timing_policy.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "tuner/turns/expected_gain.hpp"
+#include "tuner/schedule/expected_gain.hpp"
 
 namespace tilesmith::tuner::report {
 

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "db/evidence.hpp"
-#include "runtime/device.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/driver/device.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tuner/verify/battery_image.hpp"
 #include "tuner/verify/reference_kernels.hpp"
 #include "tuner/verify/workspace.hpp"

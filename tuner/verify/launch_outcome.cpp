@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 
 namespace tilesmith::tuner {
 

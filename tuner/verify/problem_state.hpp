@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/problem.hpp"
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/verify/battery_image.hpp"
 #include "tuner/verify/exact_data.hpp"
 #include "tuner/verify/reference_kernels.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 
 namespace tilesmith::tuner {
 namespace {

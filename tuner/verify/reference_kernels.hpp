@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/type_pair.hpp"
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/verify/shared_rules.hpp"
 
 namespace tilesmith::tuner {

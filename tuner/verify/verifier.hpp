@@ -18,8 +18,8 @@
 #include <string>
 
 #include "db/evidence.hpp"
-#include "runtime/device.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/driver/device.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tuner/verify/battery_cases.hpp"
 
 namespace tilesmith::tuner {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/verify/reference_kernels.hpp"
 
 namespace tilesmith::tuner {

@@ -1,7 +1,7 @@
 // Compiling ahead of time: the work up to the cubin, which needs no device.
 #include <stdexcept>
 
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tuner/workers/compile_jobs.hpp"
 #include "tuner/workers/compile_pool.hpp"
 #include "tuner/workers/device_evaluator.hpp"

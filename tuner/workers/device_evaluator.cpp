@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tuner/measure/sampler.hpp"
 #include "tuner/verify/verifier.hpp"
 #include "tuner/workers/compile_jobs.hpp"

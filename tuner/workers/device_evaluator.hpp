@@ -12,7 +12,7 @@
 
 #include "db/store.hpp"
 #include "kernels/family.hpp"
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/evaluator.hpp"
 
 namespace tilesmith::tuner {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tuner/workers/device_evaluator_class.hpp"
 #include "tuner/workers/protocol.hpp"
 

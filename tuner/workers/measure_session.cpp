@@ -10,7 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "runtime/plan.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tuner/measure/operand_sets.hpp"
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/stopwatch.hpp"

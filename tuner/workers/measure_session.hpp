@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "db/evidence.hpp"
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/measure/timing_policy.hpp"
 
 namespace tilesmith::tuner {

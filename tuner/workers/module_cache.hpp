@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 
 namespace tilesmith::tuner {
 

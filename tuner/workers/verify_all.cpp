@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tuner/verify/verifier.hpp"
 #include "tuner/workers/compile_jobs.hpp"
 #include "tuner/workers/compile_pool.hpp"

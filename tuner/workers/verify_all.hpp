@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/verify/battery_cases.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 

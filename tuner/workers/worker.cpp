@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/compiler.hpp"
-#include "runtime/device.hpp"
-#include "runtime/virtual_arch.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/driver/device.hpp"
+#include "runtime/driver/virtual_arch.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 #include "tuner/workers/family_arguments.hpp"
 #include "tuner/workers/measure_session.hpp"

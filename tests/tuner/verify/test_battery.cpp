@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "db/compress.hpp"
-#include "runtime/device.hpp"
+#include "runtime/driver/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/verify/host_kernel.hpp"
 #include "tuner/verify/battery_cases.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/planted_bugs.hpp"
 #include "tuner/verify/reference_kernels.hpp"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "db/store.hpp"
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tuner/measure/pacing.hpp"

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "db/store.hpp"
-#include "runtime/compiler.hpp"
-#include "runtime/virtual_arch.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/driver/virtual_arch.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/workers/drilled_evaluator.hpp"
 #include "tuner/measure/timing_policy.hpp"

@@ -13,12 +13,12 @@
 
 #include "db/store.hpp"
 #include "kernels/plan_hash.hpp"
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/tuner/several_devices.hpp"
 #include "tests/tuner/workers/drilled_evaluator.hpp"
-#include "tuner/tune.hpp"
+#include "tuner/loop/tune.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

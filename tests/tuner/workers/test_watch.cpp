@@ -1,7 +1,7 @@
 // Time limits of workers whose supervisor is stopped for a while, and the workers with it.
 #include <chrono>
 
-#include "runtime/compiler.hpp"
+#include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tuner/workers/compile_pool.hpp"

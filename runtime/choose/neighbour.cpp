@@ -1,0 +1,40 @@
+#include "runtime/choose/neighbour.hpp"
+
+#include <cmath>
+
+namespace tilesmith::runtime {
+namespace {
+
+constexpr double kAlignmentDoublings = 0.5;  // for each halving of one operand's row alignment
+constexpr double kBetaDoublings = 0.05;
+constexpr double kAlikeDeviceDoublings = 0.02;
+constexpr double kOtherDeviceDoublings = 2;
+
+double log2_ratio(std::int64_t a, std::int64_t b) { return std::log2(double(a) / double(b)); }
+
+/// Halvings between the alignments of the rows of A, B and C, in bytes: each problem's as its own types store them.
+double alignment_distance(const Problem& a, const Problem& b) {
+  const auto halvings = [&](Scalar TypePair::*element, std::int64_t Problem::*stride) {
+    return std::abs(
+        log2_ratio(row_align_bytes(a, a.type.*element, a.*stride), row_align_bytes(b, b.type.*element, b.*stride)));
+  };
+  return halvings(&TypePair::a, &Problem::lda) + halvings(&TypePair::b, &Problem::ldb) +
+         halvings(&TypePair::output, &Problem::ldc);
+}
+
+}  // namespace
+
+double distance(const Problem& measured, const Problem& problem) {
+  const double dm = log2_ratio(problem.m, measured.m);
+  const double dn = log2_ratio(problem.n, measured.n);
+  const double dk = log2_ratio(problem.k, measured.k);
+  return std::sqrt(dm * dm + dn * dn + dk * dk) + kAlignmentDoublings * alignment_distance(as_planned(problem), as_planned(measured)) +
+         (problem.beta == measured.beta ? 0 : kBetaDoublings);
+}
+
+double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& here) {
+  if (on == here) return 0;
+  return db::are_alike(on, here) ? kAlikeDeviceDoublings * (1 + db::sm_doublings(on, here)) : kOtherDeviceDoublings;
+}
+
+}  // namespace tilesmith::runtime

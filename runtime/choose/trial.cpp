@@ -1,0 +1,166 @@
+#include "runtime/choose/trial.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+#include "runtime/driver/device.hpp"
+#include "runtime/driver/driver.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+constexpr std::size_t kColdBytes = std::size_t{192} << 20;  // of all sets of operands: more than twice the largest L2
+constexpr std::size_t kMostSets = 16;
+constexpr std::size_t kBetweenBytes = std::size_t{1} << 20;
+constexpr std::size_t kRandomBytes = std::size_t{4} << 20;  // repeated over the operands
+constexpr int kRounds = 7;
+constexpr double kGraphUs = 300;  // that a graph's launches take, about
+constexpr int kMostLaunches = 40;
+
+std::size_t rounded(std::int64_t bytes) { return (std::size_t(bytes) + 255) / 256 * 256; }
+
+/// Random bits; of numbers with an exponent those of magnitude below 2.
+std::vector<std::byte> random_bytes(Scalar type) {
+  const std::size_t element = size_bytes(type);
+  std::vector<std::byte> bytes(kRandomBytes);
+  std::uint64_t state = 0x9E3779B97F4A7C15u;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    bytes[i] = std::byte(state >> 56);
+    const bool has_exponent = !is_integer(type) && i % element == element - 1;
+    if (has_exponent) bytes[i] &= std::byte{0xbf};
+  }
+  return bytes;
+}
+
+/// Sets of operands one behind another, and the largest workspace.
+class OperandMemory {
+ public:
+  explicit OperandMemory(std::span<const Plan> plans) : problem_(plans.front().problem()), matrices_(operands(problem_)), between_(kBetweenBytes) {
+    for (const OperandMatrix& matrix : matrices_) set_ += rounded(matrix.bytes());
+    sets_ = std::clamp<std::size_t>(kColdBytes / set_, 1, kMostSets);
+    memory_ = DeviceBuffer(sets_ * set_);
+    std::size_t workspace = 0;
+    for (const Plan& plan : plans) workspace = std::max(workspace, plan.workspace_bytes());
+    if (workspace > 0) workspace_ = DeviceBuffer(workspace);
+    for (std::size_t set = 0, at = 0; set < sets_; ++set) {
+      for (const OperandMatrix& matrix : matrices_) {
+        fill(matrix, at);
+        at += rounded(matrix.bytes());
+      }
+    }
+  }
+
+  RunArgs args(std::size_t launch, const Stream& stream) const {
+    std::byte* at = memory_.data() + launch % sets_ * set_;
+    RunArgs args;
+    for (const OperandMatrix& matrix : matrices_) {
+      set_pointer(args, matrix.role, at);
+      at += rounded(matrix.bytes());
+    }
+    args.alpha = to_scale(problem_.type, 1);
+    args.beta = to_scale(problem_.type, problem_.beta == BetaClass::zero ? 0 : 1);
+    args.workspace = workspace_.data();
+    args.stream = stream.get();
+    return args;
+  }
+
+  /// What stands between two launches.
+  void pass(const Stream& stream) const {
+    check(driver().memset_u8_async(CUdeviceptr(reinterpret_cast<std::uintptr_t>(between_.data())), 1, between_.size(), stream.get()),
+          "cuMemsetD8Async");
+  }
+
+ private:
+  void fill(const OperandMatrix& matrix, std::size_t at) {
+    const std::vector<std::byte> random = random_bytes(matrix.element);
+    const std::size_t end = at + rounded(matrix.bytes());
+    for (; at < end; at += random.size()) memory_.upload(std::span(random).first(std::min(random.size(), end - at)), at);
+  }
+
+  const Problem& problem_;
+  std::vector<OperandMatrix> matrices_;
+  std::size_t set_ = 0, sets_ = 0;
+  DeviceBuffer memory_, between_, workspace_;
+};
+
+class Timed {
+ public:
+  Timed(const Plan& plan, const OperandMemory& operands, const Stream& stream) : plan_(plan), operands_(operands) {
+    capture(2, stream);
+    const double us = once(stream) / 2;  // the first run: what is loaded lazily is
+    capture(std::clamp(int(kGraphUs / std::max(us, 1.0)), 2, kMostLaunches), stream);
+    once(stream);
+  }
+
+  void sample(const Stream& stream) { samples_.push_back(once(stream) / launches_); }
+  db::Timing timing() {
+    std::sort(samples_.begin(), samples_.end());
+    const std::size_t count = samples_.size();
+    db::Timing timing;
+    timing.median_us = samples_[count / 2];
+    timing.spread = (samples_[count - 1 - count / 4] - samples_[count / 4]) / 2 / timing.median_us;
+    timing.samples = int(count);
+    return timing;
+  }
+
+ private:
+  void capture(int launches, const Stream& stream) {
+    launches_ = launches;
+    graph_.emplace(Graph::capture(stream, [&] {
+      for (int i = 0; i < launches; ++i) {
+        operands_.pass(stream);
+        check(CUresult(std::abs(plan_.run(operands_.args(std::size_t(i), stream)))), "a trial's launch");
+      }
+    }));
+  }
+  double once(const Stream& stream) {
+    start_.record(stream);
+    graph_->launch(stream);
+    end_.record(stream);
+    end_.synchronize();
+    return end_.elapsed_us_since(start_);
+  }
+
+  const Plan& plan_;
+  const OperandMemory& operands_;
+  int launches_ = 0;
+  std::optional<Graph> graph_;
+  Event start_, end_;
+  std::vector<double> samples_;
+};
+
+}  // namespace
+
+std::vector<std::optional<db::Timing>> time_in_turn(std::span<const Plan> plans) {
+  std::vector<std::optional<db::Timing>> times(plans.size());
+  if (plans.empty()) return times;
+  try {
+    const OperandMemory operands(plans);
+    const Stream stream;
+    std::vector<std::optional<Timed>> timed(plans.size());
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      try {
+        timed[i].emplace(plans[i], operands, stream);
+      } catch (const DeviceError& error) {
+        if (!is_of_kernel(error.code())) throw;
+      }
+    }
+    for (int round = 0; round < kRounds; ++round) {
+      for (std::size_t i = 0; i < timed.size(); ++i) {
+        if (auto& one = timed[(i + std::size_t(round)) % timed.size()]) one->sample(stream);
+      }
+    }
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+      if (timed[i]) times[i] = timed[i]->timing();
+    }
+  } catch (const DeviceError& error) {
+    if (error.code() != CUDA_ERROR_OUT_OF_MEMORY) throw;
+    times.assign(plans.size(), std::nullopt);
+  }
+  return times;
+}
+
+}  // namespace tilesmith::runtime

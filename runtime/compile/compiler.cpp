@@ -1,0 +1,183 @@
+#include "runtime/compile/compiler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include "kernels/embedded.hpp"
+#include "runtime/compile/cubin_info.hpp"
+#include "runtime/compile/nvrtc.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+/// The kernel that a module is named after (Launch::entry's default); others in it pack or reduce.
+constexpr const char* kMainEntry = "gemm";
+
+// Of nvrtcResult, what is no refusal of a source.
+constexpr int kOutOfMemory = 1;  // NVRTC_ERROR_OUT_OF_MEMORY
+constexpr int kNoBuiltins = 7;   // NVRTC_ERROR_BUILTIN_OPERATION_FAILURE: libnvrtc-builtins is not beside it
+
+/// An NVRTC program and its results; destroys itself.
+class Program {
+ public:
+  Program(const Nvrtc& nvrtc, const std::string& source, const std::string& name) : nvrtc_(nvrtc) {
+    std::vector<std::string> texts, names;  // NVRTC wants NUL-terminated text
+    std::vector<const char*> text_pointers, name_pointers;
+    for (const EmbeddedFile& file : embedded_headers()) {
+      texts.emplace_back(file.text);
+      names.emplace_back(file.name);
+    }
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      text_pointers.push_back(texts[i].c_str());
+      name_pointers.push_back(names[i].c_str());
+    }
+    check(nvrtc_.create(&program_, source.c_str(), name.c_str(), int(texts.size()), text_pointers.data(),
+                        name_pointers.data()),
+          "nvrtcCreateProgram");
+  }
+  ~Program() { nvrtc_.destroy(&program_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  /// nvrtcCompileProgram's result as text; empty if it succeeded. Throws std::bad_alloc where the host has no memory left, and
+  /// std::runtime_error where NVRTC would refuse any source.
+  std::string compile(const std::vector<std::string>& options) {
+    std::vector<const char*> pointers;
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    const int result = nvrtc_.compile(program_, int(pointers.size()), pointers.data());
+    if (result == kOutOfMemory) throw std::bad_alloc();
+    if (result == kNoBuiltins) {
+      throw std::runtime_error(
+          fmt::format("nvrtcCompileProgram: {}: {}", nvrtc_.error_text(result), first_error_line(log())));
+    }
+    return result == 0 ? std::string() : std::string(nvrtc_.error_text(result));
+  }
+
+  std::string log() const {
+    std::size_t bytes = 0;
+    check(nvrtc_.log_size(program_, &bytes), "nvrtcGetProgramLogSize");
+    std::string text(bytes, '\0');
+    if (bytes > 0) check(nvrtc_.log(program_, text.data()), "nvrtcGetProgramLog");
+    while (!text.empty() && text.back() == '\0') text.pop_back();
+    return text;
+  }
+
+  /// The cubin; for a virtual target (compute_..), which has none, the PTX.
+  std::vector<std::byte> binary() const {
+    std::size_t bytes = 0;
+    check(nvrtc_.cubin_size(program_, &bytes), "nvrtcGetCUBINSize");
+    const bool is_ptx = bytes == 0;
+    if (is_ptx) check(nvrtc_.ptx_size(program_, &bytes), "nvrtcGetPTXSize");
+    std::vector<std::byte> result(bytes);
+    char* data = reinterpret_cast<char*>(result.data());
+    check(is_ptx ? nvrtc_.ptx(program_, data) : nvrtc_.cubin(program_, data), is_ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN");
+    return result;
+  }
+
+ private:
+  void check(int result, const char* call) const {
+    if (result == kOutOfMemory) throw std::bad_alloc();
+    if (result != 0) throw std::runtime_error(fmt::format("{}: {}", call, nvrtc_.error_text(result)));
+  }
+
+  const Nvrtc& nvrtc_;
+  Nvrtc::Program program_ = nullptr;
+};
+
+/// What KernelBuild says of a compiled kernel's local memory; empty if it uses none.
+std::string local_memory_text(const std::vector<KernelResources>& kernels) {
+  std::string result;
+  for (const KernelResources& kernel : kernels) {
+    if (kernel.spill_bytes() == 0 && kernel.stack_bytes == 0) continue;
+    if (!result.empty()) result += "; ";
+    if (kernel.spill_bytes() > 0) {
+      result += fmt::format("{} spills {} bytes (stores {}, loads {}) at {} registers, stack frame {} bytes",
+                            kernel.entry, kernel.spill_bytes(), kernel.spill_store_bytes, kernel.spill_load_bytes,
+                            kernel.registers, kernel.stack_bytes);
+    } else {
+      result += fmt::format("{} has a stack frame of {} bytes", kernel.entry, kernel.stack_bytes);
+    }
+  }
+  return result;
+}
+
+db::KernelBuild without_cubin(db::KernelKey key, db::Status status, std::string message) {
+  db::KernelBuild build;
+  build.key = std::move(key);
+  build.status = status;
+  build.message = std::move(message);
+  return build;
+}
+
+}  // namespace
+
+db::KernelKey kernel_key(const Config& config, const KernelTarget& target) {
+  db::KernelKey key;
+  key.config = config;
+  key.signature = target;
+  key.arch = target.limits.arch;
+  key.compiler_options = compiler_options_text(target);
+  key.kernel_hash = kernel_hash(config, target, key.compiler_options);
+  key.nvrtc_version = nvrtc_version();
+  return key;
+}
+
+SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
+                           const std::vector<std::string>& options) {
+  const Nvrtc& compiler = nvrtc();
+  std::vector<std::string> all = options;
+  all.push_back("--ptxas-options=-v");  // changes the log, not the cubin: no part of the canonical options
+  for (const auto& folder : compiler.include_folders) all.push_back("--include-path=" + folder.string());
+
+  SourceBuild build;
+  Program program(compiler, source, name);
+  const std::string failure = program.compile(all);
+  build.ok = failure.empty();
+  build.log = program.log();
+  if (!build.ok) {
+    if (build.log.empty()) build.log = "error: " + failure;
+    return build;
+  }
+  build.cubin = program.binary();
+  const std::vector<KernelResources> kernels = parse_resources(build.log);
+  const bool has_entry =
+      std::any_of(kernels.begin(), kernels.end(), [&](const KernelResources& kernel) { return kernel.entry == entry; });
+  for (const KernelResources& kernel : kernels) {
+    if (has_entry && kernel.entry != entry) continue;
+    build.registers = std::max(build.registers, kernel.registers);
+    build.spill_bytes += kernel.spill_bytes();
+    build.static_smem_bytes = std::max(build.static_smem_bytes, kernel.static_smem_bytes);
+  }
+  return build;
+}
+
+db::KernelBuild compile(const Config& config, const KernelTarget& target) {
+  db::KernelKey key = kernel_key(config, target);
+  const Family* family = find_family(config.family());
+  if (family == nullptr) {
+    return without_cubin(std::move(key), db::Status::illegal, fmt::format("there is no family '{}'", config.family()));
+  }
+  if (auto reason = illegal_because(*family, config, target)) {
+    return without_cubin(std::move(key), db::Status::illegal, *std::move(reason));
+  }
+  SourceBuild source =
+      compile_source(family->source(config, target), config.family() + ".cu", kMainEntry, compiler_options(target));
+  if (!source.ok) return without_cubin(std::move(key), db::Status::compile_failed, first_error_line(source.log));
+
+  // A module's other kernels (packing, reduction) may not spill either: they are timed with it.
+  const std::vector<KernelResources> kernels = parse_resources(source.log);
+  db::KernelBuild build;
+  build.key = std::move(key);
+  build.registers = source.registers;
+  build.static_smem_bytes = source.static_smem_bytes;
+  for (const KernelResources& kernel : kernels) build.spill_bytes += kernel.spill_bytes();
+  build.status = build.spill_bytes > 0 ? db::Status::spilled : db::Status::ok;
+  build.message = local_memory_text(kernels);
+  build.cubin = std::move(source.cubin);
+  return build;
+}
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,44 @@
+// What a call of the library leaves as it was: the thread's current context, and captures of other threads.
+#pragma once
+
+#include <memory>
+
+#include "runtime/driver/device.hpp"
+
+struct CUctx_st;
+
+namespace tilesmith::runtime {
+
+/// Puts the calling thread's current context back when it ends. Where there was none, the library's stays, for the calls that
+/// follow; but not behind what releases it, nor where it was current before and ended with that.
+class [[nodiscard]] KeepCurrentContext {
+ public:
+  enum class IfNone { keep_ours, leave_none };
+  explicit KeepCurrentContext(IfNone if_none = IfNone::keep_ours) noexcept;
+  ~KeepCurrentContext();
+  KeepCurrentContext(const KeepCurrentContext&) = delete;
+  KeepCurrentContext& operator=(const KeepCurrentContext&) = delete;
+  /// Releases a context, which is not put back if nobody else holds it.
+  void release(std::unique_ptr<Context> context) noexcept;
+
+ private:
+  CUctx_st* former_ = nullptr;
+  bool put_back_ = false;
+};
+
+/// While it lives, what the calling thread allocates, loads and frees ends no capture of another thread: the usual one
+/// (CU_STREAM_CAPTURE_MODE_GLOBAL) forbids such calls to every thread, fails them and is invalid from then on. In a capture of the
+/// calling thread's own they fail as ever, unless the application has allowed them (CU_STREAM_CAPTURE_MODE_RELAXED).
+class [[nodiscard]] LetOthersCapture {
+ public:
+  LetOthersCapture() noexcept;
+  ~LetOthersCapture();
+  LetOthersCapture(const LetOthersCapture&) = delete;
+  LetOthersCapture& operator=(const LetOthersCapture&) = delete;
+
+ private:
+  int former_ = 0;  // CUstreamCaptureMode
+  bool put_back_ = false;
+};
+
+}  // namespace tilesmith::runtime

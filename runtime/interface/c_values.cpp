@@ -1,0 +1,148 @@
+#include "runtime/interface/c_values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace tilesmith::runtime {
+namespace {
+
+constexpr std::size_t kFirstRunArgsBytes = 64;
+constexpr std::size_t kFirstOptionsBytes = 24;  // of version 0.1, before any field was added
+static_assert(sizeof(tilesmith_options) >= kFirstOptionsBytes);
+static_assert(sizeof(tilesmith_problem) == 104 && offsetof(tilesmith_problem, m) == 16,
+              "programs that were compiled before, and Python's, know this layout");
+
+Error bad_argument(const std::string& what) { return {ErrorCode::bad_argument, what}; }
+
+template <std::size_t Bytes>
+std::string_view text_in(const char (&field)[Bytes]) {
+  return {field, ::strnlen(field, Bytes)};
+}
+
+const TypePair& type_of(std::string_view name) {
+  if (const TypePair* type = find_type_pair(name)) return *type;
+  if (name.empty()) throw bad_argument("type is empty: expected a problem filled by tilesmith_problem_init");
+  std::string known;
+  for (const TypePair& pair : type_pairs()) known += fmt::format("{}{}", known.empty() ? "" : ", ", pair.name);
+  throw bad_argument(fmt::format("unknown type pair '{}': expected one of {}", name, known));
+}
+
+Transposes transposes_of(std::string_view name) {
+  if (const auto trans = parse_transposes(name)) return *trans;
+  throw bad_argument(fmt::format("unknown transposes '{}': expected NN, NT, TN or TT", name));
+}
+
+tilesmith_options default_options() {
+  const LibraryOptions options;
+  return {sizeof(tilesmith_options), options.device, options.allow_compile ? 1 : 0, options.log_misses ? 1 : 0, options.trial_budget,
+          nullptr, nullptr};
+}
+
+std::vector<std::filesystem::path> split_at_colons(std::string_view text) {
+  std::vector<std::filesystem::path> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(':', at), text.size());
+    if (end > at) parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+/// `first`: bytes of the struct's first version.
+void check_size(const char* type, std::size_t size, std::size_t first, std::size_t now) {
+  if (size >= first && size <= 4096) return;
+  throw bad_argument(fmt::format("the size of a {0} is {1}: expected sizeof({0}), {2} bytes in this version", type, size, now));
+}
+
+/// A struct of any version as this one knows it. `known` has the values of fields that came after the application was compiled.
+template <typename Struct>
+Struct of_any_version(const char* type, const Struct& from, Struct known, std::size_t first) {
+  check_size(type, from.size, first, sizeof known);
+  std::memcpy(&known, &from, std::min(from.size, sizeof known));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
+  const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size,
+                                    [](unsigned char byte) { return byte != 0; });
+  if (has_more) throw bad_argument(fmt::format("a {} holds a field that version {} does not know: expected 0 there", type, version()));
+  return known;
+}
+
+}  // namespace
+
+tilesmith_problem named_problem(const char* type, const char* transposes) {
+  tilesmith_problem problem{};
+  const std::string_view name = type_of(type).name;
+  transposes_of(transposes);
+  if (name.size() >= sizeof problem.type) throw Error(ErrorCode::internal, "a type pair's name is too long for C");
+  name.copy(problem.type, name.size());
+  std::memcpy(problem.transposes, transposes, 2);
+  return problem;
+}
+
+Problem to_problem(const tilesmith_problem& from) {
+  const TypePair& type = type_of(text_in(from.type));
+  const Transposes trans = transposes_of(text_in(from.transposes));
+  for (const std::int64_t reserved : from.reserved) {
+    if (reserved != 0) throw bad_argument("a reserved field is not 0: expected a problem filled by tilesmith_problem_init");
+  }
+  Problem problem = packed_problem({type, trans}, from.m, from.n, from.k);
+  if (from.lda != 0) problem.lda = from.lda;
+  if (from.ldb != 0) problem.ldb = from.ldb;
+  if (from.ldc != 0) problem.ldc = from.ldc;
+  problem.align_bytes = from.align_bytes;
+  problem.beta = from.beta_is_zero != 0 ? BetaClass::zero : BetaClass::any;
+  return problem;
+}
+
+void write_default_options(void* options, std::size_t size) {
+  check_size("tilesmith_options", size, kFirstOptionsBytes, sizeof(tilesmith_options));
+  tilesmith_options defaults = default_options();
+  defaults.size = size;
+  std::memset(options, 0, size);
+  std::memcpy(options, &defaults, std::min(size, sizeof defaults));
+}
+
+LibraryOptions to_options(const tilesmith_options& from) {
+  const tilesmith_options known = of_any_version("tilesmith_options", from, default_options(), kFirstOptionsBytes);
+  LibraryOptions options;
+  options.device = known.device;
+  options.allow_compile = known.allow_compile != 0;
+  options.log_misses = known.log_misses != 0;
+  if (known.trial_budget < 0) throw bad_argument(fmt::format("trial_budget is {}: expected a number of candidates, or 0", known.trial_budget));
+  options.trial_budget = known.trial_budget;
+  if (known.trial_database != nullptr) options.trial_database = known.trial_database;
+  if (known.family_dirs != nullptr) options.family_dirs = split_at_colons(known.family_dirs);
+  return options;
+}
+
+Operands to_operands(const tilesmith_run_args& from, Scalar scale) {
+  const tilesmith_run_args known = of_any_version("tilesmith_run_args", from, tilesmith_run_args{}, kFirstRunArgsBytes);
+  if (known.alpha == nullptr || known.beta == nullptr) throw bad_argument("alpha or beta is null: expected host memory");
+  return {read_scale(known.alpha, scale), known.a, known.b, read_scale(known.beta, scale), known.c,
+          known.d};
+}
+
+double read_scale(const void* value, Scalar type) {
+  switch (type) {
+    case Scalar::s32: {
+      std::int32_t integer;
+      std::memcpy(&integer, value, sizeof integer);
+      return integer;
+    }
+    case Scalar::f64: {
+      double real;
+      std::memcpy(&real, value, sizeof real);
+      return real;
+    }
+    default: {
+      float real;
+      std::memcpy(&real, value, sizeof real);
+      return real;
+    }
+  }
+}
+
+}  // namespace tilesmith::runtime

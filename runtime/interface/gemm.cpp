@@ -1,0 +1,274 @@
+#include "runtime/interface/gemm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <optional>
+
+#include "db/logger.hpp"
+#include "db/store.hpp"
+#include "kernels/user/load.hpp"
+#include "runtime/driver/driver.hpp"
+#include "runtime/interface/library_state.hpp"
+#include "runtime/plan/plan_cache.hpp"
+#include "runtime/interface/run_plan.hpp"
+#include "runtime/interface/stream_workspaces.hpp"
+#include "runtime/choose/trial_database.hpp"
+
+namespace tilesmith {
+namespace {
+
+/// Everything that leaves the interface is an Error or std::bad_alloc.
+template <typename Call>
+auto translated(Call&& call) {
+  try {
+    return call();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const db::StoreError& error) {
+    throw Error(ErrorCode::bad_database, error.what());
+  } catch (const runtime::DeviceError& error) {
+    throw Error(error.code() == CUDA_ERROR_OUT_OF_MEMORY ? ErrorCode::out_of_memory : ErrorCode::device_failed,
+                error.what());
+  } catch (const std::invalid_argument& error) {
+    throw Error(ErrorCode::bad_argument, error.what());
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::internal, error.what());
+  }
+}
+
+Error moved_from_plan() { return {ErrorCode::bad_argument, "the plan was moved from"}; }
+Error moved_from_library() { return {ErrorCode::bad_argument, "the library was moved from"}; }
+
+void check_well_formed(const Problem& problem) {
+  if (const auto wrong = problem_error(problem)) {
+    throw Error(ErrorCode::bad_argument, fmt::format("{}: {}", text(problem), *wrong));
+  }
+}
+
+/// For what is released next.
+void make_current_if_possible(const runtime::Context& context) noexcept {
+  try {
+    context.make_current();
+  } catch (const std::exception&) {
+    // The context is lost, and with it what would be freed; the owners log what there is to say.
+  }
+}
+
+/// The library's context is current while this lives. Where it is anyway this costs one driver call, so that gemm() can afford it.
+class [[nodiscard]] CurrentContext {
+ public:
+  explicit CurrentContext(const runtime::Context& context) {
+    CUcontext current = nullptr;
+    runtime::check(runtime::driver().ctx_get_current(&current), "cuCtxGetCurrent");
+    if (current == context.handle()) return;
+    keep_.emplace();
+    context.make_current();
+  }
+
+ private:
+  std::optional<runtime::KeepCurrentContext> keep_;
+};
+
+}  // namespace
+
+namespace {
+
+/// Of the options and of the environment. Before a catalogue is opened: its evidence is judged by the families that there are.
+void load_families(const LibraryOptions& options) {
+  try {
+    load_family_dirs_of_environment();
+    for (const std::filesystem::path& folder : options.family_dirs) load_family_dir(folder);
+  } catch (const FamilyError& error) {
+    throw Error(ErrorCode::bad_argument, error.what());
+  }
+}
+
+}  // namespace
+
+struct Library::State : runtime::LibraryState {
+  using runtime::LibraryState::LibraryState;
+  ~State() { clear_cache(); }
+
+  /// The plan that gemm() keeps for a well-formed problem. Makes it, unless the stream is being captured.
+  const runtime::Plan& kept_plan(const runtime::PlanKey& key, const Problem& problem, CUstream_st* stream);
+  void clear_cache() noexcept;
+
+  runtime::PlanCache plans;
+  runtime::StreamWorkspaces workspaces;
+};
+
+const runtime::Plan& Library::State::kept_plan(const runtime::PlanKey& key, const Problem& problem, CUstream_st* stream) {
+  if (runtime::is_captured(stream)) {
+    throw Error(ErrorCode::not_planned, fmt::format("the stream is being captured and gemm() has no plan of {}: call "
+                                                    "prepare() or gemm() before the capture",
+                                                    text(problem)));
+  }
+  return plans.find_or_make(key, [&] {
+    const runtime::LetOthersCapture let_others;
+    return plan(problem).plan;
+  });
+}
+
+void Library::State::clear_cache() noexcept {
+  const runtime::KeepCurrentContext keep(runtime::KeepCurrentContext::IfNone::leave_none);
+  const runtime::LetOthersCapture let_others;
+  make_current_if_possible(context());
+  workspaces.clear();
+  plans.clear();
+}
+
+Library::Library(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Library::Library(Library&&) noexcept = default;
+Library& Library::operator=(Library&&) noexcept = default;
+Library::~Library() = default;
+
+Library Library::open(const std::filesystem::path& path, const LibraryOptions& options) {
+  return translated([&] {
+    load_families(options);
+    std::unique_ptr<runtime::Catalogue> catalogue = runtime::with_trials(runtime::open_catalogue(path), path, options.trial_database);
+    const runtime::KeepCurrentContext keep;
+    const runtime::LetOthersCapture let_others;
+    return Library(std::make_shared<State>(std::move(catalogue), options));
+  });
+}
+
+Library Library::without_database(const LibraryOptions& options) {
+  return translated([&] {
+    load_families(options);
+    const runtime::KeepCurrentContext keep;
+    const runtime::LetOthersCapture let_others;
+    return Library(std::make_shared<State>(runtime::with_trials(runtime::empty_catalogue(), {}, options.trial_database), options));
+  });
+}
+
+const std::string& Library::device() const noexcept {
+  static const std::string none;
+  return state_ ? state_->device_text() : none;
+}
+
+struct GemmPlan::Impl {
+  // Order matters: the workspace and the plan's kernels go before the context that the state holds.
+  std::shared_ptr<Library::State> state;
+  Explanation why;
+  std::optional<runtime::Plan> plan;
+  runtime::DeviceBuffer workspace;
+
+  Impl(std::shared_ptr<Library::State> from, runtime::LibraryState::Planned planned)
+      : state(std::move(from)), why(std::move(planned.why)), plan(std::move(planned.plan)) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    const runtime::KeepCurrentContext keep(runtime::KeepCurrentContext::IfNone::leave_none);
+    const runtime::LetOthersCapture let_others;
+    make_current_if_possible(state->context());
+    workspace = {};
+    plan.reset();
+  }
+};
+
+GemmPlan Library::plan(const Problem& problem) const {
+  return translated([&] {
+    if (!state_) throw moved_from_library();
+    check_well_formed(problem);
+    const runtime::KeepCurrentContext keep;
+    const runtime::LetOthersCapture let_others;
+    state_->context().make_current();
+    return GemmPlan(std::make_unique<GemmPlan::Impl>(state_, state_->plan(problem)));
+  });
+}
+
+void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& operands) const {
+  translated([&] {
+    if (!state_) throw moved_from_library();
+    const int align_bytes = runtime::align_bytes_of(problem, operands);
+    const BetaClass beta_class = operands.beta == 0 ? BetaClass::zero : BetaClass::any;
+    const runtime::PlanKey key = runtime::key_of(problem, align_bytes, beta_class);
+    const CurrentContext current(state_->context());
+    const runtime::Plan* plan = state_->plans.find(key);
+    if (plan == nullptr) {
+      Problem asked = problem;
+      asked.beta = beta_class;
+      const auto takes_more = [&](const OperandMatrix& one) { return align_bytes < int(size_bytes(one.element)); };
+      if (std::ranges::all_of(tilesmith::operands(asked), takes_more)) throw runtime::misaligned(asked);
+      asked.align_bytes = align_bytes;
+      check_well_formed(asked);
+      if (asked.m == 0 || asked.n == 0) return;  // nothing to do, as BLAS defines it
+      plan = &state_->kept_plan(key, asked, stream);
+    }
+    if (plan->workspace_bytes() == 0) {
+      runtime::run_plan(*plan, stream, operands, nullptr);
+      return;
+    }
+    const runtime::StreamWorkspaces::InUse workspace = state_->workspaces.take(stream, plan->workspace_bytes());
+    runtime::run_plan(*plan, stream, operands, workspace.data);
+  });
+}
+
+void Library::prepare(CUstream_st* stream, const Problem& problem) const {
+  translated([&] {
+    if (!state_) throw moved_from_library();
+    const runtime::PlanKey key = runtime::key_of(problem, problem.align_bytes, problem.beta);
+    const CurrentContext current(state_->context());
+    const runtime::Plan* plan = state_->plans.find(key);
+    if (plan == nullptr) {
+      check_well_formed(problem);
+      plan = &state_->kept_plan(key, problem, stream);
+    }
+    if (plan->workspace_bytes() == 0) return;
+    (void)state_->workspaces.take(stream, plan->workspace_bytes());
+  });
+}
+
+void Library::clear_cache() const noexcept {
+  if (state_) state_->clear_cache();
+}
+
+GemmPlan::GemmPlan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+GemmPlan::GemmPlan(GemmPlan&&) noexcept = default;
+GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
+GemmPlan::~GemmPlan() = default;
+
+const Problem& GemmPlan::problem() const noexcept {
+  static const Problem none{};
+  return impl_ ? impl_->plan->problem() : none;
+}
+const Explanation& GemmPlan::explain() const noexcept {
+  static const Explanation none;
+  return impl_ ? impl_->why : none;
+}
+std::size_t GemmPlan::workspace_bytes() const noexcept { return impl_ ? impl_->plan->workspace_bytes() : 0; }
+
+void GemmPlan::reserve_workspace() {
+  translated([&] {
+    if (!impl_) throw moved_from_plan();
+    const runtime::KeepCurrentContext keep;
+    const runtime::LetOthersCapture let_others;
+    impl_->state->context().make_current();  // for run(), where there is nothing to reserve too
+    if (workspace_bytes() == 0 || impl_->workspace.size() != 0) return;
+    impl_->workspace = runtime::DeviceBuffer(workspace_bytes());
+  });
+}
+
+void GemmPlan::run(CUstream_st* stream, const Operands& operands, void* workspace) const {
+  translated([&] {
+    if (!impl_) throw moved_from_plan();
+    runtime::run_plan(*impl_->plan, stream, operands, workspace != nullptr ? workspace : impl_->workspace.data());
+  });
+}
+
+void set_log_callback(LogCallback callback) {
+  translated([&] {
+    if (!callback) return db::set_log_callback(nullptr);
+    db::set_log_callback([call = std::move(callback)](spdlog::level::level_enum level, const std::string& line) {
+      call(level >= spdlog::level::err ? LogLevel::error : LogLevel::warning, line);
+    });
+  });
+}
+
+const char* version() noexcept { return TILESMITH_VERSION_TEXT; }
+
+}  // namespace tilesmith

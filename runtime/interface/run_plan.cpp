@@ -1,0 +1,63 @@
+#include "runtime/interface/run_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "runtime/driver/driver.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+Error launch_error(int code, const Plan& plan) {
+  if (code == Plan::kMisaligned) return misaligned(plan.problem());
+  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b or d is null: expected device memory"};
+  if (code == Plan::kMissingWorkspace) {
+    return {ErrorCode::missing_workspace,
+            fmt::format("no workspace, or one that is not aligned to 256 bytes: expected {} bytes, or a call of "
+                        "reserve_workspace()",
+                        plan.workspace_bytes())};
+  }
+  const Driver* driver = driver_or_null();
+  return {ErrorCode::device_failed, driver != nullptr ? describe(*driver, CUresult(code), "cuLaunchKernel")
+                                                      : fmt::format("cuLaunchKernel: CUresult {}", code)};
+}
+
+}  // namespace
+
+Error misaligned(const Problem& problem) {
+  return {ErrorCode::misaligned,
+          fmt::format("an operand is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an element, {} bytes of a, {} of b, "
+                      "{} of c and d",
+                      problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b), size_bytes(problem.type.output))};
+}
+
+void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace) {
+  const Problem& on = plan.problem();
+  if (operands.beta != 0 && on.beta == BetaClass::zero) {
+    throw Error(ErrorCode::bad_argument,
+                fmt::format("beta is {}: expected 0, the plan is for beta class zero", operands.beta));
+  }
+  RunArgs args;
+  args.a = operands.a;
+  args.b = operands.b;
+  args.c = operands.c;
+  args.d = operands.d;
+  args.alpha = to_scale(on.type, operands.alpha);
+  args.beta = to_scale(on.type, operands.beta);
+  args.workspace = workspace;
+  args.stream = stream;
+  const int code = plan.run(args);
+  if (code != 0) throw launch_error(code, plan);
+}
+
+int align_bytes_of(const Problem& problem, const Operands& operands) noexcept {
+  auto bits = std::uintptr_t{kDefaultAlignBytes} | reinterpret_cast<std::uintptr_t>(operands.d);
+  if (operands.beta != 0) bits |= reinterpret_cast<std::uintptr_t>(operands.c);
+  if (problem.k > 0 && operands.alpha != 0) {
+    bits |= reinterpret_cast<std::uintptr_t>(operands.a) | reinterpret_cast<std::uintptr_t>(operands.b);
+  }
+  return int(bits & (~bits + 1));
+}
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,18 @@
+// A plan run as applications call it: scales as doubles, failures as Errors.
+#pragma once
+
+#include "runtime/interface/gemm.hpp"
+#include "runtime/plan/plan.hpp"
+
+namespace tilesmith::runtime {
+
+/// Launches the plan. Throws Error, or std::invalid_argument for scales that the type pair does not have, before anything is launched.
+void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace);
+
+/// The largest power of two, 16 at most, that divides the addresses that a run reads or writes.
+int align_bytes_of(const Problem& problem, const Operands& operands) noexcept;
+
+/// What is said of pointers that are not aligned.
+Error misaligned(const Problem& problem);
+
+}  // namespace tilesmith::runtime

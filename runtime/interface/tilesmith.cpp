@@ -1,0 +1,258 @@
+#include "runtime/interface/tilesmith.h"
+
+#include <cstdio>
+#include <new>
+#include <string>
+
+#include "runtime/interface/c_values.hpp"
+#include "runtime/interface/gemm.hpp"
+
+struct tilesmith_library {
+  tilesmith::Library library;
+};
+
+struct tilesmith_plan {
+  tilesmith::GemmPlan plan;
+};
+
+namespace {
+
+using tilesmith::Error;
+using tilesmith::ErrorCode;
+using tilesmith::runtime::read_scale;
+using tilesmith::runtime::to_operands;
+using tilesmith::runtime::to_problem;
+
+static_assert(int(ErrorCode::bad_argument) == TILESMITH_BAD_ARGUMENT &&
+                  int(ErrorCode::bad_database) == TILESMITH_BAD_DATABASE &&
+                  int(ErrorCode::no_device) == TILESMITH_NO_DEVICE &&
+                  int(ErrorCode::no_kernel) == TILESMITH_NO_KERNEL &&
+                  int(ErrorCode::misaligned) == TILESMITH_MISALIGNED &&
+                  int(ErrorCode::missing_workspace) == TILESMITH_MISSING_WORKSPACE &&
+                  int(ErrorCode::device_failed) == TILESMITH_DEVICE_FAILED &&
+                  int(ErrorCode::out_of_memory) == TILESMITH_OUT_OF_MEMORY &&
+                  int(ErrorCode::internal) == TILESMITH_INTERNAL &&
+                  int(ErrorCode::not_planned) == TILESMITH_NOT_PLANNED,
+              "an error code is passed through as a status");
+
+// A plain buffer: keeping a failure's text must not fail itself.
+thread_local char last_error[1024] = "";
+
+tilesmith_status fail(tilesmith_status status, const char* what) noexcept {
+  std::snprintf(last_error, sizeof last_error, "%s", what);
+  return status;
+}
+
+tilesmith_status null_argument(const char* function, const char* argument) noexcept {
+  std::snprintf(last_error, sizeof last_error, "%s: %s is null", function, argument);
+  return TILESMITH_BAD_ARGUMENT;
+}
+
+/// Runs the call; turns what it throws into a status and the last error's text.
+template <typename Call>
+tilesmith_status guarded(Call&& call) noexcept {
+  try {
+    call();
+    return TILESMITH_OK;
+  } catch (const Error& error) {
+    return fail(tilesmith_status(int(error.code())), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(TILESMITH_OUT_OF_MEMORY, "out of host memory");
+  } catch (const std::exception& error) {
+    return fail(TILESMITH_INTERNAL, error.what());
+  } catch (...) {
+    return fail(TILESMITH_INTERNAL, "unknown exception");
+  }
+}
+
+tilesmith_library* new_library(const char* path, const tilesmith::LibraryOptions& options) {
+  return new tilesmith_library{path != nullptr ? tilesmith::Library::open(path, options)
+                                               : tilesmith::Library::without_database(options)};
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* tilesmith_version(void) { return tilesmith::version(); }
+
+const char* tilesmith_status_name(tilesmith_status status) {
+  switch (status) {
+    case TILESMITH_OK:
+      return "ok";
+    case TILESMITH_BAD_ARGUMENT:
+      return "bad argument";
+    case TILESMITH_BAD_DATABASE:
+      return "bad database";
+    case TILESMITH_NO_DEVICE:
+      return "no device";
+    case TILESMITH_NO_KERNEL:
+      return "no kernel";
+    case TILESMITH_MISALIGNED:
+      return "misaligned";
+    case TILESMITH_MISSING_WORKSPACE:
+      return "missing workspace";
+    case TILESMITH_DEVICE_FAILED:
+      return "device failed";
+    case TILESMITH_OUT_OF_MEMORY:
+      return "out of memory";
+    case TILESMITH_INTERNAL:
+      return "internal";
+    case TILESMITH_NOT_PLANNED:
+      return "not planned";
+  }
+  return "unknown status";
+}
+
+const char* tilesmith_last_error(void) { return last_error; }
+
+int32_t tilesmith_type_pair_count(void) { return int32_t(tilesmith::type_pairs().size()); }
+
+const char* tilesmith_type_pair_name(int32_t index) {
+  if (index < 0 || index >= tilesmith_type_pair_count()) return nullptr;
+  return tilesmith::type_pairs()[std::size_t(index)].name.data();  // of literals, which end with 0
+}
+
+tilesmith_status tilesmith_set_log_callback(tilesmith_log_callback callback, void* user) {
+  return guarded([&] {
+    if (callback == nullptr) return tilesmith::set_log_callback(nullptr);
+    tilesmith::set_log_callback([callback, user](tilesmith::LogLevel level, const std::string& line) {
+      callback(user, tilesmith_log_level(int(level)), line.c_str());
+    });
+  });
+}
+
+tilesmith_status tilesmith_open(const char* path, int32_t device, tilesmith_library** library) {
+  if (library == nullptr) return null_argument("tilesmith_open", "library");
+  *library = nullptr;
+  return guarded([&] {
+    tilesmith::LibraryOptions options;
+    options.device = device;
+    *library = new_library(path, options);
+  });
+}
+
+tilesmith_status tilesmith_options_init(tilesmith_options* options, size_t size) {
+  if (options == nullptr) return null_argument("tilesmith_options_init", "options");
+  return guarded([&] { tilesmith::runtime::write_default_options(options, size); });
+}
+
+tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options, tilesmith_library** library) {
+  if (library == nullptr) return null_argument("tilesmith_open_with_options", "library");
+  *library = nullptr;
+  if (options == nullptr) return null_argument("tilesmith_open_with_options", "options");
+  return guarded([&] { *library = new_library(path, tilesmith::runtime::to_options(*options)); });
+}
+
+void tilesmith_close(tilesmith_library* library) { delete library; }
+
+const char* tilesmith_device(const tilesmith_library* library) {
+  return library != nullptr ? library->library.device().c_str() : "";
+}
+
+tilesmith_status tilesmith_problem_init(tilesmith_problem* problem, const char* type, const char* transposes, int64_t m,
+                                        int64_t n, int64_t k) {
+  if (problem == nullptr) return null_argument("tilesmith_problem_init", "problem");
+  *problem = tilesmith_problem{};
+  if (type == nullptr) return null_argument("tilesmith_problem_init", "type");
+  if (transposes == nullptr) return null_argument("tilesmith_problem_init", "transposes");
+  return guarded([&] {
+    tilesmith_problem made = tilesmith::runtime::named_problem(type, transposes);
+    made.m = m;
+    made.n = n;
+    made.k = k;
+    made.align_bytes = tilesmith::kDefaultAlignBytes;
+    made.beta_is_zero = 1;
+    if (const auto wrong = tilesmith::problem_error(to_problem(made))) throw Error(ErrorCode::bad_argument, *wrong);
+    *problem = made;
+  });
+}
+
+tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
+                                const void* alpha, const void* a, const void* b, const void* beta, void* c) {
+  if (library == nullptr) return null_argument("tilesmith_gemm", "library");
+  if (problem == nullptr) return null_argument("tilesmith_gemm", "problem");
+  if (alpha == nullptr) return null_argument("tilesmith_gemm", "alpha");
+  if (beta == nullptr) return null_argument("tilesmith_gemm", "beta");
+  return guarded([&] {
+    const tilesmith::Problem asked = to_problem(*problem);
+    const tilesmith::Scalar scale = asked.type.scale;
+    library->library.gemm(stream, asked, read_scale(alpha, scale), a, b, read_scale(beta, scale), c);
+  });
+}
+
+tilesmith_status tilesmith_gemm_args(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
+                                     const tilesmith_run_args* args) {
+  if (library == nullptr) return null_argument("tilesmith_gemm_args", "library");
+  if (problem == nullptr) return null_argument("tilesmith_gemm_args", "problem");
+  if (args == nullptr) return null_argument("tilesmith_gemm_args", "args");
+  return guarded([&] {
+    const tilesmith::Problem asked = to_problem(*problem);
+    const tilesmith::Operands operands = to_operands(*args, asked.type.scale);
+    if (args->workspace != nullptr) throw Error(ErrorCode::bad_argument, "workspace is given: expected null, the library has its own");
+    library->library.gemm(stream, asked, operands);
+  });
+}
+
+tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem) {
+  if (library == nullptr) return null_argument("tilesmith_prepare", "library");
+  if (problem == nullptr) return null_argument("tilesmith_prepare", "problem");
+  return guarded([&] { library->library.prepare(stream, to_problem(*problem)); });
+}
+
+void tilesmith_clear_cache(tilesmith_library* library) {
+  if (library != nullptr) library->library.clear_cache();
+}
+
+tilesmith_status tilesmith_plan_create(tilesmith_library* library, const tilesmith_problem* problem,
+                                       tilesmith_plan** plan) {
+  if (plan == nullptr) return null_argument("tilesmith_plan_create", "plan");
+  *plan = nullptr;
+  if (library == nullptr) return null_argument("tilesmith_plan_create", "library");
+  if (problem == nullptr) return null_argument("tilesmith_plan_create", "problem");
+  return guarded([&] { *plan = new tilesmith_plan{library->library.plan(to_problem(*problem))}; });
+}
+
+void tilesmith_plan_destroy(tilesmith_plan* plan) { delete plan; }
+
+tilesmith_status tilesmith_plan_workspace_bytes(const tilesmith_plan* plan, uint64_t* bytes) {
+  if (bytes == nullptr) return null_argument("tilesmith_plan_workspace_bytes", "bytes");
+  *bytes = 0;
+  if (plan == nullptr) return null_argument("tilesmith_plan_workspace_bytes", "plan");
+  *bytes = plan->plan.workspace_bytes();
+  return TILESMITH_OK;
+}
+
+tilesmith_status tilesmith_plan_reserve_workspace(tilesmith_plan* plan) {
+  if (plan == nullptr) return null_argument("tilesmith_plan_reserve_workspace", "plan");
+  return guarded([&] { plan->plan.reserve_workspace(); });
+}
+
+tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_explanation* explanation) {
+  if (explanation == nullptr) return null_argument("tilesmith_plan_explain", "explanation");
+  *explanation = tilesmith_explanation{"", "", "", "", "", "", 0, 0, {}};
+  if (plan == nullptr) return null_argument("tilesmith_plan_explain", "plan");
+  const tilesmith::Explanation& why = plan->plan.explain();
+  *explanation = {why.rung.c_str(),  why.config.c_str(), why.reason.c_str(), why.measured.c_str(),
+                  why.trust.c_str(), why.kernel.c_str(), why.median_us, why.predicted_us, {}};
+  return TILESMITH_OK;
+}
+
+tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const void* alpha,
+                                    const void* a, const void* b, const void* beta, void* c, void* workspace) {
+  if (plan == nullptr) return null_argument("tilesmith_plan_run", "plan");
+  if (alpha == nullptr) return null_argument("tilesmith_plan_run", "alpha");
+  if (beta == nullptr) return null_argument("tilesmith_plan_run", "beta");
+  return guarded([&] {
+    const tilesmith::Scalar scale = plan->plan.problem().type.scale;
+    plan->plan.run(stream, read_scale(alpha, scale), a, b, read_scale(beta, scale), c, workspace);
+  });
+}
+
+tilesmith_status tilesmith_plan_run_args(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run_args* args) {
+  if (plan == nullptr) return null_argument("tilesmith_plan_run_args", "plan");
+  if (args == nullptr) return null_argument("tilesmith_plan_run_args", "args");
+  return guarded([&] { plan->plan.run(stream, to_operands(*args, plan->plan.problem().type.scale), args->workspace); });
+}
+
+}  // extern "C"

@@ -1,0 +1,88 @@
+// A plan: the launches that solve one problem with one config, ready to run. What the tuner times is this run().
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/family.hpp"
+#include "kernels/operand.hpp"
+#include "kernels/tensor_core/tensor_args.cuh"
+#include "runtime/driver/device.hpp"
+
+namespace tilesmith::runtime {
+
+struct Driver;  // runtime/driver/driver.hpp
+
+/// What changes from one run to the next. Pointers are device addresses. Set by name: later versions have more.
+struct RunArgs {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c = nullptr;  ///< null: D, which is then overwritten in place. Not read if β = 0
+  void* d = nullptr;
+  Scale alpha{};
+  Scale beta{};
+  void* workspace = nullptr;  ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
+  CUstream_st* stream = nullptr;
+};
+
+/// The pointer of an operand. C where none is given is D.
+const void* pointer(const RunArgs& args, OperandRole role) noexcept;
+void set_pointer(RunArgs& args, OperandRole role, void* data) noexcept;
+
+class Plan {
+ public:
+  /// Resolves the launches of the config for the problem in a loaded module, which may be null where M = 0 or N = 0. Throws
+  /// DeviceError if a kernel is missing or the device refuses its resources; throws std::invalid_argument if the family refuses
+  /// the problem.
+  /// `most_sms`, above 0: persistent grids are made as for a device of no more SMs, so that a block has several tiles of small
+  /// problems, too (verification).
+  Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem, int most_sms = 0);
+
+  const Problem& problem() const { return problem_; }
+  const Config& config() const { return config_; }
+  std::size_t workspace_bytes() const { return sequence_.workspace_bytes; }
+
+  /// Enqueues the launches and nothing else: no allocation, no lock, no file, no compile; capturable in a CUDA graph.
+  /// Returns the driver's error code (0 = success), or one of the negative codes below without launching.
+  /// On sm_90 the first launch may come while the kernel before it still ends (programmatic dependent launch, where the
+  /// config has `early_launch`): in a stream if that kernel lets it, in a graph if that kernel is such a plan's
+  /// (captured_order.hpp). It waits, on the device, for that kernel's end before it reads or writes any memory. Plans of such
+  /// configs let the kernel after them come so, too, before they have waited themselves: one that does may touch nothing that
+  /// any kernel before it writes until it has waited. Such a run asks the driver whether the stream is captured.
+  /// Configs that copy by the tensor memory accelerator take tensor maps as kernel parameters. They are made with the plan; a
+  /// run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
+  /// Where C is another matrix than D, β ≠ 0 and no kernel of the config takes both, C is copied to D first, by the driver.
+  /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. M = 0 or N = 0: nothing is launched.
+  int run(const RunArgs& args) const noexcept;
+
+  static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes, or is no multiple of an element
+  static constexpr int kMissingWorkspace = -2;  ///< none was given, or one that is not 256-byte aligned
+  static constexpr int kNullPointer = -3;       ///< A, B or D is null where it would be read or written
+
+ private:
+  int put_maps(const GemmArgs& gemm, TensorGemmArgs& args) const noexcept;
+
+  /// Of the one launch that takes them. Those of the operands are unset where K = 0.
+  struct TensorMaps {
+    TensorMap a, b;
+    std::optional<TensorMap> c;
+  };
+
+  Problem problem_;
+  Config config_;
+  LaunchSequence sequence_;
+  std::shared_ptr<const Module> module_;
+  const Driver* driver_;               // kept, so that run() asks nobody for it
+  std::vector<CUfunc_st*> functions_;  // one a launch of the sequence; none if there is nothing to do
+  std::optional<TensorMaps> maps_;     // of the launch that has boxes, with no address yet
+  bool copies_c_ = false;              // no kernel takes C apart from D
+};
+
+/// α or β as the type pair's scale type: rounds to f32, keeps f64; s32 must be an integer that 32 bits hold, else
+/// std::invalid_argument is thrown (a NaN, too, is no integer). The bytes beyond the member in use are zero.
+Scale to_scale(const TypePair& type, double value);
+
+}  // namespace tilesmith::runtime

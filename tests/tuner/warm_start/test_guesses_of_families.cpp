@@ -1,0 +1,125 @@
+// What is tried first on a problem, by the real families' own guesses.
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/tuner/tune_toy.hpp"
+#include "tuner/warm_start/block_tile.hpp"
+#include "tuner/warm_start/guesses.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+using namespace tilesmith::tuner::toy;
+
+namespace {
+
+void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config, double median_us,
+           const std::string& plan_hash = "") {
+  db::Evidence evidence = evidence_of(evaluator, problem, config, toy::ok(median_us));
+  evidence.plan_hash = plan_hash;
+  store.record(evidence);
+}
+
+Guesser guesser_for(const std::vector<std::string>& families, const ToyEvaluator& evaluator, const db::Store& store) {
+  return Guesser({families_named(families),
+                  evaluator.device(),
+                  *limits_for_arch("sm_90a"),
+                  [&](const std::string& family) { return evaluator.producer(family); },
+                  {}},
+                 store);
+}
+
+std::vector<Config> first_of(std::vector<Config> configs, std::size_t count) {
+  configs.resize(std::min(configs.size(), count));
+  return configs;
+}
+
+}  // namespace
+
+TEST_CASE("all guesses of the real families are legal and eligible, and each family is heard of early") {
+  const db::Store store = db::Store::in_memory();
+  const DeviceLimits limits = *limits_for_arch("sm_90a");
+  Guesser guesser({families_named({"simt", "wmma", "mma", "wgmma", "gemv"}),
+                   {},
+                   limits,
+                   [](const std::string&) { return db::Producer{}; },
+                   {}},
+                  store);
+  const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096);
+  const std::vector<Config> guesses = guesser.of(problem, 8).to_try;
+  REQUIRE(guesses.size() == 8);
+  CHECK(guesses[0].family() == "wgmma");
+  CHECK(guesses[1].family() == "mma");
+  for (const Config& config : guesses) {
+    const Family& family = *find_family(config.family());
+    CHECK_FALSE(illegal_because(family, config, {problem, limits}));
+    CHECK_FALSE(family.refusal(config, problem));
+  }
+}
+
+TEST_CASE("a family that was far behind on problems nearby has its own guesses last, on problems of that type pair") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  const auto problem_of = [](const char* type, std::int64_t size) {
+    return packed_problem({*find_type_pair(type), {}}, size, size, size);
+  };
+  const auto guesses_of = [&](const Problem& problem) {
+    return guesser_for({"simt", "wmma", "wgmma"}, evaluator, store).of(problem).to_try;
+  };
+  const auto first_place = [](const std::vector<Config>& configs, const std::string& family) {
+    const auto of_family = [&](const Config& config) { return config.family() == family; };
+    return std::find_if(configs.begin(), configs.end(), of_family) - configs.begin();
+  };
+  const Problem problem = problem_of("f16f32", 2048);
+  const std::vector<Config> fresh = guesses_of(problem);
+  CHECK(first_place(fresh, "wmma") < 5);
+  CHECK(first_place(fresh, "simt") < 5);
+
+  for (const std::int64_t size : {512, 768, 1024, 1536, 3072, 4096}) {
+    double us = 0;  // wgmma's from 200, wmma's never within twice that, simt's far behind
+    for (const Config& config : first_of(guesses_of(problem_of("f16f32", size)), 40)) {
+      const double from = config.family() == "wgmma" ? 200 : config.family() == "wmma" ? 410 : 9000;
+      plant(store, evaluator, problem_of("f16f32", size), config, from + us++);
+    }
+  }
+  const std::vector<Config> guesses = guesses_of(problem);
+  CHECK(first_place(guesses, "wmma") > 20);
+  CHECK(first_place(guesses, "simt") > 20);
+  CHECK(first_place(guesses, "wmma") < std::ptrdiff_t(guesses.size()));  // kept, for whoever has the time
+  CHECK(first_place(guesses, "simt") < std::ptrdiff_t(guesses.size()));
+  CHECK(first_place(guesses_of(problem_of("bf16f32", 2048)), "simt") < 10);
+
+  // Near the best of one problem: no longer.
+  plant(store, evaluator, problem_of("f16f32", 1024), fresh[std::size_t(first_place(fresh, "wmma"))], 390);
+  CHECK(first_place(guesses_of(problem), "wmma") < 10);
+  CHECK(first_place(guesses_of(problem), "simt") > 20);
+}
+
+TEST_CASE("a problem that is gone on with hears of block tiles that it was never tried with, of the family that is fastest there") {
+  ToyEvaluator evaluator;
+  const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096);
+  const auto guesses_after = [&](const std::vector<std::pair<Config, double>>& outcomes, std::size_t most) {
+    db::Store store = db::Store::in_memory();
+    for (const auto& [config, median_us] : outcomes) plant(store, evaluator, problem, config, median_us, "hash-0");
+    return guesser_for({"mma", "wgmma"}, evaluator, store).of(problem, most).to_try;
+  };
+  const std::vector<Config> fresh = guesses_after({}, 12);
+  std::vector<std::pair<Config, double>> outcomes;  // mma's are slow
+  for (const Config& config : fresh) outcomes.emplace_back(config, config.family() == "wgmma" ? 200 : 300);
+  std::set<BlockTile> tiles;
+  for (const Config& config : fresh) tiles.insert(block_tile(config));
+  // Eight to be tried again, each tile in turn with one of them.
+  const std::vector<Config> found = guesses_after(outcomes, 12);
+  std::vector<Config> untried;
+  for (const Config& config : found) {
+    if (tiles.insert(block_tile(config)).second) untried.push_back(config);
+  }
+  REQUIRE(untried.size() == 4);
+  CHECK(found[1] == untried[0]);
+  for (const Config& config : untried) CHECK(config.family() == "wgmma");
+  // Once is enough, however slow it was.
+  outcomes.emplace_back(untried[0], 400);
+  CHECK(block_tile(guesses_after(outcomes, 12)[1]) == block_tile(untried[1]));
+}

@@ -1,0 +1,144 @@
+// What a problem's own evidence says of tiles that a parameter, added since, may carry past the fastest.
+#include "tuner/warm_start/own_evidence.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+const std::vector<Parameter> kParameters{
+    {"block_m", {128}, ""}, {"block_n", {128, 176, 256}, ""}, {"stages", {2, 3, 4, 5, 6, 7, 8, 9, 10}, ""}, {"even", {0, 1}, ""}};
+
+Config before(int block_n, int stages) { return Config("f", {{"block_m", 128}, {"block_n", block_n}, {"stages", stages}}); }
+Config now(int block_n, int stages, int even) {
+  return Config("f", {{"block_m", 128}, {"block_n", block_n}, {"stages", stages}, {"even", even}});
+}
+
+db::Evidence timed(const Config& config, double us) {
+  db::Evidence evidence;
+  evidence.config = config;
+  evidence.outcome = {db::Status::ok, "", db::Timing{us, 0.01, 20, 0, 0, 0, 1}};
+  return evidence;
+}
+
+std::vector<Config> varied(const std::vector<db::Evidence>& evidence,
+                           const std::vector<Parameter>& parameters = kParameters) {
+  const Today today{[](const Config& recorded) {
+                      return std::optional(recorded.has("even") ? recorded
+                                                                : now(recorded.at("block_n"), recorded.at("stages"), 0));
+                    },
+                    [&](const Config&) { return &parameters; }, [](const std::string&) { return db::Producer{}; }};
+  return own_evidence(evidence, today).varied;
+}
+
+/// Of a family that has had no other parameters, measured by that producer now. `parameters` are referred to.
+Today as_recorded(const std::vector<Parameter>& parameters, const db::Producer& now) {
+  return {[](const Config& recorded) { return std::optional(recorded); }, [&parameters](const Config&) { return &parameters; },
+          [now](const std::string&) { return now; }, {}};
+}
+
+/// Nine configs of the fastest tile, two of them with the new value already, and one of a tile 3% behind.
+std::vector<db::Evidence> of_two_tiles(double fastest_us) {
+  std::vector<db::Evidence> evidence{timed(now(256, 2, 1), fastest_us), timed(now(256, 3, 1), fastest_us * 1.001)};
+  for (const int stages : {4, 5, 6, 7, 8, 9, 10}) evidence.push_back(timed(before(256, stages), fastest_us * 1.002));
+  evidence.push_back(timed(before(176, 5), fastest_us * 1.03));
+  evidence.push_back(timed(before(128, 5), fastest_us * 1.2));
+  return evidence;
+}
+
+}  // namespace
+
+TEST_CASE("a tile that is a little behind is tried with a parameter that was added since; what the fastest tile tried says nothing of it") {
+  CHECK(varied(of_two_tiles(200)) == std::vector{now(176, 5, 1)});
+}
+
+TEST_CASE("of short launches the fastest few alone are tried with it") {
+  CHECK(varied(of_two_tiles(10)).empty());
+  std::vector<db::Evidence> untried = of_two_tiles(10);
+  untried.erase(untried.begin());
+  CHECK(varied(untried).front() == now(256, 10, 1));  // of equal times the first by its text
+}
+
+TEST_CASE("a tile has had a value once two of its configs had it") {
+  std::vector<db::Evidence> evidence = of_two_tiles(200);
+  evidence.push_back(timed(now(176, 6, 1), 230));
+  CHECK(varied(evidence) == std::vector{now(176, 5, 1)});
+  evidence.push_back(timed(now(176, 7, 1), 230));
+  CHECK(varied(evidence).empty());
+}
+
+TEST_CASE("a tile with many values to try leaves places to another") {
+  std::vector<Parameter> parameters = kParameters;
+  parameters.back().values = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  std::vector<db::Evidence> evidence;
+  for (const int stages : {4, 5, 6, 7, 8, 9, 10}) evidence.push_back(timed(before(256, stages), 200));
+  evidence.push_back(timed(before(176, 5), 205));
+  const std::vector<Config> found = varied(evidence, parameters);
+  REQUIRE(found.size() == 8);
+  CHECK(std::vector(found.begin(), found.begin() + 4) ==
+        std::vector{now(256, 10, 1), now(176, 5, 1), now(256, 10, 2), now(176, 5, 2)});
+}
+
+TEST_CASE("what the latest run found fastest comes before what was faster on another day, then all go by time") {
+  const std::vector<Parameter> parameters{{"x", {1, 2, 3}, ""}};
+  const auto config = [](int x) { return Config("f", {{"x", x}}); };
+  const db::Producer now{"now", "", "2", ""}, retired{"then", "", "2", ""}, of_former_driver{"now", "", "1", ""};
+  const Today today = as_recorded(parameters, now);
+  const auto entry = [&](int x, double us, const std::string& run, const db::Producer& producer) {
+    db::Evidence evidence = timed(config(x), us);
+    evidence.run = run;
+    evidence.producer = producer;
+    return evidence;
+  };
+  // Newest first. On the hot day 2 was lucky at first, and fell behind 1 in the play-off.
+  const auto two_days = [&](const db::Producer& producer) {
+    return std::vector{entry(2, 130, "hot day", producer), entry(1, 120, "hot day", producer), entry(1, 121, "hot day", producer),
+                       entry(2, 110, "hot day", producer), entry(2, 90, "cool day", producer), entry(3, 95, "cool day", producer)};
+  };
+  CHECK(own_evidence(two_days(retired), today).retired == std::vector{config(1), config(3), config(2)});
+  CHECK(own_evidence(two_days(of_former_driver), today).to_reverify == std::vector{config(1), config(3), config(2)});
+  std::vector<db::Evidence> tried_since = two_days(retired);
+  tried_since.insert(tried_since.begin(), entry(1, 119, "today", now));
+  CHECK(own_evidence(tried_since, today).retired == std::vector{config(3), config(2)});
+}
+
+TEST_CASE("the fastest family is told by times that compare, and by others where there are none") {
+  const auto entry = [](const char* family, double us, const char* hash, const char* policy) {
+    db::Evidence evidence = timed(Config(family, {{"x", 1}}), us);
+    evidence.producer.compiler_options = hash;
+    evidence.producer.measuring_policy = policy;
+    return evidence;
+  };
+  const std::vector<Parameter> parameters{{"x", {1}, ""}};
+  const Today today = as_recorded(parameters, {"now", "", "", "cold-3"});
+  const auto fastest = [&](const std::vector<db::Evidence>& evidence) { return own_evidence(evidence, today).fastest_family; };
+  const db::Evidence warm = entry("f", 5, "then", "warm-1"), cold = entry("g", 8, "then", "cold-3");
+  CHECK(fastest({}) == std::nullopt);
+  CHECK(fastest({warm}) == "f");
+  CHECK(fastest({warm, cold}) == "g");
+  CHECK(fastest({entry("f", 7, "now", "cold-3"), warm, cold}) == "f");  // tried again since
+}
+
+TEST_CASE("a candidate was in a play-off if one machine has measured it twice: two machines' single times say nothing of that") {
+  const std::vector<Parameter> parameters{kParameters};
+  const auto known_after = [&](const std::vector<std::string>& machines) {
+    std::vector<db::Evidence> evidence;
+    for (const std::string& machine : machines) {
+      evidence.push_back(timed(now(128, 4, 0), 10));
+      evidence.back().origin = machine;
+    }
+    const OwnEvidence own = own_evidence(evidence, as_recorded(parameters, db::Producer{}));
+    REQUIRE(own.known.size() == 1);
+    return own.known[0].repeated;
+  };
+  CHECK_FALSE(known_after({"a"}));
+  CHECK_FALSE(known_after({"b", "a"}));
+  CHECK(known_after({"b", "b"}));
+  CHECK(known_after({"b", "a", "a"}));
+}

@@ -1,0 +1,80 @@
+// Shows how a tuning or compiling run goes: a redrawn block on a terminal, else plain log lines.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "db/evidence.hpp"
+#include "tuner/loop/tune.hpp"
+
+namespace tilesmith::tuner {
+
+/// What the turn that `now` ends says of the problem's future: "" in its first and only turn of a run without a budget.
+std::string prospect_text(const Progress& now);
+
+/// For `tune`. One log line a finished turn; on a terminal a status block, else a line about every 10 s.
+class TuneProgress {
+ public:
+  /// `peak` gives the device's peak in TFLOP/s for a type pair, or nullopt.
+  explicit TuneProgress(std::function<std::optional<double>(const TypePair&)> peak) : peak_(std::move(peak)) {}
+  ~TuneProgress();
+  TuneProgress(const TuneProgress&) = delete;
+  TuneProgress& operator=(const TuneProgress&) = delete;
+
+  void update(const Progress& now);
+  /// The last turn's line, and the block goes.
+  void finish();
+
+ private:
+  void log_outcome(const Progress& now) const;
+  void log_finished_turn() const;
+  std::string best_text(const Progress& now) const;
+  std::string time_left(const Progress& now) const;
+
+  using Clock = std::chrono::steady_clock;
+  std::function<std::optional<double>(const TypePair&)> peak_;
+  std::optional<Progress> last_;
+  double turn_began_s_ = 0;
+  Clock::time_point drawn_{};
+};
+
+/// For `compile`: counts by status.
+class CompileProgress {
+ public:
+  explicit CompileProgress(std::size_t total) : total_(total), began_(Clock::now()) {}
+  ~CompileProgress();
+  CompileProgress(const CompileProgress&) = delete;
+  CompileProgress& operator=(const CompileProgress&) = delete;
+
+  void update(const db::KernelBuild& build, bool reused);
+  double seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::size_t total_;
+  std::size_t done_ = 0, ok_ = 0, spilled_ = 0, failed_ = 0, reused_ = 0;
+  Clock::time_point began_;
+  Clock::time_point shown_{};
+};
+
+/// For what is only counted: on a terminal a status line, else a log line about every 10 s. Used on one thread at a time.
+class CountProgress {
+ public:
+  explicit CountProgress(std::string what) : what_(std::move(what)), shown_(Clock::now()) {}
+  ~CountProgress();
+  CountProgress(const CountProgress&) = delete;
+  CountProgress& operator=(const CountProgress&) = delete;
+
+  void update(std::size_t done, std::size_t total);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string what_;
+  Clock::time_point shown_;
+};
+
+}  // namespace tilesmith::tuner

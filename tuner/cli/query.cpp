@@ -1,0 +1,175 @@
+// tilesmith query: what the database knows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <optional>
+
+#include "db/fastest.hpp"
+#include "tuner/cli/bests_today.hpp"
+#include "tuner/cli/command.hpp"
+#include "tuner/cli/options.hpp"
+#include "tuner/cli/output.hpp"
+#include "tuner/cli/records.hpp"
+#include "tuner/cli/target.hpp"
+#include "tuner/cli/terminal.hpp"
+#include "tuner/cli/wanted.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+struct QueryOptions {
+  std::vector<std::string> types, trans, shapes, families;
+  std::string device, status, sort = "newest", format = "table", sql, output, db;
+  bool all = false, retired = false;
+  std::int64_t limit = 0;
+};
+
+Wanted wanted_by(const QueryOptions& options) {
+  Wanted wanted;
+  wanted.types = parse_types(options.types);
+  wanted.trans = parse_trans(options.trans);
+  for (const std::string& text : split_commas(options.shapes)) wanted.shapes.push_back(parse_shape(text));
+  wanted.families = parse_families(options.families);
+  wanted.device = options.device;
+  return wanted;
+}
+
+std::optional<db::Status> status_of(const QueryOptions& options) {
+  if (options.status.empty()) return std::nullopt;
+  const auto status = db::parse_status(options.status);
+  if (!status) {
+    throw UsageError(fmt::format("--status '{}': expected ok, illegal, compile_failed, spilled, launch_failed, timed_out, "
+                                 "device_fault or mismatch", options.status));
+  }
+  return status;
+}
+
+/// Whether --sort asks for the fastest first.
+bool by_time(const QueryOptions& options, bool all) {
+  if (options.sort == "newest") return false;
+  if (options.sort != "time") throw UsageError(fmt::format("--sort '{}': expected newest or time", options.sort));
+  if (!all) throw UsageError("--sort time: expected --all or --status as well; bests are sorted by problem");
+  return true;
+}
+
+template <typename Entry>
+void keep_first(std::vector<Entry>& entries, std::int64_t limit) {
+  if (limit > 0 && std::int64_t(entries.size()) > limit) entries.erase(entries.begin() + limit, entries.end());
+}
+
+std::string rendered(const nlohmann::ordered_json& records, const std::vector<std::string>& columns, TextFormat format) {
+  return format == TextFormat::json ? json_text(records) : to_csv(records, columns);
+}
+
+void query_bests(const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {
+  BestsToday today = bests_today(store, wanted, options.retired);
+  keep_first(today.bests, options.limit);
+  if (format != TextFormat::table) {
+    write_result(rendered(best_records(today.bests), best_columns(), format), options.output);
+  } else {
+    write_result(today.bests.empty() ? "" : best_table(today.bests, width), options.output);
+  }
+  say_if_nothing(!today.bests.empty() || today.without > 0);
+  if (!options.retired) say_left_out(today);
+}
+
+void query_all(const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {
+  db::EvidenceFilter filter = wanted.filter();
+  filter.status = status_of(options);
+  if (wanted.is_filter()) filter.limit = options.limit;
+  std::vector<db::Evidence> entries = by_time(options, true) ? db::fastest_first(store, filter) : store.evidence(filter);
+  std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
+  keep_first(entries, options.limit);
+  if (format == TextFormat::csv) {
+    const std::vector<std::string> columns = record_columns();
+    std::string csv = csv_line(columns);  // of the records only one at a time is in memory
+    for (const db::Evidence& entry : entries) csv += csv_line(fields_of(record(entry), columns));
+    write_result(csv, options.output);
+  } else if (format == TextFormat::json) {
+    nlohmann::ordered_json records = nlohmann::ordered_json::array();
+    for (const db::Evidence& entry : entries) records.push_back(record(entry));
+    write_result(json_text(records), options.output);
+  } else {
+    write_result(entries.empty() ? "" : evidence_table(entries, width), options.output);
+  }
+  say_if_nothing(!entries.empty());
+}
+
+/// Whether the statement may mean the table `best`, for which all evidence is read.
+bool names_best(std::string sql) {
+  std::transform(sql.begin(), sql.end(), sql.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  return sql.find("best") != std::string::npos;
+}
+
+int run_query(const QueryOptions& options) {
+  const TextFormat format = parse_text_format(options.format);
+  Wanted wanted = wanted_by(options);
+  const bool all = options.all || status_of(options).has_value();
+  by_time(options, all);
+  const std::size_t width = is_stdout(options.output) ? stdout_width() : 0;
+  const db::Store store = db::Store::open_read_only(database_path(options.db));
+  if (!options.sql.empty()) {
+    std::optional<BestsToday> today;
+    if (names_best(options.sql)) today = bests_today(store, {}, false);
+    write_result(sql_result(db::free_query(store, options.sql, today ? &today->bests : nullptr), format, width), options.output);
+    return kExitOk;
+  }
+  require_known_device(store, options.device);
+  wanted.know(store.devices());
+  if (all) {
+    query_all(store, wanted, options, format, width);
+  } else {
+    query_bests(store, wanted, options, format, width);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Command add_query(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("query", "Look up the best configs, or all evidence, in a database");
+  const auto options = std::make_shared<QueryOptions>();
+  std::vector<CLI::Option*> filters;
+  const auto add = [&](CLI::Option* option) {
+    filters.push_back(option->group("Filters"));
+    return option;
+  };
+  add(app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,.."));
+  add(app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,.."));
+  add(app->add_option("--shape", options->shapes, "Only these shapes (elements), or one number for a cube; repeatable")
+          ->type_name("MxNxK"));
+  add(app->add_option("--device", options->device, "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)")
+          ->type_name("TEXT"));
+  add(app->add_option("--family", options->families, "Only configs of these families: of bests, the best of them")->type_name("NAME,.."));
+  CLI::Option* status = add(app->add_option("--status", options->status,
+                                            "All evidence of this status: ok, mismatch, timed_out, ... (implies --all)")
+                                ->type_name("STATUS"));
+  CLI::Option* all = add(app->add_flag("--all", options->all, "All evidence, rather than the best of each problem and device"));
+  add(app->add_option("--sort", options->sort, "How all evidence comes: newest first, or time, the fastest first")
+          ->type_name("newest|time")->capture_default_str());
+  add(add_retired_option(*app, options->retired))->excludes(all)->excludes(status);
+  add(app->add_option("--limit", options->limit, "At most this many rows; 0: all")
+          ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description("")));
+  CLI::Option* sql = app->add_option("--sql", options->sql, "One read-only SQL statement instead of filters")
+                         ->type_name("SELECT..")->group("Free query");
+  for (CLI::Option* filter : filters) sql->excludes(filter);
+  app->add_option("--format", options->format, "table, json or csv")->type_name("FORMAT")->capture_default_str()->group("Output");
+  app->add_option("-o,--out,--output", options->output, "Write to this file instead of stdout")->type_name("FILE")->group("Output");
+  add_database_option(*app, options->db);
+  app->footer(
+      "Times are medians in microseconds; TFLOP/s counts 2·M·N·K (TOPS for integers); spread is half the interquartile range\n"
+      "over the median; peak is the device's dense data-sheet rate. Where a table does not fit the terminal, configs go below their\n"
+      "lines, and what is wider still is cut; json and csv never are.\n"
+      "A best is what would run, as `explain` judges it, on a device that is not here by its newest evidence; trust says how far\n"
+      "its evidence counts: valid, reverify (driver or NVRTC changed), remeasure (a former measuring policy, or a library's trial;\n"
+      "none of today's). --sql finds the same bests in the table `best`.\n"
+      "\nExamples:\n"
+      "  tilesmith query --type f16f32 --trans NN --device H200\n"
+      "  tilesmith query --status mismatch --format json\n"
+      "  tilesmith query --sql 'SELECT * FROM best LIMIT 5' --format csv");
+  return {app, [options] { return run_query(*options); }};
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,241 @@
+#include "tuner/cli/records.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "tuner/cli/table.hpp"
+#include "tuner/figures.hpp"
+#include "tuner/peaks.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+using Align = TextTable::Align;
+using Json = nlohmann::ordered_json;
+
+Json positive(double value) { return value > 0 ? Json(value) : Json(nullptr); }
+
+std::string text_of(const Json& value) {
+  if (value.is_null()) return "";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  quoted += '"';
+  return quoted;
+}
+
+double median_us(const db::Evidence& entry) { return entry.outcome.timing ? entry.outcome.timing->median_us : 0; }
+
+std::string percent_of_peak(const db::Evidence& entry) {
+  const auto peak = peak_tflops(entry.device, entry.problem.type);
+  return peak ? format_percent(tflops(entry.problem, median_us(entry)) / *peak) : "-";
+}
+
+std::string spread_text(const db::Evidence& entry) {
+  return entry.outcome.timing ? fmt::format("±{:.1f}%", 100 * entry.outcome.timing->spread) : "-";
+}
+
+/// Row strides, alignment and beta, where they are not those of a packed problem with beta = 0.
+std::string layout_cell(const Problem& problem) {
+  const std::string extras = problem_extras(problem);
+  return extras.empty() ? extras : extras.substr(1);
+}
+
+/// What the tables of bests and of evidence begin with: the problem and its figures.
+class ProblemColumns {
+ public:
+  void see(const db::Evidence& entry) {
+    devices_[short_name(entry.device)].insert(db::text(entry.device));
+    units_.insert(rate_unit(entry.problem.type));
+    layouts_ = layouts_ || !problem_extras(entry.problem).empty();
+  }
+
+  /// Of all rows; empty if they differ.
+  std::string device() const { return devices_.size() == 1 && devices_.begin()->second.size() == 1 ? devices_.begin()->first : ""; }
+
+  /// The short name, where no other device of the rows has it; else the whole text.
+  std::string device_cell(const db::DeviceIdentity& device) const {
+    const std::string name = short_name(device);
+    return devices_.at(name).size() == 1 ? name : db::text(device);
+  }
+
+  std::vector<TextTable::Column> columns() const {
+    std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
+    if (layouts_) columns.push_back({"layout"});
+    const std::string rate = units_.empty() ? "TFLOP/s" : fmt::format("{}", fmt::join(units_, "|"));
+    for (const std::string& title : {std::string("µs"), rate, std::string("peak"), std::string("spread")})
+      columns.push_back({title, Align::right});
+    return columns;
+  }
+
+  std::vector<std::string> cells(const db::Evidence& entry) const {
+    const Problem& p = entry.problem;
+    std::vector<std::string> cells{std::string(p.type.name), std::string(name(p.trans)), std::to_string(p.m), std::to_string(p.n),
+                                   std::to_string(p.k)};
+    if (layouts_) cells.push_back(layout_cell(p));
+    cells.push_back(format_us(median_us(entry)));
+    cells.push_back(format_tflops(tflops(p, median_us(entry))));
+    cells.push_back(percent_of_peak(entry));
+    cells.push_back(spread_text(entry));
+    return cells;
+  }
+
+ private:
+  std::set<std::string> units_;
+  std::map<std::string, std::set<std::string>> devices_;  // texts, by short name
+  bool layouts_ = false;  // any row needs the column
+};
+
+/// What `table(true)` gives, with a column of devices, if it fits; else, where the rows share a device, this above the table without
+/// the column.
+std::string fitted(const std::function<TextTable(bool)>& table, const std::string& shared_device, std::size_t width) {
+  const TextTable whole = table(true);
+  if (width == 0 || whole.width() <= width || shared_device.empty()) return whole.text(width, "--format csv");
+  return cut_to_width("on " + shared_device, width) + "\n" + table(false).text(width, "--format csv");
+}
+
+}  // namespace
+
+nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates, std::int64_t ok) {
+  const Problem& p = entry.problem;
+  Json json;
+  json["type"] = p.type.name;
+  json["trans"] = name(p.trans);
+  json["m"] = p.m;
+  json["n"] = p.n;
+  json["k"] = p.k;
+  json["lda"] = p.lda;
+  json["ldb"] = p.ldb;
+  json["ldc"] = p.ldc;
+  json["align_bytes"] = p.align_bytes;
+  json["beta"] = name(p.beta);
+  json["problem"] = text(p);  // the whole key, canonical
+  json["device"] = db::text(entry.device);
+  json["family"] = entry.config.family();
+  json["config"] = entry.config.text();
+  json["status"] = db::name(entry.outcome.status);
+  json["message"] = entry.outcome.message.empty() ? Json(nullptr) : Json(entry.outcome.message);
+  const db::Timing timing = entry.outcome.timing.value_or(db::Timing{});
+  json["median_us"] = positive(timing.median_us);
+  json["tflops"] = positive(tflops(p, timing.median_us));
+  const auto peak = peak_tflops(entry.device, p.type);
+  json["peak_fraction"] = peak ? positive(tflops(p, timing.median_us) / *peak) : Json(nullptr);
+  json["spread"] = entry.outcome.timing ? Json(timing.spread) : Json(nullptr);
+  json["samples"] = entry.outcome.timing ? Json(timing.samples) : Json(nullptr);
+  json["clock_mhz"] = positive(timing.clock_mhz);
+  json["temperature_c"] = positive(timing.temperature_c);
+  json["power_w"] = positive(timing.power_w);
+  json["drift"] = entry.outcome.timing ? Json(timing.drift) : Json(nullptr);
+  json["candidates"] = candidates > 0 ? Json(candidates) : Json(nullptr);
+  json["candidates_ok"] = candidates > 0 ? Json(ok) : Json(nullptr);
+  json["plan_hash"] = entry.plan_hash;
+  json["compiler_options"] = entry.producer.compiler_options;
+  json["nvrtc_version"] = entry.producer.nvrtc_version;
+  json["driver_version"] = entry.producer.driver_version;
+  json["measuring_policy"] = entry.producer.measuring_policy;
+  json["run"] = entry.run;
+  json["origin"] = entry.origin;
+  json["created_at"] = entry.created_at;
+  return json;
+}
+
+std::vector<std::string> record_columns() {
+  db::Evidence empty;
+  empty.problem.type = type_pairs().front();
+  std::vector<std::string> columns;
+  const Json sample = record(empty);
+  for (const auto& [key, value] : sample.items()) columns.push_back(key);
+  return columns;
+}
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::vector<std::string> quoted;
+  for (const std::string& field : fields) quoted.push_back(csv_field(field));
+  return fmt::format("{}\n", fmt::join(quoted, ","));
+}
+
+std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std::string>& columns) {
+  std::string result = csv_line(columns);
+  for (const auto& one : records) result += csv_line(fields_of(one, columns));
+  return result;
+}
+
+std::vector<std::string> fields_of(const nlohmann::ordered_json& one, const std::vector<std::string>& columns) {
+  std::vector<std::string> fields;
+  for (const std::string& column : columns) fields.push_back(text_of(one.value(column, Json())));
+  return fields;
+}
+
+nlohmann::ordered_json best_records(const std::vector<db::JudgedBest>& bests) {
+  Json records = Json::array();
+  for (const db::JudgedBest& best : bests) {
+    records.push_back(record(best.evidence, best.candidates, best.ok));
+    records.back()["trust"] = best.trust;
+  }
+  return records;
+}
+
+std::vector<std::string> best_columns() {
+  std::vector<std::string> columns = record_columns();
+  columns.emplace_back("trust");
+  return columns;
+}
+
+std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width) {
+  ProblemColumns problem;
+  for (const db::JudgedBest& best : bests) problem.see(best.evidence);
+  const auto table = [&](bool with_device) {
+    std::vector<TextTable::Column> columns = problem.columns();
+    columns.push_back({"right/tried", Align::right});
+    columns.push_back({"trust"});
+    if (with_device) columns.push_back({"device"});
+    columns.push_back({"config"});
+    TextTable made(columns);
+    made.hang_from(columns.size() - 1);
+    for (const db::JudgedBest& best : bests) {
+      std::vector<std::string> cells = problem.cells(best.evidence);
+      cells.push_back(fmt::format("{}/{}", best.ok, best.candidates));
+      cells.push_back(best.trust);
+      if (with_device) cells.push_back(problem.device_cell(best.evidence.device));
+      cells.push_back(best.evidence.config.text());
+      made.add(std::move(cells));
+    }
+    return made;
+  };
+  return fitted(table, problem.device(), width);
+}
+
+std::string evidence_table(const std::vector<db::Evidence>& entries, std::size_t width) {
+  ProblemColumns problem;
+  for (const db::Evidence& entry : entries) problem.see(entry);
+  const auto table = [&](bool with_device) {
+    std::vector<TextTable::Column> columns = problem.columns();
+    columns.push_back({"status"});
+    columns.push_back({"recorded"});
+    if (with_device) columns.push_back({"device"});
+    columns.push_back({"config"});
+    columns.push_back({"message"});
+    TextTable made(columns);
+    made.hang_from(columns.size() - 2);
+    for (const db::Evidence& entry : entries) {
+      std::vector<std::string> cells = problem.cells(entry);
+      cells.emplace_back(db::name(entry.outcome.status));
+      cells.push_back(entry.created_at.substr(0, 19));
+      if (with_device) cells.push_back(problem.device_cell(entry.device));
+      cells.push_back(entry.config.text());
+      cells.push_back(entry.outcome.message);
+      made.add(std::move(cells));
+    }
+    return made;
+  };
+  return fitted(table, problem.device(), width);
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,67 @@
+// Which device or architecture a command works for.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/store.hpp"
+#include "kernels/family.hpp"
+#include "runtime/driver/device.hpp"
+
+namespace tilesmith::tuner {
+
+/// A device, present or known from a database.
+struct TargetDevice {
+  db::DeviceIdentity identity;
+  DeviceLimits limits;
+  double clock_mhz = 0;         ///< 0: unknown (not present)
+  std::string driver_version;   ///< empty: not present
+  bool present = false;
+};
+
+/// Throws UsageError naming the option and what is supported.
+DeviceLimits require_arch(std::string_view arch, std::string_view option = "--arch");
+
+/// All devices here, at least one. Throws UsageError: one line that says why there is none, and `advice`.
+std::vector<runtime::DeviceInfo> require_devices(std::string_view advice);
+
+/// The first device here of an architecture that Tilesmith supports.
+std::optional<runtime::DeviceInfo> first_supported();
+
+/// The device of that ordinal. Throws UsageError as require_devices(), or one line that says which ordinals there are, or that its
+/// architecture is not supported.
+runtime::DeviceInfo require_device(int ordinal, std::string_view advice);
+
+/// The option --as of the commands that run kernels. Its text is checked by require_arch(.., "--as").
+CLI::Option* add_as_option(CLI::App& app, std::string& as);
+
+/// The same device as one that runs the code of `as` (empty: its own). Throws UsageError naming --as if it cannot.
+runtime::DeviceInfo require_device_as(runtime::DeviceInfo device, std::string_view as);
+
+/// The device of the store that `part` means (db::meant_by; empty: any that ran its own code). Throws UsageError unless
+/// exactly one matches, listing those there are.
+TargetDevice require_stored_device(const db::Store& store, const std::string& part);
+
+/// Throws UsageError, listing the store's devices, unless `part` means one of them or is empty. Where it means several, a line says so.
+void require_known_device(const db::Store& store, const std::string& part);
+
+/// The device that `explain` and its like answer for: one of the store that --device names, else the GPU here (if the
+/// store is about any device, or none), else the only one of the store.
+TargetDevice device_to_answer_for(const db::Store& store, const std::string& part);
+
+/// What the runtime library on the device would take itself for as a producer: the NVRTC and measuring policy of the device's newest
+/// entry, of any device's where it has none, this build's template and options, the device's driver if it is here, else that
+/// entry's, since it cannot be asked.
+db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
+                          const KernelTarget& target);
+
+/// The limits of what was compiled for this device: sm_90a for sm 90, the virtual architecture for one that ran as another.
+/// Throws UsageError if it is not supported.
+DeviceLimits limits_of(const db::DeviceIdentity& device);
+
+}  // namespace tilesmith::tuner

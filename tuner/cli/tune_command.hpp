@@ -1,0 +1,75 @@
+// What the files of `tilesmith tune` share: its options, what follows from them, and the three things that it can do.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/landscape.hpp"
+#include "kernels/device_limits.hpp"
+#include "tuner/cli/logging.hpp"
+#include "tuner/cli/options.hpp"
+#include "tuner/loop/tune.hpp"
+
+namespace tilesmith::tuner {
+
+struct TuneCommandOptions {
+  ProblemOptions problems;
+  std::string strategy = TuneOptions{}.strategy;
+  std::vector<std::string> families;
+  std::string budget;
+  std::int64_t max_candidates = TuneOptions{}.max_candidates;
+  std::uint64_t seed = TuneOptions{}.seed;
+  std::optional<int> finalists;
+  bool only_finalists = false;
+  std::string device = "0";
+  std::string as;
+  std::string db;
+  int compile_jobs = 0;
+  std::string time_limit = "20s";
+  std::vector<std::string> replays;
+  std::string record, arch;
+  bool dry_run = false;
+  bool board = false;  // one of several tuners, started by a supervising one
+  LogOptions log;
+};
+
+/// A GPU, or a recording that is replayed as one.
+struct TuneDevice {
+  int ordinal = 0;
+  db::DeviceIdentity identity;
+  DeviceLimits limits;
+  double clock_mhz = 0;  ///< 0: unknown
+  std::string driver_version;
+  std::string gpu;        ///< its name among all GPUs of the machine; empty: a recording
+  std::string recording;  ///< the file; empty: a GPU
+  bool integrated = false;  ///< it shares memory, heat and power with the CPU
+};
+
+/// What the run works on, known before anything is written.
+struct PreparedTune {
+  Workload workload;
+  TuneOptions tune;
+  std::vector<TuneDevice> devices;  ///< at least one; with --arch one that is not there
+  std::chrono::duration<double> time_limit{0};
+};
+
+/// Throws UsageError for what cannot be meant, or cannot be done here.
+PreparedTune prepare_tune(const TuneCommandOptions& options);
+
+/// What an exhaustive run would try.
+void print_dry_run(const PreparedTune& prepared);
+
+/// A tuner process for each device, all on one database and, of one model, on one board of turns. Returns the exit
+/// status.
+int tune_on_several(const TuneCommandOptions& options, const PreparedTune& prepared);
+
+/// The store that the options name, made if it is missing; in memory for a replay without --db.
+db::Store open_tune_store(const TuneCommandOptions& options);
+
+/// " of workload quick; strategy portfolio, seed 1, budget 10 min": what is tuned, for the log. `on`: the devices.
+std::string announcement(const TuneCommandOptions& options, const PreparedTune& prepared, const std::string& on);
+
+}  // namespace tilesmith::tuner

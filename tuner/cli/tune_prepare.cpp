@@ -1,0 +1,212 @@
+// What `tilesmith tune` works on: its options checked, its devices found.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_set>
+
+#include "db/files.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "tuner/cli/command.hpp"
+#include "tuner/cli/command_line.hpp"
+#include "tuner/cli/target.hpp"
+#include "tuner/cli/tune_command.hpp"
+#include "tuner/figures.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr const char* kNoDeviceAdvice =
+    "use --replay FILE to run against a recording, or `tilesmith compile --arch sm_87` to prepare";
+constexpr int kMostOrdinal = 1024;
+constexpr int kFinalistsAlone = 12;  // of --only-finalists: no search stands behind them, and each takes some hundredths of a second
+
+/// Ordinals in the order given; empty: all.
+std::vector<int> parse_devices(const std::string& given) {
+  if (given == "all") return {};
+  std::vector<int> ordinals;
+  for (const std::string& text : split_commas({given})) {
+    int ordinal = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+    if (error != std::errc{} || end != text.data() + text.size() || ordinal < 0 || ordinal > kMostOrdinal) {
+      throw UsageError(
+          fmt::format("--device '{}': expected an ordinal such as 0, several such as 0,2, or all (see "
+                      "`tilesmith devices`)",
+                      given));
+    }
+    if (std::find(ordinals.begin(), ordinals.end(), ordinal) != ordinals.end()) {
+      throw UsageError(fmt::format("--device '{}': {} is named twice; expected each device once", given, ordinal));
+    }
+    ordinals.push_back(ordinal);
+  }
+  if (ordinals.empty())
+    throw UsageError(fmt::format("--device '{}': names no device; expected an ordinal, or all", given));
+  return ordinals;
+}
+
+/// The problems of which the recording has no outcome: a search would find that no family can run them.
+std::vector<Problem> not_recorded(const db::Landscape& landscape, const Workload& workload) {
+  std::unordered_set<std::string> recorded;
+  for (const db::Evidence& entry : landscape.entries) recorded.insert(text(entry.problem));
+  std::vector<Problem> missing;
+  for (const WeightedProblem& one : workload.problems) {
+    if (!recorded.contains(text(one.problem))) missing.push_back(one.problem);
+  }
+  return missing;
+}
+
+/// Of a recording that has none of them.
+std::string has_none_of(const std::vector<Problem>& missing, const db::Landscape& landscape, const std::string& file) {
+  std::unordered_set<std::string> recorded;
+  for (const db::Evidence& entry : landscape.entries) recorded.insert(text(entry.problem));
+  const std::string which = missing.size() == 1 ? text(missing.front()) : fmt::format("any of the {} problems", missing.size());
+  const std::string instead =
+      landscape.entries.empty()
+          ? "a recording with outcomes"
+          : fmt::format("some of its {}, such as {}", count_of(recorded.size(), "problem"), text(landscape.entries.front().problem));
+  return fmt::format("--replay '{}': the recording has no outcome of {}; expected {}", file, which, instead);
+}
+
+/// Recordings stand for devices: the first is device 0. One that has none of the problems is left out. Throws UsageError if all are.
+std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, Workload& workload, std::vector<int> ordinals) {
+  const std::vector<std::string>& files = options.replays;
+  if (ordinals.empty()) {
+    for (std::size_t i = 0; i < files.size(); ++i) ordinals.push_back(int(i));
+  }
+  std::vector<TuneDevice> devices;
+  std::vector<Problem> missing;  // from the last one that stays
+  std::vector<std::string> left_out;
+  for (const int ordinal : ordinals) {
+    if (std::size_t(ordinal) >= files.size()) {
+      throw UsageError(fmt::format("--device {}: no such device; expected at most {}, as there {} of --replay", ordinal,
+                                   files.size() - 1,
+                                   files.size() == 1 ? "is one" : fmt::format("are {}", files.size())));
+    }
+    const std::string& file = files[std::size_t(ordinal)];
+    const db::Landscape landscape = db::load_landscape(file);
+    const auto limits = limits_for_arch(landscape.arch);
+    if (!limits) {
+      throw UsageError(
+          fmt::format("--replay '{}': recorded for {}; expected one of {}", file, landscape.arch, supported_archs()));
+    }
+    const bool counts_only = options.dry_run || options.board;  // the space; or the supervising process has told it
+    const std::vector<Problem> not_here = counts_only ? std::vector<Problem>() : not_recorded(landscape, workload);
+    if (!not_here.empty() && not_here.size() == workload.problems.size()) {
+      left_out.push_back(has_none_of(not_here, landscape, file));
+      continue;
+    }
+    for (const Problem& problem : not_here) spdlog::warn("{}: the recording has no outcome of {}", file, text(problem));
+    devices.push_back({ordinal, landscape.device, *limits, 0, "", "", file});
+    missing = not_here;
+  }
+  if (devices.empty()) throw UsageError(left_out.front());
+  for (const std::string& reason : left_out) spdlog::warn("{}; left out", reason);
+  if (devices.size() > 1) return devices;  // another recording may have them
+  std::erase_if(workload.problems, [&](const WeightedProblem& one) {
+    return std::find(missing.begin(), missing.end(), one.problem) != missing.end();
+  });
+  return devices;
+}
+
+TuneDevice present_device(runtime::DeviceInfo found, const std::string& as) {
+  const runtime::DeviceInfo info = require_device_as(std::move(found), as);
+  const std::string name = info.pci_bus_id.empty() ? std::to_string(info.ordinal) : info.pci_bus_id;
+  return {info.ordinal, info.identity, info.limits, info.clock_mhz, info.driver_version, "GPU " + name, "",
+          info.integrated};
+}
+
+std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const std::string& as, const char* advice) {
+  std::vector<TuneDevice> devices;
+  for (const int ordinal : ordinals) devices.push_back(present_device(require_device(ordinal, advice), as));
+  if (!ordinals.empty()) return devices;
+  const std::vector<runtime::DeviceInfo> here = require_devices(advice);
+  for (const runtime::DeviceInfo& info : here) {
+    if (info.limits.arch.empty()) {
+      spdlog::warn("device {}: {} is sm_{} and left out; expected one of {}", info.ordinal, info.identity.name,
+                   info.identity.sm, supported_archs());
+      continue;
+    }
+    devices.push_back(present_device(info, as));
+  }
+  if (devices.empty()) {
+    throw UsageError(
+        fmt::format("--device all: no device of an architecture that is supported; expected one of {}, here is "
+                    "{} of sm_{}",
+                    supported_archs(), here.front().identity.name, here.front().identity.sm));
+  }
+  return devices;
+}
+
+/// Takes from the workload what the only recording lacks.
+std::vector<TuneDevice> choose_devices(const TuneCommandOptions& options, Workload& workload) {
+  const std::vector<int> ordinals = parse_devices(options.device);
+  if (!options.arch.empty() && !options.dry_run) throw UsageError("--arch: expected only together with --dry-run");
+  if (!options.as.empty()) {
+    require_arch(options.as, "--as");
+    if (!options.replays.empty()) throw UsageError("--as: expected only without --replay, which runs no kernel");
+    if (!options.arch.empty()) throw UsageError("--as: expected only without --arch");
+  }
+  if (!options.replays.empty()) return recorded_devices(options, workload, ordinals);
+  if (!options.arch.empty()) {
+    TuneDevice not_here;
+    not_here.limits = require_arch(options.arch);
+    return {not_here};
+  }
+  return present_devices(ordinals, options.as, options.dry_run ? "use --arch ARCH to count for one" : kNoDeviceAdvice);
+}
+
+}  // namespace
+
+PreparedTune prepare_tune(const TuneCommandOptions& options) {
+  PreparedTune prepared;
+  prepared.workload = select_problems(options.problems);
+  require_strategy(options.strategy);
+  TuneOptions& tune = prepared.tune;
+  tune.strategy = options.strategy;
+  tune.families = parse_families(options.families);
+  tune.seed = options.seed;
+  if (!options.budget.empty()) tune.budget = parse_duration(options.budget, "--budget");
+  tune.max_candidates = options.max_candidates;
+  tune.only_finalists = options.only_finalists;
+  if (options.only_finalists) tune.finalists = kFinalistsAlone;
+  if (options.finalists) tune.finalists = *options.finalists;
+  tune.command = command_line();
+  if (const std::string own = " --board"; options.board) tune.command.resize(tune.command.size() - own.size());
+  tune.workload_name = prepared.workload.name;
+  prepared.time_limit = parse_duration(options.time_limit, "--time-limit");
+  if (!options.record.empty()) require_writable(options.record, "--record");
+  prepared.devices = choose_devices(options, prepared.workload);
+  if (options.dry_run) return prepared;
+  for (const std::string& workload : options.problems.workloads) {
+    if (prepared.devices.size() == 1 || (workload != "-" && !db::own_descriptor(workload))) continue;
+    throw UsageError(fmt::format("--workload '{}': expected a file, which the tuner of each device can read", workload));
+  }
+  if (prepared.devices.size() > 1 && !options.replays.empty() && options.db.empty()) {
+    throw UsageError(
+        "--replay: of several devices expected together with --db FILE, the database that their tuners share");
+  }
+  if (options.replays.empty()) {
+    const std::string missing = runtime::nvrtc_unfit_because();
+    if (!missing.empty()) throw UsageError(missing);
+  }
+  return prepared;
+}
+
+db::Store open_tune_store(const TuneCommandOptions& options) {
+  // A replay measures nothing: it is kept only where the user says so.
+  if (!options.replays.empty() && options.db.empty()) return db::Store::in_memory();
+  return db::Store::open(database_path_for_writing(options.db));
+}
+
+std::string announcement(const TuneCommandOptions& options, const PreparedTune& prepared, const std::string& on) {
+  const double budget = prepared.tune.budget.count();
+  const std::string how = options.only_finalists ? fmt::format("only the best {} on record of each", prepared.tune.finalists)
+                                                 : fmt::format("strategy {}, seed {}", options.strategy, options.seed);
+  return fmt::format("tuning {} of workload {} on {}{}; {}{}",
+                     count_of(prepared.workload.problems.size(), "problem"), prepared.workload.name, on,
+                     options.replays.empty() ? "" : " (replayed)", how,
+                     budget > 0 ? fmt::format(", budget {}", format_seconds(budget)) : "");
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,192 @@
+#include "tuner/loop/bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/choose/catalogue.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/plan/plan.hpp"
+#include "tuner/measure/cublaslt_peer.hpp"
+#include "tuner/measure/operand_sets.hpp"
+#include "tuner/measure/random_fill.hpp"
+#include "tuner/measure/sampler.hpp"
+#include "tuner/measure/stopwatch.hpp"
+#include "tuner/verify/verifier.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+// Of the peer's algorithms, so many of the fastest go on to the interleaved run.
+constexpr std::size_t kPeerFinalists = 4;
+
+/// A verified plan with the workspace it runs in.
+struct Runnable {
+  std::unique_ptr<runtime::Plan> plan;
+  runtime::DeviceBuffer workspace;
+};
+
+}  // namespace
+
+struct BenchSession::Impl {
+  runtime::Context context;
+  const db::Store* store;
+  Verifier verifier;
+  Stopwatch stopwatch;
+  std::optional<Stopwatch> in_rows;
+  RandomFill random;
+  std::unique_ptr<CublasLtPeer> peer;
+  std::vector<db::Evidence> evidence;  ///< to choose by for evidence_type
+  std::optional<TypePair> evidence_type;
+  std::optional<runtime::Chooser> chooser;  ///< goes by `evidence`
+  std::string chooser_key;                  ///< type pair and transposes
+
+  Impl(int device, std::string_view as, const db::Store* used_store, const std::string& peer_name, bool rows)
+      : context(device, as), store(used_store), verifier(context), stopwatch(context), random(context) {
+    TimingPolicy policy;
+    policy.before = Before::like_launch;
+    policy.sentinel_start_us = stopwatch.sentinel_us();
+    if (rows) in_rows.emplace(context, policy);
+    if (peer_name == "cublaslt") peer = std::make_unique<CublasLtPeer>(context);
+  }
+
+  KernelTarget target(const Problem& problem) const { return {problem, context.info().limits}; }
+
+  db::Producer producer(const KernelTarget& kernel_target) const {
+    return {runtime::compiler_options_text(kernel_target), runtime::nvrtc_version(),
+            context.info().driver_version, kMeasuringPolicy};
+  }
+
+  db::KernelBuild build(const Config& config, const KernelTarget& kernel_target) const {
+    if (store != nullptr) {
+      if (auto stored = store->find_build(runtime::kernel_key(config, kernel_target))) return std::move(*stored);
+    }
+    return runtime::compile(config, kernel_target);
+  }
+
+  /// Kept for the next problem of the type pair and transposes.
+  const runtime::Chooser& chooser_for(const KernelTarget& kernel_target) {
+    const std::string key = text(kernel_target.signature());
+    if (key == chooser_key) return *chooser;
+    const runtime::DeviceInfo& here = context.info();
+    if (store != nullptr && evidence_type != kernel_target.type)
+      evidence = runtime::evidence_to_choose_by(*store, kernel_target.type, here.identity.sm);
+    evidence_type = kernel_target.type;
+    chooser.emplace(evidence, kernel_target, [&](const std::string&) { return producer(kernel_target); }, &here.identity);
+    chooser_key = key;
+    return *chooser;
+  }
+
+  /// Compiles, loads and verifies. `runnable` is set only when the outcome is ok.
+  db::Outcome prepare(const Config& config, const Problem& problem, Runnable& runnable) {
+    const KernelTarget kernel_target = target(problem);
+    const Family* family = find_family(config.family());
+    if (family == nullptr) return {db::Status::illegal, fmt::format("no family '{}'", config.family()), {}};
+    if (auto reason = illegal_because(*family, config, kernel_target)) return {db::Status::illegal, *reason, {}};
+    if (auto reason = refused_because(*family, config, problem)) return {db::Status::illegal, *reason, {}};
+    const db::KernelBuild built = build(config, kernel_target);
+    if (built.cubin.empty()) return {built.status, built.message, {}};
+    const auto module = std::make_shared<const runtime::Module>(built.cubin);
+    auto plan = std::make_unique<runtime::Plan>(module, config, problem);
+    if (auto outcome = verifier.battery(module, config, kernel_target); outcome.status != db::Status::ok) return outcome;
+    if (auto outcome = verifier.on_problem(*plan); outcome.status != db::Status::ok) return outcome;
+    if (plan->workspace_bytes() > 0) runnable.workspace = runtime::DeviceBuffer(plan->workspace_bytes());
+    runnable.plan = std::move(plan);
+    return {db::Status::ok, "", {}};
+  }
+
+  /// The peer's first choice and its fastest others, by a first timing of each: beside the first choice while all are long.
+  std::vector<Contender> peer_finalists(const OperandSets& operands, BenchReport& report) {
+    if (!peer) return {};
+    std::vector<Contender> offered = peer->contenders(operands);
+    report.peer_algorithms = int(offered.size());
+    std::vector<std::pair<double, std::size_t>> order;
+    double fastest_us = 0;
+    std::optional<Anchor> anchor;
+    for (std::size_t i = 0; i < offered.size(); ++i) {
+      const db::Outcome timed = stopwatch.time(offered[i], operands.rotation(), fastest_us, anchor);
+      if (!timed.timing) continue;
+      const double us = timed.timing->median_us;
+      if (fastest_us == 0 || us < fastest_us) fastest_us = us;
+      if (i == 0) anchor = Anchor{offered[0], us};
+      if (is_short(fastest_us)) anchor.reset();
+      order.emplace_back(us, i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<Contender> finalists;
+    if (!offered.empty()) finalists.push_back(offered.front());
+    for (const auto& [us, i] : order) {
+      if (i != 0 && finalists.size() < kPeerFinalists + 1) finalists.push_back(offered[i]);
+    }
+    return finalists;
+  }
+
+  /// Of each contender; none where rows were not asked for, or launches are not short.
+  std::vector<std::optional<double>> rows_of(const std::vector<Contender>& contenders, const std::vector<db::Outcome>& played,
+                                             const OperandSets& operands) {
+    std::vector<std::optional<double>> row_us(contenders.size());
+    const bool any_short = std::ranges::any_of(
+        played, [](const db::Outcome& outcome) { return outcome.timing && is_short(outcome.timing->median_us); });
+    if (!in_rows || !any_short) return row_us;
+    const std::vector<db::Outcome> again = in_rows->play_off(contenders, operands.rotation());
+    for (std::size_t i = 0; i < again.size(); ++i) {
+      if (again[i].timing) row_us[i] = again[i].timing->median_us;
+    }
+    return row_us;
+  }
+};
+
+BenchSession::BenchSession(int device, std::string_view as, const db::Store* store, const std::string& peer, bool rows)
+    : impl_(std::make_unique<Impl>(device, as, store, peer, rows)) {}
+BenchSession::~BenchSession() = default;
+
+const runtime::DeviceInfo& BenchSession::device() const { return impl_->context.info(); }
+std::string BenchSession::peer_version() const { return impl_->peer ? impl_->peer->version() : ""; }
+
+runtime::Choice BenchSession::choice(const Problem& problem) const {
+  return impl_->chooser_for(impl_->target(problem)).choose(problem);
+}
+
+BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchContender>& ours) {
+  BenchReport report;
+  report.problem = problem;
+  const OperandSets operands(impl_->random, problem);
+
+  std::vector<Runnable> runnables(ours.size());
+  std::vector<Contender> contenders;
+  std::vector<std::size_t> place(ours.size());  // of each runnable among the contenders
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    report.ours.push_back({ours[i], impl_->prepare(ours[i].config, problem, runnables[i])});
+    if (!runnables[i].plan) continue;
+    place[i] = contenders.size();
+    contenders.push_back(Stopwatch::contender(*runnables[i].plan, operands, runnables[i].workspace.data()));
+  }
+  const std::size_t first_peer = contenders.size();
+  for (Contender& finalist : impl_->peer_finalists(operands, report)) contenders.push_back(std::move(finalist));
+  if (contenders.empty()) return report;
+
+  const std::vector<db::Outcome> played = impl_->stopwatch.play_off(contenders, operands.rotation());
+  const std::vector<std::optional<double>> row_us = impl_->rows_of(contenders, played, operands);
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    if (!runnables[i].plan) continue;
+    report.ours[i].outcome = played[place[i]];
+    report.ours[i].row_us = row_us[place[i]];
+  }
+  for (std::size_t i = first_peer; i < played.size(); ++i) {
+    const std::optional<db::Timing>& timing = played[i].timing;
+    if (i == first_peer) report.peer_first = timing;
+    if (timing && (!report.peer_best || timing->median_us < report.peer_best->median_us)) report.peer_best = timing;
+    if (row_us[i] && (!report.peer_row_us || *row_us[i] < *report.peer_row_us)) report.peer_row_us = row_us[i];
+  }
+  return report;
+}
+
+std::vector<BenchContender> ladder_contenders(const KernelTarget& target) {
+  std::vector<BenchContender> rungs;
+  for (const auto& family : families()) {
+    for (const NamedConfig& rung : family->ladder(target)) rungs.push_back({rung.name, rung.config});
+  }
+  return rungs;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,247 @@
+#include "tuner/loop/tune.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "tuner/recordings/replay_evaluator.hpp"
+#include "tuner/loop/tune_problem.hpp"
+#include "tuner/loop/tune_start.hpp"
+#include "tuner/schedule/turns.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgainAfter{100};
+constexpr std::int64_t kSmallBytes = std::int64_t{256} << 20;  // of operands; their proof takes some times as much
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+void check(const Workload& workload, const TuneOptions& options) {
+  std::string known;
+  bool strategy_known = false;
+  for (const StrategyInfo& info : strategies()) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
+    strategy_known = strategy_known || info.name == options.strategy;
+  }
+  if (!strategy_known) {
+    throw std::invalid_argument(fmt::format("unknown strategy '{}': expected one of {}", options.strategy, known));
+  }
+  for (const WeightedProblem& weighted : workload.problems) {
+    const Problem& problem = weighted.problem;
+    if (const auto wrong = problem_error(problem)) throw std::invalid_argument(*wrong);
+    if (problem.m < 1 || problem.n < 1 || problem.k < 1) {
+      throw std::invalid_argument(fmt::format("{}: expected M, N and K of at least 1", text(problem)));
+    }
+    if (!(weighted.weight > 0)) {
+      throw std::invalid_argument(
+          fmt::format("{}: weight is {}, expected a number above 0", text(problem), weighted.weight));
+    }
+  }
+}
+
+db::Run run_record(const std::string& uuid, const Workload& workload, const TuneOptions& options) {
+  db::Run run;
+  run.uuid = uuid;
+  run.command = options.command;
+  run.workload = options.workload_name.empty() ? workload.name : options.workload_name;
+  run.strategy = options.only_finalists ? "none" : options.strategy;
+  run.seed = options.seed;
+  run.host = host_name();
+  run.started_at = db::now_utc();
+  return run;
+}
+
+/// By problem, whether its latest evidence on the device is valid today: what an earlier run got to.
+std::vector<char> tried_before(const Workload& workload, const db::DeviceIdentity& device, const db::Store& store,
+                               StartingPoints& starting_points) {
+  std::vector<char> tried;
+  for (const WeightedProblem& weighted : workload.problems) {
+    db::EvidenceFilter filter;
+    filter.problem = weighted.problem;
+    filter.device_exactly = device;
+    filter.limit = 1;
+    const std::vector<db::Evidence> latest = store.evidence(filter);
+    tried.push_back(!latest.empty() && find_family(latest[0].config.family()) != nullptr &&
+                    db::judge(latest[0], starting_points.producer(latest[0].config.family())) == db::Trust::valid);
+  }
+  return tried;
+}
+
+/// What an interrupted run left in flight on this evaluator: true outcomes, kept, and so not tried again.
+void take_leftovers(TuneRun& run, StartingPoints& starting_points) {
+  while (run.evaluator.in_flight() > 0 && !run.stop) {
+    const Evaluated evaluated = run.evaluator.next();
+    record_outcome(run, starting_points, evaluated.candidate, evaluated.outcome);
+    ++run.result.evaluated;
+    if (evaluated.outcome.status != db::Status::ok) ++run.result.failed;
+  }
+}
+
+/// Looks around again soon; says what for, once.
+void await_others(const Turns& turns, std::string& said) {
+  if (said != turns.waiting_for()) spdlog::info("waiting for {}", turns.waiting_for());
+  said = turns.waiting_for();
+  std::this_thread::sleep_for(kLookAgainAfter);
+}
+
+/// Notes how a turn left its problem.
+void end_turn(Turns& turns, const Turns::Turn& turn, const ProblemTuning& tuning, ProblemEnding ending) {
+  // A further turn that came to nothing would come to nothing again.
+  const bool nothing_left = ending == ProblemEnding::done || (turn.number > 1 && tuning.submitted() == 0);
+  nothing_left ? turns.finished(turn) : turns.rested(turn, tuning.rest());
+}
+
+/// Whether any device that is otherwise free has memory for it.
+bool is_small(const Problem& problem) { return problem.a_bytes() + problem.b_bytes() + problem.c_bytes() <= kSmallBytes; }
+
+/// What worked last on the device, of the workload's other problems, by evidence of today; nullopt: nothing is known to.
+std::optional<Candidate> known_to_work(const TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
+  std::optional<db::Evidence> latest;
+  for (const auto& [problem, weight] : workload.problems) {
+    const std::vector<Problem>& failed = run.result.set_aside;
+    if (!is_small(problem) || std::find(failed.begin(), failed.end(), problem) != failed.end()) continue;
+    db::EvidenceFilter filter;
+    filter.problem = problem;
+    filter.device_exactly = run.evaluator.device();
+    filter.status = db::Status::ok;
+    filter.latest_only = true;
+    filter.limit = 1;
+    for (db::Evidence& entry : run.store.evidence(filter)) {
+      if (find_family(entry.config.family()) == nullptr || !run.evaluator.knows(problem, entry.config)) continue;
+      if (db::judge(entry, starting_points.producer(entry.config.family())) != db::Trust::valid) continue;
+      if (!latest || db::is_later(entry, *latest)) latest = std::move(entry);
+    }
+  }
+  return latest ? std::optional(Candidate{latest->problem, latest->config}) : std::nullopt;
+}
+
+/// Whether that can be measured now. A trial: it is no evidence.
+bool still_works(TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
+  const std::optional<Candidate> known = known_to_work(run, starting_points, workload);
+  if (!known) return false;
+  spdlog::info("measuring failed on two problems in a row; trying {} {}, which worked", text(known->problem), known->config.text());
+  try {
+    run.evaluator.submit(*known, std::nullopt);
+    return run.evaluator.next().outcome.timing.has_value();
+  } catch (const EvaluatorError&) {
+    run.evaluator.drop_in_flight();
+    return false;
+  }
+}
+
+/// Goes on without the problem, unless nothing works.
+void set_aside(TuneRun& run, StartingPoints& starting_points, const Workload& workload, Turns& turns, const Turns::Turn& turn,
+               const ProblemTuning& tuning, const EvaluatorError& error) {
+  const Problem& problem = workload.problems[turn.problem].problem;
+  for (const Evaluated& evaluated : run.evaluator.drop_in_flight()) {
+    record_outcome(run, starting_points, evaluated.candidate, evaluated.outcome);
+    ++run.result.evaluated;
+    if (evaluated.outcome.status != db::Status::ok) ++run.result.failed;
+  }
+  run.result.set_aside.push_back(problem);
+  const bool is_last = !run.any_timed && run.result.set_aside.size() == run.problem_count;
+  if (tuning.timed() == 0) {
+    const bool in_a_row = run.nothing_works && is_small(problem);
+    if (is_last || (in_a_row && !still_works(run, starting_points, workload))) throw error;
+    run.nothing_works = !in_a_row && (run.nothing_works || is_small(problem));
+  }
+  spdlog::error("{}: set aside, measuring failed: {}", text(problem), error.what());
+  turns.set_aside(turn);
+}
+
+/// Tunes problem after problem; returns how the run ended.
+std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Workload& workload, Turns& turns) {
+  take_leftovers(run, starting_points);
+  bool cut_short = false;
+  std::string said;
+  while (!turns.all_done()) {
+    if (run.stop) return "interrupted";
+    const double now = run.clock_seconds();
+    if (now >= run.ends) return "budget";
+    const double least = run.least_turn_seconds();
+    if (turns.all_had_turns() && run.ends - now < least) return "budget";
+    const double beyond = std::max(0.0, run.beyond_share_seconds.value());
+    const std::optional<Turns::Turn> turn = turns.take(now, run.ends, least, beyond);
+    if (!turn) {
+      await_others(turns, said);
+      continue;
+    }
+    const Problem& problem = workload.problems[turn->problem].problem;
+    ProblemTuning tuning(run, starting_points, problem, *turn);
+    ProblemEnding ending = ProblemEnding::done;
+    try {
+      ending = tuning.run();
+    } catch (const EvaluatorError& error) {
+      set_aside(run, starting_points, workload, turns, *turn, tuning, error);
+      continue;
+    }
+    if (ending == ProblemEnding::interrupted) return "interrupted";
+    if (turn->number == 1 && ending == ProblemEnding::out_of_time) {
+      const double share_seconds = turn->share * (run.ends - now) - tuning.rest().spare_seconds;
+      run.beyond_share_seconds.add(run.clock_seconds() - now - share_seconds);
+    }
+    cut_short = cut_short || ending == ProblemEnding::out_of_time;
+    end_turn(turns, *turn, tuning, ending);
+  }
+  return cut_short ? "budget" : "done";
+}
+
+/// Marks the run as failed. The error that ended it is on its way to the caller and must not be replaced by another.
+void end_as_failed(db::Store& store, const std::string& uuid, const std::string& why) noexcept {
+  try {
+    store.end_run(uuid, "failed: " + why);
+  } catch (const std::exception& error) {
+    spdlog::warn("the run's end was not recorded: {}", error.what());
+  }
+}
+
+}  // namespace
+
+TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator& evaluator, db::Store& store,
+                const std::function<void(const Progress&)>& on_progress, const std::atomic<bool>& stop) {
+  check(workload, options);
+  StartingPoints starting_points(options.families, evaluator, store, options.only_finalists ? std::size_t(options.finalists) : 0);
+
+  TuneRun run{options, evaluator, store, on_progress, stop};
+  run.clock_seconds = options.clock_seconds ? options.clock_seconds : steady_seconds;
+  run.started = run.clock_seconds();
+  if (options.budget.count() > 0) run.ends = run.started + options.budget.count();
+  std::optional<TurnBoard> own_board;
+  if (options.board == nullptr) own_board.emplace(workload, run.ends);
+  TurnBoard& board = own_board ? *own_board : *options.board;
+  run.ends = board.ends();
+  Turns turns(workload, store, evaluator.device(), board, options.tuner, options.gpu,
+              tried_before(workload, evaluator.device(), store, starting_points));
+  run.problem_count = workload.problems.size();
+  run.elsewhere = dynamic_cast<const RecordedElsewhere*>(&evaluator);
+  run.result.run = db::new_uuid();
+
+  store.begin_run(run_record(run.result.run, workload, options));
+  try {
+    run.result.ended_how = tune_all(run, starting_points, workload, turns);
+    store.end_run(run.result.run, run.result.ended_how);
+  } catch (const std::exception& error) {
+    end_as_failed(store, run.result.run, error.what());
+    throw;
+  } catch (...) {
+    end_as_failed(store, run.result.run, "unknown error");
+    throw;
+  }
+  return run.result;
+}
+
+}  // namespace tilesmith::tuner

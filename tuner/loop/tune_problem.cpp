@@ -1,0 +1,254 @@
+#include "tuner/loop/tune_problem.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "db/merge.hpp"
+#include "kernels/estimate.hpp"
+#include "kernels/plan_hash.hpp"
+#include "tuner/warm_start/finalists.hpp"
+#include "tuner/recordings/replay_evaluator.hpp"
+#include "tuner/peaks.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr int kMostMachineFailures = 8;  // one after the other; a few are a moment's, as where compilers have no memory
+
+/// Of the cycles that a config of the space takes; 0 for all of a family that estimates none. The space must outlive it.
+std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const Problem& problem,
+                                                const DeviceLimits& limits) {
+  return [&space, problem, target = KernelTarget{problem, limits}](std::size_t index) {
+    const std::optional<Estimate> made = estimate(space.config(index), target, problem);
+    return made ? made->cycles : 0;
+  };
+}
+
+}  // namespace
+
+void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candidate& candidate,
+                    const db::Outcome& outcome) {
+  if (outcome.by_machine) {
+    spdlog::warn("{} {}: {}; not recorded, a later run may try it again", text(candidate.problem), candidate.config.text(),
+                 outcome.message);
+    run.tried_otherwise[text(candidate.problem)].push_back({candidate.config, outcome});
+    return;
+  }
+  if (run.elsewhere != nullptr) {
+    if (const auto entry = run.elsewhere->entry(candidate.problem, candidate.config)) db::add_recorded(run.store, *entry);
+    run.tried_otherwise[text(candidate.problem)].push_back({candidate.config, outcome});
+    return;
+  }
+  db::Evidence evidence;
+  evidence.problem = candidate.problem;
+  evidence.config = candidate.config;
+  evidence.device = run.evaluator.device();
+  evidence.producer = starting_points.producer(candidate.config.family());
+  evidence.outcome = outcome;
+  evidence.run = run.result.run;
+  evidence.plan_hash = plan_hash(evidence.config, evidence.problem, evidence.producer.compiler_options);
+  run.store.record(evidence);
+}
+
+ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, const Problem& problem,
+                             const Turns::Turn& turn)
+    : run_(run),
+      starting_points_(starting_points),
+      problem_(problem),
+      next_(turn.next),
+      floor_us_(floor_us(run.evaluator.device(), problem)),
+      start_(starting_points.of(problem)),
+      // What making the space took is nobody's share.
+      began_(run.clock_seconds()),
+      deadline_(began_ + (run.ends - began_) * turn.share),
+      others_could_use_it_(turn.number == 1 && turn.others_left),
+      // Every turn of every problem has its own sequence: a problem added before it must not change how it is searched.
+      strategy_(run.options.only_finalists
+                    ? make_guesses_only(start_.space, start_.seeds)
+                    : make_strategy(run.options.strategy, start_.space, run.options.seed + turn.number - 1,
+                                    {start_.seeds, estimates_of(start_.space, problem, run.evaluator.limits()),
+                                     start_.best_is_lost})),
+      time_us_(start_.space.size()),
+      disturbed_(start_.space.size(), 0),
+      in_flight_(start_.space.size(), 0),
+      tried_now_(start_.space.size(), 0),
+      of_before_(start_.space.size(), 0),
+      played_off_(start_.space.size(), 0) {
+  progress_.problem_index = turn.problem;
+  progress_.turn = turn.number;
+  progress_.problem_count = run.problem_count;
+  progress_.problem = problem;
+  const auto size = std::int64_t(start_.space.size());
+  const std::int64_t most = run.options.max_candidates;
+  progress_.left = most > 0 ? std::min(most, size) : size;
+}
+
+ProblemEnding ProblemTuning::run() {
+  if (start_.space.size() == 0) spdlog::warn("{}: no config of the chosen families can run it", text(problem_));
+  const bool only_finalists = run_.options.only_finalists;
+  if (only_finalists && start_.seeds.empty() && start_.known.empty())
+    spdlog::warn("{}: nothing on record to play off", text(problem_));
+  reuse_known();
+  if (only_finalists) progress_.left = std::int64_t(start_.seeds.size());
+  report(std::nullopt);
+  const ProblemEnding ending = search();
+  if (ending == ProblemEnding::interrupted) return ending;
+  play_off();
+  // The next turn begins with them: the evaluator has no other work now.
+  pass_on_foreseen(run_.clock_seconds() < run_.ends);
+  return ending;
+}
+
+/// What the machine failed on in an earlier turn counts as tried in this run, and so does what a replay gave, be it of former kernels.
+void ProblemTuning::add_what_was_tried_otherwise() {
+  for (const auto& [config, outcome] : run_.tried_otherwise[text(problem_)]) {
+    const auto index = start_.space.index_of(config);
+    const bool known = std::any_of(start_.known.begin(), start_.known.end(), [&](const auto& one) { return one.index == index; });
+    if (index && !known) start_.known.push_back({*index, outcome, false, run_.result.run});
+  }
+}
+
+void ProblemTuning::reuse_known() {
+  add_what_was_tried_otherwise();
+  for (const StartingPoint::Known& known : start_.known) {
+    const Score score = score_of(known.outcome);
+    note(known.index, known.outcome);
+    played_off_[known.index] = known.repeated;
+    of_before_[known.index] = known.run != run_.result.run;
+    strategy_->observe(known.index, score);
+    ++progress_.done;
+    ++progress_.reused;
+    if (!score) ++progress_.failed;
+  }
+  progress_.left = std::max<std::int64_t>(0, progress_.left - progress_.reused);
+  if (progress_.turn == 1) run_.result.reused += progress_.reused;  // what this run itself found is known later
+}
+
+ProblemEnding ProblemTuning::search() {
+  last_outcome_at_ = run_.clock_seconds();
+  bool prepared = false;
+  for (;;) {
+    if (run_.stop) return ProblemEnding::interrupted;
+    submit_more();
+    // Once the evaluator has work, and before it has done it all.
+    if (!std::exchange(prepared, true)) prepare_next();
+    pass_on_foreseen(false);
+    if (pending_ == 0) return out_of_time_ ? ProblemEnding::out_of_time : ProblemEnding::done;
+    take(run_.evaluator.next());
+  }
+}
+
+/// Has the next problem's space made, and what it will probably try first, and play off.
+void ProblemTuning::prepare_next() {
+  if (next_ == nullptr) return;
+  std::size_t most = run_.evaluator.most_foreseen();
+  if (run_.options.max_candidates > 0) most = std::min(most, std::size_t(run_.options.max_candidates));
+  starting_points_.prepare(*next_, most);
+}
+
+/// Tells the evaluator of that, once it is there.
+void ProblemTuning::pass_on_foreseen(bool wait) {
+  try {
+    const std::optional<Guesses> guesses = starting_points_.foreseen(wait);
+    if (!guesses) return;
+    const std::size_t finalists = run_.options.finalists < 2 ? 0 : std::size_t(run_.options.finalists);
+    run_.evaluator.foresee(*next_, guesses->to_try, known_finalists(guesses->known, finalists));
+  } catch (const db::StoreError& error) {
+    spdlog::warn("{}: cannot be foreseen ({})", text(*next_), error.what());  // the search itself may fare better
+  }
+}
+
+void ProblemTuning::submit_more() {
+  while (!strategy_->done()) {
+    const std::size_t most = how_many_more();
+    if (most == 0) return;
+    const std::vector<std::size_t> proposals = strategy_->ask(most);
+    if (proposals.empty()) return;
+    for (const std::size_t index : proposals) {
+      in_flight_[index] = 1;
+      ++pending_;
+      ++submitted_;
+      run_.evaluator.submit({problem_, start_.space.config(index)}, incumbent_);
+    }
+  }
+}
+
+void ProblemTuning::take(const Evaluated& evaluated) {
+  const double now = run_.clock_seconds();
+  const bool first = progress_.done == progress_.reused;
+  (first ? run_.first_outcome_seconds : run_.candidate_seconds).add(now - last_outcome_at_);
+  last_outcome_at_ = now;
+
+  const auto index = start_.space.index_of(evaluated.candidate.config);
+  if (!(evaluated.candidate.problem == problem_) || !index || !in_flight_[*index]) {
+    throw std::logic_error(fmt::format("the evaluator answered {} for {}, which was not submitted",
+                                       evaluated.candidate.config.text(), text(evaluated.candidate.problem)));
+  }
+  in_flight_[*index] = 0;
+  tried_now_[*index] = 1;
+  --pending_;
+  record_outcome(run_, starting_points_, evaluated.candidate, evaluated.outcome);
+  ++run_.result.evaluated;
+  if (evaluated.outcome.status != db::Status::ok) ++run_.result.failed;
+
+  const Score score = score_of(evaluated.outcome);
+  if (score) {
+    ++timed_;
+    run_.any_timed = true;
+    run_.nothing_works = false;
+  }
+  note(*index, evaluated.outcome);
+  strategy_->observe(*index, score);
+  ++progress_.done;
+  if (!score) ++progress_.failed;
+  progress_.left = std::max<std::int64_t>(0, progress_.left - 1);
+  report(evaluated);
+  end_if_the_machine_fails(evaluated.outcome);
+}
+
+/// Before the whole space fails so. What needed no device does not say that it works.
+void ProblemTuning::end_if_the_machine_fails(const db::Outcome& outcome) {
+  using db::Status;
+  if (outcome.by_machine) {
+    if (++run_.machine_failures < kMostMachineFailures) return;
+    const int failures = std::exchange(run_.machine_failures, 0);
+    throw EvaluatorError(
+        fmt::format("{} candidates one after the other failed by the machine's doing, the last: {}", failures, outcome.message));
+  }
+  const bool needed_device = outcome.status != Status::illegal && outcome.status != Status::compile_failed &&
+                             outcome.status != Status::spilled;
+  if (needed_device) run_.machine_failures = 0;
+}
+
+void ProblemTuning::note(std::size_t index, const db::Outcome& outcome) {
+  const Score time_us = score_of(outcome);
+  time_us_[index] = time_us;
+  disturbed_[index] = time_us && !outcome.message.empty();
+  if (time_us && !(progress_.best_us > 0 && *time_us >= progress_.best_us)) {
+    set_best(index);
+    best_spread_ = outcome.timing->spread;
+  }
+  curve_us_.push_back(progress_.best_us);
+}
+
+void ProblemTuning::set_best(std::size_t index) {
+  incumbent_ = Incumbent{start_.space.config(index), *time_us_[index], disturbed_[index] != 0};
+  progress_.best_us = incumbent_->us;
+  progress_.best_config = incumbent_->config.text();
+}
+
+void ProblemTuning::report(std::optional<Evaluated> last) {
+  const double now = run_.clock_seconds();
+  progress_.seconds_elapsed = now - run_.started;
+  progress_.seconds_left = std::isinf(run_.ends) ? 0 : std::max(0.0, run_.ends - now);
+  progress_.trend = trend();
+  progress_.last = std::move(last);
+  if (run_.on_progress) run_.on_progress(progress_);
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,151 @@
+// The play-off at the end of a turn: which candidates it is of, how many rounds it goes on for, and on whose scale its times are told.
+//
+// Only times that were taken together can be told apart: nights differ by some percent, and so do a device that rested and one under a
+// lasting load. So whoever is fastest of those that were played before plays beside all that are new, its time stands, and
+// theirs are told on its scale. What was only timed by itself is judged by how the single times of the same night fared
+// against the played-off ones (SingleTimes).
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tuner/warm_start/finalists.hpp"
+#include "tuner/measure/sampler.hpp"
+#include "tuner/loop/tune_problem.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr double kMostDrift = 0.1;       // from round to round and night to night: a winner's times further apart say nothing of the others'
+constexpr double kNightsDiffer = 0.05;   // in their times of short launches; those of long ones are on the known best's scale anyway
+constexpr double kLeastChance = 0.05;    // of being the fastest, for which a candidate is played off
+constexpr int kSureRounds = 6;           // of those that would be chosen, whatever they take ...
+constexpr double kMostOfTurn = 1.0 / 3;  // ... and more, and of others, while all take no longer than so much of the turn before
+
+}  // namespace
+
+std::function<Config(std::size_t)> ProblemTuning::config_of() const {
+  return [this](std::size_t index) { return start_.space.config(index); };
+}
+
+std::vector<std::size_t> ProblemTuning::finalists() const {
+  return choose_finalists(time_us_, config_of(), std::size_t(run_.options.finalists));
+}
+
+std::optional<std::size_t> ProblemTuning::fastest(const std::function<bool(std::size_t)>& among) const {
+  for (const std::size_t index : in_order_of_time(time_us_, config_of())) {
+    if (among(index)) return index;
+  }
+  return std::nullopt;
+}
+
+void ProblemTuning::play_off() {
+  if (run_.options.finalists < 2) return;
+  const double began = run_.clock_seconds();
+  std::optional<std::size_t> known_best = fastest([&](std::size_t index) { return played_off_[index] != 0; });
+  if (known_best && disturbed_[*known_best]) {  // nothing is held against its time
+    known_best.reset();
+    std::fill(played_off_.begin(), played_off_.end(), char{0});
+  }
+  const std::vector<std::size_t> first = first_to_play(known_best);
+  if (first.size() < 2 || run_.stop) return;
+  if (!play_off_round(first, known_best ? time_us_[*known_best] : std::nullopt)) return;
+  for (int rounds = 1;; ++rounds) {
+    set_best(finalists().front());  // played-off times may be larger than the single ones before
+    report(std::nullopt);
+    const double now = run_.clock_seconds();
+    if (run_.stop || now >= run_.ends) break;
+    const bool has_time = now - began <= kMostOfTurn * (began - began_);
+    if (rounds >= kSureRounds && !has_time) break;
+    const std::vector<std::size_t> playing = winner_and_challengers(has_time);
+    if (playing.size() < 2 || !play_off_round(playing, time_us_[playing.front()])) break;
+  }
+  run_.play_off_seconds.add(run_.clock_seconds() - began);
+}
+
+/// None if the choice would stay what it is: its time is of a play-off, and what is new is behind it.
+///   `known_best`  the fastest that was in one; it comes first
+std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t> known_best) const {
+  const std::vector<std::size_t> fastest_first = finalists();
+  if (fastest_first.empty()) return {};
+  const std::size_t front = known_best.value_or(fastest_first.front());
+  // By times of two nights nobody is behind who is within what nights may differ by.
+  std::vector<Score> of_other_night(time_us_.size());
+  for (std::size_t i = 0; i < time_us_.size() && is_short(*time_us_[front]); ++i) {
+    const bool is_one = time_us_[i] && !played_off_[i] && of_before_[i] != of_before_[front] && (tried_now_[i] || !known_best);
+    if (is_one && *time_us_[i] <= (1 + kNightsDiffer) * *time_us_[front]) of_other_night[i] = time_us_[i];
+  }
+  const auto most = std::size_t(run_.options.finalists);
+  const std::vector<std::size_t> near = choose_finalists(of_other_night, config_of(), known_best ? most - 1 : 1);
+  const bool any_new = !near.empty() || std::ranges::any_of(fastest_first, [&](std::size_t index) { return tried_now_[index] != 0; });
+  if (!any_new && !play_off_could_change_choice(fastest_first, time_us_, played_off_, config_of())) return {};
+
+  std::vector<std::size_t> playing{front};
+  const auto add = [&](std::size_t index) {
+    if (playing.size() < most && std::ranges::find(playing, index) == playing.end()) playing.push_back(index);
+  };
+  std::ranges::for_each(near, add);
+  for (const std::size_t index : fastest_first) {
+    if (!played_off_[index]) add(index);
+  }
+  std::ranges::for_each(fastest_first, add);
+  return playing;
+}
+
+/// The fastest of those that were played off, and of those that were not the first that are ahead of it by their single times alone, which
+/// would be chosen, or, if there is time for that, have a chance to win. (Tiles that their single times leave behind it are left to the next turn, or rounds would
+/// go on through all tiles.)
+std::vector<std::size_t> ProblemTuning::winner_and_challengers(bool by_chance) const {
+  const auto winner = fastest([&](std::size_t index) { return played_off_[index] != 0; });
+  if (!winner) return {};
+  std::vector<std::size_t> playing{*winner};
+  bool is_ahead = true;
+  for (const std::size_t index : in_order_of_time(time_us_, config_of())) {
+    if (playing.size() == std::size_t(run_.options.finalists)) break;
+    is_ahead = is_ahead && index != *winner;
+    if (played_off_[index]) continue;
+    const auto chance = [&] {
+      return single_times_[of_before_[index] != 0].chance_to_win(*time_us_[index], *time_us_[*winner]);
+    };
+    if (is_ahead || (by_chance && chance() > kLeastChance)) playing.push_back(index);
+  }
+  return playing;
+}
+
+/// False if the play-off as such failed: nothing is then recorded, since that no finalist passed, where each did
+/// before, says more of the play-off than of the finalists.
+///   `winner_us`  the first finalist's time in the rounds before, or nights before, if it was in one: its time then stands, and the others'
+///                are told on that scale, so that what the device's state does from round to round decides nothing
+bool ProblemTuning::play_off_round(const std::vector<std::size_t>& finalists, Score winner_us) {
+  std::vector<Config> configs;
+  for (const std::size_t index : finalists) configs.push_back(start_.space.config(index));
+  std::vector<db::Outcome> outcomes = run_.evaluator.play_off(problem_, configs);
+  const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return score_of(o).has_value(); });
+  if (outcomes.size() != finalists.size() || !any) {
+    spdlog::warn("{}: the play-off failed ({}); single timings stand", text(problem_),
+                 outcomes.empty() ? "no outcome" : outcomes.front().message);
+    return false;
+  }
+  const Score again_us = score_of(outcomes.front());
+  const bool comparable = winner_us && again_us && std::abs(play_off_scale_ * *again_us / *winner_us - 1) <= kMostDrift;
+  if (!comparable) {  // what was played before is on another scale
+    std::fill(played_off_.begin(), played_off_.end(), char{0});
+    for (SingleTimes& single_times : single_times_) single_times.forget();
+  }
+  play_off_scale_ = comparable ? *winner_us / *again_us : 1;
+  for (std::size_t i = comparable ? 1 : 0; i < finalists.size(); ++i) {
+    const std::size_t index = finalists[i];
+    if (comparable && score_of(outcomes[i])) outcomes[i].timing->median_us *= play_off_scale_;
+    record_outcome(run_, starting_points_, {problem_, configs[i]}, outcomes[i]);
+    const bool was_single = !std::exchange(played_off_[index], char{1});
+    if (outcomes[i].by_machine) continue;  // what it had stands
+    const Score played_us = score_of(outcomes[i]);
+    if (was_single && time_us_[index] && played_us) single_times_[of_before_[index] != 0].add(*time_us_[index], *played_us);
+    time_us_[index] = played_us;
+    disturbed_[index] = played_us && !outcomes[i].message.empty();
+  }
+  return true;
+}
+
+}  // namespace tilesmith::tuner

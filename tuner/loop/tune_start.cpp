@@ -1,0 +1,114 @@
+#include "tuner/loop/tune_start.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "kernels/eligible.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::launch kMeanwhile = std::launch::async | std::launch::deferred;  // at once, if a thread can be had
+
+/// Says of a clock's start how many seconds ago it was.
+class Seconds {
+ public:
+  double operator()() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+StartingPoints::StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store,
+                               std::size_t only_finalists)
+    : families_(families_named(families)),
+      evaluator_(evaluator),
+      reader_(store.reader()),
+      guesser_({families_, evaluator.device(), evaluator.limits(),
+                [this](const std::string& family) { return evaluator_.producer(family); },
+                [this](const Problem& problem, const Config& config) { return evaluator_.knows(problem, config); },
+                only_finalists},
+               reader_ ? *reader_ : store) {}
+
+const db::Producer& StartingPoints::producer(const std::string& family) {
+  const auto known = producers_.find(family);
+  if (known != producers_.end()) return known->second;
+  return producers_.emplace(family, evaluator_.producer(family)).first->second;
+}
+
+const SearchSpace& StartingPoints::legal_configs(const Problem& problem) {
+  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const LegalConfigs& kept) {
+    return kept.signature == problem.signature();
+  });
+  if (found == kept_.end()) {
+    if (kept_.size() == kMostKept) kept_.pop_back();
+    SearchSpace space;
+    for (const Family* family : families_) {  // one by one: a family's configs take up to 200 MB until they are codes
+      if (abandoned_) break;
+      space.add(enumerate_space(*family, {problem, evaluator_.limits()}));
+    }
+    found = kept_.insert(kept_.end(), {problem, std::move(space)});
+  }
+  std::rotate(kept_.begin(), found, found + 1);
+  return kept_.front().space;
+}
+
+SearchSpace StartingPoints::space_of(const Problem& problem) {
+  return legal_configs(problem).where([&](const Config& config) {
+    return !abandoned_ && eligible(*find_family(config.family()), config, problem) && evaluator_.knows(problem, config);
+  });
+}
+
+void StartingPoints::prepare(const Problem& problem, std::size_t most_guesses) {
+  finish_prepared(problem);
+  prepared_ = Prepared{problem, std::async(kMeanwhile, [this, problem] { return space_of(problem); }), {}};
+  if (most_guesses == 0) return;
+  prepared_->guesses = std::async(reader_ ? kMeanwhile : std::launch::deferred, [this, problem, most_guesses] {
+    const Seconds took;
+    Guesses guesses = guesser_.of(problem, most_guesses);
+    spdlog::debug("{}: foreseen in {:.2f} s", text(problem), took());
+    return guesses;
+  });
+}
+
+std::optional<Guesses> StartingPoints::foreseen(bool wait) {
+  if (!prepared_ || !prepared_->guesses.valid()) return std::nullopt;
+  if (!wait && prepared_->guesses.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
+  return prepared_->guesses.get();
+}
+
+/// Waits until no thread is at work on what was prepared, but on its space if it is this problem's: that is what it gives then.
+std::future<SearchSpace> StartingPoints::finish_prepared(const Problem& problem) {
+  if (!prepared_) return {};
+  Prepared prepared = std::move(*prepared_);  // which waits for what is left in it when it goes
+  prepared_.reset();
+  return prepared.problem == problem ? std::move(prepared.space) : std::future<SearchSpace>();
+}
+
+StartingPoint StartingPoints::of(const Problem& problem) {
+  const Seconds seconds;
+  std::future<SearchSpace> space = finish_prepared(problem);
+  if (!space.valid()) space = std::async(kMeanwhile, [this, problem] { return space_of(problem); });
+  const double began_guessing = seconds();
+  guesser_.refresh_bests();
+  const Guesses guesses = guesser_.of(problem);
+  const double guessed = seconds();
+  space.wait();
+  spdlog::debug("{}: begun after {:.2f} s: {:.2f} for what was being prepared, {:.2f} for guesses, then {:.2f} for its space",
+                text(problem), seconds(), began_guessing, guessed - began_guessing, seconds() - guessed);
+  StartingPoint start{space.get(), {}, {}, guesses.best_is_lost};
+  for (const KnownCandidate& known : guesses.known) {
+    if (const auto index = start.space.index_of(known.config))
+      start.known.push_back({*index, known.outcome, known.repeated, known.run});
+  }
+  for (const Config& config : guesses.to_try) {
+    if (const auto index = start.space.index_of(config)) start.seeds.push_back(*index);
+  }
+  return start;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,83 @@
+// What the search of one problem starts from: its space, what is already known of it, and what is worth trying first.
+#pragma once
+
+#include <atomic>
+#include <future>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "tuner/evaluator.hpp"
+#include "tuner/warm_start/guesses.hpp"
+#include "tuner/search/strategy.hpp"
+
+namespace tilesmith::tuner {
+
+struct StartingPoint {
+  /// An outcome of the store that needs no repeating.
+  struct Known {
+    std::size_t index = 0;
+    db::Outcome outcome;
+    bool repeated = false;  ///< one machine has measured it more than once: it was in a play-off
+    std::string run{};      ///< that its outcome is of
+  };
+  SearchSpace space;
+  std::vector<Known> known;        ///< in the order in which they were first tried
+  std::vector<std::size_t> seeds;  ///< best guess first (Guesses::to_try)
+  bool best_is_lost = false;       ///< as in Guesses
+};
+
+class StartingPoints {
+ public:
+  /// Of how many type pairs and transposes the legal configs are kept.
+  static constexpr std::size_t kMostKept = 16;
+
+  StartingPoints(const StartingPoints&) = delete;  // its threads know where it is
+  StartingPoints& operator=(const StartingPoints&) = delete;
+  /// `families` empty: all. Throws std::invalid_argument if one is unknown. `only_finalists`: as in GuessingFor.
+  StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store,
+                 std::size_t only_finalists = 0);
+  ~StartingPoints() { abandoned_ = true; }
+  /// Only valid evidence is known. What is retired proves nothing: its configs are seeds at most. The problem has
+  /// M, N, K ≥ 1.
+  StartingPoint of(const Problem& problem);
+  /// Begins to make what the problem that will be asked for next starts from, on threads of its own: the device would wait for it.
+  /// That is its space, and what the search would know and what it would try first, at most so many (0: this is not asked for), if it
+  /// began now, as far as the bests of other problems were known at the last call of of(); what is recorded meanwhile may count.
+  void prepare(const Problem& problem, std::size_t most_guesses = 0);
+  /// What the search of the prepared problem would know and try first, if it was asked for: told once, when it is there, or waited for.
+  /// Of a store in memory, which has one connection, it is made here.
+  std::optional<Guesses> foreseen(bool wait);
+
+  const db::Producer& producer(const std::string& family);
+
+ private:
+  std::future<SearchSpace> finish_prepared(const Problem& problem);
+  SearchSpace space_of(const Problem& problem);
+  /// Of all families. Enumerated anew (a second of processor time) only where neither this nor one of the last few problems had
+  /// the type pair and transposes. Valid until the next call.
+  const SearchSpace& legal_configs(const Problem& problem);
+
+  std::vector<const Family*> families_;
+  Evaluator& evaluator_;
+  std::map<std::string, db::Producer> producers_;
+  std::optional<db::Store> reader_;  // the guesser's, on whatever thread it works
+  Guesser guesser_;
+  struct LegalConfigs {
+    KernelSignature signature;
+    SearchSpace space;
+  };
+  std::vector<LegalConfigs> kept_;  // the last used first; one entry takes some 11 MB
+  struct Prepared {
+    Problem problem;
+    std::future<SearchSpace> space;
+    std::future<Guesses> guesses;  // invalid where nobody asked for them, or they were taken
+  };
+  // Nobody will ask for the space that is being made: its end is waited for, so let it come soon. Guesses take a fraction of a second.
+  std::atomic<bool> abandoned_{false};
+  std::optional<Prepared> prepared_;  // while it is being made, kept_ and guesser_ are touched by nobody else
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,108 @@
+#include "tuner/recordings/choice_simulation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "db/ranked.hpp"
+#include "kernels/on_all_cores.hpp"
+#include "runtime/choose/choose.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kMostRanked = 64;  // of a choice's ranking: what comes later says nothing of the choice
+
+using Shape = std::array<std::int64_t, 3>;
+Shape shape_of(const Problem& problem) { return {problem.m, problem.n, problem.k}; }
+
+/// What a recording knows of configs that are legal today.
+class Recorded {
+ public:
+  explicit Recorded(const db::Landscape& landscape) : landscape_(landscape), limits_(*limits_for_arch(landscape.arch)) {
+    limits_.sm_count = landscape.device.sm_count;
+    for (const db::RankedProblem& one : db::rank(landscape.entries, [this](const db::Evidence& entry) { return producer(entry.config.family()); })) {
+      if (one.problem().m < 1 || one.problem().n < 1 || one.problem().k < 1) continue;
+      std::vector<db::Judged> runs;
+      std::vector<db::Judged> times = one.best;
+      times.insert(times.end(), one.retired_times.begin(), one.retired_times.end());
+      std::stable_sort(times.begin(), times.end(), [](const db::Judged& a, const db::Judged& b) {
+        return a.entry->outcome.timing->median_us < b.entry->outcome.timing->median_us;
+      });
+      for (const db::Judged& judged : times) {
+        const Family* family = find_family(judged.entry->config.family());
+        const KernelTarget target = target_of(one.problem());
+        if (family != nullptr && !illegal_because(*family, judged.entry->config, target) &&
+            !refused_because(*family, judged.entry->config, one.problem()))
+          runs.push_back(judged);
+      }
+      if (!runs.empty()) problems_.push_back(std::move(runs));
+    }
+  }
+
+  db::Producer producer(const std::string& family) const {
+    const auto known = landscape_.producers.find(family);
+    return known == landscape_.producers.end() ? db::Producer{} : known->second;
+  }
+  KernelTarget target_of(const Problem& problem) const { return {problem, limits_}; }
+  const db::DeviceIdentity& device() const { return landscape_.device; }
+  const std::vector<std::vector<db::Judged>>& problems() const { return problems_; }
+
+  /// What tells of the problem's type pair, but nothing of its shape.
+  std::vector<db::Evidence> of_other_shapes(const Problem& problem) const {
+    std::vector<db::Evidence> found;
+    for (const std::vector<db::Judged>& one : problems_) {
+      const Problem& other = one.front().entry->problem;
+      if (shape_of(other) == shape_of(problem) || !runtime::tell_of_each_other(other.type, problem.type)) continue;
+      for (const db::Judged& judged : one) found.push_back(*judged.entry);
+    }
+    return found;
+  }
+
+ private:
+  const db::Landscape& landscape_;
+  DeviceLimits limits_;
+  std::vector<std::vector<db::Judged>> problems_;  // best first
+};
+
+SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const Recorded& all, ChoosingBy by) {
+  SimulatedChoice simulated;
+  simulated.problem = recorded.front().entry->problem;
+  simulated.best_us = recorded.front().entry->outcome.timing->median_us;
+  std::unordered_map<std::string, double> times;
+  for (const db::Judged& one : recorded) times.emplace(one.entry->config.text(), one.entry->outcome.timing->median_us);
+
+  const std::vector<db::Evidence> evidence =
+      by == ChoosingBy::no_evidence ? std::vector<db::Evidence>() : all.of_other_shapes(simulated.problem);
+  const KernelTarget target = all.target_of(simulated.problem);
+  const runtime::Chooser chooser(evidence, target, [&](const std::string& family) { return all.producer(family); }, &all.device());
+  const std::vector<runtime::Choice::RunnerUp> ranking = chooser.candidates(simulated.problem, kMostRanked);
+  simulated.generic = ranking.empty();
+  for (; simulated.place < ranking.size(); ++simulated.place) {
+    if (ranking[simulated.place].last_resort && !ranking.front().last_resort) break;
+    const auto time = times.find(ranking[simulated.place].config.text());
+    if (time == times.end()) continue;
+    simulated.config = ranking[simulated.place].config;
+    simulated.us = time->second;
+    break;
+  }
+  return simulated;
+}
+
+}  // namespace
+
+std::vector<SimulatedChoice> simulate_choices(const db::Landscape& landscape, ChoosingBy by, const std::atomic<bool>& stop,
+                                              const std::function<void()>& on_done) {
+  const Recorded recorded(landscape);
+  std::vector<SimulatedChoice> choices(recorded.problems().size());
+  on_all_cores(choices.size(), [&](std::size_t i) {
+    if (stop) return;
+    choices[i] = choose_for(recorded.problems()[i], recorded, by);
+    on_done();
+  });
+  return choices;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,79 @@
+#include "tuner/recordings/replay_evaluator.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <stdexcept>
+
+namespace tilesmith::tuner {
+namespace {
+
+class ReplayEvaluator final : public Evaluator, public RecordedElsewhere {
+ public:
+  ReplayEvaluator(db::Landscape landscape, DeviceLimits limits)
+      : landscape_(std::move(landscape)), limits_(std::move(limits)) {}
+
+  const db::DeviceIdentity& device() const override { return landscape_.device; }
+  db::Producer producer(const std::string& family) const override {
+    const auto known = landscape_.producers.find(family);
+    return known == landscape_.producers.end() ? db::Producer{} : known->second;
+  }
+  const DeviceLimits& limits() const override { return limits_; }
+  std::optional<db::Evidence> entry(const Problem& problem, const Config& config) const override {
+    const db::Evidence* found = landscape_.find(problem, config);
+    if (found == nullptr) return std::nullopt;
+    db::Evidence entry = *found;
+    if (entry.origin.empty()) entry.origin = "replay";
+    return entry;
+  }
+
+  void submit(const Candidate& candidate, const std::optional<Incumbent>&) override { queue_.push_back(candidate); }
+  std::size_t in_flight() const override { return queue_.size(); }
+  std::size_t width() const override { return kWidth; }
+  Evaluated next() override {
+    if (queue_.empty()) throw std::logic_error("next() without a candidate in flight");
+    Candidate candidate = std::move(queue_.front());
+    queue_.pop_front();
+    db::Outcome outcome = recorded(candidate.problem, candidate.config);
+    return {std::move(candidate), std::move(outcome)};
+  }
+  std::vector<Evaluated> drop_in_flight() override {
+    queue_.clear();
+    return {};
+  }
+
+  std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) override {
+    std::vector<db::Outcome> outcomes;
+    for (const Config& config : finalists) outcomes.push_back(recorded(problem, config));
+    return outcomes;
+  }
+  bool knows(const Problem& problem, const Config& config) const override {
+    return landscape_.find(problem, config) != nullptr;
+  }
+
+ private:
+  // As a device with a few compile workers has it, so that a replay exercises strategies as a run does.
+  static constexpr std::size_t kWidth = 4;
+
+  db::Outcome recorded(const Problem& problem, const Config& config) const {
+    if (const db::Evidence* entry = landscape_.find(problem, config)) return entry->outcome;
+    return {db::Status::illegal, "not in the recorded landscape", std::nullopt};
+  }
+
+  db::Landscape landscape_;
+  DeviceLimits limits_;
+  std::deque<Candidate> queue_;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_replay_evaluator(db::Landscape landscape) {
+  const auto limits = limits_for_arch(landscape.arch);
+  if (!limits) {
+    throw std::runtime_error(
+        fmt::format("landscape recorded for '{}': expected one of {}", landscape.arch, supported_archs()));
+  }
+  return std::make_unique<ReplayEvaluator>(std::move(landscape), *limits);
+}
+
+}  // namespace tilesmith::tuner

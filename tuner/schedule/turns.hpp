@@ -1,0 +1,103 @@
+// Which problem a tuner takes next, and which part of the time is its share, where several tuners may work on one
+// workload and one database. What earlier runs did not get to comes first, in the workload's order.
+//
+// A problem has its turn with the tuner that holds its claim. What another process has claimed is passed over, and
+// come back for. Tuners of one run share a board of turns. Without an end a problem has one turn there, in which it is
+// searched until nothing is left to try. With one every problem has a first turn, of a length by its weight beside what turns take
+// beyond their share, which is set aside for all that are to come; what time then is left, as
+// settled problems gave up theirs, is dealt out in further turns: to the problem that is expected to save the most in a second,
+// weight × µs (expected_gain.hpp), a third as many evaluations as it had; where nothing is expected of any, by weight, to those
+// that had the least of theirs.
+// Tuners that were started apart have boards of their own: each gives every problem a turn, and the later one finds
+// the evidence of the earlier.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/claims.hpp"
+#include "tuner/schedule/turn_board.hpp"
+#include "tuner/workload.hpp"
+
+namespace tilesmith::tuner {
+
+/// Who may time on a GPU: one tuner of a database at a time. They queue: the one that had it must not have it again before
+/// one that waits.
+class GpuQueue {
+ public:
+  /// `gpu` is its name, the same for every tuner.
+  GpuQueue(const db::Store& store, std::string gpu) : claims_(store), gpu_(std::move(gpu)) {}
+  /// nullopt: it is another's, or another is next. Then asked again, until it is granted or nobody waits any more.
+  std::optional<db::Claim> take();
+  /// What was granted is held on to, for the next take().
+  void put_back(db::Claim gpu) { held_ = std::move(gpu); }
+
+ private:
+  const db::Claims claims_;
+  const std::string gpu_;
+  std::optional<db::Claim> place_, held_;
+};
+
+class Turns {
+ public:
+  /// `tuner` is this one's number on the board. `gpu`: of the GPU that the problems are timed on; null: it is not shared.
+  /// `tried`: by problem, whether it has evidence of today's; those have their first turn after the others. Empty: none has.
+  Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, TurnBoard& board, int tuner,
+        GpuQueue* gpu = nullptr, std::vector<char> tried = {});
+  ~Turns();
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+
+  /// Held while the problem is tuned.
+  struct Turn {
+    std::size_t problem = 0;
+    std::uint32_t number = 1;       ///< of the problem's turns
+    double share = 1;               ///< of the time that is left
+    bool others_left = false;       ///< time that it gives up is of use to another problem
+    const Problem* next = nullptr;  ///< what this tuner will probably take after it
+    db::Claim claim;
+    std::optional<db::Claim> gpu;
+  };
+  /// The problem that this tuner has prepared for, else the first one that nobody works on. nullopt: nothing can be
+  /// taken now. `ends`: when the budget is used up, infinity if there is none. `least_seconds`: what a further turn takes at least;
+  /// `beyond_seconds`: what a first one takes beyond its share.
+  std::optional<Turn> take(double now, double ends, double least_seconds = 0, double beyond_seconds = 0);
+  /// Nothing is left to try.
+  void finished(const Turn& turn);
+  /// Its time is over.
+  void rested(const Turn& turn, const TurnBoard::Rest& rest);
+
+  /// This tuner takes it up no more; others may.
+  void set_aside(const Turn& turn);
+
+  bool all_done() const { return left() == 0; }
+  /// Every problem had its first turn.
+  bool all_had_turns() const;
+  /// What the last take() found to be others', in words.
+  const std::string& waiting_for() const { return waiting_for_; }
+
+ private:
+  bool is_over(std::size_t problem) const;
+  std::size_t left() const;
+  std::vector<std::size_t> in_order() const;
+  double promise(std::size_t problem) const;
+  double share_of(std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const;
+  const Problem* foresee_after(std::size_t problem);
+
+  const Workload& workload_;
+  const db::Claims claims_;
+  const db::DeviceIdentity device_;
+  TurnBoard& board_;
+  const int tuner_;
+  GpuQueue* const gpu_;
+  std::vector<char> tried_;      // by problem: an earlier run got to it
+  std::vector<char> set_aside_;  // by problem
+  std::vector<char> elsewhere_;  // by problem: another process had it claimed when it was last looked at
+  std::string waiting_for_;
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,304 @@
+#include "tuner/warm_start/guesses.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <stdexcept>
+#include <unordered_set>
+
+#include "tuner/warm_start/added_parameters.hpp"
+#include "tuner/warm_start/block_tile.hpp"
+#include "tuner/warm_start/finalists.hpp"
+#include "tuner/warm_start/tried_nearby.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kMostRetired = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
+constexpr std::size_t kMostUntriedTiles = 4;
+constexpr std::size_t kMostOfAlike = 4;  // of this problem on devices that are alike
+constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
+constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
+constexpr std::size_t kLeastTried = 100;  // candidates that the model learns from
+constexpr double kGoodSlowdown = 1.1;  // what did no worse on one of those problems may do well on this one
+constexpr std::uint64_t kModelSeed = 1;
+
+/// What would measure an entry's config today. A config is as good a guess whatever its compiler options were, and another device's
+/// driver and NVRTC are its own.
+std::function<db::Producer(const db::Evidence&)> judging_for(const GuessingFor& whom) {
+  return [device = whom.device, producer = whom.producer](const db::Evidence& entry) {
+    db::Producer now = producer(entry.config.family());
+    now.compiler_options = entry.producer.compiler_options;
+    if (entry.device == device) return now;
+    now.driver_version = entry.producer.driver_version;
+    now.nvrtc_version = entry.producer.nvrtc_version;
+    return now;
+  };
+}
+
+}  // namespace
+
+std::vector<const Family*> families_named(const std::vector<std::string>& names) {
+  std::string known;
+  for (const auto& family : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name());
+  for (const std::string& name : names) {
+    if (find_family(name) == nullptr)
+      throw std::invalid_argument(fmt::format("unknown family '{}': expected one of {}", name, known));
+  }
+  std::vector<const Family*> found;
+  for (const auto& family : families()) {
+    if (names.empty() || std::find(names.begin(), names.end(), family->name()) != names.end())
+      found.push_back(family.get());
+  }
+  return found;
+}
+
+/// Configs in the order in which they come, each once.
+class Guesser::List {
+ public:
+  List(std::vector<Config>& configs, std::size_t most) : configs_(configs), most_(most) {}
+
+  bool full() const { return configs_.size() >= most_; }
+  bool holds(const Config& config) const { return seen_.contains(config.text()); }
+  void leave_out(const Config& config) { seen_.insert(config.text()); }
+  /// False if nothing was added.
+  bool add(const Config& config) {
+    if (full() || !seen_.insert(config.text()).second) return false;
+    configs_.push_back(config);
+    return true;
+  }
+  /// The first from `at` on that is new; `at` is then behind it.
+  bool add_next(const std::vector<Config>& from, std::size_t& at) {
+    while (at < from.size()) {
+      if (add(from[at++])) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<Config>& configs_;
+  std::size_t most_;
+  std::unordered_set<std::string> seen_;
+};
+
+Guesser::Guesser(GuessingFor whom, const db::Store& store)
+    : whom_(std::move(whom)), store_(store), families_(whom_.families, whom_.limits), bests_(store, judging_for(whom_)) {}
+
+Guesses Guesser::of(const Problem& problem, std::size_t most) {
+  Guesses guesses;
+  List list(guesses.to_try, most);
+  add_own(guesses, list, problem);
+  if (list.full() || whom_.only_finalists > 0) return guesses;
+  // What was fastest on devices that are alike, what the model promises most of, what was best nearby and what a family thinks best
+  // in turn: a short search hears of all.
+  const std::vector<Config> of_alike = of_devices_alike(problem);
+  const std::vector<Config> bests = nearest_bests(problem, list, of_alike);
+  const Learned& learned = learned_nearby(problem, of_alike, bests);
+  std::vector<Config> own = family_guesses(problem);
+  const auto outclassed = std::stable_partition(own.begin(), own.end(), [&](const Config& config) {
+    return !learned.outclassed.contains(config.family());
+  });
+  const std::vector<Config> own_last(outclassed, own.end());
+  own.erase(outclassed, own.end());
+  std::size_t next_alike = 0, next_best = 0, next_own = 0, next_learned = 0;
+  bool any = true;
+  while (any && !list.full()) {
+    any = list.add_next(of_alike, next_alike);
+    any = list.add_next(learned.promising, next_learned) || any;
+    any = list.add_next(bests, next_best) || any;
+    any = list.add_next(learned.promising, next_learned) || any;
+    any = list.add_next(own, next_own) || any;
+  }
+  for (const Config& config : own_last) list.add(config);
+  for (const Config& rung : ladders(problem)) list.add(rung);
+  return guesses;
+}
+
+std::optional<Config> Guesser::runnable(const Config& config, const Problem& problem) {
+  return families_.runnable(config, problem, whom_.knows);
+}
+
+OwnEvidence Guesser::evidence_on(const db::DeviceIdentity& device, const Problem& problem) {
+  db::EvidenceFilter filter;
+  filter.problem = problem;
+  filter.device_exactly = device;
+  Today today;
+  today.config = [&](const Config& config) { return runnable(config, problem); };
+  today.parameters = [&](const Config& config) {
+    const Legality* legality = families_.legality_of(config, problem);
+    return legality == nullptr ? nullptr : &legality->parameters();
+  };
+  today.producer = whom_.producer;
+  if (device == whom_.device) {
+    today.came_after = [&](const std::string& family, const std::string& parameter, int value, std::int64_t then) {
+      if (!values_) values_.emplace(store_);
+      return values_->came_after(family, parameter, value, then);
+    };
+  }
+  return own_evidence(store_.evidence(filter), today);
+}
+
+void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
+  OwnEvidence own = evidence_on(whom_.device, problem);
+  guesses.best_is_lost = own.best_is_lost;
+  guesses.known = std::move(own.known);
+  for (const KnownCandidate& known : guesses.known) list.leave_out(known.config);
+  if (whom_.only_finalists > 0) {
+    for (const Config& config : former_finalists(own.former, whom_.only_finalists)) list.add(config);
+    return;
+  }
+  for (const Config& config : own.to_reverify) list.add(config);
+  own.retired.resize(std::min(own.retired.size(), kMostRetired));
+  const std::vector<Config> untried = of_untried_tiles(own, problem);
+  std::size_t next_retired = 0, next_varied = 0, next_untried = 0;
+  // A turn may be one candidate long. What is slower than a known one says less then than a value that this one lacks.
+  const auto has_time = [](const KnownCandidate& known) { return known.outcome.status == db::Status::ok; };
+  if (!own.best_is_lost && std::any_of(guesses.known.begin(), guesses.known.end(), has_time))
+    list.add_next(own.varied, next_varied);
+  for (bool any = true; any;) {
+    any = list.add_next(own.retired, next_retired);
+    any = list.add_next(own.varied, next_varied) || any;
+    any = list.add_next(untried, next_untried) || any;
+  }
+}
+
+/// Where former evidence is gone on from, what else comes early does not lead to a tile that a rule or a family's guesses have got
+/// since. Of the family that is fastest there, its best guess of each tile; none for a problem that is new, whose guesses are in
+/// order anyway.
+std::vector<Config> Guesser::of_untried_tiles(const OwnEvidence& own, const Problem& problem) {
+  std::vector<Config> found;
+  if (!own.fastest_family) return found;
+  std::set<BlockTile> tiles = own.tiles;
+  for (const Config& guess : family_guesses(problem)) {
+    if (found.size() == kMostUntriedTiles) break;
+    if (guess.family() == *own.fastest_family && tiles.insert(block_tile(guess)).second) found.push_back(guess);
+  }
+  return found;
+}
+
+/// Of each such device that knows the problem, the most alike first, what it would play off, and then what it would try again.
+std::vector<Config> Guesser::of_devices_alike(const Problem& problem) {
+  std::vector<const db::DeviceIdentity*> devices;
+  for (const db::Evidence& best : bests_.all()) {
+    const db::DeviceIdentity& device = best.device;
+    if (best.problem == problem && !(device == whom_.device) && db::are_alike(device, whom_.device))
+      devices.push_back(&device);
+  }
+  std::stable_sort(devices.begin(), devices.end(), [&](const auto* a, const auto* b) {
+    return db::sm_doublings(*a, whom_.device) < db::sm_doublings(*b, whom_.device);
+  });
+  std::vector<Config> found;
+  List once(found, kMostOfAlike);
+  for (const db::DeviceIdentity* device : devices) {
+    if (once.full()) break;
+    const OwnEvidence there = evidence_on(*device, problem);
+    for (const Config& config : known_finalists(there.known, kMostOfAlike)) once.add(config);
+    for (const Config& config : there.to_reverify) once.add(config);
+    for (const Config& config : there.retired) once.add(config);
+  }
+  return found;
+}
+
+void Guesser::refresh_bests() {
+  if (learned_ && learned_->second.nothing()) learned_.reset();
+  bests_.refresh();
+}
+
+/// The bests of other problems, and of devices that are not alike of this one, that neither list holds.
+std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& list, const std::vector<Config>& of_alike) {
+  struct Neighbour {
+    bool other_device;
+    double distance;
+    const Config* config;
+  };
+  std::vector<Neighbour> neighbours;
+  for (const db::Evidence& best : bests_.all()) {
+    const Problem& other = best.problem;
+    if (other.m < 1 || other.n < 1 || other.k < 1) continue;
+    const bool other_device = !(best.device == whom_.device);
+    if (!other_device && other == problem) continue;  // judged as the problem's own
+    const double far = doublings_apart(other, problem);
+    if (far <= kNearDoublings) neighbours.push_back({other_device, far, &best.config});
+  }
+  // This device's first: devices alike have had their say of this problem, and others say less of it than the nearest problem here.
+  std::stable_sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
+    return a.other_device != b.other_device ? !a.other_device : a.distance < b.distance;
+  });
+  std::vector<Config> found;
+  List once(found, kMostBests);
+  for (const Config& config : of_alike) once.leave_out(config);
+  for (const Neighbour& neighbour : neighbours) {
+    if (once.full()) break;
+    const auto config = runnable(*neighbour.config, problem);
+    if (config && !list.holds(*config)) once.add(*config);
+  }
+  return found;
+}
+
+/// The best guess of each family, then the second of each, and so on; of equal rank the family documented last comes first,
+/// which was added for what those before it do not do as well.
+const std::vector<Config>& Guesser::family_guesses(const Problem& problem) {
+  if (family_guesses_ && family_guesses_->first == problem) return family_guesses_->second;
+  const FamiliesToday::OfTarget& target = families_.of_target(problem);
+  std::vector<std::vector<Config>> of_families;
+  std::size_t most = 0;
+  for (auto legality = target.families.rbegin(); legality != target.families.rend(); ++legality) {
+    if (!legality->family().supports(target.target)) continue;
+    std::vector<Config> good;
+    for (const Config& guess : legality->family().seeds(target.target, as_planned(problem))) {
+      if (auto config = runnable(guess, problem)) good.push_back(*std::move(config));
+    }
+    most = std::max(most, good.size());
+    of_families.push_back(std::move(good));
+  }
+  std::vector<Config> found;
+  for (std::size_t rank = 0; rank < most; ++rank) {
+    for (const std::vector<Config>& of_family : of_families) {
+      if (rank < of_family.size()) found.push_back(of_family[rank]);
+    }
+  }
+  family_guesses_.emplace(problem, std::move(found));
+  return family_guesses_->second;
+}
+
+/// What a model of the evidence nearby promises most of: of what was fastest on devices alike, the bests, the families' guesses and what
+/// did well there; and which families did badly.
+const Guesser::Learned& Guesser::learned_nearby(const Problem& problem, const std::vector<Config>& of_alike,
+                                                const std::vector<Config>& nearest) {
+  if (learned_ && learned_->first == problem) return learned_->second;
+  Learned& learned = learned_.emplace(problem, Learned{}).second;
+  const auto today = [&](const Config& config, const Problem& other) { return runnable(config, other); };
+  TriedNearby tried = tried_nearby(problem, bests_.all(), store_, whom_.device, today);
+  if (tried.sample.size() < kLeastTried) return learned;
+  std::vector<Config> candidates;
+  List once(candidates, kAll);
+  for (const std::vector<Config>* configs : {&of_alike, &nearest}) {
+    for (const Config& config : *configs) once.add(config);
+  }
+  for (const Config& config : family_guesses(problem)) once.add(config);
+  for (const Tried& one : tried.sample) {
+    if (one.slowdown > kGoodSlowdown) continue;
+    if (const auto config = runnable(one.config, problem)) once.add(*config);
+  }
+  learned.promising = most_promising_first(std::move(candidates), tried.sample, problem, {whom_.device, whom_.limits}, kModelSeed);
+  learned.outclassed = std::move(tried.outclassed);
+  return learned;
+}
+
+/// From the top: the fastest rung first.
+std::vector<Config> Guesser::ladders(const Problem& problem) {
+  const FamiliesToday::OfTarget& target = families_.of_target(problem);
+  std::vector<Config> found;
+  for (const Legality& legality : target.families) {
+    if (!legality.family().supports(target.target)) continue;
+    const std::vector<NamedConfig> ladder = legality.family().ladder(target.target);
+    for (std::size_t i = ladder.size(); i-- > 0;) {
+      if (auto config = runnable(ladder[i].config, problem)) found.push_back(*std::move(config));
+    }
+  }
+  return found;
+}
+
+}  // namespace tilesmith::tuner

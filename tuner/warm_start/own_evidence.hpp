@@ -1,0 +1,57 @@
+// What the evidence of a problem says of the problem itself: what is known, what was fast by former kernels or drivers, and what was
+// added to the kernels since.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/evidence.hpp"
+#include "kernels/family.hpp"
+#include "tuner/warm_start/added_parameters.hpp"
+#include "tuner/warm_start/block_tile.hpp"
+
+namespace tilesmith::tuner {
+
+/// A candidate whose evidence needs no repeating.
+struct KnownCandidate {
+  Config config;
+  db::Outcome outcome;
+  bool repeated = false;  ///< one machine has measured it more than once: it was in a play-off
+  std::string run{};      ///< that the outcome is of
+};
+
+/// How a recorded config reads today, and who would measure it now.
+struct Today {
+  /// Empty if it may not be tried on the problem.
+  std::function<std::optional<Config>(const Config& recorded)> config;
+  /// Of the config's family, as they are; null if that is none of those that are asked about.
+  std::function<const std::vector<Parameter>*(const Config& recorded)> parameters;
+  std::function<db::Producer(const std::string& family)> producer;
+  CameAfter came_after;  ///< empty: nothing is known of values
+};
+
+struct OwnEvidence {
+  /// The fastest of what is to be re-verified or retired has not been tried again, and was faster than all that is known.
+  bool best_is_lost = false;
+  std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
+  // The rest had a time and is not known, each config once: what was fastest in the latest run that measured any of it, then by time.
+  // Times of runs on other days, or on other devices of the model, hardly compare where a power limit sets the clock: by time alone
+  // what a cool day's run passed over came before what is in use. What failed then is no guess: a search comes to it in its own time.
+  std::vector<Config> to_reverify, retired;
+  /// All that had an outcome by former kernels, drivers or policies, the latest such one of each config, known by now or not.
+  std::vector<KnownCandidate> former;
+  /// The few fastest of all and of other block tiles (choose_finalists), each with values that were added since, or of a parameter that
+  /// was, which the problem has hardly been tried with in that tile (added_parameters.hpp). Some may be known.
+  std::vector<Config> varied;
+  std::optional<std::string> fastest_family;  ///< of all that had a time
+  std::set<BlockTile> tiles;                  ///< of all that was tried, by former kernels too, whatever came of it
+};
+
+/// `newest_first`: all of one problem on one device.
+OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today& today);
+
+}  // namespace tilesmith::tuner
