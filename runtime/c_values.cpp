@@ -37,7 +37,7 @@ Transposes transposes_of(std::string_view name) {
 tilesmith_options default_options() {
   const LibraryOptions options;
   return {sizeof(tilesmith_options), options.device, options.allow_compile ? 1 : 0, options.log_misses ? 1 : 0, options.trial_budget,
-          nullptr};
+          nullptr, options.early_in_graphs ? 1 : 0};
 }
 
 void check_size(std::size_t size) {
@@ -98,6 +98,7 @@ LibraryOptions to_options(const tilesmith_options& from) {
   if (known.trial_budget < 0) throw bad_argument(fmt::format("trial_budget is {}: expected a number of candidates, or 0", known.trial_budget));
   options.trial_budget = known.trial_budget;
   if (known.trial_database != nullptr) options.trial_database = known.trial_database;
+  options.early_in_graphs = known.early_in_graphs != 0;
   return options;
 }
 

@@ -186,11 +186,11 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, double alpha, co
       plan = &state_->kept_plan(key, asked, stream);
     }
     if (plan->workspace_bytes() == 0) {
-      runtime::run_plan(*plan, stream, operands, nullptr);
+      runtime::run_plan(*plan, stream, operands, nullptr, state_->early_in_graphs());
       return;
     }
     const runtime::StreamWorkspaces::InUse workspace = state_->workspaces.take(stream, plan->workspace_bytes());
-    runtime::run_plan(*plan, stream, operands, workspace.data);
+    runtime::run_plan(*plan, stream, operands, workspace.data, state_->early_in_graphs());
   });
 }
 
@@ -243,7 +243,8 @@ void GemmPlan::run(CUstream_st* stream, double alpha, const void* a, const void*
                    void* workspace) const {
   translated([&] {
     if (!impl_) throw moved_from_plan();
-    runtime::run_plan(*impl_->plan, stream, {alpha, a, b, beta, c}, workspace != nullptr ? workspace : impl_->workspace.data());
+    runtime::run_plan(*impl_->plan, stream, {alpha, a, b, beta, c}, workspace != nullptr ? workspace : impl_->workspace.data(),
+                      impl_->state->early_in_graphs());
   });
 }
 

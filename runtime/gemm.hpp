@@ -103,6 +103,9 @@ struct LibraryOptions {
   /// Its measuring policy is "trial-1": it was never verified, and the memset before each launch is part of its time. So every entry that the
   /// tuner measured by today's kernels ranks before it, and the model learns nothing from it.
   std::filesystem::path trial_database;
+  /// True: on sm_90 a captured plan may start while a plan that the same thread captured right before it still ends, as in a stream.
+  /// Replayed graphs of plans in a row are faster for it; a graph so captured is no update (cudaGraphExecUpdate) of one that was not.
+  bool early_in_graphs = false;
 };
 
 class GemmPlan;
@@ -180,12 +183,8 @@ class GemmPlan {
   void reserve_workspace();
 
   /// Enqueues C ← α·op(A)·op(B) + β·C and nothing else: no allocation, no lock, no file, no compilation. Can be
-  /// captured in a CUDA graph (α, β and the pointers are then fixed in it). In the stream's order, as any kernel; on sm_90
-  /// its blocks may come while the kernel before still ends (programmatic dependent launch), and wait for that one's results on
-  /// the device: if that kernel lets them, as plans do; in a graph if it is a plan's that this thread captured right before. A
-  /// kernel of the application's own that so comes behind a plan may touch nothing that any kernel of the stream before it
-  /// writes until it has waited: the plan may itself still wait. And it has to wait before it ends: behind one
-  /// that came early and ended without, a plan is promised that one's end alone, not that of the kernels before it.
+  /// captured in a CUDA graph (α, β and the pointers are then fixed in it).
+  /// A kernel of yours that is launched programmatically behind a plan (sm_90) must wait for it before it touches memory, and before it ends.
   ///   a  [a_rows, a_cols] row-major, row stride lda elements; device memory; not read if α = 0 or K = 0
   ///   b  [b_rows, b_cols] row-major, row stride ldb elements; device memory; not read if α = 0 or K = 0
   ///   c  [m, n] row-major, row stride ldc elements; device memory; not read if β = 0; must not overlap A or B
