@@ -39,7 +39,7 @@ Transposes transposes_of(std::string_view name) {
 tilesmith_options default_options() {
   const LibraryOptions options;
   return {sizeof(tilesmith_options), options.device, options.allow_compile ? 1 : 0, options.log_misses ? 1 : 0, options.trial_budget,
-          nullptr, nullptr};
+          nullptr, nullptr, options.early_in_graphs ? 1 : 0};
 }
 
 std::vector<std::filesystem::path> split_at_colons(std::string_view text) {
@@ -115,6 +115,7 @@ LibraryOptions to_options(const tilesmith_options& from) {
   options.trial_budget = known.trial_budget;
   if (known.trial_database != nullptr) options.trial_database = known.trial_database;
   if (known.family_dirs != nullptr) options.family_dirs = split_at_colons(known.family_dirs);
+  options.early_in_graphs = known.early_in_graphs != 0;
   return options;
 }
 

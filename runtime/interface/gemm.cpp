@@ -200,11 +200,11 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& 
       plan = &state_->kept_plan(key, asked, stream);
     }
     if (plan->workspace_bytes() == 0) {
-      runtime::run_plan(*plan, stream, operands, nullptr);
+      runtime::run_plan(*plan, stream, operands, nullptr, state_->early_in_graphs());
       return;
     }
     const runtime::StreamWorkspaces::InUse workspace = state_->workspaces.take(stream, plan->workspace_bytes());
-    runtime::run_plan(*plan, stream, operands, workspace.data);
+    runtime::run_plan(*plan, stream, operands, workspace.data, state_->early_in_graphs());
   });
 }
 
@@ -256,7 +256,8 @@ void GemmPlan::reserve_workspace() {
 void GemmPlan::run(CUstream_st* stream, const Operands& operands, void* workspace) const {
   translated([&] {
     if (!impl_) throw moved_from_plan();
-    runtime::run_plan(*impl_->plan, stream, operands, workspace != nullptr ? workspace : impl_->workspace.data());
+    runtime::run_plan(*impl_->plan, stream, operands, workspace != nullptr ? workspace : impl_->workspace.data(),
+                      impl_->state->early_in_graphs());
   });
 }
 

@@ -108,6 +108,9 @@ struct LibraryOptions {
   /// loaded for the whole process and for good. Of such a family the library runs only kernels that the tuner has verified.
   /// A folder that cannot be read or is not right: bad_argument.
   std::vector<std::filesystem::path> family_dirs;
+  /// True: on sm_90 a captured plan may start while a plan that the same thread captured right before it still ends, as in a stream.
+  /// Replayed graphs of plans in a row are faster for it; a graph so captured is no update (cudaGraphExecUpdate) of one that was not.
+  bool early_in_graphs = false;
 };
 
 /// The operands of D ← α·op(A)·op(B) + β·C. Pointers are device addresses. Set fields by name: later versions have more.
@@ -201,12 +204,8 @@ class GemmPlan {
   void reserve_workspace();
 
   /// Enqueues D ← α·op(A)·op(B) + β·C and nothing else: no allocation, no lock, no file, no compilation. Can be
-  /// captured in a CUDA graph (α, β and the pointers are then fixed in it). In the stream's order, as any kernel; on sm_90
-  /// its blocks may come while the kernel before still ends (programmatic dependent launch), and wait for that one's results on
-  /// the device: if that kernel lets them, as plans do; in a graph if it is a plan's that this thread captured right before. A
-  /// kernel of the application's own that so comes behind a plan may touch nothing that any kernel of the stream before it
-  /// writes until it has waited: the plan may itself still wait. And it has to wait before it ends: behind one
-  /// that came early and ended without, a plan is promised that one's end alone, not that of the kernels before it.
+  /// captured in a CUDA graph (α, β and the pointers are then fixed in it).
+  /// A kernel of yours that is launched programmatically behind a plan (sm_90) must wait for it before it touches memory, and before it ends.
   /// `workspace`: null if workspace_bytes() is 0 or reserve_workspace() was called.
   /// Throws before anything is launched if an argument does not fit.
   void run(CUstream_st* stream, const Operands& operands, void* workspace = nullptr) const;

@@ -34,6 +34,7 @@ class LibraryState {
 
   const Context& context() const { return *context_; }
   const std::string& device_text() const { return device_text_; }
+  bool early_in_graphs() const { return options_.early_in_graphs; }
 
  private:
   struct Kernel {

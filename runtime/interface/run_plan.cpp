@@ -32,7 +32,7 @@ Error misaligned(const Problem& problem) {
                       problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b), size_bytes(problem.type.output))};
 }
 
-void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace) {
+void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, bool early_in_graphs) {
   const Problem& on = plan.problem();
   if (operands.beta != 0 && on.beta == BetaClass::zero) {
     throw Error(ErrorCode::bad_argument,
@@ -47,6 +47,7 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
   args.beta = to_scale(on.type, operands.beta);
   args.workspace = workspace;
   args.stream = stream;
+  args.early_in_graphs = early_in_graphs;
   const int code = plan.run(args);
   if (code != 0) throw launch_error(code, plan);
 }

@@ -7,7 +7,7 @@
 namespace tilesmith::runtime {
 
 /// Launches the plan. Throws Error, or std::invalid_argument for scales that the type pair does not have, before anything is launched.
-void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace);
+void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, bool early_in_graphs);
 
 /// The largest power of two, 16 at most, that divides the addresses that a run reads or writes.
 int align_bytes_of(const Problem& problem, const Operands& operands) noexcept;

@@ -80,6 +80,8 @@ typedef struct tilesmith_options {
   const char* family_dirs; /* folders of families of the application's own, colon-separated, beside those of the environment variable
                               TILESMITH_FAMILY_DIR. They are loaded for the whole process. Of such a family only kernels are run that the
                               tuner has verified. NULL or "": none; NULL at first */
+  int32_t early_in_graphs;    /* not 0: on sm_90 a captured plan may start while a plan that the same thread captured right before it
+                                 still ends, as in a stream. A graph so captured is no update of one that was not; 0 at first */
 } tilesmith_options;
 
 /* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. It holds its texts: nothing in it
@@ -214,11 +216,8 @@ tilesmith_status tilesmith_plan_reserve_workspace(tilesmith_plan* plan);
 tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_explanation* explanation);
 
 /* Enqueues C <- alpha*op(A)*op(B) + beta*C on the stream (null: the default stream) and nothing else; can be captured
- * in a CUDA graph. In the stream's order; on sm_90 blocks may come while the kernel before still ends (programmatic
- * dependent launch), and wait for its results on the device: if that kernel lets them, as plans do; in a graph if it is a
- * plan's that this thread captured right before. A kernel of the application's own that so comes behind a plan may touch
- * nothing that any kernel before it writes until it has waited. And it has to wait before it ends: behind one that came
- * early and ended without, a plan is promised that one's end alone, not that of the kernels before it.
+ * in a CUDA graph. A kernel of yours that is launched programmatically behind a plan (sm_90) must wait for it before it touches
+ * memory, and before it ends.
  * a, b, c: device memory; a and b are not read if alpha or K is 0, c is not read if beta is 0. c must not overlap a or b.
  * alpha, beta: host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all
  * others. Read before the call returns.

@@ -334,7 +334,7 @@ int Plan::run(const RunArgs& args) const noexcept {
   const StreamPlace place = may_come_early ? place_in(*driver_, args.stream) : StreamPlace{};
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const Launch& launch = sequence_.launches[i];
-    const bool overlaps = i == 0 ? place.early_pays : launch.overlaps_previous;
+    const bool overlaps = i == 0 ? place.early_pays && (!place.captured || args.early_in_graphs) : launch.overlaps_previous;
     kernel_args.a = locate(launch.a, args.a, args.workspace);
     kernel_args.b = locate(launch.b, args.b, args.workspace);
     kernel_args.c = locate(launch.c, args.d, args.workspace);
@@ -354,7 +354,7 @@ int Plan::run(const RunArgs& args) const noexcept {
     const int result = enqueue(*driver_, functions_[i], launch, overlaps, first, further, args.stream);
     if (result != CUDA_SUCCESS) return result;
   }
-  if (place.captured) remember_letting_kernel(*driver_, args.stream);
+  if (place.captured && args.early_in_graphs) remember_letting_kernel(*driver_, args.stream);
   return CUDA_SUCCESS;
 }
 

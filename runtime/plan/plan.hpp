@@ -26,6 +26,7 @@ struct RunArgs {
   Scale beta{};
   void* workspace = nullptr;  ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
   CUstream_st* stream = nullptr;
+  bool early_in_graphs = false;  ///< LibraryOptions::early_in_graphs
 };
 
 /// The pointer of an operand. C where none is given is D.
@@ -47,11 +48,10 @@ class Plan {
 
   /// Enqueues the launches and nothing else: no allocation, no lock, no file, no compile; capturable in a CUDA graph.
   /// Returns the driver's error code (0 = success), or one of the negative codes below without launching.
-  /// On sm_90 the first launch may come while the kernel before it still ends (programmatic dependent launch, where the
-  /// config has `early_launch`): in a stream if that kernel lets it, in a graph if that kernel is such a plan's
-  /// (captured_order.hpp). It waits, on the device, for that kernel's end before it reads or writes any memory. Plans of such
-  /// configs let the kernel after them come so, too, before they have waited themselves: one that does may touch nothing that
-  /// any kernel before it writes until it has waited. Such a run asks the driver whether the stream is captured.
+  /// On sm_90 the first launch may start while the kernel before it in the stream still ends (programmatic dependent launch, where the
+  /// config has `early_launch`). It waits, on the device, for that kernel's end before it reads or writes any memory. In a graph it
+  /// starts early only if `early_in_graphs` is set, behind such a plan (captured_order.hpp). Such a run asks the driver whether the
+  /// stream is captured.
   /// Configs that copy by the tensor memory accelerator take tensor maps as kernel parameters. They are made with the plan; a
   /// run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
   /// Where C is another matrix than D, β ≠ 0 and no kernel of the config takes both, C is copied to D first, by the driver.

@@ -104,6 +104,7 @@ TEST_CASE("options from C keep the library from compiling and from logging misse
   CHECK(asked.device == 0);
   CHECK(asked.allow_compile == 1);
   CHECK(asked.log_misses == 1);
+  CHECK(asked.early_in_graphs == 0);
   asked.allow_compile = 0;
   const bool silent = GENERATE(false, true);
   asked.log_misses = silent ? 0 : 1;

@@ -1,4 +1,4 @@
-// Where the first launch of a plan comes early: in streams behind anything, in captured ones behind a plan that lets it.
+// Where the first launch of a plan comes early: in streams behind anything, in captured ones, if asked for, behind a plan that lets it.
 #include <cuda.h>
 
 #include <thread>
@@ -15,6 +15,7 @@ class Early : public Fixture {
   Early() {
     sequence().launches.push_back(launch());
     launch(0).overlaps_previous = launch(1).overlaps_previous = true;
+    args.early_in_graphs = true;
   }
 
   /// Whether the first launch came early. The second overlaps it whatever comes before.
@@ -39,6 +40,19 @@ TEST_CASE("in a stream a plan's first launch comes early whatever it comes behin
   CHECK(plan.run(f.args) == 0);
   CHECK(fake::state().calls == std::vector<std::string>{"stream_get_capture_info", "launch_kernel_ex", "launch_kernel_ex"});
   CHECK(f.runs_early());
+}
+
+TEST_CASE("in a graph a plan's first launch does not come early unless it is asked for, and nothing is asked of the order") {
+  Early f;
+  f.args.early_in_graphs = false;
+  f.begin_capture(7);
+  CHECK_FALSE(f.runs_early());
+  fake::state().calls.clear();
+  const Plan plan = f.plan();
+  fake::state().calls.clear();
+  CHECK(plan.run(f.args) == 0);
+  CHECK_FALSE(fake::state().launches.at(2).overlaps);
+  CHECK(fake::state().calls == std::vector<std::string>{"stream_get_capture_info", "launch_kernel", "launch_kernel_ex"});
 }
 
 TEST_CASE("in a graph a plan's first launch comes early right behind a plan that lets it, and not behind anything else") {
