@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "runtime/device.hpp"
+#include "runtime/device_error.hpp"
 
 namespace tilesmith::runtime {
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "runtime/compiler.hpp"
+#include "runtime/device.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/find_nvrtc.hpp"
 #include "runtime/shared_library.hpp"

@@ -12,6 +12,7 @@
 #include "db/store.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/gemm.hpp"
+#include "runtime/device.hpp"
 #include "tests/runtime/fake_driver.hpp"
 
 namespace tilesmith::runtime::fake {
