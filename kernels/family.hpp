@@ -80,9 +80,8 @@ class Family {
   /// False if two runs may differ in the last bits (atomics in the reduction, ...).
   virtual bool deterministic(const Config&) const { return true; }
 
-  /// For families added at run time: as estimate() in kernels/estimate.hpp, for a legal config and a problem as_planned(); empty if it
-  /// makes none.
-  virtual std::optional<Estimate> own_estimate(const Config&, const KernelTarget&, const Problem&) const;
+  /// How long a legal config may take, from counting alone (kernels/estimate.hpp); empty if the family makes no estimates.
+  virtual std::optional<Estimate> estimate(const Config&, const KernelTarget&, const Problem&) const;
 
   /// The rungs of the known ladder that belong to this family, slowest first.
   virtual std::vector<NamedConfig> ladder(const KernelTarget&) const { return {}; }
