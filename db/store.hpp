@@ -93,9 +93,6 @@ class Store {
   void record(std::span<const Evidence> several);
   /// Latest first.
   std::vector<Evidence> evidence(const EvidenceFilter& filter = {}) const;
-  /// The newest entry for a candidate on a device of today's plan hash, by a producer that has the same options and policy.
-  std::optional<Evidence> latest(const Problem& problem, const Config& config, const DeviceIdentity& device,
-                                 const Producer& now) const;
 
   /// Every value that some entry's config has.
   std::vector<TriedValue> tried_values() const;
@@ -137,13 +134,6 @@ class Store {
   void end_run(const std::string& uuid, const std::string& how);
   std::vector<Run> runs() const;  ///< the one begun last first
   std::vector<DeviceIdentity> devices() const;
-
-  /// Runs one read-only statement (`tilesmith query --sql`). Throws StoreError on anything that would write.
-  struct Table {
-    std::vector<std::string> columns;
-    std::vector<std::vector<std::string>> rows;  ///< NULL is ""
-  };
-  Table query(const std::string& sql) const;
 
   /// PRAGMA integrity_check and foreign_key_check; empty if sound, else the first complaint.
   std::string integrity_error() const;

@@ -1,13 +1,11 @@
-// What a store answers: evidence, the latest of a candidate.
+// What a store answers of its evidence.
 #include <fmt/format.h>
 
 #include <string_view>
 #include <utility>
 
 #include "db/fastest.hpp"
-#include "db/free_query.hpp"
 #include "db/store_access.hpp"
-#include "kernels/plan_hash.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -80,24 +78,6 @@ std::map<std::string, std::int64_t> Store::nth_entries(std::int64_t n) const {
   });
 }
 
-std::optional<Evidence> Store::latest(const Problem& problem, const Config& config, const DeviceIdentity& device,
-                                      const Producer& now) const {
-  return read_unchanged(impl_->database, [&]() -> std::optional<Evidence> {
-    Statement row(impl_->database,
-                  fmt::format("SELECT entry.* {} JOIN producers AS producer ON producer.id = entry.producer_id "
-                              "WHERE problem.text = :problem AND config.text = :config AND device.key = :device "
-                              "AND entry.plan_hash = :hash AND producer.compiler_options = :options "
-                              "AND producer.measuring_policy = :policy "
-                              "ORDER BY entry.id DESC LIMIT 1",
-                              kFromEvidence));
-    row.bind(":problem", text(problem)).bind(":config", config.text()).bind(":device", text(device));
-    row.bind(":hash", plan_hash(config, problem, now.compiler_options)).bind(":options", now.compiler_options).bind(":policy", now.measuring_policy);
-    if (!row.step()) return std::nullopt;
-    Resolver resolver(impl_->database);
-    return read_evidence(row, resolver);
-  });
-}
-
 std::int64_t Store::last_entry() const {
   return read_unchanged(impl_->database, [&] {
     Statement row(impl_->database, "SELECT coalesce(max(id), 0) AS last FROM evidence");
@@ -119,16 +99,6 @@ std::vector<Problem> Store::problems_since(std::int64_t entry) const {
     }
     return problems;
   });
-}
-
-Store::Table Store::query(const std::string& sql) const {
-  SqlResult result = free_query(*this, sql);
-  Table table{std::move(result.columns), {}};
-  for (std::vector<SqlValue>& values : result.rows) {
-    std::vector<std::string>& row = table.rows.emplace_back();
-    for (SqlValue& value : values) row.push_back(std::move(value.text));
-  }
-  return table;
 }
 
 }  // namespace tilesmith::db

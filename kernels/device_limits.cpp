@@ -18,12 +18,19 @@ struct Row {
   int threads_per_sm;
   int blocks_per_sm;
   int sm_count;  // A100, RTX 3090, AGX Orin, RTX 4090, H100 and H200
+  DeviceLimits::Rates rates;
 };
 
-// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". Rates are from the data sheets of the same devices; the
+// H200's products as measured (docs/notes/mma.md). An SM's share of the L2 is a guess, the H200's what wgmma reaches at least.
+constexpr DeviceLimits::Rates kHopper{1340, 128, 56, 19, 1755};
 constexpr std::array kRows{
-    Row{"sm_80", 80, 163, 164, 2048, 32, 108}, Row{"sm_86", 86, 99, 100, 1536, 16, 82}, Row{"sm_87", 87, 163, 164, 1536, 16, 16},
-    Row{"sm_89", 89, 99, 100, 1536, 24, 128},  Row{"sm_90", 90, 227, 228, 2048, 32, 132}, Row{"sm_90a", 90, 227, 228, 2048, 32, 132},
+    Row{"sm_80", 80, 163, 164, 2048, 32, 108, {1024, 64, 40, 10, 1410}},
+    Row{"sm_86", 86, 99, 100, 1536, 16, 82, {512, 2, 30, 7, 1695}},
+    Row{"sm_87", 87, 163, 164, 1536, 16, 16, {512, 4, 30, 9.8, 1300}},
+    Row{"sm_89", 89, 99, 100, 1536, 24, 128, {512, 2, 30, 3.1, 2520}},
+    Row{"sm_90", 90, 227, 228, 2048, 32, 132, kHopper},
+    Row{"sm_90a", 90, 227, 228, 2048, 32, 132, kHopper},
 };
 
 DeviceLimits limits_of(const Row& row) {
@@ -35,6 +42,7 @@ DeviceLimits limits_of(const Row& row) {
   limits.threads_per_sm = row.threads_per_sm;
   limits.blocks_per_sm = row.blocks_per_sm;
   limits.sm_count = row.sm_count;
+  limits.rates = row.rates;
   return limits;
 }
 

@@ -1,4 +1,4 @@
-// What a device allows a kernel: the limits that decide which configs are legal.
+// What a device allows a kernel: the limits that decide which configs are legal, and the rates that estimates go by.
 #pragma once
 
 #include <optional>
@@ -18,6 +18,15 @@ struct DeviceLimits {
   int threads_per_sm = 2048;
   int blocks_per_sm = 32;
   int sm_count = 0;               ///< of the device at hand; by architecture name, of its best-known device
+
+  /// Of an SM and clock cycle, on the architecture's best-known device.
+  struct Rates {
+    double products = 1024;  ///< multiply-adds of 16-bit operands by mma.sync
+    double products_f64 = 64;
+    double l2_bytes = 40;
+    double dram_bytes = 10;
+    double mhz = 1755;  ///< the clock that turns cycles into a time where none was measured
+  } rates;
 };
 
 /// Limits by architecture name ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"), or nullopt.

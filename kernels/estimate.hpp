@@ -32,8 +32,4 @@ struct Estimate {
 /// Empty if the config's family makes none. Precondition: the config is legal; m, n, k ≥ 1.
 std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem);
 
-/// The clock in MHz that turns an estimate into a time where none was measured: of the best-known device of this compute capability
-/// (data sheets of the A100, RTX 3090, AGX Orin, RTX 4090, H200).
-double rated_mhz(int sm);
-
 }  // namespace tilesmith

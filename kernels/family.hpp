@@ -81,9 +81,8 @@ class Family {
   /// True: the library runs none of its kernels that the tuner has not verified on some problem (kernels/user).
   virtual bool needs_proof() const { return false; }
 
-  /// For families added at run time: as estimate() in kernels/estimate.hpp, for a legal config and a problem as_planned(); empty if it
-  /// makes none.
-  virtual std::optional<Estimate> own_estimate(const Config&, const KernelTarget&, const Problem&) const;
+  /// How long a legal config may take, from counting alone (kernels/estimate.hpp); empty if the family makes no estimates.
+  virtual std::optional<Estimate> estimate(const Config&, const KernelTarget&, const Problem&) const;
 
   /// The rungs of the known ladder that belong to this family, slowest first.
   virtual std::vector<NamedConfig> ladder(const KernelTarget&) const { return {}; }

@@ -18,9 +18,6 @@ constexpr double kShiftedLoads = 1.15;     // chunks that are put together from 
 constexpr double kElementCycles = 0.75;    // of a warp's 16-byte load and its products, for each element; on one of four schedulers
 constexpr double kPartCycles = 8;          // the same in a batch that K ends within: u8s32 1×4096×4096 with batches of 512 chunks
 
-/// Bytes of DRAM that an SM's share is in a cycle.
-double dram_bytes_per_cycle(int sm) { return sm >= 90 ? 19 : sm >= 89 ? 3.1 : sm == 87 ? 9.8 : sm == 86 ? 7 : 10; }
-
 }  // namespace
 
 Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
@@ -46,7 +43,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double round_bytes = double(threads) * config.at("unroll") * rows * kChunkBytes;
   const double in_flight = made.resident * std::min(round_bytes, bytes_of_block);
   const double busiest = blocks_of_sm * bytes_of_block;
-  made.dram = outputs * k * element / (dram_bytes_per_cycle(target.limits.sm) * sms);
+  made.dram = outputs * k * element / (target.limits.rates.dram_bytes * sms);
   made.latency = std::ceil(blocks_of_sm / made.resident) * kBlockStart + busiest / in_flight * kMemoryLatency;
   // Batches of chunks: where K ends within one, its chunks are looked at element by element.
   const double batch = g.along ? double(config.at("lanes")) * config.at("unroll") * g.vector : double(threads / config.at("lanes")) * config.at("unroll");

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "kernels/gemv/estimate.hpp"
 #include "kernels/gemv/geometry.hpp"
 #include "kernels/gemv/rules.hpp"
 #include "kernels/render.hpp"
@@ -52,6 +53,9 @@ class Gemv final : public Family {
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return gemv::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return gemv::rules(target); }
+  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
+    return gemv::estimate(config, target, problem);
+  }
   std::vector<Config> seeds(const KernelTarget& target, const Problem&) const override {
     return supports(target) ? gemv::seeds(target) : std::vector<Config>{};
   }

@@ -9,18 +9,6 @@
 namespace tilesmith::mma {
 namespace {
 
-/// Of an SM and clock cycle. Products: multiply-adds of 16-bit operands by mma.sync; f64 ones.
-struct Rates {
-  int sm;
-  double products, products_f64, l2_bytes, dram_bytes;
-};
-
-// From the data sheets (A100, RTX 3090, AGX Orin, RTX 4090); the H200's products as measured (docs/notes/mma.md). An SM's share
-// of the L2 is a guess, the H200's what wgmma reaches at least.
-constexpr Rates kRates[] = {
-    {80, 1024, 64, 40, 10}, {86, 512, 2, 30, 7}, {87, 512, 4, 30, 9.8}, {89, 512, 2, 30, 3.1}, {90, 1340, 128, 56, 19},
-};
-
 constexpr double kSharedBytes = 128;        // of an SM and cycle
 constexpr double kLaunch = 3500;            // a dependent launch
 constexpr double kEarlyLaunch = 2200;       // that comes while what ran before ends: 0.5 to 0.9 µs less
@@ -41,15 +29,7 @@ constexpr double kLineBytes = 128;          // of the L2
 constexpr double kReadAgain = 0.25;   // of each piece of a line beyond the first: 16×4096×4096 with pieces of 32, 64
 constexpr int kOtherRegisters = 40;   // of a thread, beside sums and fragments
 
-const Rates& rates_of(int sm) {
-  const Rates* best = &kRates[0];
-  for (const Rates& rates : kRates) {
-    if (rates.sm <= sm) best = &rates;
-  }
-  return *best;
-}
-
-double products_per_cycle(const Rates& rates, const TypePair& type) {
+double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type) {
   switch (size_bytes(type.a)) {
     case 1:
       return 2 * rates.products;
@@ -99,7 +79,7 @@ double dram_bytes(double bytes, double piece_bytes) {
 Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
   Estimate made;
   const Geometry g(config, target.type);
-  const Rates& rates = rates_of(target.limits.sm);
+  const DeviceLimits::Rates& rates = target.limits.rates;
   const double element = double(size_bytes(target.type.a)), output = double(size_bytes(target.type.output));
   const double accumulator = double(size_bytes(target.type.accumulator));
   const double sms = std::max(1, target.limits.sm_count) * share_of_sms(cluster_k(config));

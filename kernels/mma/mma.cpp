@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "kernels/mma/estimate.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
 #include "kernels/mma/seeds.hpp"
@@ -39,6 +40,9 @@ class Mma final : public Family {
   bool supports(const KernelTarget& target) const override { return mma::supports(target); }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return mma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return mma::rules(target); }
+  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
+    return mma::estimate(config, target, problem);
+  }
   std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
     return mma::seeds(target, problem);
   }

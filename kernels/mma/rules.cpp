@@ -2,39 +2,11 @@
 
 #include <algorithm>
 
-#include "kernels/early_launch.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/tensor_core/rules.hpp"
 
 namespace tilesmith::mma {
 namespace {
-
-constexpr int kWarpThreads = 32;
-
-std::vector<int> scaled(std::initializer_list<int> bytes, const TypePair& type) {
-  std::vector<int> elements;
-  for (int value : bytes) elements.push_back(value / int(size_bytes(type.a)));
-  return elements;
-}
-
-std::vector<int> instruction_ks(const KernelTarget& target) {
-  if (target.type.a != Scalar::f64) return {slab_k(target.type, 0)};
-  // m8n8k4 is there from sm_80 on, m16n8k8 and m16n8k16 from sm_90 on.
-  return target.limits.sm >= 90 ? std::vector{4, 8, 16} : std::vector{4};
-}
-
-std::vector<int> copy_widths(const TypePair& type) {
-  switch (size_bytes(type.a)) {
-    case 1:
-      return {16, 8, 4, 1};
-    case 2:
-      return {16, 8, 4, 2};
-    case 4:
-      return {16, 8, 4};
-    default:
-      return {16, 8};
-  }
-}
 
 const Names kTile{"block_m", "block_n", "warp_m", "warp_n"};
 
@@ -42,60 +14,8 @@ bool summed_in_shared(const Config& c) {
   return c.at("slice_k") > 1 || (c.at("split_k") > 1 && c.at("reduction") == within_cluster);
 }
 
-}  // namespace
-
-bool supports(const KernelTarget& target) { return is_plain(target) && target.limits.sm >= 80 && has_instruction(target.type.a); }
-
-std::vector<Parameter> parameters(const KernelTarget& target) {
-  const TypePair& type = target.type;
-  const bool hopper = target.limits.sm >= 90;
-  const std::vector<int> zero_or_one = hopper ? std::vector{0, 1} : std::vector{0};
-  std::vector<int> reductions{through_workspace, atomic};
-  if (target.limits.sm >= 90) reductions.push_back(within_cluster);
-  return {
-      {"inst_k", instruction_ks(target), "elements of K of one mma instruction"},
-      {"block_m", {16, 32, 64, 96, 128, 160, 192, 256}, "rows of C a block computes"},
-      {"block_n", {16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
-      {"warp_m", {16, 32, 48, 64, 128}, "rows of C a warp computes"},
-      {"warp_n", {16, 32, 48, 64, 128}, "columns of C a warp computes"},
-      {"swap", type.a == Scalar::tf32 ? std::vector{0, 1} : std::vector{0},
-       "1: B is the instruction's left operand, of 16 rows, and A the right one, of 8"},
-      {"block_k", scaled({64, 128}, type), "K-step: elements of K in a stage"},
-      {"stages", {2, 3, 4, 6, 8}, "buffers in shared memory, filled ahead by cp.async"},
-      {"slice_k", {1, 2}, "sliced K: warps that share a tile, each taking every so-manieth slab of a K-step"},
-      {"frag_buffers", {1, 2}, "slabs of fragments in registers: 2 loads the next while one is multiplied"},
-      {"min_blocks", {1, 2}, "blocks an SM must have room for: the compiler keeps to that share of the registers"},
-      {"group_m", {1, 4, 8, 16}, "tile rows walked together, so that running blocks share operands in the L2"},
-      {"persistent",
-       {0, 1},
-       "1: as many blocks as fit the device, each doing tile after tile, the next one's copies under way "
-       "during the epilogue; 0: a block a tile"},
-      {"store_staged",
-       {0, 1},
-       "1: C through shared memory, in 16-byte stores of whole rows; 0: straight from registers"},
-      {"split_k", {1, 2, 4, 8, 16, 32, 64}, "slices of K computed by different blocks and added afterwards"},
-      {"reduction", reductions,
-       "how slices are added: 0 through the workspace and a second launch; 1 atomically (not "
-       "deterministic in floating point); 2 among the up to 8 blocks of a cluster (sm_90), "
-       "what is left through the workspace"},
-      {"copy_bytes", copy_widths(type), "width of a copy from global to shared memory"},
-      {"tma", zero_or_one,
-       "1: a warp of its own has the tensor memory accelerator copy whole tiles (sm_90); 0: every thread copies its "
-       "chunks"},
-      {"pack", {0, pack_a, pack_b, pack_a | pack_b}, "operands copied into aligned scratch first: 1 A, 2 B, 3 both"},
-      {"pack_k_major", size_bytes(type.a) == 8 ? std::vector{0} : std::vector{0, 1},
-       "1: packed operands that lie along M or N are turned K-major on the way; 0: they lie as they did"},
-      {"overlap", zero_or_one, "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
-      early_launch_parameter(target),
-  };
-}
-
-std::vector<Rule> rules(const KernelTarget& target) {
-  const TypePair type = target.type;
-  const Transposes trans = target.trans;
-  const DeviceLimits limits = target.limits;
-  const bool hopper = limits.sm >= 90;
-  const int element = int(size_bytes(type.a));
+/// Tiles of a block and of its warps.
+std::vector<Rule> tile_rules() {
   return {
       {"warp in block", "a block's tile must split into whole tiles of warps",
        [](const Config& c) { return c.at("block_m") % c.at("warp_m") == 0 && c.at("block_n") % c.at("warp_n") == 0; },
@@ -119,6 +39,14 @@ std::vector<Rule> rules(const KernelTarget& target) {
                 std::max(c.at("block_m"), c.at("block_n")) <= 4 * std::min(c.at("block_m"), c.at("block_n"));
        },
        kTile},
+  };
+}
+
+/// What a warp holds and multiplies in a K-step.
+std::vector<Rule> warp_rules(const KernelTarget& target) {
+  const TypePair type = target.type;
+  const DeviceLimits limits = target.limits;
+  return {
       {"registers of a thread",
        "sums and fragments beyond about 232 registers spill",
        [type](const Config& c) {
@@ -158,6 +86,13 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return Geometry(c, type).threads * c.at("min_blocks") <= limits.threads_per_sm;
        },
        with(kTile, {"inst_k", "slice_k", "frag_buffers", "min_blocks", "tma"})},
+  };
+}
+
+/// How slices of K are added, and how C is stored.
+std::vector<Rule> sum_rules(const KernelTarget& target) {
+  const TypePair type = target.type;
+  return {
       reduction_rule(),
       atomic_adds_rule(type),
       {"split K",
@@ -174,6 +109,12 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return c.at("store_staged") == 0 || c.at("warp_n") * int(size_bytes(type.output)) % 16 == 0;
        },
        {"warp_n", "store_staged"}},
+  };
+}
+
+/// In which order a grid does its tiles.
+std::vector<Rule> grid_rules() {
+  return {
       {"persistent tiles",
        "small tiles are for small problems, which one wave of blocks does",
        [](const Config& c) { return c.at("persistent") == 0 || c.at("block_m") * c.at("block_n") >= 64 * 128; },
@@ -186,6 +127,16 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return group == 1 || (std::min(c.at("block_m"), c.at("block_n")) >= 64 && group * c.at("block_m") <= 2048);
        },
        {"block_m", "block_n", "group_m"}},
+  };
+}
+
+/// How operands lie in shared memory.
+std::vector<Rule> stage_rules(const KernelTarget& target) {
+  const TypePair type = target.type;
+  const Transposes trans = target.trans;
+  const DeviceLimits limits = target.limits;
+  const int element = int(size_bytes(target.type.a));
+  return {
       {"swapped operands",
        "where rows of tf32 run along M or N, a load brings two words of the left operand or one of the right: it is "
        "for B alone that lies so, and for warps of 32 columns, whose sums are stored from registers; tried with two buffers of "
@@ -213,6 +164,13 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return a && b;
        },
        {"block_m", "block_n", "pack", "pack_k_major"}},
+  };
+}
+
+/// Operands that are copied into scratch first.
+std::vector<Rule> packing_rules(const KernelTarget& target) {
+  const Transposes trans = target.trans;
+  return {
       {"packing",
        "packed operands are copied in 16-byte chunks, and lie where split K's partial sums would; a pass before the "
        "GEMM hides what persistent grids and single buffers are tried for, but large operands are turned K-major for "
@@ -229,6 +187,15 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return c.at("pack_k_major") == 0 || a_k_major(c, trans) == trans.a || b_k_major(c, trans) != trans.b;
        },
        {"pack", "pack_k_major"}},
+  };
+}
+
+/// How a stage is filled.
+std::vector<Rule> copy_rules(const KernelTarget& target) {
+  const TypePair type = target.type;
+  const Transposes trans = target.trans;
+  const int element = int(size_bytes(target.type.a));
+  return {
       {"narrow copies",
        "more copies a thread: narrower than 16 bytes only where 32 a thread and step are enough, with one way "
        "to store and to walk the tiles, unsplit; narrower than 4 are plain loads, which gain nothing from deep "
@@ -282,11 +249,24 @@ std::vector<Rule> rules(const KernelTarget& target) {
                 fits(b_k_major(c, trans) ? c.at("block_k") : c.at("block_n"));
        },
        with(kTile, {"block_k", "slice_k", "copy_bytes", "pack", "pack_k_major"})},
+  };
+}
+
+/// Launches of one sequence.
+std::vector<Rule> overlap_rules(const KernelTarget& target) {
+  const bool hopper = target.limits.sm >= 90;
+  return {
       {"overlap",
        "the launches of a sequence overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
        [hopper](const Config& c) { return c.at("overlap") == (hopper && has_passes(c) ? 1 : 0); },
        {"split_k", "reduction", "pack", "overlap"}},
   };
+}
+
+}  // namespace
+
+std::vector<Rule> rules(const KernelTarget& target) {
+  return joined({tile_rules(), warp_rules(target), sum_rules(target), grid_rules(), stage_rules(target), packing_rules(target), copy_rules(target), overlap_rules(target)});
 }
 
 }  // namespace tilesmith::mma

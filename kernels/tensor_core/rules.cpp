@@ -22,6 +22,12 @@ Names with(Names names, const Names& more) {
   return names;
 }
 
+std::vector<Rule> joined(std::initializer_list<std::vector<Rule>> parts) {
+  std::vector<Rule> all;
+  for (const std::vector<Rule>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
 bool has_instruction(Scalar operand) {
   switch (operand) {
     case Scalar::f16:

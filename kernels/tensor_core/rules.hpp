@@ -1,6 +1,7 @@
 // What the rules and first guesses of the families that multiply on tensor cores by PTX have in common.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,9 @@ namespace tilesmith::tensor_core {
 /// Parameters that a rule reads.
 using Names = std::vector<std::string>;
 Names with(Names names, const Names& more);
+
+/// Rules by what they are of, in their order.
+std::vector<Rule> joined(std::initializer_list<std::vector<Rule>> parts);
 
 /// Whether tensor cores multiply such operands at all.
 bool has_instruction(Scalar operand);

@@ -234,7 +234,7 @@ std::string UserFamily::source(const Config& config, const KernelTarget& target)
   return render_source(config, target, "kernels/common/gemm_args.cuh") + parts_->text;
 }
 
-std::optional<Estimate> UserFamily::own_estimate(const Config& config, const KernelTarget& target, const Problem& problem) const {
+std::optional<Estimate> UserFamily::estimate(const Config& config, const KernelTarget& target, const Problem& problem) const {
   if (!parts_->estimate_cycles) return std::nullopt;
   Values values = values_of(*parts_, target.type, target.trans, config);
   add_limits(values, target.limits);

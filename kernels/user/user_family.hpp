@@ -86,7 +86,7 @@ class UserFamily final : public Family {
   std::string source(const Config& config, const KernelTarget& target) const override;
   bool deterministic(const Config&) const override { return parts_->deterministic; }
   bool needs_proof() const override { return true; }
-  std::optional<Estimate> own_estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override;
+  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override;
   std::vector<Config> seeds(const KernelTarget& target) const override;
 
  private:

@@ -79,10 +79,12 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
   };
 }
 
-std::vector<Rule> rules(const KernelTarget& target) {
+namespace {
+
+/// What an instruction multiplies: tiles and their warpgroups.
+std::vector<Rule> instruction_rules(const KernelTarget& target) {
   const TypePair type = target.type;
   const Transposes trans = target.trans;
-  const DeviceLimits limits = target.limits;
   return {
       {"rows of a warpgroup", "an instruction has 64 rows: the warpgroups of a tile take as many each",
        [type, trans](const Config& c) {
@@ -130,6 +132,12 @@ std::vector<Rule> rules(const KernelTarget& target) {
          return c.at("store_staged") == 0 && c.at("block_m") <= 128;
        },
        {"block_m", "schedule", "store_staged", "store_tma", "swap", "pack"}},
+  };
+}
+
+/// Which warpgroup does what, and when.
+std::vector<Rule> schedule_rules() {
+  return {
       {"warpgroups", "three share tiles that two cannot split; ping-pong is played by two",
        [](const Config& c) {
          const int groups = c.at("warpgroups");
@@ -157,6 +165,15 @@ std::vector<Rule> rules(const KernelTarget& target) {
                 c.at(swap ? "block_m" : "block_n") >= 128;
        },
        {"block_m", "block_n", "schedule", "even", "cluster_m", "cluster_n", "store_tma", "swap"}},
+  };
+}
+
+/// Registers and blocks of an SM, clusters.
+std::vector<Rule> grid_rules(const KernelTarget& target) {
+  const TypePair type = target.type;
+  const Transposes trans = target.trans;
+  const DeviceLimits limits = target.limits;
+  return {
       {"sums of a thread", "sums fill the registers: beyond 192 a thread the rest spills",
        [type, trans](const Config& c) { return Geometry(c, type, trans).sum_registers <= 192; }, kTile},
       {"registers of an SM",
@@ -188,6 +205,14 @@ std::vector<Rule> rules(const KernelTarget& target) {
        "persistent blocks have an SM each",
        [](const Config& c) { return c.at("min_blocks") == 1 || c.at("schedule") == one_tile; },
        {"schedule", "min_blocks"}},
+  };
+}
+
+/// How slices of K are added, and how C is stored.
+std::vector<Rule> sum_rules(const KernelTarget& target) {
+  const TypePair type = target.type;
+  const Transposes trans = target.trans;
+  return {
       reduction_rule(),
       atomic_adds_rule(type),
       {"split K",
@@ -210,6 +235,15 @@ std::vector<Rule> rules(const KernelTarget& target) {
                 c.at("block_n") * int(size_bytes(type.output)) % kBoxRowBytes == 0;
        },
        {"block_m", "block_n", "schedule", "store_staged", "store_tma", "swap", "split_k", "pack"}},
+  };
+}
+
+/// How operands lie in shared memory.
+std::vector<Rule> stage_rules(const KernelTarget& target) {
+  const TypePair type = target.type;
+  const Transposes trans = target.trans;
+  const DeviceLimits limits = target.limits;
+  return {
       {"bands of tiles",
        "narrow tiles are for problems as narrow: one band",
        [](const Config& c) { return c.at("group_m") == 1 || std::min(c.at("block_m"), c.at("block_n")) >= 64; },
@@ -245,6 +279,12 @@ std::vector<Rule> rules(const KernelTarget& target) {
        },
        {"swap", "split_k", "reduction", "pack"}},
   };
+}
+
+}  // namespace
+
+std::vector<Rule> rules(const KernelTarget& target) {
+  return joined({instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target)});
 }
 
 }  // namespace tilesmith::wgmma

@@ -6,6 +6,7 @@
 
 #include "kernels/render.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
+#include "kernels/wgmma/estimate.hpp"
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/instruction.hpp"
 #include "kernels/wgmma/rules.hpp"
@@ -47,6 +48,9 @@ class Wgmma final : public Family {
   bool supports(const KernelTarget& target) const override { return wgmma::supports(target); }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return wgmma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return wgmma::rules(target); }
+  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
+    return wgmma::estimate(config, target, problem);
+  }
   std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
     return wgmma::seeds(target, problem);
   }

@@ -45,7 +45,7 @@ struct Estimated {
 
 Estimated estimated(const Config& config, const KernelTarget& target, const Problem& problem) {
   const auto made = estimate(config, target, problem);
-  return {(made ? made->cycles : plain_estimate_cycles(target, problem)) / rated_mhz(target.limits.sm), made.has_value()};
+  return {(made ? made->cycles : plain_estimate_cycles(target, problem)) / target.limits.rates.mhz, made.has_value()};
 }
 
 /// What configs share that estimates are wrong by alike: tile, how operands come in, whether K is split.

@@ -103,10 +103,6 @@ DeviceInfo read_info(const Driver& driver, int ordinal) {
 
 }  // namespace
 
-bool DeviceError::context_lost() const { return is_context_lost(code_); }
-
-bool DeviceError::out_of_memory() const { return code_ == CUDA_ERROR_OUT_OF_MEMORY; }
-
 std::string device_unavailable_because() {
   if (std::string reason = driver_unavailable_because(); !reason.empty()) return reason;
   const Driver& table = driver();

@@ -10,13 +10,13 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "db/evidence.hpp"
 #include "kernels/device_limits.hpp"
+#include "runtime/driver/device_error.hpp"
 
 // Opaque driver handles, so that this header needs no <cuda.h>.
 struct CUctx_st;
@@ -27,20 +27,6 @@ struct CUfunc_st;
 struct CUgraphExec_st;
 
 namespace tilesmith::runtime {
-
-class DeviceError : public std::runtime_error {
- public:
-  DeviceError(int code, const std::string& what) : std::runtime_error(what), code_(code) {}
-  int code() const { return code_; }  ///< CUresult
-  /// True if the context is lost (illegal access, illegal instruction, launch time-out, ...): the process must not
-  /// use the device again.
-  bool context_lost() const;
-  /// True if the device, or the driver on the host, had no memory left.
-  bool out_of_memory() const;
-
- private:
-  int code_;
-};
 
 /// Empty if a driver and at least one device are there; else one line that says what is missing.
 std::string device_unavailable_because();

@@ -166,6 +166,10 @@ void log_if_failed(CUresult result, const char* call) noexcept {
   }
 }
 
+bool DeviceError::context_lost() const { return is_context_lost(code_); }
+
+bool DeviceError::out_of_memory() const { return code_ == CUDA_ERROR_OUT_OF_MEMORY; }
+
 bool is_context_lost(int code) noexcept {
   // By number, as below: some of these names are newer than the oldest header we build with.
   constexpr std::array kLost{

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "db/free_query.hpp"
 #include "db/store.hpp"
 
 namespace tilesmith::db::test {
@@ -64,6 +65,16 @@ std::string store_error(Action&& action) {
     return error.what();
   }
   return "no error";
+}
+
+/// What a statement of the user's own finds, as texts; NULL is "".
+inline std::vector<std::vector<std::string>> rows_of(const Store& store, const std::string& sql) {
+  std::vector<std::vector<std::string>> rows;
+  for (const std::vector<SqlValue>& values : free_query(store, sql).rows) {
+    std::vector<std::string>& row = rows.emplace_back();
+    for (const SqlValue& value : values) row.push_back(value.text);
+  }
+  return rows;
 }
 
 inline bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }

@@ -56,8 +56,7 @@ TEST_CASE("the order of recording decides which entry is the latest, not the clo
   EvidenceFilter one;
   one.limit = 1;
   CHECK(store.evidence(one).at(0).outcome.status == Status::ok);
-  CHECK(store.query("SELECT status FROM latest").rows.at(0).at(0) == "ok");
-  CHECK(store.latest(sample_problem(), sample_config(), sample_device(), sample_producer())->outcome.status == Status::ok);
+  CHECK(rows_of(store, "SELECT status FROM latest").at(0).at(0) == "ok");
   CHECK(is_later(store.evidence().at(0), store.evidence().at(1)));
 }
 
@@ -175,13 +174,13 @@ TEST_CASE("a statement finds the bests that it is given in the table best, with 
   CHECK(free_query(store, "SELECT * FROM best", &bests).rows.empty());
   CHECK(contains(store_error([&] { free_query(store, "DELETE FROM best", &bests); }), "only reads"));
   CHECK(contains(store_error([&] { free_query(store, "DELETE FROM evidence", &bests); }), "only reads"));
-  CHECK(store.query("SELECT json_extract(params, '$.frag_m') FROM configs").rows.at(0).at(0) == "16");
+  CHECK(rows_of(store, "SELECT json_extract(params, '$.frag_m') FROM configs").at(0).at(0) == "16");
   CHECK(store.evidence().size() == 3);
 }
 
 TEST_CASE("no file holds a view that would know better what is best") {
   TemporaryFolder folder;
-  const auto kinds = [](const Store& store) { return store.query("SELECT name FROM sqlite_master WHERE type = 'view'").rows; };
+  const auto kinds = [](const Store& store) { return rows_of(store, "SELECT name FROM sqlite_master WHERE type = 'view'"); };
   { Store::open(folder / "a.db").record(right(10)); }
   {
     const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
@@ -261,7 +260,6 @@ TEST_CASE("a device that ran another architecture's code has bests of its own, a
   exactly.device_exactly = sample_device();
   REQUIRE(bests_of(store, exactly).size() == 1);
   CHECK(bests_of(store, exactly).at(0).evidence.outcome.timing->median_us == 10);
-  CHECK_FALSE(store.latest(right(1).problem, sample_config(), sample_device(), entry.producer));
 }
 
 TEST_CASE("a device's whole text means it alone, though it begins another's") {
@@ -298,7 +296,7 @@ TEST_CASE("thousands of entries of one candidate and one instant are told apart 
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 5; ++i) {
     CHECK(bests_of(store).at(0).evidence.outcome.timing->median_us == 4009);
-    CHECK(store.query("SELECT median_us FROM latest").rows == std::vector<std::vector<std::string>>{{"4009.0"}});
+    CHECK(rows_of(store, "SELECT median_us FROM latest") == std::vector<std::vector<std::string>>{{"4009.0"}});
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   CHECK(elapsed.count() < 2.0);  // hundredths on an idle machine; a second a time where each is compared with all before it

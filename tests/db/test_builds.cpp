@@ -56,15 +56,15 @@ TEST_CASE("an equal key replaces the former build and its cubin") {
   store.record_build(sample_build(sample_config(), 1));
   store.record_build(sample_build(sample_config(), 2));
   CHECK(store.find_build(sample_key())->cubin == sample_cubin(2));
-  CHECK(store.query("SELECT count(*) FROM builds").rows[0][0] == "1");
-  CHECK(store.query("SELECT count(*) FROM cubins").rows[0][0] == "1");
+  CHECK(rows_of(store, "SELECT count(*) FROM builds")[0][0] == "1");
+  CHECK(rows_of(store, "SELECT count(*) FROM cubins")[0][0] == "1");
 }
 
 TEST_CASE("equal cubins are kept once, and as long as a build needs them") {
   Store store = Store::in_memory();
   store.record_build(sample_build(sample_config(1), 5));
   store.record_build(sample_build(sample_config(2), 5));
-  CHECK(store.query("SELECT count(*) FROM cubins").rows[0][0] == "1");
+  CHECK(rows_of(store, "SELECT count(*) FROM cubins")[0][0] == "1");
   store.record_build(sample_build(sample_config(1), 6));
   CHECK(store.find_build(sample_key(sample_config(2)))->cubin == sample_cubin(5));
   CHECK(store.integrity_error().empty());
@@ -80,7 +80,7 @@ TEST_CASE("builds that contradict themselves are not recorded") {
   CHECK_THROWS_AS(store.record_build(build), std::logic_error);
   build.status = Status::compile_failed;
   CHECK_THROWS_AS(store.record_build(build), std::logic_error);
-  CHECK(store.query("SELECT count(*) FROM kernels").rows[0][0] == "0");
+  CHECK(rows_of(store, "SELECT count(*) FROM kernels")[0][0] == "0");
 }
 
 TEST_CASE("a kernel that another program left without its cubin is a miss, and a merge passes over it") {
@@ -114,7 +114,7 @@ TEST_CASE("a merge takes cubins over as they are packed") {
   const Store from = Store::open_read_only(folder / "a.db");
   Store into = Store::in_memory();
   CHECK(merge(into, from).builds_added == 1);
-  CHECK(into.query("SELECT hash, bytes, hex(data) FROM cubins").rows == from.query("SELECT hash, bytes, hex(data) FROM cubins").rows);
+  CHECK(rows_of(into, "SELECT hash, bytes, hex(data) FROM cubins") == rows_of(from, "SELECT hash, bytes, hex(data) FROM cubins"));
   CHECK(into.find_build(sample_key())->cubin == cubin);
 }
 

@@ -41,10 +41,6 @@ const std::vector<std::pair<std::string, std::function<bool(const Store&)>>> kQu
      }},
     {"find_proof",
      [](const Store& store) { return store.find_proof(sample_key(), sample_device(), "580.1", "battery-2").has_value(); }},
-    {"latest",
-     [](const Store& store) {
-       return store.latest(sample_problem(), sample_config(), sample_device(), sample_producer()).has_value();
-     }},
     {"tried_values", [](const Store& store) { return !store.tried_values().empty(); }},
     {"nth_entries", [](const Store& store) { return !store.nth_entries(1).empty(); }},
     {"runs", [](const Store& store) { return !store.runs().empty(); }},

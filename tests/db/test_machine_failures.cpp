@@ -85,9 +85,9 @@ TEST_CASE("what the machine failed on in a file of a former schema is not known 
     check(into);
     const Store store = Store::open(folder / "a.db");
     check(store);
-    CHECK(store.query("SELECT (SELECT count(*) FROM builds) + (SELECT count(*) FROM proofs)").rows.at(0).at(0) == "0");
-    CHECK(store.query("SELECT group_concat(sql) FROM sqlite_master WHERE type = 'view'").rows ==
-          into.query("SELECT group_concat(sql) FROM sqlite_master WHERE type = 'view'").rows);
+    CHECK(rows_of(store, "SELECT (SELECT count(*) FROM builds) + (SELECT count(*) FROM proofs)").at(0).at(0) == "0");
+    CHECK(rows_of(store, "SELECT group_concat(sql) FROM sqlite_master WHERE type = 'view'") ==
+          rows_of(into, "SELECT group_concat(sql) FROM sqlite_master WHERE type = 'view'"));
     CHECK(store.integrity_error().empty());
   }
 }

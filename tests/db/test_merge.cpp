@@ -38,7 +38,7 @@ Store orin_store() {
 std::string counts(const Store& store) {
   std::string all;
   for (const char* table : {"devices", "problems", "configs", "evidence", "builds", "cubins", "proofs", "runs"}) {
-    all += store.query(std::string("SELECT count(*) FROM ") + table).rows[0][0] + " ";
+    all += rows_of(store, std::string("SELECT count(*) FROM ") + table)[0][0] + " ";
   }
   return all;
 }

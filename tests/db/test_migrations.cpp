@@ -70,7 +70,7 @@ TEST_CASE("an empty file becomes a database of the current version") {
   TemporaryFolder folder;
   spill(folder / "empty.db", "");
   Store store = Store::open(folder / "empty.db");
-  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == std::to_string(kSchemaVersion));
+  CHECK(rows_of(store, "PRAGMA user_version").at(0).at(0) == std::to_string(kSchemaVersion));
 }
 
 TEST_CASE("an older database is taken through every step in order, and keeps its rows") {
@@ -151,7 +151,7 @@ TEST_CASE("a database of version 1 is read as it is, keeps its entries and takes
   }
   {
     const Store read = Store::open_read_only(folder / "a.db");  // as it is
-    CHECK(read.query("PRAGMA user_version").rows.at(0).at(0) == "1");
+    CHECK(rows_of(read, "PRAGMA user_version").at(0).at(0) == "1");
     REQUIRE(read.evidence().size() == 1);
     CHECK(read.evidence()[0].plan_hash == "former");
     CHECK(bests_of(read).at(0).evidence.outcome.timing->median_us == 10);
@@ -159,7 +159,7 @@ TEST_CASE("a database of version 1 is read as it is, keeps its entries and takes
     CHECK(merge(into, read).added == 1);
   }
   Store store = Store::open(folder / "a.db");
-  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == std::to_string(kSchemaVersion));
+  CHECK(rows_of(store, "PRAGMA user_version").at(0).at(0) == std::to_string(kSchemaVersion));
   REQUIRE(store.evidence().size() == 1);
   CHECK(store.evidence()[0].plan_hash == "former");
   Evidence with = right(9);
@@ -172,7 +172,7 @@ TEST_CASE("a database of version 1 is read as it is, keeps its entries and takes
   const auto columns = [](const Store& of) {
     std::string names;
     for (const char* table : {"evidence", "producers", "kernels"}) {
-      for (const auto& row : of.query(std::string("PRAGMA table_info(") + table + ")").rows) names.append(row.at(1)).append(" ");
+      for (const auto& row : rows_of(of, std::string("PRAGMA table_info(") + table + ")")) names.append(row.at(1)).append(" ");
     }
     return names;
   };
@@ -210,7 +210,7 @@ TEST_CASE("evidence and kernels of a family's last template are carried over, th
       CHECK(store.find_build(build.key).has_value() == is_last);
     };
     check(Store::open_read_only(folder / "a.db"));  // which leaves it as it is
-    CHECK(Store::open_read_only(folder / "a.db").query("PRAGMA user_version").rows.at(0).at(0) == "4");
+    CHECK(rows_of(Store::open_read_only(folder / "a.db"), "PRAGMA user_version").at(0).at(0) == "4");
     const Store store = Store::open(folder / "a.db");
     check(store);
     CHECK(store.integrity_error().empty());

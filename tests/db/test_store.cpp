@@ -229,39 +229,6 @@ TEST_CASE("values are told with the first entry that has them, and each family's
   CHECK(store.nth_entries(2) == std::map<std::string, std::int64_t>{{"f", 2}});
 }
 
-TEST_CASE("latest answers for the same plan, options and policy, whatever the driver and NVRTC") {
-  Store store = Store::in_memory();
-  store.record(right(10));
-  Producer now = sample_producer();
-  const auto ask = [&] { return store.latest(sample_problem(), sample_config(), sample_device(), now); };
-  REQUIRE(ask());
-  CHECK(ask()->outcome.timing->median_us == 10);
-  now.driver_version = "999";
-  now.nvrtc_version = "14.0";
-  CHECK(ask());
-  Store changed = Store::in_memory();
-  changed.record([] { Evidence former = right(10); former.plan_hash = "former"; return former; }());
-  CHECK_FALSE(changed.latest(sample_problem(), sample_config(), sample_device(), sample_producer()));
-  now = sample_producer();
-  now.measuring_policy = "hot-1";
-  CHECK_FALSE(ask());
-  now = sample_producer();
-  now.compiler_options = "-O0";
-  CHECK_FALSE(ask());
-  CHECK_FALSE(store.latest(sample_problem("f16f32 NN 65 64 64"), sample_config(), sample_device(), sample_producer()));
-  CHECK_FALSE(store.latest(sample_problem(), sample_config(2), sample_device(), sample_producer()));
-  CHECK_FALSE(store.latest(sample_problem(), sample_config(), other_device(), sample_producer()));
-}
-
-TEST_CASE("latest prefers the newest entry") {
-  Store store = Store::in_memory();
-  store.record(right(10));
-  store.record(failed(Status::timed_out, "no end after 20 s"));
-  const auto latest = store.latest(sample_problem(), sample_config(), sample_device(), sample_producer());
-  REQUIRE(latest);
-  CHECK(latest->outcome.status == Status::timed_out);
-}
-
 TEST_CASE("a run is kept from its beginning to its end") {
   Store store = Store::in_memory();
   Run run;
@@ -289,17 +256,16 @@ TEST_CASE("a query may not change anything") {
         "PRAGMA journal_mode = DELETE", "ATTACH 'x.db' AS x", "BEGIN", "VACUUM", "CREATE TABLE t (x)",
         "SELECT 1; DELETE FROM evidence", "INSERT INTO runs DEFAULT VALUES", "EXPLAIN DELETE FROM evidence",
         "SELECT load_extension('x')", "", ";", "-- nothing", "SELECT", "SELECT nothing FROM nowhere"}) {
-    const std::string error = store_error([&] { store.query(sql); });
+    const std::string error = store_error([&] { rows_of(store, sql); });
     INFO(sql << " -> " << error);
     CHECK(error != "no error");
     CHECK(is_one_line(error));
     CHECK(contains(error, "--sql"));
   }
-  CHECK(store.query("SELECT count(*) FROM evidence").rows.at(0).at(0) == "1");
-  CHECK(store.query("PRAGMA user_version").rows.at(0).at(0) == std::to_string(kSchemaVersion));
-  CHECK(store.query("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 5) SELECT sum(x) FROM c")
-            .rows.at(0).at(0) == "15");
-  CHECK(store.query("PRAGMA table_info(evidence)").rows.size() == 18);
+  CHECK(rows_of(store, "SELECT count(*) FROM evidence").at(0).at(0) == "1");
+  CHECK(rows_of(store, "PRAGMA user_version").at(0).at(0) == std::to_string(kSchemaVersion));
+  CHECK(rows_of(store, "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 5) SELECT sum(x) FROM c").at(0).at(0) == "15");
+  CHECK(rows_of(store, "PRAGMA table_info(evidence)").size() == 18);
   store.record(right(2));  // the store still writes afterwards
 }
 

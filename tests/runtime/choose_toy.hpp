@@ -47,7 +47,7 @@ class Toy final : public Family {
   }
   std::string source(const Config&, const KernelTarget&) const override { return ""; }
   /// Waves of blocks, each of which takes as long as its tile has products, on one of 132 multiprocessors.
-  std::optional<Estimate> own_estimate(const Config& config, const KernelTarget&, const Problem& p) const override {
+  std::optional<Estimate> estimate(const Config& config, const KernelTarget&, const Problem& p) const override {
     const Extent3 grid = launches(config, p).launches[0].grid;
     const double waves = (grid.x * grid.y + 131) / 132;
     Estimate made;

@@ -12,6 +12,7 @@
 #include "db/store.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/interface/gemm.hpp"
+#include "runtime/driver/device.hpp"
 #include "tests/runtime/fake_driver.hpp"
 
 namespace tilesmith::runtime::fake {

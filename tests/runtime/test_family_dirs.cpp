@@ -27,7 +27,7 @@ class Unproven final : public Family {
   std::string source(const Config&, const KernelTarget&) const override { return {}; }
   bool needs_proof() const override { return true; }
   std::vector<Config> seeds(const KernelTarget&) const override { return {Config("unproven_toy", {{"tile", 16}})}; }
-  std::optional<Estimate> own_estimate(const Config&, const KernelTarget&, const Problem&) const override {
+  std::optional<Estimate> estimate(const Config&, const KernelTarget&, const Problem&) const override {
     Estimate made;
     made.cycles = 1;
     return made;

@@ -165,6 +165,6 @@ TEST_CASE("the example that ships is right, and covers what it says") {
   CHECK(family->seeds(target_of()).size() == 2);
   for (const Config& config : space.configs) {
     CHECK_FALSE(family->refusal(config, problem_of(1000, 1000)));
-    CHECK(family->own_estimate(config, target_of(), problem_of(1000, 1000)));
+    CHECK(family->estimate(config, target_of(), problem_of(1000, 1000)));
   }
 }
