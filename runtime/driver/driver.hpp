@@ -43,6 +43,7 @@ inline constexpr int kOldestDriverVersion = 12000;
   X(memcpy_to_host, "cuMemcpyDtoH", 12000, (void* to, CUdeviceptr from, std::size_t bytes))                          \
   X(memset_u8, "cuMemsetD8", 12000, (CUdeviceptr to, unsigned char byte, std::size_t bytes))                         \
   X(memset_u8_async, "cuMemsetD8Async", 12000, (CUdeviceptr to, unsigned char byte, std::size_t bytes, CUstream stream)) \
+  X(memcpy_2d_async, "cuMemcpy2DAsync", 12000, (const CUDA_MEMCPY2D* copy, CUstream stream))                         \
   X(stream_create, "cuStreamCreate", 12000, (CUstream * stream, unsigned flags))                                     \
   X(stream_destroy, "cuStreamDestroy", 12000, (CUstream stream))                                                     \
   X(stream_synchronize, "cuStreamSynchronize", 12000, (CUstream stream))                                             \
