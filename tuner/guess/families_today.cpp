@@ -1,11 +1,32 @@
 #include "tuner/guess/families_today.hpp"
 
+#include <span>
 #include <utility>
 
 #include "kernels/eligible.hpp"
-#include "tuner/guess/added_parameters.hpp"
 
 namespace tilesmith::tuner {
+
+std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters) {
+  std::vector<Config::Value> values;
+  std::vector<const Parameter*> added;
+  for (const Parameter& parameter : parameters) {
+    const bool has = config.has(parameter.name);
+    if (!has && parameter.values.empty()) return {};
+    values.emplace_back(parameter.name, has ? config.at(parameter.name) : parameter.values.front());
+    if (!has) added.push_back(&parameter);
+  }
+  if (parameters.size() - added.size() != config.values().size()) return {};
+  std::vector<Config> found{Config(config.family(), std::move(values))};
+  for (const Parameter* parameter : added) {
+    for (const int value : std::span(parameter->values).subspan(1)) {
+      Config other = found.front();
+      other.set(parameter->name, value);
+      found.push_back(std::move(other));
+    }
+  }
+  return found;
+}
 
 FamiliesToday::FamiliesToday(std::vector<const Family*> families, DeviceLimits limits)
     : families_(std::move(families)), limits_(std::move(limits)) {}
