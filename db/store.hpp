@@ -17,6 +17,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "db/error.hpp"
@@ -41,12 +42,8 @@ struct EvidenceFilter {
   bool latest_only = false;              ///< of each candidate on each device only the entry that counts: its latest
 };
 
-/// A value of a family's parameter, and the first entry that tried it, on any problem and device.
-struct TriedValue {
-  std::string family, parameter;
-  std::int64_t value = 0;
-  std::int64_t first_entry = 0;  ///< its id
-};
+/// Family, parameter and value, and the id of the first entry that tried it, on any problem and device.
+using FirstTried = std::map<std::tuple<std::string, std::string, std::int64_t>, std::int64_t>;
 
 struct Run {
   std::int64_t id = 0;       ///< assigned by the store, in the order in which it came to know them
@@ -95,9 +92,7 @@ class Store {
   std::vector<Evidence> evidence(const EvidenceFilter& filter = {}) const;
 
   /// Every value that some entry's config has.
-  std::vector<TriedValue> tried_values() const;
-  /// The id of the n-th entry of each family, n ≥ 1, by family; families with fewer are left out.
-  std::map<std::string, std::int64_t> nth_entries(std::int64_t n) const;
+  FirstTried first_tried() const;
 
   /// The id of the entry recorded last, 0 if there is none: later ones have higher ids, whatever their created_at.
   std::int64_t last_entry() const;

@@ -49,32 +49,17 @@ std::vector<Evidence> fastest_first(const Store& store, const EvidenceFilter& fi
   return evidence_of(StoreAccess::database(store), filter, kFastestFirst);
 }
 
-std::vector<TriedValue> Store::tried_values() const {
+FirstTried Store::first_tried() const {
   return read_unchanged(impl_->database, [&] {
-    const Transaction snapshot(impl_->database, Transaction::Kind::read);
     Statement row(impl_->database,
                   "SELECT config.family, parameter.key AS parameter, parameter.value, min(first_entry) AS first_entry "
                   "FROM (SELECT config_id, min(id) AS first_entry FROM evidence GROUP BY config_id) "
                   "JOIN configs AS config ON config.id = config_id, json_each(config.params) AS parameter "
                   "GROUP BY config.family, parameter.key, parameter.value");
-    std::vector<TriedValue> values;
+    FirstTried values;
     while (row.step())
-      values.push_back({row.text("family"), row.text("parameter"), row.integer("value"), row.integer("first_entry")});
+      values[{row.text("family"), row.text("parameter"), row.integer("value")}] = row.integer("first_entry");
     return values;
-  });
-}
-
-std::map<std::string, std::int64_t> Store::nth_entries(std::int64_t n) const {
-  return read_unchanged(impl_->database, [&] {
-    const Transaction snapshot(impl_->database, Transaction::Kind::read);
-    Statement row(impl_->database,
-                  "SELECT family, entry FROM (SELECT config.family, evidence.id AS entry, "
-                  "  row_number() OVER (PARTITION BY config.family ORDER BY evidence.id) AS place "
-                  "  FROM evidence JOIN configs AS config ON config.id = config_id) WHERE place = :n");
-    row.bind(":n", n);
-    std::map<std::string, std::int64_t> entries;
-    while (row.step()) entries.emplace(row.text("family"), row.integer("entry"));
-    return entries;
   });
 }
 

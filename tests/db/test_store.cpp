@@ -208,10 +208,9 @@ TEST_CASE("problems with later entries are told once each, whatever the entries'
   CHECK(store.problems_since(store.last_entry()).empty());
 }
 
-TEST_CASE("values are told with the first entry that has them, and each family's n-th entry, whatever their times") {
+TEST_CASE("values are told with the first entry that has them, whatever their times") {
   Store store = Store::in_memory();
-  CHECK(store.tried_values().empty());
-  CHECK(store.nth_entries(1).empty());
+  CHECK(store.first_tried().empty());
   const auto record = [&](const Config& config, const std::string& at) {
     Evidence entry = right(10);
     entry.config = config;
@@ -222,11 +221,7 @@ TEST_CASE("values are told with the first entry that has them, and each family's
   record(Config("f", {{"x", 1}, {"y", 2}}), "2026-01-03T00:00:00.000Z");
   record(Config("f", {{"x", 1}, {"y", 4}}), "2026-01-02T00:00:00.000Z");  // recorded later, made before
   record(Config("g", {{"x", 1}}), "2026-01-04T00:00:00.000Z");
-  std::vector<std::string> found;
-  for (const TriedValue& tried : store.tried_values())
-    found.push_back(fmt::format("{}.{}={} {}", tried.family, tried.parameter, tried.value, tried.first_entry));
-  CHECK(found == std::vector<std::string>{"f.x=1 1", "f.y=2 1", "f.y=4 2", "g.x=1 3"});
-  CHECK(store.nth_entries(2) == std::map<std::string, std::int64_t>{{"f", 2}});
+  CHECK(store.first_tried() == FirstTried{{{"f", "x", 1}, 1}, {{"f", "y", 2}, 1}, {{"f", "y", 4}, 2}, {{"g", "x", 1}, 3}});
 }
 
 TEST_CASE("a run is kept from its beginning to its end") {

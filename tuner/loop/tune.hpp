@@ -20,9 +20,8 @@
 //
 // Which config is best is decided by the one ranking (db/ranked.hpp): smallest median of the latest evidence, equal medians by
 // config text. Medians are stored as measured; the play-off narrows the noise in them, nothing rounds it away. Candidates
-// whose single lucky times beat every played-off median are drawn into further rounds before they can win, and so are those that
-// have a chance of 5% to be faster, by what became of other single times: beside the winner, whose time stands and scales theirs. Rounds go
-// on for a third of what the turn took before, six of the former in any case, and none begins once the run is over; what is then not
+// whose single lucky times beat every played-off median are drawn into further rounds before they can win, beside the winner,
+// whose time stands and scales theirs. Rounds go on for a third of what the turn took before, six in any case, and none begins once the run is over; what is then not
 // decided is taken up in the next turn. The time of a best that was played off in an earlier night stands as well: newcomers play beside it, short ones
 // even if their single times are up to 5% behind, which a slower night may account for.
 #pragma once

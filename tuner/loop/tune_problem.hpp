@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/warm_start/single_times.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/loop/tune.hpp"
 #include "tuner/loop/tune_start.hpp"
@@ -98,7 +97,7 @@ class ProblemTuning {
   double play_off_reserve() const;
   void play_off();
   std::vector<std::size_t> first_to_play(std::optional<std::size_t> known_best) const;
-  std::vector<std::size_t> winner_and_challengers(bool by_chance) const;
+  std::vector<std::size_t> winner_and_challengers() const;
   bool play_off_round(const std::vector<std::size_t>& finalists, Score winner_us);
   std::optional<std::size_t> fastest(const std::function<bool(std::size_t)>& among) const;
   std::function<Config(std::size_t)> config_of() const;
@@ -121,7 +120,6 @@ class ProblemTuning {
   std::vector<char> of_before_;   // by index: what is known of it is of another run, which had another night's device
   std::vector<char> played_off_;  // by index: its time compares with those of the others
   double play_off_scale_ = 1;     // times that count over those measured, of its last round
-  SingleTimes single_times_[2];   // beside those of the play-off: of this run, and of others (of_before_)
   std::int64_t submitted_ = 0, pending_ = 0, timed_ = 0;
   bool out_of_time_ = false;
   double last_outcome_at_ = 0;

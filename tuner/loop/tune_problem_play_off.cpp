@@ -2,8 +2,7 @@
 //
 // Only times that were taken together can be told apart: nights differ by some percent, and so do a device that rested and one under a
 // lasting load. So whoever is fastest of those that were played before plays beside all that are new, its time stands, and
-// theirs are told on its scale. What was only timed by itself is judged by how the single times of the same night fared
-// against the played-off ones (SingleTimes).
+// theirs are told on its scale.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -19,9 +18,8 @@ namespace {
 
 constexpr double kMostDrift = 0.1;       // from round to round and night to night: a winner's times further apart say nothing of the others'
 constexpr double kNightsDiffer = 0.05;   // in their times of short launches; those of long ones are on the known best's scale anyway
-constexpr double kLeastChance = 0.05;    // of being the fastest, for which a candidate is played off
-constexpr int kSureRounds = 6;           // of those that would be chosen, whatever they take ...
-constexpr double kMostOfTurn = 1.0 / 3;  // ... and more, and of others, while all take no longer than so much of the turn before
+constexpr int kSureRounds = 6;           // whatever they take ...
+constexpr double kMostOfTurn = 1.0 / 3;  // ... and more while all take no longer than so much of the turn before
 
 }  // namespace
 
@@ -56,9 +54,8 @@ void ProblemTuning::play_off() {
     report(std::nullopt);
     const double now = run_.clock_seconds();
     if (run_.stop || now >= run_.ends) break;
-    const bool has_time = now - began <= kMostOfTurn * (began - began_);
-    if (rounds >= kSureRounds && !has_time) break;
-    const std::vector<std::size_t> playing = winner_and_challengers(has_time);
+    if (rounds >= kSureRounds && now - began > kMostOfTurn * (began - began_)) break;
+    const std::vector<std::size_t> playing = winner_and_challengers();
     if (playing.size() < 2 || !play_off_round(playing, time_us_[playing.front()])) break;
   }
   run_.play_off_seconds.add(run_.clock_seconds() - began);
@@ -94,21 +91,14 @@ std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t>
 }
 
 /// The fastest of those that were played off, and of those that were not the first that are ahead of it by their single times alone, which
-/// would be chosen, or, if there is time for that, have a chance to win. (Tiles that their single times leave behind it are left to the next turn, or rounds would
-/// go on through all tiles.)
-std::vector<std::size_t> ProblemTuning::winner_and_challengers(bool by_chance) const {
+/// would be chosen. (Tiles that their single times leave behind it are left to the next turn, or rounds would go on through all tiles.)
+std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
   const auto winner = fastest([&](std::size_t index) { return played_off_[index] != 0; });
   if (!winner) return {};
   std::vector<std::size_t> playing{*winner};
-  bool is_ahead = true;
   for (const std::size_t index : in_order_of_time(time_us_, config_of())) {
-    if (playing.size() == std::size_t(run_.options.finalists)) break;
-    is_ahead = is_ahead && index != *winner;
-    if (played_off_[index]) continue;
-    const auto chance = [&] {
-      return single_times_[of_before_[index] != 0].chance_to_win(*time_us_[index], *time_us_[*winner]);
-    };
-    if (is_ahead || (by_chance && chance() > kLeastChance)) playing.push_back(index);
+    if (index == *winner || playing.size() == std::size_t(run_.options.finalists)) break;
+    if (!played_off_[index]) playing.push_back(index);
   }
   return playing;
 }
@@ -129,19 +119,15 @@ bool ProblemTuning::play_off_round(const std::vector<std::size_t>& finalists, Sc
   }
   const Score again_us = score_of(outcomes.front());
   const bool comparable = winner_us && again_us && std::abs(play_off_scale_ * *again_us / *winner_us - 1) <= kMostDrift;
-  if (!comparable) {  // what was played before is on another scale
-    std::fill(played_off_.begin(), played_off_.end(), char{0});
-    for (SingleTimes& single_times : single_times_) single_times.forget();
-  }
+  if (!comparable) std::fill(played_off_.begin(), played_off_.end(), char{0});  // what was played before is on another scale
   play_off_scale_ = comparable ? *winner_us / *again_us : 1;
   for (std::size_t i = comparable ? 1 : 0; i < finalists.size(); ++i) {
     const std::size_t index = finalists[i];
     if (comparable && score_of(outcomes[i])) outcomes[i].timing->median_us *= play_off_scale_;
     record_outcome(run_, starting_points_, {problem_, configs[i]}, outcomes[i]);
-    const bool was_single = !std::exchange(played_off_[index], char{1});
+    played_off_[index] = 1;
     if (outcomes[i].by_machine) continue;  // what it had stands
     const Score played_us = score_of(outcomes[i]);
-    if (was_single && time_us_[index] && played_us) single_times_[of_before_[index] != 0].add(*time_us_[index], *played_us);
     time_us_[index] = played_us;
     disturbed_[index] = played_us && !outcomes[i].message.empty();
   }

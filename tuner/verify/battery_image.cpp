@@ -136,23 +136,6 @@ BatteryImage make_battery_image(const KernelSignature& signature) {
   return all;
 }
 
-std::optional<SlotFault> compare_case(const BatteryImage& image, std::size_t index, std::span<const std::byte> run_1,
-                                      std::span<const std::byte> run_2, bool same_bits) {
-  const CaseRow& row = image.rows[index];
-  const Scalar element = image.type.output;
-  const std::size_t bytes = size_bytes(element);
-  for (std::uint64_t slot = 0; slot < row.slots; ++slot) {
-    const std::size_t at = std::size_t(row.zone_slot + slot) * bytes;
-    const std::int64_t inside = element_index(row, slot);
-    const double want = inside < 0 ? 0 : image.expected[row.expected + std::size_t(inside)];
-    const int fault = slot_fault(row, inside >= 0, want, load_bits(element, image.c_image.data() + at),
-                                 load_bits(element, run_1.data() + at), load_bits(element, run_2.data() + at),
-                                 decode(element, run_1.data() + at), decode(element, run_2.data() + at), same_bits);
-    if (fault != kFaultNone) return SlotFault{Fault(fault), slot};
-  }
-  return std::nullopt;
-}
-
 std::string describe_fault(const BatteryImage& image, std::size_t index, const SlotFault& fault, std::uint64_t bits_1,
                            std::uint64_t bits_2) {
   const CaseRow& row = image.rows[index];

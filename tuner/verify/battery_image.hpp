@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -47,10 +45,6 @@ struct SlotFault {
   verify::Fault fault = verify::kFaultNone;
   std::uint64_t slot = 0;  ///< within the case's zone
 };
-
-/// Compares two runs' images of C of one case: the host's twin of the compare kernel, for tests.
-std::optional<SlotFault> compare_case(const BatteryImage& image, std::size_t index, std::span<const std::byte> run_1,
-                                      std::span<const std::byte> run_2, bool same_bits);
 
 /// One line: "battery: f16f32 NN 17 13 31 α=2 β=0 exact: C[3,5] is 7, expected 9". The bits are those of the slot.
 std::string describe_fault(const BatteryImage& image, std::size_t index, const SlotFault& fault, std::uint64_t bits_1,

@@ -8,8 +8,6 @@
 #include <stdexcept>
 #include <unordered_set>
 
-#include "tuner/warm_start/added_parameters.hpp"
-#include "tuner/warm_start/block_tile.hpp"
 #include "tuner/warm_start/finalists.hpp"
 #include "tuner/warm_start/tried_nearby.hpp"
 
@@ -17,7 +15,6 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kMostRetired = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
-constexpr std::size_t kMostUntriedTiles = 4;
 constexpr std::size_t kMostOfAlike = 4;  // of this problem on devices that are alike
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
@@ -124,6 +121,7 @@ OwnEvidence Guesser::evidence_on(const db::DeviceIdentity& device, const Problem
   db::EvidenceFilter filter;
   filter.problem = problem;
   filter.device_exactly = device;
+  const std::vector<db::Evidence> entries = store_.evidence(filter);  // newest first
   Today today;
   today.config = [&](const Config& config) { return runnable(config, problem); };
   today.parameters = [&](const Config& config) {
@@ -132,12 +130,13 @@ OwnEvidence Guesser::evidence_on(const db::DeviceIdentity& device, const Problem
   };
   today.producer = whom_.producer;
   if (device == whom_.device) {
-    today.came_after = [&](const std::string& family, const std::string& parameter, int value, std::int64_t then) {
-      if (!values_) values_.emplace(store_);
-      return values_->came_after(family, parameter, value, then);
-    };
+    if (!entries.empty() && entries.front().id > first_tried_until_) {
+      first_tried_until_ = store_.last_entry();
+      first_tried_ = store_.first_tried();
+    }
+    today.first_tried = &first_tried_;
   }
-  return own_evidence(store_.evidence(filter), today);
+  return own_evidence(entries, today);
 }
 
 void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
@@ -151,8 +150,7 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   }
   for (const Config& config : own.to_reverify) list.add(config);
   own.retired.resize(std::min(own.retired.size(), kMostRetired));
-  const std::vector<Config> untried = of_untried_tiles(own, problem);
-  std::size_t next_retired = 0, next_varied = 0, next_untried = 0;
+  std::size_t next_retired = 0, next_varied = 0;
   // A turn may be one candidate long. What is slower than a known one says less then than a value that this one lacks.
   const auto has_time = [](const KnownCandidate& known) { return known.outcome.status == db::Status::ok; };
   if (!own.best_is_lost && std::any_of(guesses.known.begin(), guesses.known.end(), has_time))
@@ -160,22 +158,7 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   for (bool any = true; any;) {
     any = list.add_next(own.retired, next_retired);
     any = list.add_next(own.varied, next_varied) || any;
-    any = list.add_next(untried, next_untried) || any;
   }
-}
-
-/// Where former evidence is gone on from, what else comes early does not lead to a tile that a rule or a family's guesses have got
-/// since. Of the family that is fastest there, its best guess of each tile; none for a problem that is new, whose guesses are in
-/// order anyway.
-std::vector<Config> Guesser::of_untried_tiles(const OwnEvidence& own, const Problem& problem) {
-  std::vector<Config> found;
-  if (!own.fastest_family) return found;
-  std::set<BlockTile> tiles = own.tiles;
-  for (const Config& guess : family_guesses(problem)) {
-    if (found.size() == kMostUntriedTiles) break;
-    if (guess.family() == *own.fastest_family && tiles.insert(block_tile(guess)).second) found.push_back(guess);
-  }
-  return found;
 }
 
 /// Of each such device that knows the problem, the most alike first, what it would play off, and then what it would try again.

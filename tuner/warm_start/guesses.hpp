@@ -15,7 +15,6 @@
 #include "tuner/warm_start/families_today.hpp"
 #include "tuner/warm_start/kept_bests.hpp"
 #include "tuner/warm_start/own_evidence.hpp"
-#include "tuner/warm_start/value_history.hpp"
 
 namespace tilesmith::tuner {
 
@@ -39,9 +38,8 @@ struct Guesses {
   bool best_is_lost = false;          ///< as in OwnEvidence
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
   /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose evidence is
-  /// retired, in turn with the fastest few of all and of other block tiles by parameters and values that were added since
-  /// (OwnEvidence::varied; one of them comes first where a known candidate is faster than all that is retired), and with a guess of
-  /// each of a few block tiles that the problem was never tried with, of the family that is fastest there; then in turn the few
+  /// retired, in turn with the fastest few of all and of other block tiles by values that were added since
+  /// (OwnEvidence::varied; one of them comes first where a known candidate is faster than all that is retired); then in turn the few
   /// configs that were fastest for this problem on devices alike (db::are_alike), what a model of what was tried on other problems, and
   /// on such devices, promises most of (evidence_model.hpp), the bests of other problems and the families' own guesses; the own guesses of
   /// families that were far behind nearby (TriedNearby::outclassed); the families' ladders from the top. All are legal and
@@ -68,7 +66,6 @@ class Guesser {
   std::optional<Config> runnable(const Config& config, const Problem& problem);
   OwnEvidence evidence_on(const db::DeviceIdentity& device, const Problem& problem);
   void add_own(Guesses& guesses, List& list, const Problem& problem);
-  std::vector<Config> of_untried_tiles(const OwnEvidence& own, const Problem& problem);
   std::vector<Config> of_devices_alike(const Problem& problem);
   std::vector<Config> nearest_bests(const Problem& problem, const List& list, const std::vector<Config>& of_alike);
   const std::vector<Config>& family_guesses(const Problem& problem);
@@ -84,7 +81,8 @@ class Guesser {
   const db::Store& store_;
   FamiliesToday families_;
   KeptBests bests_;
-  std::optional<ValueHistory> values_;  // as they were when first asked for
+  db::FirstTried first_tried_;          // by the entries up to that one
+  std::int64_t first_tried_until_ = 0;
   std::optional<std::pair<Problem, std::vector<Config>>> family_guesses_;  // the last asked for: they take long
   std::optional<std::pair<Problem, Learned>> learned_;
 };

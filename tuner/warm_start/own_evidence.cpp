@@ -59,7 +59,7 @@ std::vector<Config> fastest_first(const Outcomes& outcomes) {
 }
 
 /// Of the configs that a play-off would have, so that tiles which are behind by what a parameter may give them are among them.
-std::vector<Config> varied(const Outcomes& tried, const AddedParameters& added, const Today& today) {
+std::vector<Config> varied(const Outcomes& tried, const NewValues& values, const Today& today) {
   std::vector<Config> configs;
   std::vector<Score> time_us;
   for (const auto& [text, candidate] : tried) {
@@ -71,7 +71,7 @@ std::vector<Config> varied(const Outcomes& tried, const AddedParameters& added, 
     const BlockTile tile = block_tile(configs[index]);
     auto place = std::ranges::find(of_tiles, tile, &std::pair<BlockTile, std::vector<Config>>::first);
     if (place == of_tiles.end()) place = of_tiles.insert(place, {tile, {}});
-    for (const Config& other : added.untried(configs[index], *today.parameters(configs[index]))) {
+    for (const Config& other : values.neighbours(configs[index], *today.parameters(configs[index]))) {
       if (today.config(other)) place->second.push_back(other);
     }
   }
@@ -98,13 +98,13 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   LatestBest latest_to_reverify, latest_retired;
   std::set<std::string> of_other_policy;  // of the retired: their times compare among themselves
   std::map<std::string, db::Producer> producers;
-  AddedParameters added(today.came_after);
+  std::optional<NewValues> values;
+  if (today.first_tried != nullptr) values.emplace(*today.first_tried);
   OwnEvidence own;
   std::size_t entries = 0;
   for (const db::Evidence& entry : newest_first) {
     ++entries;
-    own.tiles.insert(block_tile(entry.config));
-    if (const auto* parameters = today.parameters(entry.config)) added.saw(entry.config, entry.id, *parameters);
+    if (values) values->saw(entry);
     const auto config = today.config(entry.config);
     if (!config) continue;
     const std::string key = config->text();
@@ -154,7 +154,6 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   for (auto& [key, found] : valid) {
     to_reverify.erase(key);
     retired.erase(key);
-    of_other_policy.erase(key);
     in_order.push_back(std::move(found));
   }
   std::stable_sort(in_order.begin(), in_order.end(),
@@ -164,15 +163,11 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   own.retired = fastest_first(retired);
   latest_to_reverify.put_first(own.to_reverify);
   latest_retired.put_first(own.retired);
+  if (!values) return own;
   Outcomes tried = std::move(retired);
   tried.merge(to_reverify);
   for (const KnownCandidate& known : own.known) tried.try_emplace(known.config.text(), known.config, known.outcome);
-  own.varied = varied(tried, added, today);
-  // By times that compare among themselves, if there are such.
-  const std::vector<Config> timed = fastest_first(tried);
-  const auto fastest =
-      std::ranges::find_if(timed, [&](const Config& config) { return !of_other_policy.contains(config.text()); });
-  if (!timed.empty()) own.fastest_family = (fastest != timed.end() ? *fastest : timed.front()).family();
+  own.varied = varied(tried, *values, today);
   return own;
 }
 

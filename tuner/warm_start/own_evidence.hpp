@@ -1,18 +1,16 @@
-// What the evidence of a problem says of the problem itself: what is known, what was fast by former kernels or drivers, and what was
-// added to the kernels since.
+// What the evidence of a problem says of the problem itself: what is known, what was fast by former kernels or drivers, and which
+// values were added since.
 #pragma once
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "db/evidence.hpp"
 #include "kernels/family.hpp"
-#include "tuner/warm_start/added_parameters.hpp"
-#include "tuner/warm_start/block_tile.hpp"
+#include "tuner/warm_start/new_values.hpp"
 
 namespace tilesmith::tuner {
 
@@ -31,7 +29,7 @@ struct Today {
   /// Of the config's family, as they are; null if that is none of those that are asked about.
   std::function<const std::vector<Parameter>*(const Config& recorded)> parameters;
   std::function<db::Producer(const std::string& family)> producer;
-  CameAfter came_after;  ///< empty: nothing is known of values
+  const db::FirstTried* first_tried = nullptr;  ///< of the store; null: new values are not asked for
 };
 
 struct OwnEvidence {
@@ -44,11 +42,8 @@ struct OwnEvidence {
   std::vector<Config> to_reverify, retired;
   /// All that had an outcome by former kernels, drivers or policies, the latest such one of each config, known by now or not.
   std::vector<KnownCandidate> former;
-  /// The few fastest of all and of other block tiles (choose_finalists), each with values that were added since, or of a parameter that
-  /// was, which the problem has hardly been tried with in that tile (added_parameters.hpp). Some may be known.
+  /// The few fastest of all and of other block tiles (choose_finalists), each with values that are new to the problem (new_values.hpp).
   std::vector<Config> varied;
-  std::optional<std::string> fastest_family;  ///< of all that had a time
-  std::set<BlockTile> tiles;                  ///< of all that was tried, by former kernels too, whatever came of it
 };
 
 /// `newest_first`: all of one problem on one device.

@@ -5,7 +5,6 @@
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/tuner/drifting_evaluator.hpp"
-#include "tuner/warm_start/single_times.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
@@ -90,24 +89,6 @@ TEST_CASE("a play-off takes at most a third of what its turn took before, but fo
   }
 }
 
-TEST_CASE("a turn that is short beside its play-off has no rounds for the sake of a chance") {
-  std::size_t rounds[2] = {};
-  for (const bool is_short : {false, true}) {
-    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      DriftingEvaluator evaluator(0.9, 1, seed);  // nobody is ahead by a single time
-      evaluator.noise = 0.02;
-      evaluator.seconds_each_contender = is_short ? 100 : 1;
-      db::Store store = db::Store::in_memory();
-      TuneOptions options = options_for(evaluator);
-      options.strategy = "exhaustive";
-      quiet_tune(squares({64}), options, evaluator, store);
-      rounds[is_short] += evaluator.played_off.size();
-    }
-  }
-  CHECK(rounds[false] > 5);
-  CHECK(rounds[true] == 5);
-}
-
 TEST_CASE("no further round of a play-off begins once the run is over") {
   DriftingEvaluator evaluator(1.05);
   db::Store store = db::Store::in_memory();
@@ -132,15 +113,4 @@ TEST_CASE("the first problem of a run keeps time for its play-off too") {
   CHECK(evaluator.rounds_began.size() >= 1);
   CHECK(evaluator.clock <= began + 108);  // a round that began in time goes on
   CHECK(evaluator.rounds_began.front() <= began + 92);
-}
-
-TEST_CASE("single times are judged by how those of the last ones that were played fared") {
-  SingleTimes single_times;
-  CHECK(single_times.chance_to_win(10, 100) == 0);  // nothing is known of the scale
-  for (const double luck : {1.06, 1.05, 1.05, 1.05, 1.05, 1.05}) single_times.add(10, 10 * luck);
-  CHECK(single_times.chance_to_win(9.5, 10) > 0.5);
-  CHECK(single_times.chance_to_win(9.6, 10) < 0.2);
-  CHECK(single_times.chance_to_win(9.7, 10) < 0.01);  // ahead by its single time alone
-  single_times.forget();
-  CHECK(single_times.chance_to_win(9.5, 10) == 0);
 }

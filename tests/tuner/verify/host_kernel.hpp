@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -156,6 +157,24 @@ class HostKernel {
   const BatteryImage& image_;
   HostBug bug_;
 };
+
+/// Compares two runs' images of C of one case: the host's twin of the compare kernel.
+inline std::optional<SlotFault> compare_case(const BatteryImage& image, std::size_t index, std::span<const std::byte> run_1,
+                                      std::span<const std::byte> run_2, bool same_bits) {
+  const CaseRow& row = image.rows[index];
+  const Scalar element = image.type.output;
+  const std::size_t bytes = size_bytes(element);
+  for (std::uint64_t slot = 0; slot < row.slots; ++slot) {
+    const std::size_t at = std::size_t(row.zone_slot + slot) * bytes;
+    const std::int64_t inside = verify::element_index(row, slot);
+    const double want = inside < 0 ? 0 : image.expected[row.expected + std::size_t(inside)];
+    const int fault = verify::slot_fault(row, inside >= 0, want, load_bits(element, image.c_image.data() + at),
+                                 load_bits(element, run_1.data() + at), load_bits(element, run_2.data() + at),
+                                 decode(element, run_1.data() + at), decode(element, run_2.data() + at), same_bits);
+    if (fault != verify::kFaultNone) return SlotFault{verify::Fault(fault), slot};
+  }
+  return std::nullopt;
+}
 
 /// Plays the battery case by case and says what it finds first.
 /// (The largest shape is left out: it is as slow as all others together.)

@@ -1,12 +1,10 @@
 // What is tried first on a problem, by the real families' own guesses.
 #include <algorithm>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "tests/catch.hpp"
 #include "tests/tuner/tune_toy.hpp"
-#include "tuner/warm_start/block_tile.hpp"
 #include "tuner/warm_start/guesses.hpp"
 
 using namespace tilesmith;
@@ -95,31 +93,4 @@ TEST_CASE("a family that was far behind on problems nearby has its own guesses l
   plant(store, evaluator, problem_of("f16f32", 1024), fresh[std::size_t(first_place(fresh, "wmma"))], 390);
   CHECK(first_place(guesses_of(problem), "wmma") < 10);
   CHECK(first_place(guesses_of(problem), "simt") > 20);
-}
-
-TEST_CASE("a problem that is gone on with hears of block tiles that it was never tried with, of the family that is fastest there") {
-  ToyEvaluator evaluator;
-  const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096);
-  const auto guesses_after = [&](const std::vector<std::pair<Config, double>>& outcomes, std::size_t most) {
-    db::Store store = db::Store::in_memory();
-    for (const auto& [config, median_us] : outcomes) plant(store, evaluator, problem, config, median_us, "hash-0");
-    return guesser_for({"mma", "wgmma"}, evaluator, store).of(problem, most).to_try;
-  };
-  const std::vector<Config> fresh = guesses_after({}, 12);
-  std::vector<std::pair<Config, double>> outcomes;  // mma's are slow
-  for (const Config& config : fresh) outcomes.emplace_back(config, config.family() == "wgmma" ? 200 : 300);
-  std::set<BlockTile> tiles;
-  for (const Config& config : fresh) tiles.insert(block_tile(config));
-  // Eight to be tried again, each tile in turn with one of them.
-  const std::vector<Config> found = guesses_after(outcomes, 12);
-  std::vector<Config> untried;
-  for (const Config& config : found) {
-    if (tiles.insert(block_tile(config)).second) untried.push_back(config);
-  }
-  REQUIRE(untried.size() == 4);
-  CHECK(found[1] == untried[0]);
-  for (const Config& config : untried) CHECK(config.family() == "wgmma");
-  // Once is enough, however slow it was.
-  outcomes.emplace_back(untried[0], 400);
-  CHECK(block_tile(guesses_after(outcomes, 12)[1]) == block_tile(untried[1]));
 }
