@@ -13,7 +13,7 @@ constexpr std::size_t kMostForeseen = 12;  // more would mostly be compiled for 
 
 /// Within one evaluator a kernel is told apart by these: architecture, options and compiler are the same for all.
 std::string kernel_text(const db::KernelKey& key) {
-  return fmt::format("{} {} {}", key.config.text(), key.type.name, name(key.trans));
+  return fmt::format("{} {}", key.config.text(), text(key.signature));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ Message compile_answer(const Message& message) {
     build.message = fmt::format("this build has no family '{}'", request->config.family());
   } else {
     try {
-      build = runtime::compile(request->config, {request->type, request->trans, *limits});
+      build = runtime::compile(request->config, {request->signature, *limits});
     } catch (const std::bad_alloc&) {
       return {{{"out_of_memory", true}}, {}};
     } catch (const std::exception& error) {
