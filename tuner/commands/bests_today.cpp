@@ -1,5 +1,6 @@
 #include "tuner/commands/bests_today.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

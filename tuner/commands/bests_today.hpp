@@ -1,14 +1,14 @@
 // The bests of a database as they count today: what would run, and what is recorded as faster and does not count.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstddef>
 #include <vector>
 
 #include "db/export.hpp"
 #include "db/store.hpp"
 #include "tuner/commands/wanted.hpp"
+
+namespace CLI { class App; class Option; }
 
 namespace tilesmith::tuner {
 
