@@ -1,4 +1,5 @@
 // tilesmith bench: times what would run, beside the known ladder and a peer.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -176,7 +177,7 @@ Command add_bench(CLI::App& program) {
       "contenders share is taken out. Spread is half the interquartile range over the median.\n"
       "Launches of less than some 50 us are timed as an application sees them, the peer's too: in a CUDA graph each stands behind\n"
       "a small kernel that is not ours, whose own time is taken off. In a row of like launches (--rows) those of configs with\n"
-      "early_launch come while the one before still ends, which behind another kernel they do not.\n"
+      "early_launch come while the one before still ends, as in a stream; behind another kernel in a graph they do not.\n"
       "TeOPS: M*K + (2K-1)*M*N + 2*M*N operations.\n"
       "\"x peer\" is the peer's best time over ours: above 1 is faster than the peer.\n\n"
       "Examples:\n"

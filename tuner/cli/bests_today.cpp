@@ -1,5 +1,6 @@
 #include "tuner/cli/bests_today.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

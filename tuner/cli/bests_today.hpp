@@ -1,8 +1,6 @@
 // The bests of a database as they count today: what would run, and what is recorded as faster and does not count.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstddef>
 #include <set>
 #include <string>
@@ -11,6 +9,8 @@
 #include "db/export.hpp"
 #include "db/store.hpp"
 #include "tuner/cli/wanted.hpp"
+
+namespace CLI { class App; class Option; }
 
 namespace tilesmith::tuner {
 

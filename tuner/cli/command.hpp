@@ -9,12 +9,12 @@
 //   - kExitSetAside: done, but for problems that `tune` set aside, which it names.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+namespace CLI { class App; }
 
 namespace tilesmith::tuner {
 

@@ -1,5 +1,6 @@
 #include "tuner/cli/command_line.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <utility>

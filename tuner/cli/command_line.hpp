@@ -1,10 +1,10 @@
 // The command line as the user gave it, for the record of a tuning run and for the processes that share in it.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 #include <vector>
+
+namespace CLI { class App; }
 
 namespace tilesmith::tuner {
 

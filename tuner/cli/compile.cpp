@@ -1,4 +1,5 @@
 // tilesmith compile: everything up to the cubin, with no GPU: a fast host prepares what a slow device then only times.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 

@@ -1,4 +1,5 @@
 // tilesmith devices: the GPUs here, what the machine tells of itself, and those a database knows.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // tilesmith explain: what the runtime library would run for a problem, and on what evidence.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

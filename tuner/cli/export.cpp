@@ -1,4 +1,5 @@
 // tilesmith export: the best configs for people, for other programs, and for other machines.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 

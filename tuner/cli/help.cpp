@@ -1,5 +1,7 @@
 #include "tuner/cli/help.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 
 namespace tilesmith::tuner {
@@ -7,6 +9,14 @@ namespace {
 
 constexpr std::size_t kNameColumns = 30;
 constexpr std::size_t kPageColumns = 110;
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(kNameColumns); }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(CLI::Formatter::make_option_desc(option), kPageColumns - kNameColumns);
+  }
+};
 
 }  // namespace
 
@@ -30,10 +40,6 @@ std::string wrapped(const std::string& text, std::size_t width) {
   return result;
 }
 
-HelpFormatter::HelpFormatter() { column_width(kNameColumns); }
-
-std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
-  return wrapped(CLI::Formatter::make_option_desc(option), kPageColumns - kNameColumns);
-}
+std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpFormatter>(); }
 
 }  // namespace tilesmith::tuner

@@ -1,9 +1,10 @@
 // How `--help` is laid out.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include <memory>
 #include <string>
+
+namespace CLI { class FormatterBase; }
 
 namespace tilesmith::tuner {
 
@@ -11,10 +12,6 @@ namespace tilesmith::tuner {
 std::string wrapped(const std::string& text, std::size_t width);
 
 /// CLI11's layout, with descriptions broken to the width of a page.
-class HelpFormatter : public CLI::Formatter {
- public:
-  HelpFormatter();
-  std::string make_option_desc(const CLI::Option* option) const override;
-};
+std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 }  // namespace tilesmith::tuner

@@ -1,4 +1,5 @@
 // tilesmith import and merge: evidence of other files and machines, provenance kept.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -1,4 +1,5 @@
 // tilesmith strategies, workloads, version: what this build has.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>

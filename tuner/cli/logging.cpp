@@ -1,5 +1,6 @@
 #include "tuner/cli/logging.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>

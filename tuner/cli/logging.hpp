@@ -1,9 +1,9 @@
 // spdlog for the command line: to stderr, above the status block, and to a file if asked. Stdout stays for results.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
+
+namespace CLI { class App; }
 
 namespace tilesmith::tuner {
 

@@ -1,4 +1,5 @@
 // Options that are numbers of their own kind: read here, since CLI11 takes -1 for the largest number, and 0x10 for one.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,5 +1,6 @@
 #include "tuner/cli/options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 

@@ -1,8 +1,6 @@
 // Options that several commands share, and the checks of what they were given.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +12,8 @@
 #include "kernels/family.hpp"
 #include "kernels/problem.hpp"
 #include "tuner/workload.hpp"
+
+namespace CLI { class App; class Option; }
 
 namespace tilesmith::tuner {
 

@@ -1,7 +1,6 @@
 // Where a command's result goes, and in which format.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <string>

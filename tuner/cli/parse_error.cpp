@@ -1,5 +1,6 @@
 #include "tuner/cli/parse_error.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // What is wrong with a command line that CLI11 refused, in words that name the place and what was expected.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
+
+namespace CLI { class App; class ParseError; }
 
 namespace tilesmith::tuner {
 

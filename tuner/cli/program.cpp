@@ -1,5 +1,6 @@
 #include "tuner/cli/program.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -127,7 +128,7 @@ int run_program(int argc, const char* const* argv) {
     set_command_line(argc, argv);
     start_console_log();
     CLI::App program{"Finds, proves and keeps the fastest GEMM kernel for a GPU", "tilesmith"};
-    program.formatter(std::make_shared<HelpFormatter>());
+    program.formatter(help_formatter());
     program.set_version_flag("--version", std::string("tilesmith ") + version());
     program.require_subcommand(1);
     program.footer("`tilesmith COMMAND --help` explains a command. Exit status: 0 done, 1 internal error, 2 bad input or no GPU, 3 done but for\nproblems that `tune` set aside.");

@@ -1,4 +1,5 @@
 // tilesmith query: what the database knows.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

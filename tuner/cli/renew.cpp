@@ -1,4 +1,5 @@
 // tilesmith renew: after an upgrade, how much of the evidence stands. A look-up: evidence rests on the hash of the plan that ran.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <filesystem>

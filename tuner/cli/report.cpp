@@ -1,4 +1,5 @@
 // tilesmith report: what a tuning run did, as one page for the morning after.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // tilesmith simulate: replays recorded landscapes to compare search strategies. Needs no GPU and no database.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 

@@ -1,4 +1,5 @@
 // tilesmith space: a family's parameters, the rules that prune them, and what is left.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 

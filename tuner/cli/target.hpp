@@ -1,8 +1,6 @@
 // Which device or architecture a command works for.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +10,8 @@
 #include "db/store.hpp"
 #include "kernels/family.hpp"
 #include "runtime/driver/device.hpp"
+
+namespace CLI { class App; class Option; }
 
 namespace tilesmith::tuner {
 

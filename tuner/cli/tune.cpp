@@ -1,4 +1,5 @@
 // tilesmith tune: the overnight loop, on a device or several, or against a recording.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 

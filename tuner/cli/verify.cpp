@@ -1,4 +1,5 @@
 // tilesmith verify: proves kernels of whole families on the GPU and times none.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 

@@ -1,4 +1,6 @@
 // What `tilesmith devices` shows of a Jetson (recorded trees), and the values of --compile-jobs.
+#include <CLI/CLI.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,6 @@
 // An empty value (a shell variable that was not set) is not the same as no option.
+#include <CLI/CLI.hpp>
+
 #include "tests/catch.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/cli/command.hpp"
