@@ -14,8 +14,8 @@ TEST_CASE("a family is read from its folder") {
   CHECK(family->summary() == "a small family");
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   CHECK(family->supports(target));
-  CHECK_FALSE(family->supports({*find_type_pair("s8s32"), {}, target.limits}));
-  CHECK_FALSE(family->supports({target.type, {true, false}, target.limits}));
+  CHECK_FALSE(family->supports({{*find_type_pair("s8s32"), {}}, target.limits}));
+  CHECK_FALSE(family->supports({{target.type, {true, false}}, target.limits}));
   const auto parameters = family->parameters(target);
   REQUIRE(parameters.size() == 2);
   CHECK(parameters[0].name == "tile");

@@ -14,7 +14,7 @@ using tests::FamilyFolder;
 
 namespace {
 
-KernelTarget target_of(const char* arch = "sm_87") { return {*find_type_pair("f16f32"), {}, *limits_for_arch(arch)}; }
+KernelTarget target_of(const char* arch = "sm_87") { return {{*find_type_pair("f16f32"), {}}, *limits_for_arch(arch)}; }
 
 Config small(int tile, int step) { return Config("small", {{"tile", tile}, {"step", step}}); }
 
@@ -159,7 +159,7 @@ TEST_CASE("a folder is loaded once, may not change, and may not take a name that
 TEST_CASE("the example that ships is right, and covers what it says") {
   const auto family = read_family(tests::example_family());
   CHECK(family->name() == "my_tiles");
-  for (const Transposes trans : kAllTransposes) CHECK(family->supports({*find_type_pair("f16f32"), trans, *limits_for_arch("sm_87")}));
+  for (const Transposes trans : kAllTransposes) CHECK(family->supports({{*find_type_pair("f16f32"), trans}, *limits_for_arch("sm_87")}));
   const Space space = enumerate_space(*family, target_of());
   CHECK(space.configs.size() >= 12);
   CHECK(family->seeds(target_of()).size() == 2);
