@@ -41,7 +41,7 @@ TEST_CASE("requests and answers come back as they were sent") {
   const auto compiled = compile_request(to_message(CompileRequest{job().config, {job().problem.type, {true, true}}, "sm_87"}));
   REQUIRE(compiled);
   CHECK(compiled->config == job().config);
-  CHECK(compiled->trans == Transposes{true, true});
+  CHECK(compiled->signature.trans == Transposes{true, true});
   CHECK(compiled->arch == "sm_87");
 
   const auto played = play_off_request(to_message(PlayOffRequest{job().problem, {job(), job()}, std::nullopt}));
