@@ -224,7 +224,7 @@ TEST_CASE("a bundle takes a generic kernel that spills where there is no other")
       for (const Transposes trans : kAllTransposes) {
         const KernelTarget target{{type, trans}, limits};
         db::KernelBuild build;
-        build.key = {generic_config(target), type, trans, limits.arch, runtime::kernel_key(generic_config(target), target).kernel_hash,
+        build.key = {generic_config(target), target, limits.arch, runtime::kernel_key(generic_config(target), target).kernel_hash,
                      runtime::compiler_options_text(target), "1.0"};
         build.status = type == slow.type && trans == slow.trans ? db::Status::spilled : db::Status::ok;
         build.cubin.resize(64);
