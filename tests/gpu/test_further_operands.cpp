@@ -81,6 +81,7 @@ TEST_CASE("a kernel takes a further operand where the run points to it, C apart 
     CHECK(apart.max_error(0, 1) == 0);
     args.c = nullptr;
     data.reset_c();
+    args.d = data.c();  // in new memory
     context.synchronize();
     REQUIRE(plan.run(args) == 0);
     stream.synchronize();

@@ -17,7 +17,7 @@ int main() {
   std::string error;
   for (const char* text : {"f16f32 NN 64 64 64", "f16f32 NN 1 64 65"}) {
     const auto problem = parse_problem(text, error);
-    const auto options = compiler_options_text({problem->type, problem->trans, *limits_for_arch("sm_90a")});
+    const auto options = compiler_options_text({*problem, *limits_for_arch("sm_90a")});
     std::printf("%s\n", plan_hash(*config, *problem, options).c_str());
   }
 }
