@@ -62,12 +62,12 @@ std::optional<std::string> problem_error(const Problem& problem) {
     const OperandMatrix of = operand(problem, role);
     const std::int64_t value = of.row_stride, columns = of.cols;
     least_element = std::min(least_element, int(size_bytes(of.element)));
-    if (value * std::int64_t(size_bits(of.element)) % 8 != 0)
-      return fmt::format("{} is {}: expected rows of whole bytes, {} bits an element", stride, value, size_bits(of.element));
     if (value < std::max<std::int64_t>(1, columns) || value > kMaxDimension) {
       return fmt::format("{} is {}: expected {} (the columns of a stored row) to {}", stride, value,
                          std::max<std::int64_t>(1, columns), kMaxDimension);
     }
+    if (value * std::int64_t(size_bits(of.element)) % 8 != 0)
+      return fmt::format("{} is {}: expected rows of whole bytes, {} bits an element", stride, value, size_bits(of.element));
   }
   const int align = problem.align_bytes;
   if (align < 1 || align > 16 || (align & (align - 1)) != 0) {

@@ -44,15 +44,23 @@ void load_family_dir(const std::filesystem::path& folder) {
   dirs.push_back(std::move(dir));
 }
 
+std::vector<std::filesystem::path> folders_of(std::string_view colon_separated) {
+  std::vector<std::filesystem::path> folders;
+  for (std::size_t at = 0; at < colon_separated.size();) {
+    const std::size_t end = std::min(colon_separated.find(':', at), colon_separated.size());
+    if (end > at) folders.emplace_back(colon_separated.substr(at, end - at));
+    at = end + 1;
+  }
+  return folders;
+}
+
 void load_family_dirs(std::string_view folders, std::string_view given_by) {
-  for (std::size_t at = 0; at < folders.size();) {
-    const std::size_t end = std::min(folders.find(':', at), folders.size());
+  for (const std::filesystem::path& folder : folders_of(folders)) {
     try {
-      if (end > at) load_family_dir(folders.substr(at, end - at));
+      load_family_dir(folder);
     } catch (const FamilyError& error) {
       throw FamilyError(fmt::format("{}: {}", given_by, error.what()));
     }
-    at = end + 1;
   }
 }
 

@@ -18,7 +18,10 @@ inline constexpr const char* kFamilyDirVariable = "TILESMITH_FAMILY_DIR";
 /// and holds something else now: evidence would be of neither.
 void load_family_dir(const std::filesystem::path& folder);
 
-/// Colon-separated folders; empty parts are passed over. `given_by` names the option or variable in errors.
+/// The parts of a list; empty ones are passed over.
+std::vector<std::filesystem::path> folders_of(std::string_view colon_separated);
+
+/// All of a list. `given_by` names the option or variable in errors.
 void load_family_dirs(std::string_view folders, std::string_view given_by);
 void load_family_dirs_of_environment();
 

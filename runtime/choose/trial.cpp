@@ -45,11 +45,10 @@ class OperandMemory {
     std::size_t workspace = 0;
     for (const Plan& plan : plans) workspace = std::max(workspace, plan.workspace_bytes());
     if (workspace > 0) workspace_ = DeviceBuffer(workspace);
-    for (std::size_t set = 0, at = 0; set < sets_; ++set) {
-      for (const OperandMatrix& matrix : matrices_) {
-        fill(matrix, at);
-        at += rounded(matrix.bytes());
-      }
+    std::size_t first = 0;
+    for (const OperandMatrix& matrix : matrices_) {
+      fill(matrix, first);
+      first += rounded(matrix.bytes());
     }
   }
 
@@ -74,10 +73,15 @@ class OperandMemory {
   }
 
  private:
-  void fill(const OperandMatrix& matrix, std::size_t at) {
+  /// In every set. `first`: where the matrix lies in a set.
+  void fill(const OperandMatrix& matrix, std::size_t first) {
     const std::vector<std::byte> random = random_bytes(matrix.element);
-    const std::size_t end = at + rounded(matrix.bytes());
-    for (; at < end; at += random.size()) memory_.upload(std::span(random).first(std::min(random.size(), end - at)), at);
+    const std::size_t bytes = rounded(matrix.bytes());
+    for (std::size_t set = 0; set < sets_; ++set) {
+      for (std::size_t done = 0; done < bytes; done += random.size()) {
+        memory_.upload(std::span(random).first(std::min(random.size(), bytes - done)), set * set_ + first + done);
+      }
+    }
   }
 
   const Problem& problem_;

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
-#include <vector>
+
+#include "kernels/user/load.hpp"
 
 namespace tilesmith::runtime {
 namespace {
 
 constexpr std::size_t kFirstRunArgsBytes = 64;
 constexpr std::size_t kFirstOptionsBytes = 24;  // of version 0.1, before any field was added
-static_assert(sizeof(tilesmith_options) >= kFirstOptionsBytes);
+static_assert(sizeof(tilesmith_options) >= kFirstOptionsBytes && sizeof(tilesmith_run_args) >= kFirstRunArgsBytes);
 static_assert(sizeof(tilesmith_problem) == 104 && offsetof(tilesmith_problem, m) == 16,
               "programs that were compiled before, and Python's, know this layout");
 
@@ -40,16 +41,6 @@ tilesmith_options default_options() {
   const LibraryOptions options;
   return {sizeof(tilesmith_options), options.device, options.allow_compile ? 1 : 0, options.log_misses ? 1 : 0, options.trial_budget,
           nullptr, nullptr, options.early_in_graphs ? 1 : 0};
-}
-
-std::vector<std::filesystem::path> split_at_colons(std::string_view text) {
-  std::vector<std::filesystem::path> parts;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(':', at), text.size());
-    if (end > at) parts.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
 }
 
 /// `first`: bytes of the struct's first version.
@@ -114,7 +105,7 @@ LibraryOptions to_options(const tilesmith_options& from) {
   if (known.trial_budget < 0) throw bad_argument(fmt::format("trial_budget is {}: expected a number of candidates, or 0", known.trial_budget));
   options.trial_budget = known.trial_budget;
   if (known.trial_database != nullptr) options.trial_database = known.trial_database;
-  if (known.family_dirs != nullptr) options.family_dirs = split_at_colons(known.family_dirs);
+  if (known.family_dirs != nullptr) options.family_dirs = folders_of(known.family_dirs);
   options.early_in_graphs = known.early_in_graphs != 0;
   return options;
 }

@@ -11,7 +11,7 @@ namespace {
 
 Error launch_error(int code, const Plan& plan) {
   if (code == Plan::kMisaligned) return misaligned(plan.problem());
-  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b or d is null: expected device memory"};
+  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b or the output is null: expected device memory"};
   if (code == Plan::kMissingWorkspace) {
     return {ErrorCode::missing_workspace,
             fmt::format("no workspace, or one that is not aligned to 256 bytes: expected {} bytes, or a call of "

@@ -82,7 +82,7 @@ TEST_CASE("a text that is no problem is refused with words that say what was exp
                        "f16f32 NN 64 sixty 64",
                        "f16f32 NN 64 64 99999999999",
                        "f16f32 NN 64 64 99999999999999999999999",
-                       "f16f32 NN 64 64 64 lda=63",
+                       "f16f32 NN 64 64 64 lda=63", "f64f64 NN 64 64 64 lda=9223372036854775807",
                        "f16f32 NN 64 64 64 align=3",
                        "f16f32 NN 64 64 64 align=1",
                        "f16f32 NN 64 64 64 align=4294967304",

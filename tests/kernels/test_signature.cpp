@@ -42,8 +42,9 @@ TEST_CASE("no family takes a signature that it does not know", "[signature]") {
   const TypePair halves_by_bytes{"f16e4m3f32", Scalar::f16, Scalar::e4m3, Scalar::f32, Scalar::f32, Scalar::f32};
   KernelSignature other{*find_type_pair("f16f32"), {}};
   other.epilogue = Epilogue(1);
-  for (const auto& family : families()) {
-    if (family->name() == "planned" || family->name() == "toy") continue;  // tests'
+  for (const char* name : {"simt", "wmma", "mma", "wgmma", "gemv"}) {
+    const Family* family = find_family(name);
+    INFO(name);
     CHECK(family->supports({{*find_type_pair("f64f64"), {}}, *limits_for_arch("sm_90a")}) == (family->name() != "wgmma"));
     CHECK_FALSE(family->supports({{halves_by_bytes, {}}, *limits_for_arch("sm_90a")}));
     CHECK_FALSE(family->supports({other, *limits_for_arch("sm_90a")}));
