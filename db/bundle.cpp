@@ -42,7 +42,7 @@ constexpr std::size_t kHeaderBytes = 56;
 constexpr std::size_t kHashDigits = 32;
 // What is small when compressed may be of any size: more than these no sound bundle has.
 constexpr std::size_t kLargestIndexBytes = std::size_t{64} << 20;
-constexpr std::size_t kLargestCubinBytes = std::size_t{64} << 20;
+constexpr std::size_t kLargestBundledCubinBytes = std::size_t{64} << 20;
 constexpr int kCubinLevel = 15;  // zstd's; 19 takes four times as long for 1% less
 
 template <typename T>
@@ -83,10 +83,10 @@ class Builds {
   void add(KernelBuild build, std::size_t offset, std::size_t bytes) {
     const auto [known, is_new] = known_.try_emplace({offset, bytes}, builds_.size());
     if (is_new) {
-      auto cubin = decompress(as_bytes(frames_.substr(offset, bytes)), std::min(kLargestCubinBytes, bytes_left_));
+      auto cubin = decompress(as_bytes(frames_.substr(offset, bytes)), std::min(kLargestBundledCubinBytes, bytes_left_));
       if (!cubin || cubin->empty()) {
         throw FormatError(fmt::format("its cubin does not decompress: expected one of up to {} MiB, and all of up to {} MiB",
-                                      kLargestCubinBytes >> 20, kLargestCubinsBytes >> 20));
+                                      kLargestBundledCubinBytes >> 20, kLargestCubinsBytes >> 20));
       }
       build.cubin = *std::move(cubin);
     } else {
@@ -176,9 +176,9 @@ void require_fit(const KernelBuild& build, std::size_t cubins_bytes_left) {
     throw FormatError(fmt::format("the build of {} is {}: expected only builds that are ok or spilled, with their cubins",
                                   build.key.config.text(), name(build.status)));
   }
-  if (build.cubin.size() > kLargestCubinBytes || build.cubin.size() > cubins_bytes_left) {
+  if (build.cubin.size() > kLargestBundledCubinBytes || build.cubin.size() > cubins_bytes_left) {
     throw FormatError(fmt::format("the cubin of {} has {} bytes: expected up to {} MiB, and all of up to {} MiB",
-                                  build.key.config.text(), build.cubin.size(), kLargestCubinBytes >> 20,
+                                  build.key.config.text(), build.cubin.size(), kLargestBundledCubinBytes >> 20,
                                   kLargestCubinsBytes >> 20));
   }
 }

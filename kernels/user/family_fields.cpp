@@ -11,7 +11,7 @@
 namespace tilesmith {
 namespace {
 
-constexpr int kDeepest = 16;
+constexpr int kDeepestExpression = 16;
 constexpr std::size_t kLongestName = 32;
 
 }  // namespace
@@ -97,7 +97,7 @@ Field::Json parse_family_json(const std::string& text, const std::string& file) 
   using Event = Field::Json::parse_event_t;
   std::vector<std::set<std::string>> open;  // the fields of each object that is not yet closed
   const auto check = [&](int depth, Event event, Field::Json& value) {
-    if (depth > kDeepest) throw FamilyError(fmt::format("{}: nests deeper than {}", file, kDeepest));
+    if (depth > kDeepestExpression) throw FamilyError(fmt::format("{}: nests deeper than {}", file, kDeepestExpression));
     if (event == Event::object_start) open.emplace_back();
     if (event == Event::object_end) open.pop_back();
     if (event == Event::key && !open.back().insert(value.get<std::string>()).second)

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 20;
 constexpr std::size_t kLongestText = std::size_t{4} << 20;
-constexpr int kDeepest = 32;  // files that include each other
+constexpr int kDeepestInclude = 32;  // files that include each other
 constexpr std::string_view kBlank = " \t";
 
 struct Include {
@@ -56,7 +56,7 @@ class Splicer {
   explicit Splicer(const std::filesystem::path& folder) : folder_(folder) {}
 
   void put(const std::string& name, int depth) {
-    if (depth > kDeepest) throw FamilyError(fmt::format("{}: more than {} files include each other", (folder_ / name).string(), kDeepest));
+    if (depth > kDeepestInclude) throw FamilyError(fmt::format("{}: more than {} files include each other", (folder_ / name).string(), kDeepest));
     put_.insert(name);
     const std::string file = read_text_file(folder_ / name);
     text_ += fmt::format("#line 1 \"{}\"\n", name);

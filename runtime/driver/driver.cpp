@@ -64,7 +64,7 @@ Loaded failed(int code, std::string problem) {
   return loaded;
 }
 
-Loaded load() {
+Loaded load_driver() {
   std::string error;
   SharedLibrary library = SharedLibrary::open(kLibrary, error);
   if (!library) return failed(CUDA_ERROR_NOT_INITIALIZED, fmt::format("no NVIDIA driver: {}", error));
@@ -99,7 +99,7 @@ Loaded load() {
 }
 
 const Loaded& loaded_once() {
-  static const Loaded loaded = load();
+  static const Loaded loaded = load_driver();
   return loaded;
 }
 
@@ -134,7 +134,7 @@ int installed_cuda_version() noexcept {
     const auto version_of = reinterpret_cast<CUresult (*)(int*)>(library.symbol("cuDriverGetVersion"));
     int version = 0;
     const bool known = version_of != nullptr && version_of(&version) == CUDA_SUCCESS;
-    library.keep_open();  // as load() does
+    library.keep_open();  // as load_driver() does
     return known ? version : 0;
   } catch (...) {
     return 0;  // out of memory

@@ -26,7 +26,7 @@ struct Nvml {
 };
 
 /// Empty members where this NVML has no such function.
-Nvml load() {
+Nvml load_nvml() {
   std::string error;
   SharedLibrary library = SharedLibrary::open("libnvidia-ml.so.1", error);
   if (!library) return {};
@@ -49,7 +49,7 @@ Nvml load() {
 }
 
 const Nvml& nvml() {
-  static const Nvml loaded = load();
+  static const Nvml loaded = load_nvml();
   return loaded;
 }
 

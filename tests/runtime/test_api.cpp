@@ -18,7 +18,7 @@ using runtime::fake::writable;
 using Fixture = runtime::fake::LibraryFixture;
 
 template <typename Call>
-std::pair<ErrorCode, std::string> failure_of(Call&& call) {
+std::pair<ErrorCode, std::string> failure_and_text_of(Call&& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -79,7 +79,7 @@ TEST_CASE("run refuses what does not fit, before anything is launched", "[api]")
   const Library library = Library::open(fixture.small_database(), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
   const auto run = [&](double beta, std::uintptr_t a, std::uintptr_t c) {
-    return failure_of([&] { plan.run(nullptr, 1, address(a), address(0x2000), beta, writable(c)); });
+    return failure_and_text_of([&] { plan.run(nullptr, 1, address(a), address(0x2000), beta, writable(c)); });
   };
   CHECK(run(1, 0x1000, 0x3000).first == ErrorCode::bad_argument);
   CHECK(run(std::nan(""), 0x1000, 0x3000).first == ErrorCode::bad_argument);
@@ -132,7 +132,7 @@ TEST_CASE("integer scales must be integers", "[api]") {
   const Library library = Library::open(fixture.path("generic.db"), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("s8s32 NN 16 16 16 beta=any"));
   const auto run = [&](double alpha) {
-    return failure_of([&] { plan.run(nullptr, alpha, address(0x1000), address(0x2000), 1, writable(0x3000)); }).first;
+    return failure_and_text_of([&] { plan.run(nullptr, alpha, address(0x1000), address(0x2000), 1, writable(0x3000)); }).first;
   };
   CHECK(run(1.5) == ErrorCode::bad_argument);
   CHECK(run(3e9) == ErrorCode::bad_argument);
@@ -154,7 +154,7 @@ TEST_CASE("a config whose kernel is neither stored nor compilable gives way to t
   CHECK(plan.explain().rung == "exact");
   CHECK(plan.explain().reason.find(Fixture::simt(64).text() + " was passed over") != std::string::npos);
 
-  const auto [code, what] = failure_of([&] { library.plan(fixture.problem("f16f32 TN 512 512 512")); });
+  const auto [code, what] = failure_and_text_of([&] { library.plan(fixture.problem("f16f32 TN 512 512 512")); });
   CHECK(code == ErrorCode::no_kernel);
   CHECK(what.find("no cubin is stored") != std::string::npos);
   CHECK(what.find('\n') == std::string::npos);
@@ -170,7 +170,7 @@ TEST_CASE("a kernel that the device refuses gives way to the next", "[api]") {
   }
   const Library library = Library::open(path, stored_only());
   fake::state().func_attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 32;  // simt(32) wants 64
-  CHECK(failure_of([&] { library.plan(fixture.problem("f16f32 NN 512 512 512")); }).first == ErrorCode::device_failed);
+  CHECK(failure_and_text_of([&] { library.plan(fixture.problem("f16f32 NN 512 512 512")); }).first == ErrorCode::device_failed);
   fake::state().func_attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
   CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().rung == "exact");
 }
@@ -253,7 +253,7 @@ TEST_CASE("a problem that is not well formed is refused by name", "[api]") {
   const Library library = Library::open(fixture.small_database(), stored_only());
   Problem wrong = fixture.problem("f16f32 NN 512 512 512");
   wrong.lda = 100;
-  const auto [code, what] = failure_of([&] { library.plan(wrong); });
+  const auto [code, what] = failure_and_text_of([&] { library.plan(wrong); });
   CHECK(code == ErrorCode::bad_argument);
   CHECK(what.find("lda is 100") != std::string::npos);
 }
@@ -265,22 +265,22 @@ TEST_CASE("a missing, foreign or empty file is refused before any device is aske
   std::ofstream(fixture.path("empty.db"));
   fake::state().devices = 0;
   for (const char* file : {"missing.db", "text.db", "empty.db", "."}) {
-    const auto [code, what] = failure_of([&] { Library::open(fixture.path(file)); });
+    const auto [code, what] = failure_and_text_of([&] { Library::open(fixture.path(file)); });
     INFO(file << ": " << what);
     CHECK(code == ErrorCode::bad_database);
     CHECK(what.find(fixture.path(file).string()) != std::string::npos);
     CHECK(what.find('\n') == std::string::npos);
   }
-  CHECK(failure_of([&] { Library::without_database(); }).first == ErrorCode::no_device);
+  CHECK(failure_and_text_of([&] { Library::without_database(); }).first == ErrorCode::no_device);
 }
 
 TEST_CASE("an unknown or unsupported device is refused", "[api]") {
   const Fixture fixture;
   LibraryOptions options;
   options.device = 3;
-  CHECK(failure_of([&] { Library::without_database(options); }).first == ErrorCode::no_device);
+  CHECK(failure_and_text_of([&] { Library::without_database(options); }).first == ErrorCode::no_device);
   fake::state().attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 7;
-  CHECK(failure_of([&] { Library::without_database(); }).first == ErrorCode::no_device);
+  CHECK(failure_and_text_of([&] { Library::without_database(); }).first == ErrorCode::no_device);
 }
 
 TEST_CASE("evidence of another architecture's code is used on no rung, and says nothing of NVRTC or policy", "[api]") {

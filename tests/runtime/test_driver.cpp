@@ -31,12 +31,12 @@ void describe_h200(int major = 9) {
 }
 
 /// A made-up tree of small files, gone with it.
-class Tree {
+class DriverTree {
  public:
-  explicit Tree(const char* tag) : root_(fs::temp_directory_path() / (std::string("tilesmith_") + tag)) {
+  explicit DriverTree(const char* tag) : root_(fs::temp_directory_path() / (std::string("tilesmith_") + tag)) {
     fs::remove_all(root_);
   }
-  ~Tree() {
+  ~DriverTree() {
     std::error_code ignored;
     fs::remove_all(root_, ignored);
   }
@@ -260,7 +260,7 @@ TEST_CASE("a machine that is not ready says what has to run") {
 }
 
 TEST_CASE("without NVML the driver's version is the kernel module's") {
-  const Tree tree("kernel_module");
+  const DriverTree tree("kernel_module");
   CHECK(kernel_module_version(tree.root()) == std::nullopt);
   tree.put("sys/module/nvidia/version", "580.95.05\n");
   CHECK(kernel_module_version(tree.root()) == "580.95.05");
@@ -269,7 +269,7 @@ TEST_CASE("without NVML the driver's version is the kernel module's") {
 }
 
 TEST_CASE("a Jetson's power mode is read by name from nvpmodel's files") {
-  const Tree tree("nvpmodel");
+  const DriverTree tree("nvpmodel");
   CHECK(jetson_power_mode(tree.root()).empty());
   tree.put("var/lib/nvpmodel/status", "pmode:0002 fmode:quiet\n");
   CHECK(jetson_power_mode(tree.root()).empty());

@@ -19,8 +19,8 @@ constexpr const char* kSmall = "f16f32 NN 1 264 520";
 constexpr const char* kLarge = "f16f32 NN 1 2640 520";
 
 /// A database of plans that split K, and so need a workspace.
-struct Fixture : runtime::fake::LibraryFixture {
-  Fixture() : library(Library::open(database(), stored_only())) {}
+struct WorkspaceFixture : runtime::fake::LibraryFixture {
+  WorkspaceFixture() : library(Library::open(database(), stored_only())) {}
 
   std::filesystem::path database() const {
     const Config split = *Config::parse(
@@ -44,24 +44,24 @@ struct Fixture : runtime::fake::LibraryFixture {
   Library library;
 };
 
-CUstream_st* stream_at(std::uintptr_t handle) { return reinterpret_cast<CUstream_st*>(handle); }
+CUstream_st* stream_numbered(std::uintptr_t handle) { return reinterpret_cast<CUstream_st*>(handle); }
 
 }  // namespace
 
 TEST_CASE("each stream has a workspace of its own, allocated once", "[api][gemm]") {
-  const Fixture fixture;
+  const WorkspaceFixture fixture;
   void* const first = fixture.workspace_of(kSmall, nullptr);
   REQUIRE(first != nullptr);
-  void* const second = fixture.workspace_of(kSmall, stream_at(0x77));
+  void* const second = fixture.workspace_of(kSmall, stream_numbered(0x77));
   CHECK(first != second);
   CHECK(fixture.workspace_of(kSmall, nullptr) == first);
   CHECK(fixture.workspace_of(kSmall, CU_STREAM_LEGACY) == first);  // another name of it
-  CHECK(fixture.workspace_of(kSmall, stream_at(0x77)) == second);
+  CHECK(fixture.workspace_of(kSmall, stream_numbered(0x77)) == second);
   CHECK(fake::count("mem_alloc") == 2);
 }
 
 TEST_CASE("threads' own default streams, which share a handle, have workspaces of their own", "[api][gemm]") {
-  const Fixture fixture;
+  const WorkspaceFixture fixture;
   void* const mine = fixture.workspace_of(kSmall, CU_STREAM_PER_THREAD);
   void* others = nullptr;
   std::thread([&] { others = fixture.workspace_of(kSmall, CU_STREAM_PER_THREAD); }).join();
@@ -70,7 +70,7 @@ TEST_CASE("threads' own default streams, which share a handle, have workspaces o
 }
 
 TEST_CASE("a workspace grows, and what was captured with the former one stays right", "[api][gemm]") {
-  const Fixture fixture;
+  const WorkspaceFixture fixture;
   void* const former = fixture.workspace_of(kSmall, nullptr);
   const std::size_t former_bytes = fake::state().allocated_bytes;
   void* const larger = fixture.workspace_of(kLarge, nullptr);
@@ -81,27 +81,27 @@ TEST_CASE("a workspace grows, and what was captured with the former one stays ri
 }
 
 TEST_CASE("a captured stream uses the workspace it has and gets none", "[api][gemm]") {
-  const Fixture fixture;
+  const WorkspaceFixture fixture;
   void* const of_default = fixture.workspace_of(kSmall, nullptr);
   fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
   CHECK(fixture.workspace_of(kSmall, nullptr) == of_default);
-  CHECK(failure_of([&] { fixture.workspace_of(kSmall, stream_at(0x77)); }) == ErrorCode::not_planned);
+  CHECK(failure_of([&] { fixture.workspace_of(kSmall, stream_numbered(0x77)); }) == ErrorCode::not_planned);
   CHECK(fake::state().launches.empty());
   CHECK(fake::count("mem_alloc") == 1);
   fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_NONE;
-  fixture.library.prepare(stream_at(0x77), fixture.problem(kSmall));
+  fixture.library.prepare(stream_numbered(0x77), fixture.problem(kSmall));
   CHECK(fake::count("mem_alloc") == 2);
   fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  CHECK(fixture.workspace_of(kSmall, stream_at(0x77)) != of_default);
+  CHECK(fixture.workspace_of(kSmall, stream_numbered(0x77)) != of_default);
 }
 
 TEST_CASE("workspaces are freed with the library or its cache, and end no capture", "[api][gemm]") {
   {
-    Fixture fixture;
+    WorkspaceFixture fixture;
     fixture.workspace_of(kSmall, nullptr);
     fixture.workspace_of(kLarge, nullptr);
     fake::state().others_capture = true;
-    fixture.workspace_of(kSmall, stream_at(0x77));
+    fixture.workspace_of(kSmall, stream_numbered(0x77));
     SECTION("by the library") {}
     SECTION("by clear_cache()") {
       fixture.library.clear_cache();
@@ -116,7 +116,7 @@ TEST_CASE("workspaces are freed with the library or its cache, and end no captur
 }
 
 TEST_CASE("memory that is not there is said so, and nothing is launched", "[api][gemm]") {
-  const Fixture fixture;
+  const WorkspaceFixture fixture;
   fake::state().failures["mem_alloc"] = CUDA_ERROR_OUT_OF_MEMORY;
   CHECK(failure_of([&] { fixture.workspace_of(kSmall, nullptr); }) == ErrorCode::out_of_memory);
   CHECK(fake::state().launches.empty());

@@ -22,15 +22,15 @@ constexpr const char* kChip = "sys/bus/i2c/drivers/ina3221/1-0040/hwmon/hwmon3/"
 constexpr const char* kOverCurrent = "sys/class/hwmon/hwmon0/";
 
 /// A copy of a recorded tree, to be changed at will.
-class Tree {
+class JetsonTree {
  public:
-  explicit Tree(const std::string& recorded)
+  explicit JetsonTree(const std::string& recorded)
       : root_(fs::temp_directory_path() / ("tilesmith_" + recorded + "_" + std::to_string(::getpid()))) {
     fs::remove_all(root_);
     fs::copy(fs::path(TILESMITH_SOURCE_DIR) / "tests/runtime/jetson_trees" / recorded, root_,
              fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   }
-  ~Tree() {
+  ~JetsonTree() {
     std::error_code ignored;
     fs::remove_all(root_, ignored);
   }
@@ -47,7 +47,7 @@ class Tree {
 };
 
 /// The folder of the cooling device of that type.
-std::string cooling_folder(const Tree& tree, const std::string& type) {
+std::string cooling_folder(const JetsonTree& tree, const std::string& type) {
   for (const fs::path& entry : entries_of(tree.root() / "sys/class/thermal")) {
     if (entry.filename().string().starts_with("cooling_device") && text_of(entry / "type") == type)
       return "sys/class/thermal/" + entry.filename().string() + "/";
@@ -66,7 +66,7 @@ TEST_CASE("JetPack 6 and JetPack 5 tell the same of an Orin under different name
   for (const Release& release : {Release{"jetpack6", "17000000.gpu", "gpu-thermal", "MAXN", 46.25},
                                  Release{"jetpack5", "17000000.ga10b", "GPU-therm", "MODE_30W", 47.5}}) {
     INFO(release.tree);
-    const Tree tree(release.tree);
+    const JetsonTree tree(release.tree);
     const JetsonState state = tree.state();
     CHECK(state.model == "NVIDIA Jetson AGX Orin Developer Kit");
     CHECK(state.gpu.device == release.gpu);
@@ -99,21 +99,21 @@ TEST_CASE("a cooling device that caps the GPU's clock means throttling, one that
   for (const auto& [recorded, type] : {std::pair{"jetpack6", "devfreq-17000000.gpu"},
                                        {"jetpack5", "thermal-devfreq-0"},
                                        {"jetpack6", "gpu-throttle-alert"}}) {
-    const Tree tree(recorded);
+    const JetsonTree tree(recorded);
     tree.put(cooling_folder(tree, type) + "cur_state", "1");
     const ThrottleVerdict verdict = judge_throttling(tree.state());
     CHECK(verdict.throttled);
     CHECK(verdict.reason.find(type) != std::string::npos);
     CHECK(telemetry_of(tree.state()).throttled);
   }
-  const Tree tree("jetpack6");
+  const JetsonTree tree("jetpack6");
   for (const char* type : {"pwm-fan", "cpufreq-cpu0", "cpu-throttle-alert", "hot-surface-alert"})
     tree.put(cooling_folder(tree, type) + "cur_state", "1");
   CHECK_FALSE(judge_throttling(tree.state()).throttled);
 }
 
 TEST_CASE("a zone throttles at the trip that caps the GPU's clock, not at an alert's lower one") {
-  const Tree tree("jetpack6");
+  const JetsonTree tree("jetpack6");
   tree.put("sys/class/thermal/thermal_zone8/temp", "75000");  // tj: above the trip of the hot surface
   CHECK(*tree.state().zones[8].throttles_at_c == Approx(99));
   CHECK_FALSE(judge_throttling(tree.state()).throttled);
@@ -129,7 +129,7 @@ TEST_CASE("a zone throttles at the trip that caps the GPU's clock, not at an ale
 }
 
 TEST_CASE("a low clock alone is no throttling") {
-  const Tree tree("jetpack6");
+  const JetsonTree tree("jetpack6");
   tree.put(std::string(kGpu6) + "cur_freq", "306000000");
   CHECK_FALSE(judge_throttling(tree.state()).throttled);
   tree.put(std::string(kGpu6) + "min_freq", "1300500000");
@@ -139,7 +139,7 @@ TEST_CASE("a low clock alone is no throttling") {
 TEST_CASE("values that cannot be true are left out, and the file is named") {
   for (const char* nonsense : {"-5", "garbage", "1300500000x", "99999999999999999999", "1.3e9", "0x10"}) {
     INFO(nonsense);
-    const Tree tree("jetpack6");
+    const JetsonTree tree("jetpack6");
     tree.put(std::string(kGpu6) + "cur_freq", nonsense);
     tree.put(std::string(kChip) + "curr1_input", nonsense);
     const JetsonState state = tree.state();
@@ -151,7 +151,7 @@ TEST_CASE("values that cannot be true are left out, and the file is named") {
     CHECK(state.complaints[0].find("cur_freq: '" + std::string(nonsense) + "', expected a whole number from 1") !=
           std::string::npos);
   }
-  const Tree tree("jetpack6");
+  const JetsonTree tree("jetpack6");
   tree.put(std::string(kGpuZone) + "temp", "900000");
   tree.put(cooling_folder(tree, "devfreq-17000000.gpu") + "cur_state", "-1");
   tree.put(std::string(kOverCurrent) + "oc3_event_cnt", "\x01\x02");
@@ -163,7 +163,7 @@ TEST_CASE("values that cannot be true are left out, and the file is named") {
 }
 
 TEST_CASE("an absent or powered-down sensor is empty and no complaint") {
-  const Tree tree("jetpack6");
+  const JetsonTree tree("jetpack6");
   tree.put(std::string(kGpuZone) + "temp", "-256000");
   tree.remove("sys/bus");
   tree.remove("sys/class/devfreq");
@@ -183,7 +183,7 @@ TEST_CASE("an absent or powered-down sensor is empty and no complaint") {
 }
 
 TEST_CASE("over-current throttling shows between two readings") {
-  const Tree tree("jetpack6");
+  const JetsonTree tree("jetpack6");
   tree.put(std::string(kOverCurrent) + "oc3_event_cnt", "813");
   OverCurrentWatch watch;
   CHECK(watch.since_last(tree.state()).empty());  // before us
@@ -200,7 +200,7 @@ TEST_CASE("TILESMITH_SYSFS_ROOT names the root that a Jetson is read from") {
   CHECK(jetson_root() == "/");
   ::setenv("TILESMITH_SYSFS_ROOT", "", 1);
   CHECK(jetson_root() == "/");
-  const Tree tree("jetpack5");
+  const JetsonTree tree("jetpack5");
   ::setenv("TILESMITH_SYSFS_ROOT", tree.root().c_str(), 1);
   CHECK(jetson_root() == tree.root());
   CHECK(jetson_power_mode() == "MODE_30W");
@@ -213,7 +213,7 @@ TEST_CASE("an integrated GPU's telemetry and power mode are the Jetson's, over-c
   attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 8;
   attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = 7;
   attributes[CU_DEVICE_ATTRIBUTE_INTEGRATED] = 1;
-  const Tree tree("jetpack6");
+  const JetsonTree tree("jetpack6");
   ::setenv("TILESMITH_SYSFS_ROOT", tree.root().c_str(), 1);
   CHECK(device_info(0).identity.power_mode == "MAXN");
   const Telemetry calm = read_telemetry(0);
@@ -226,7 +226,7 @@ TEST_CASE("an integrated GPU's telemetry and power mode are the Jetson's, over-c
 }
 
 TEST_CASE("entries come in the order of their numbers") {
-  const Tree tree("jetpack6");
+  const JetsonTree tree("jetpack6");
   const std::vector<fs::path> entries = entries_of(tree.root() / "sys/class/thermal");
   REQUIRE(entries.size() == 23);
   CHECK(entries[9].filename() == "cooling_device9");

@@ -12,7 +12,7 @@ using namespace tilesmith::tuner;
 
 namespace {
 
-std::string error_of(std::string_view text) {
+std::string workload_error(std::string_view text) {
   try {
     parse_workload(text, "w.txt");
   } catch (const WorkloadError& error) {
@@ -72,7 +72,7 @@ TEST_CASE("a line that does not parse is refused with file, line and what was ex
       {"f16f32 NN 8 8 8 colour=red", "'colour=red'"},
   };
   for (const auto& [line, expected] : cases) {
-    const std::string error = error_of("# first\n" + std::string(line) + "\n");
+    const std::string error = workload_error("# first\n" + std::string(line) + "\n");
     INFO(line << " → " << error);
     CHECK(starts_with(error, "w.txt:2: "));
     CHECK(has(error, expected));
@@ -87,7 +87,7 @@ TEST_CASE("junk bytes and endless lines give a short, printable error") {
                                     for (int i = 0; i < 4; ++i) many += std::string(60, 'x') + " ";
                                     return many;
                                   }()}) {
-    const std::string error = error_of(junk);
+    const std::string error = workload_error(junk);
     CHECK(starts_with(error, "w.txt:1: "));
     CHECK(has(error, "expected"));
     CHECK(error.size() < 250);
@@ -103,13 +103,13 @@ TEST_CASE("M, N and K of a problem may be one word") {
   CHECK(one.problems[1].problem.lda == 8);
   for (const char* wrong : {"f16f32 NN 64x128", "f16f32 NN 64xx32", "f16f32 NN x64x128x32", "f16f32 NN 64x0x32", "f16f32 64x64x64"}) {
     INFO(wrong);
-    CHECK(has(error_of(wrong), "w.txt:1: "));
+    CHECK(has(workload_error(wrong), "w.txt:1: "));
   }
 }
 
 TEST_CASE("a workload without a problem is refused") {
-  CHECK(has(error_of(""), "w.txt:1: no problem"));
-  CHECK(has(error_of("# only\n\n# comments\n"), "no problem"));
+  CHECK(has(workload_error(""), "w.txt:1: no problem"));
+  CHECK(has(workload_error("# only\n\n# comments\n"), "no problem"));
 }
 
 TEST_CASE("a workload file is named by its stem, and an unreadable one is refused by name") {

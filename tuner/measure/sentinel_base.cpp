@@ -8,8 +8,8 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kReadings = 8;  // of three or four measurements: longer than what comes between the slices of another program
-constexpr double kAlike = 1.03;
+constexpr std::size_t kReadingsKept = 8;  // of three or four measurements: longer than what comes between the slices of another program
+constexpr double kSteady = 1.03;
 
 }  // namespace
 
@@ -17,14 +17,14 @@ double SentinelBase::drift_of(double reading_us) {
   const double drift = reading_us / us_;
   if (drift < 1 - kMostSentinelDrift) faster_us_.push_back(reading_us);
   else faster_us_.clear();
-  if (faster_us_.size() > kReadings) faster_us_.erase(faster_us_.begin());
+  if (faster_us_.size() > kReadingsKept) faster_us_.erase(faster_us_.begin());
   return drift;
 }
 
 bool SentinelBase::renew() {
-  if (faster_us_.size() < kReadings) return false;
+  if (faster_us_.size() < kReadingsKept) return false;
   const auto [least, most] = std::ranges::minmax(faster_us_);
-  if (!(most <= kAlike * least)) return false;
+  if (!(most <= kSteady * least)) return false;
   us_ = median(faster_us_);
   faster_us_.clear();
   return true;

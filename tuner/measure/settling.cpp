@@ -10,8 +10,8 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr double kWindowUs = 50e3;
-constexpr std::size_t kAlikeWindows = 3;
-constexpr double kAlike = 1.02;
+constexpr std::size_t kSettledWindows = 3;
+constexpr double kSettled = 1.02;
 
 }  // namespace
 
@@ -32,9 +32,9 @@ void Settling::add(double us) {
 
 bool Settling::over() const {
   if (spent_us_ >= most_us_) return true;
-  if (medians_us_.size() < kAlikeWindows) return false;
-  const auto [least, most] = std::ranges::minmax(std::span(medians_us_).last(kAlikeWindows));
-  return most <= kAlike * least;
+  if (medians_us_.size() < kSettledWindows) return false;
+  const auto [least, most] = std::ranges::minmax(std::span(medians_us_).last(kSettledWindows));
+  return most <= kSettled * least;
 }
 
 }  // namespace tilesmith::tuner

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kTail = 0.025;  // either side of 95%
 constexpr std::size_t kFewestSamples = 3;
-constexpr double kAlike = 0.002;  // what no one would choose by
+constexpr double kIndifferent = 0.002;  // what no one would choose by
 constexpr double kTwoEventPairsUs = 1.0;  // off by that together, at most
 constexpr double kTold = 2.0;             // times that; drift which is taken out of a sample scales it by less
 
@@ -103,7 +103,7 @@ bool winner_is_settled(std::span<const std::vector<double>> samples_us) {
     if (medians.back() < medians[winner]) winner = medians.size() - 1;
   }
   for (std::size_t i = 0; i < intervals.size(); ++i) {
-    if (i != winner && !(intervals[winner].high < intervals[i].low * (1 + kAlike))) return false;
+    if (i != winner && !(intervals[winner].high < intervals[i].low * (1 + kIndifferent))) return false;
   }
   return true;
 }

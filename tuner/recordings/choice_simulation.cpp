@@ -19,9 +19,9 @@ using Shape = std::array<std::int64_t, 3>;
 Shape shape_of(const Problem& problem) { return {problem.m, problem.n, problem.k}; }
 
 /// What a recording knows of configs that are legal today.
-class Recorded {
+class RecordedProblem {
  public:
-  explicit Recorded(const db::Landscape& landscape) : landscape_(landscape), limits_(*limits_for_arch(landscape.arch)) {
+  explicit RecordedProblem(const db::Landscape& landscape) : landscape_(landscape), limits_(*limits_for_arch(landscape.arch)) {
     limits_.sm_count = landscape.device.sm_count;
     for (const db::RankedProblem& one : db::rank(landscape.entries, [this](const db::Evidence& entry) { return producer(entry.config.family()); })) {
       if (one.problem().m < 1 || one.problem().n < 1 || one.problem().k < 1) continue;
@@ -67,7 +67,7 @@ class Recorded {
   std::vector<std::vector<db::Judged>> problems_;  // best first
 };
 
-SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const Recorded& all, ChoosingBy by) {
+SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const RecordedProblem& all, ChoosingBy by) {
   SimulatedChoice simulated;
   simulated.problem = recorded.front().entry->problem;
   simulated.best_us = recorded.front().entry->outcome.timing->median_us;
@@ -95,7 +95,7 @@ SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const Record
 
 std::vector<SimulatedChoice> simulate_choices(const db::Landscape& landscape, ChoosingBy by, const std::atomic<bool>& stop,
                                               const std::function<void()>& on_done) {
-  const Recorded recorded(landscape);
+  const RecordedProblem recorded(landscape);
   std::vector<SimulatedChoice> choices(recorded.problems().size());
   on_all_cores(choices.size(), [&](std::size_t i) {
     if (stop) return;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kFailedFrom = 1e20;
 constexpr double kUsPerMs = 1000;
-constexpr std::string_view kTime = "time";
+constexpr std::string_view kTimeKey = "time";
 
 /// Kernel Tuner's own defaults, and the score of its tuning of strategies: whether more is better.
 constexpr std::array<std::pair<std::string_view, bool>, 14> kDirections{{{"time", false},
@@ -86,10 +86,10 @@ std::optional<double> figure_of(const Json& value, const Objective& objective) {
   if (value.is_string() || value.is_null()) return std::nullopt;
   if (!value.is_number()) {
     throw Refused(fmt::format("\"{}\" is {}: expected {}, or the name of an error", objective.name, shown(value),
-                              objective.name == kTime ? "ms" : "a number"));
+                              objective.name == kTimeKey ? "ms" : "a number"));
   }
   const double figure = value.get<double>();
-  if (!(std::abs(figure) < kFailedFrom) || (objective.name == kTime && !(figure > 0))) return std::nullopt;
+  if (!(std::abs(figure) < kFailedFrom) || (objective.name == kTimeKey && !(figure > 0))) return std::nullopt;
   return figure;
 }
 
@@ -115,11 +115,11 @@ std::optional<OtherObjective> put_figures(FamilyOutcomes& outcomes, const std::v
     if (!figures[i]) continue;
     const double figure = *figures[i];
     double& as_time = outcomes.rows[i].time_us.emplace();
-    if (objective.name == kTime) as_time = figure * kUsPerMs;
+    if (objective.name == kTimeKey) as_time = figure * kUsPerMs;
     else if (!all_above_0) as_time = 1 + (figure - *best) / range;
     else as_time = objective.higher_is_better ? 1 / figure : figure;
   }
-  if (objective.name == kTime) return std::nullopt;
+  if (objective.name == kTimeKey) return std::nullopt;
   return OtherObjective{objective.name, best.value_or(0)};
 }
 

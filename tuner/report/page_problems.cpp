@@ -36,7 +36,7 @@ std::string found_cell(const ProblemFigures& problem) {
                      problem.best_found_at);
 }
 
-std::string row_of(const Report& report, std::size_t index) {
+std::string problem_row(const Report& report, std::size_t index) {
   const ProblemFigures& problem = report.problems[index];
   const Problem& p = problem.problem;
   const double us = problem.best ? problem.best->outcome.timing->median_us : 0;
@@ -91,7 +91,7 @@ std::string not_reached(const Report& report) {
 std::string problems_section(const Report& report) {
   if (report.problems.empty()) return "<p>No problem was tuned.</p>\n" + not_reached(report);
   std::string rows;
-  for (std::size_t i = 0; i < report.problems.size(); ++i) rows += row_of(report, i);
+  for (std::size_t i = 0; i < report.problems.size(); ++i) rows += problem_row(report, i);
   std::string text =
       "<p>Gain is the baseline's time over the best's. The baseline is what the database held before, or else the "
       "first "

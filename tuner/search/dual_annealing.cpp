@@ -10,9 +10,9 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr double kHot = 0.5;  // in ln(time), as for the length of jumps
-constexpr double kCold = 0.01;
-constexpr double kCooling = 0.97;  // a jump
+constexpr double kDualHot = 0.5;  // in ln(time), as for the length of jumps
+constexpr double kDualCold = 0.01;
+constexpr double kDualCooling = 0.97;  // a jump
 constexpr int kJumpTries = 200;    // most jumps of a space with many rules are illegal
 constexpr std::size_t kFirstSample = 8;
 
@@ -29,8 +29,8 @@ class DualAnnealing final : public StrategyBase {
       queue_.pop_back();
       if (!visited(next)) return next;
     }
-    temperature_ *= kCooling;
-    if (temperature_ < kCold) temperature_ = kHot;
+    temperature_ *= kDualCooling;
+    if (temperature_ < kDualCold) temperature_ = kDualHot;
     for (int attempt = 0; attempt < kJumpTries; ++attempt) {
       const std::optional<std::size_t> next = jump();
       if (!next || *next == here_) continue;
@@ -75,7 +75,7 @@ class DualAnnealing final : public StrategyBase {
     return space().changed(here_, changes);
   }
 
-  double temperature_ = kHot;
+  double temperature_ = kDualHot;
   std::optional<std::size_t> best_;
   double best_us_ = 0;
   std::size_t here_ = 0;

@@ -18,7 +18,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kFirstSample = 10;    // before the first fit; seeds and evidence count
+constexpr std::size_t kForestSample = 10;    // before the first fit; seeds and evidence count
 constexpr std::size_t kBestFew = 5;         // whose neighbours are in the pool
 constexpr std::size_t kRandom = 1000;       // random configs in the pool
 constexpr std::size_t kClimbs = 5;          // from the most promising of the pool
@@ -44,7 +44,7 @@ class Forest final : public StrategyBase {
 
  protected:
   std::optional<std::size_t> propose() override {
-    if (ran_ < 2 || observed_count() < kFirstSample) return spread_unvisited();
+    if (ran_ < 2 || observed_count() < kForestSample) return spread_unvisited();
     if (double(observed_count()) >= double(fitted_at_) + std::max(1.0, kGrowth * double(fitted_at_))) {
       fit();
       doubt_ = -std::log(1 - rng().unit());

@@ -14,7 +14,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kFirstSample = 8;     // well-spread configs before the first descent; seeds and evidence count
+constexpr std::size_t kLocalSample = 8;     // well-spread configs before the first descent; seeds and evidence count
 constexpr std::size_t kKicksToRestart = 5;  // every so many kicks without gain one start is from the spread sample
 constexpr int kKickTries = 64;              // most kicks of a space with many rules are illegal
 constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -48,7 +48,7 @@ class Local final : public StrategyBase {
 
  private:
   std::optional<std::size_t> next_neighbour() {
-    if (observed_count() < std::min(kFirstSample, space().size())) return std::nullopt;
+    if (observed_count() < std::min(kLocalSample, space().size())) return std::nullopt;
     while (!queue_.empty()) {
       const std::size_t next = queue_.back();
       queue_.pop_back();
@@ -59,7 +59,7 @@ class Local final : public StrategyBase {
 
   /// The start of another descent.
   std::optional<std::size_t> next_start() {
-    if (best_us_ == kNone || observed_count() < kFirstSample) return spread_unvisited();
+    if (best_us_ == kNone || observed_count() < kLocalSample) return spread_unvisited();
     if (centre_us_ != kNone) {  // else the kicks of this round are still in flight, or failed: one more joins them
       ++round_;
       centre_us_ = kNone;

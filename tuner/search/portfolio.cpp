@@ -6,7 +6,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kFirstSample = 10;  // seeds and evidence count
+constexpr std::size_t kPortfolioSample = 10;  // seeds and evidence count
 constexpr std::size_t kSpreadEvery = 20;  // proposals, on average
 
 class Portfolio final : public StrategyBase {
@@ -22,7 +22,7 @@ class Portfolio final : public StrategyBase {
 
  protected:
   std::optional<std::size_t> propose() override {
-    if (observed_count() < kFirstSample || rng().below(kSpreadEvery) == 0) return spread_unvisited();
+    if (observed_count() < kPortfolioSample || rng().below(kSpreadEvery) == 0) return spread_unvisited();
     const std::optional<std::size_t> next = proposal_of(*members_[rng().below(members_.size())]);
     return next ? next : random_unvisited();
   }

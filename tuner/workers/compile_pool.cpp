@@ -19,7 +19,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr int kMostAttempts = 2;
+constexpr int kMostCompilations = 2;
 constexpr int kMostLostIdle = 50;
 constexpr int kJobsPerProcess = 1000;  // NVRTC keeps some memory of every compilation
 
@@ -152,7 +152,7 @@ std::optional<CompilePool::Clock::time_point> CompilePool::deadline() const {
 std::optional<CompilePool::Done> CompilePool::after_ending(Worker& worker, const std::string& ending, bool by_machine) {
   worker.ended = true;
   Queued queued = *std::exchange(worker.running, std::nullopt);
-  if (queued.attempts < kMostAttempts) {
+  if (queued.attempts < kMostCompilations) {
     spdlog::debug("{}: the compiler ended ({}); tried once more", queued.job.key.config.text(), ending);
     (queued.spare ? spare_ : queue_).push_front(std::move(queued));
     return std::nullopt;

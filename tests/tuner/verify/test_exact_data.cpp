@@ -28,7 +28,7 @@ bool representable(Scalar element, double value) {
   return decode(element, stored) == value;
 }
 
-const TypePair& pair(const char* name) { return *find_type_pair(name); }
+const TypePair& pair_of(const char* name) { return *find_type_pair(name); }
 
 }  // namespace
 
@@ -67,7 +67,7 @@ TEST_CASE("in exact data no partial sum, in any order, leaves what accumulator a
 }
 
 TEST_CASE("the integers that tf32 must round stay exact after rounding, and truncation changes half of them") {
-  const TypePair& type = pair("tf32f32");
+  const TypePair& type = pair_of("tf32f32");
   for (std::int64_t k : {1, 64, 521, 1024}) {
     REQUIRE(stage_applies(type, Stage::wide_a, k));
     const StageRules rules = stage_rules(type, Stage::wide_a, 8, 8, k, 4);
@@ -86,13 +86,13 @@ TEST_CASE("the integers that tf32 must round stay exact after rounding, and trun
     CHECK(sum <= 8388608);  // multiples of 4, so 2^21 steps
   }
   CHECK_FALSE(stage_applies(type, Stage::wide_a, 4096));
-  CHECK_FALSE(stage_applies(pair("f16f32"), Stage::wide_a, 16));
-  CHECK_FALSE(stage_applies(pair("s8s32"), Stage::real, 16));
+  CHECK_FALSE(stage_applies(pair_of("f16f32"), Stage::wide_a, 16));
+  CHECK_FALSE(stage_applies(pair_of("s8s32"), Stage::real, 16));
 }
 
 TEST_CASE("exact data of an output narrower than its accumulator is exact in it for large K too, and not trivial") {
   for (const char* name : {"f16f32f16", "bf16f32bf16"}) {
-    const TypePair& type = pair(name);
+    const TypePair& type = pair_of(name);
     for (std::int64_t k : {33, 521, 4096, 16384}) {
       const StageRules rules = stage_rules(type, Stage::exact, 64, 64, k, 5);
       std::set<double> sums;
@@ -120,7 +120,7 @@ TEST_CASE("exact data of an output narrower than its accumulator is exact in it 
 
 TEST_CASE("in the stage whose results the output rounds, sums are exact in the accumulator and results stay finite") {
   for (const char* name : {"f16f32f16", "bf16f32bf16"}) {
-    const TypePair& type = pair(name);
+    const TypePair& type = pair_of(name);
     const ExactLimits limits = wide_c_limits(type);
     for (std::int64_t k : {1, 33, 200, 521, 4096, 65536}) {
       if (!stage_applies(type, Stage::wide_c, k)) continue;
@@ -151,17 +151,17 @@ TEST_CASE("in the stage whose results the output rounds, sums are exact in the a
       }
     }
   }
-  CHECK(stage_applies(pair("bf16f32bf16"), Stage::wide_c, 65536));
-  CHECK(stage_applies(pair("f16f32f16"), Stage::wide_c, 200));
-  CHECK_FALSE(stage_applies(pair("f16f32f16"), Stage::wide_c, 521));  // an f16 would overflow or hold nearly all
+  CHECK(stage_applies(pair_of("bf16f32bf16"), Stage::wide_c, 65536));
+  CHECK(stage_applies(pair_of("f16f32f16"), Stage::wide_c, 200));
+  CHECK_FALSE(stage_applies(pair_of("f16f32f16"), Stage::wide_c, 521));  // an f16 would overflow or hold nearly all
   for (const char* name : {"f16f32", "f16f16", "bf16f32", "tf32f32", "s8s32", "f64f64"})
-    CHECK_FALSE(stage_applies(pair(name), Stage::wide_c, 16));
+    CHECK_FALSE(stage_applies(pair_of(name), Stage::wide_c, 16));
 }
 
 TEST_CASE("enough results of that stage are rounded for truncation to show, and most still tell a product left out") {
   for (const auto& [name, k] : {std::pair{"f16f32f16", 33}, std::pair{"f16f32f16", 200}, std::pair{"bf16f32bf16", 33},
                                 std::pair{"bf16f32bf16", 4096}}) {
-    const TypePair& type = pair(name);
+    const TypePair& type = pair_of(name);
     const StageRules rules = stage_rules(type, Stage::wide_c, 64, 64, k, 3);
     int rounded = 0, up = 0, dropped = 0;
     for (std::int64_t element = 0; element < 1600; ++element) {
@@ -186,7 +186,7 @@ TEST_CASE("dense exact operands hold no zero, so that a product left out always 
   for (const auto& [name, depth] :
        {std::pair{"f16f32", 300}, std::pair{"f16f16", 300}, std::pair{"f16f32f16", 300}, std::pair{"bf16f32", 300},
         std::pair{"bf16f32bf16", 120}, std::pair{"tf32f32", 300}, std::pair{"f64f64", 300}}) {
-    const StageRules rules = stage_rules(pair(name), Stage::exact, 50, 40, depth, 2);
+    const StageRules rules = stage_rules(pair_of(name), Stage::exact, 50, 40, depth, 2);
     for (std::int64_t i = 0; i < 50; ++i) {
       for (std::int64_t k = 0; k < depth; ++k) {
         REQUIRE(rule_value(rules.a, i, k, depth) != 0);
@@ -199,7 +199,7 @@ TEST_CASE("dense exact operands hold no zero, so that a product left out always 
 TEST_CASE("sparse exact operands have one nonzero in every group, and over the rows reach every k") {
   const std::int64_t k = 4099;
   for (const char* name : {"f16f16", "bf16f32bf16"}) {
-    const TypePair& type = pair(name);
+    const TypePair& type = pair_of(name);
     const StageRules rules = stage_rules(type, Stage::exact, 512, 16, k, 3);
     REQUIRE(rules.a.group > 1);
     CHECK(rules.b.group == 1);
@@ -225,7 +225,7 @@ TEST_CASE("sparse exact operands have one nonzero in every group, and over the r
 
 TEST_CASE("8-bit operands use their whole range") {
   for (const auto& [name, least, most] : {std::tuple{"s8s32", -128.0, 127.0}, std::tuple{"u8s32", 0.0, 255.0}}) {
-    const StageRules rules = stage_rules(pair(name), Stage::exact, 64, 64, 64, 1);
+    const StageRules rules = stage_rules(pair_of(name), Stage::exact, 64, 64, 64, 1);
     std::set<double> seen;
     for (std::int64_t i = 0; i < 64; ++i) {
       for (std::int64_t k = 0; k < 64; ++k) seen.insert(rule_value(rules.a, i, k, 64));
@@ -250,11 +250,11 @@ TEST_CASE("the scales hold 0, 1 and other values of both α and β, in every com
 TEST_CASE("the host's reference agrees with sums written out by hand") {
   const OpMatrix a{2, 3, {1, 2, 3, 4, 5, 6}}, b{3, 2, {7, 8, 9, 10, 11, 12}};
   CHECK(multiply(a, b) == std::vector<double>{58, 64, 139, 154});
-  const TypePair& f32 = pair("f16f32");
+  const TypePair& f32 = pair_of("f16f32");
   CHECK(scaled(f32, {2, -1}, 58, 10) == 106);
   CHECK(scaled(f32, {1, 0}, 58, std::nan("")) == 58);  // β = 0 does not look at c
   CHECK(scaled(f32, {0, 3}, std::nan(""), 2) == 6);    // α = 0 does not look at the sum
-  const TypePair& s32 = pair("s8s32");
+  const TypePair& s32 = pair_of("s8s32");
   CHECK(scaled(s32, {1, 0}, 4294967296.0 + 5, 0) == 5);
   CHECK(scaled(s32, {2, 1}, 1073741824.0, 0) == -2147483648.0);
   CHECK(scaled(s32, {-5, 7}, 3, -4) == -43);
@@ -267,7 +267,7 @@ TEST_CASE("the definition of an element follows transposes and leading dimension
   const std::vector<std::vector<float>> bs = {{7, 8, -1, 9, 10, -1, 11, 12, -1}, {7, 9, 11, -1, 8, 10, 12, -1}};
   const double want[2][2] = {{58, 64}, {139, 154}};
   for (Transposes trans : kAllTransposes) {
-    Problem problem = packed_problem({pair("tf32f32"), trans}, 2, 2, 3);
+    Problem problem = packed_problem({pair_of("tf32f32"), trans}, 2, 2, 3);
     problem.lda += 1;
     problem.ldb += 1;
     const auto* a = reinterpret_cast<const std::byte*>(as[trans.a].data());
