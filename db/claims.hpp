@@ -2,7 +2,7 @@
 // no two tune the same one at a time.
 //
 // A claim is a lock on one byte of an empty file beside the database (tuned.db-claims); device and problem say which
-// byte. The kernel keeps it and drops it with its process, however that ends: killed, crashed or with the machine, so
+// byte. The operating system keeps it and drops it with its process, however that ends: killed, crashed or with the machine, so
 // a claim is never stale. The file stays behind, empty. As the database, it must be on a disk with working locks,
 // shared by one machine.
 //

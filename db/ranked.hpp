@@ -1,5 +1,6 @@
-// The one ranking of measured times: which of them may decide what runs, best first. Tuner, library, `query`, `explain`, `export`,
-// bundles and `report` go by it alike.
+// The one ranking of measured times when evidence is read: which of them may decide what runs, best first. Tuner, library, `query`,
+// `explain`, `export`, bundles and `report` go by it alike. Which config then runs is Chooser's to say (runtime/choose/choose.hpp); a run
+// in progress goes by its own times (tuner/loop/tune.hpp).
 //
 // Of several entries of a candidate the latest counts, so that a config that was right once and failed later is not chosen; a trial only
 // where there is no other. Retired entries (another plan hash or other options) are passed over. Times of a former measuring policy count

@@ -6,7 +6,7 @@
 --   proofs   ──> kernels, devices                           the battery's verdict on a kernel
 --   runs                                                    tuning runs; evidence names its run by uuid
 --
--- What is best is no view: it depends on the program's templates and rules (ranked.hpp). `query --sql` offers it as the table `best`.
+-- What is best is no view: it depends on the program's kernels, launches and rules (ranked.hpp). `query --sql` offers it as the table `best`.
 --
 -- Times are ISO 8601 UTC with milliseconds. They are to be shown: a machine's clock may be wrong, so that the order of rows is that of
 -- their ids, the order in which this file got them. Of a merge, entries keep the order of their source.

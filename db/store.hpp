@@ -1,5 +1,8 @@
 // The store: one SQLite file with devices, problems, configs, cubins, evidence and tuning runs.
 //
+// INSERTs: evidence and all that it refers to in rows.cpp; kernels, cubins, builds and proofs in builds.cpp (kernel keys in rows.cpp); runs in
+// store.cpp.
+//
 // Errors: every function throws StoreError (one line: the file, what was wrong, what was expected) when the database
 // cannot be read or written; nothing is then half-written (each public call is one transaction). Whatever writes throws once the
 // file was moved, removed or replaced while the store has it open.

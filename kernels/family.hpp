@@ -106,7 +106,8 @@ const Family* find_family(std::string_view name);
 /// where there are too many.
 void register_family(std::unique_ptr<Family> family);
 
-/// The config that runs any problem of the target's type pair on any supported device: the generic rung.
+/// The config that runs any problem of the target's signature on any supported device: the generic rung. It is `simt`'s, which has no
+/// kernel for signatures that are not plain (is_plain).
 Config generic_config(const KernelTarget& target);
 
 /// A rule's name and reason if the config breaks one (or lacks a parameter, or has a value that its parameter does not

@@ -1,4 +1,4 @@
-// The program `tilesmith`: its commands are in tuner/cli/, one file each.
+// The program `tilesmith`: its commands are in tuner/cli/ (command.hpp).
 #include <string_view>
 
 #include "tuner/cli/program.hpp"

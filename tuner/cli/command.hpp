@@ -1,11 +1,11 @@
-// The subcommands of `tilesmith`: one file each in this folder. A file has one function `add_NAME`, declared here, that
-// adds its options to the program and returns what to run once they are parsed; commands.cpp lists them all.
+// The subcommands of `tilesmith`. Each has one function `add_NAME`, declared here and defined in NAME.cpp (short ones share lists.cpp, and
+// `merge` is in import.cpp). It adds the options to the program and returns what to run once they are parsed; commands.cpp lists them all.
 //
 // Conventions every command keeps:
 //   - options are stored as text or numbers while parsing and checked in `run`, before anything is opened for writing;
 //   - results go to stdout (a table, or what --format asks for), everything else goes to stderr through spdlog;
-//   - errors are thrown: UsageError for what the user gave, and those of the libraries; main.cpp turns each into one line
-//     on stderr and an exit status (kExitUsage for bad input or a missing device, kExitInternal for the rest);
+//   - errors are thrown: UsageError for what the user gave, and those of the libraries; program.cpp (run_guarded) turns each into
+//     one line on stderr and an exit status (kExitUsage for bad input or a missing device, kExitInternal for the rest);
 //   - kExitSetAside: done, but for problems that `tune` set aside, which it names.
 #pragma once
 

@@ -55,7 +55,7 @@ void require_known_device(const db::Store& store, const std::string& part);
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part);
 
 /// What the runtime library on the device would take itself for as a producer: the NVRTC and measuring policy of the device's newest
-/// entry, of any device's where it has none, this build's template and options, the device's driver if it is here, else that
+/// entry, of any device's where it has none, this build's options, the device's driver if it is here, else that
 /// entry's, since it cannot be asked.
 db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
                           const KernelTarget& target);

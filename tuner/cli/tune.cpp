@@ -148,7 +148,9 @@ Command add_tune(CLI::App& program) {
   add_as_option(*app, options->as)->group("Device");
   add_compile_jobs_option(*app, options->compile_jobs,
                           "of each GPU: one a core but one; where the GPU shares the memory (Jetson), one for two cores, and half of the memory")->group("Device");
-  app->add_option("--time-limit", options->time_limit, "Longest a candidate may take on the device, verification included")
+  app->add_option("--time-limit", options->time_limit,
+                  "Longest that one phase of a candidate may take on the device: loading, battery, verification, timing. Three times as "
+                  "long where a problem's operands or reference are first made, and for the play-off")
       ->type_name("TIME")->capture_default_str()->group("Device");
   app->add_option("--replay", options->replays,
                   "Take outcomes from this recorded landscape instead of a GPU; repeatable, the first is device 0. Without "

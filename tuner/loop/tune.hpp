@@ -1,12 +1,13 @@
-// The tune loop: problems × strategy × evaluator → store. Knows no CUDA, no terminal.
+// The tune loop: problems × strategy × evaluator → store. Knows no CUDA, no terminal. It writes runs and evidence; builds and
+// proofs are the evaluator's to write.
 //
 // For each problem, in the order given, less what other tuners of the database work on (turns.hpp):
 //   1. the legal configs of the chosen families that the problem does not refuse and the evaluator knows;
 //   2. evidence of this very candidate, device and producer, failures included, is reused and never repeated; evidence
 //      that rests on another driver or NVRTC is to be tried again, and so is what failed by the machine's doing
 //      (Outcome::by_machine), once a run: that is told, and no evidence;
-//   3. guesses, in this order: that evidence, fastest first; what was fastest here before the template, its options or the
-//      measuring policy changed, a few configs; what a model of other problems' evidence promises most of and what was best
+//   3. guesses, in this order: that evidence, fastest first; what was fastest here before the kernel, its launches, the options
+//      or the measuring policy changed, a few configs; what a model of other problems' evidence promises most of and what was best
 //      for problems near this one, of whatever type and transposes, nearest first, in turn with the families' own guesses;
 //      the known ladder (guesses.hpp);
 //   4. guesses alone until ten configs have a time, then in turn with what the strategy proposes (Hints in strategy.hpp);
@@ -18,8 +19,9 @@
 // (former_finalists), which go through 2, 5 and 6 as others do. Those that have evidence of today are not tried again, so such a
 // run goes on where one before it ended.
 //
-// Which config is best is decided by the one ranking (db/ranked.hpp): smallest median of the latest evidence, equal medians by
-// config text. Medians are stored as measured; the play-off narrows the noise in them, nothing rounds it away. Candidates
+// Within a run the best is the fastest by times that compare, equal ones by config text; it steers search and play-off. No best is
+// stored: when evidence is read, db::rank (db/ranked.hpp) puts candidates in order, and Chooser (runtime/choose) says which config runs.
+// Medians are stored as measured; the play-off narrows the noise in them, nothing rounds it away. Candidates
 // whose single lucky times beat every played-off median are drawn into further rounds before they can win, beside the winner,
 // whose time stands and scales theirs. Rounds go on for a third of what the turn took before, six in any case, and none begins once the run is over; what is then not
 // decided is taken up in the next turn. The time of a best that was played off in an earlier night stands as well: newcomers play beside it, short ones

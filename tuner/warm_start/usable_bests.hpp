@@ -22,7 +22,8 @@ UsableBests usable_bests(const std::vector<db::Evidence>& entries,
                          const std::function<db::Producer(const db::Evidence&)>& now,
                          const std::function<bool(const db::Evidence&)>& runs = {}, std::size_t most = 1);
 
-/// Whether today's rules let the entry's config run its problem on a device of these limits: they change without the template.
+/// Whether today's rules let the entry's config run its problem on a device of these limits. (A plan hash goes by those of the
+/// architecture.)
 bool rules_allow(const db::Evidence& entry, const DeviceLimits& limits);
 
 }  // namespace tilesmith::tuner

@@ -1,4 +1,4 @@
-// Answers candidates on a device: compile workers ahead of one measuring process, all supervised. A crash, a hang or a
+// Answers candidates on a device: compile workers ahead of one measuring process, all watched by the tuner. A crash, a hang or a
 // device fault costs the candidate it happened on and one process; the run goes on. What the machine failed on (a kill from outside
 // twice over, no memory left) is kept neither as a build nor as a proof, and its outcome says so.
 #pragma once
@@ -28,7 +28,7 @@ struct DeviceEvaluatorOptions {
 };
 
 /// Builds and battery verdicts are read from and kept in the store. Throws runtime::DeviceError if there is no such
-/// device, std::runtime_error if NVRTC is not usable. The supervising process itself never opens a device context.
+/// device, std::runtime_error if NVRTC is not usable. The tuner itself never opens a device context.
 ///
 /// next() and play_off() throw EvaluatorError when the environment is broken: the measuring process fails to start three times in a
 /// row, or a worker says that it cannot work at all.

@@ -16,7 +16,7 @@ class FamilyArguments {
   /// False if it is none of the two options.
   bool take(std::string_view option, std::string_view value);
 
-  /// Loads the folders. Empty, or why a family cannot be used: that the folder changed since its supervisor read it, too. What such a worker
+  /// Loads the folders. Empty, or why a family cannot be used: that the folder changed since the tuner read it, too. What such a worker
   /// would compile or launch is not what the evidence is recorded of.
   std::string load() const;
 

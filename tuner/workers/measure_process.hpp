@@ -1,4 +1,4 @@
-// The supervised measuring process: one request at a time, a time limit for each of its stages, and a fresh process after
+// The measuring process, as the tuner watches it: one request at a time, a time limit for each of its stages, and a fresh process after
 // a crash, a hang or a device fault. Single-threaded: its owner polls descriptor() until deadline() and calls collect().
 #pragma once
 

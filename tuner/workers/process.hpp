@@ -1,5 +1,6 @@
 // A child process of this same executable that answers framed requests over a socket: how compilation and measuring are
-// kept apart from the supervisor, so that a crash, a hang or a device fault costs one candidate and not the run.
+// kept apart from the tuner, so that a crash, a hang or a device fault costs one candidate and not the run. "Tuner" here is
+// whichever command started the process: `compile` and `verify` do, too.
 //
 // Frame: u32 JSON bytes, u32 blob bytes (little-endian), JSON, blob. A frame that breaks a limit below, or whose JSON
 // does not parse, counts as the end of the peer: nothing after it can be trusted.
@@ -60,8 +61,8 @@ class Connection {
 class WorkerProcess {
  public:
   /// Starts `executable` (empty: this very program, /proc/self/exe) with these arguments; the child finds its socket as
-  /// file descriptor 3. It is killed when the supervisor's thread ends, and ignores SIGINT, SIGTERM and SIGHUP: ending a
-  /// run is the supervisor's decision. Throws std::system_error if it cannot be started.
+  /// file descriptor 3. It is killed when the tuner's thread ends, and ignores SIGINT, SIGTERM and SIGHUP: ending a
+  /// run is the tuner's decision. Throws std::system_error if it cannot be started.
   explicit WorkerProcess(std::vector<std::string> arguments, const std::string& executable = {});
   ~WorkerProcess();  ///< kills it if it still runs
   WorkerProcess(const WorkerProcess&) = delete;
@@ -90,7 +91,7 @@ class WorkerProcess {
   bool reaped_ = false;
 };
 
-/// The child's side: answers each request until the supervisor goes away. Returns the process's exit status.
+/// The child's side: answers each request until the tuner goes away. Returns the process's exit status.
 int serve(const std::function<Message(const Message&)>& answer);
 
 }  // namespace tilesmith::tuner

@@ -1,4 +1,5 @@
-// What the supervisor and its worker processes say to each other: requests and answers as JSON and a blob.
+// What a tuner (or another command that compiles or measures) and its worker processes say to each other: requests and answers as JSON
+// and a blob.
 //
 // Whatever arrives is checked: the reading functions return nullopt for a message that is not of their form.
 //   compile      {"do":"compile","config","type","trans","arch"}  → {"status","message","registers",...} + cubin
@@ -36,7 +37,7 @@ struct CompileRequest {
 Message to_message(const CompileRequest& request);
 std::optional<CompileRequest> compile_request(const Message& message);
 
-/// Everything of a build but its key, which the supervisor knows.
+/// Everything of a build but its key, which the tuner knows.
 Message to_message(const db::KernelBuild& build);
 std::optional<db::KernelBuild> kernel_build(const Message& message, const db::KernelKey& key);
 /// Of a compiler, instead of a build.

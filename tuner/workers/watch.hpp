@@ -1,4 +1,4 @@
-// The time for which workers are watched. Where the supervisor was away (Ctrl-Z, `docker pause`, a frozen cgroup) they stood still as
+// The time for which workers are watched. Where the tuner was away (Ctrl-Z, `docker pause`, a frozen cgroup) they stood still as
 // well, and no time of theirs has passed: what it reads here leaves out the gaps between its looks, and its deadlines are on that time.
 #pragma once
 
@@ -27,7 +27,7 @@ class Watch {
     last_look_ = now;
     return now - away_;
   }
-  /// When the clock will say so, if the supervisor is not away until then.
+  /// When the clock will say so, if the tuner is not away until then.
   Clock::time_point on_clock(Clock::time_point watched) const { return watched + away_; }
 
  private:

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kBadUsage = 2;
 constexpr int kEndedByFault = 3;
-constexpr int kNiceness = 5;  // compilers give way to the supervisor and the measuring process
+constexpr int kNiceness = 5;  // compilers give way to the tuner and the measuring process
 constexpr int kKilledFirst = 1000;  // of oom_score_adj, the most: they go before them where memory runs out
 
 Message compile_answer(const Message& message) {
@@ -61,6 +61,7 @@ int compile_main() {
 /// Ends without unwinding: after a lost context every release of a device resource would fail, or hang.
 [[noreturn]] void end_after_fault() { ::_exit(kEndedByFault); }
 
+/// `supervisor`: the tuner, or another command that measures.
 void measure_loop(MeasureSession& session, Connection& supervisor) {
   while (const std::optional<Message> message = supervisor.receive()) {
     if (const auto job = evaluate_request(*message)) {
@@ -107,7 +108,7 @@ bool parse_number(std::string_view text, Number& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-/// Tells the supervisor instead of the first answer.
+/// Tells the tuner instead of the first answer.
 int fatal(const std::string& what) {
   Connection(kWorkerSocket).send({{{"fatal", what}}, {}});
   return kBadUsage;
