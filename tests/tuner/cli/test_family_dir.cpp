@@ -55,7 +55,7 @@ std::vector<std::string> tune(std::vector<std::string> more = {}) {
   return arguments;
 }
 
-void check_refused(const Finished& result, const std::vector<std::string>& parts) {
+void check_family_dir_refuses(const Finished& result, const std::vector<std::string>& parts) {
   INFO(result.err);
   CHECK(result.status == 2);
   CHECK(result.out.empty());
@@ -123,7 +123,7 @@ TEST_CASE("the space of a family of one's own is shown with its rules", "[family
   CHECK(contains(shown.out, "rows of C a block computes"));
   CHECK(contains(shown.out, "a block has at most 512 threads"));
   CHECK(contains(shown.out, "24 combinations"));
-  check_refused(run(folder, {"space", "--family", "my_tiles", "--arch", "sm_87"}), {"'my_tiles': unknown family", "--family-dir"});
+  check_family_dir_refuses(run(folder, {"space", "--family", "my_tiles", "--arch", "sm_87"}), {"'my_tiles': unknown family", "--family-dir"});
   const Finished counted = run(folder, {"tune", "--dry-run", "--arch", "sm_87", "--shape", "512", "--family-dir", kExample});
   CHECK(contains(counted.out, "my_tiles"));
 }
@@ -137,12 +137,12 @@ TEST_CASE("a family that is not right is refused in a line, and nothing is writt
     CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
     return result;
   };
-  check_refused(run(folder, {"tune", "--shape", "64", "--db", "new.db", "--family-dir", "none"}), {"--family-dir: none: is no folder"});
+  check_family_dir_refuses(run(folder, {"tune", "--shape", "64", "--db", "new.db", "--family-dir", "none"}), {"--family-dir: none: is no folder"});
   family.with("tile % step == 0", "tile % stap == 0");
-  check_refused(tuned(), {"tilesmith tune: --family-dir: " + path + "/family.json: rules[0].holds: ", "unknown name 'stap'"});
+  check_family_dir_refuses(tuned(), {"tilesmith tune: --family-dir: " + path + "/family.json: rules[0].holds: ", "unknown name 'stap'"});
   family.with("tile % stap == 0", "1").with("\"name\": \"small\"", "\"name\": \"mma\"");
-  check_refused(tuned(), {"family.json: name: there is a family 'mma' already"});
-  check_refused(run(folder, {"space", "--family", "mma", "--arch", "sm_87"}, {{"TILESMITH_FAMILY_DIR", kExample + ":/none"}}),
+  check_family_dir_refuses(tuned(), {"family.json: name: there is a family 'mma' already"});
+  check_family_dir_refuses(run(folder, {"space", "--family", "mma", "--arch", "sm_87"}, {{"TILESMITH_FAMILY_DIR", kExample + ":/none"}}),
                 {"TILESMITH_FAMILY_DIR: /none: is no folder"});
   CHECK(run(folder, {"tune", "--help"}, {{"TILESMITH_FAMILY_DIR", "/none"}}).status == 0);
   CHECK(contains(run(folder, {"tune", "--help"}).out, "--family-dir"));

@@ -19,7 +19,7 @@ std::vector<std::string> simulate(std::vector<std::string> more) {
   return more;
 }
 
-void check_refused(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
+void check_simulate_refuses(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
   const TempFolder folder;
   write_file(folder / "cache.json", made_cache());
   write_file(folder / "cut.json", made_cache().substr(0, 100));
@@ -108,7 +108,7 @@ TEST_CASE("simulate says how many problems are left out as too small") {
       run(folder, simulate({"--landscape", "made.jsonl", "--landscape", "cache.json", "--runs", "2"}));
   CHECK(result.status == 0);
   CHECK(contains(result.err, "made.jsonl: 0 problems simulated; 2 left out: fewer than 50 configs recorded"));
-  check_refused({"--landscape", "cut.json"}, {"cut.json: ends before its first whole cache entry"});
+  check_simulate_refuses({"--landscape", "cut.json"}, {"cut.json: ends before its first whole cache entry"});
 }
 
 TEST_CASE("simulate draws a picture that stands alone") {
@@ -126,17 +126,17 @@ TEST_CASE("simulate draws a picture that stands alone") {
 }
 
 TEST_CASE("simulate refuses bad options in one line") {
-  check_refused({}, {"--landscape is required"});
-  check_refused({"--landscape", "cache.json", "--strategy", "local,best"},
+  check_simulate_refuses({}, {"--landscape is required"});
+  check_simulate_refuses({"--landscape", "cache.json", "--strategy", "local,best"},
                 {"--strategy 'best': unknown strategy; expected one of portfolio, forest, local, "});
-  check_refused({"--landscape", "cache.json", "--runs", "0"}, {"--runs"});
-  check_refused({"--landscape", "cache.json", "--evaluations", "-1"}, {"--evaluations"});
-  check_refused({"--landscape", "cache.json", "--width", "x"}, {"--width"});
-  check_refused({"--landscape", "cache.json", "--format", "xml"}, {"--format 'xml': expected table, json or csv"});
-  check_refused({"--landscape", "cache.json", "--plot", "none/x.svg"}, {"--plot 'none/x.svg'", "does not exist"});
-  check_refused({"--landscape", "text.json"}, {"text.json: ", "expected a recorded landscape, or a cache or T4 results file of Kernel Tuner"});
-  check_refused({"--landscape", "missing.json"}, {"missing.json: cannot be read"});
-  check_refused({"--landscape", "cache.json", "--landscape", "."}, {".: is a folder"});
+  check_simulate_refuses({"--landscape", "cache.json", "--runs", "0"}, {"--runs"});
+  check_simulate_refuses({"--landscape", "cache.json", "--evaluations", "-1"}, {"--evaluations"});
+  check_simulate_refuses({"--landscape", "cache.json", "--width", "x"}, {"--width"});
+  check_simulate_refuses({"--landscape", "cache.json", "--format", "xml"}, {"--format 'xml': expected table, json or csv"});
+  check_simulate_refuses({"--landscape", "cache.json", "--plot", "none/x.svg"}, {"--plot 'none/x.svg'", "does not exist"});
+  check_simulate_refuses({"--landscape", "text.json"}, {"text.json: ", "expected a recorded landscape, or a cache or T4 results file of Kernel Tuner"});
+  check_simulate_refuses({"--landscape", "missing.json"}, {"missing.json: cannot be read"});
+  check_simulate_refuses({"--landscape", "cache.json", "--landscape", "."}, {".: is a folder"});
 }
 
 TEST_CASE("Ctrl-C ends simulate at once with status 130 and prints no figures") {

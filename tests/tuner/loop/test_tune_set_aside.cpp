@@ -34,7 +34,7 @@ class Failing final : public ToyEvaluator {
   std::map<std::int64_t, int> asked_;
 };
 
-std::size_t tried(const db::Store& store, std::int64_t size) { return store.evidence(of_problem(square(size))).size(); }
+std::size_t tried_in(const db::Store& store, std::int64_t size) { return store.evidence(of_problem(square(size))).size(); }
 
 }  // namespace
 
@@ -45,9 +45,9 @@ TEST_CASE("a problem on which measuring fails is set aside night after night, an
     const TuneResult result = quiet_tune(squares({64, 128, 256}), evaluator.options(), evaluator, store);
     CHECK(result.ended_how == "done");
     CHECK(result.set_aside == std::vector<Problem>{square(64)});
-    CHECK(tried(store, 64) == 0);
-    CHECK(tried(store, 128) == 10);
-    CHECK(tried(store, 256) == 10);
+    CHECK(tried_in(store, 64) == 0);
+    CHECK(tried_in(store, 128) == 10);
+    CHECK(tried_in(store, 256) == 10);
   }
 }
 
@@ -58,9 +58,9 @@ TEST_CASE("what a problem had before measuring failed on it is kept, and two suc
   options.budget = std::chrono::seconds(300);
   const TuneResult result = quiet_tune(squares({64, 128, 256}), options, evaluator, store);
   CHECK(result.set_aside == std::vector<Problem>{square(64), square(128)});
-  CHECK(tried(store, 64) == 3);
-  CHECK(tried(store, 128) == 3);
-  CHECK(tried(store, 256) == 10);
+  CHECK(tried_in(store, 64) == 3);
+  CHECK(tried_in(store, 128) == 3);
+  CHECK(tried_in(store, 256) == 10);
   CHECK(evaluator.in_flight() == 0);
 }
 
@@ -83,8 +83,8 @@ TEST_CASE("two broken problems in a row end no run where others are known to wor
     const TuneResult result = quiet_tune(squares({256, 64, 128, 320, 384, 512}), options, evaluator, store);
     CHECK(result.ended_how == "done");
     CHECK(result.set_aside == std::vector<Problem>{square(64), square(128), square(320), square(384)});
-    CHECK(tried(store, 256) == std::size_t(options.max_candidates));  // a trial of what works is no evidence
-    CHECK(tried(store, 512) == std::size_t(options.max_candidates));
+    CHECK(tried_in(store, 256) == std::size_t(options.max_candidates));  // a trial of what works is no evidence
+    CHECK(tried_in(store, 512) == std::size_t(options.max_candidates));
   }
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("problems that are too large for a device's memory do not speak for th
   Failing evaluator({16384, 32768});
   const TuneResult result = quiet_tune(squares({16384, 32768, 64}), evaluator.options(), evaluator, store);
   CHECK(result.set_aside.size() == 2);
-  CHECK(tried(store, 64) == 10);
+  CHECK(tried_in(store, 64) == 10);
 }
 
 TEST_CASE("a problem that one tuner set aside is left to the others of its board") {
@@ -131,5 +131,5 @@ TEST_CASE("a problem that one tuner set aside is left to the others of its board
   options.tuner = 1;
   CHECK(quiet_tune(workload, options, other, store).set_aside.empty());
   CHECK(board.count(TurnBoard::State::done) == 2);
-  CHECK(tried(store, 64) == 10);
+  CHECK(tried_in(store, 64) == 10);
 }

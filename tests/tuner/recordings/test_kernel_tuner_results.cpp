@@ -34,15 +34,15 @@ std::string whole() {
                  result(4, "fast", "runtime", measured("\"RuntimeFailedConfig\"")) + ", " + result(2, "slow", "compile", ""));
 }
 
-OutcomeTable loaded(const std::string& content) {
+OutcomeTable loaded_results(const std::string& content) {
   const TempFolder folder;
   write_file(folder / "results.json", content);
   return std::move(load_outcome_tables(folder / "results.json", 1).tables.at(0));
 }
 
-std::string refusal(const std::string& content) {
+std::string results_refusal(const std::string& content) {
   try {
-    loaded(content);
+    loaded_results(content);
   } catch (const db::StoreError& error) {
     const std::string message = error.what();
     CHECK(lines_of(message) == 0);
@@ -65,22 +65,22 @@ void check_whole(const OutcomeTable& table) {
 }  // namespace
 
 TEST_CASE("T4 results give every config; those whose invalidity is not 'correct' failed") {
-  check_whole(loaded(whole()));
-  check_whole(loaded(gzipped(whole())));
+  check_whole(loaded_results(whole()));
+  check_whole(loaded_results(gzipped(whole())));
 }
 
 TEST_CASE("times of T4 results are in the unit of the measurement, else of the file, else ms") {
-  CHECK(loaded(file_of(result(1, "a", "correct", measured("3", "time", "us")))).optimum_us == Approx(3));
-  CHECK(loaded(file_of(result(1, "a", "correct", measured("3")), "microseconds")).optimum_us == Approx(3));
-  CHECK(loaded("{\"results\": [" + result(1, "a", "correct", measured("3")) + "]}").optimum_us == 3000);
-  CHECK(contains(refusal(file_of(result(1, "a", "correct", measured("3", "time", "weeks")))), "'weeks'"));
+  CHECK(loaded_results(file_of(result(1, "a", "correct", measured("3", "time", "us")))).optimum_us == Approx(3));
+  CHECK(loaded_results(file_of(result(1, "a", "correct", measured("3")), "microseconds")).optimum_us == Approx(3));
+  CHECK(loaded_results("{\"results\": [" + result(1, "a", "correct", measured("3")) + "]}").optimum_us == 3000);
+  CHECK(contains(results_refusal(file_of(result(1, "a", "correct", measured("3", "time", "weeks")))), "'weeks'"));
 }
 
 TEST_CASE("an objective of T4 results other than time is read") {
   const auto one = [](int x, const std::string& value) {
     return result(x, "a", "correct", measured("7") + ", " + measured(value, "GFLOP/s"), "GFLOP/s");
   };
-  const OutcomeTable table = loaded(file_of(one(1, "10") + ", " + one(2, "40")));
+  const OutcomeTable table = loaded_results(file_of(one(1, "10") + ", " + one(2, "40")));
   REQUIRE(table.objective);
   CHECK(table.objective->name == "GFLOP/s");
   CHECK(table.objective->optimum == 40);
@@ -89,13 +89,13 @@ TEST_CASE("an objective of T4 results other than time is read") {
 
 TEST_CASE("wrong T4 results are refused in one line that names the result") {
   const std::string good = result(1, "a", "correct", measured("3"));
-  CHECK(contains(refusal(file_of("")), "\"results\" is empty"));
-  CHECK(contains(refusal("{\"results\": 3}"), "\"results\" is 3"));
-  CHECK(contains(refusal(file_of(good + ", 7")), "result 2: is 7"));
-  CHECK(contains(refusal(file_of(good + ", {\"configuration\": 1}")), "result 2: \"configuration\" is 1"));
-  CHECK(contains(refusal(file_of(good + ", {\"configuration\": {\"X\": 1}, \"invalidity\": \"correct\"}")),
+  CHECK(contains(results_refusal(file_of("")), "\"results\" is empty"));
+  CHECK(contains(results_refusal("{\"results\": 3}"), "\"results\" is 3"));
+  CHECK(contains(results_refusal(file_of(good + ", 7")), "result 2: is 7"));
+  CHECK(contains(results_refusal(file_of(good + ", {\"configuration\": 1}")), "result 2: \"configuration\" is 1"));
+  CHECK(contains(results_refusal(file_of(good + ", {\"configuration\": {\"X\": 1}, \"invalidity\": \"correct\"}")),
                  "result 2: \"configuration\" has no MODE"));
-  CHECK(contains(refusal(file_of(result(1, "a", "correct", measured("3", "energy")))), "result 1: \"measurements\" has no value of \"time\""));
-  CHECK(contains(refusal(file_of(good + ", " + good)), "comes twice"));
-  CHECK(contains(refusal(file_of(result(1, "a", "runtime", ""))), "no config has a \"time\""));
+  CHECK(contains(results_refusal(file_of(result(1, "a", "correct", measured("3", "energy")))), "result 1: \"measurements\" has no value of \"time\""));
+  CHECK(contains(results_refusal(file_of(good + ", " + good)), "comes twice"));
+  CHECK(contains(results_refusal(file_of(result(1, "a", "runtime", ""))), "no config has a \"time\""));
 }

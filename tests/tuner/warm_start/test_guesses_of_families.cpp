@@ -29,7 +29,7 @@ Guesser guesser_for(const std::vector<std::string>& families, const ToyEvaluator
                  store);
 }
 
-std::vector<Config> first_of(std::vector<Config> configs, std::size_t count) {
+std::vector<Config> first_configs_of(std::vector<Config> configs, std::size_t count) {
   configs.resize(std::min(configs.size(), count));
   return configs;
 }
@@ -77,7 +77,7 @@ TEST_CASE("a family that was far behind on problems nearby has its own guesses l
 
   for (const std::int64_t size : {512, 768, 1024, 1536, 3072, 4096}) {
     double us = 0;  // wgmma's from 200, wmma's never within twice that, simt's far behind
-    for (const Config& config : first_of(guesses_of(problem_of("f16f32", size)), 40)) {
+    for (const Config& config : first_configs_of(guesses_of(problem_of("f16f32", size)), 40)) {
       const double from = config.family() == "wgmma" ? 200 : config.family() == "wmma" ? 410 : 9000;
       plant(store, evaluator, problem_of("f16f32", size), config, from + us++);
     }

@@ -12,7 +12,7 @@ using namespace tilesmith::tuner;
 
 namespace {
 
-const std::vector<Parameter> kParameters{
+const std::vector<Parameter> kOwnParameters{
     {"block_m", {128}, ""}, {"block_n", {128, 176, 256}, ""}, {"stages", {2, 3, 4, 5, 6, 7, 8, 9, 10}, ""}, {"even", {0, 1}, ""}};
 
 Config before(int block_n, int stages) { return Config("f", {{"block_m", 128}, {"block_n", block_n}, {"stages", stages}}); }
@@ -23,7 +23,7 @@ Config now(int block_n, int stages, int even) {
 /// All but what `even` has got since.
 const db::FirstTried kFirstTried = [] {
   db::FirstTried tried;
-  for (const Parameter& parameter : kParameters) {
+  for (const Parameter& parameter : kOwnParameters) {
     for (const int value : parameter.values) {
       if (parameter.name != "even") tried[{"f", parameter.name, value}] = 0;
     }
@@ -40,7 +40,7 @@ db::Evidence timed(const Config& config, double us) {
 }
 
 std::vector<Config> varied(const std::vector<db::Evidence>& evidence,
-                           const std::vector<Parameter>& parameters = kParameters) {
+                           const std::vector<Parameter>& parameters = kOwnParameters) {
   const Today today{[](const Config& recorded) {
                       return std::optional(recorded.has("even") ? recorded
                                                                 : now(recorded.at("block_n"), recorded.at("stages"), 0));
@@ -86,7 +86,7 @@ TEST_CASE("what one tile tried of a new value says nothing of another, and is no
 }
 
 TEST_CASE("a tile with many values to try leaves places to another") {
-  std::vector<Parameter> parameters = kParameters;
+  std::vector<Parameter> parameters = kOwnParameters;
   parameters.back().values = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   std::vector<db::Evidence> evidence;
   for (const int stages : {4, 5, 6, 7, 8, 9, 10}) evidence.push_back(timed(before(256, stages), 200));
@@ -121,7 +121,7 @@ TEST_CASE("what the latest run found fastest comes before what was faster on ano
 }
 
 TEST_CASE("a candidate was in a play-off if one machine has measured it twice: two machines' single times say nothing of that") {
-  const std::vector<Parameter> parameters{kParameters};
+  const std::vector<Parameter> parameters{kOwnParameters};
   const auto known_after = [&](const std::vector<std::string>& machines) {
     std::vector<db::Evidence> evidence;
     for (const std::string& machine : machines) {

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* kChild = TILESMITH_TUNER_CHILD;
+constexpr const char* kWatchChild = TILESMITH_TUNER_CHILD;
 
 /// The real one, put forward.
 class FakeClock {
@@ -61,7 +61,7 @@ TEST_CASE("watched time leaves out what passed while nobody looked") {
 TEST_CASE("a compiler that stood still with its supervisor is not late") {
   const test::DrillEnabled drill;
   FakeClock clock;
-  CompilePool pool(1, 20s, kChild, clock.watch());
+  CompilePool pool(1, 20s, kWatchChild, clock.watch());
   pool.submit(drill_job(test::kDrillOk));
   clock.put_forward(8h);
   std::vector<CompilePool::Done> done;
@@ -72,7 +72,7 @@ TEST_CASE("a compiler that stood still with its supervisor is not late") {
 TEST_CASE("a compiler that hangs is late, though its supervisor was away meanwhile") {
   const test::DrillEnabled drill;
   FakeClock clock;
-  CompilePool pool(1, 20s, kChild, clock.watch());
+  CompilePool pool(1, 20s, kWatchChild, clock.watch());
   pool.submit(drill_job(test::kDrillCompilerHang));
   clock.put_forward(8h);
   for (int looks = 0; looks < 19; ++looks) {
@@ -94,7 +94,7 @@ TEST_CASE("a compiler that hangs is late, though its supervisor was away meanwhi
 TEST_CASE("a candidate that stood still with its supervisor is not late") {
   const test::DrillEnabled drill;
   FakeClock clock;
-  MeasureProcess process(0, "", 5s, kChild, clock.watch());
+  MeasureProcess process(0, "", 5s, kWatchChild, clock.watch());
   const auto look = [&] {
     wait_for_input({process.descriptor()}, process.deadline());
     return process.collect();
