@@ -31,7 +31,7 @@ TEST_CASE("pointers that are null or break the problem's alignment are refused")
   const Plan plan = f.plan();
   for (void** operand : {&f.args.matrices[OperandRole::a], &f.args.matrices[OperandRole::b]}) {
     void* const right = *operand;
-    *operand = static_cast<const char*>(right) + 8;
+    *operand = static_cast<char*>(right) + 8;
     CHECK(plan.run(f.args) == Plan::kMisaligned);
     *operand = nullptr;
     CHECK(plan.run(f.args) == Plan::kNullPointer);
