@@ -37,9 +37,8 @@ std::string markdown_cell(std::string_view text) {
 
 /// What the columns M, N and K do not say: row strides, alignment, beta. Empty for a packed problem with beta = 0.
 std::string layout(const Problem& problem) {
-  const std::string whole = text(problem);
-  const std::string plain = text(packed_problem(problem, problem.m, problem.n, problem.k));
-  return whole.size() > plain.size() ? whole.substr(plain.size() + 1) : std::string();
+  const std::string extras = extras_text(problem);
+  return extras.empty() ? extras : extras.substr(1);
 }
 
 std::string export_markdown(std::span<const JudgedBest> bests) {

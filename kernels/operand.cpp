@@ -21,4 +21,23 @@ std::vector<OperandMatrix> operands(const Problem& problem) {
   return {operand(problem, OperandRole::a), operand(problem, OperandRole::b), operand(problem, OperandRole::d)};
 }
 
+std::vector<OperandMatrix> inputs(const Problem& problem) {
+  std::vector<OperandMatrix> found = operands(problem);
+  std::erase_if(found, [](const OperandMatrix& matrix) { return matrix.role == OperandRole::d; });
+  return found;
+}
+
+bool in_use(OperandRole role, bool multiplies, bool adds_c) {
+  switch (role) {
+    case OperandRole::a:
+    case OperandRole::b:
+      return multiplies;
+    case OperandRole::c:
+      return adds_c;
+    case OperandRole::d:
+      break;
+  }
+  return true;
+}
+
 }  // namespace tilesmith

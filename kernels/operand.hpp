@@ -1,8 +1,11 @@
-// The matrices of a problem, by role: whoever allocates, fills, passes or checks operands goes through this list.
+// The matrices of a problem, by role. Who allocates, fills, passes or checks operands goes through these lists; what A and B
+// mean for the product itself (its reference, a kernel's first argument, tensor maps) names them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "kernels/problem.hpp"
@@ -11,7 +14,16 @@ namespace tilesmith {
 
 /// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix.
 enum class OperandRole { a, b, c, d };
-inline constexpr std::size_t kOperandRoles = 4;
+inline constexpr OperandRole kOperandRoles[] = {OperandRole::a, OperandRole::b, OperandRole::c, OperandRole::d};
+inline constexpr std::size_t kOperandRoleCount = std::size(kOperandRoles);
+
+/// One value for each role.
+template <typename T>
+struct ByRole {
+  std::array<T, kOperandRoleCount> values{};
+  T& operator[](OperandRole role) { return values[std::size_t(role)]; }
+  const T& operator[](OperandRole role) const { return values[std::size_t(role)]; }
+};
 
 struct OperandMatrix {
   OperandRole role;
@@ -28,5 +40,11 @@ OperandMatrix operand(const Problem& problem, OperandRole role);
 
 /// What one run needs memory for: A, B, and one matrix for C and D.
 std::vector<OperandMatrix> operands(const Problem& problem);
+
+/// Those of them that a run only reads: A and B.
+std::vector<OperandMatrix> inputs(const Problem& problem);
+
+/// Whether a run reads or writes the matrix. `multiplies`: α ≠ 0 and K > 0. `adds_c`: β ≠ 0.
+bool in_use(OperandRole role, bool multiplies, bool adds_c);
 
 }  // namespace tilesmith

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/operand.hpp"
+#include "kernels/words.hpp"
 
 namespace tilesmith {
 namespace {
@@ -79,8 +80,11 @@ std::optional<std::string> problem_error(const Problem& problem) {
 }
 
 std::string text(const Problem& problem) {
-  std::string result = fmt::format("{} {} {} {} {}", problem.type.name, name(problem.trans), problem.m, problem.n,
-                                   problem.k);
+  return fmt::format("{} {} {} {} {}{}", problem.type.name, name(problem.trans), problem.m, problem.n, problem.k, extras_text(problem));
+}
+
+std::string extras_text(const Problem& problem) {
+  std::string result;
   const Problem packed = packed_problem(problem, problem.m, problem.n, problem.k);
   if (problem.lda != packed.lda) result += fmt::format(" lda={}", problem.lda);
   if (problem.ldb != packed.ldb) result += fmt::format(" ldb={}", problem.ldb);
@@ -121,7 +125,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     else if (key == "align" && number && *number == int(*number)) problem.align_bytes = int(*number);
     else if (key == "batch" && number) problem.batch = *number;
     else if (key == "beta" && parse_beta_class(value)) problem.beta = *parse_beta_class(value);
-    else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align= with a number, or beta=zero|any", parts[i]));
+    else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align= with a number, beta=zero|any, or {}", parts[i], kSignatureOptions));
   }
   if (const auto wrong = problem_error(problem)) return fail(*wrong);
   return problem;

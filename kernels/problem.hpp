@@ -62,6 +62,9 @@ std::optional<std::string> problem_error(const Problem& problem);
 /// " lda=.. ldb=.. ldc=.. align=.. beta=any" and the signature's options. Two problems are equal exactly when their texts are.
 std::string text(const Problem& problem);
 
+/// The part of the text behind M, N and K, with a space before each word: what a packed problem with β = 0 does not have.
+std::string extras_text(const Problem& problem);
+
 /// Reads the canonical text. Returns nullopt and sets `error` (one line, what was expected) if it does not parse.
 std::optional<Problem> parse_problem(std::string_view text, std::string& error);
 

@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "kernels/words.hpp"
+
 namespace tilesmith {
 namespace {
 
@@ -50,6 +52,16 @@ std::string constant_name(const std::string& parameter) {
   return result;
 }
 
+std::string signature_macros(std::string_view options) {
+  std::string macros;
+  for (const std::string_view word : words(options)) {
+    macros += "#define TILESMITH_";
+    for (const char c : word) macros += std::isalnum(static_cast<unsigned char>(c)) ? char(std::toupper(static_cast<unsigned char>(c))) : '_';
+    macros += '\n';
+  }
+  return macros;
+}
+
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
                           const std::string& definitions) {
   const TypePair& type = target.type;
@@ -62,6 +74,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
   if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");
   if (is_fp8(type.a)) add("#include <cuda_fp8.h>\n");
+  add(signature_macros(options_text(target)));
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
   add_type("Accumulator", type.accumulator);

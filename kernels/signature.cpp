@@ -4,20 +4,36 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
+
+#include "kernels/words.hpp"
 
 namespace tilesmith {
 namespace {
 
-// All values of each option, in words: what is not here can be neither written nor read.
-constexpr std::array kEpilogues{Epilogue::linear};
-constexpr std::array kBatchModes{BatchMode::single};
-constexpr std::array kSparsities{Sparsity::dense};
+template <typename Value>
+struct Named {
+  Value value;
+  std::string_view name;
+};
+
+// All values of each option: what is not here can be neither written nor read.
+constexpr std::array kEpilogues{Named{Epilogue::linear, "linear"}};
+constexpr std::array kBatchModes{Named{BatchMode::single, "single"}};
+constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}};
 
 template <typename Value, std::size_t Count>
-bool read_value(const std::array<Value, Count>& values, std::string_view text, Value& into) {
-  const auto found = std::ranges::find_if(values, [&](Value value) { return name(value) == text; });
+std::string_view name_in(const std::array<Named<Value>, Count>& values, Value value) {
+  const auto found = std::ranges::find(values, value, &Named<Value>::value);
+  if (found == values.end()) throw std::invalid_argument(fmt::format("a signature's option has the value {}, which has no name", int(value)));
+  return found->name;
+}
+
+template <typename Value, std::size_t Count>
+bool read_value(const std::array<Named<Value>, Count>& values, std::string_view text, Value& into) {
+  const auto found = std::ranges::find(values, text, &Named<Value>::name);
   if (found == values.end()) return false;
-  into = *found;
+  into = found->value;
   return true;
 }
 
@@ -35,9 +51,9 @@ std::optional<Transposes> parse_transposes(std::string_view text) {
   return std::nullopt;
 }
 
-std::string_view name(Epilogue) { return "linear"; }
-std::string_view name(BatchMode) { return "single"; }
-std::string_view name(Sparsity) { return "dense"; }
+std::string_view name(Epilogue epilogue) { return name_in(kEpilogues, epilogue); }
+std::string_view name(BatchMode mode) { return name_in(kBatchModes, mode); }
+std::string_view name(Sparsity sparsity) { return name_in(kSparsities, sparsity); }
 
 std::string options_text(const KernelSignature& signature) {
   // By all fields at once: a field that a signature gets does not compile here until it is in the text.
@@ -81,25 +97,13 @@ std::optional<KernelSignature> parse_signature(std::string_view text, std::strin
   KernelSignature signature{*type, *trans};
   for (std::size_t i = 2; i < parts.size(); ++i) {
     if (!read_option(parts[i], signature))
-      return fail(fmt::format("'{}': expected epilogue=, batch_mode= or sparsity= with a name of this version", parts[i]));
+      return fail(fmt::format("'{}': expected {}", parts[i], kSignatureOptions));
   }
   return signature;
 }
 
 bool is_plain(const KernelSignature& signature) {
   return signature == KernelSignature{signature.type, signature.trans} && signature.type.a == signature.type.b;
-}
-
-std::vector<std::string_view> words(std::string_view text) {
-  std::vector<std::string_view> result;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t start = text.find_first_not_of(" \t\r\n", at);
-    if (start == std::string_view::npos) break;
-    at = std::min(text.find_first_of(" \t\r\n", start), text.size());
-    result.push_back(text.substr(start, at - start));
-  }
-  return result;
 }
 
 }  // namespace tilesmith

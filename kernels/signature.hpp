@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "kernels/type_pair.hpp"
 
@@ -51,6 +50,9 @@ std::string text(const KernelSignature& signature);
 /// Reads that text. Returns nullopt and sets `error` (one line, what was expected) if it does not parse.
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
+/// The options that a signature's text may have, for messages.
+inline constexpr std::string_view kSignatureOptions = "epilogue=, batch_mode= or sparsity= with a name of this version";
+
 /// The part of the text behind the transposes, with a space before each word.
 std::string options_text(const KernelSignature& signature);
 /// Sets what one word of options_text() names. False if it names nothing of a signature.
@@ -58,8 +60,5 @@ bool read_option(std::string_view word, KernelSignature& signature);
 
 /// One type for A and B, and nothing but the product: all that a kernel family computes unless it says more.
 bool is_plain(const KernelSignature& signature);
-
-/// Words of a text, between blanks and line ends.
-std::vector<std::string_view> words(std::string_view text);
 
 }  // namespace tilesmith

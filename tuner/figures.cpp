@@ -48,12 +48,6 @@ std::string count_of(std::size_t count, const std::string& noun) {
 
 const char* rate_unit(const TypePair& type) { return is_integer(type.a) ? "TOPS" : "TFLOP/s"; }
 
-std::string problem_extras(const Problem& problem) {
-  const std::string whole = text(problem);
-  const std::string packed = text(packed_problem(problem, problem.m, problem.n, problem.k));
-  return whole.substr(packed.size());
-}
-
 std::string short_name(const db::DeviceIdentity& device) {
   if (device.power_mode.empty()) return device.name;
   return fmt::format("{} ({}, {} SMs)", device.name, device.power_mode, device.sm_count);

@@ -19,8 +19,6 @@ std::string format_count(long long count);           ///< "12,345"
 std::string count_of(std::size_t count, const std::string& noun);
 /// "TFLOP/s" for floating-point pairs, "TOPS" for integers.
 const char* rate_unit(const TypePair& type);
-/// What differs from a packed problem of the same sizes: " lda=1040 beta=any", or nothing.
-std::string problem_extras(const Problem& problem);
 /// "NVIDIA H200", "Orin (MAXN, 16 SMs)": short, for tables.
 std::string short_name(const db::DeviceIdentity& device);
 

@@ -56,7 +56,7 @@ class OperandMemory {
     std::byte* at = memory_.data() + launch % sets_ * set_;
     RunArgs args;
     for (const OperandMatrix& matrix : matrices_) {
-      set_pointer(args, matrix.role, at);
+      args.set(matrix.role, at);
       at += rounded(matrix.bytes());
     }
     args.alpha = to_scale(problem_.type, 1);

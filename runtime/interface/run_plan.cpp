@@ -39,10 +39,10 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
                 fmt::format("beta is {}: expected 0, the plan is for beta class zero", operands.beta));
   }
   RunArgs args;
-  args.a = operands.a;
-  args.b = operands.b;
-  args.c = operands.c;
-  args.d = operands.d;
+  args.set(OperandRole::a, operands.a);
+  args.set(OperandRole::b, operands.b);
+  args.set(OperandRole::c, operands.c);
+  args.set(OperandRole::d, operands.d);
   args.alpha = to_scale(on.type, operands.alpha);
   args.beta = to_scale(on.type, operands.beta);
   args.workspace = workspace;

@@ -80,11 +80,11 @@ CUresult put_address(const Driver& driver, TensorMap& map, const void* matrix) n
 }
 
 /// What a kernel takes behind its first argument.
-using FurtherArgs = std::array<OperandArg, kOperandRoles>;
+using FurtherArgs = std::array<OperandArg, kOperandRoleCount>;
 
 CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, bool overlaps, void* args, FurtherArgs& further,
                  CUstream stream) noexcept {
-  void* parameters[1 + kOperandRoles] = {args};
+  void* parameters[1 + kOperandRoleCount] = {args};
   for (std::size_t i = 0; i < launch.further.size(); ++i) parameters[1 + i] = &further[i];
   std::array<CUlaunchAttribute, 2> attributes{};
   CUlaunchConfig config = launch_config(driver, launch, overlaps, attributes);
@@ -97,10 +97,8 @@ CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch
 }
 
 /// Where a launch finds an operand: the caller's memory, or the workspace.
-template <typename Pointer>
-Pointer locate(const OperandSource& source, Pointer callers, void* workspace) noexcept {
-  return source.from_workspace ? static_cast<Pointer>(static_cast<std::byte*>(workspace) + source.offset_bytes)
-                               : callers;
+void* locate(const OperandSource& source, void* callers, void* workspace) noexcept {
+  return source.from_workspace ? static_cast<std::byte*>(workspace) + source.offset_bytes : callers;
 }
 
 /// Where the kernels read C in D's place: what C holds is brought there first.
@@ -108,54 +106,17 @@ CUresult copy_c_to_d(const Driver& driver, const Problem& problem, const RunArgs
   const OperandMatrix d = operand(problem, OperandRole::d);
   CUDA_MEMCPY2D copy{};
   copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.srcDevice = CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.c));
-  copy.dstDevice = CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.d));
+  copy.srcDevice = CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.matrix(OperandRole::c)));
+  copy.dstDevice = CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.matrix(OperandRole::d)));
   copy.srcPitch = copy.dstPitch = std::size_t(storage_bytes(d.element, d.row_stride));
   copy.WidthInBytes = std::size_t(storage_bytes(d.element, d.cols));
   copy.Height = std::size_t(d.rows);
   return driver.memcpy_2d_async(&copy, args.stream);
 }
 
-struct Needed {
-  OperandRole role;
-  Scalar element;
-  bool in_use;
-};
-
 bool takes(const Launch& launch, OperandRole role) { return std::ranges::find(launch.further, role) != launch.further.end(); }
 
 }  // namespace
-
-const void* pointer(const RunArgs& args, OperandRole role) noexcept {
-  switch (role) {
-    case OperandRole::a:
-      return args.a;
-    case OperandRole::b:
-      return args.b;
-    case OperandRole::c:
-      return args.c != nullptr ? args.c : args.d;
-    case OperandRole::d:
-      return args.d;
-  }
-  return nullptr;
-}
-
-void set_pointer(RunArgs& args, OperandRole role, void* data) noexcept {
-  switch (role) {
-    case OperandRole::a:
-      args.a = data;
-      break;
-    case OperandRole::b:
-      args.b = data;
-      break;
-    case OperandRole::c:
-      args.c = data;
-      break;
-    case OperandRole::d:
-      args.d = data;
-      break;
-  }
-}
 
 Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem, int most_sms)
     : problem_(problem), config_(config), module_(std::move(module)), driver_(&driver()) {
@@ -169,7 +130,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   copies_c_ = std::ranges::none_of(sequence_.launches, [](const Launch& launch) { return takes(launch, OperandRole::c); });
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
-    if (launch.further.size() > kOperandRoles) throw std::logic_error("plan: a launch takes an operand twice");
+    if (launch.further.size() > kOperandRoleCount) throw std::logic_error("plan: a launch takes an operand twice");
     functions_.push_back(prepare_launch(*driver_, *module_, launch, most_sms));
     if (launch.boxes) {
       maps_.emplace();
@@ -186,15 +147,12 @@ int Plan::run(const RunArgs& args) const noexcept {
   if (functions_.empty()) return CUDA_SUCCESS;
   const bool reads_operands = problem_.k > 0 && !is_zero(problem_.type.scale, args.alpha);
   const bool reads_c = problem_.beta == BetaClass::any && !is_zero(problem_.type.scale, args.beta);
-  for (const auto& [role, element, in_use] : {Needed{OperandRole::a, problem_.type.a, reads_operands},
-                                              {OperandRole::b, problem_.type.b, reads_operands},
-                                              {OperandRole::c, problem_.type.output, reads_c},
-                                              {OperandRole::d, problem_.type.output, true}}) {
-    if (!in_use) continue;
-    const void* const matrix = pointer(args, role);
+  for (const OperandRole role : kOperandRoles) {
+    if (!in_use(role, reads_operands, reads_c)) continue;
+    const void* const matrix = args.matrix(role);
     if (matrix == nullptr) return kNullPointer;
     // align_bytes may be less than an element of the one matrix, since it speaks of all.
-    if (!is_aligned(matrix, std::max(std::size_t(problem_.align_bytes), size_bytes(element)))) return kMisaligned;
+    if (!is_aligned(matrix, std::max(std::size_t(problem_.align_bytes), size_bytes(operand(problem_, role).element)))) return kMisaligned;
   }
   if (sequence_.workspace_bytes > 0 &&
       (args.workspace == nullptr || !is_aligned(args.workspace, kWorkspaceAlignBytes))) {
@@ -208,7 +166,7 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.k = reads_operands ? int(problem_.k) : 0;
   kernel_args.alpha = args.alpha;
   kernel_args.beta = args.beta;
-  const bool copies_c = reads_c && copies_c_ && pointer(args, OperandRole::c) != args.d;
+  const bool copies_c = reads_c && copies_c_ && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
   if (copies_c) {
     if (const CUresult result = copy_c_to_d(*driver_, problem_, args); result != CUDA_SUCCESS) return result;
   }
@@ -217,15 +175,15 @@ int Plan::run(const RunArgs& args) const noexcept {
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const Launch& launch = sequence_.launches[i];
     const bool overlaps = i == 0 ? place.early_pays && (!place.captured || args.early_in_graphs) : launch.overlaps_previous;
-    kernel_args.a = locate(launch.a, args.a, args.workspace);
-    kernel_args.b = locate(launch.b, args.b, args.workspace);
-    kernel_args.c = locate(launch.c, args.d, args.workspace);
+    kernel_args.a = locate(launch.a, args.matrix(OperandRole::a), args.workspace);
+    kernel_args.b = locate(launch.b, args.matrix(OperandRole::b), args.workspace);
+    kernel_args.c = locate(launch.c, args.matrix(OperandRole::d), args.workspace);
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;
     kernel_args.ldc = launch.c.row_stride;
     FurtherArgs further;
     for (std::size_t at = 0; at < launch.further.size(); ++at) {
-      further[at] = {pointer(args, launch.further[at]), operand(problem_, launch.further[at]).row_stride};
+      further[at] = {args.matrix(launch.further[at]), operand(problem_, launch.further[at]).row_stride};
     }
     TensorGemmArgs with_maps;
     void* first = &kernel_args;

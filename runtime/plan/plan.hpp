@@ -18,20 +18,19 @@ struct Driver;  // runtime/driver/driver.hpp
 
 /// What changes from one run to the next. Pointers are device addresses. Set by name: later versions have more.
 struct RunArgs {
-  const void* a = nullptr;
-  const void* b = nullptr;
-  const void* c = nullptr;  ///< null: D, which is then overwritten in place. Not read if β = 0
-  void* d = nullptr;
+  ByRole<void*> matrices;  ///< only D is written. C is null: D, which is then overwritten in place
   Scale alpha{};
   Scale beta{};
   void* workspace = nullptr;  ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
   CUstream_st* stream = nullptr;
   bool early_in_graphs = false;  ///< LibraryOptions::early_in_graphs
-};
 
-/// The pointer of an operand. C where none is given is D.
-const void* pointer(const RunArgs& args, OperandRole role) noexcept;
-void set_pointer(RunArgs& args, OperandRole role, void* data) noexcept;
+  void set(OperandRole role, const void* matrix) { matrices[role] = const_cast<void*>(matrix); }
+  /// C where none is given is D.
+  void* matrix(OperandRole role) const {
+    return role == OperandRole::c && matrices[role] == nullptr ? matrices[OperandRole::d] : matrices[role];
+  }
+};
 
 class Plan {
  public:

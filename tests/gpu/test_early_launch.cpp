@@ -163,9 +163,9 @@ class Bench {
     copy(keep, kAtOnce);
     const auto run = [&](const runtime::Plan& one_plan, const void* a, const void* b, double beta) {
       runtime::RunArgs args;
-      args.a = a;
-      args.b = b;
-      args.d = data.c();
+      args.set(OperandRole::a, a);
+      args.set(OperandRole::b, b);
+      args.matrices[OperandRole::d] = data.c();
       args.alpha = runtime::to_scale(problem.type, 1);
       args.beta = runtime::to_scale(problem.type, beta);
       args.workspace = one_plan.workspace_bytes() > 0 ? workspace.data() : nullptr;

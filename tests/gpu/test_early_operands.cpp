@@ -209,9 +209,9 @@ class Bench {
 
   void launch(const runtime::Plan& plan) {
     runtime::RunArgs args;
-    args.a = words_.data();
-    args.b = words_.data() + b_at();
-    args.d = c_.data();
+    args.matrices[OperandRole::a] = words_.data();
+    args.matrices[OperandRole::b] = words_.data() + b_at();
+    args.matrices[OperandRole::d] = c_.data();
     args.alpha = runtime::to_scale(problem_.type, 1);
     args.beta = runtime::to_scale(problem_.type, 0);
     args.workspace = plan.workspace_bytes() > 0 ? workspace_.data() : nullptr;

@@ -66,10 +66,10 @@ TEST_CASE("a kernel takes a further operand where the run points to it, C apart 
     const runtime::Plan plan(std::make_shared<const runtime::Module>(built.cubin), Config("apart", {}), problem);
     DeviceProblem data(problem), apart(problem);
     runtime::RunArgs args;
-    args.a = data.a();
-    args.b = data.b();
-    args.c = apart.c();
-    args.d = data.c();
+    args.set(OperandRole::a, data.a());
+    args.set(OperandRole::b, data.b());
+    args.matrices[OperandRole::c] = apart.c();
+    args.matrices[OperandRole::d] = data.c();
     args.alpha = runtime::to_scale(problem.type, 1);
     args.beta = runtime::to_scale(problem.type, 2);
     args.stream = stream.get();
@@ -79,9 +79,9 @@ TEST_CASE("a kernel takes a further operand where the run points to it, C apart 
     stream.synchronize();
     CHECK(data.max_error(1, 2) == 0);
     CHECK(apart.max_error(0, 1) == 0);
-    args.c = nullptr;
+    args.matrices[OperandRole::c] = nullptr;
     data.reset_c();
-    args.d = data.c();  // in new memory
+    args.matrices[OperandRole::d] = data.c();  // in new memory
     context.synchronize();
     REQUIRE(plan.run(args) == 0);
     stream.synchronize();

@@ -103,7 +103,7 @@ CUresult make(const char* call, Handle* handle) {
 inline CUresult launch(const LaunchRecord& record, void** parameters, const char* call) {
   state().launches.push_back(record);
   std::memcpy(&state().launches.back().args, parameters[0], sizeof(GemmArgs));
-  for (std::size_t i = 1; i <= kOperandRoles && parameters[i] != nullptr; ++i)
+  for (std::size_t i = 1; i <= kOperandRoleCount && parameters[i] != nullptr; ++i)
     state().launches.back().further.push_back(*static_cast<const OperandArg*>(parameters[i]));
   if (state().capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) state().capture.add_node();
   return note(call);

@@ -40,9 +40,9 @@ class Fixture {
     launch.b.row_stride = 48;
     launch.c.row_stride = 48;
     PlannedFamily::sequence.launches = {launch};
-    args.a = pointer(0x10000);
-    args.b = pointer(0x20000);
-    args.d = pointer(0x30000);
+    args.matrices[OperandRole::a] = pointer(0x10000);
+    args.matrices[OperandRole::b] = pointer(0x20000);
+    args.matrices[OperandRole::d] = pointer(0x30000);
     args.alpha = to_scale(problem.type, 2);
     args.beta = to_scale(problem.type, 0.5);
   }

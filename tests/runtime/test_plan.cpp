@@ -22,9 +22,9 @@ TEST_CASE("a plan launches its kernel with the problem's shape and the caller's 
   CHECK(launched.smem_bytes == 1024);
   CHECK(launched.stream == f.args.stream);
   CHECK(fake::count("launch_kernel") == 1);
-  CHECK(launched.args.a == f.args.a);
-  CHECK(launched.args.b == f.args.b);
-  CHECK(launched.args.c == f.args.d);
+  CHECK(launched.args.a == f.args.matrices[OperandRole::a]);
+  CHECK(launched.args.b == f.args.matrices[OperandRole::b]);
+  CHECK(launched.args.c == f.args.matrices[OperandRole::d]);
   CHECK(launched.args.workspace == nullptr);
   CHECK(launched.args.lda == 64);
   CHECK(launched.args.ldb == 48);
@@ -62,7 +62,7 @@ TEST_CASE("operands that live in the workspace are found at their offsets") {
   CHECK(fake::state().launches[0].args.c == Fixture::pointer(0x41000));
   CHECK(fake::state().launches[0].args.ldc == 32);
   CHECK(fake::state().launches[1].args.a == Fixture::pointer(0x41000));
-  CHECK(fake::state().launches[1].args.b == f.args.b);
+  CHECK(fake::state().launches[1].args.b == f.args.matrices[OperandRole::b]);
   CHECK(fake::state().launches[1].args.workspace == f.args.workspace);
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("a plan is found in at most 200 ns, by several threads at a time too",
   }
   const auto look_up = [&](int i) {
     const Problem& problem = problems[std::size_t(i * 7) % problems.size()];
-    const int align_bytes = align_bytes_of(problem, {1, f.args.a, f.args.b, 0, nullptr, f.args.d});
+    const int align_bytes = align_bytes_of(problem, {1, f.args.matrices[OperandRole::a], f.args.matrices[OperandRole::b], 0, nullptr, f.args.matrices[OperandRole::d]});
     if (cache.find(key_of(problem, align_bytes, BetaClass::zero)) == nullptr) std::abort();
   };
   for (const int threads : {1, 2, 4}) {

@@ -20,12 +20,12 @@ TEST_CASE("a launch by tensor copies gets a map of each operand, made with the p
   CHECK(a.box_rows == 128);
   CHECK(a.swizzle == CU_TENSOR_MAP_SWIZZLE_128B);
   CHECK(fake::state().maps[1].swizzle == CU_TENSOR_MAP_SWIZZLE_64B);
-  const void* const first_a = f.args.a;
+  void* const first_a = f.args.matrices[OperandRole::a];
   CHECK(plan.run(f.args) == 0);
-  f.args.a = Fixture::pointer(0x50000);
+  f.args.matrices[OperandRole::a] = Fixture::pointer(0x50000);
   CHECK(plan.run(f.args) == 0);
-  CHECK(fake::state().addresses == std::vector<void*>{const_cast<void*>(first_a), const_cast<void*>(f.args.b),
-                                                      const_cast<void*>(f.args.a), const_cast<void*>(f.args.b)});
+  CHECK(fake::state().addresses == std::vector<void*>{first_a, f.args.matrices[OperandRole::b],
+                                                      f.args.matrices[OperandRole::a], f.args.matrices[OperandRole::b]});
   CHECK(fake::state().maps.size() == 2);
 }
 
@@ -46,20 +46,20 @@ TEST_CASE("C has a map of its own where it is stored by boxes, also where nothin
     CHECK(c.type == CU_TENSOR_MAP_DATA_TYPE_UINT32);
     CHECK(plan.run(f.args) == 0);
     CHECK(fake::state().addresses ==
-          std::vector<void*>{const_cast<void*>(f.args.a), const_cast<void*>(f.args.b), f.args.d});
+          std::vector<void*>{f.args.matrices[OperandRole::a], f.args.matrices[OperandRole::b], f.args.matrices[OperandRole::d]});
   }
   SECTION("α = 0") {
     const Plan plan = f.plan();
     f.args.alpha = to_scale(f.problem.type, 0);
     CHECK(plan.run(f.args) == 0);
-    CHECK(fake::state().addresses == std::vector<void*>{f.args.d});
+    CHECK(fake::state().addresses == std::vector<void*>{f.args.matrices[OperandRole::d]});
   }
   SECTION("K = 0") {
     f.problem.k = 0;
     const Plan plan = f.plan();
     CHECK(fake::state().maps.size() == 1);
     CHECK(plan.run(f.args) == 0);
-    CHECK(fake::state().addresses == std::vector<void*>{f.args.d});
+    CHECK(fake::state().addresses == std::vector<void*>{f.args.matrices[OperandRole::d]});
   }
 }
 

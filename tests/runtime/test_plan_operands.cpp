@@ -16,7 +16,7 @@ TEST_CASE("C is copied to another D where it is read, and only there", "[operand
   f.problem.beta = BetaClass::any;
   f.problem.ldc = 50;
   const Plan plan = f.plan();
-  f.args.c = Fixture::pointer(0x50000);
+  f.args.matrices[OperandRole::c] = Fixture::pointer(0x50000);
   REQUIRE(plan.run(f.args) == 0);
   REQUIRE(fake::state().copies.size() == 1);
   const CUDA_MEMCPY2D& copy = fake::state().copies[0];
@@ -26,13 +26,13 @@ TEST_CASE("C is copied to another D where it is read, and only there", "[operand
   CHECK(copy.Height == 32);
   CHECK(copy.srcPitch == 50 * 4);
   CHECK(copy.dstPitch == 50 * 4);
-  CHECK(fake::state().launches.at(0).args.c == f.args.d);
+  CHECK(fake::state().launches.at(0).args.c == f.args.matrices[OperandRole::d]);
 
-  f.args.c = f.args.d;
+  f.args.matrices[OperandRole::c] = f.args.matrices[OperandRole::d];
   CHECK(plan.run(f.args) == 0);
-  f.args.c = nullptr;
+  f.args.matrices[OperandRole::c] = nullptr;
   CHECK(plan.run(f.args) == 0);
-  f.args.c = Fixture::pointer(0x50001);  // never read
+  f.args.matrices[OperandRole::c] = Fixture::pointer(0x50001);  // never read
   f.args.beta = to_scale(f.problem.type, 0);
   CHECK(plan.run(f.args) == 0);
   CHECK(fake::state().copies.size() == 1);
@@ -43,10 +43,10 @@ TEST_CASE("a C that is read must be aligned, and D must be there", "[operand]") 
   Fixture f;
   f.problem.beta = BetaClass::any;
   const Plan plan = f.plan();
-  f.args.c = Fixture::pointer(0x50002);
+  f.args.matrices[OperandRole::c] = Fixture::pointer(0x50002);
   CHECK(plan.run(f.args) == Plan::kMisaligned);
-  f.args.c = Fixture::pointer(0x50000);
-  f.args.d = nullptr;
+  f.args.matrices[OperandRole::c] = Fixture::pointer(0x50000);
+  f.args.matrices[OperandRole::d] = nullptr;
   CHECK(plan.run(f.args) == Plan::kNullPointer);
   CHECK(fake::state().launches.empty());
 }
@@ -54,7 +54,7 @@ TEST_CASE("a C that is read must be aligned, and D must be there", "[operand]") 
 TEST_CASE("a copy that fails is the run's result, and nothing is launched", "[operand]") {
   Fixture f;
   f.problem.beta = BetaClass::any;
-  f.args.c = Fixture::pointer(0x50000);
+  f.args.matrices[OperandRole::c] = Fixture::pointer(0x50000);
   fake::state().failures["memcpy_2d_async"] = CUDA_ERROR_INVALID_VALUE;
   CHECK(f.plan().run(f.args) == CUDA_ERROR_INVALID_VALUE);
   CHECK(fake::state().launches.empty());
@@ -64,15 +64,15 @@ TEST_CASE("a kernel that takes C apart gets its pointer behind the other argumen
   Fixture f;
   f.problem.beta = BetaClass::any;
   f.launch().further = {OperandRole::c};
-  f.args.c = Fixture::pointer(0x50000);
+  f.args.matrices[OperandRole::c] = Fixture::pointer(0x50000);
   REQUIRE(f.plan().run(f.args) == 0);
   CHECK(count("memcpy_2d_async") == 0);
   REQUIRE(fake::state().launches.size() == 1);
   const fake::LaunchRecord& launched = fake::state().launches[0];
   REQUIRE(launched.further.size() == 1);
-  CHECK(launched.further[0].data == f.args.c);
+  CHECK(launched.further[0].data == f.args.matrices[OperandRole::c]);
   CHECK(launched.further[0].row_stride == 48);
-  CHECK(launched.args.c == f.args.d);
+  CHECK(launched.args.c == f.args.matrices[OperandRole::d]);
 }
 
 }  // namespace tilesmith::runtime

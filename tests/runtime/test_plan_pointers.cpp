@@ -8,8 +8,8 @@ namespace tilesmith::runtime {
 
 TEST_CASE("with α = 0 or K = 0 the kernel is told K = 0 and A and B may be anything") {
   Fixture f;
-  f.args.a = nullptr;
-  f.args.b = Fixture::pointer(0x20001);
+  f.args.matrices[OperandRole::a] = nullptr;
+  f.args.matrices[OperandRole::b] = Fixture::pointer(0x20001);
   SECTION("alpha") { f.args.alpha = to_scale(f.problem.type, -0.0); }
   SECTION("k") { f.problem = packed_problem({f.problem.type, {}}, 32, 48, 0); }
   CHECK(f.plan().run(f.args) == 0);
@@ -29,21 +29,21 @@ TEST_CASE("with M = 0 or N = 0 nothing is launched and no pointer is looked at")
 TEST_CASE("pointers that are null or break the problem's alignment are refused") {
   Fixture f;
   const Plan plan = f.plan();
-  for (const void** operand : {&f.args.a, &f.args.b}) {
-    const void* const right = *operand;
-    *operand = static_cast<const char*>(right) + 8;
+  for (void** operand : {&f.args.matrices[OperandRole::a], &f.args.matrices[OperandRole::b]}) {
+    void* const right = *operand;
+    *operand = static_cast<char*>(right) + 8;
     CHECK(plan.run(f.args) == Plan::kMisaligned);
     *operand = nullptr;
     CHECK(plan.run(f.args) == Plan::kNullPointer);
     *operand = right;
   }
-  f.args.d = Fixture::pointer(0x30002);
+  f.args.matrices[OperandRole::d] = Fixture::pointer(0x30002);
   CHECK(plan.run(f.args) == Plan::kMisaligned);
   CHECK(fake::state().launches.empty());
   f.problem.align_bytes = 2;
   CHECK(f.plan().run(f.args) == Plan::kMisaligned);  // C's elements have four
-  f.args.d = Fixture::pointer(0x30004);
-  f.args.a = Fixture::pointer(0x10002);
+  f.args.matrices[OperandRole::d] = Fixture::pointer(0x30004);
+  f.args.matrices[OperandRole::a] = Fixture::pointer(0x10002);
   CHECK(f.plan().run(f.args) == 0);
 }
 
@@ -57,9 +57,9 @@ TEST_CASE("a matrix that does not start on an element is refused, of every type 
     const Plan plan = f.plan();
     const auto moved = [&](std::size_t a, std::size_t b, std::size_t c) {
       RunArgs args = f.args;
-      args.a = Fixture::pointer(0x10000 + a);
-      args.b = Fixture::pointer(0x20000 + b);
-      args.d = Fixture::pointer(0x30000 + c);
+      args.matrices[OperandRole::a] = Fixture::pointer(0x10000 + a);
+      args.matrices[OperandRole::b] = Fixture::pointer(0x20000 + b);
+      args.matrices[OperandRole::d] = Fixture::pointer(0x30000 + c);
       return plan.run(args);
     };
     const std::size_t operand = size_bytes(type.a), output = size_bytes(type.output);

@@ -131,3 +131,16 @@ TEST_CASE("a trial of a candidate that was measured adds nothing to the database
   CHECK(trials_of(path).size() == 1);
   CHECK(LibraryFixture::logged().str().empty());
 }
+
+TEST_CASE("what was measured of a former kernel does not keep a trial out of the database", "[trial]") {
+  const LibraryFixture fixture;
+  const std::filesystem::path path = fixture.path("trials.db");
+  db::Evidence former = fixture.evidence(kProblem, LibraryFixture::simt(32), 10);
+  db::Evidence trial = former;
+  trial.producer.measuring_policy = db::kTrialPolicy;
+  former.plan_hash = "0123456789abcdef";
+  { db::Store::open(path).record(former); }
+  keep_trial(path, trial, nullptr);
+  keep_trial(path, trial, nullptr);
+  CHECK(trials_of(path).size() == 1);
+}

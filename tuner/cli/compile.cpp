@@ -99,7 +99,7 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
     const DeviceLimits limits = require_arch(arch);
     asked.archs.push_back(limits);
     for (const WeightedProblem& one : asked.workload.problems) {
-      if (seen.insert(fmt::format("{} {} {}", arch, one.problem.type.name, name(one.problem.trans))).second) {
+      if (seen.insert(fmt::format("{} {}", arch, text(one.problem.signature()))).second) {
         asked.targets.push_back({one.problem, limits});
       }
     }
@@ -203,7 +203,7 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
       std::vector<Config> configs = guesses.to_try;
       for (Config& config : known_finalists(guesses.known, std::size_t(TuneOptions{}.finalists))) configs.push_back(std::move(config));
       for (const Config& config : configs) {
-        if (seen.insert(fmt::format("{} {} {} {}", arch.arch, problem.type.name, name(problem.trans), config.text())).second) {
+        if (seen.insert(fmt::format("{} {} {}", arch.arch, text(problem.signature()), config.text())).second) {
           jobs.push_back({config, {problem, arch}});
         }
       }

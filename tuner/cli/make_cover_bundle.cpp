@@ -31,7 +31,7 @@ void add_evidence(const std::vector<db::Evidence>& entries, const KernelTarget& 
                   db::Bundle& bundle) {
   const auto now = [&](const db::Evidence& entry) { return producer_now(entries, entry.config.family(), device, target); };
   for (const db::RankedProblem& one : db::rank(entries, now)) {
-    if (!(one.problem().type == target.type) || !(one.problem().trans == target.trans) || !(one.device() == device.identity)) continue;
+    if (!(one.problem().signature() == target.signature()) || !(one.device() == device.identity)) continue;
     for (const db::Judged& judged : one.best) {
       const double best_us = one.best.front().entry->outcome.timing->median_us;
       if (judged.entry->outcome.timing->median_us <= kNearBest * best_us && chosen.contains(judged.entry->config.text()))

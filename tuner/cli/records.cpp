@@ -44,7 +44,7 @@ std::string spread_text(const db::Evidence& entry) {
 
 /// Row strides, alignment and beta, where they are not those of a packed problem with beta = 0.
 std::string layout_cell(const Problem& problem) {
-  const std::string extras = problem_extras(problem);
+  const std::string extras = extras_text(problem);
   return extras.empty() ? extras : extras.substr(1);
 }
 
@@ -54,7 +54,7 @@ class ProblemColumns {
   void see(const db::Evidence& entry) {
     devices_[short_name(entry.device)].insert(db::text(entry.device));
     units_.insert(rate_unit(entry.problem.type));
-    layouts_ = layouts_ || !problem_extras(entry.problem).empty();
+    layouts_ = layouts_ || !extras_text(entry.problem).empty();
   }
 
   /// Of all rows; empty if they differ.

@@ -31,7 +31,7 @@ std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice&
     cells.insert(cells.end(), 3, "-");
   }
   cells.emplace_back(runtime::name(choice.rung));
-  cells.push_back(choice.config.text() + problem_extras(problem));
+  cells.push_back(choice.config.text() + extras_text(problem));
   return cells;
 }
 

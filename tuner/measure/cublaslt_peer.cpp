@@ -243,6 +243,7 @@ std::string CublasLtPeer::version() const {
 }
 
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
+  if (!is_plain(operands.problem())) return {};  // it would be asked for less than the problem
   const auto matmul = std::make_shared<Matmul>(impl_->call, operands.problem());
   std::vector<Contender> result;
   for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, operands.problem())) {

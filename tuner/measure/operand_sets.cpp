@@ -62,10 +62,10 @@ OperandSets::OperandSets(RandomFill& random, const Problem& problem, std::uint64
       operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);
   impl_ = std::make_unique<Impl>(Impl{problem, Rotation(count), {}});
   const runtime::Stream stream;
-  for (std::size_t i = 0; i < matrices.size(); ++i) {
-    const Slab& slab = impl_->slabs.emplace_back(make_slab(problem, matrices[i], count));
+  for (const OperandMatrix& matrix : matrices) {
+    const Slab& slab = impl_->slabs.emplace_back(make_slab(problem, matrix, count));
     // Filled from the first element's address on, so that elements and random values line up.
-    random.fill(slab.memory, slab.offset_bytes, matrices[i].element, seed * matrices.size() + i, stream);
+    random.fill(slab.memory, slab.offset_bytes, matrix.element, seed * kOperandRoleCount + std::uint64_t(matrix.role), stream);
   }
   stream.synchronize();
 }
@@ -81,7 +81,7 @@ void* OperandSets::at(OperandRole role, int set) const {
   return std::ranges::find(impl_->slabs, role, &Slab::role)->at(set);
 }
 void OperandSets::put(int set, runtime::RunArgs& args) const {
-  for (const Slab& slab : impl_->slabs) runtime::set_pointer(args, slab.role, slab.at(set));
+  for (const Slab& slab : impl_->slabs) args.set(slab.role, slab.at(set));
 }
 const Problem& OperandSets::problem() const { return impl_->problem; }
 

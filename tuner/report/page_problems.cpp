@@ -58,7 +58,7 @@ std::string problem_row(const Report& report, std::size_t index) {
                      problem.failed == problem.tried ? "bad" : "");
   row += found_cell(problem);
   row += text_cell(
-      (problem.best ? problem.best->config.text() : std::string("no candidate passed")) + problem_extras(p), "code");
+      (problem.best ? problem.best->config.text() : std::string("no candidate passed")) + extras_text(p), "code");
   return row + "</tr>\n";
 }
 

@@ -18,7 +18,7 @@ std::string class_attribute(std::string_view css_class) {
 
 std::string name_of(const Problem& problem) {
   return fmt::format("{} {} {}×{}×{}{}", problem.type.name, name(problem.trans), problem.m, problem.n, problem.k,
-                     problem_extras(problem));
+                     extras_text(problem));
 }
 
 std::string times(double ratio) {

@@ -19,39 +19,34 @@ using namespace verify;
 constexpr std::size_t kGuardBytes = 2048;
 constexpr std::uint64_t kUnwrittenPattern = 0x7fabcdef;  // what integer C holds where β = 0
 
-/// A and B as stored, and as the reference multiplies them.
-struct Operand {
-  bool transposed;
-  std::int64_t row_stride;
-  OpMatrix as_multiplied;
-};
-
-void append_operand(BatteryImage& image, const BatteryCase& of, const ValueRule& rule, bool is_a, Operand& operand,
-                    std::vector<std::size_t>& offsets) {
-  const Scalar element = is_a ? image.type.a : image.type.b;
+/// Puts an input into the image. Returns it as the reference multiplies it: A is [m, k], B is [k, n].
+OpMatrix append_input(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
+  const bool is_a = matrix.role == OperandRole::a;
+  const bool transposed = is_a ? of.problem.trans.a : of.problem.trans.b;
+  const Scalar element = matrix.element;
   const std::size_t bytes = size_bytes(element);
-  const std::int64_t stored = is_a ? of.problem.a_bytes() : of.problem.b_bytes();
-  const Zone zone = make_zone(stored, element, of.problem.align_bytes);
+  const Zone zone = make_zone(matrix.bytes(), element, of.problem.align_bytes);
   const std::size_t start = image.operands.size();
   image.operands.resize(start + zone.bytes);
   for (std::size_t slot = 0; slot < zone.bytes / bytes; ++slot) {
     store_bits(element, poison_bits(element, canary_bits(slot)), image.operands.data() + start + slot * bytes);
   }
-  offsets.push_back(start + zone.first_byte);
+  image.bytes_at[matrix.role].push_back(start + zone.first_byte);
   std::byte* first = image.operands.data() + start + zone.first_byte;
   // A: op's row is the vector, its column is k. B: op's column is the vector, its row is k.
   const bool poisoned = of.scales.alpha == 0 && !is_integer(element);
-  OpMatrix& op = operand.as_multiplied;
+  OpMatrix op{transposed ? matrix.cols : matrix.rows, transposed ? matrix.rows : matrix.cols, {}};
   op.values.resize(std::size_t(op.rows * op.cols));
   for (std::int64_t i = 0; i < op.rows; ++i) {
     for (std::int64_t j = 0; j < op.cols; ++j) {
       const std::int64_t vector = is_a ? i : j, k = is_a ? j : i;
-      const std::int64_t at = operand.transposed ? j * operand.row_stride + i : i * operand.row_stride + j;
+      const std::int64_t at = transposed ? j * matrix.row_stride + i : i * matrix.row_stride + j;
       std::byte* element_at = first + std::size_t(at) * bytes;
       if (!poisoned) encode(element, rule_value(rule, vector, k, of.problem.k), element_at);
       op.values[std::size_t(i * op.cols + j)] = poisoned ? 0 : decode_operand(element, element_at);
     }
   }
+  return op;
 }
 
 void append_c(BatteryImage& image, const BatteryCase& of, const ValueRule& rule, const std::vector<double>& sums) {
@@ -86,11 +81,9 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
   BatteryImage image;
   image.type = p.type;
   const StageRules rules = stage_rules(p.type, of.stage, p.m, p.n, p.k, seed);
-  Operand a{p.trans.a, p.lda, {p.m, p.k, {}}};
-  Operand b{p.trans.b, p.ldb, {p.k, p.n, {}}};
-  append_operand(image, of, rules.a, true, a, image.a_bytes_at);
-  append_operand(image, of, rules.b, false, b, image.b_bytes_at);
-  append_c(image, of, rules.c, multiply(a.as_multiplied, b.as_multiplied));
+  ByRole<OpMatrix> factors;
+  for (const OperandMatrix& matrix : inputs(p)) factors[matrix.role] = append_input(image, of, matrix, rules.of(matrix.role));
+  append_c(image, of, rules.c, multiply(factors[OperandRole::a], factors[OperandRole::b]));
   return image;
 }
 
@@ -105,8 +98,9 @@ void append(BatteryImage& to, const BatteryImage& from) {
     row.expected += to.expected.size();
     to.rows.push_back(row);
   }
-  for (const std::size_t at : from.a_bytes_at) to.a_bytes_at.push_back(to.operands.size() + at);
-  for (const std::size_t at : from.b_bytes_at) to.b_bytes_at.push_back(to.operands.size() + at);
+  for (const OperandRole role : kOperandRoles) {
+    for (const std::size_t at : from.bytes_at[role]) to.bytes_at[role].push_back(to.operands.size() + at);
+  }
   append(to.operands, from.operands);
   append(to.expected, from.expected);
   append(to.c_image, from.c_image);

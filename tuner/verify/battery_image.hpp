@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/operand.hpp"
 #include "tuner/verify/battery_cases.hpp"
 
 namespace tilesmith::tuner {
@@ -28,9 +29,8 @@ struct BatteryImage {
   TypePair type;
   std::vector<BatteryCase> cases;
   std::vector<CaseRow> rows;            ///< one a case; counted in elements of the output type
-  std::vector<std::size_t> a_bytes_at;  ///< of element (0, 0) within `operands`, one a case
-  std::vector<std::size_t> b_bytes_at;
-  std::vector<std::byte> operands;  ///< A and B of all cases; guards and row padding are NaN (integers: garbage)
+  ByRole<std::vector<std::size_t>> bytes_at;  ///< of an input's element (0, 0) within `operands`, one a case
+  std::vector<std::byte> operands;            ///< the inputs of all cases; guards and row padding are NaN (integers: garbage)
   std::vector<double> expected;     ///< C of all cases, [m, n] packed
   std::vector<std::byte> c_image;   ///< C as every run finds it: canaries outside; inside, poison where β = 0
 

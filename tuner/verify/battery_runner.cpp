@@ -109,9 +109,10 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
       if (!plans[i]) continue;
       const Scales& scales = image_.cases[i].scales;
       runtime::RunArgs args;
-      args.a = at(kOperands) + image_.a_bytes_at[i];
-      args.b = at(kOperands) + image_.b_bytes_at[i];
-      args.d = at(run) + image_.c_bytes_at(i);
+      for (const OperandMatrix& matrix : inputs(image_.cases[i].problem)) {
+        args.set(matrix.role, at(kOperands) + image_.bytes_at[matrix.role][i]);
+      }
+      args.set(OperandRole::d, at(run) + image_.c_bytes_at(i));
       args.beta = runtime::to_scale(image_.type, scales.beta);
       args.workspace = workspace.prepare(*kernels_, stream, plans[i]->workspace_bytes());
       args.stream = stream.get();

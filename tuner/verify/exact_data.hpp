@@ -61,6 +61,8 @@ bool rounds_output(const TypePair& type);
 /// matrix every k is hit; every other row hits k = 0 and k = K − 1.
 struct StageRules {
   ValueRule a, b, c;
+
+  const ValueRule& of(OperandRole role) const { return role == OperandRole::a ? a : role == OperandRole::b ? b : c; }
 };
 /// Precondition: stage_applies().
 StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k,

@@ -90,7 +90,7 @@ std::optional<std::string> sampled_fault(const Problem& problem, const ProblemSt
 }
 
 template <typename Word>
-std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, const Zone& a_zone, const Zone& b_zone) {
+std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, const Zones& zones) {
   std::vector<std::int64_t> rows = stage.sampled;
   if (rows.empty()) {
     for (std::int64_t i = 0; i < p.m; ++i) rows.push_back(i);
@@ -100,13 +100,16 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
   Panel samples_a(stage.row_count, p.k, 22);
   const std::vector<std::int64_t> reference_rows = samples_a.vectors;
   for (std::int64_t& v : samples_a.vectors) v = rows[std::size_t(v)];  // rows of A while it streams by
-  const Scalar element = p.type.a;
   std::vector<std::byte> host;
-  for_each_stripe(stage.b, b_zone.first_byte, element, p.b_rows(), p.b_cols(), p.ldb, host, [&](const RowStripe& stripe) {
+  const auto for_each_stripe_of = [&](OperandRole role, const auto& look_at) {
+    const OperandMatrix matrix = operand(p, role);
+    for_each_stripe(stage.inputs[role], zones[role].first_byte, matrix.element, matrix.rows, matrix.cols, matrix.row_stride, host, look_at);
+  };
+  for_each_stripe_of(OperandRole::b, [&](const RowStripe& stripe) {
     check.add_b(stripe);
     samples_b.pick(stripe, p.trans.b);
   });
-  for_each_stripe(stage.a, a_zone.first_byte, element, p.a_rows(), p.a_cols(), p.lda, host, [&](const RowStripe& stripe) {
+  for_each_stripe_of(OperandRole::a, [&](const RowStripe& stripe) {
     check.add_a(stripe);
     samples_a.pick(stripe, !p.trans.a);
   });
@@ -114,16 +117,15 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
   // 32-bit sums are read as s32: exact data has signed sums, and s32 pairs are compared modulo 2^32 anyway.
   for_each_stripe(stage.sums, 0, stage.sums_are_f64(p.type) ? Scalar::f64 : Scalar::s32, stage.row_count, p.n, p.n, host,
                   [&](const RowStripe& stripe) { check.add_sums(stripe); });
-  if (auto fault = check.fault(is_integer(element))) return fault;
+  if (auto fault = check.fault(is_integer(p.type.a))) return fault;
   return sampled_fault(p, stage, samples_a, samples_b, rows);
 }
 
 }  // namespace
 
-std::optional<std::string> reference_fault(const Problem& problem, const ProblemStage& stage, const Zone& a_zone,
-                                           const Zone& b_zone) {
-  if (stage.stage == Stage::real) return prove<double>(problem, stage, a_zone, b_zone);
-  return prove<std::uint64_t>(problem, stage, a_zone, b_zone);
+std::optional<std::string> reference_fault(const Problem& problem, const ProblemStage& stage, const Zones& zones) {
+  if (stage.stage == Stage::real) return prove<double>(problem, stage, zones);
+  return prove<std::uint64_t>(problem, stage, zones);
 }
 
 }  // namespace tilesmith::tuner

@@ -17,6 +17,12 @@ constexpr std::uint64_t kSeed = 0x7113;
 
 std::uint64_t elements(const Zone& zone, Scalar element) { return zone.bytes / size_bytes(element); }
 
+Zones zones_of(const Problem& problem) {
+  Zones zones;
+  for (const OperandMatrix& matrix : operands(problem)) zones[matrix.role] = make_zone(matrix.bytes(), matrix.element, problem.align_bytes);
+  return zones;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> sampled_rows(std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed) {
@@ -36,10 +42,8 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
     : context_(context),
       kernels_(std::move(kernels)),
       problem_(problem),
-      a_zone_(make_zone(problem.a_bytes(), problem.type.a, problem.align_bytes)),
-      b_zone_(make_zone(problem.b_bytes(), problem.type.b, problem.align_bytes)),
-      c_zone_(make_zone(problem.c_bytes(), problem.type.output, problem.align_bytes)),
-      c_(c_zone_.bytes) {
+      zones_(zones_of(problem)),
+      c_(zones_[OperandRole::d].bytes) {
   const bool any_beta = problem.beta == BetaClass::any;
   for (Stage stage : kProblemStages) {
     if (!stage_applies(problem.type, stage, problem.k)) continue;
@@ -54,8 +58,7 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
 void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream) {
   const Problem& p = problem_;
   stage.rules = stage_rules(p.type, stage.stage, p.m, p.n, p.k, kSeed + std::uint64_t(stage.stage));
-  stage.a = runtime::DeviceBuffer(a_zone_.bytes);
-  stage.b = runtime::DeviceBuffer(b_zone_.bytes);
+  for (const OperandMatrix& matrix : inputs(p)) stage.inputs[matrix.role] = runtime::DeviceBuffer(zones_[matrix.role].bytes);
   if (stage.stage == Stage::real) stage.sampled = sampled_rows(p.m, p.n, p.k, kSeed);
   stage.row_count = stage.sampled.empty() ? p.m : std::int64_t(stage.sampled.size());
   if (!stage.sampled.empty()) {
@@ -67,9 +70,10 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
   stage.sums = runtime::DeviceBuffer((std::size_t(stage.row_count * p.n) * sum_bytes + 7) / 8 * 8);
   stage.sums.fill(0);
   const Tolerance allowed = tolerance(p.type, stage.stage, p.k, stage.scales);
+  const Zone& c_zone = zones_[OperandRole::d];
   stage.c_row = {0,
-                 elements(c_zone_, p.type.output),
-                 c_zone_.first_byte / size_bytes(p.type.output),
+                 elements(c_zone, p.type.output),
+                 c_zone.first_byte / size_bytes(p.type.output),
                  p.m,
                  p.n,
                  p.ldc,
@@ -85,7 +89,7 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
   enqueue_checksum(stage, stream, sum.data());
   stream.synchronize();
   sum.download(std::as_writable_bytes(std::span<std::uint64_t, 1>(&stage.checksum, 1)));
-  if (const auto fault = reference_fault(p, stage, a_zone_, b_zone_)) {
+  if (const auto fault = reference_fault(p, stage, zones_)) {
     throw std::runtime_error(
         fmt::format("the verifier's own reference for {} ({}) is wrong: {}", text(p), name(stage.stage), *fault));
   }
@@ -93,14 +97,14 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
 
 void ProblemState::fill_operands(const ProblemStage& stage, const runtime::Stream& stream) const {
   const Problem& p = problem_;
-  const std::uint64_t bytes = size_bytes(p.type.a);
-  const std::uint64_t slots_a = elements(a_zone_, p.type.a), slots_b = elements(b_zone_, p.type.b);
-  const std::uint64_t first_a = a_zone_.first_byte / bytes, first_b = b_zone_.first_byte / bytes;
-  // Along a stored row of A runs K unless A is transposed; along a stored row of B, N unless B is.
-  kernels_->launch(stream, "fill_operand", slots_a, stage.a.data(), slots_a, first_a, p.a_rows(), p.a_cols(), p.lda,
-                   int(p.trans.a), p.k, stage.rules.a);
-  kernels_->launch(stream, "fill_operand", slots_b, stage.b.data(), slots_b, first_b, p.b_rows(), p.b_cols(), p.ldb,
-                   int(!p.trans.b), p.k, stage.rules.b);
+  for (const OperandMatrix& matrix : inputs(p)) {
+    const Zone& zone = zones_[matrix.role];
+    const std::uint64_t slots = elements(zone, matrix.element), first = zone.first_byte / size_bytes(matrix.element);
+    // Along a stored row of A runs K unless A is transposed; along a stored row of B, N unless B is.
+    const bool k_along_columns = matrix.role == OperandRole::a ? p.trans.a : !p.trans.b;
+    kernels_->launch(stream, "fill_operand", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows, matrix.cols,
+                     matrix.row_stride, int(k_along_columns), p.k, stage.rules.of(matrix.role));
+  }
 }
 
 void ProblemState::compute_sums(const ProblemStage& stage, const runtime::Stream& stream) const {
@@ -116,14 +120,16 @@ void ProblemState::compute_sums(const ProblemStage& stage, const runtime::Stream
         stage.sampled.empty() ? nullptr : stage.sampled_device.data() + std::size_t(first) * sizeof(std::int64_t);
     kernels_->launch_grid(
         stream, real ? "multiply_real" : "multiply_exact", {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1},
-        {32, 8, 1}, stage.a.data() + a_zone_.first_byte, p.lda, int(p.trans.a), stage.b.data() + b_zone_.first_byte,
+        {32, 8, 1}, stage.first_of(zones_, OperandRole::a), p.lda, int(p.trans.a), stage.first_of(zones_, OperandRole::b),
         p.ldb, int(p.trans.b), rows, first, count, p.n, p.k, stage.sums.data() + std::size_t(first * p.n) * sum_bytes);
   }
 }
 
 void ProblemState::enqueue_checksum(const ProblemStage& stage, const runtime::Stream& stream, std::byte* sum) const {
-  add_checksum(*kernels_, stream, stage.a.data(), stage.a.size(), sum);
-  add_checksum(*kernels_, stream, stage.b.data(), stage.b.size(), sum);
+  for (const OperandMatrix& matrix : inputs(problem_)) {
+    const runtime::DeviceBuffer& zone = stage.inputs[matrix.role];
+    add_checksum(*kernels_, stream, zone.data(), zone.size(), sum);
+  }
   add_checksum(*kernels_, stream, stage.sums.data(), stage.sums.size(), sum);
 }
 

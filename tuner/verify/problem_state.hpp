@@ -18,21 +18,25 @@ namespace tilesmith::tuner {
 /// The stages of a tuned problem, as far as its type pair and depth have them.
 inline constexpr Stage kProblemStages[] = {Stage::exact, Stage::wide_c, Stage::real};
 
+using Zones = ByRole<Zone>;
+
 /// One stage: operands between guards, and op(A)·op(B) for all rows of C or, where that would take too long in f64, for
 /// a sample of rows (first, last and random ones).
 struct ProblemStage {
   Stage stage = Stage::exact;
   Scales scales;
   StageRules rules;
-  runtime::DeviceBuffer a, b;         ///< zones
+  ByRole<runtime::DeviceBuffer> inputs;  ///< zones
   runtime::DeviceBuffer sums;         ///< [rows, n]: 32-bit sums modulo 2^32, or f64
   std::vector<std::int64_t> sampled;  ///< ascending; empty: every row
   runtime::DeviceBuffer sampled_device;
   std::int64_t row_count = 0;
   CaseRow c_row{};             ///< C's zone, with this stage's tolerance
-  std::uint64_t checksum = 0;  ///< over a, b and sums
+  std::uint64_t checksum = 0;  ///< over the inputs and the sums
 
   bool sums_are_f64(const TypePair& type) const { return stage == Stage::real || type.a == Scalar::f64; }
+  /// An input's element (0, 0), in device memory.
+  std::byte* first_of(const Zones& zones, OperandRole role) const { return inputs[role].data() + zones[role].first_byte; }
 };
 
 class ProblemState {
@@ -44,9 +48,7 @@ class ProblemState {
   const Problem& problem() const { return problem_; }
   std::vector<ProblemStage>& stages() { return stages_; }
   const std::vector<ProblemStage>& stages() const { return stages_; }
-  const Zone& a_zone() const { return a_zone_; }
-  const Zone& b_zone() const { return b_zone_; }
-  const Zone& c_zone() const { return c_zone_; }
+  const Zones& zones() const { return zones_; }
   runtime::DeviceBuffer& c() { return c_; }
 
   /// Enqueues the sum over what candidates must not change; `sum` is a device address of 8 bytes.
@@ -60,7 +62,7 @@ class ProblemState {
   const runtime::Context& context_;
   std::shared_ptr<const ReferenceKernels> kernels_;
   Problem problem_;
-  Zone a_zone_, b_zone_, c_zone_;
+  Zones zones_;
   runtime::DeviceBuffer c_;
   std::vector<ProblemStage> stages_;
 };
@@ -71,7 +73,6 @@ std::vector<std::int64_t> sampled_rows(std::int64_t m, std::int64_t n, std::int6
 
 /// Proves a stage's sums on the host: Freivalds over the whole matrices, and single elements by definition. Empty, or
 /// what is wrong with the reference.
-std::optional<std::string> reference_fault(const Problem& problem, const ProblemStage& stage, const Zone& a_zone,
-                                           const Zone& b_zone);
+std::optional<std::string> reference_fault(const Problem& problem, const ProblemStage& stage, const Zones& zones);
 
 }  // namespace tilesmith::tuner

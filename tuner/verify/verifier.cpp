@@ -122,9 +122,8 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
   with.launch(stream, "fill_c", stage.c_row.slots, of.c().data(), stage.c_row, int(stage.scales.beta == 0),
               stage.rules.c);
   runtime::RunArgs args;
-  args.a = stage.a.data() + of.a_zone().first_byte;
-  args.b = stage.b.data() + of.b_zone().first_byte;
-  args.d = of.c().data() + of.c_zone().first_byte;
+  for (const OperandMatrix& matrix : inputs(problem)) args.set(matrix.role, stage.first_of(of.zones(), matrix.role));
+  args.set(OperandRole::d, of.c().data() + of.zones()[OperandRole::d].first_byte);
   args.alpha = runtime::to_scale(problem.type, stage.scales.alpha);
   args.beta = runtime::to_scale(problem.type, stage.scales.beta);
   args.workspace = workspace.prepare(with, stream, plan.workspace_bytes());
@@ -138,7 +137,7 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
               std::uint64_t(stage.row_count) * std::uint64_t(problem.n), of.c().data(), stage.c_row, stage.rules.c,
               stage.sums.data(), rows, stage.row_count, stage.scales.alpha, stage.scales.beta, std::uint64_t{0},
               report);
-  with.launch(stream, "check_outside", of.c_zone().bytes / 64, of.c().data(), stage.c_row, std::uint64_t{0}, report);
+  with.launch(stream, "check_outside", of.zones()[OperandRole::d].bytes / 64, of.c().data(), stage.c_row, std::uint64_t{0}, report);
   return std::nullopt;
 }
 

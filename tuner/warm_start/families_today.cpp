@@ -33,7 +33,7 @@ FamiliesToday::FamiliesToday(std::vector<const Family*> families, DeviceLimits l
 
 const FamiliesToday::OfTarget& FamiliesToday::of_target(const Problem& problem) {
   for (const OfTarget& known : targets_) {
-    if (known.target.type == problem.type && known.target.trans == problem.trans) return known;
+    if (known.target.signature() == problem.signature()) return known;
   }
   OfTarget fresh{{problem, limits_}, {}};
   for (const Family* family : families_) fresh.families.emplace_back(*family, fresh.target);

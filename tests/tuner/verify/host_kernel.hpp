@@ -118,8 +118,8 @@ class HostKernel {
   double sum_of(std::size_t index, std::int64_t i, std::int64_t j) const {
     const Problem& p = image_.cases[index].problem;
     const std::size_t bytes = size_bytes(p.type.a);
-    const std::byte* a = image_.operands.data() + image_.a_bytes_at[index];
-    const std::byte* b = image_.operands.data() + image_.b_bytes_at[index];
+    const std::byte* a = image_.operands.data() + image_.bytes_at[OperandRole::a][index];
+    const std::byte* b = image_.operands.data() + image_.bytes_at[OperandRole::b][index];
     const bool trans_a = bug_ == HostBug::ignores_trans ? !p.trans.a : p.trans.a;
     const bool swapped = bug_ == HostBug::swaps_leading_dims;
     const std::int64_t lda = swapped ? p.ldb : p.lda, ldb = swapped ? p.lda : p.ldb;
