@@ -21,7 +21,7 @@
 #include "tuner/schedule/turn_board.hpp"
 #include "tuner/schedule/turns.hpp"
 #include "tuner/workers/device_evaluator.hpp"
-#include "tuner/workers/tuner_process.hpp"
+#include "tuner/supervisor/tuner_process.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/workers/tuner_process.hpp"
+#include "tuner/supervisor/tuner_process.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>

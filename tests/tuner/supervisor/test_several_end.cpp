@@ -1,11 +1,11 @@
 // What a run on several devices says of its end, where tuners fail or set problems aside.
-#include "tuner/cli/several_end.hpp"
+#include "tuner/supervisor/several_end.hpp"
 
 #include <vector>
 
 #include "tests/catch.hpp"
 #include "tests/tuner/tune_toy.hpp"
-#include "tuner/cli/command.hpp"
+#include "tuner/exit_status.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

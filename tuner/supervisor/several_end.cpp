@@ -1,8 +1,8 @@
-#include "tuner/cli/several_end.hpp"
+#include "tuner/supervisor/several_end.hpp"
 
 #include <algorithm>
 
-#include "tuner/cli/command.hpp"
+#include "tuner/exit_status.hpp"
 
 namespace tilesmith::tuner {
 
