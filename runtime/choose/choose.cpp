@@ -69,7 +69,7 @@ bool tell_of_each_other(const TypePair& a, const TypePair& b) {
 }
 
 struct Chooser::State {
-  State(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now, const db::DeviceIdentity* device,
+  State(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerToJudgeBy& now, const db::DeviceIdentity* device,
         const StoredKernels& stored)
       : target_(target), now_(now), model_(target, device) {
     if (device != nullptr && device->sm_count > 0) target_.limits.sm_count = device->sm_count;
@@ -249,7 +249,7 @@ struct Chooser::State {
   }
 
   KernelTarget target_;
-  ProducerNow now_;
+  ProducerToJudgeBy now_;
   TimeModel model_;
   std::vector<db::RankedProblem> ranked_;
   std::multimap<std::string, const db::RankedProblem*> exact_;  // by problem text
@@ -290,7 +290,7 @@ std::string reason_of(const Choice& choice) {
   return choice.reason;
 }
 
-Chooser::Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now,
+Chooser::Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerToJudgeBy& now,
                  const db::DeviceIdentity* device, const StoredKernels& stored)
     : state_(std::make_unique<State>(entries, target, now, device, stored)) {}
 Chooser::~Chooser() = default;
@@ -322,7 +322,7 @@ std::vector<double> Chooser::predict(const Problem& problem, std::span<const Con
   return times;
 }
 
-Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
+Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerToJudgeBy& now,
               const db::DeviceIdentity* device) {
   return Chooser(entries, target, now, device).choose(problem);
 }

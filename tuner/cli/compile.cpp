@@ -16,7 +16,7 @@
 #include "tuner/cli/logging.hpp"
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/progress.hpp"
-#include "tuner/cli/sample.hpp"
+#include "tuner/search/sample.hpp"
 #include "tuner/cli/signals.hpp"
 #include "tuner/cli/table.hpp"
 #include "tuner/cli/target.hpp"

@@ -115,7 +115,7 @@ SummaryDevice summary_device(const db::Store& store, const Model& model) {
                           device.recording.empty()};
   return {device.identity, device.limits, device.clock_mhz,
           [entries = store.evidence(filter), here, target](const std::string& family) {
-            return producer_now(entries, family, here, target);
+            return producer_to_judge_by(entries, family, here, target);
           }};
 }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "db/bundle.hpp"
-#include "tuner/cli/target.hpp"
-#include "tuner/cli/wanted.hpp"
+#include "tuner/target_device.hpp"
+#include "tuner/wanted.hpp"
 
 namespace tilesmith::tuner {
 
@@ -42,7 +42,7 @@ struct CoverReport {
   std::size_t compiled = 0, without_kernel = 0;
 };
 
-/// A bundle of a few kernels that serves any shape (tuner/warm_start/cover.hpp). Of the store's evidence it has what was measured of these kernels, where
+/// A bundle of a few kernels that serves any shape (tuner/bests/cover.hpp). Of the store's evidence it has what was measured of these kernels, where
 /// they were within a tenth of the best. `device.identity` without a name: the device is not known, and there is no evidence of it.
 /// Kernels are compiled on all cores. `on_step(done, total)` tells progress, by several threads. Throws UsageError if a generic kernel is missing.
 db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device, const CoverOptions& options, CoverReport& report,

@@ -1,4 +1,4 @@
-#include "tuner/warm_start/cover.hpp"
+#include "tuner/bests/cover.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -13,7 +13,7 @@ namespace tilesmith::runtime {
 /// is preferred to compiling; the measuring policy is that of the newest of any family, since times of two policies are not comparable.
 /// The device's own entries come before another machine's, and trials last.
 /// `driver_version`: the driver that is here; empty: that of the newest entry.
-db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const db::DeviceIdentity& device,
+db::Producer producer_to_judge_by(std::span<const db::Evidence> entries, const std::string& family, const db::DeviceIdentity& device,
                           const KernelTarget& target, const std::string& driver_version);
 
 }  // namespace tilesmith::runtime

@@ -1,7 +1,7 @@
 // Which recorded times decide what runs, where kernels have changed since some were taken.
 #include "tests/catch.hpp"
 #include "tests/tuner/tune_toy.hpp"
-#include "tuner/warm_start/usable_bests.hpp"
+#include "tuner/bests/usable_bests.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

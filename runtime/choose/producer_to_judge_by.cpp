@@ -1,10 +1,10 @@
-#include "runtime/choose/producer_now.hpp"
+#include "runtime/choose/producer_to_judge_by.hpp"
 
 #include "runtime/compile/compiler.hpp"
 
 namespace tilesmith::runtime {
 
-db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const db::DeviceIdentity& device,
+db::Producer producer_to_judge_by(std::span<const db::Evidence> entries, const std::string& family, const db::DeviceIdentity& device,
                           const KernelTarget& target, const std::string& driver_version) {
   const std::string options = compiler_options_text(target);
   const auto tells_more = [&](const db::Evidence& a, const db::Evidence* b) {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "tests/catch.hpp"
-#include "tuner/warm_start/cover.hpp"
+#include "tuner/bests/cover.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

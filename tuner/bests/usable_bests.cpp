@@ -1,4 +1,4 @@
-#include "tuner/warm_start/usable_bests.hpp"
+#include "tuner/bests/usable_bests.hpp"
 
 #include "db/ranked.hpp"
 #include "kernels/family.hpp"

@@ -1,6 +1,5 @@
-#include "tuner/cli/bests_today.hpp"
+#include "tuner/bests/bests_today.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,11 +10,8 @@
 #include <utility>
 
 #include "db/families_not_loaded.hpp"
-#include "tuner/cli/command.hpp"
-#include "tuner/cli/target.hpp"
-#include "tuner/cli/terminal.hpp"
-#include "tuner/figures.hpp"
-#include "tuner/warm_start/usable_bests.hpp"
+#include "tuner/bests/usable_bests.hpp"
+#include "tuner/target_device.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -58,13 +54,10 @@ std::map<Place, Tally> tallied(const std::vector<db::Evidence>& entries) {
 /// A device of the database as `explain` takes it; none if this build knows no architecture of it.
 std::optional<TargetDevice> target_of(const db::DeviceIdentity& identity) {
   for (const runtime::DeviceInfo& info : runtime::list_devices()) {
-    if (info.identity == identity) return TargetDevice{info.identity, info.limits, info.clock_mhz, info.driver_version, true};
+    if (info.identity == identity) return present_device(info);
   }
-  try {
-    return TargetDevice{identity, limits_of(identity), 0, "", false};
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
+  const auto limits = limits_of(identity);
+  return limits ? std::optional(TargetDevice{identity, *limits, 0, "", false}) : std::nullopt;
 }
 
 using Devices = std::map<std::string, std::optional<TargetDevice>>;  // by text
@@ -81,7 +74,7 @@ class Judge {
       if (new_device) known->second = target_of(entry.device);
       if (const auto& device = known->second) {
         const KernelTarget target{entry.problem, device->limits};
-        place->second = producer_now(entries, entry.config.family(), *device, target);
+        place->second = producer_to_judge_by(entries, entry.config.family(), *device, target);
       }
     }
   }
@@ -147,24 +140,6 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
     add(entries, judge, with_retired, most, today);
   }
   return today;
-}
-
-CLI::Option* add_retired_option(CLI::App& app, bool& retired) {
-  return app.add_flag("--retired", retired,
-                      "Also the fastest recorded times that do not count, behind the best that would run, with why as their trust: "
-                      "retired (kernel, launches or options changed), not loaded (see --family-dir), reverify (driver or NVRTC changed, where another best is valid), of a former "
-                      "measuring policy, illegal today");
-}
-
-void say_left_out(const BestsToday& today) {
-  std::string line;
-  if (today.without > 0) line = fmt::format("{} without a time that counts today", count_of(today.without, "problem"));
-  if (today.passed_over > 0) {
-    line += fmt::format("{}{} with a faster time that does not count", line.empty() ? "" : ", ", count_of(today.passed_over, "problem"));
-  }
-  const std::string not_loaded = db::not_loaded_text({today.not_loaded.begin(), today.not_loaded.end()});
-  if (!not_loaded.empty()) Screen::instance().print_line(not_loaded);
-  if (!line.empty()) Screen::instance().print_line(line + " (retired, or to be verified anew, as a rule): --retired shows what was left out");
 }
 
 }  // namespace tilesmith::tuner

@@ -1,4 +1,4 @@
-#include "tuner/cli/bundle_kernels.hpp"
+#include "tuner/bests/bundle_kernels.hpp"
 
 #include <fmt/format.h>
 

@@ -8,9 +8,7 @@
 
 #include "db/export.hpp"
 #include "db/store.hpp"
-#include "tuner/cli/wanted.hpp"
-
-namespace CLI { class App; class Option; }
+#include "tuner/wanted.hpp"
 
 namespace tilesmith::tuner {
 
@@ -26,10 +24,5 @@ struct BestsToday {
 /// `with_retired`: behind them also the fastest of all recorded times, where it is faster or the only one. Its trust says why it does not
 /// count.
 BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most = 1);
-
-/// The option --retired.
-CLI::Option* add_retired_option(CLI::App& app, bool& retired);
-/// One line on stderr about what was left out without it, if anything was.
-void say_left_out(const BestsToday& today);
 
 }  // namespace tilesmith::tuner

@@ -1,14 +1,18 @@
 // Which entries of a database a command is about: what --type, --trans, --shape, --family and --device name.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "db/store.hpp"
-#include "tuner/cli/options.hpp"
 
 namespace tilesmith::tuner {
+
+struct Shape {
+  std::int64_t m = 0, n = 0, k = 0;
+};
 
 /// Lists match if any member does; empty ones match everything.
 struct Wanted {

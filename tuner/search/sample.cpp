@@ -1,4 +1,4 @@
-#include "tuner/cli/sample.hpp"
+#include "tuner/search/sample.hpp"
 
 #include <algorithm>
 #include <map>

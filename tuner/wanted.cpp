@@ -1,4 +1,4 @@
-#include "tuner/cli/wanted.hpp"
+#include "tuner/wanted.hpp"
 
 #include <algorithm>
 

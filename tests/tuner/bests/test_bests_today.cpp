@@ -8,7 +8,7 @@
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
-#include "tuner/cli/bests_today.hpp"
+#include "tuner/bests/bests_today.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;

@@ -1,4 +1,4 @@
-#include "tuner/cli/make_bundle.hpp"
+#include "tuner/bests/make_bundle.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -6,9 +6,9 @@
 #include <map>
 #include <string>
 
-#include "tuner/cli/bundle_kernels.hpp"
-#include "tuner/cli/command.hpp"
-#include "tuner/warm_start/usable_bests.hpp"
+#include "tuner/bests/bundle_kernels.hpp"
+#include "tuner/exit_status.hpp"
+#include "tuner/bests/usable_bests.hpp"
 
 namespace tilesmith::tuner {
 db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,
@@ -24,7 +24,7 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
     const std::string& family = entry.config.family();
     const std::string key = fmt::format("{} {} {}", family, target.type.name, name(target.trans));
     auto known = producers.find(key);
-    if (known == producers.end()) known = producers.emplace(key, producer_now(entries, family, device, target)).first;
+    if (known == producers.end()) known = producers.emplace(key, producer_to_judge_by(entries, family, device, target)).first;
     return known->second;
   };
   const UsableBests usable =

@@ -9,10 +9,10 @@
 #include "db/ranked.hpp"
 #include "kernels/on_all_cores.hpp"
 #include "runtime/choose/catalogue.hpp"
-#include "tuner/cli/bundle_kernels.hpp"
-#include "tuner/cli/command.hpp"
-#include "tuner/cli/make_bundle.hpp"
-#include "tuner/warm_start/cover.hpp"
+#include "tuner/bests/bundle_kernels.hpp"
+#include "tuner/exit_status.hpp"
+#include "tuner/bests/make_bundle.hpp"
+#include "tuner/bests/cover.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -29,7 +29,7 @@ struct KernelWanted {
 /// Measurements of the chosen kernels on this device.
 void add_evidence(const std::vector<db::Evidence>& entries, const KernelTarget& target, const TargetDevice& device, const std::set<std::string>& chosen,
                   db::Bundle& bundle) {
-  const auto now = [&](const db::Evidence& entry) { return producer_now(entries, entry.config.family(), device, target); };
+  const auto now = [&](const db::Evidence& entry) { return producer_to_judge_by(entries, entry.config.family(), device, target); };
   for (const db::RankedProblem& one : db::rank(entries, now)) {
     if (!(one.problem().type == target.type) || !(one.problem().trans == target.trans) || !(one.device() == device.identity)) continue;
     for (const db::Judged& judged : one.best) {
@@ -65,7 +65,7 @@ db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device,
     for (const Transposes one : trans) {
       const KernelTarget target{{type, one}, device.limits};
       const runtime::Chooser chooser(
-          entries, target, [&](const std::string& family) { return producer_now(entries, family, device, target); },
+          entries, target, [&](const std::string& family) { return producer_to_judge_by(entries, family, device, target); },
           known_device ? &device.identity : nullptr);
       const Cover cover = choose_cover(chooser, target, options.max_kernels, stop, [&](std::size_t) { on_step(std::min(++done, total), total); });
       if (stop) return bundle;
