@@ -26,7 +26,7 @@
 #include "tuner/warm_start/guesses.hpp"
 #include "tuner/measure/timing_policy.hpp"
 #include "tuner/loop/tune.hpp"
-#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/compile_all.hpp"
 
 namespace tilesmith::tuner {
 namespace {

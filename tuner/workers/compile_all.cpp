@@ -1,10 +1,12 @@
-// Compiling ahead of time: the work up to the cubin, which needs no device.
+#include "tuner/workers/compile_all.hpp"
+
+#include <chrono>
 #include <stdexcept>
 
 #include "runtime/compile/compiler.hpp"
 #include "tuner/workers/compile_jobs.hpp"
 #include "tuner/workers/compile_pool.hpp"
-#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/process.hpp"
 
 namespace tilesmith::tuner {
 namespace {

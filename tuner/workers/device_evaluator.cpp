@@ -12,7 +12,6 @@
 #include "tuner/measure/sampler.hpp"
 #include "tuner/verify/verifier.hpp"
 #include "tuner/workers/compile_jobs.hpp"
-#include "tuner/workers/device_evaluator_class.hpp"
 #include "tuner/workers/protocol.hpp"
 
 namespace tilesmith::tuner {

@@ -8,7 +8,7 @@
 
 #include "runtime/driver/device.hpp"
 #include "tuner/verify/battery_cases.hpp"
-#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/compile_all.hpp"
 
 namespace tilesmith::tuner {
 

@@ -1,5 +1,7 @@
-// The child processes' side: what `tilesmith worker compile` and `tilesmith worker measure --device N [--as ARCH]` do. Both take the
-// families of one's own (family_arguments.hpp).
+// What `tilesmith worker compile` and `tilesmith worker measure --device N [--as ARCH]` do. Both take the families of one's own
+// (family_arguments.hpp).
+#include "tuner/workers/worker.hpp"
+
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -15,7 +17,6 @@
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/driver/virtual_arch.hpp"
-#include "tuner/workers/device_evaluator.hpp"
 #include "tuner/workers/family_arguments.hpp"
 #include "tuner/workers/measure_session.hpp"
 #include "tuner/workers/phase_clock.hpp"

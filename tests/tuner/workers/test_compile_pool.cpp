@@ -10,7 +10,7 @@
 #include "tuner/measure/pacing.hpp"
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/workers/compile_pool.hpp"
-#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/compile_all.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
