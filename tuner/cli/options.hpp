@@ -58,7 +58,7 @@ void require_strategy(std::string_view given);
 /// One word, or several joined by commas, split.
 std::vector<std::string> split_commas(const std::vector<std::string>& texts);
 
-/// --compile-jobs: 0 for "auto", what default_compile_jobs() finds.
+/// --compile-jobs: 0 for "auto", what default_compile_process_count() finds.
 CLI::Option* add_compile_jobs_option(CLI::App& app, int& jobs, const std::string& auto_means);
 
 /// --seed, with what it is the seed of.

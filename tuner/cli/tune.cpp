@@ -32,7 +32,7 @@ std::unique_ptr<Evaluator> make_evaluator(const TuneCommandOptions& options, con
   DeviceEvaluatorOptions device;
   device.device = chosen.ordinal;
   device.as = options.as;
-  device.compile_jobs = options.compile_jobs;
+  device.compile_processes = options.compile_jobs;
   device.time_limit = prepared.time_limit;
   return make_device_evaluator(store, device);
 }

@@ -19,7 +19,7 @@
 #include "tuner/figures.hpp"
 #include "tuner/supervisor/several_end.hpp"
 #include "tuner/supervisor/supervision.hpp"
-#include "tuner/workers/compile_jobs.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -43,7 +43,7 @@ std::vector<std::string> shared_arguments(int compile_jobs) {
 
 int compile_jobs_of_each(const TuneCommandOptions& options, const PreparedTune& prepared) {
   if (options.compile_jobs > 0) return options.compile_jobs;
-  return default_compile_jobs(kReservedCores, prepared.devices.front().integrated, int(prepared.devices.size()));
+  return default_compile_process_count(kReservedCores, prepared.devices.front().integrated, int(prepared.devices.size()));
 }
 
 SupervisorOutput screen_output() {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tuner/evaluator.hpp"
-#include "tuner/workers/compile_jobs.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 #include "tuner/workers/family_arguments.hpp"
 #include "tuner/workers/protocol.hpp"
 #include "tuner/workers/spawn.hpp"

@@ -11,7 +11,7 @@
 #include "runtime/compile/compiler.hpp"
 #include "tuner/measure/sampler.hpp"
 #include "tuner/verify/verifier.hpp"
-#include "tuner/workers/compile_jobs.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 #include "tuner/workers/protocol.hpp"
 
 namespace tilesmith::tuner {
@@ -36,9 +36,9 @@ Phase phase_of(const MeasureProcess::Answer& answer) {
 DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device)
     : store_(store),
       device_(device),
-      compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs : default_compile_jobs(kReservedCores, device.integrated)),
+      compile_processes_(options.compile_processes > 0 ? options.compile_processes : default_compile_process_count(kReservedCores, device.integrated)),
       set_aside_for_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.set_aside)),
-      pool_(compile_jobs_, options.compile_limit, options.worker_executable),
+      pool_(compile_processes_, options.compile_limit, options.worker_executable),
       measuring_process_(options.device, options.as, options.time_limit, options.worker_executable) {}
 
 db::Producer DeviceEvaluator::producer(const std::string&) const {

@@ -26,7 +26,7 @@ namespace tilesmith::tuner {
 struct DeviceEvaluatorOptions {
   int device = 0;
   std::string as;                                      ///< the architecture whose code it runs; empty: its own
-  int compile_jobs = 0;                                ///< 0: as default_compile_jobs() finds
+  int compile_processes = 0;                                ///< 0: as default_compile_process_count() finds
   std::chrono::duration<double> time_limit{20};        ///< of one phase (battery, verification, timing) of a candidate
   std::chrono::duration<double> compile_limit{60};     ///< of one compilation
   std::chrono::duration<double> set_aside{5};          ///< how long a candidate whose timing was disturbed waits
@@ -45,7 +45,7 @@ class DeviceEvaluator final : public Evaluator {
   void submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) override;
   std::size_t in_flight() const override { return compiling_count_ + ready_.size() + (measuring_ ? 1 : 0) + done_.size(); }
   // Twice the compile workers keeps them busy; the rest is a stock for the device.
-  std::size_t width() const override { return std::size_t(2 * compile_jobs_ + 4); }
+  std::size_t width() const override { return std::size_t(2 * compile_processes_ + 4); }
   Evaluated next() override;
   std::vector<Evaluated> drop_in_flight() override;
   std::size_t most_foreseen() const override;
@@ -94,7 +94,7 @@ class DeviceEvaluator final : public Evaluator {
 
   db::Store& store_;
   runtime::DeviceInfo device_;
-  int compile_jobs_;
+  int compile_processes_;
   std::chrono::steady_clock::duration set_aside_for_;
   CompilePool pool_;
   MeasureProcess measuring_process_;

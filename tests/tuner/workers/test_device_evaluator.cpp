@@ -145,7 +145,7 @@ TEST_CASE("foreseen finalists are still compiled when their problem's turn has b
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   DeviceEvaluatorOptions options = options_for();
-  options.compile_jobs = 1;
+  options.compile_processes = 1;
   const auto evaluator = make_device_evaluator(store, options, fictional_device());
   const std::vector<Config> guesses{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillCompileError)};
   const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo)};

@@ -1,6 +1,6 @@
 #include "tests/catch.hpp"
 #include "tests/runtime/made_tree.hpp"
-#include "tuner/workers/compile_jobs.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -10,24 +10,24 @@ constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 }  // namespace
 
 TEST_CASE("one compile job a core, as memory allows, and never none") {
-  CHECK(compile_jobs_for({16, 120 * kGiB, false}, 1) == 15);
-  CHECK(compile_jobs_for({128, 500 * kGiB, false}, 1) == 24);
-  CHECK(compile_jobs_for({16, 2 * kGiB, false}, 1) == 4);
-  CHECK(compile_jobs_for({16, std::nullopt, false}, 0) == 16);
-  CHECK(compile_jobs_for({16, 0, false}, 0) == 1);
-  CHECK(compile_jobs_for({1, 120 * kGiB, false}, 1) == 1);
-  CHECK(compile_jobs_for({32, 256 * kGiB, false, 2}, 1) == 15);  // two GPUs, a tuner each
-  CHECK(compile_jobs_for({32, 4 * kGiB, false, 2}, 1) == 4);
-  CHECK(default_compile_jobs(0, false) >= 1);
-  CHECK(default_compile_jobs(1000, true) == 1);
+  CHECK(compile_process_count_for({16, 120 * kGiB, false}, 1) == 15);
+  CHECK(compile_process_count_for({128, 500 * kGiB, false}, 1) == 24);
+  CHECK(compile_process_count_for({16, 2 * kGiB, false}, 1) == 4);
+  CHECK(compile_process_count_for({16, std::nullopt, false}, 0) == 16);
+  CHECK(compile_process_count_for({16, 0, false}, 0) == 1);
+  CHECK(compile_process_count_for({1, 120 * kGiB, false}, 1) == 1);
+  CHECK(compile_process_count_for({32, 256 * kGiB, false, 2}, 1) == 15);  // two GPUs, a tuner each
+  CHECK(compile_process_count_for({32, 4 * kGiB, false, 2}, 1) == 4);
+  CHECK(default_compile_process_count(0, false) >= 1);
+  CHECK(default_compile_process_count(1000, true) == 1);
 }
 
 TEST_CASE("where the device shares the machine, compiling takes half of it") {
-  CHECK(compile_jobs_for({12, 50 * kGiB, true}, 1) == 6);  // an AGX Orin at MAXN
-  CHECK(compile_jobs_for({8, 50 * kGiB, true}, 1) == 4);   // at 30 W
-  CHECK(compile_jobs_for({4, 50 * kGiB, true}, 1) == 2);   // at 15 W
-  CHECK(compile_jobs_for({12, 3 * kGiB, true}, 1) == 3);
-  CHECK(compile_jobs_for({12, kGiB / 2, true}, 1) == 1);
+  CHECK(compile_process_count_for({12, 50 * kGiB, true}, 1) == 6);  // an AGX Orin at MAXN
+  CHECK(compile_process_count_for({8, 50 * kGiB, true}, 1) == 4);   // at 30 W
+  CHECK(compile_process_count_for({4, 50 * kGiB, true}, 1) == 2);   // at 15 W
+  CHECK(compile_process_count_for({12, 3 * kGiB, true}, 1) == 3);
+  CHECK(compile_process_count_for({12, kGiB / 2, true}, 1) == 1);
 }
 
 TEST_CASE("available memory is read from meminfo, or not at all") {
@@ -41,7 +41,7 @@ TEST_CASE("available memory is read from meminfo, or not at all") {
 }
 
 TEST_CASE("under a memory limit there are as many compile jobs as it leaves room for") {
-  const runtime::test::Tree tree("compile_jobs");
+  const runtime::test::Tree tree("compile_process_count");
   tree.put("proc/meminfo", "MemAvailable: 67108864 kB\n");
   tree.put("proc/self/cgroup", "0::/job\n");
   tree.put("proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
@@ -51,7 +51,7 @@ TEST_CASE("under a memory limit there are as many compile jobs as it leaves room
   CompileMachine machine = compile_machine(false, 1, tree.root());
   CHECK(machine.available_bytes == 1610612736 - 104857600);
   machine.cores = 16;
-  CHECK(compile_jobs_for(machine, 1) == 2);
+  CHECK(compile_process_count_for(machine, 1) == 2);
   tree.put("sys/fs/cgroup/job/cpu.max", "50000 100000\n");
   CHECK(compile_machine(false, 1, tree.root()).cores == 1);
   tree.put("proc/meminfo", "MemAvailable: 1024 kB\n");

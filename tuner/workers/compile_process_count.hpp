@@ -19,13 +19,13 @@ struct CompileMachine {
 /// This machine, now, as far as this process's control groups allow it (kernels/group_limits.hpp, which explains `root`).
 CompileMachine compile_machine(bool shared_with_device, int sharers = 1, const std::filesystem::path& root = "/");
 
-/// One job a core, less `reserved_cores`; no more than memory allows, at half a GiB a job, or than one device can keep up
+/// One process a core, less `reserved_cores`; no more than memory allows, at half a GiB a process, or than one device can keep up
 /// with; at least one. Of sharers each gets its part. Where the device shares the machine, half of the cores and half of
 /// the memory: compiling yields to timing.
-int compile_jobs_for(const CompileMachine& machine, int reserved_cores);
+int compile_process_count_for(const CompileMachine& machine, int reserved_cores);
 
 /// The same for this machine.
-int default_compile_jobs(int reserved_cores, bool shared_with_device, int sharers = 1);
+int default_compile_process_count(int reserved_cores, bool shared_with_device, int sharers = 1);
 
 /// One line on a compiler that was killed from outside: at which kernel, by which limit, as far as one is known, and what to do.
 std::string killed_compiler_text(const std::string& kernel, const std::string& ending, int jobs, const GroupLimits& limits);

@@ -1,4 +1,4 @@
-#include "tuner/workers/compile_jobs.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,10 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr int kMostUsefulJobs = 24;  // at a second a kernel more than a device can time
+constexpr int kMostUsefulProcesses = 24;  // at a second a kernel more than a device can time
 // Kernels of `mma` for sm_87 took a compiler up to 143 MiB (NVRTC 13.0, three minutes of one process); the rest is room
 // for larger ones and for what NVRTC keeps of every compilation.
-constexpr std::uint64_t kJobBytes = std::uint64_t{512} << 20;
+constexpr std::uint64_t kProcessBytes = std::uint64_t{512} << 20;
 
 }  // namespace
 
@@ -45,21 +45,21 @@ CompileMachine compile_machine(bool shared_with_device, int sharers, const std::
 std::string killed_compiler_text(const std::string& kernel, const std::string& ending, int jobs, const GroupLimits& limits) {
   const std::string limit = limits.memory_bytes ? fmt::format("; {} allows {} MiB", limits.memory_file, *limits.memory_bytes >> 20) : "";
   return fmt::format("a compiler was {}, as where memory runs out, at {}{}: expected {} MiB for each compiler{}", ending, kernel, limit,
-                     kJobBytes >> 20, jobs > 1 ? fmt::format(", or --compile-jobs below {}", jobs) : "");
+                     kProcessBytes >> 20, jobs > 1 ? fmt::format(", or --compile-jobs below {}", jobs) : "");
 }
 
-int compile_jobs_for(const CompileMachine& machine, int reserved_cores) {
+int compile_process_count_for(const CompileMachine& machine, int reserved_cores) {
   const int share = machine.shared_with_device ? 2 : 1;
   const int cores = machine.cores / machine.sharers;
   const int by_cores = std::min(cores / share, cores - reserved_cores);
-  std::uint64_t by_memory = kMostUsefulJobs;
+  std::uint64_t by_memory = kMostUsefulProcesses;
   if (machine.available_bytes)
-    by_memory = std::min(by_memory, *machine.available_bytes / unsigned(share * machine.sharers) / kJobBytes);
-  return std::max(1, std::min({by_cores, int(by_memory), kMostUsefulJobs}));
+    by_memory = std::min(by_memory, *machine.available_bytes / unsigned(share * machine.sharers) / kProcessBytes);
+  return std::max(1, std::min({by_cores, int(by_memory), kMostUsefulProcesses}));
 }
 
-int default_compile_jobs(int reserved_cores, bool shared_with_device, int sharers) {
-  return compile_jobs_for(compile_machine(shared_with_device, sharers), reserved_cores);
+int default_compile_process_count(int reserved_cores, bool shared_with_device, int sharers) {
+  return compile_process_count_for(compile_machine(shared_with_device, sharers), reserved_cores);
 }
 
 }  // namespace tilesmith::tuner
