@@ -29,7 +29,7 @@ struct DeviceEvaluatorOptions {
   int compile_processes = 0;                                ///< 0: as default_compile_process_count() finds
   std::chrono::duration<double> time_limit{20};        ///< of one phase (battery, verification, timing) of a candidate
   std::chrono::duration<double> compile_limit{60};     ///< of one compilation
-  std::chrono::duration<double> set_aside{5};          ///< how long a candidate whose timing was disturbed waits
+  std::chrono::duration<double> postpone_for{5};       ///< how long a candidate whose timing was disturbed waits
   std::string worker_executable;                       ///< its main calls worker_main(); empty: this very program
 };
 
@@ -62,7 +62,7 @@ class DeviceEvaluator final : public Evaluator {
     std::string anchor;         // config that it is timed beside now; empty: none
     std::string failed_beside;  // config that it was timed beside before; it is then timed alone
     int attempts = 0;
-    int set_aside = 0;          // times that its timing was disturbed
+    int postponed = 0;          // times that its timing was disturbed
     std::chrono::steady_clock::time_point not_before{};  // is it timed again
   };
 
@@ -75,7 +75,7 @@ class DeviceEvaluator final : public Evaluator {
   void on_built(const CompilePool::Done& done);
   void take_build(Item item, const CompilePool::Done& done);
   void on_answer(const MeasureProcess::Answer& answer);
-  bool set_aside(Item& item, const db::Outcome& outcome);
+  bool postpone(Item& item, const db::Outcome& outcome);
   void finish(const Item& item, db::Outcome outcome);
   void note_time(const Problem& problem, const Config& config, double us);
   std::optional<MeasureSession::Known> anchor_of(const Problem& problem) const;
@@ -95,7 +95,7 @@ class DeviceEvaluator final : public Evaluator {
   db::Store& store_;
   runtime::DeviceInfo device_;
   int compile_processes_;
-  std::chrono::steady_clock::duration set_aside_for_;
+  std::chrono::steady_clock::duration postpone_for_;
   CompilePool pool_;
   MeasureProcess measuring_process_;
 
@@ -116,7 +116,7 @@ class DeviceEvaluator final : public Evaluator {
   };
   std::optional<AnchorOf> anchor_;                                // of the problem last timed
   std::set<std::string> never_anchors_;                           // configs beside which failed what is right alone
-  std::chrono::steady_clock::time_point none_set_aside_until_{};  // disturbed times count until then: waiting did not help
+  std::chrono::steady_clock::time_point none_postponed_until_{};  // disturbed times count until then: waiting did not help
 };
 
 /// Builds and battery verdicts are read from and kept in the store. Throws runtime::DeviceError if there is no such
