@@ -93,14 +93,14 @@ void DeviceEvaluator::note_time(const Problem& problem, const Config& config, do
     if (has_anchor) anchor_.reset();
     return;
   }
-  if ((has_anchor && us * kAnchorTooSlow > anchor_->known.us) || never_anchors_.contains(config.text())) return;
+  if ((has_anchor && us * kAnchorTooSlow > anchor_->kernel.us) || never_anchors_.contains(config.text())) return;
   const auto build = store_.find_build(runtime::kernel_key(config, {problem, device_.limits}));
   if (build && build->status == db::Status::ok) anchor_ = AnchorOf{problem, {config, build->cubin, us}};
 }
 
-std::optional<MeasureSession::Known> DeviceEvaluator::anchor_of(const Problem& problem) const {
+std::optional<MeasureSession::AnchorKernel> DeviceEvaluator::anchor_of(const Problem& problem) const {
   if (!anchor_ || !(anchor_->problem == problem)) return std::nullopt;
-  return anchor_->known;
+  return anchor_->kernel;
 }
 
 /// The outcome if the kernel is known to be wrong; also notes that it is known to be right.
@@ -199,7 +199,7 @@ void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
   }
   if (outcome.status == db::Status::ok && !item.failed_beside.empty()) {
     never_anchors_.insert(item.failed_beside);
-    if (anchor_ && anchor_->known.config.text() == item.failed_beside) anchor_.reset();
+    if (anchor_ && anchor_->kernel.config.text() == item.failed_beside) anchor_.reset();
   }
   if (postpone(item, outcome)) return;
   finish(item, std::move(outcome));

@@ -78,7 +78,7 @@ class DeviceEvaluator final : public Evaluator {
   bool postpone(Item& item, const db::Outcome& outcome);
   void finish(const Item& item, db::Outcome outcome);
   void note_time(const Problem& problem, const Config& config, double us);
-  std::optional<MeasureSession::Known> anchor_of(const Problem& problem) const;
+  std::optional<MeasureSession::AnchorKernel> anchor_of(const Problem& problem) const;
   std::optional<db::Outcome> refused(const Candidate& candidate, db::KernelKey& key) const;
   std::optional<db::Outcome> known_proof(Item& item);
   db::Outcome conclude(const Item& item, const MeasureProcess::Answer& answer);
@@ -112,7 +112,7 @@ class DeviceEvaluator final : public Evaluator {
   std::unordered_map<std::string, double> best_us_;               // by problem
   struct AnchorOf {
     Problem problem;
-    MeasureSession::Known known;
+    MeasureSession::AnchorKernel kernel;
   };
   std::optional<AnchorOf> anchor_;                                // of the problem last timed
   std::set<std::string> never_anchors_;                           // configs beside which failed what is right alone
