@@ -209,11 +209,11 @@ std::string WorkerProcess::ending() {
 }
 
 int serve(const std::function<Message(const Message&)>& answer) {
-  Connection supervisor(kWorkerSocket);
-  while (std::optional<Message> request = supervisor.receive()) {
-    if (!supervisor.send(answer(*request))) return 1;
+  Connection tuner(kWorkerSocket);
+  while (std::optional<Message> request = tuner.receive()) {
+    if (!tuner.send(answer(*request))) return 1;
   }
-  return supervisor.corruption().empty() ? 0 : 1;
+  return tuner.corruption().empty() ? 0 : 1;
 }
 
 }  // namespace tilesmith::tuner

@@ -1,4 +1,4 @@
-// The supervisor with real compile workers and a measuring process that plays a device: each way in which a candidate can
+// The tuner with real compile workers and a measuring process that plays a device: each way in which a candidate can
 // fail is an outcome, is remembered, and the run goes on.
 #include <chrono>
 #include <map>
