@@ -39,7 +39,7 @@ within() {
 within search 'nothing'
 within verify 'nothing'
 within measure 'nothing'
-within warm_start 'search/|measure/|peaks.hpp'
+within warm_start 'search/|measure/|evaluator.hpp|peaks.hpp'
 within recordings 'search/|evaluator.hpp'
 within schedule 'workload.hpp'
 within workers 'verify/|measure/|evaluator.hpp'

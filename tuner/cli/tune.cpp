@@ -19,7 +19,7 @@
 #include "tuner/peaks.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/schedule/turn_board.hpp"
-#include "tuner/schedule/turns.hpp"
+#include "tuner/schedule/gpu_queue.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 #include "tuner/supervisor/tuner_process.hpp"
 

@@ -10,7 +10,7 @@
 #include "tuner/measure/cublaslt_peer.hpp"
 #include "tuner/measure/operand_sets.hpp"
 #include "tuner/measure/random_fill.hpp"
-#include "tuner/measure/sampler.hpp"
+#include "tuner/measure/timing_policy.hpp"
 #include "tuner/measure/stopwatch.hpp"
 #include "tuner/verify/verifier.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tuner/warm_start/finalists.hpp"
-#include "tuner/measure/sampler.hpp"
+#include "tuner/measure/timing_policy.hpp"
 #include "tuner/loop/tune_problem.hpp"
 
 namespace tilesmith::tuner {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "tuner/measure/sampler.hpp"
+#include "tuner/measure/timing_policy.hpp"
 #include "tuner/measure/statistics.hpp"
 
 namespace tilesmith::tuner {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "runtime/compile/compiler.hpp"
-#include "tuner/measure/sampler.hpp"
+#include "tuner/measure/timing_policy.hpp"
 #include "tuner/verify/verifier.hpp"
 #include "tuner/workers/compile_process_count.hpp"
 #include "tuner/workers/protocol.hpp"
