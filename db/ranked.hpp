@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "db/evidence.hpp"
+#include "db/trust.hpp"
 
 namespace tilesmith::db {
 

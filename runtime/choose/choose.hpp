@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "db/evidence.hpp"
+#include "db/trust.hpp"
 #include "kernels/family.hpp"
 
 namespace tilesmith::runtime {

@@ -74,7 +74,7 @@ void keep_trial(const std::filesystem::path& database, const db::Evidence& winne
     of_candidate.config = winner.config;
     of_candidate.device_exactly = winner.device;
     const std::vector<db::Evidence> known = store.evidence(of_candidate);
-    const auto counts = [&](const db::Evidence& entry) { return db::judge(entry.producer, winner.producer) != db::Trust::retired; };
+    const auto counts = [&](const db::Evidence& entry) { return db::judge_producer(entry.producer, winner.producer) != db::Trust::retired; };
     if (std::none_of(known.begin(), known.end(), counts)) store.record(winner);
     if (build != nullptr) store.record_build(*build);
   } catch (const std::exception& failure) {

@@ -8,6 +8,7 @@
 
 #include "db/families_not_loaded.hpp"
 #include "db/logger.hpp"
+#include "db/trust.hpp"
 #include "kernels/plan_hash.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/driver.hpp"

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "db/open.hpp"
+#include "db/trust.hpp"
 #include "kernels/plan_hash.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"

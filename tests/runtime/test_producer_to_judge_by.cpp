@@ -1,4 +1,5 @@
 // What stored evidence is judged by.
+#include "db/trust.hpp"
 #include "runtime/choose/producer_to_judge_by.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
@@ -30,7 +31,7 @@ TEST_CASE("a family that was not timed since the measuring policy changed is jud
   const auto now = producer_to_judge_by(entries, "gemv", fixture.info.identity, target, "");
   CHECK(now.measuring_policy == "cold-4");
   CHECK(now.nvrtc_version == "12.6");
-  CHECK(db::judge(entries[1].producer, now) == db::Trust::remeasure);
+  CHECK(db::judge_producer(entries[1].producer, now) == db::Trust::remeasure);
 }
 
 TEST_CASE("another device's newer policy judges nothing where the device has times of its own", "[producer_to_judge_by]") {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "db/families_not_loaded.hpp"
+#include "db/trust.hpp"
 #include "tuner/bests/usable_bests.hpp"
 #include "tuner/target_device.hpp"
 

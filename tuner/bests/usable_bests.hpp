@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "db/store.hpp"
+#include "db/trust.hpp"
 #include "kernels/device_limits.hpp"
 
 namespace tilesmith::tuner {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "db/trust.hpp"
 #include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/loop/tune_problem.hpp"
 #include "tuner/loop/tune_start.hpp"

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "db/trust.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/report/problem_figures.hpp"
 #include "tuner/report/utc.hpp"
@@ -41,7 +42,7 @@ class Judge {
   db::Judged operator()(const db::Evidence& entry) const {
     const db::Evidence& newest = *newest_.at(key(entry));
     const bool of_today = db::judge(newest, newest.producer) == db::Trust::valid;
-    return {&entry, of_today ? db::judge(entry, newest.producer) : db::judge(entry.producer, newest.producer)};
+    return {&entry, of_today ? db::judge(entry, newest.producer) : db::judge_producer(entry.producer, newest.producer)};
   }
 
  private:

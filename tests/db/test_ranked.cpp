@@ -3,6 +3,7 @@
 #include "db/free_query.hpp"
 #include "db/sqlite.hpp"
 #include "db/store.hpp"
+#include "db/trust.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/former.hpp"
