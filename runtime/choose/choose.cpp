@@ -79,7 +79,7 @@ struct Chooser::State {
       const Problem& problem = one.problem();
       if (!is_something(problem)) continue;
       if (problem.signature() == target.signature()) ++known_problems_;
-      retired_ += one.retired;
+      retired_entries_ += one.retired_entries;
       if (!tell_of_each_other(problem.type, target.type)) continue;
       const bool same_kernels = problem.signature() == target.signature();
       if (same_kernels) note_failures(one);
@@ -245,7 +245,7 @@ struct Chooser::State {
   void take_generic(Choice& choice) const {
     choice.config = generic_config(target_);
     choice.reason = fmt::format("no other config can run {} {} here: {} measured, {} retired (kernel, launches or compiler options changed)",
-                                target_.type.name, tilesmith::name(target_.trans), known_problems_, retired_);
+                                target_.type.name, tilesmith::name(target_.trans), known_problems_, retired_entries_);
   }
 
   KernelTarget target_;
@@ -258,7 +258,7 @@ struct Chooser::State {
   std::map<std::string, std::set<std::string>> failed_here_;  // by problem text
   std::unordered_map<std::string, Legality> legalities_;   // by family
   std::unordered_map<std::string, db::Producer> producers_;  // by family
-  std::size_t known_problems_ = 0, retired_ = 0;
+  std::size_t known_problems_ = 0, retired_entries_ = 0;
   bool seeds_are_stored_ = true;  ///< nobody knows what is
 };
 

@@ -29,7 +29,7 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   };
   const UsableBests usable =
       usable_bests(entries, now, [&](const db::Evidence& entry) { return rules_allow(entry, device.limits); });
-  report.retired = usable.retired;
+  report.retired_problems = usable.retired_problems;
   const std::size_t total = usable.bests.size() + type_pairs().size() * std::size(kAllTransposes);
   std::size_t done = 0;
 

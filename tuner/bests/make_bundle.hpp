@@ -15,10 +15,10 @@ namespace tilesmith::tuner {
 
 struct BundleReport {
   std::size_t bests = 0;
-  std::size_t retired = 0;         ///< problems left out: kernel, launches or options of all their evidence changed
-  std::size_t without_kernel = 0;  ///< bests left out: no stored cubin, and it could not be compiled
+  std::size_t retired_problems = 0;  ///< problems left out: kernel, launches or options of all their evidence changed
+  std::size_t without_kernel = 0;    ///< bests left out: no stored cubin, and it could not be compiled
   std::size_t generic_kernels = 0;
-  std::size_t compiled = 0;        ///< kernels that were not in the store
+  std::size_t compiled = 0;          ///< kernels that were not in the store
 };
 
 /// Bests whose kernel is neither stored nor can be compiled are left out and counted. Throws UsageError if a generic kernel

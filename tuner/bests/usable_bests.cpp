@@ -22,7 +22,7 @@ UsableBests usable_bests(const std::vector<db::Evidence>& entries,
       result.bests.push_back(*judged);
       ++found;
     }
-    if (one.retired == one.entries) ++result.retired;
+    if (one.retired_entries == one.entries) ++result.retired_problems;
   }
   return result;
 }

@@ -12,8 +12,8 @@
 namespace tilesmith::tuner {
 
 struct UsableBests {
-  std::vector<db::Judged> bests;  ///< of entries among those given
-  std::size_t retired = 0;        ///< problems, on a device, whose every evidence is retired
+  std::vector<db::Judged> bests;     ///< of entries among those given
+  std::size_t retired_problems = 0;  ///< problems, on a device, whose every evidence is retired
 };
 
 /// Of each problem on each device the first `most` of the one ranking (db/ranked.hpp) whose configs may run, best first. The library

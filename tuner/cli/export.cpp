@@ -68,7 +68,7 @@ void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOpt
   Screen::instance().print_line(fmt::format(
       "{}: {} bests of {} and {} generic kernels, {} ({} kernels compiled now; left out: {} retired, {} without kernel)",
       options.output, report.bests, short_name(device.identity), report.generic_kernels,
-      format_bytes(double(bytes)), report.compiled, report.retired,
+      format_bytes(double(bytes)), report.compiled, report.retired_problems,
       report.without_kernel));
 }
 

@@ -50,7 +50,7 @@ TEST_CASE("a faster time of a former kernel hides no time of today's") {
   CHECK(found.bests[0].entry->problem == problem);
   CHECK(found.bests[0].entry->config == ToyFamily::config(1, 2, 1));
   CHECK(found.bests[0].trust == db::Trust::valid);
-  CHECK(found.retired == 1);
+  CHECK(found.retired_problems == 1);
 }
 
 TEST_CASE("of a candidate the latest entry counts, a failure too") {
@@ -62,7 +62,7 @@ TEST_CASE("of a candidate the latest entry counts, a failure too") {
   CHECK(recorder.usable().bests.at(0).entry->config == ToyFamily::config(1, 2, 1));
   recorder.add(problem, ToyFamily::config(1, 2, 1), "", {db::Status::mismatch, "wrong", std::nullopt});
   CHECK(recorder.usable().bests.empty());
-  CHECK(recorder.usable().retired == 0);
+  CHECK(recorder.usable().retired_problems == 0);
 }
 
 TEST_CASE("times of a former measuring policy count for problems that have none of today's, those of the latest") {
@@ -76,7 +76,7 @@ TEST_CASE("times of a former measuring policy count for problems that have none 
   recorder.add(former, ToyFamily::config(1, 3, 1), "", toy::ok(8), "former");
   const UsableBests found = recorder.usable();
   REQUIRE(found.bests.size() == 2);
-  CHECK(found.retired == 0);
+  CHECK(found.retired_problems == 0);
   for (const db::Judged& best : found.bests) {
     const bool of_both = best.entry->problem == both;
     CHECK(best.entry->config == (of_both ? ToyFamily::config(1, 2, 1) : ToyFamily::config(1, 3, 1)));
