@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
 
 #include "db/families_not_loaded.hpp"
 #include "db/trust.hpp"
+#include "tuner/bests/judge.hpp"
 #include "tuner/bests/usable_bests.hpp"
-#include "tuner/target_device.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -52,61 +51,11 @@ std::map<Place, Tally> tallied(const std::vector<db::Evidence>& entries) {
   return tallies;
 }
 
-/// A device of the database as `explain` takes it; none if this build knows no architecture of it.
-std::optional<TargetDevice> target_of(const db::DeviceIdentity& identity) {
-  for (const runtime::DeviceInfo& info : runtime::list_devices()) {
-    if (info.identity == identity) return present_device(info);
-  }
-  const auto limits = limits_of(identity);
-  return limits ? std::optional(TargetDevice{identity, *limits, 0, "", false}) : std::nullopt;
-}
-
-using Devices = std::map<std::string, std::optional<TargetDevice>>;  // by text
-
-/// Judges entries of one type pair and transposes. What producer they are judged by depends on all entries of these.
-class Judge {
- public:
-  /// Adds the entries' devices to `devices`, from them alone: a tuner may have added one since the store was asked for its devices.
-  Judge(const std::vector<db::Evidence>& entries, Devices& devices) : devices_(devices) {
-    for (const db::Evidence& entry : entries) {
-      const auto [place, fresh] = now_.try_emplace({db::text(entry.device), entry.config.family()});
-      if (!fresh) continue;
-      const auto [known, new_device] = devices.try_emplace(place->first.first);
-      if (new_device) known->second = target_of(entry.device);
-      if (const auto& device = known->second) {
-        const KernelTarget target{entry.problem, device->limits};
-        place->second = producer_to_judge_by(entries, entry.config.family(), *device, target);
-      }
-    }
-  }
-
-  const db::Producer& now(const db::Evidence& entry) const { return now_.at({db::text(entry.device), entry.config.family()}); }
-  bool runs(const db::Evidence& entry) const {
-    const auto& device = devices_.at(db::text(entry.device));
-    return device && rules_allow(entry, device->limits);
-  }
-  /// Why an entry that would not run first does not.
-  std::string word(const db::Evidence& entry) const {
-    if (find_family(entry.config.family()) == nullptr) return "not loaded";
-    const db::Trust trust = db::judge(entry, now(entry));
-    return std::string(trust == db::Trust::retired || runs(entry) ? db::name(trust) : db::name(db::Status::illegal));
-  }
-
- private:
-  const Devices& devices_;
-  std::map<std::pair<std::string, std::string>, db::Producer> now_;  // by device and family
-};
-
-std::vector<db::Evidence> entries_of(const db::Store& store, const std::vector<Problem>& problems) {
-  std::vector<db::Evidence> entries;
-  for (const Problem& problem : problems) {
-    db::EvidenceFilter filter;
-    filter.problem = problem;
-    std::vector<db::Evidence> of_one = store.evidence(filter);
-    entries.insert(entries.end(), std::make_move_iterator(of_one.begin()), std::make_move_iterator(of_one.end()));
-  }
-  std::sort(entries.begin(), entries.end(), db::is_later);
-  return entries;
+/// Why an entry that would not run first does not.
+std::string word_of(const db::Evidence& entry, const Judge& judge) {
+  if (find_family(entry.config.family()) == nullptr) return "not loaded";
+  const db::Trust trust = db::judge(entry, judge.now(entry));
+  return std::string(trust == db::Trust::retired || judge.runs(entry) ? db::name(trust) : db::name(db::Status::illegal));
 }
 
 void add(const std::vector<db::Evidence>& entries, const Judge& judge, bool with_retired, std::size_t most, BestsToday& into) {
@@ -121,7 +70,7 @@ void add(const std::vector<db::Evidence>& entries, const Judge& judge, bool with
     const bool counts = tally.fastest == nullptr || (!tally.today.empty() && !is_faster(*tally.fastest, *tally.today.front()->entry));
     if (counts) continue;
     ++(tally.today.empty() ? into.without : into.passed_over);
-    if (with_retired) into.bests.push_back({*tally.fastest, tally.candidates, tally.ok, judge.word(*tally.fastest)});
+    if (with_retired) into.bests.push_back({*tally.fastest, tally.candidates, tally.ok, word_of(*tally.fastest, judge)});
   }
 }
 
@@ -129,10 +78,8 @@ void add(const std::vector<db::Evidence>& entries, const Judge& judge, bool with
 
 BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most) {
   Devices devices;
-  std::map<std::pair<std::string_view, std::string_view>, std::vector<Problem>> groups;
-  for (Problem& problem : store.problems_since(0)) groups[{problem.type.name, name(problem.trans)}].push_back(std::move(problem));
   BestsToday today;
-  for (const auto& [of, problems] : groups) {
+  for (const auto& [of, problems] : judged_together(store)) {
     if (std::none_of(problems.begin(), problems.end(), [&](const Problem& problem) { return wanted.wants(problem); })) continue;
     std::vector<db::Evidence> entries = entries_of(store, problems);
     const Judge judge(entries, devices);
