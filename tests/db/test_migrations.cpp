@@ -1,5 +1,5 @@
-#include "db/migrations.hpp"
 #include "db/merge.hpp"
+#include "db/migrations.hpp"
 
 #include <array>
 

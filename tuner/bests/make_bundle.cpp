@@ -7,8 +7,8 @@
 #include <string>
 
 #include "tuner/bests/bundle_kernels.hpp"
-#include "tuner/exit_status.hpp"
 #include "tuner/bests/usable_bests.hpp"
+#include "tuner/exit_status.hpp"
 
 namespace tilesmith::tuner {
 db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,

@@ -12,19 +12,19 @@
 #include "db/landscape.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tuner/bests/bests_today.hpp"
+#include "tuner/bests/make_bundle.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/logging.hpp"
-#include "tuner/bests/make_bundle.hpp"
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/output.hpp"
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/records.hpp"
+#include "tuner/cli/retired_option.hpp"
 #include "tuner/cli/signals.hpp"
 #include "tuner/cli/table.hpp"
-#include "tuner/cli/retired_option.hpp"
 #include "tuner/cli/terminal.hpp"
-#include "tuner/wanted.hpp"
 #include "tuner/figures.hpp"
+#include "tuner/wanted.hpp"
 
 namespace tilesmith::tuner {
 namespace {

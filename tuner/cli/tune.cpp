@@ -15,13 +15,13 @@
 #include "tuner/cli/terminal.hpp"
 #include "tuner/cli/tune_command.hpp"
 #include "tuner/figures.hpp"
-#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/peaks.hpp"
-#include "tuner/search/strategy.hpp"
-#include "tuner/schedule/turn_board.hpp"
+#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/schedule/gpu_queue.hpp"
-#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/schedule/turn_board.hpp"
+#include "tuner/search/strategy.hpp"
 #include "tuner/supervisor/tuner_process.hpp"
+#include "tuner/workers/device_evaluator.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "db/trust.hpp"
-#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/loop/tune_problem.hpp"
 #include "tuner/loop/tune_start.hpp"
+#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/schedule/turns.hpp"
 
 namespace tilesmith::tuner {

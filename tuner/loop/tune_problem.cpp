@@ -11,9 +11,9 @@
 #include "db/merge.hpp"
 #include "kernels/estimate.hpp"
 #include "kernels/plan_hash.hpp"
-#include "tuner/warm_start/finalists.hpp"
-#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/peaks.hpp"
+#include "tuner/recordings/replay_evaluator.hpp"
+#include "tuner/warm_start/finalists.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "db/store.hpp"
 #include "tuner/evaluator.hpp"
-#include "tuner/warm_start/guesses.hpp"
 #include "tuner/search/strategy.hpp"
+#include "tuner/warm_start/guesses.hpp"
 
 namespace tilesmith::tuner {
 

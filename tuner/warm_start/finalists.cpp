@@ -5,8 +5,8 @@
 #include <set>
 
 #include "tuner/evaluator.hpp"
-#include "tuner/warm_start/block_tile.hpp"
 #include "tuner/measure/timing_policy.hpp"
+#include "tuner/warm_start/block_tile.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/config.hpp"
-#include "tuner/warm_start/own_evidence.hpp"
 #include "tuner/search/strategy.hpp"
+#include "tuner/warm_start/own_evidence.hpp"
 
 namespace tilesmith::tuner {
 

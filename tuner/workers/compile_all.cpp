@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "runtime/compile/compiler.hpp"
-#include "tuner/workers/compile_process_count.hpp"
 #include "tuner/workers/compile_pool.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 #include "tuner/workers/process.hpp"
 
 namespace tilesmith::tuner {

@@ -11,8 +11,8 @@
 
 #include "runtime/compile/compiler.hpp"
 #include "tuner/verify/verifier.hpp"
-#include "tuner/workers/compile_process_count.hpp"
 #include "tuner/workers/compile_pool.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -10,10 +10,10 @@
 #include "tests/gpu/drill_family.hpp"
 #include "tests/tuner/drill_tuner.hpp"
 #include "tests/tuner/fictional_device.hpp"
-#include "tuner/workers/worker.hpp"
 #include "tuner/workers/phase_clock.hpp"
 #include "tuner/workers/process.hpp"
 #include "tuner/workers/protocol.hpp"
+#include "tuner/workers/worker.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
