@@ -26,7 +26,7 @@ namespace tilesmith::tuner {
 struct DeviceEvaluatorOptions {
   int device = 0;
   std::string as;                                      ///< the architecture whose code it runs; empty: its own
-  int compile_processes = 0;                                ///< 0: as default_compile_process_count() finds
+  int compile_processes = 0;                           ///< 0: as default_compile_process_count() finds
   std::chrono::duration<double> time_limit{20};        ///< of one phase (battery, verification, timing) of a candidate
   std::chrono::duration<double> compile_limit{60};     ///< of one compilation
   std::chrono::duration<double> postpone_for{5};       ///< how long a candidate whose timing was disturbed waits
