@@ -38,7 +38,7 @@ namespace {
 
 constexpr std::string_view kMagic = "TSBUNDLE";
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kHeaderBytes = 56;
+constexpr std::size_t kBundleHeaderBytes = 56;
 constexpr std::size_t kHashDigits = 32;
 // What is small when compressed may be of any size: more than these no sound bundle has.
 constexpr std::size_t kLargestIndexBytes = std::size_t{64} << 20;
@@ -228,14 +228,14 @@ std::string payload_of(const Bundle& bundle, const OnPacked& on_packed) {
 /// The payload, once its header and hash are found right.
 std::string_view checked_payload(std::string_view file) {
   if (file.substr(0, kMagic.size()) != kMagic) throw FormatError("is no Tilesmith bundle: expected one");
-  if (file.size() < kHeaderBytes) throw FormatError("is truncated in its header: expected a whole bundle");
+  if (file.size() < kBundleHeaderBytes) throw FormatError("is truncated in its header: expected a whole bundle");
   const auto version = get_little_endian<std::uint32_t>(file.substr(8, 4));
   if (version != kVersion) {
     throw FormatError(fmt::format("bundle version {} is {} than this program's: expected {}", version,
                                   version > kVersion ? "newer" : "older", kVersion));
   }
   const auto size = get_little_endian<std::uint64_t>(file.substr(16, 8));
-  const std::string_view payload = file.substr(kHeaderBytes);
+  const std::string_view payload = file.substr(kBundleHeaderBytes);
   if (payload.size() != size) {
     throw FormatError(fmt::format("is {}: expected {} bytes after the header, found {}",
                                   payload.size() < size ? "truncated" : "longer than it says", size, payload.size()));

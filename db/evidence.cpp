@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <initializer_list>
 #include <utility>
-
-#include "kernels/plan_hash.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -24,22 +21,9 @@ constexpr std::pair<Status, std::string_view> kStatusNames[] = {
     {Status::mismatch, "mismatch"},
 };
 
-constexpr std::string_view kAs = " as ";  // between a device's name and the architecture whose code it ran
 constexpr double kShortestUs = 1e-6;
-constexpr std::string_view kSaysAs = "as sm_";
 
 bool finite_and_not_negative(double value) { return std::isfinite(value) && value >= 0; }
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  return text;
-}
-
-/// Versions of one kind compare. "CUDA 13.0" and "580.159" may be the same driver's, and where none is known none has changed.
-bool driver_changed(const std::string& a, const std::string& b) {
-  const auto is_of_cuda = [](const std::string& version) { return version.starts_with("CUDA "); };
-  return a != b && !a.empty() && !b.empty() && is_of_cuda(a) == is_of_cuda(b);
-}
 
 }  // namespace
 
@@ -63,52 +47,6 @@ std::string status_names() {
   std::string all;
   for (const auto& [value, text] : kStatusNames) all += fmt::format("{}{}", all.empty() ? "" : ", ", text);
   return all;
-}
-
-std::string text(const DeviceIdentity& device) {
-  std::string result = fmt::format("{}/sm_{}/{}SM/L2={}/smem={}/{}GBps", device.name, device.sm, device.sm_count,
-                                   device.l2_bytes, device.smem_per_sm_bytes, device.bandwidth_class_gbps);
-  if (!device.power_mode.empty()) result += "/" + device.power_mode;
-  return result;
-}
-
-DeviceIdentity identity_as(DeviceIdentity device, const DeviceLimits& limits) {
-  device.name.append(kAs).append(limits.arch);
-  device.sm = limits.sm;
-  device.smem_per_sm_bytes = limits.smem_per_sm_bytes;
-  return device;
-}
-
-std::string ran_as(const DeviceIdentity& device) {
-  const std::size_t at = device.name.rfind(kAs);
-  if (at == std::string::npos) return {};
-  std::string arch = device.name.substr(at + kAs.size());
-  return limits_for_arch(arch) ? arch : std::string();
-}
-
-double sm_doublings(const DeviceIdentity& a, const DeviceIdentity& b) {
-  return std::abs(std::log2(std::max(1, a.sm_count) / double(std::max(1, b.sm_count))));
-}
-
-bool are_alike(const DeviceIdentity& a, const DeviceIdentity& b) {
-  return a.sm == b.sm && ran_as(a) == ran_as(b) && sm_doublings(a, b) <= 1;
-}
-
-bool is_meant_by(const DeviceIdentity& device, std::string_view part) {
-  const std::string wanted = lower(std::string(part));
-  if (!ran_as(device).empty() && wanted.find(kSaysAs) == std::string::npos) return false;
-  return lower(text(device)).find(wanted) != std::string::npos;
-}
-
-bool is_text_of(const DeviceIdentity& device, std::string_view whole) { return lower(text(device)) == lower(std::string(whole)); }
-
-std::vector<DeviceIdentity> meant_by(const std::vector<DeviceIdentity>& devices, std::string_view part) {
-  std::vector<DeviceIdentity> found;
-  for (const DeviceIdentity& device : devices) {
-    if (is_text_of(device, part)) return {device};
-    if (is_meant_by(device, part)) found.push_back(device);
-  }
-  return found;
 }
 
 std::optional<std::string> timing_error(const Timing& timing) {
@@ -171,49 +109,8 @@ std::optional<std::string> evidence_error(const Evidence& evidence) {
 
 bool is_trial(const Producer& producer) { return producer.measuring_policy.starts_with("trial-"); }
 
-Trust judge(const Producer& entry, const Producer& now) {
-  if (entry.compiler_options != now.compiler_options) return Trust::retired;
-  if (entry.measuring_policy != now.measuring_policy || is_trial(entry)) return Trust::remeasure;
-  if (entry.nvrtc_version != now.nvrtc_version || driver_changed(entry.driver_version, now.driver_version)) return Trust::reverify;
-  return Trust::valid;
-}
-
-Trust judge(const Evidence& entry, const Producer& now) {
-  const Trust by_producer = judge(entry.producer, now);
-  if (by_producer == Trust::retired) return by_producer;
-  return entry.plan_hash == plan_hash(entry.config, entry.problem, now.compiler_options) ? by_producer : Trust::retired;
-}
-
 bool is_later(const Evidence& a, const Evidence& b) {
   return a.id != b.id ? a.id > b.id : a.created_at > b.created_at;
-}
-
-bool supersedes(const Evidence& a, const Evidence& b) {
-  const bool a_is_trial = is_trial(a.producer);
-  return a_is_trial != is_trial(b.producer) ? !a_is_trial : is_later(a, b);
-}
-
-void keep_comparable(std::vector<Judged>& entries) {
-  if (entries.empty()) return;
-  const bool any_of_today =
-      std::any_of(entries.begin(), entries.end(), [](const Judged& one) { return one.trust != Trust::remeasure; });
-  const auto latest = std::max_element(entries.begin(), entries.end(), [](const Judged& a, const Judged& b) {
-    return supersedes(*b.entry, *a.entry);
-  });
-  const std::string policy = latest->entry->producer.measuring_policy;
-  std::erase_if(entries, [&](const Judged& one) {
-    return one.trust == Trust::remeasure && (any_of_today || one.entry->producer.measuring_policy != policy);
-  });
-}
-
-std::string_view name(Trust trust) {
-  switch (trust) {
-    case Trust::valid: return "valid";
-    case Trust::reverify: return "reverify";
-    case Trust::remeasure: return "remeasure";
-    case Trust::retired: return "retired";
-  }
-  return "unknown";
 }
 
 }  // namespace tilesmith::db

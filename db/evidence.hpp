@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "db/device_identity.hpp"
 #include "kernels/config.hpp"
-#include "kernels/device_limits.hpp"
 #include "kernels/problem.hpp"
 
 namespace tilesmith::db {
@@ -29,40 +29,6 @@ std::string_view name(Status status);
 std::optional<Status> parse_status(std::string_view text);
 /// All names, comma-separated, for error messages.
 std::string status_names();
-
-/// The device that evidence holds for. Every field is part of its identity: evidence of another power mode or live SM
-/// count is never mixed in.
-struct DeviceIdentity {
-  std::string name;                   ///< as the driver reports it: "NVIDIA H200"
-  int sm = 0;                         ///< 10·major + minor
-  int sm_count = 0;                   ///< live multiprocessors
-  std::int64_t l2_bytes = 0;
-  int smem_per_sm_bytes = 0;
-  int bandwidth_class_gbps = 0;       ///< theoretical memory bandwidth, rounded to 2 digits; 0: unknown
-  std::string power_mode;             ///< nvpmodel's name on Jetson; empty elsewhere
-  friend bool operator==(const DeviceIdentity&, const DeviceIdentity&) = default;
-};
-/// Canonical text, used as key: "NVIDIA H200/sm_90/132SM/..."
-std::string text(const DeviceIdentity& device);
-
-/// This device while it runs code of another architecture (`--as`): a device of its own, "NVIDIA H200 as sm_87", with that
-/// architecture's capability. What is measured so is proof of the code, and of no device a time worth comparing.
-DeviceIdentity identity_as(DeviceIdentity device, const DeviceLimits& limits);
-/// Which architecture's code such a device ran: "sm_87"; empty for a device that ran its own.
-std::string ran_as(const DeviceIdentity& device);
-/// How far apart they are in number of multiprocessors, in doublings.
-double sm_doublings(const DeviceIdentity& a, const DeviceIdentity& b);
-/// Whether what is fast on the one can be expected to be so on the other: both run the same code, on at most twice as many
-/// multiprocessors. An H100 and an H200 are alike, and a Jetson in two power modes; an A100 and what runs as one are not.
-bool are_alike(const DeviceIdentity& a, const DeviceIdentity& b);
-/// Whether `part` is contained in the device's text, whatever the case. A device that ran as another is meant only by a part
-/// that says so ("H200 as sm_87", "as sm_"): "H200" and "sm_87" mean the devices that are.
-bool is_meant_by(const DeviceIdentity& device, std::string_view part);
-/// Whether `whole` is the device's text, whatever the case.
-bool is_text_of(const DeviceIdentity& device, std::string_view whole);
-/// Of these devices the one whose text `part` is; where there is none, those that it is meant by. The text of one may begin that of
-/// another (".../MAXN", ".../MAXN_SUPER").
-std::vector<DeviceIdentity> meant_by(const std::vector<DeviceIdentity>& devices, std::string_view part);
 
 /// Who compiled the kernel and measured.
 struct Producer {
@@ -124,32 +90,8 @@ std::optional<std::string> normalized_utc(std::string_view text);
 inline constexpr std::string_view kTrialPolicy = "trial-1";
 bool is_trial(const Producer& producer);
 
-/// How far an entry can be trusted by a given producer.
-enum class Trust {
-  valid,      ///< same plan hash, compiler options, NVRTC, driver and policy
-  reverify,   ///< the driver or NVRTC changed: verify again, then use
-  remeasure,  ///< the measuring policy changed, or it is a trial: the kernel is the same, its time compares within its own policy alone
-  retired,    ///< the plan hash or the options changed
-};
-
-/// Today's plan hash of the config and problem decides, too.
-Trust judge(const Evidence& entry, const Producer& now);
-/// By the producers alone, whatever became of the kernels.
-Trust judge(const Producer& entry, const Producer& now);
-std::string_view name(Trust trust);
-
 /// Whether one entry was recorded after another of the same store or file: by their ids, by their times where no store gave them any.
 bool is_later(const Evidence& a, const Evidence& b);
-/// Which of two entries of a candidate counts: the later one; a trial only beside another trial.
-bool supersedes(const Evidence& a, const Evidence& b);
-
-struct Judged {
-  const Evidence* entry;
-  Trust trust;
-};
-/// Of entries of one problem on one device that have a time and are not retired, keeps those whose times compare: those of today's
-/// measuring policy if there are any, else those of the latest, trials last.
-void keep_comparable(std::vector<Judged>& entries);
 
 /// A compiled kernel: one config for one signature and architecture.
 struct KernelKey {

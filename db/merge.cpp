@@ -21,7 +21,7 @@ namespace tilesmith::db {
 namespace {
 
 constexpr int kExportVersion = 1;
-constexpr std::size_t kLargestTextBytes = std::size_t{4} << 30;
+constexpr std::size_t kLargestImportBytes = std::size_t{4} << 30;
 
 using ForEachEvidence = std::function<void(const std::function<void(const Evidence&)>&)>;
 
@@ -204,7 +204,7 @@ MergeResult import_file(Store& into, const std::filesystem::path& path) {
   // What was read is all there is of a pipe.
   if (begins_as_bundle(content)) return import_bundle(into, path, content);
   if (is_zstd(content)) {
-    const auto plain = decompress(as_bytes(content), kLargestTextBytes);
+    const auto plain = decompress(as_bytes(content), kLargestImportBytes);
     if (!plain || plain->empty()) {
       throw StoreError(fmt::format("{}: the zstd stream is {}: expected {}", path.string(), plain ? "empty" : "truncated or corrupt", kExpected));
     }

@@ -34,7 +34,7 @@ std::vector<RankedProblem> rank(std::span<const Evidence> entries, const std::fu
     if (one.ranked.latest == nullptr || is_later(entry, *one.ranked.latest)) one.ranked.latest = &entry;
     const Producer today = now(entry);
     const Trust trust = judge(entry, today);
-    one.ranked.retired += trust == Trust::retired;
+    one.ranked.retired_entries += trust == Trust::retired;
     if (entry.producer.compiler_options != today.compiler_options) continue;  // another architecture's code
     auto& candidates = trust == Trust::retired ? one.retired : one.candidates;
     const auto [place, fresh] = candidates.try_emplace(entry.config.text(), Judged{&entry, trust});

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "db/evidence.hpp"
+#include "db/trust.hpp"
 
 namespace tilesmith::db {
 
@@ -24,7 +24,7 @@ struct RankedProblem {
                                       ///< on what may run, but on how long configs take
   std::vector<const Evidence*> failed;  ///< the latest entries of candidates that failed last
   const Evidence* latest = nullptr;  ///< of all its entries: tells problem and device
-  std::size_t entries = 0, retired = 0;
+  std::size_t entries = 0, retired_entries = 0;
 
   const Problem& problem() const { return latest->problem; }
   const DeviceIdentity& device() const { return latest->device; }

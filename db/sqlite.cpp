@@ -11,7 +11,7 @@
 namespace tilesmith::db {
 namespace {
 
-std::string one_line(std::string text) {
+std::string without_line_ends(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
@@ -21,7 +21,7 @@ std::string message_of(sqlite3* handle, std::chrono::duration<double> patience) 
     case SQLITE_BUSY: return fmt::format("another process has held the database locked for {} s", patience.count());
     case SQLITE_READONLY: return "it was opened for reading only, or cannot be written";
     case SQLITE_FULL: return "the disk is full";
-    default: return one_line(sqlite3_errmsg(handle));
+    default: return without_line_ends(sqlite3_errmsg(handle));
   }
 }
 

@@ -55,7 +55,7 @@ struct Run {
   std::string workload;
   std::string strategy;
   std::uint64_t seed = 0;
-  std::string host;
+  std::string host;          ///< empty: this one, when the run begins
   std::string started_at;    ///< ISO 8601 UTC
   std::string ended_at;      ///< empty while running, or if it was killed
   std::string ended_how;     ///< "done", "budget", "interrupted", "failed: ..."

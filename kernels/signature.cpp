@@ -87,11 +87,7 @@ std::optional<KernelSignature> parse_signature(std::string_view text, std::strin
   const std::vector<std::string_view> parts = words(text);
   if (parts.size() < 2) return fail(fmt::format("'{}': expected 'type transposes', e.g. 'f16f32 NN'", text));
   const TypePair* type = find_type_pair(parts[0]);
-  if (type == nullptr) {
-    std::string known;
-    for (const TypePair& pair : type_pairs()) known += fmt::format("{}{}", known.empty() ? "" : ", ", pair.name);
-    return fail(fmt::format("unknown type pair '{}': expected one of {}", parts[0], known));
-  }
+  if (type == nullptr) return fail(unknown_type_pair(parts[0]));
   const auto trans = parse_transposes(parts[1]);
   if (!trans) return fail(fmt::format("unknown transposes '{}': expected NN, NT, TN or TT", parts[1]));
   KernelSignature signature{*type, *trans};

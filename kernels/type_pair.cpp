@@ -61,4 +61,14 @@ const TypePair* find_type_pair(std::string_view name) {
   return nullptr;
 }
 
+std::string type_pair_names() {
+  std::string names;
+  for (const TypePair& pair : kTypePairs) names.append(names.empty() ? "" : ", ").append(pair.name);
+  return names;
+}
+
+std::string unknown_type_pair(std::string_view name) {
+  return std::string("unknown type pair '").append(name).append("': expected one of ").append(type_pair_names());
+}
+
 }  // namespace tilesmith

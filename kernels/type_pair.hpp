@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace tilesmith {
@@ -40,5 +41,10 @@ std::span<const TypePair> type_pairs();
 
 /// The type pair of that name, or nullptr.
 const TypePair* find_type_pair(std::string_view name);
+
+/// For errors: "f16f32, bf16f32, ...".
+std::string type_pair_names();
+/// "unknown type pair 'f17f32': expected one of f16f32, bf16f32, ...".
+std::string unknown_type_pair(std::string_view name);
 
 }  // namespace tilesmith

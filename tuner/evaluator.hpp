@@ -1,6 +1,7 @@
 // Turns candidates into outcomes: on a device (through worker processes), or from a recorded landscape.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +31,14 @@ struct Evaluated {
   Candidate candidate;
   db::Outcome outcome;
 };
+
+/// The outcome's time, µs, if it has one.
+inline std::optional<double> score_of(const db::Outcome& outcome) {
+  if (outcome.status != db::Status::ok || !outcome.timing) return std::nullopt;
+  const double median_us = outcome.timing->median_us;
+  if (!(std::isfinite(median_us) && median_us > 0)) return std::nullopt;
+  return median_us;
+}
 
 /// Measuring itself failed, in no way that is a candidate's: a compiler or a device that is not usable, no memory on the host, a
 /// reference that is not proven. It may be one problem's doing: after drop_in_flight() others may be tried.

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "tuner/cli/program.hpp"
-#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/worker.hpp"
 
 int main(int argc, char** argv) {
   // Worker processes are this same program. They are told apart before anything else, so that they start fast.

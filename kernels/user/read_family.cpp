@@ -26,11 +26,7 @@ std::vector<TypePair> types_of(const Field& file) {
   std::vector<TypePair> types;
   for (const Field& field : file.at("types").elements(1, type_pairs().size())) {
     const TypePair* type = find_type_pair(field.line());
-    if (type == nullptr) {
-      std::string known;
-      for (const TypePair& pair : type_pairs()) known += fmt::format("{}{}", known.empty() ? "" : ", ", pair.name);
-      field.fail("one of " + known);
-    }
+    if (type == nullptr) field.fail("one of " + type_pair_names());
     refuse_twice(types, *type, field);
     types.push_back(*type);
   }

@@ -69,7 +69,7 @@ bool tell_of_each_other(const TypePair& a, const TypePair& b) {
 }
 
 struct Chooser::State {
-  State(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now, const db::DeviceIdentity* device,
+  State(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerToJudgeBy& now, const db::DeviceIdentity* device,
         const StoredKernels& stored)
       : target_(target), now_(now), model_(target, device) {
     if (device != nullptr && device->sm_count > 0) target_.limits.sm_count = device->sm_count;
@@ -79,7 +79,7 @@ struct Chooser::State {
       const Problem& problem = one.problem();
       if (!is_something(problem)) continue;
       if (problem.signature() == target.signature()) ++known_problems_;
-      retired_ += one.retired;
+      retired_entries_ += one.retired_entries;
       if (!tell_of_each_other(problem.type, target.type)) continue;
       const bool same_kernels = problem.signature() == target.signature();
       if (same_kernels) note_failures(one);
@@ -245,11 +245,11 @@ struct Chooser::State {
   void take_generic(Choice& choice) const {
     choice.config = generic_config(target_);
     choice.reason = fmt::format("no other config can run {} {} here: {} measured, {} retired (kernel, launches or compiler options changed)",
-                                target_.type.name, tilesmith::name(target_.trans), known_problems_, retired_);
+                                target_.type.name, tilesmith::name(target_.trans), known_problems_, retired_entries_);
   }
 
   KernelTarget target_;
-  ProducerNow now_;
+  ProducerToJudgeBy now_;
   TimeModel model_;
   std::vector<db::RankedProblem> ranked_;
   std::multimap<std::string, const db::RankedProblem*> exact_;  // by problem text
@@ -258,7 +258,7 @@ struct Chooser::State {
   std::map<std::string, std::set<std::string>> failed_here_;  // by problem text
   std::unordered_map<std::string, Legality> legalities_;   // by family
   std::unordered_map<std::string, db::Producer> producers_;  // by family
-  std::size_t known_problems_ = 0, retired_ = 0;
+  std::size_t known_problems_ = 0, retired_entries_ = 0;
   bool seeds_are_stored_ = true;  ///< nobody knows what is
 };
 
@@ -290,7 +290,7 @@ std::string reason_of(const Choice& choice) {
   return choice.reason;
 }
 
-Chooser::Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now,
+Chooser::Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerToJudgeBy& now,
                  const db::DeviceIdentity* device, const StoredKernels& stored)
     : state_(std::make_unique<State>(entries, target, now, device, stored)) {}
 Chooser::~Chooser() = default;
@@ -322,7 +322,7 @@ std::vector<double> Chooser::predict(const Problem& problem, std::span<const Con
   return times;
 }
 
-Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
+Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerToJudgeBy& now,
               const db::DeviceIdentity* device) {
   return Chooser(entries, target, now, device).choose(problem);
 }

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "db/evidence.hpp"
+#include "db/trust.hpp"
 #include "kernels/family.hpp"
 
 namespace tilesmith::runtime {
@@ -56,7 +57,7 @@ inline constexpr std::size_t kMostRunnersUp = 5;
 std::string reason_of(const Choice& choice);
 
 /// The producer that this runtime would be, for a family.
-using ProducerNow = std::function<db::Producer(const std::string& family)>;
+using ProducerToJudgeBy = std::function<db::Producer(const std::string& family)>;
 
 /// Whether measurements of one type pair say something of the other. Their operands are as large, and both are integers, 8-bit floats or
 /// neither.
@@ -82,7 +83,7 @@ class Chooser {
   /// count as measurements on other problems. Where only those with status ok are given, nothing is known of later
   /// failures. They must outlive it. `device`: whose evidence is exact; null: every device's.
   /// On the model rung a kernel that has to be compiled first must be predicted a tenth faster than a stored one.
-  Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerNow& now,
+  Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerToJudgeBy& now,
           const db::DeviceIdentity* device = nullptr, const StoredKernels& stored = {});
   ~Chooser();
   Chooser(Chooser&&) noexcept;
@@ -103,7 +104,7 @@ class Chooser {
 };
 
 /// The same for a single problem.
-Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerNow& now,
+Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerToJudgeBy& now,
               const db::DeviceIdentity* device = nullptr);
 
 }  // namespace tilesmith::runtime

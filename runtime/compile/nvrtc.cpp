@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "runtime/compile/compiler.hpp"
+#include "runtime/compile/find_nvrtc.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/driver/driver.hpp"
-#include "runtime/compile/find_nvrtc.hpp"
 #include "runtime/driver/shared_library.hpp"
 
 namespace tilesmith::runtime {

@@ -27,9 +27,7 @@ std::string_view text_in(const char (&field)[Bytes]) {
 const TypePair& type_of(std::string_view name) {
   if (const TypePair* type = find_type_pair(name)) return *type;
   if (name.empty()) throw bad_argument("type is empty: expected a problem filled by tilesmith_problem_init");
-  std::string known;
-  for (const TypePair& pair : type_pairs()) known += fmt::format("{}{}", known.empty() ? "" : ", ", pair.name);
-  throw bad_argument(fmt::format("unknown type pair '{}': expected one of {}", name, known));
+  throw bad_argument(unknown_type_pair(name));
 }
 
 Transposes transposes_of(std::string_view name) {

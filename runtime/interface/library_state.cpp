@@ -8,11 +8,12 @@
 
 #include "db/families_not_loaded.hpp"
 #include "db/logger.hpp"
+#include "db/trust.hpp"
 #include "kernels/plan_hash.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/compile/find_nvrtc.hpp"
-#include "runtime/choose/producer_now.hpp"
+#include "runtime/choose/producer_to_judge_by.hpp"
 #include "runtime/choose/trial.hpp"
 #include "runtime/choose/trial_database.hpp"
 
@@ -233,7 +234,7 @@ const Chooser& LibraryState::chooser_for(const KernelTarget& target) {
   if (!evidence_.contains(type)) evidence_.emplace(type, catalogue_->evidence(target.type, here.limits.sm));
   const std::vector<db::Evidence>& known = evidence_.at(type);
   log_not_loaded(known);
-  const ProducerNow now = [&](const std::string& family) { return producer_now(known, family, here.identity, target, here.driver_version); };
+  const ProducerToJudgeBy now = [&](const std::string& family) { return producer_to_judge_by(known, family, here.identity, target, here.driver_version); };
   const std::set<std::string> stored = catalogue_->stored_configs(target);
   StoredKernels kernels{[&](const Config& config) { return stored.contains(config.text()); }, {}};
   if (catalogue_->is_selection()) {

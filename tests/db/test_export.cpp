@@ -4,8 +4,8 @@
 
 #include "db/store_access.hpp"
 #include "tests/catch.hpp"
-#include "tests/db/sample.hpp"
 #include "tests/db/bests.hpp"
+#include "tests/db/sample.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::db;

@@ -1,9 +1,10 @@
-#include "db/migrations.hpp"
 #include "db/merge.hpp"
+#include "db/migrations.hpp"
 
 #include <array>
 
 #include "db/open.hpp"
+#include "db/trust.hpp"
 #include "kernels/plan_hash.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "db/merge.hpp"
-#include "db/store.hpp"
 #include "db/migrations.hpp"
+#include "db/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"

@@ -45,7 +45,7 @@ extern "C" __global__ void gemm(tilesmith::GemmArgs args) {
 }
 )";
 
-/// The supervisor renders sources, too, for their hashes; the compiler works in processes of its own.
+/// The tuner renders sources, too, for their hashes; the compiler works in processes of its own.
 bool is_compile_worker() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string words{std::istreambuf_iterator<char>(file), {}};

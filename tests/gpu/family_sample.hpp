@@ -15,7 +15,7 @@
 #include "runtime/driver/device.hpp"
 #include "tests/built_in.hpp"
 #include "tests/catch.hpp"
-#include "tuner/cli/sample.hpp"
+#include "tuner/search/sample.hpp"
 #include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::test {

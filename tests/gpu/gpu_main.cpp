@@ -6,7 +6,7 @@
 
 #include "runtime/driver/device.hpp"
 #include "tests/gpu/drill_family.hpp"
-#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/worker.hpp"
 
 #if __has_include(<catch2/catch_session.hpp>)
 #include <catch2/catch_session.hpp>

@@ -67,7 +67,7 @@ TEST_CASE("a device tuned as sm_87 keeps evidence that it never takes for its ow
   db::Store store = db::Store::in_memory();
   tuner::DeviceEvaluatorOptions device;
   device.as = arch_to_run_as();
-  device.compile_jobs = 4;
+  device.compile_processes = 4;
   const tuner::Workload workload{"as", {{packed_problem({*find_type_pair("f16f32"), {}}, 512, 384, 256), 1}}};
   const std::atomic<bool> stop{false};
   tuner::TuneOptions options;

@@ -17,7 +17,7 @@ namespace {
 
 tuner::DeviceEvaluatorOptions drill_options() {
   tuner::DeviceEvaluatorOptions options;
-  options.compile_jobs = 2;
+  options.compile_processes = 2;
   options.time_limit = std::chrono::seconds(3);
   options.compile_limit = std::chrono::seconds(10);
   return options;

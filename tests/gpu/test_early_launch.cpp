@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "runtime/driver/driver.hpp"
-#include "runtime/plan/plan.hpp"
 #include "runtime/driver/shared_library.hpp"
+#include "runtime/plan/plan.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/early_plan.hpp"

@@ -11,8 +11,8 @@
 
 #include "db/store.hpp"
 #include "runtime/compile/compiler.hpp"
-#include "runtime/interface/gemm.hpp"
 #include "runtime/driver/device.hpp"
+#include "runtime/interface/gemm.hpp"
 #include "tests/runtime/fake_driver.hpp"
 
 namespace tilesmith::runtime::fake {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "db/trust.hpp"
 #include "runtime/choose/neighbour.hpp"
 #include "runtime/choose/time_model.hpp"
 #include "tests/catch.hpp"

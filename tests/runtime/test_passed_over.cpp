@@ -5,8 +5,8 @@
 
 #include "kernels/eligible.hpp"
 #include "kernels/space.hpp"
-#include "runtime/interface/library_state.hpp"
 #include "runtime/compile/nvrtc.hpp"
+#include "runtime/interface/library_state.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 

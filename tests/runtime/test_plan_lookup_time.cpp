@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/plan/plan_cache.hpp"
 #include "runtime/interface/run_plan.hpp"
 #include "runtime/interface/tilesmith.h"
+#include "runtime/plan/plan_cache.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 #include "tests/runtime/planned_family.hpp"

@@ -1,6 +1,6 @@
 // What a library's trials found, kept for the next start.
 #include "db/sqlite.hpp"
-#include "runtime/choose/producer_now.hpp"
+#include "runtime/choose/producer_to_judge_by.hpp"
 #include "runtime/choose/trial_database.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
@@ -110,7 +110,7 @@ TEST_CASE("a measurement outranks a trial, and says what today's measuring polic
   trial.id = measured.id + 1;
   trial.producer.measuring_policy = db::kTrialPolicy;
   const std::vector<db::Evidence> entries{trial, measured};
-  const auto now = producer_now(entries, "simt", fixture.info.identity, fixture.target(measured.problem), "");
+  const auto now = producer_to_judge_by(entries, "simt", fixture.info.identity, fixture.target(measured.problem), "");
   CHECK(now.measuring_policy == measured.producer.measuring_policy);
 }
 

@@ -41,7 +41,7 @@ inline int tune_drill(const char* database, int problems, int file_bytes) {
   try {
     db::Store store = db::Store::open(database);
     tuner::DeviceEvaluatorOptions options;
-    options.compile_jobs = 2;
+    options.compile_processes = 2;
     options.time_limit = kDrillTunerTimeLimit;
     options.compile_limit = kDrillTunerCompileLimit;
     const auto evaluator = tuner::make_device_evaluator(store, options, fictional_device());

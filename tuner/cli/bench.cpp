@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "db/files.hpp"
-#include "tuner/loop/bench.hpp"
 #include "tuner/cli/bench_output.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/logging.hpp"
@@ -17,6 +16,7 @@
 #include "tuner/cli/table.hpp"
 #include "tuner/cli/target.hpp"
 #include "tuner/figures.hpp"
+#include "tuner/loop/bench.hpp"
 #include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {

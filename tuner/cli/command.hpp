@@ -10,24 +10,14 @@
 #pragma once
 
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "tuner/exit_status.hpp"
 
 namespace CLI { class App; }
 
 namespace tilesmith::tuner {
-
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitInternal = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitSetAside = 3;
-
-/// One line that names the option, file or line and what was expected. Ends the program with kExitUsage.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Returns the exit status. Holds its options alive.
 using Run = std::function<int()>;

@@ -16,7 +16,7 @@
 #include "tuner/cli/logging.hpp"
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/progress.hpp"
-#include "tuner/cli/sample.hpp"
+#include "tuner/search/sample.hpp"
 #include "tuner/cli/signals.hpp"
 #include "tuner/cli/table.hpp"
 #include "tuner/cli/target.hpp"
@@ -26,7 +26,7 @@
 #include "tuner/warm_start/guesses.hpp"
 #include "tuner/measure/timing_policy.hpp"
 #include "tuner/loop/tune.hpp"
-#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/compile_all.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/device_jetson.hpp"
-#include "tuner/cli/bests_today.hpp"
+#include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/jetson_report.hpp"
 #include "tuner/cli/options.hpp"

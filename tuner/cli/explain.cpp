@@ -163,7 +163,7 @@ int run_explain(const ExplainOptions& options) {
 
   const std::vector<db::Evidence> entries =
       runtime::evidence_to_choose_by(store, problem.type, device.identity.sm);
-  const auto now = [&](const std::string& family) { return producer_now(entries, family, device, target); };
+  const auto now = [&](const std::string& family) { return producer_to_judge_by(entries, family, device, target); };
   const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
   const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);
   const std::vector<std::string> not_loaded = db::families_not_loaded(entries);

@@ -11,19 +11,20 @@
 #include "db/export.hpp"
 #include "db/landscape.hpp"
 #include "runtime/compile/compiler.hpp"
-#include "tuner/cli/bests_today.hpp"
+#include "tuner/bests/bests_today.hpp"
+#include "tuner/bests/make_bundle.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/logging.hpp"
-#include "tuner/cli/make_bundle.hpp"
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/output.hpp"
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/records.hpp"
+#include "tuner/cli/retired_option.hpp"
 #include "tuner/cli/signals.hpp"
 #include "tuner/cli/table.hpp"
 #include "tuner/cli/terminal.hpp"
-#include "tuner/cli/wanted.hpp"
 #include "tuner/figures.hpp"
+#include "tuner/wanted.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -67,7 +68,7 @@ void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOpt
   Screen::instance().print_line(fmt::format(
       "{}: {} bests of {} and {} generic kernels, {} ({} kernels compiled now; left out: {} retired, {} without kernel)",
       options.output, report.bests, short_name(device.identity), report.generic_kernels,
-      format_bytes(double(bytes)), report.compiled, report.retired,
+      format_bytes(double(bytes)), report.compiled, report.retired_problems,
       report.without_kernel));
 }
 

@@ -125,7 +125,7 @@ std::vector<std::string> split_commas(const std::vector<std::string>& texts) {
 void add_problem_options(CLI::App& app, ProblemOptions& options) {
   app.add_option("--type", options.types,
                  "Type pairs, comma-separated or repeated: " +
-                     joined(type_pairs(), [](const TypePair& pair) { return pair.name; }) + ", or all")
+                     type_pair_names() + ", or all")
       ->type_name("PAIR,..")
       ->group("Problems");
   app.add_option("--trans", options.trans, "Transposes, comma-separated or repeated: NN, NT, TN, TT, or all")
@@ -169,10 +169,7 @@ std::vector<TypePair> parse_types(const std::vector<std::string>& texts, std::st
       continue;
     }
     const TypePair* pair = find_type_pair(text);
-    if (pair == nullptr) {
-      throw UsageError(fmt::format("{} '{}': unknown type pair; expected {}, or all", option, text,
-                                   joined(type_pairs(), [](const TypePair& known) { return known.name; })));
-    }
+    if (pair == nullptr) throw UsageError(fmt::format("{} '{}': unknown type pair; expected {}, or all", option, text, type_pair_names()));
     if (!contains(result, *pair)) result.push_back(*pair);
   }
   return result;

@@ -11,6 +11,7 @@
 
 #include "kernels/family.hpp"
 #include "kernels/problem.hpp"
+#include "tuner/wanted.hpp"
 #include "tuner/workload.hpp"
 
 namespace CLI { class App; class Option; }
@@ -38,9 +39,6 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
 std::vector<TypePair> parse_types(const std::vector<std::string>& texts, std::string_view option = "--type");
 std::vector<Transposes> parse_trans(const std::vector<std::string>& texts, std::string_view option = "--trans");
 
-struct Shape {
-  std::int64_t m = 0, n = 0, k = 0;
-};
 Shape parse_shape(std::string_view text, std::string_view option = "--shape");
 
 /// "90s", "10m", "2h30m", "1d", "500ms"; a bare number is seconds. Positive.
@@ -60,7 +58,7 @@ void require_strategy(std::string_view given);
 /// One word, or several joined by commas, split.
 std::vector<std::string> split_commas(const std::vector<std::string>& texts);
 
-/// --compile-jobs: 0 for "auto", what default_compile_jobs() finds.
+/// --compile-jobs: 0 for "auto", what default_compile_process_count() finds.
 CLI::Option* add_compile_jobs_option(CLI::App& app, int& jobs, const std::string& auto_means);
 
 /// --seed, with what it is the seed of.

@@ -8,14 +8,15 @@
 #include <optional>
 
 #include "db/fastest.hpp"
-#include "tuner/cli/bests_today.hpp"
+#include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/output.hpp"
 #include "tuner/cli/records.hpp"
+#include "tuner/cli/retired_option.hpp"
 #include "tuner/cli/target.hpp"
 #include "tuner/cli/terminal.hpp"
-#include "tuner/cli/wanted.hpp"
+#include "tuner/wanted.hpp"
 
 namespace tilesmith::tuner {
 namespace {

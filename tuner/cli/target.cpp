@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/choose/producer_now.hpp"
 #include "runtime/driver/virtual_arch.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/terminal.hpp"
@@ -32,14 +31,13 @@ UsageError no_device_in(const db::Store& store, std::string_view or_what) {
 }
 
 TargetDevice stored(const db::DeviceIdentity& identity) {
+  const auto limits = limits_of(identity);
+  if (!limits)
+    throw UsageError(fmt::format("{}: sm_{} is not supported; expected one of {}", identity.name, identity.sm, supported_archs()));
   TargetDevice target;
   target.identity = identity;
-  target.limits = limits_of(identity);
+  target.limits = *limits;
   return target;
-}
-
-TargetDevice present(const runtime::DeviceInfo& info) {
-  return {info.identity, info.limits, info.clock_mhz, info.driver_version, true};
 }
 
 }  // namespace
@@ -116,28 +114,14 @@ void require_known_device(const db::Store& store, const std::string& part) {
 
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part) {
   if (part.empty()) {
-    if (const auto here = first_supported()) return present(*here);
+    if (const auto here = first_supported()) return present_device(*here);
   }
   if (store.devices().empty()) throw no_device_in(store, ", or --arch ARCH");
   TargetDevice device = require_stored_device(store, part);
   for (const runtime::DeviceInfo& info : runtime::list_devices()) {
-    if (info.identity == device.identity) return present(info);
+    if (info.identity == device.identity) return present_device(info);
   }
   return device;
-}
-
-db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
-                          const KernelTarget& target) {
-  return runtime::producer_now(entries, family, device.identity, target, device.present ? device.driver_version : std::string());
-}
-
-DeviceLimits limits_of(const db::DeviceIdentity& device) {
-  if (const auto limits = virtual_limits(db::ran_as(device))) return *limits;
-  const auto limits = limits_for_compute_capability(device.sm / 10, device.sm % 10);
-  if (!limits) {
-    throw UsageError(fmt::format("{}: sm_{} is not supported; expected one of {}", device.name, device.sm, supported_archs()));
-  }
-  return *limits;
 }
 
 }  // namespace tilesmith::tuner

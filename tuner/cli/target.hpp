@@ -2,27 +2,17 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "db/store.hpp"
-#include "kernels/family.hpp"
 #include "runtime/driver/device.hpp"
+#include "tuner/target_device.hpp"
 
 namespace CLI { class App; class Option; }
 
 namespace tilesmith::tuner {
-
-/// A device, present or known from a database.
-struct TargetDevice {
-  db::DeviceIdentity identity;
-  DeviceLimits limits;
-  double clock_mhz = 0;         ///< 0: unknown (not present)
-  std::string driver_version;   ///< empty: not present
-  bool present = false;
-};
 
 /// Throws UsageError naming the option and what is supported.
 DeviceLimits require_arch(std::string_view arch, std::string_view option = "--arch");
@@ -53,15 +43,5 @@ void require_known_device(const db::Store& store, const std::string& part);
 /// The device that `explain` and its like answer for: one of the store that --device names, else the GPU here (if the
 /// store is about any device, or none), else the only one of the store.
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part);
-
-/// What the runtime library on the device would take itself for as a producer: the NVRTC and measuring policy of the device's newest
-/// entry, of any device's where it has none, this build's options, the device's driver if it is here, else that
-/// entry's, since it cannot be asked.
-db::Producer producer_now(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
-                          const KernelTarget& target);
-
-/// The limits of what was compiled for this device: sm_90a for sm 90, the virtual architecture for one that ran as another.
-/// Throws UsageError if it is not supported.
-DeviceLimits limits_of(const db::DeviceIdentity& device);
 
 }  // namespace tilesmith::tuner

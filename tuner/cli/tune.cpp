@@ -15,13 +15,13 @@
 #include "tuner/cli/terminal.hpp"
 #include "tuner/cli/tune_command.hpp"
 #include "tuner/figures.hpp"
-#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/peaks.hpp"
-#include "tuner/search/strategy.hpp"
+#include "tuner/recordings/replay_evaluator.hpp"
+#include "tuner/schedule/gpu_queue.hpp"
 #include "tuner/schedule/turn_board.hpp"
-#include "tuner/schedule/turns.hpp"
+#include "tuner/search/strategy.hpp"
+#include "tuner/supervisor/tuner_process.hpp"
 #include "tuner/workers/device_evaluator.hpp"
-#include "tuner/workers/tuner_process.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -32,7 +32,7 @@ std::unique_ptr<Evaluator> make_evaluator(const TuneCommandOptions& options, con
   DeviceEvaluatorOptions device;
   device.device = chosen.ordinal;
   device.as = options.as;
-  device.compile_jobs = options.compile_jobs;
+  device.compile_processes = options.compile_jobs;
   device.time_limit = prepared.time_limit;
   return make_device_evaluator(store, device);
 }

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "db/landscape.hpp"
-#include "kernels/device_limits.hpp"
 #include "tuner/cli/logging.hpp"
 #include "tuner/cli/options.hpp"
 #include "tuner/loop/tune.hpp"
+#include "tuner/supervisor/tune_device.hpp"
 
 namespace tilesmith::tuner {
 
@@ -34,18 +34,6 @@ struct TuneCommandOptions {
   bool dry_run = false;
   bool board = false;  // one of several tuners, started by a supervising one
   LogOptions log;
-};
-
-/// A GPU, or a recording that is replayed as one.
-struct TuneDevice {
-  int ordinal = 0;
-  db::DeviceIdentity identity;
-  DeviceLimits limits;
-  double clock_mhz = 0;  ///< 0: unknown
-  std::string driver_version;
-  std::string gpu;        ///< its name among all GPUs of the machine; empty: a recording
-  std::string recording;  ///< the file; empty: a GPU
-  bool integrated = false;  ///< it shares memory, heat and power with the CPU
 };
 
 /// What the run works on, known before anything is written.

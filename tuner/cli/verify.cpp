@@ -16,12 +16,12 @@
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/logging.hpp"
 #include "tuner/cli/options.hpp"
-#include "tuner/cli/sample.hpp"
 #include "tuner/cli/signals.hpp"
 #include "tuner/cli/table.hpp"
 #include "tuner/cli/target.hpp"
 #include "tuner/cli/terminal.hpp"
 #include "tuner/figures.hpp"
+#include "tuner/search/sample.hpp"
 #include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::tuner {

@@ -10,8 +10,8 @@
 #include "tuner/measure/cublaslt_peer.hpp"
 #include "tuner/measure/operand_sets.hpp"
 #include "tuner/measure/random_fill.hpp"
-#include "tuner/measure/sampler.hpp"
 #include "tuner/measure/stopwatch.hpp"
+#include "tuner/measure/timing_policy.hpp"
 #include "tuner/verify/verifier.hpp"
 
 namespace tilesmith::tuner {

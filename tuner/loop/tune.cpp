@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,9 +9,10 @@
 #include <stdexcept>
 #include <thread>
 
-#include "tuner/recordings/replay_evaluator.hpp"
+#include "db/trust.hpp"
 #include "tuner/loop/tune_problem.hpp"
 #include "tuner/loop/tune_start.hpp"
+#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/schedule/turns.hpp"
 
 namespace tilesmith::tuner {
@@ -23,11 +23,6 @@ constexpr std::int64_t kSmallBytes = std::int64_t{256} << 20;  // of operands; t
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
 void check(const Workload& workload, const TuneOptions& options) {
@@ -60,7 +55,6 @@ db::Run run_record(const std::string& uuid, const Workload& workload, const Tune
   run.workload = options.workload_name.empty() ? workload.name : options.workload_name;
   run.strategy = options.only_finalists ? "none" : options.strategy;
   run.seed = options.seed;
-  run.host = host_name();
   run.started_at = db::now_utc();
   return run;
 }

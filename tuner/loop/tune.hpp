@@ -38,8 +38,8 @@
 
 #include "db/store.hpp"
 #include "tuner/evaluator.hpp"
-#include "tuner/search/strategy.hpp"
 #include "tuner/schedule/expected_gain.hpp"
+#include "tuner/search/strategy.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {

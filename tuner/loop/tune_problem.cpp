@@ -11,9 +11,9 @@
 #include "db/merge.hpp"
 #include "kernels/estimate.hpp"
 #include "kernels/plan_hash.hpp"
-#include "tuner/warm_start/finalists.hpp"
-#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/peaks.hpp"
+#include "tuner/recordings/replay_evaluator.hpp"
+#include "tuner/warm_start/finalists.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -91,7 +91,7 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
 ProblemEnding ProblemTuning::run() {
   if (start_.space.size() == 0) spdlog::warn("{}: no config of the chosen families can run it", text(problem_));
   const bool only_finalists = run_.options.only_finalists;
-  if (only_finalists && start_.seeds.empty() && start_.known.empty())
+  if (only_finalists && start_.seeds.empty() && start_.reused.empty())
     spdlog::warn("{}: nothing on record to play off", text(problem_));
   reuse_known();
   if (only_finalists) progress_.left = std::int64_t(start_.seeds.size());
@@ -108,14 +108,14 @@ ProblemEnding ProblemTuning::run() {
 void ProblemTuning::add_what_was_tried_otherwise() {
   for (const auto& [config, outcome] : run_.tried_otherwise[text(problem_)]) {
     const auto index = start_.space.index_of(config);
-    const bool known = std::any_of(start_.known.begin(), start_.known.end(), [&](const auto& one) { return one.index == index; });
-    if (index && !known) start_.known.push_back({*index, outcome, false, run_.result.run});
+    const bool known = std::any_of(start_.reused.begin(), start_.reused.end(), [&](const auto& one) { return one.index == index; });
+    if (index && !known) start_.reused.push_back({*index, outcome, false, run_.result.run});
   }
 }
 
 void ProblemTuning::reuse_known() {
   add_what_was_tried_otherwise();
-  for (const StartingPoint::Known& known : start_.known) {
+  for (const StartingPoint::ReusedOutcome& known : start_.reused) {
     const Score score = score_of(known.outcome);
     note(known.index, known.outcome);
     played_off_[known.index] = known.repeated;

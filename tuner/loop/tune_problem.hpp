@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/search/strategy.hpp"
 #include "tuner/loop/tune.hpp"
 #include "tuner/loop/tune_start.hpp"
 #include "tuner/schedule/turns.hpp"
+#include "tuner/search/strategy.hpp"
 
 namespace tilesmith::tuner {
 

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <utility>
 
-#include "tuner/warm_start/finalists.hpp"
-#include "tuner/measure/sampler.hpp"
 #include "tuner/loop/tune_problem.hpp"
+#include "tuner/measure/timing_policy.hpp"
+#include "tuner/warm_start/finalists.hpp"
 
 namespace tilesmith::tuner {
 namespace {

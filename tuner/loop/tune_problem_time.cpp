@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/measure/timing_policy.hpp"
 #include "tuner/loop/tune_problem.hpp"
+#include "tuner/measure/timing_policy.hpp"
 
 namespace tilesmith::tuner {
 namespace {

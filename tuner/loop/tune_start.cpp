@@ -103,7 +103,7 @@ StartingPoint StartingPoints::of(const Problem& problem) {
   StartingPoint start{space.get(), {}, {}, guesses.best_is_lost};
   for (const KnownCandidate& known : guesses.known) {
     if (const auto index = start.space.index_of(known.config))
-      start.known.push_back({*index, known.outcome, known.repeated, known.run});
+      start.reused.push_back({*index, known.outcome, known.repeated, known.run});
   }
   for (const Config& config : guesses.to_try) {
     if (const auto index = start.space.index_of(config)) start.seeds.push_back(*index);

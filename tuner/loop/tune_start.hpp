@@ -10,23 +10,23 @@
 
 #include "db/store.hpp"
 #include "tuner/evaluator.hpp"
-#include "tuner/warm_start/guesses.hpp"
 #include "tuner/search/strategy.hpp"
+#include "tuner/warm_start/guesses.hpp"
 
 namespace tilesmith::tuner {
 
 struct StartingPoint {
   /// An outcome of the store that needs no repeating.
-  struct Known {
+  struct ReusedOutcome {
     std::size_t index = 0;
     db::Outcome outcome;
     bool repeated = false;  ///< one machine has measured it more than once: it was in a play-off
     std::string run{};      ///< that its outcome is of
   };
   SearchSpace space;
-  std::vector<Known> known;        ///< in the order in which they were first tried
-  std::vector<std::size_t> seeds;  ///< best guess first (Guesses::to_try)
-  bool best_is_lost = false;       ///< as in Guesses
+  std::vector<ReusedOutcome> reused;  ///< in the order in which they were first tried
+  std::vector<std::size_t> seeds;     ///< best guess first (Guesses::to_try)
+  bool best_is_lost = false;          ///< as in Guesses
 };
 
 class StartingPoints {

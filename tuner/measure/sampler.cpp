@@ -7,13 +7,10 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr double kShortLaunchUs = 50;   // below: the event's and the launch's own time would show
 constexpr double kWarmUpUs = 200;
 constexpr double kLongLaunchUs = 10000;  // one launch of these is warm-up and estimate at once
 
 }  // namespace
-
-bool is_short(double launch_us) { return launch_us < kShortLaunchUs; }
 
 Sampler::Sampler(const Contender& contender, Rotation& rotation, Pacing& pacing, const runtime::Stream& stream)
     : contender_(contender), rotation_(rotation), pacing_(pacing), stream_(stream) {

@@ -12,9 +12,6 @@
 
 namespace tilesmith::tuner {
 
-/// Whether launches of that length are timed inside a graph: below some 50 µs the gaps around a single launch would show.
-bool is_short(double launch_us);
-
 class Sampler {
  public:
   struct Sample {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <span>
 
-#include "tuner/measure/sampler.hpp"
 #include "tuner/measure/statistics.hpp"
+#include "tuner/measure/timing_policy.hpp"
 
 namespace tilesmith::tuner {
 namespace {

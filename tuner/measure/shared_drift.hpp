@@ -12,7 +12,7 @@
 namespace tilesmith::tuner {
 
 /// One sample of a play-off.
-struct Turn {
+struct PlayOffSample {
   std::size_t contender = 0;
   double us = 0;
 };
@@ -23,6 +23,6 @@ struct Turn {
 /// level, if not exactly: of a clock that jumps between two levels it moves by some percent. Samples stay as they are where contenders are
 /// fewer than two, a time is not above 0, or what is found is larger than a clock's drift (another load on the device).
 /// `turns` as they came, each of a contender below `contenders`.
-std::vector<std::vector<double>> without_shared_drift(std::span<const Turn> turns, std::size_t contenders);
+std::vector<std::vector<double>> without_shared_drift(std::span<const PlayOffSample> turns, std::size_t contenders);
 
 }  // namespace tilesmith::tuner

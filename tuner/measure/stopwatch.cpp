@@ -201,7 +201,7 @@ struct Stopwatch::Impl {
   }
 
   std::vector<std::vector<double>> play_rounds(std::deque<Sampler>& samplers) {
-    std::vector<Turn> turns;
+    std::vector<PlayOffSample> turns;
     std::vector<std::size_t> order(samplers.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::mt19937_64 shuffler(samplers.size());

@@ -12,6 +12,11 @@ enum class Before {
   like_launch,     ///< the launch before: rows, in which launches may overlap (programmatic dependent launch). No time for the record
 };
 
+inline constexpr double kShortLaunchUs = 50;  // below: the event's and the launch's own time would show
+
+/// Whether launches of that length are timed inside a graph: below some 50 µs the gaps around a single launch would show.
+inline bool is_short(double launch_us) { return launch_us < kShortLaunchUs; }
+
 struct TimingPolicy {
   Before before = Before::another_kernel;
   double target_relative_ci = 0.01;  ///< stop when half the 95% confidence interval of the median is within this

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "db/ranked.hpp"
+#include "db/trust.hpp"
 
 namespace tilesmith::tuner::report {
 

@@ -30,7 +30,7 @@ std::string nothing_text(const Report& report) {
     return report.options.since ? "Nothing was tuned: no run was at work since then."
                                 : "Nothing was tuned: the database knows no run.";
   }
-  if (report.retired > 0) return "Nothing to report: all evidence of it is of kernels that changed since.";
+  if (report.left_out > 0) return "Nothing to report: all evidence of it is by former kernels, compiler options or measuring policies.";
   const RunFigures& last = report.selection.runs.back();
   const std::string how = last.open() ? "it has no end: it is still at work, or was killed"
                                       : fmt::format("it ended: {}", last.run.ended_how);

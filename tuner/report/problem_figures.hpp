@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "db/trust.hpp"
 #include "tuner/report/report.hpp"
 
 namespace tilesmith::tuner::report {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "db/trust.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/report/problem_figures.hpp"
 #include "tuner/report/utc.hpp"
@@ -41,7 +42,7 @@ class Judge {
   db::Judged operator()(const db::Evidence& entry) const {
     const db::Evidence& newest = *newest_.at(key(entry));
     const bool of_today = db::judge(newest, newest.producer) == db::Trust::valid;
-    return {&entry, of_today ? db::judge(entry, newest.producer) : db::judge(entry.producer, newest.producer)};
+    return {&entry, of_today ? db::judge(entry, newest.producer) : db::judge_producer(entry.producer, newest.producer)};
   }
 
  private:
@@ -49,7 +50,7 @@ class Judge {
   std::unordered_map<std::string, const db::Evidence*> newest_;
 };
 
-std::map<Place, ProblemEntries> by_problem(const Selection& selection, std::size_t& retired) {
+std::map<Place, ProblemEntries> by_problem(const Selection& selection, std::size_t& left_out) {
   const Judge judge(selection);
   const auto usable = [](const db::Judged& one) { return one.trust <= db::Trust::reverify; };  // times of today's kernels that compare
   std::map<Place, ProblemEntries> problems;
@@ -57,7 +58,7 @@ std::map<Place, ProblemEntries> by_problem(const Selection& selection, std::size
     if (const db::Judged one = judge(*entry); usable(one)) {
       problems[place_of(*entry)].reported.push_back(one);
     } else {
-      ++retired;
+      ++left_out;
     }
   }
   for (const db::Evidence* entry : selection.before) {
@@ -168,7 +169,7 @@ Report make_report(const std::vector<db::Evidence>& entries, std::vector<RunFigu
   add_times(report);
   const auto seconds = seconds_by_problem(report.selection);
   std::vector<const db::Evidence*> failed;
-  for (const auto& [place, of_problem] : by_problem(report.selection, report.retired)) {
+  for (const auto& [place, of_problem] : by_problem(report.selection, report.left_out)) {
     ProblemFigures figures = figures_of(of_problem, report.selection);
     figures.seconds = seconds.at(place);
     figures.peer = peer_ratio(figures, report.options.bench);

@@ -83,7 +83,7 @@ struct Report {
   std::vector<WeightedProblem> not_reached;  ///< of the workload
   std::size_t entries = 0;                   ///< reported ones
   std::size_t tried = 0, failed = 0;         ///< candidates
-  std::size_t retired = 0;                   ///< reported entries that say nothing of today's kernels
+  std::size_t left_out = 0;                  ///< reported entries by former kernels, options or measuring policies
   double began = 0, ended = 0;               ///< of the whole, seconds since 1970
   double seconds = 0;                        ///< at work
   std::vector<FailureKind> failures;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "tuner/measure/sampler.hpp"
+#include "tuner/measure/timing_policy.hpp"
 #include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {

@@ -98,10 +98,10 @@ std::vector<std::string> worth_a_look(const Report& report) {
   about_problems(report, notes);
   about_failures(report, notes);
   about_device(report, notes);
-  if (report.retired > 0) {
+  if (report.left_out > 0) {
     notes.push_back(fmt::format("{} left out: their kernels, compiler options or measuring policy changed since.",
-                                report.retired == 1 ? std::string("1 measurement is")
-                                                    : format_count((long long)(report.retired)) + " measurements are"));
+                                report.left_out == 1 ? std::string("1 measurement is")
+                                                    : format_count((long long)(report.left_out)) + " measurements are"));
   }
   return notes;
 }

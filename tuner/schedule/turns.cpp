@@ -18,15 +18,6 @@ constexpr double kGrowth = 1.0 / 3;  // of a problem's evaluations, by a further
 
 }  // namespace
 
-std::optional<db::Claim> GpuQueue::take() {
-  if (held_) return std::exchange(held_, std::nullopt);
-  if (!place_) place_ = claims_.take("next on " + gpu_);
-  if (!place_) return std::nullopt;
-  std::optional<db::Claim> gpu = claims_.take(gpu_);
-  if (gpu) place_.reset();
-  return gpu;
-}
-
 Turns::Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, TurnBoard& board,
              int tuner, GpuQueue* gpu, std::vector<char> tried)
     : workload_(workload),

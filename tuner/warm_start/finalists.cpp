@@ -4,8 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "tuner/evaluator.hpp"
+#include "tuner/measure/timing_policy.hpp"
 #include "tuner/warm_start/block_tile.hpp"
-#include "tuner/measure/sampler.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -14,13 +15,6 @@ constexpr double kWithin = 1.08;  // of the fastest's time: another tile's
 constexpr std::string_view kEarlyLaunch = "early_launch";  // the parameter of all families that have it
 
 }  // namespace
-
-Score score_of(const db::Outcome& outcome) {
-  if (outcome.status != db::Status::ok || !outcome.timing) return std::nullopt;
-  const double median_us = outcome.timing->median_us;
-  if (!(std::isfinite(median_us) && median_us > 0)) return std::nullopt;
-  return median_us;
-}
 
 std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of) {

@@ -7,20 +7,17 @@
 #include <vector>
 
 #include "kernels/config.hpp"
-#include "tuner/warm_start/own_evidence.hpp"
 #include "tuner/search/strategy.hpp"
+#include "tuner/warm_start/own_evidence.hpp"
 
 namespace tilesmith::tuner {
-
-/// The outcome's time, µs, if it has one.
-Score score_of(const db::Outcome& outcome);
 
 /// Indices of those that have a time, the fastest first; of equal ones in the order of their text, as in db/ranked.hpp.
 std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of);
 
 /// Indices of at most `most` candidates that have a time, the fastest first: the fastest, and where their launches are not short
-/// (tuner/measure/sampler.hpp) the fastest of other block tiles too, of up to half as many tiles, if they are within 8% of it.
+/// (tuner/measure/timing_policy.hpp) the fastest of other block tiles too, of up to half as many tiles, if they are within 8% of it.
 /// Candidates are timed for some ms each, in part at a clock that the device cannot keep under them. What that flatters depends
 /// on the tile: on an H200 128×176 was 2.6% behind 256×176 by candidates' times and 3.4% ahead under a lasting load, when the fastest
 /// five were 256×176 and 128×256 (docs/notes/measuring.md). Of one tile the times keep their order.

@@ -14,7 +14,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kMostRetired = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
+constexpr std::size_t kMostFormerTimes = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
 constexpr std::size_t kMostOfAlike = 4;  // of this problem on devices that are alike
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
@@ -149,14 +149,14 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
     return;
   }
   for (const Config& config : own.to_reverify) list.add(config);
-  own.retired.resize(std::min(own.retired.size(), kMostRetired));
-  std::size_t next_retired = 0, next_varied = 0;
+  own.former_times.resize(std::min(own.former_times.size(), kMostFormerTimes));
+  std::size_t next_former = 0, next_varied = 0;
   // A turn may be one candidate long. What is slower than a known one says less then than a value that this one lacks.
   const auto has_time = [](const KnownCandidate& known) { return known.outcome.status == db::Status::ok; };
   if (!own.best_is_lost && std::any_of(guesses.known.begin(), guesses.known.end(), has_time))
     list.add_next(own.varied, next_varied);
   for (bool any = true; any;) {
-    any = list.add_next(own.retired, next_retired);
+    any = list.add_next(own.former_times, next_former);
     any = list.add_next(own.varied, next_varied) || any;
   }
 }
@@ -179,7 +179,7 @@ std::vector<Config> Guesser::of_devices_alike(const Problem& problem) {
     const OwnEvidence there = evidence_on(*device, problem);
     for (const Config& config : known_finalists(there.known, kMostOfAlike)) once.add(config);
     for (const Config& config : there.to_reverify) once.add(config);
-    for (const Config& config : there.retired) once.add(config);
+    for (const Config& config : there.former_times) once.add(config);
   }
   return found;
 }

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "db/trust.hpp"
+#include "tuner/evaluator.hpp"
 #include "tuner/warm_start/block_tile.hpp"
 #include "tuner/warm_start/finalists.hpp"
 
@@ -94,9 +96,9 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
     std::set<std::string> origins;  // of its entries
   };
   std::map<std::string, Found> valid;  // by config text; the latest of each candidate
-  Outcomes to_reverify, retired;
-  LatestBest latest_to_reverify, latest_retired;
-  std::set<std::string> of_other_policy;  // of the retired: their times compare among themselves
+  Outcomes to_reverify, former_times;
+  LatestBest latest_to_reverify, latest_former;
+  std::set<std::string> of_other_policy;  // of the former: their times compare among themselves
   std::map<std::string, db::Producer> producers;
   std::optional<NewValues> values;
   if (today.first_tried != nullptr) values.emplace(*today.first_tried);
@@ -123,24 +125,24 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
         break;
       case db::Trust::remeasure:
       case db::Trust::retired:
-        if (!retired.try_emplace(key, *config, entry.outcome).second) break;
-        latest_retired.saw(entry, key);
+        if (!former_times.try_emplace(key, *config, entry.outcome).second) break;
+        latest_former.saw(entry, key);
         if (entry.producer.measuring_policy != producer.first->second.measuring_policy) of_other_policy.insert(key);
         break;
     }
   }
   // A candidate counts once, by the evidence that is trusted most.
   for (const auto& [key, candidate] : to_reverify) {
-    retired.erase(key);
+    former_times.erase(key);
     of_other_policy.erase(key);
   }
-  for (const Outcomes* outcomes : {&to_reverify, &retired}) {
+  for (const Outcomes* outcomes : {&to_reverify, &former_times}) {
     for (const auto& [key, candidate] : *outcomes) own.former.push_back({candidate.first, candidate.second});
   }
   // The fastest of former times, which compare among themselves; one that was tried again since is known, whatever came of it.
   double best_then = kNever, best_known = kNever;
   bool is_known = true;
-  for (const Outcomes* outcomes : {&to_reverify, &retired}) {
+  for (const Outcomes* outcomes : {&to_reverify, &former_times}) {
     for (const auto& [key, candidate] : *outcomes) {
       const double us = of_other_policy.contains(key) ? kNever : time_or_never(candidate.second);
       if (us >= best_then) continue;
@@ -153,18 +155,18 @@ OwnEvidence own_evidence(std::span<const db::Evidence> newest_first, const Today
   std::vector<Found> in_order;
   for (auto& [key, found] : valid) {
     to_reverify.erase(key);
-    retired.erase(key);
+    former_times.erase(key);
     in_order.push_back(std::move(found));
   }
   std::stable_sort(in_order.begin(), in_order.end(),
                    [](const Found& a, const Found& b) { return a.entries_since > b.entries_since; });
   for (Found& found : in_order) own.known.push_back(std::move(found.candidate));
   own.to_reverify = fastest_first(to_reverify);
-  own.retired = fastest_first(retired);
+  own.former_times = fastest_first(former_times);
   latest_to_reverify.put_first(own.to_reverify);
-  latest_retired.put_first(own.retired);
+  latest_former.put_first(own.former_times);
   if (!values) return own;
-  Outcomes tried = std::move(retired);
+  Outcomes tried = std::move(former_times);
   tried.merge(to_reverify);
   for (const KnownCandidate& known : own.known) tried.try_emplace(known.config.text(), known.config, known.outcome);
   own.varied = varied(tried, *values, today);

@@ -1,10 +1,12 @@
-// Compiling ahead of time: the work up to the cubin, which needs no device.
+#include "tuner/workers/compile_all.hpp"
+
+#include <chrono>
 #include <stdexcept>
 
 #include "runtime/compile/compiler.hpp"
-#include "tuner/workers/compile_jobs.hpp"
 #include "tuner/workers/compile_pool.hpp"
-#include "tuner/workers/device_evaluator.hpp"
+#include "tuner/workers/compile_process_count.hpp"
+#include "tuner/workers/process.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -14,11 +16,11 @@ constexpr int kQueuedPerWorker = 2;  // enough that none waits, few enough that 
 
 }  // namespace
 
-std::size_t compile_all(db::Store& store, std::span<const CompileJob> jobs, int compile_jobs,
+std::size_t compile_all(db::Store& store, std::span<const CompileJob> jobs, int compile_processes,
                         const std::function<void(const db::KernelBuild&, bool reused)>& on_done,
                         const std::atomic<bool>& stop, const std::string& worker_executable) {
   if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty()) throw std::runtime_error(reason);
-  const int workers = compile_jobs > 0 ? compile_jobs : default_compile_jobs(0, false);
+  const int workers = compile_processes > 0 ? compile_processes : default_compile_process_count(0, false);
   CompilePool pool(workers, kCompileLimit, worker_executable);
   std::size_t next = 0, compiled = 0;
   while (!stop && (next < jobs.size() || pool.pending() > 0)) {

@@ -1,7 +1,6 @@
 #include "tuner/workers/compile_pool.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 #include <utility>
 
 #include "tuner/evaluator.hpp"
-#include "tuner/workers/compile_jobs.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 #include "tuner/workers/family_arguments.hpp"
 #include "tuner/workers/protocol.hpp"
 #include "tuner/workers/spawn.hpp"
@@ -24,18 +23,6 @@ constexpr int kMostLostIdle = 50;
 constexpr int kJobsPerProcess = 1000;  // NVRTC keeps some memory of every compilation
 
 }  // namespace
-
-void wait_for_input(const std::vector<int>& descriptors,
-                    std::optional<std::chrono::steady_clock::time_point> deadline) {
-  std::vector<pollfd> waiting;
-  for (int fd : descriptors) waiting.push_back({fd, POLLIN, 0});
-  int timeout_ms = int(std::chrono::milliseconds(kLongestWait).count());  // whatever happens, the owner looks around then
-  if (deadline) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now());
-    timeout_ms = int(std::clamp<std::int64_t>(left.count(), 0, timeout_ms));
-  }
-  ::poll(waiting.data(), waiting.size(), timeout_ms);  // an interrupted wait is an early look around
-}
 
 struct CompilePool::Worker {
   explicit Worker(const std::string& executable) : process(with_family_dirs({"worker", "compile"}), executable) {}

@@ -18,9 +18,6 @@
 
 namespace tilesmith::tuner {
 
-/// Waits until one of the descriptors has something to read or the deadline has passed.
-void wait_for_input(const std::vector<int>& descriptors, std::optional<std::chrono::steady_clock::time_point> deadline);
-
 class CompilePool {
  public:
   using Clock = std::chrono::steady_clock;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/workers/device_evaluator_class.hpp"
+#include "tuner/workers/device_evaluator.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -9,10 +9,9 @@
 #include <utility>
 
 #include "runtime/compile/compiler.hpp"
-#include "tuner/measure/sampler.hpp"
+#include "tuner/measure/timing_policy.hpp"
 #include "tuner/verify/verifier.hpp"
-#include "tuner/workers/compile_jobs.hpp"
-#include "tuner/workers/device_evaluator_class.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 #include "tuner/workers/protocol.hpp"
 
 namespace tilesmith::tuner {
@@ -21,8 +20,8 @@ namespace {
 constexpr int kReservedCores = 1;
 constexpr double kAnchorTooSlow = 1.25;  // times as slow as another: that one replaces it. Rarely: each time adds its error
 constexpr int kMostAttempts = 2;  // of a candidate whose measuring process was killed from outside
-constexpr int kMostSetAside = 2;  // of one candidate's timings
-constexpr std::chrono::seconds kNoneSetAside{60};  // after a candidate that was disturbed to the last
+constexpr int kMostPostponed = 2;  // of one candidate's timings
+constexpr std::chrono::seconds kNonePostponed{60};  // after a candidate that was disturbed to the last
 
 db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
 
@@ -37,9 +36,9 @@ Phase phase_of(const MeasureProcess::Answer& answer) {
 DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device)
     : store_(store),
       device_(device),
-      compile_jobs_(options.compile_jobs > 0 ? options.compile_jobs : default_compile_jobs(kReservedCores, device.integrated)),
-      set_aside_for_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.set_aside)),
-      pool_(compile_jobs_, options.compile_limit, options.worker_executable),
+      compile_processes_(options.compile_processes > 0 ? options.compile_processes : default_compile_process_count(kReservedCores, device.integrated)),
+      postpone_for_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.postpone_for)),
+      pool_(compile_processes_, options.compile_limit, options.worker_executable),
       measuring_process_(options.device, options.as, options.time_limit, options.worker_executable) {}
 
 db::Producer DeviceEvaluator::producer(const std::string&) const {
@@ -94,14 +93,14 @@ void DeviceEvaluator::note_time(const Problem& problem, const Config& config, do
     if (has_anchor) anchor_.reset();
     return;
   }
-  if ((has_anchor && us * kAnchorTooSlow > anchor_->known.us) || never_anchors_.contains(config.text())) return;
+  if ((has_anchor && us * kAnchorTooSlow > anchor_->kernel.us) || never_anchors_.contains(config.text())) return;
   const auto build = store_.find_build(runtime::kernel_key(config, {problem, device_.limits}));
   if (build && build->status == db::Status::ok) anchor_ = AnchorOf{problem, {config, build->cubin, us}};
 }
 
-std::optional<MeasureSession::Known> DeviceEvaluator::anchor_of(const Problem& problem) const {
+std::optional<MeasureSession::AnchorKernel> DeviceEvaluator::anchor_of(const Problem& problem) const {
   if (!anchor_ || !(anchor_->problem == problem)) return std::nullopt;
-  return anchor_->known;
+  return anchor_->kernel;
 }
 
 /// The outcome if the kernel is known to be wrong; also notes that it is known to be right.
@@ -168,17 +167,17 @@ db::Outcome DeviceEvaluator::conclude(const Item& item, const MeasureProcess::An
 
 /// Whether a disturbed timing does not count and its candidate is queued again, for later: a device that throttles needs time. What
 /// is still disturbed then is taken as it is, and says so.
-bool DeviceEvaluator::set_aside(Item& item, const db::Outcome& outcome) {
+bool DeviceEvaluator::postpone(Item& item, const db::Outcome& outcome) {
   const auto now = std::chrono::steady_clock::now();
-  if (outcome.status != db::Status::ok || outcome.message.empty() || now < none_set_aside_until_) return false;
-  if (item.set_aside == kMostSetAside) {
-    none_set_aside_until_ = now + kNoneSetAside;
+  if (outcome.status != db::Status::ok || outcome.message.empty() || now < none_postponed_until_) return false;
+  if (item.postponed == kMostPostponed) {
+    none_postponed_until_ = now + kNonePostponed;
     return false;
   }
   spdlog::info("{}: {}; timed again later", item.candidate.config.text(), outcome.message);
-  ++item.set_aside;
+  ++item.postponed;
   item.attempts = 0;
-  item.not_before = now + set_aside_for_;
+  item.not_before = now + postpone_for_;
   ready_.push_back(std::move(item));
   return true;
 }
@@ -200,9 +199,9 @@ void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
   }
   if (outcome.status == db::Status::ok && !item.failed_beside.empty()) {
     never_anchors_.insert(item.failed_beside);
-    if (anchor_ && anchor_->known.config.text() == item.failed_beside) anchor_.reset();
+    if (anchor_ && anchor_->kernel.config.text() == item.failed_beside) anchor_.reset();
   }
-  if (set_aside(item, outcome)) return;
+  if (postpone(item, outcome)) return;
   finish(item, std::move(outcome));
 }
 
@@ -213,7 +212,7 @@ void DeviceEvaluator::step(bool wait) {
     if (measuring_process_.descriptor() >= 0) descriptors.push_back(measuring_process_.descriptor());
     auto deadline = pool_.deadline();
     if (const auto other = measuring_process_.deadline(); other && (!deadline || *other < *deadline)) deadline = other;
-    for (const Item& item : ready_) {  // set aside, where not even the process is waited for
+    for (const Item& item : ready_) {  // postponed, where not even the process is waited for
       if (can_dispatch() && (!deadline || item.not_before < *deadline)) deadline = item.not_before;
     }
     wait_for_input(descriptors, deadline);

@@ -3,28 +3,120 @@
 // twice over, no memory left) is kept neither as a build nor as a proof, and its outcome says so.
 #pragma once
 
-#include <atomic>
 #include <chrono>
-#include <functional>
+#include <cstddef>
+#include <deque>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "db/store.hpp"
-#include "kernels/family.hpp"
 #include "runtime/driver/device.hpp"
 #include "tuner/evaluator.hpp"
+#include "tuner/workers/compile_pool.hpp"
+#include "tuner/workers/measure_process.hpp"
 
 namespace tilesmith::tuner {
 
 struct DeviceEvaluatorOptions {
   int device = 0;
   std::string as;                                      ///< the architecture whose code it runs; empty: its own
-  int compile_jobs = 0;                                ///< 0: as default_compile_jobs() finds
+  int compile_processes = 0;                           ///< 0: as default_compile_process_count() finds
   std::chrono::duration<double> time_limit{20};        ///< of one phase (battery, verification, timing) of a candidate
   std::chrono::duration<double> compile_limit{60};     ///< of one compilation
-  std::chrono::duration<double> set_aside{5};          ///< how long a candidate whose timing was disturbed waits
+  std::chrono::duration<double> postpone_for{5};       ///< how long a candidate whose timing was disturbed waits
   std::string worker_executable;                       ///< its main calls worker_main(); empty: this very program
+};
+
+/// make_device_evaluator() makes one. Its files: the path of a candidate, compilations, the play-off.
+/// One step at a time in one thread: candidate → compiling → ready → measuring → done.
+class DeviceEvaluator final : public Evaluator {
+ public:
+  DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device);
+
+  const db::DeviceIdentity& device() const override { return device_.identity; }
+  const DeviceLimits& limits() const override { return device_.limits; }
+  db::Producer producer(const std::string& family) const override;
+  void submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) override;
+  std::size_t in_flight() const override { return compiling_count_ + ready_.size() + (measuring_ ? 1 : 0) + done_.size(); }
+  // Twice the compile workers keeps them busy; the rest is a stock for the device.
+  std::size_t width() const override { return std::size_t(2 * compile_processes_ + 4); }
+  Evaluated next() override;
+  std::vector<Evaluated> drop_in_flight() override;
+  std::size_t most_foreseen() const override;
+  void foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override;
+  std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) override;
+
+ private:
+  /// A candidate on its way, with its kernel once that is there.
+  struct Item {
+    Candidate candidate;
+    db::KernelKey key;
+    std::vector<std::byte> cubin;
+    bool battery_passed = false;
+    std::string anchor;         // config that it is timed beside now; empty: none
+    std::string failed_beside;  // config that it was timed beside before; it is then timed alone
+    int attempts = 0;
+    int postponed = 0;          // times that its timing was disturbed
+    std::chrono::steady_clock::time_point not_before{};  // is it timed again
+  };
+
+  void step(bool wait);
+  bool can_dispatch() const;
+  void dispatch();
+  std::size_t ticket_for(const db::KernelKey& key);
+  void compile(Item item);
+  std::optional<std::size_t> compile_spare(const Problem& problem, const Config& config);
+  void on_built(const CompilePool::Done& done);
+  void take_build(Item item, const CompilePool::Done& done);
+  void on_answer(const MeasureProcess::Answer& answer);
+  bool postpone(Item& item, const db::Outcome& outcome);
+  void finish(const Item& item, db::Outcome outcome);
+  void note_time(const Problem& problem, const Config& config, double us);
+  std::optional<MeasureSession::AnchorKernel> anchor_of(const Problem& problem) const;
+  std::optional<db::Outcome> refused(const Candidate& candidate, db::KernelKey& key) const;
+  std::optional<db::Outcome> known_proof(Item& item);
+  db::Outcome conclude(const Item& item, const MeasureProcess::Answer& answer);
+  void record_proof(const Item& item, const db::Outcome& outcome);
+
+  // Of a play-off, in device_play_off.cpp.
+  struct Finalist;
+  std::vector<Finalist> prepare(const Problem& problem, std::span<const Config> configs, std::vector<db::Outcome>& outcomes);
+  db::Outcome evaluate_alone(const Item& item);
+  std::vector<CompilePool::Done> builds_now(std::span<const Finalist> finalists);
+  bool play_together(const Problem& problem, const std::vector<Finalist>& finalists, std::vector<db::Outcome>& outcomes);
+  MeasureProcess::Answer exchange(const Message& request);
+
+  db::Store& store_;
+  runtime::DeviceInfo device_;
+  int compile_processes_;
+  std::chrono::steady_clock::duration postpone_for_;
+  CompilePool pool_;
+  MeasureProcess measuring_process_;
+
+  std::size_t next_ticket_ = 1;
+  std::map<std::size_t, std::vector<Item>> compiling_;            // by ticket: all that wait for one kernel, none if foreseen
+  std::unordered_map<std::string, std::size_t> ticket_of_kernel_;
+  std::set<std::size_t> foreseen_finalists_;                      // tickets
+  std::map<std::size_t, std::optional<CompilePool::Done>> wanted_;  // by ticket: kernels that a play-off waits for
+  std::size_t compiling_count_ = 0;
+  std::deque<Item> ready_;
+  std::optional<Item> measuring_;
+  std::deque<Evaluated> done_;
+  bool held_ = false;                                             // a play-off has the device for itself
+  std::unordered_map<std::string, double> best_us_;               // by problem
+  struct AnchorOf {
+    Problem problem;
+    MeasureSession::AnchorKernel kernel;
+  };
+  std::optional<AnchorOf> anchor_;                                // of the problem last timed
+  std::set<std::string> never_anchors_;                           // configs beside which failed what is right alone
+  std::chrono::steady_clock::time_point none_postponed_until_{};  // disturbed times count until then: waiting did not help
 };
 
 /// Builds and battery verdicts are read from and kept in the store. Throws runtime::DeviceError if there is no such
@@ -37,21 +129,5 @@ std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceE
 /// device and workers.
 std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options,
                                                  const runtime::DeviceInfo& device);
-
-/// Compiles many kernels in parallel worker processes and keeps them in the store (`tilesmith compile`). Those already
-/// there are not compiled again. Calls `on_done` for each, in order of completion. `stop` ends it early; what was running
-/// is then dropped. Returns how many were compiled. `compile_jobs` 0: one a core. Throws std::runtime_error if NVRTC is
-/// not usable.
-struct CompileJob {
-  Config config;
-  KernelTarget target;
-};
-std::size_t compile_all(db::Store& store, std::span<const CompileJob> jobs, int compile_jobs,
-                        const std::function<void(const db::KernelBuild&, bool reused)>& on_done,
-                        const std::atomic<bool>& stop, const std::string& worker_executable = {});
-
-/// The child process's main: `tilesmith worker compile` / `tilesmith worker measure --device N [--as ARCH]`. Takes the
-/// program's own arguments.
-int worker_main(int argc, const char* const* argv);
 
 }  // namespace tilesmith::tuner

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/compile/compiler.hpp"
-#include "tuner/workers/device_evaluator_class.hpp"
+#include "tuner/workers/device_evaluator.hpp"
 #include "tuner/workers/protocol.hpp"
 
 namespace tilesmith::tuner {

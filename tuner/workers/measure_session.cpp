@@ -76,7 +76,7 @@ struct MeasureSession::Impl {
   }
 
   /// Nothing where the anchor cannot be loaded: what is timed is then timed without one.
-  std::optional<runtime::Plan> anchor_plan(const Problem& problem, const std::optional<Known>& anchor) {
+  std::optional<runtime::Plan> anchor_plan(const Problem& problem, const std::optional<AnchorKernel>& anchor) {
     if (!anchor) return std::nullopt;
     try {
       return make_plan(problem, anchor->config, anchor->cubin);
@@ -118,7 +118,7 @@ struct MeasureSession::Impl {
     runtime::Plan plan;
     bool is_anchor = false;
   };
-  void play_off(const Problem& problem, std::span<const Job> finalists, const std::optional<Known>& anchor,
+  void play_off(const Problem& problem, std::span<const Job> finalists, const std::optional<AnchorKernel>& anchor,
                 std::vector<db::Outcome>& outcomes);
 };
 
@@ -185,7 +185,7 @@ MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& o
   return result;
 }
 
-void MeasureSession::Impl::play_off(const Problem& problem, std::span<const Job> finalists, const std::optional<Known>& anchor,
+void MeasureSession::Impl::play_off(const Problem& problem, std::span<const Job> finalists, const std::optional<AnchorKernel>& anchor,
                                     std::vector<db::Outcome>& outcomes) {
   const OperandSets& sets = operands_of(problem);
   std::deque<Player> players;
@@ -228,7 +228,7 @@ void MeasureSession::Impl::play_off(const Problem& problem, std::span<const Job>
 }
 
 std::vector<db::Outcome> MeasureSession::play_off(const Problem& problem, std::span<const Job> finalists,
-                                                  const std::optional<Known>& anchor) {
+                                                  const std::optional<AnchorKernel>& anchor) {
   std::vector<db::Outcome> outcomes(finalists.size());
   try {
     impl_->play_off(problem, finalists, anchor, outcomes);

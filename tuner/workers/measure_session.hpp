@@ -31,7 +31,7 @@ class MeasureSession {
   ~MeasureSession();
 
   /// A config that was found right and timed for the same problem: what long launches are timed beside.
-  struct Known {
+  struct AnchorKernel {
     Config config;
     std::vector<std::byte> cubin;
     double us = 0;
@@ -42,7 +42,7 @@ class MeasureSession {
     std::vector<std::byte> cubin;
     bool battery_passed = false;  ///< known from the store: not repeated
     double incumbent_us = 0;
-    std::optional<Known> anchor = std::nullopt;
+    std::optional<AnchorKernel> anchor = std::nullopt;
   };
   struct Result {
     db::Outcome outcome;
@@ -58,7 +58,7 @@ class MeasureSession {
   /// more has that as its outcome, and the others are timed without it. After a lost context every outcome is
   /// device_fault, and the process must end.
   std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Job> finalists,
-                                    const std::optional<Known>& anchor = std::nullopt);
+                                    const std::optional<AnchorKernel>& anchor = std::nullopt);
   bool context_lost() const;
 
   /// The sentinel's time that drift is relative to.

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "tuner/workers/spawn.hpp"
+#include "tuner/workers/watch.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -208,12 +209,24 @@ std::string WorkerProcess::ending() {
   return ending_in_words(wait_status_);
 }
 
-int serve(const std::function<Message(const Message&)>& answer) {
-  Connection supervisor(kWorkerSocket);
-  while (std::optional<Message> request = supervisor.receive()) {
-    if (!supervisor.send(answer(*request))) return 1;
+void wait_for_input(const std::vector<int>& descriptors,
+                    std::optional<std::chrono::steady_clock::time_point> deadline) {
+  std::vector<pollfd> waiting;
+  for (int fd : descriptors) waiting.push_back({fd, POLLIN, 0});
+  int timeout_ms = int(std::chrono::milliseconds(kLongestWait).count());  // whatever happens, the owner looks around then
+  if (deadline) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now());
+    timeout_ms = int(std::clamp<std::int64_t>(left.count(), 0, timeout_ms));
   }
-  return supervisor.corruption().empty() ? 0 : 1;
+  ::poll(waiting.data(), waiting.size(), timeout_ms);  // an interrupted wait is an early look around
+}
+
+int serve(const std::function<Message(const Message&)>& answer) {
+  Connection tuner(kWorkerSocket);
+  while (std::optional<Message> request = tuner.receive()) {
+    if (!tuner.send(answer(*request))) return 1;
+  }
+  return tuner.corruption().empty() ? 0 : 1;
 }
 
 }  // namespace tilesmith::tuner

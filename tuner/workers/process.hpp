@@ -91,6 +91,9 @@ class WorkerProcess {
   bool reaped_ = false;
 };
 
+/// Waits until one of the descriptors has something to read or the deadline has passed.
+void wait_for_input(const std::vector<int>& descriptors, std::optional<std::chrono::steady_clock::time_point> deadline);
+
 /// The child's side: answers each request until the tuner goes away. Returns the process's exit status.
 int serve(const std::function<Message(const Message&)>& answer);
 

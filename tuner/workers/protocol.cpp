@@ -65,7 +65,7 @@ void append_cubin(Message& message, const std::vector<std::byte>& cubin) {
   message.blob.insert(message.blob.end(), cubin.begin(), cubin.end());
 }
 
-void append_anchor(Message& message, const std::optional<MeasureSession::Known>& anchor) {
+void append_anchor(Message& message, const std::optional<MeasureSession::AnchorKernel>& anchor) {
   if (!anchor) return;
   message.json["anchor"] = {
       {"config", anchor->config.text()}, {"us", anchor->us}, {"cubin_bytes", anchor->cubin.size()}};
@@ -73,14 +73,14 @@ void append_anchor(Message& message, const std::optional<MeasureSession::Known>&
 }
 
 /// False if the message names an anchor that is not of its form.
-bool take_anchor(const json& from, Cubins& cubins, std::optional<MeasureSession::Known>& anchor) {
+bool take_anchor(const json& from, Cubins& cubins, std::optional<MeasureSession::AnchorKernel>& anchor) {
   if (!from.contains("anchor")) return true;
   const json& entry = from.at("anchor");
   const auto config = config_of(entry);
   const double us = entry.at("us");
   auto cubin = cubins.take(entry.at("cubin_bytes"));
   if (!config || !cubin || !(us > 0)) return false;
-  anchor = MeasureSession::Known{*config, *std::move(cubin), us};
+  anchor = MeasureSession::AnchorKernel{*config, *std::move(cubin), us};
   return true;
 }
 

@@ -59,7 +59,7 @@ std::optional<PhaseNote> phase_note(const Message& message);
 struct PlayOffRequest {
   Problem problem;
   std::vector<MeasureSession::Job> finalists;
-  std::optional<MeasureSession::Known> anchor;
+  std::optional<MeasureSession::AnchorKernel> anchor;
 };
 Message to_message(const PlayOffRequest& request);
 std::optional<PlayOffRequest> play_off_request(const Message& message);

@@ -11,8 +11,8 @@
 
 #include "runtime/compile/compiler.hpp"
 #include "tuner/verify/verifier.hpp"
-#include "tuner/workers/compile_jobs.hpp"
 #include "tuner/workers/compile_pool.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -70,12 +70,12 @@ std::future<SharedModule> load(const runtime::Context& context, const db::Kernel
 
 }  // namespace
 
-void verify_all(const runtime::Context& context, const NextJob& next_job, int compile_jobs,
+void verify_all(const runtime::Context& context, const NextJob& next_job, int compile_processes,
                 const OnVerified& on_verified, const std::atomic<bool>& stop, const std::string& worker_executable,
                 Battery battery) {
   if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty())
     throw std::runtime_error(reason);
-  const int workers = compile_jobs > 0 ? compile_jobs : default_compile_jobs(kReservedCores, context.info().integrated);
+  const int workers = compile_processes > 0 ? compile_processes : default_compile_process_count(kReservedCores, context.info().integrated);
   CompilePool pool(workers, kCompileLimit, worker_executable);
   Verifier verifier(context);
   Jobs jobs(next_job, on_verified);

@@ -1,5 +1,7 @@
-// The child processes' side: what `tilesmith worker compile` and `tilesmith worker measure --device N [--as ARCH]` do. Both take the
-// families of one's own (family_arguments.hpp).
+// What `tilesmith worker compile` and `tilesmith worker measure --device N [--as ARCH]` do. Both take the families of one's own
+// (family_arguments.hpp).
+#include "tuner/workers/worker.hpp"
+
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -15,7 +17,6 @@
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/driver/virtual_arch.hpp"
-#include "tuner/workers/device_evaluator.hpp"
 #include "tuner/workers/family_arguments.hpp"
 #include "tuner/workers/measure_session.hpp"
 #include "tuner/workers/phase_clock.hpp"
@@ -61,24 +62,24 @@ int compile_main() {
 /// Ends without unwinding: after a lost context every release of a device resource would fail, or hang.
 [[noreturn]] void end_after_fault() { ::_exit(kEndedByFault); }
 
-/// `supervisor`: the tuner, or another command that measures.
-void measure_loop(MeasureSession& session, Connection& supervisor) {
-  while (const std::optional<Message> message = supervisor.receive()) {
+/// `tuner`: the tuner, or another command that measures.
+void measure_loop(MeasureSession& session, Connection& tuner) {
+  while (const std::optional<Message> message = tuner.receive()) {
     if (const auto job = evaluate_request(*message)) {
       PhaseClock clock;
       const auto note = [&](Phase phase, bool new_problem) {
         clock.enter(phase, new_problem);
-        supervisor.send(to_message(PhaseNote{phase, new_problem}));
+        tuner.send(to_message(PhaseNote{phase, new_problem}));
       };
       Message answer = to_message(session.evaluate(*job, note));
       answer.json["took"] = clock.text();
       answer.json["sentinel_us"] = session.sentinel_us();
-      if (!supervisor.send(answer)) return;
+      if (!tuner.send(answer)) return;
     } else if (const auto request = play_off_request(*message)) {
       const PlayOffAnswer answer{session.play_off(request->problem, request->finalists, request->anchor), session.context_lost()};
-      if (!supervisor.send(to_message(answer))) return;
+      if (!tuner.send(to_message(answer))) return;
     } else {
-      supervisor.send({{{"fatal", "the request is malformed"}}, {}});
+      tuner.send({{{"fatal", "the request is malformed"}}, {}});
       return;
     }
     if (session.context_lost()) end_after_fault();
@@ -86,18 +87,18 @@ void measure_loop(MeasureSession& session, Connection& supervisor) {
 }
 
 int measure_main(int device, std::string_view as, double sentinel_us) {
-  Connection supervisor(kWorkerSocket);
+  Connection tuner(kWorkerSocket);
   try {
     const runtime::Context context(device, as);
     TimingPolicy policy;
     policy.sentinel_start_us = sentinel_us;
     MeasureSession session(context, policy);
-    if (supervisor.send({{{"ready", true}, {"sentinel_us", session.sentinel_us()}}, {}})) {
-      measure_loop(session, supervisor);
+    if (tuner.send({{{"ready", true}, {"sentinel_us", session.sentinel_us()}}, {}})) {
+      measure_loop(session, tuner);
     }
     return 0;
   } catch (const std::exception& error) {
-    supervisor.send({{{"fatal", error.what()}}, {}});
+    tuner.send({{{"fatal", error.what()}}, {}});
     end_after_fault();
   }
 }

@@ -10,10 +10,10 @@
 #include "tests/gpu/drill_family.hpp"
 #include "tests/tuner/drill_tuner.hpp"
 #include "tests/tuner/fictional_device.hpp"
-#include "tuner/workers/device_evaluator.hpp"
 #include "tuner/workers/phase_clock.hpp"
 #include "tuner/workers/process.hpp"
 #include "tuner/workers/protocol.hpp"
+#include "tuner/workers/worker.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
@@ -26,10 +26,10 @@ int echo() {
   return serve([](const Message& message) { return message; });
 }
 
-/// Waits for a request, so that the supervisor has seen it alive.
+/// Waits for a request, so that the tuner has seen it alive.
 void await_request() {
-  Connection supervisor(kWorkerSocket);
-  supervisor.receive();
+  Connection tuner(kWorkerSocket);
+  tuner.receive();
 }
 
 int corrupt() {
@@ -62,10 +62,10 @@ std::string disturbance_of(const Problem& problem) {
   return "disturbed: throttled, " + std::to_string(++disturbed);
 }
 
-MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Job& job, PhaseClock& clock) {
+MeasureSession::Result measured(Connection& tuner, const MeasureSession::Job& job, PhaseClock& clock) {
   const auto enter = [&](Phase phase) {
     clock.enter(phase, false);
-    supervisor.send(to_message(PhaseNote{phase, false}));
+    tuner.send(to_message(PhaseNote{phase, false}));
   };
   enter(Phase::loading);
   const int kind = job.config.at("kind");
@@ -103,21 +103,21 @@ MeasureSession::Result measured(Connection& supervisor, const MeasureSession::Jo
 
 /// `given_sentinel_us`: 0 for the first one
 int measure_without_device(double given_sentinel_us) {
-  Connection supervisor(kWorkerSocket);
-  supervisor.send({{{"ready", true}, {"sentinel_us", given_sentinel_us > 0 ? given_sentinel_us : 40}}, {}});
-  while (const auto message = supervisor.receive()) {
+  Connection tuner(kWorkerSocket);
+  tuner.send({{{"ready", true}, {"sentinel_us", given_sentinel_us > 0 ? given_sentinel_us : 40}}, {}});
+  while (const auto message = tuner.receive()) {
     if (const auto job = evaluate_request(*message)) {
       PhaseClock clock;
       if (job->problem.m == tests::kBrokenM) {
-        supervisor.send({{{"fatal", "the reference is wrong"}}, {}});
+        tuner.send({{{"fatal", "the reference is wrong"}}, {}});
         return 3;
       }
-      const MeasureSession::Result result = measured(supervisor, *job, clock);
+      const MeasureSession::Result result = measured(tuner, *job, clock);
       Message answer = to_message(result);
       answer.json["took"] = clock.text();
       answer.json["sentinel_us"] = 39;
       answer.json["given_sentinel_us"] = given_sentinel_us;
-      supervisor.send(answer);
+      tuner.send(answer);
       if (result.context_lost) return 3;
     } else if (const auto request = play_off_request(*message)) {
       PlayOffAnswer answer;
@@ -126,7 +126,7 @@ int measure_without_device(double given_sentinel_us) {
         if (kind == test::kDrillFault || kind == test::kDrillTooBig) std::abort();
         answer.outcomes.push_back(timed(double(finalist.cubin.size()) + (request->anchor ? request->anchor->us : 0)));
       }
-      supervisor.send(to_message(answer));
+      tuner.send(to_message(answer));
     }
   }
   return 0;

@@ -88,7 +88,7 @@ TEST_CASE("a family of one's own is tuned by replay of a recording", "[family_di
   INFO(explained.out);
   CHECK(contains(explained.out, "my_tiles{block_m=64,block_n=64,block_k=32,thread_m=8}"));
   CHECK(contains(explained.out, "valid"));
-  CHECK(contains(run(folder, with_option({"renew", "--db", "own.db"}), environment).out, "candidates stand\n"));
+  CHECK(contains(run(folder, with_option({"renew", "--db", "own.db"}), environment).out, "candidates stand: "));
 }
 
 TEST_CASE("evidence of a family that is not loaded is kept, listed and passed over, and --family-dir is named", "[family_dir]") {
@@ -101,7 +101,7 @@ TEST_CASE("evidence of a family that is not loaded is kept, listed and passed ov
   CHECK(contains(explained.out, "evidence of my_tiles is passed over: not loaded, see --family-dir"));
   CHECK_FALSE(contains(explained.out, "my_tiles{"));
   CHECK(contains(run(folder, {"explain", "f16f32 NN 300 200 100", "--db", "own.db", "--format", "json"}).out, "\"my_tiles\""));
-  CHECK(contains(run(folder, {"renew", "--db", "own.db"}).out, "stand (the family is not loaded: see --family-dir)"));
+  CHECK(contains(run(folder, {"renew", "--db", "own.db"}).out, " retired (the family is not loaded: see --family-dir)"));
   CHECK(contains(run(folder, {"query", "--db", "own.db", "--retired"}).out, "not loaded"));
   CHECK(contains(run(folder, {"query", "--db", "own.db"}).err, "evidence of my_tiles is passed over"));
   CHECK(contains(run(folder, {"query", "--db", "own.db", "--all"}).out, "my_tiles{"));

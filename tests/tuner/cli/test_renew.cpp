@@ -1,13 +1,16 @@
 #include <filesystem>
 
+#include "db/migrations.hpp"
+#include "db/sqlite.hpp"
 #include "tests/catch.hpp"
+#include "tests/db/former.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;
 
-TEST_CASE("renew tells how much of the evidence stands, and refuses what it cannot work on in a line") {
+TEST_CASE("renew tells how much of the evidence stands and with which trust, and refuses what it cannot work on in a line") {
   const TempFolder folder;
   const Finished missing = run(folder, {"renew", "--db", "none.db"});
   CHECK(missing.status == 2);
@@ -15,8 +18,10 @@ TEST_CASE("renew tells how much of the evidence stands, and refuses what it cann
   CHECK_FALSE(std::filesystem::exists(folder / "none.db"));
   {
     db::Store store = db::Store::open(folder / "tuned.db");
-    std::vector<db::Evidence> entries = made_evidence({made_problems()[0]}, 3);
+    std::vector<db::Evidence> entries = made_evidence({made_problems()[0]}, 6);
     entries[0].plan_hash = "former";
+    entries[1].producer.driver_version = "500";
+    entries[2].producer.measuring_policy = "cold-1";
     for (const db::Evidence& entry : entries) store.record(entry);
   }
   const Finished nobody = run(folder, {"renew", "--db", "tuned.db", "--device", "Orin"});
@@ -24,5 +29,19 @@ TEST_CASE("renew tells how much of the evidence stands, and refuses what it cann
   CHECK(contains(nobody.err, "holds no device whose text contains 'Orin'"));
   const Finished told = run(folder, {"renew", "--db", "tuned.db"});
   CHECK(told.status == 0);
-  CHECK(contains(told.out, "simt: 2 of 3 candidates stand"));
+  CHECK(contains(told.out, "simt: 5 of 6 candidates stand: 3 valid, 1 reverify, 1 remeasure; 1 retired\n"));
+}
+
+TEST_CASE("renew leaves a database of a former schema as it is") {
+  const TempFolder folder;
+  {
+    db::Store store = db::Store::open(folder / "tuned.db");
+    for (const db::Evidence& entry : made_evidence({made_problems()[0]}, 3)) store.record(entry);
+  }
+  {
+    const db::Database database((folder / "tuned.db").string(), SQLITE_OPEN_READWRITE, "tuned.db");
+    db::test::make_former(database);
+  }
+  CHECK(contains(run(folder, {"renew", "--db", "tuned.db"}).out, "of 3 candidates stand"));
+  CHECK(db::schema_version(db::Database((folder / "tuned.db").string(), SQLITE_OPEN_READWRITE, "tuned.db")) == 4);
 }

@@ -83,8 +83,8 @@ TEST_CASE("the fastest of retired evidence are tried before the bests of other p
   const auto other = [](int y) { return ToyFamily::config(1, y, 8); };
   CHECK(first_seeds(start, 11) == std::vector{config(8), config(4), config(5), config(6), config(7), other(1), other(2), other(4),
                                               other(5), ToyFamily::config(7, 2, 4), ToyFamily::config(4, 4, 2)});
-  REQUIRE(start.known.size() == 1);
-  CHECK(start.space.config(start.known[0].index) == config(3));
+  REQUIRE(start.reused.size() == 1);
+  CHECK(start.space.config(start.reused[0].index) == config(3));
   for (const Config& none : {config(1), config(2), config(3), other(6)}) {
     const auto index = start.space.index_of(none);
     REQUIRE(index);
@@ -150,7 +150,7 @@ TEST_CASE("retired evidence of another device or of a config that left the space
   plant(store, evaluator, square(64), ToyFamily::config(8, 8, 8), ok(5), old_options);  // breaks a rule
   StartingPoints starting_points({"toy"}, evaluator, store);
   const StartingPoint start = starting_points.of(square(64));
-  CHECK(start.known.empty());
+  CHECK(start.reused.empty());
   CHECK(first_seeds(start, 2) == std::vector{ToyFamily::config(6, 3, 8), ToyFamily::config(4, 4, 2)});
 }
 

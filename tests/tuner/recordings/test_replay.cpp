@@ -3,8 +3,8 @@
 #include "kernels/space.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
-#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/loop/tune.hpp"
+#include "tuner/recordings/replay_evaluator.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

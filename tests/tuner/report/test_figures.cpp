@@ -71,7 +71,7 @@ TEST_CASE("evidence of changed kernels is neither best nor baseline, and is coun
   night.passed(1, 5).plan_hash = "former";
   night.passed(2, 24);
   const Report report = report_of(night);
-  CHECK(report.retired == 1);
+  CHECK(report.left_out == 1);
   CHECK(report.problems.at(0).best->outcome.timing->median_us == 24);
   CHECK(report.problems.at(0).gain() == 1);
 }

@@ -55,7 +55,7 @@ TEST_CASE("the newest entry says which kernels are today's, whatever the clock s
   night.passed(1, 30);
   night.entries.back().created_at = "1970-01-01T00:00:20.000Z";
   const Report report = report_of(night, "all");
-  CHECK(report.retired == 1);
+  CHECK(report.left_out == 1);
   REQUIRE(report.problems.size() == 1);
   CHECK(report.problems[0].best->outcome.timing->median_us == 30);
 }

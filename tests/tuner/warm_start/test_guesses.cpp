@@ -6,8 +6,8 @@
 #include "tests/catch.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tests/tuner/tune_toy.hpp"
-#include "tuner/warm_start/guesses.hpp"
 #include "tuner/loop/tune_start.hpp"
+#include "tuner/warm_start/guesses.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -113,11 +113,11 @@ TEST_CASE("what the latest run found fastest comes before what was faster on ano
     return std::vector{entry(2, 130, "hot day", producer), entry(1, 120, "hot day", producer), entry(1, 121, "hot day", producer),
                        entry(2, 110, "hot day", producer), entry(2, 90, "cool day", producer), entry(3, 95, "cool day", producer)};
   };
-  CHECK(own_evidence(two_days(retired), today).retired == std::vector{config(1), config(3), config(2)});
+  CHECK(own_evidence(two_days(retired), today).former_times == std::vector{config(1), config(3), config(2)});
   CHECK(own_evidence(two_days(of_former_driver), today).to_reverify == std::vector{config(1), config(3), config(2)});
   std::vector<db::Evidence> tried_since = two_days(retired);
   tried_since.insert(tried_since.begin(), entry(1, 119, "today", now));
-  CHECK(own_evidence(tried_since, today).retired == std::vector{config(3), config(2)});
+  CHECK(own_evidence(tried_since, today).former_times == std::vector{config(3), config(2)});
 }
 
 TEST_CASE("a candidate was in a play-off if one machine has measured it twice: two machines' single times say nothing of that") {

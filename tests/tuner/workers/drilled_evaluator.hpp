@@ -14,10 +14,10 @@ namespace tilesmith::tests {
 inline tuner::DeviceEvaluatorOptions options_for(int device = 0) {
   tuner::DeviceEvaluatorOptions options;
   options.device = device;
-  options.compile_jobs = 2;
+  options.compile_processes = 2;
   options.time_limit = std::chrono::milliseconds(700);
   options.compile_limit = std::chrono::seconds(20);
-  options.set_aside = std::chrono::milliseconds(50);
+  options.postpone_for = std::chrono::milliseconds(50);
   options.worker_executable = TILESMITH_TUNER_CHILD;
   return options;
 }

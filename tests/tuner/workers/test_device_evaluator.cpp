@@ -1,4 +1,4 @@
-// The supervisor with real compile workers and a measuring process that plays a device: each way in which a candidate can
+// The tuner with real compile workers and a measuring process that plays a device: each way in which a candidate can
 // fail is an outcome, is remembered, and the run goes on.
 #include <chrono>
 #include <map>
@@ -145,7 +145,7 @@ TEST_CASE("foreseen finalists are still compiled when their problem's turn has b
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   DeviceEvaluatorOptions options = options_for();
-  options.compile_jobs = 1;
+  options.compile_processes = 1;
   const auto evaluator = make_device_evaluator(store, options, fictional_device());
   const std::vector<Config> guesses{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillCompileError)};
   const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo)};

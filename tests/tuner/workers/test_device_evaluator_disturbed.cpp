@@ -1,4 +1,4 @@
-// What was timed on a disturbed device is set aside and timed again.
+// What was timed on a disturbed device is postponed and timed again.
 #include <chrono>
 
 #include "db/store.hpp"
@@ -42,16 +42,16 @@ TEST_CASE("what stays disturbed is taken after three times, and what comes next 
   CHECK(evaluate(*evaluator, test::kDrillOkToo, problem).message == "disturbed: throttled, 4");
 }
 
-TEST_CASE("a candidate that was set aside waits also where it is alone") {
+TEST_CASE("a candidate that was postponed waits also where it is alone") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   DeviceEvaluatorOptions options = options_for();
-  options.set_aside = std::chrono::milliseconds(400);
+  options.postpone_for = std::chrono::milliseconds(400);
   const auto evaluator = make_device_evaluator(store, options, fictional_device());
   CHECK(evaluate(*evaluator, test::kDrillOk).status == db::Status::ok);  // compiled, and the measuring process is up
   const auto began = std::chrono::steady_clock::now();
   CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(tests::kDisturbedOnceM)).message.empty());
-  CHECK(std::chrono::steady_clock::now() - began >= options.set_aside);
+  CHECK(std::chrono::steady_clock::now() - began >= options.postpone_for);
 }
 
 TEST_CASE("a time of a disturbed device is nobody's anchor") {

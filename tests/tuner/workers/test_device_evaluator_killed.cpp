@@ -1,4 +1,4 @@
-// What the supervisor makes of compilers and measuring processes that somebody else kills, and of memory that is gone: failures of
+// What the tuner makes of compilers and measuring processes that somebody else kills, and of memory that is gone: failures of
 // the machine, which prove nothing of the candidate and are kept nowhere.
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>

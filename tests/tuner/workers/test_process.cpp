@@ -64,7 +64,7 @@ TEST_CASE("a corrupt frame counts as the child's end") {
   }
 }
 
-TEST_CASE("a hanging child is killed, and its silence does not block the supervisor") {
+TEST_CASE("a hanging child is killed, and its silence does not block the tuner") {
   WorkerProcess child({"hang"}, kChild);
   Message message;
   CHECK(child.try_receive(message) == Connection::Read::nothing_yet);

@@ -52,10 +52,10 @@ TEST_CASE("requests and answers come back as they were sent") {
 }
 
 TEST_CASE("an anchor goes along with its kernel") {
-  const MeasureSession::Known anchor{Config("simt", {{"tile_m", 64}}), {std::byte{3}, std::byte{4}, std::byte{5}}, 80.5};
+  const MeasureSession::AnchorKernel anchor{Config("simt", {{"tile_m", 64}}), {std::byte{3}, std::byte{4}, std::byte{5}}, 80.5};
   MeasureSession::Job beside = job();
   beside.anchor = anchor;
-  const auto check = [&](const std::optional<MeasureSession::Known>& came) {
+  const auto check = [&](const std::optional<MeasureSession::AnchorKernel>& came) {
     REQUIRE(came);
     CHECK(came->config == anchor.config);
     CHECK(came->cubin == anchor.cubin);

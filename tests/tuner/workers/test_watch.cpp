@@ -1,4 +1,4 @@
-// Time limits of workers whose supervisor is stopped for a while, and the workers with it.
+// Time limits of workers whose tuner is stopped for a while, and the workers with it.
 #include <chrono>
 
 #include "runtime/compile/compiler.hpp"
@@ -58,7 +58,7 @@ TEST_CASE("watched time leaves out what passed while nobody looked") {
   CHECK(watch.look() == before + 1s);
 }
 
-TEST_CASE("a compiler that stood still with its supervisor is not late") {
+TEST_CASE("a compiler that stood still with its tuner is not late") {
   const test::DrillEnabled drill;
   FakeClock clock;
   CompilePool pool(1, 20s, kWatchChild, clock.watch());
@@ -69,7 +69,7 @@ TEST_CASE("a compiler that stood still with its supervisor is not late") {
   CHECK(done.front().build.status == db::Status::ok);
 }
 
-TEST_CASE("a compiler that hangs is late, though its supervisor was away meanwhile") {
+TEST_CASE("a compiler that hangs is late, though its tuner was away meanwhile") {
   const test::DrillEnabled drill;
   FakeClock clock;
   CompilePool pool(1, 20s, kWatchChild, clock.watch());
@@ -91,7 +91,7 @@ TEST_CASE("a compiler that hangs is late, though its supervisor was away meanwhi
   CHECK(done.front().build.message == "the compiler did not end within 20 s");
 }
 
-TEST_CASE("a candidate that stood still with its supervisor is not late") {
+TEST_CASE("a candidate that stood still with its tuner is not late") {
   const test::DrillEnabled drill;
   FakeClock clock;
   MeasureProcess process(0, "", 5s, kWatchChild, clock.watch());

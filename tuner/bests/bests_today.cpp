@@ -1,0 +1,93 @@
+#include "tuner/bests/bests_today.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "db/families_not_loaded.hpp"
+#include "db/trust.hpp"
+#include "tuner/bests/judge.hpp"
+#include "tuner/bests/usable_bests.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+/// Where a best stands: within a type pair and transposes, in the order of BestsToday::bests.
+using Place = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string, std::string>;
+
+Place place_of(const db::Evidence& entry) {
+  const Problem& p = entry.problem;
+  return {p.m, p.n, p.k, text(p), db::text(entry.device)};
+}
+
+/// All candidates of a problem on a device, by the latest entry of each.
+struct Tally {
+  std::int64_t candidates = 0, ok = 0;
+  const db::Evidence* fastest = nullptr;
+  std::vector<const db::Judged*> today;  // what would run, then what next
+};
+
+bool is_faster(const db::Evidence& a, const db::Evidence& b) {
+  const double of_a = a.outcome.timing->median_us, of_b = b.outcome.timing->median_us;
+  return of_a != of_b ? of_a < of_b : a.config.text() < b.config.text();
+}
+
+std::map<Place, Tally> tallied(const std::vector<db::Evidence>& entries) {
+  std::map<Place, Tally> tallies;
+  std::unordered_set<std::string> candidates;
+  for (const db::Evidence& entry : entries) {
+    const Place place = place_of(entry);
+    if (!candidates.insert(fmt::format("{}\n{}\n{}", std::get<3>(place), std::get<4>(place), entry.config.text())).second) continue;
+    Tally& tally = tallies[place];
+    ++tally.candidates;
+    if (!entry.outcome.timing) continue;
+    ++tally.ok;
+    if (tally.fastest == nullptr || is_faster(entry, *tally.fastest)) tally.fastest = &entry;
+  }
+  return tallies;
+}
+
+/// Why an entry that would not run first does not.
+std::string word_of(const db::Evidence& entry, const Judge& judge) {
+  if (find_family(entry.config.family()) == nullptr) return "not loaded";
+  const db::Trust trust = db::judge(entry, judge.now(entry));
+  return std::string(trust == db::Trust::retired || judge.runs(entry) ? db::name(trust) : db::name(db::Status::illegal));
+}
+
+void add(const std::vector<db::Evidence>& entries, const Judge& judge, bool with_retired, std::size_t most, BestsToday& into) {
+  const UsableBests usable = usable_bests(
+      entries, [&](const db::Evidence& entry) { return judge.now(entry); },
+      [&](const db::Evidence& entry) { return judge.runs(entry); }, most);
+  std::map<Place, Tally> tallies = tallied(entries);
+  for (const db::Judged& best : usable.bests) tallies.at(place_of(*best.entry)).today.push_back(&best);
+  for (const auto& [place, tally] : tallies) {
+    for (const db::Judged* one : tally.today)
+      into.bests.push_back({*one->entry, tally.candidates, tally.ok, std::string(db::name(one->trust))});
+    const bool counts = tally.fastest == nullptr || (!tally.today.empty() && !is_faster(*tally.fastest, *tally.today.front()->entry));
+    if (counts) continue;
+    ++(tally.today.empty() ? into.without : into.passed_over);
+    if (with_retired) into.bests.push_back({*tally.fastest, tally.candidates, tally.ok, word_of(*tally.fastest, judge)});
+  }
+}
+
+}  // namespace
+
+BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most) {
+  Devices devices;
+  BestsToday today;
+  for (const auto& [of, problems] : judged_together(store)) {
+    if (std::none_of(problems.begin(), problems.end(), [&](const Problem& problem) { return wanted.wants(problem); })) continue;
+    std::vector<db::Evidence> entries = entries_of(store, problems);
+    const Judge judge(entries, devices);
+    std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
+    for (std::string& family : db::families_not_loaded(entries)) today.not_loaded.insert(std::move(family));
+    add(entries, judge, with_retired, most, today);
+  }
+  return today;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,28 @@
+// The bests of a database as they count today: what would run, and what is recorded as faster and does not count.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "db/export.hpp"
+#include "db/store.hpp"
+#include "tuner/wanted.hpp"
+
+namespace tilesmith::tuner {
+
+struct BestsToday {
+  std::vector<db::JudgedBest> bests;  ///< by type pair, transposes, M, N, K and device
+  std::size_t without = 0;            ///< problems, on a device, that have a time, and none that counts today
+  std::size_t passed_over = 0;        ///< those of whose times a faster one does not count
+  std::set<std::string> not_loaded;   ///< families of which there are entries, and which this process does not know
+};
+
+/// The best `most` configs of each problem on each device, best first. They are judged as `explain` judges and a bundle takes them
+/// (usable_bests); a device that is not here, by its newest evidence. A device that this build knows no architecture of runs nothing.
+/// `with_retired`: behind them also the fastest of all recorded times, where it is faster or the only one. Its trust says why it does not
+/// count.
+BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most = 1);
+
+}  // namespace tilesmith::tuner

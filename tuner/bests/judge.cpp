@@ -1,0 +1,59 @@
+#include "tuner/bests/judge.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "tuner/bests/usable_bests.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+/// A device of the database as `explain` takes it; none if this build knows no architecture of it.
+std::optional<TargetDevice> target_of(const db::DeviceIdentity& identity) {
+  for (const runtime::DeviceInfo& info : runtime::list_devices()) {
+    if (info.identity == identity) return present_device(info);
+  }
+  const auto limits = limits_of(identity);
+  return limits ? std::optional(TargetDevice{identity, *limits, 0, "", false}) : std::nullopt;
+}
+
+}  // namespace
+
+Judge::Judge(const std::vector<db::Evidence>& entries, Devices& devices) : devices_(devices) {
+  for (const db::Evidence& entry : entries) {
+    const auto [place, fresh] = now_.try_emplace({db::text(entry.device), entry.config.family()});
+    if (!fresh) continue;
+    const auto [known, new_device] = devices.try_emplace(place->first.first);
+    if (new_device) known->second = target_of(entry.device);
+    if (const auto& device = known->second) {
+      const KernelTarget target{entry.problem, device->limits};
+      place->second = producer_to_judge_by(entries, entry.config.family(), *device, target);
+    }
+  }
+}
+
+bool Judge::runs(const db::Evidence& entry) const {
+  const auto& device = devices_.at(db::text(entry.device));
+  return device && rules_allow(entry, device->limits);
+}
+
+std::map<std::pair<std::string, std::string>, std::vector<Problem>> judged_together(const db::Store& store) {
+  std::map<std::pair<std::string, std::string>, std::vector<Problem>> groups;
+  for (Problem& problem : store.problems_since(0))
+    groups[{std::string(problem.type.name), std::string(name(problem.trans))}].push_back(std::move(problem));
+  return groups;
+}
+
+std::vector<db::Evidence> entries_of(const db::Store& store, const std::vector<Problem>& problems) {
+  std::vector<db::Evidence> entries;
+  for (const Problem& problem : problems) {
+    db::EvidenceFilter filter;
+    filter.problem = problem;
+    std::vector<db::Evidence> of_one = store.evidence(filter);
+    entries.insert(entries.end(), std::make_move_iterator(of_one.begin()), std::make_move_iterator(of_one.end()));
+  }
+  std::sort(entries.begin(), entries.end(), db::is_later);
+  return entries;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,68 @@
+#include "tuner/bests/make_bundle.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <map>
+#include <string>
+
+#include "tuner/bests/bundle_kernels.hpp"
+#include "tuner/bests/usable_bests.hpp"
+#include "tuner/exit_status.hpp"
+
+namespace tilesmith::tuner {
+db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,
+                       BundleReport& report, const std::function<void(std::size_t, std::size_t)>& on_kernel) {
+  db::EvidenceFilter of_device = wanted.filter();
+  of_device.device.reset();
+  of_device.device_exactly = device.identity;
+  std::vector<db::Evidence> entries = store.evidence(of_device);
+  std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
+  std::map<std::string, db::Producer> producers;
+  const auto now = [&](const db::Evidence& entry) {
+    const KernelTarget target{entry.problem, device.limits};
+    const std::string& family = entry.config.family();
+    const std::string key = fmt::format("{} {} {}", family, target.type.name, name(target.trans));
+    auto known = producers.find(key);
+    if (known == producers.end()) known = producers.emplace(key, producer_to_judge_by(entries, family, device, target)).first;
+    return known->second;
+  };
+  const UsableBests usable =
+      usable_bests(entries, now, [&](const db::Evidence& entry) { return rules_allow(entry, device.limits); });
+  report.retired_problems = usable.retired_problems;
+  const std::size_t total = usable.bests.size() + type_pairs().size() * std::size(kAllTransposes);
+  std::size_t done = 0;
+
+  db::Bundle bundle;
+  bundle.device = device.identity;
+  bundle.arch = device.limits.arch;
+  bundle.made_at = db::now_utc();
+  BundleKernels kernels(&store);
+  for (const db::Judged& best : usable.bests) {
+    const db::Evidence& entry = *best.entry;
+    const KernelTarget target{entry.problem, device.limits};
+    on_kernel(++done, total);
+    if (const std::string why_not = kernels.add(entry.config, target); !why_not.empty()) {
+      ++report.without_kernel;
+      spdlog::warn("{} {} is left out: {}", text(entry.problem), entry.config.text(), why_not);
+    } else {
+      bundle.bests.push_back(entry);
+    }
+  }
+  report.bests = bundle.bests.size();
+  for (const TypePair& type : type_pairs()) {
+    for (const Transposes trans : kAllTransposes) {
+      const KernelTarget target{{type, trans}, device.limits};
+      on_kernel(++done, total);
+      if (const std::string why_not = kernels.add(generic_config(target), target); !why_not.empty()) {
+        throw UsageError(fmt::format("--format bundle: the generic kernel of {} {} is missing: {}", type.name, name(trans), why_not));
+      }
+      ++report.generic_kernels;
+    }
+  }
+  report.compiled = kernels.compiled_count();
+  bundle.builds = kernels.take();
+  return bundle;
+}
+
+}  // namespace tilesmith::tuner

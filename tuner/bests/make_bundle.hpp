@@ -1,0 +1,51 @@
+// Gathers a device's best configs and the kernels they need into a bundle.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "db/bundle.hpp"
+#include "tuner/target_device.hpp"
+#include "tuner/wanted.hpp"
+
+namespace tilesmith::tuner {
+
+struct BundleReport {
+  std::size_t bests = 0;
+  std::size_t retired_problems = 0;  ///< problems left out: kernel, launches or options of all their evidence changed
+  std::size_t without_kernel = 0;    ///< bests left out: no stored cubin, and it could not be compiled
+  std::size_t generic_kernels = 0;
+  std::size_t compiled = 0;          ///< kernels that were not in the store
+};
+
+/// Bests whose kernel is neither stored nor can be compiled are left out and counted. Throws UsageError if a generic kernel
+/// is missing and cannot be compiled: a bundle promises a rung for any problem. `on_kernel(done, total)` tells progress.
+db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,
+                       BundleReport& report, const std::function<void(std::size_t, std::size_t)>& on_kernel);
+
+struct CoverOptions {
+  std::vector<TypePair> types;     ///< empty: all
+  std::vector<Transposes> trans;   ///< empty: all four
+  std::size_t max_kernels = 48;    ///< of a type pair and transposes, the generic one not counted
+};
+
+struct CoverReport {
+  struct Row {
+    std::string type, trans;
+    std::size_t kernels = 0;
+    double mean_of_best = 0, worst_of_best = 0;  ///< as in Cover
+  };
+  std::vector<Row> rows;
+  std::size_t compiled = 0, without_kernel = 0;
+};
+
+/// A bundle of a few kernels that serves any shape (tuner/bests/cover.hpp). Of the store's evidence it has what was measured of these kernels, where
+/// they were within a tenth of the best. `device.identity` without a name: the device is not known, and there is no evidence of it.
+/// Kernels are compiled on all cores. `on_step(done, total)` tells progress, by several threads. Throws UsageError if a generic kernel is missing.
+db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device, const CoverOptions& options, CoverReport& report,
+                             const std::atomic<bool>& stop, const std::function<void(std::size_t, std::size_t)>& on_step);
+
+}  // namespace tilesmith::tuner

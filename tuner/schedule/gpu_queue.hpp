@@ -1,0 +1,29 @@
+// Who may time on a GPU that several tuners share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "db/claims.hpp"
+
+namespace tilesmith::tuner {
+
+/// One tuner of a database at a time. They queue: the one that had it must not have it again before
+/// one that waits.
+class GpuQueue {
+ public:
+  /// `gpu` is its name, the same for every tuner.
+  GpuQueue(const db::Store& store, std::string gpu) : claims_(store), gpu_(std::move(gpu)) {}
+  /// nullopt: it is another's, or another is next. Then asked again, until it is granted or nobody waits any more.
+  std::optional<db::Claim> take();
+  /// What was granted is held on to, for the next take().
+  void put_back(db::Claim gpu) { held_ = std::move(gpu); }
+
+ private:
+  const db::Claims claims_;
+  const std::string gpu_;
+  std::optional<db::Claim> place_, held_;
+};
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,21 @@
+#include "tuner/target_device.hpp"
+
+#include "runtime/choose/producer_to_judge_by.hpp"
+
+namespace tilesmith::tuner {
+
+TargetDevice present_device(const runtime::DeviceInfo& info) {
+  return {info.identity, info.limits, info.clock_mhz, info.driver_version, true};
+}
+
+std::optional<DeviceLimits> limits_of(const db::DeviceIdentity& device) {
+  if (const auto limits = virtual_limits(db::ran_as(device))) return limits;
+  return limits_for_compute_capability(device.sm / 10, device.sm % 10);
+}
+
+db::Producer producer_to_judge_by(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
+                                  const KernelTarget& target) {
+  return runtime::producer_to_judge_by(entries, family, device.identity, target, device.present ? device.driver_version : std::string());
+}
+
+}  // namespace tilesmith::tuner

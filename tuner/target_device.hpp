@@ -1,0 +1,35 @@
+// A device that a command answers for, and whether it is here or not.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "db/evidence.hpp"
+#include "kernels/family.hpp"
+#include "runtime/driver/device.hpp"
+
+namespace tilesmith::tuner {
+
+/// A device, present or known from a database.
+struct TargetDevice {
+  db::DeviceIdentity identity;
+  DeviceLimits limits;
+  double clock_mhz = 0;         ///< 0: unknown (not present)
+  std::string driver_version;   ///< empty: not present
+  bool present = false;
+};
+
+TargetDevice present_device(const runtime::DeviceInfo& info);
+
+/// The limits of what was compiled for this device: sm_90a for sm 90, the virtual architecture for one that ran as another. Empty if it is
+/// not supported.
+std::optional<DeviceLimits> limits_of(const db::DeviceIdentity& device);
+
+/// What the runtime library on the device would take itself for as a producer: the NVRTC and measuring policy of the device's newest
+/// entry, of any device's where it has none, this build's options, the device's driver if it is here, else that
+/// entry's, since it cannot be asked.
+db::Producer producer_to_judge_by(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
+                                  const KernelTarget& target);
+
+}  // namespace tilesmith::tuner

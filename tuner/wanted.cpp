@@ -1,0 +1,56 @@
+#include "tuner/wanted.hpp"
+
+#include <algorithm>
+
+namespace tilesmith::tuner {
+namespace {
+
+template <typename List, typename Is>
+bool among(const List& list, Is&& is) {
+  return list.empty() || std::any_of(list.begin(), list.end(), is);
+}
+
+}  // namespace
+
+bool Wanted::wants(const Problem& problem) const {
+  return among(types, [&](const TypePair& type) { return type == problem.type; }) &&
+         among(trans, [&](Transposes t) { return t == problem.trans; }) &&
+         among(shapes, [&](const Shape& s) { return s.m == problem.m && s.n == problem.n && s.k == problem.k; });
+}
+
+void Wanted::know(const std::vector<db::DeviceIdentity>& devices) {
+  for (const db::DeviceIdentity& one : devices) {
+    if (!device.empty() && db::is_text_of(one, device)) exactly = one;
+  }
+}
+
+bool Wanted::wants(const db::DeviceIdentity& identity) const {
+  if (exactly) return identity == *exactly;
+  return device.empty() || db::is_meant_by(identity, device);
+}
+
+bool Wanted::wants(const db::Evidence& entry) const {
+  return wants(entry.problem) && wants(entry.device) &&
+         among(families, [&](const std::string& family) { return family == entry.config.family(); });
+}
+
+db::EvidenceFilter Wanted::filter() const {
+  db::EvidenceFilter filter;
+  if (types.size() == 1) filter.type = std::string(types.front().name);
+  if (trans.size() == 1) filter.trans = trans.front();
+  if (families.size() == 1) filter.family = families.front();
+  if (shapes.size() == 1) {
+    filter.m = shapes.front().m;
+    filter.n = shapes.front().n;
+    filter.k = shapes.front().k;
+  }
+  if (exactly) filter.device_exactly = exactly;
+  else if (!device.empty()) filter.device = device;
+  return filter;
+}
+
+bool Wanted::is_filter() const {
+  return types.size() <= 1 && trans.size() <= 1 && families.size() <= 1 && shapes.size() <= 1;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,40 @@
+// Which entries of a database a command is about: what --type, --trans, --shape, --family and --device name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+
+namespace tilesmith::tuner {
+
+struct Shape {
+  std::int64_t m = 0, n = 0, k = 0;
+};
+
+/// Lists match if any member does; empty ones match everything.
+struct Wanted {
+  std::vector<TypePair> types;
+  std::vector<Transposes> trans;
+  std::vector<Shape> shapes;
+  std::vector<std::string> families;
+  std::string device;  ///< part of its text (db::is_meant_by)
+  std::optional<db::DeviceIdentity> exactly;  ///< the device whose text that is, if there is one in the database
+
+  /// Sets `exactly`.
+  void know(const std::vector<db::DeviceIdentity>& devices);
+
+  bool wants(const Problem& problem) const;
+  bool wants(const db::DeviceIdentity& identity) const;
+  /// Its problem, its config's family and its device.
+  bool wants(const db::Evidence& entry) const;
+
+  /// What the store can select of it by itself: of lists those of one member.
+  db::EvidenceFilter filter() const;
+  /// Whether filter() lets nothing else through.
+  bool is_filter() const;
+};
+
+}  // namespace tilesmith::tuner
