@@ -1,6 +1,6 @@
 // A bundle: one read-only file with the best configs of one device and their cubins, which a runtime loads without
 // SQLite writes and without NVRTC. It also holds the generic kernels of every type pair and transposes, so that any
-// problem finds a rung. Layout and version in bundle.cpp; checked by a hash before anything in it is used.
+// problem finds a level. Layout and version in bundle.cpp; checked by a hash before anything in it is used.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Bundle {
   std::string arch;
   std::string made_at;
   std::vector<Evidence> bests;
-  std::vector<KernelBuild> builds;   ///< of the bests and of the generic rung
+  std::vector<KernelBuild> builds;   ///< of the bests and of the generic level
 };
 
 /// Written to a temporary file, then renamed. Its cubins are compressed on all cores, which is what takes long: `on_packed(done, total)`

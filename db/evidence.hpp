@@ -41,13 +41,13 @@ struct Producer {
 
 struct Timing {
   double median_us = 0;
-  double spread = 0;           ///< half the interquartile range over the median, of a play-off's samples once freed of drift
+  double spread = 0;           ///< half the interquartile range over the median, of a final benchmark's samples once freed of drift
   int samples = 0;
   double clock_mhz = 0;        ///< SM clock while measuring; 0: unknown
   double temperature_c = 0;    ///< 0: unknown
   double power_w = 0;          ///< 0: unknown
-  /// What median_us is already freed of: for short launches the sentinel's time over its time at the start, for long ones
-  /// timed beside an anchor the anchor's time over its known one; 1 where neither was used. What drift contenders of a play-off
+  /// What median_us is already freed of: for short launches the clock probe's time over its time at the start, for long ones
+  /// timed beside a control the control's time over its known one; 1 where neither was used. What drift contenders of a final benchmark
   /// share within it is taken out of each sample (tuner/measure/shared_drift.hpp) and not counted here.
   double drift = 1;
 };

@@ -3,7 +3,7 @@
  *   gemm_c DATABASE [TYPE,TRANSPOSES,M,N,K[,RUNG]]...
  *
  * DATABASE is a tuned database or a bundle; "-" for none. With RUNG (exact, model or generic) the plan must come
- * from that rung. One line a problem. Exit status: 0 all right, 1 something was wrong, 2 nothing could be run. */
+ * from that level. One line a problem. Exit status: 0 all right, 1 something was wrong, 2 nothing could be run. */
 #include <math.h>
 #include <tilesmith/tilesmith.h>
 
@@ -183,7 +183,7 @@ static void release(struct run* run) {
 
 /* 0: right; 1: wrong; 2: could not be run. */
 static int solve(const struct cuda_driver* cuda, struct CUstream_st* stream, tilesmith_library* library,
-                 const tilesmith_problem* problem, const char* expected_rung) {
+                 const tilesmith_problem* problem, const char* expected_level) {
   struct run run;
   tilesmith_plan* plan = NULL;
   tilesmith_explanation why;
@@ -199,11 +199,11 @@ static int solve(const struct cuda_driver* cuda, struct CUstream_st* stream, til
   prepare(&run);
   if (all_ways(&run, library, plan, errors) != TILESMITH_OK) return report("run");
   right = errors[0] == 0 && errors[1] == 0 && errors[2] == 0 &&
-          (expected_rung[0] == '\0' || strcmp(expected_rung, why.rung) == 0);
-  printf("%s %s %lld %lld %lld: rung %s%s%s, max error %g, in a graph %g, with beta %g: %s (%s; %s; %s)\n",
+          (expected_level[0] == '\0' || strcmp(expected_level, why.level) == 0);
+  printf("%s %s %lld %lld %lld: level %s%s%s, max error %g, in a graph %g, with beta %g: %s (%s; %s; %s)\n",
          problem->type,
-         problem->transposes, (long long)problem->m, (long long)problem->n, (long long)problem->k, why.rung,
-         expected_rung[0] != '\0' ? ", expected " : "", expected_rung, errors[0], errors[1], errors[2],
+         problem->transposes, (long long)problem->m, (long long)problem->n, (long long)problem->k, why.level,
+         expected_level[0] != '\0' ? ", expected " : "", expected_level, errors[0], errors[1], errors[2],
          right ? "PASS" : "FAIL", why.config, why.kernel, why.reason);
   release(&run);
   tilesmith_plan_destroy(plan);
@@ -228,11 +228,11 @@ int main(int argc, char** argv) {
   CUDA_CHECK(cuda.stream_create(&stream, 1 /* does not wait for the default stream */));
   for (int i = 0; i < count; ++i) {
     const char* text = given ? argv[i + 2] : kDefaults[i];
-    char type[16], transposes[3], rung[16] = "";
+    char type[16], transposes[3], level[16] = "";
     long long m, n, k;
     tilesmith_problem problem;
     int result;
-    if (sscanf(text, "%15[^,],%2[^,],%lld,%lld,%lld,%15s", type, transposes, &m, &n, &k, rung) < 5) {
+    if (sscanf(text, "%15[^,],%2[^,],%lld,%lld,%lld,%15s", type, transposes, &m, &n, &k, level) < 5) {
       fprintf(stderr, "error: '%s': expected TYPE,TRANSPOSES,M,N,K[,RUNG]\n", text);
       return 2;
     }
@@ -241,7 +241,7 @@ int main(int argc, char** argv) {
       fprintf(stderr, "error: '%s': expected matrices of 1 to 2^32 elements\n", text);
       return 2;
     }
-    result = solve(&cuda, stream, library, &problem, rung);
+    result = solve(&cuda, stream, library, &problem, level);
     if (result > worst) worst = result;
   }
   CUDA_CHECK(cuda.stream_destroy(stream));

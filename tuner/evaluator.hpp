@@ -48,7 +48,7 @@ class EvaluatorError : public std::runtime_error {
 };
 
 /// submit() queues candidates (compilation of later ones overlaps the timing of earlier ones); next() blocks until one
-/// of them has its outcome. Order of outcomes is not the order of submission. These two and play_off() throw EvaluatorError.
+/// of them has its outcome. Order of outcomes is not the order of submission. These two and final_benchmark() throw EvaluatorError.
 ///
 /// device(), producer(), limits() and knows() may be asked on any number of threads at once, while anything else is; the rest on one.
 class Evaluator {
@@ -71,13 +71,13 @@ class Evaluator {
   /// How many candidates, and how many finalists, it is worth telling foresee(); 0: it would ignore them.
   virtual std::size_t most_foreseen() const { return 0; }
   /// A hint, given once the turn of the problem before has begun: what will probably be submitted soon for the next problem, and first of
-  /// all if little is known of it, and what a play-off there would have, unless faster ones come. It may be prepared wherever
+  /// all if little is known of it, and what a final benchmark there would have, unless faster ones come. It may be prepared wherever
   /// nothing that is in flight waits for that, and is no candidate before it is submitted. A later call drops what is not begun, but not
   /// the finalists of the call just before: if these two problems are taken up in turn, theirs is on now.
   virtual void foresee(const Problem&, std::span<const Config> /*candidates*/, std::span<const Config> /*finalists*/) {}
 
   /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.
-  virtual std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) = 0;
+  virtual std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) = 0;
   /// Whether the landscape or device can say anything of this config for this problem (a replay knows only its own).
   virtual bool knows(const Problem&, const Config&) const { return true; }
 };

@@ -151,7 +151,7 @@ struct Chooser::State {
     return found;
   }
 
-  /// Of the model rung, best first; `initial`: keeps the configs that are in no evidence alive.
+  /// Of the model level, best first; `initial`: keeps the configs that are in no evidence alive.
   std::vector<Ranked> ranked(const Problem& problem, const Without& without, std::size_t most, std::vector<Config>& initial) const {
     const TimeModel::At at(model_, problem);
     std::vector<Ranked> found;
@@ -210,7 +210,7 @@ struct Chooser::State {
     }
     for (std::size_t i = measured.empty() ? 1 : 0; i < predicted.size(); ++i) {
       choice.runners_up.push_back(
-          {*predicted[i].config, Rung::model, predicted[i].prediction.us,
+          {*predicted[i].config, Level::model, predicted[i].prediction.us,
            fmt::format("estimated {:.2f} us, times {:.2f}", predicted[i].prediction.estimated_us,
                        predicted[i].prediction.us / predicted[i].prediction.estimated_us)});
     }
@@ -220,20 +220,20 @@ struct Chooser::State {
   void take_exact(const std::vector<db::Judged>& measured, Choice& choice) const {
     const db::Judged& first = measured.front();
     choice.config = first.entry->config;
-    choice.rung = Rung::exact;
+    choice.level = Level::exact;
     choice.evidence = *first.entry;
     choice.trust = first.trust;
     choice.producer = producers_.at(choice.config.family());
     choice.reason = fmt::format("measured on this problem: {:.2f} us", first.entry->outcome.timing->median_us);
     for (std::size_t i = 1; i < measured.size(); ++i) {
-      choice.runners_up.push_back({measured[i].entry->config, Rung::exact, measured[i].entry->outcome.timing->median_us,
+      choice.runners_up.push_back({measured[i].entry->config, Level::exact, measured[i].entry->outcome.timing->median_us,
                                    measured[i].trust == db::Trust::reverify ? "same problem, to be re-verified" : "same problem"});
     }
   }
 
   void take_predicted(const Ranked& first, Choice& choice) const {
     choice.config = *first.config;
-    choice.rung = Rung::model;
+    choice.level = Level::model;
     choice.predicted_us = first.prediction.us;
     choice.reason = why(first.prediction);
     if (first.prediction.nearest == nullptr) return;
@@ -262,15 +262,15 @@ struct Chooser::State {
   bool seeds_are_stored_ = true;  ///< nobody knows what is
 };
 
-std::string_view name(Rung rung) {
-  switch (rung) {
-    case Rung::exact:
+std::string_view name(Level level) {
+  switch (level) {
+    case Level::exact:
       return "exact";
-    case Rung::trial:
+    case Level::trial:
       return "trial";
-    case Rung::model:
+    case Level::model:
       return "model";
-    case Rung::generic:
+    case Level::generic:
       return "generic";
   }
   return "?";
@@ -306,7 +306,7 @@ std::vector<Choice::RunnerUp> Chooser::candidates(const Problem& problem, std::s
   if (!is_something(problem)) return result;
   std::vector<Config> initial;
   for (const Ranked& one : state_->ranked(problem, without, most, initial))
-    result.push_back({*one.config, Rung::model, one.prediction.us, why(one.prediction), !one.prediction.by_family_estimate});
+    result.push_back({*one.config, Level::model, one.prediction.us, why(one.prediction), !one.prediction.by_family_estimate});
   return result;
 }
 

@@ -29,21 +29,21 @@
 
 namespace tilesmith::runtime {
 
-enum class Rung { exact, trial, model, generic };
-std::string_view name(Rung rung);
+enum class Level { exact, trial, model, generic };
+std::string_view name(Level level);
 
 struct Choice {
   Config config;
-  Rung rung = Rung::generic;
-  std::string reason;       ///< one line: why this rung and this config
-  double predicted_us = 0;  ///< on the model rung; elsewhere 0
+  Level level = Level::generic;
+  std::string reason;       ///< one line: why this level and this config
+  double predicted_us = 0;  ///< on the model level; elsewhere 0
   /// Exact: what the choice rests on. Model: the config's nearest measurement, if it has any.
   std::optional<db::Evidence> evidence;
   db::Trust trust = db::Trust::valid;    ///< of the evidence
   db::Producer producer;                 ///< what would measure the config now; set where there is evidence
   struct RunnerUp {
     Config config;
-    Rung rung;
+    Level level;
     double us = 0;  ///< measured on this problem (exact) or predicted for it (model)
     std::string note;
     bool last_resort = false;  ///< of a family that makes no estimate
@@ -66,7 +66,7 @@ bool tell_of_each_other(const TypePair& a, const TypePair& b);
 /// What a choice has to do without.
 struct Without {
   std::set<std::string> configs;  ///< texts of configs whose kernels cannot be had
-  bool compiling = false;         ///< then the model rung has stored kernels only
+  bool compiling = false;         ///< then the model level has stored kernels only
 };
 
 /// Kernels that need not be compiled.
@@ -82,17 +82,17 @@ class Chooser {
   /// `entries`: evidence of devices of this compute capability, of any problem, in any order; those of other type pairs and transposes
   /// count as measurements on other problems. Where only those with status ok are given, nothing is known of later
   /// failures. They must outlive it. `device`: whose evidence is exact; null: every device's.
-  /// On the model rung a kernel that has to be compiled first must be predicted a tenth faster than a stored one.
+  /// On the model level a kernel that has to be compiled first must be predicted a tenth faster than a stored one.
   Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerToJudgeBy& now,
           const db::DeviceIdentity* device = nullptr, const StoredKernels& stored = {});
   ~Chooser();
   Chooser(Chooser&&) noexcept;
   Chooser& operator=(Chooser&&) noexcept;
 
-  /// Never fails: the generic rung takes whatever is left.
+  /// Never fails: the generic level takes whatever is left.
   /// `runners_up`: how many of them; with none an exact choice asks no model.
   Choice choose(const Problem& problem, const Without& without = {}, std::size_t runners_up = kMostRunnersUp) const;
-  /// The first few of the model rung, best first; none if M, N or K is 0.
+  /// The first few of the model level, best first; none if M, N or K is 0.
   std::vector<Choice::RunnerUp> candidates(const Problem& problem, std::size_t most, const Without& without = {}) const;
   /// What these configs, legal for the target, are predicted to take, in us; infinite where one refuses the problem or nothing is known.
   /// Precondition: M, N, K ≥ 1.

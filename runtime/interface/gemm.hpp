@@ -74,15 +74,15 @@ class Error : public std::runtime_error {
 
 /// Where a plan's config came from.
 struct Explanation {
-  std::string rung;      ///< "exact", "trial", "model" or "generic"
+  std::string level;      ///< "exact", "trial", "model" or "generic"
   std::string reason;    ///< one line
   std::string config;    ///< canonical text
-  /// The problem that the config was measured on. On the model rung it is the nearest of several. Empty if there is none.
+  /// The problem that the config was measured on. On the model level it is the nearest of several. Empty if there is none.
   std::string measured;
   double median_us = 0;  ///< its time there, as stored; 0 if there is none
-  double predicted_us = 0;  ///< on the model rung, for this problem; elsewhere 0
+  double predicted_us = 0;  ///< on the model level, for this problem; elsewhere 0
   std::string
-      trust;  ///< of the evidence; empty if there is none, on the rung "trial" too. "valid"; or "reverify": the driver or NVRTC changed since it was verified, so the tuner has to
+      trust;  ///< of the evidence; empty if there is none, on the level "trial" too. "valid"; or "reverify": the driver or NVRTC changed since it was verified, so the tuner has to
               ///< verify it again (`tilesmith tune`); or "remeasure": it was timed by a former measuring policy, or
               ///< in a trial (trial_database), and nothing on its problem by today's; until then it is used as it is
   std::string kernel;  ///< "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"; empty if M or N is 0: nothing is launched
@@ -91,10 +91,10 @@ struct Explanation {
 struct LibraryOptions {
   int device = 0;             ///< ordinal, as the CUDA driver counts
   bool allow_compile = true;  ///< false: kernels are loaded from the database or bundle only
-  /// One line in the log for each problem that is not on the exact rung or had to be compiled, and for a bundle of another device.
+  /// One line in the log for each problem that is not on the exact level or had to be compiled, and for a bundle of another device.
   bool log_misses = true;
   /// Above 1: plan() times so many of the model's first candidates for a problem that was not measured, and keeps the fastest for the life
-  /// of the library (rung "trial"). The kernels run on scratch operands, for which it takes device memory; what is not stored is compiled first.
+  /// of the library (level "trial"). The kernels run on scratch operands, for which it takes device memory; what is not stored is compiled first.
   /// Planning then takes seconds, and other plans wait. Without the memory the model's first is taken. Nothing is verified. 0: off.
   int trial_budget = 0;
   /// A database of the application's own that keeps the winners of trials for its next start; empty: none. It is read beside what is opened,

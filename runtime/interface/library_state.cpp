@@ -46,7 +46,7 @@ std::unique_ptr<Context> open_context(int ordinal) {
 
 Explanation explain(const Choice& choice) {
   Explanation why;
-  why.rung = name(choice.rung);
+  why.level = name(choice.level);
   why.reason = reason_of(choice);
   why.config = choice.config.text();
   if (choice.evidence) why.trust = name(choice.trust);
@@ -136,7 +136,7 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   const KernelTarget target{problem, context_->info().limits};
   if (problem.m == 0 || problem.n == 0) return plan_of_nothing(problem, target);
   Planned planned = plan_untried(problem, target);
-  if (options_.trial_budget > 1 && planned.why.rung == name(Rung::model)) try_candidates(problem, target, planned);
+  if (options_.trial_budget > 1 && planned.why.level == name(Level::model)) try_candidates(problem, target, planned);
   return planned;
 }
 
@@ -169,7 +169,7 @@ void LibraryState::try_candidates(const Problem& problem, const KernelTarget& ta
   const Winner& winner = tried_.at(key);
   const Kernel kernel = load(winner.config, target, "", true);
   first.plan = Plan(kernel.module, winner.config, problem);
-  first.why = {std::string(name(Rung::trial)), winner.reason, winner.config.text(), key, winner.us, 0, "", kernel.source};
+  first.why = {std::string(name(Level::trial)), winner.reason, winner.config.text(), key, winner.us, 0, "", kernel.source};
 }
 
 void LibraryState::keep_winner(const Problem& problem, const KernelTarget& target, const Config& config, const db::Timing& timing) {
@@ -193,7 +193,7 @@ LibraryState::Planned LibraryState::plan_untried(const Problem& problem, const K
   bool compiler_works = true;  // where it failed, the rest of this plan goes by what is stored
   while (true) {
     Choice choice = passed_over.count() < kMostPassedOver ? chooser.choose(problem, without, 0) : generic_choice(target, passed_over.count());
-    const bool last = choice.rung == Rung::generic;
+    const bool last = choice.level == Level::generic;
     try {
       const std::string nvrtc_version = choice.evidence ? choice.evidence->producer.nvrtc_version : std::string();
       const Kernel kernel = last ? load(choice.config, target, nvrtc_version, compiler_works)
@@ -206,7 +206,7 @@ LibraryState::Planned LibraryState::plan_untried(const Problem& problem, const K
       Planned planned{Plan(kernel.module, choice.config, problem), explain(choice)};
       planned.why.reason += passed_over.text();
       planned.why.kernel = kernel.source;
-      if (choice.rung != Rung::exact || kernel.compiled) log_miss(problem, planned.why, kernel.compiled);
+      if (choice.level != Level::exact || kernel.compiled) log_miss(problem, planned.why, kernel.compiled);
       return planned;
     } catch (const DeviceError& error) {
       if (!is_of_kernel(error.code()) || last) throw;
@@ -316,7 +316,7 @@ void LibraryState::log_not_loaded(std::span<const db::Evidence> entries) {
 void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {
   if (!options_.log_misses || !logged_.insert(text(problem)).second) return;
   if (problem.m == 0 || problem.n == 0 || problem.k == 0) return;
-  db::logger()->warn("{}: {} rung{}: {}", text(problem), why.rung, compiled ? ", kernel compiled now" : "", why.reason);
+  db::logger()->warn("{}: {} level{}: {}", text(problem), why.level, compiled ? ", kernel compiled now" : "", why.reason);
 }
 
 }  // namespace tilesmith::runtime

@@ -69,7 +69,7 @@ typedef struct tilesmith_options {
   size_t size;           /* of the struct that the application was compiled with, in bytes */
   int32_t device;        /* ordinal, as the CUDA driver counts; 0 at first */
   int32_t allow_compile; /* 0: kernels are loaded from the database or bundle only; 1 at first */
-  int32_t log_misses;    /* not 0: one line in the log for each problem that is not on the exact rung or had to be compiled;
+  int32_t log_misses;    /* not 0: one line in the log for each problem that is not on the exact level or had to be compiled;
                             1 at first */
   int32_t trial_budget;  /* above 1: planning times so many candidates for a problem that was not measured, on scratch operands in
                             device memory, and keeps the fastest for the life of the library; 0 at first */
@@ -113,15 +113,15 @@ typedef struct tilesmith_run_args {
 
 /* Where a plan's config came from. The strings live as long as the plan. */
 typedef struct tilesmith_explanation {
-  const char* rung;     /* "exact", "trial", "model" or "generic" */
+  const char* level;     /* "exact", "trial", "model" or "generic" */
   const char* config;   /* canonical text */
   const char* reason;   /* one line */
-  const char* measured; /* the problem it was measured on, on the model rung the nearest of them; "" if there is none */
-  const char* trust;    /* of the evidence; "" if there is none, on the rung "trial" too. "valid"; or "reverify": the driver or NVRTC changed, the tuner has to verify it again; or
+  const char* measured; /* the problem it was measured on, on the model level the nearest of them; "" if there is none */
+  const char* trust;    /* of the evidence; "" if there is none, on the level "trial" too. "valid"; or "reverify": the driver or NVRTC changed, the tuner has to verify it again; or
                            "remeasure": it was timed by a former measuring policy, the tuner has to time it again */
   const char* kernel;   /* "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"; "" if m or n is 0: nothing is launched */
   double median_us;     /* its time there, as stored; 0 if there is none */
-  double predicted_us;  /* on the model rung, for this problem; elsewhere 0 */
+  double predicted_us;  /* on the model level, for this problem; elsewhere 0 */
   int64_t reserved[3];
 } tilesmith_explanation;
 

@@ -119,7 +119,7 @@ TEST_CASE("a GEMM that has hardly anything to do has a time above 0, and so has 
   REQUIRE_FALSE(contenders.empty());
   contenders.resize(1);
   contenders.push_back(tiny.contender());
-  for (const db::Outcome& played : stopwatch.play_off(contenders, tiny.rotation())) {
+  for (const db::Outcome& played : stopwatch.final_benchmark(contenders, tiny.rotation())) {
     INFO(played.message);
     REQUIRE(played.timing);
     CHECK(played.timing->median_us > 0.3);
@@ -139,7 +139,7 @@ TEST_CASE("an early launch gains in a row of its like, and behind another kernel
   const std::vector<tuner::Contender> both{early.contender(), late.contender()};
   const auto times = [&](tuner::Stopwatch& stopwatch) {
     std::vector<double> us;
-    for (const db::Outcome& outcome : stopwatch.play_off(both, early.rotation())) us.push_back(outcome.timing.value().median_us);
+    for (const db::Outcome& outcome : stopwatch.final_benchmark(both, early.rotation())) us.push_back(outcome.timing.value().median_us);
     return us;
   };
   const std::vector<double> in_row = times(rows), after_another = times(behind);
@@ -150,14 +150,14 @@ TEST_CASE("an early launch gains in a row of its like, and behind another kernel
   CHECK(after_another[0] > in_row[0]);
 }
 
-TEST_CASE("single times and play-offs behind another kernel agree", "[stopwatch]") {
+TEST_CASE("single times and final benchmarks behind another kernel agree", "[stopwatch]") {
   const runtime::Context context(0);
   const Timed plan(context, f16f32(256, 256, 256));
   tuner::Stopwatch stopwatch(context);
   const double alone_us = stopwatch.time(plan.contender(), plan.rotation()).timing.value().median_us;
   const std::vector<tuner::Contender> two{plan.contender(), plan.contender()};
-  for (const db::Outcome& outcome : stopwatch.play_off(two, plan.rotation())) {
-    INFO(alone_us << " us alone, " << outcome.timing.value().median_us << " in a play-off");
+  for (const db::Outcome& outcome : stopwatch.final_benchmark(two, plan.rotation())) {
+    INFO(alone_us << " us alone, " << outcome.timing.value().median_us << " in a final benchmark");
     CHECK(std::abs(outcome.timing->median_us / alone_us - 1) < 0.05);
   }
 }

@@ -85,7 +85,7 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
   }
   SECTION("finalists are played off") {
     const std::vector<Config> finalists{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillOkToo)};
-    const std::vector<db::Outcome> played = evaluator->play_off(drill_problem(), finalists);
+    const std::vector<db::Outcome> played = evaluator->final_benchmark(drill_problem(), finalists);
     REQUIRE(played.size() == 2);
     for (const db::Outcome& outcome : played) {
       INFO(outcome.message);
@@ -93,10 +93,10 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
       CHECK(outcome.timing->samples >= 15);
     }
   }
-  SECTION("a finalist that cannot be launched is left out of the play-off of the others") {
+  SECTION("a finalist that cannot be launched is left out of the final benchmark of the others") {
     const std::vector<Config> finalists{test::drill_config(test::kDrillLaunchRefused), test::drill_config(test::kDrillOk),
                                         test::drill_config(test::kDrillOkToo)};
-    const std::vector<db::Outcome> played = evaluator->play_off(drill_problem(), finalists);
+    const std::vector<db::Outcome> played = evaluator->final_benchmark(drill_problem(), finalists);
     CHECK(db::name(played.at(0).status) == db::name(db::Status::launch_failed));
     for (const std::size_t i : {1, 2}) {
       INFO(played.at(i).message);
@@ -106,7 +106,7 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
   }
   SECTION("a faulting finalist fails by itself") {
     const std::vector<Config> finalists{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillFault)};
-    const std::vector<db::Outcome> played = evaluator->play_off(drill_problem(), finalists);
+    const std::vector<db::Outcome> played = evaluator->final_benchmark(drill_problem(), finalists);
     CHECK(db::name(played.at(0).status) == db::name(db::Status::ok));
     CHECK(db::name(played.at(1).status) == db::name(db::Status::device_fault));
   }

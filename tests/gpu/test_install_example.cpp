@@ -32,7 +32,7 @@ std::string quoted(const std::filesystem::path& path) { return '\'' + path.strin
 
 }  // namespace
 
-TEST_CASE("an installed C program is right on every rung, inside a CUDA graph too", "[gpu][install]") {
+TEST_CASE("an installed C program is right on every level, inside a CUDA graph too", "[gpu][install]") {
   INFO("build target examples_installed makes " << example("gemm_c"));
   REQUIRE(std::filesystem::exists(example("gemm_c")));
   const runtime::DeviceInfo info = runtime::device_info(0);
@@ -50,15 +50,15 @@ TEST_CASE("an installed C program is right on every rung, inside a CUDA graph to
   INFO(said);
   CHECK(status == 0);
   CHECK(said.find("FAIL") == std::string::npos);
-  CHECK(said.find("f16f32 NN 256 256 256: rung exact") != std::string::npos);
+  CHECK(said.find("f16f32 NN 256 256 256: level exact") != std::string::npos);
 }
 
-TEST_CASE("an installed C program notices a rung that is not the expected one", "[gpu][install]") {
+TEST_CASE("an installed C program notices a level that is not the expected one", "[gpu][install]") {
   REQUIRE(std::filesystem::exists(example("gemm_c")));
   const auto [status, said] = run(quoted(example("gemm_c")) + " - f64f64,NN,32,32,32,exact");
   INFO(said);
   CHECK(status == 1);
-  CHECK(said.find("rung model, expected exact") != std::string::npos);
+  CHECK(said.find("level model, expected exact") != std::string::npos);
 }
 
 TEST_CASE("an installed C++ program is right, with and without a database", "[gpu][install]") {
@@ -73,6 +73,6 @@ TEST_CASE("an installed C++ program is right, with and without a database", "[gp
     const auto [status, said] = run(quoted(example("gemm_cpp")) + " " + database + " 300 200 100");
     INFO(said);
     CHECK(status == 0);
-    CHECK(said.find(database == "-" ? "rung model" : "rung exact") != std::string::npos);
+    CHECK(said.find(database == "-" ? "level model" : "level exact") != std::string::npos);
   }
 }

@@ -103,7 +103,7 @@ TEST_CASE("a kernel of known duration is timed right, short in a graph and long 
     INFO(ns << " ns: " << timing.median_us << " us");
     // The waiting does not follow the SM clock, so drift is undone; a launch adds a few microseconds.
     const double measured_us = timing.median_us * timing.drift;
-    if (ns > 100000) CHECK(timing.drift == 1);  // of long launches without an anchor none is divided out
+    if (ns > 100000) CHECK(timing.drift == 1);  // of long launches without a control none is divided out
     CHECK(measured_us >= double(ns) / 1e3 - 1.5);
     CHECK(measured_us <= double(ns) / 1e3 * 1.02 + 8);
     CHECK(timing.samples >= 3);
@@ -122,46 +122,46 @@ TEST_CASE("a clearly slower candidate is given up early, and its time is still t
   CHECK(timing.median_us > 900);
 }
 
-TEST_CASE("a long launch beside an anchor has a time on its scale, a short one has not", "[stopwatch]") {
+TEST_CASE("a long launch beside a control has a time on its scale, a short one has not", "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
   Waiter waiter(context);
   tuner::Rotation rotation(4);
   // Of 600 µs it is said that they are 480: all takes four fifths, and the drift is 1.25.
-  const std::optional<tuner::Anchor> anchor{{waiter.contender(600000), 480}};
-  const db::Timing timing = stopwatch.time(waiter.contender(400000), rotation, 0, anchor).timing.value();
+  const std::optional<tuner::Control> control{{waiter.contender(600000), 480}};
+  const db::Timing timing = stopwatch.time(waiter.contender(400000), rotation, 0, control).timing.value();
   CHECK(timing.median_us == Approx(320).epsilon(0.03));
   CHECK(timing.drift == Approx(1.25).epsilon(0.03));
   CHECK(timing.samples >= 3);
-  const db::Timing slow = stopwatch.time(waiter.contender(2000000), rotation, 300, anchor).timing.value();
+  const db::Timing slow = stopwatch.time(waiter.contender(2000000), rotation, 300, control).timing.value();
   CHECK(slow.samples <= 3);
   CHECK(slow.median_us == Approx(1600).epsilon(0.03));
 
-  const std::optional<tuner::Anchor> short_anchor{{waiter.contender(600000), 20}};
-  const db::Timing alone = stopwatch.time(waiter.contender(400000), rotation, 0, short_anchor).timing.value();
+  const std::optional<tuner::Control> short_control{{waiter.contender(600000), 20}};
+  const db::Timing alone = stopwatch.time(waiter.contender(400000), rotation, 0, short_control).timing.value();
   CHECK(alone.median_us > 350);
 
   const std::vector<tuner::Contender> two{waiter.contender(400000), waiter.contender(600000)};
-  const std::vector<db::Outcome> played = stopwatch.play_off(two, rotation, tuner::KnownTime{1, 480});
+  const std::vector<db::Outcome> played = stopwatch.final_benchmark(two, rotation, tuner::KnownTime{1, 480});
   CHECK(played.at(0).timing->median_us == Approx(320).epsilon(0.03));
   CHECK(played.at(1).timing->median_us == Approx(480));
   CHECK(played.at(1).timing->drift == Approx(1.25).epsilon(0.03));
 
-  // An anchor of which so much less is said is another device's: the time is true to it, and says so.
-  const std::optional<tuner::Anchor> wrong{{waiter.contender(600000), 200}};
+  // A control of which so much less is said is another device's: the time is true to it, and says so.
+  const std::optional<tuner::Control> wrong{{waiter.contender(600000), 200}};
   const db::Outcome disturbed = stopwatch.time(waiter.contender(400000), rotation, 0, wrong);
   CHECK(disturbed.status == db::Status::ok);
   CHECK(disturbed.timing->drift == Approx(3).epsilon(0.03));
-  CHECK(disturbed.message.rfind("disturbed: the anchor drifted to ", 0) == 0);
+  CHECK(disturbed.message.rfind("disturbed: the control drifted to ", 0) == 0);
 }
 
-TEST_CASE("a play-off orders contenders that differ by a few percent, in the order of the arguments", "[stopwatch]") {
+TEST_CASE("a final benchmark orders contenders that differ by a few percent, in the order of the arguments", "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
   Waiter waiter(context);
   const std::vector<tuner::Contender> contenders{waiter.contender(215000), waiter.contender(200000), waiter.contender(260000)};
   tuner::Rotation rotation(4);
-  const std::vector<db::Outcome> played = stopwatch.play_off(contenders, rotation);
+  const std::vector<db::Outcome> played = stopwatch.final_benchmark(contenders, rotation);
   REQUIRE(played.size() == 3);
   CHECK(played[1].timing->median_us < played[0].timing->median_us);
   CHECK(played[0].timing->median_us < played[2].timing->median_us);
@@ -174,13 +174,13 @@ TEST_CASE("whichever contender launches finds operands that all the other sets w
   for (const int sets : {2, 7, 101}) {
     SetLog log(context);
     tuner::Rotation rotation(sets);
-    // Single launches; whole rotations in a graph; of 101 sets, pieces of a rotation. Contenders of one play-off would each by
+    // Single launches; whole rotations in a graph; of 101 sets, pieces of a rotation. Contenders of one final benchmark would each by
     // themselves cut the rotation differently.
-    const tuner::Anchor anchor{log.contender(100000), 100};
-    stopwatch.time(log.contender(80000), rotation, 0, anchor);
+    const tuner::Control control{log.contender(100000), 100};
+    stopwatch.time(log.contender(80000), rotation, 0, control);
     stopwatch.time(log.contender(8000), rotation);
-    stopwatch.play_off(std::vector{log.contender(60000), log.contender(90000), log.contender(70000)}, rotation);
-    stopwatch.play_off(std::vector{log.contender(8000), log.contender(30000), log.contender(15000)}, rotation);
+    stopwatch.final_benchmark(std::vector{log.contender(60000), log.contender(90000), log.contender(70000)}, rotation);
+    stopwatch.final_benchmark(std::vector{log.contender(8000), log.contender(30000), log.contender(15000)}, rotation);
     stopwatch.time(log.contender(60000), rotation);
     const std::vector<unsigned> launched = log.sets();
     REQUIRE(launched.size() > 100);

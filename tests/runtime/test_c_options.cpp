@@ -176,7 +176,7 @@ TEST_CASE("a trial database is named from C, and options from before it name non
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
   tilesmith_explanation why;
   REQUIRE(tilesmith_plan_explain(plan, &why) == TILESMITH_OK);
-  CHECK(std::string(why.rung) == "trial");
+  CHECK(std::string(why.level) == "trial");
   tilesmith_plan_destroy(plan);
   tilesmith_close(library);
   CHECK(std::filesystem::exists(trials) != former);
@@ -201,7 +201,7 @@ TEST_CASE("a log callback gets the lines instead of the logger, until it is take
   miss(501);
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].first == TILESMITH_LOG_WARNING);
-  CHECK(lines[0].second.find("f16f32 NN 500 512 512: model rung") == 0);
+  CHECK(lines[0].second.find("f16f32 NN 500 512 512: model level") == 0);
   CHECK(lines[0].second.back() != '\n');
   CHECK(Fixture::logged().str().find("501") != std::string::npos);
   CHECK(Fixture::logged().str().find("500 512 512:") == std::string::npos);

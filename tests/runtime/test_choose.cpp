@@ -17,7 +17,7 @@ TEST_CASE("the exact entry is chosen, the fastest of its configs first", "[choos
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 7),
                    entry("f16f32 NN 512 512 512", toy(192, 0), 8), entry("f16f32 NN 1024 512 512", toy(16), 1)};
   const Choice choice = given.choose("f16f32 NN 512 512 512");
-  CHECK(choice.rung == Rung::exact);
+  CHECK(choice.level == Level::exact);
   CHECK(choice.config == toy(128));
   REQUIRE(choice.evidence);
   CHECK(choice.evidence->outcome.timing->median_us == 7);
@@ -26,7 +26,7 @@ TEST_CASE("the exact entry is chosen, the fastest of its configs first", "[choos
   REQUIRE(choice.runners_up.size() == 3);
   CHECK(choice.runners_up[0].config == toy(192, 0));
   CHECK(choice.runners_up[1].config == toy(64));
-  CHECK(choice.runners_up[2].rung == Rung::model);
+  CHECK(choice.runners_up[2].level == Level::model);
   CHECK(choice.runners_up[2].config == toy(16));
 }
 
@@ -43,12 +43,12 @@ TEST_CASE("other type pairs of elements as large, and other transposes, tell of 
   for (const char* other : {"bf16f32 NN 512 512 512", "f16f32 NT 512 512 512"}) {
     given.entries = {entry(other, toy(64), 9)};
     const Choice choice = given.choose("f16f32 NN 512 512 512");
-    CHECK(choice.rung == Rung::model);
+    CHECK(choice.level == Level::model);
     CHECK(choice.config == toy(64));
   }
   for (const char* other : {"tf32f32 NN 512 512 512", "s8s32 NN 512 512 512"}) {
     given.entries = {entry(other, toy(64), 9)};
-    CHECK(given.choose("f16f32 NN 512 512 512").rung == Rung::generic);
+    CHECK(given.choose("f16f32 NN 512 512 512").level == Level::generic);
   }
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("other leading dimensions, alignment or beta class are predicted for, 
   for (const char* other : {"lda=520", "align=8", "beta=any"}) {
     INFO(other);
     given.entries[0].config = toy(64, 0);
-    CHECK(given.choose(fmt::format("f16f32 NN 512 512 512 {}", other)).rung == Rung::model);
+    CHECK(given.choose(fmt::format("f16f32 NN 512 512 512 {}", other)).level == Level::model);
   }
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("what is predicted is the estimate, corrected by what was measured of 
   // The estimate has tiles of 64 and of 128 alike for 8 times as many products; measured, the larger one takes a third.
   given.entries = {entry("f16f32 NN 4096 4096 1024", toy(64), 3000), entry("f16f32 NN 4096 4096 1024", toy(128), 1000)};
   const Choice choice = given.choose("f16f32 NN 4096 4096 2048");
-  CHECK(choice.rung == Rung::model);
+  CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(128));
   CHECK(choice.predicted_us == Approx(2000).epsilon(0.05));
   REQUIRE(choice.evidence);
@@ -115,7 +115,7 @@ TEST_CASE("the next best config of the nearest problem is taken when its best do
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64, 1), 9), entry("f16f32 NN 512 512 512", toy(16, 0), 10)};
   const Choice choice = given.choose("f16f32 NN 511 511 511");
-  CHECK(choice.rung == Rung::model);
+  CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(16, 0));
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("retired evidence is never exact, and tells of times all the same", "[
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 30)};
   for (db::Evidence& one : given.entries) one.plan_hash = "an older one";
   const Choice choice = given.choose("f16f32 NN 512 512 512");
-  CHECK(choice.rung == Rung::model);
+  CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(64));
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("evidence to be re-verified is used only where none is valid, and says
   CHECK(given.choose("f16f32 NN 512 512 512").config == toy(128));
   given.entries.pop_back();
   const Choice choice = given.choose("f16f32 NN 512 512 512");
-  CHECK(choice.rung == Rung::exact);
+  CHECK(choice.level == Level::exact);
   CHECK(choice.config == toy(64));
   CHECK(choice.trust == db::Trust::reverify);
   CHECK(reason_of(choice).find("verify") != std::string::npos);
@@ -173,7 +173,7 @@ TEST_CASE("times of a former measuring policy decide where there are none of tod
   given.entries[2].created_at = "2026-01-01T00:00:00.000Z";
   given.entries[2].producer.measuring_policy = "first";
   const Choice former = given.choose("f16f32 NN 512 512 512");
-  CHECK(former.rung == Rung::exact);
+  CHECK(former.level == Level::exact);
   CHECK(former.config == toy(64));  // the faster of the latest policy's
   CHECK(former.trust == db::Trust::remeasure);
   CHECK(reason_of(former).find("measuring policy former") != std::string::npos);
@@ -200,7 +200,7 @@ TEST_CASE("failures, times that are no numbers and unknown families are never ch
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 512", toy(128), 0),
                    entry("f16f32 NN 512 512 512", Config("no_such_family", {}), 1)};
   given.entries[0].outcome.timing->median_us = std::nan("");
-  CHECK(given.choose("f16f32 NN 512 512 512").rung == Rung::generic);
+  CHECK(given.choose("f16f32 NN 512 512 512").level == Level::generic);
 }
 
 TEST_CASE("with M, N or K of 0 there is nothing to choose", "[choose]") {
@@ -208,7 +208,7 @@ TEST_CASE("with M, N or K of 0 there is nothing to choose", "[choose]") {
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5)};
   for (const char* empty : {"f16f32 NN 0 512 512", "f16f32 NN 512 0 512", "f16f32 NN 512 512 0"}) {
     const Choice choice = given.choose(empty);
-    CHECK(choice.rung == Rung::generic);
+    CHECK(choice.level == Level::generic);
     CHECK(choice.reason.find("nothing to multiply") != std::string::npos);
   }
 }
@@ -247,7 +247,7 @@ TEST_CASE("without any evidence the families' own configs are chosen, by their e
       const Problem wanted = problem(where);
       const KernelTarget target{wanted, *limits_for_arch(arch)};
       const Choice choice = runtime::choose({}, wanted, target, producer);
-      CHECK(choice.rung == Rung::model);
+      CHECK(choice.level == Level::model);
       CHECK(choice.config.family() != "simt");
       CHECK(choice.config.family() != "wmma");
       CHECK(choice.predicted_us > 0);
@@ -257,7 +257,7 @@ TEST_CASE("without any evidence the families' own configs are chosen, by their e
   // On an Orin nothing but simt multiplies 8-bit floats.
   const Problem wanted = problem("e4m3f32 NN 64 64 64");
   const Choice choice = runtime::choose({}, wanted, {wanted, *limits_for_arch("sm_87")}, producer);
-  CHECK(choice.rung == Rung::generic);
+  CHECK(choice.level == Level::generic);
 }
 
 TEST_CASE("a choice is the same whatever the order of the entries", "[choose]") {

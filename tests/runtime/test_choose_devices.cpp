@@ -13,10 +13,10 @@ TEST_CASE("another device's entry for the very problem is not exact", "[choose]"
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5)};
   const db::DeviceIdentity other = device("Other GPU");
   const Choice choice = given.choose("f16f32 NN 512 512 512", &other);
-  CHECK(choice.rung == Rung::model);
+  CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(64));
   const db::DeviceIdentity same = device();
-  CHECK(given.choose("f16f32 NN 512 512 512", &same).rung == Rung::exact);
+  CHECK(given.choose("f16f32 NN 512 512 512", &same).level == Level::exact);
 }
 
 TEST_CASE("a device alike is believed about the very problem", "[choose]") {
@@ -25,8 +25,8 @@ TEST_CASE("a device alike is believed about the very problem", "[choose]") {
   given.entries[0].device = device("Other GPU");
   const db::DeviceIdentity here = device();
   const Choice choice = given.choose("f16f32 NN 512 512 512", &here);
-  CHECK(choice.rung == Rung::model);
+  CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(64));
   CHECK(choice.reason.find("Other GPU") != std::string::npos);
-  CHECK(given.choose("f16f32 NN 528 512 512", &here).rung == Rung::exact);
+  CHECK(given.choose("f16f32 NN 528 512 512", &here).level == Level::exact);
 }

@@ -52,7 +52,7 @@ TEST_CASE("gemm() plans a problem at its first call and only launches from then 
   CHECK(launch.args.b == address(0x2000));
   CHECK(launch.args.c == writable(0x3000));
   CHECK(launch.args.alpha.f32 == 2.0f);
-  CHECK(Fixture::logged().str().empty());  // the exact rung
+  CHECK(Fixture::logged().str().empty());  // the exact level
 }
 
 TEST_CASE("gemm() takes the alignment from its pointers and the beta class from beta", "[api][gemm]") {

@@ -96,12 +96,12 @@ TEST_CASE("TILESMITH_LOG=off silences standard error, and a word that there is n
   CHECK(said_with("off").err.empty());
   for (const char* level : {"warn", ""}) {
     const std::string err = said_with(level).err;
-    CHECK(err.find("model rung") != std::string::npos);
+    CHECK(err.find("model level") != std::string::npos);
     CHECK(err.find("TILESMITH_LOG") == std::string::npos);
   }
   const std::string err = said_with("loud").err;
   CHECK(err.find("TILESMITH_LOG is 'loud': expected off or warn") != std::string::npos);
-  CHECK(err.find("model rung") != std::string::npos);
+  CHECK(err.find("model level") != std::string::npos);
 }
 
 TEST_CASE("an application's logger of the library's name gets its lines", "[api]") {

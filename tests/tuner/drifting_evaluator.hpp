@@ -13,7 +13,7 @@
 
 namespace tilesmith::tuner::toy {
 
-/// Configs 0.1% apart in a shuffled order, single times with a deviation of 1%, and play-offs that are slower: by `first` in the first
+/// Configs 0.1% apart in a shuffled order, single times with a deviation of 1%, and final benchmarks that are slower: by `first` in the first
 /// round and by `each_round` more in each that follows.
 struct DriftingEvaluator : ToyEvaluator {
   explicit DriftingEvaluator(double first, double each_round = 1, std::uint64_t seed = 1)
@@ -30,7 +30,7 @@ struct DriftingEvaluator : ToyEvaluator {
     for (int i = 0; i < 12; ++i) sum += double(random() >> 11) / 9007199254740992.0;
     return sum;
   }
-  std::vector<db::Outcome> play_off(const Problem&, std::span<const Config> finalists) override {
+  std::vector<db::Outcome> final_benchmark(const Problem&, std::span<const Config> finalists) override {
     rounds_began.push_back(clock);
     clock += seconds_each_contender * double(finalists.size());
     played_off.emplace_back(finalists.begin(), finalists.end());

@@ -47,7 +47,7 @@ inline void prepare(const TempFolder& folder, int problems, std::size_t configs)
   db::save_landscape(h100, {}, folder / "h100.jsonl");
 }
 
-/// One evidence a candidate: no play-off.
+/// One evidence a candidate: no final benchmark.
 inline std::vector<std::string> tune_on(const std::vector<std::string>& recordings,
                                         std::vector<std::string> more = {}) {
   std::vector<std::string> arguments{"tune",     "--workload", "workload.txt", "--strategy", "exhaustive",

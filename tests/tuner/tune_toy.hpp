@@ -111,13 +111,13 @@ class ToyEvaluator : public Evaluator {
   void foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override {
     foreseen.push_back({problem, {candidates.begin(), candidates.end()}, {finalists.begin(), finalists.end()}});
   }
-  std::vector<db::Outcome> play_off(const Problem&, std::span<const Config> finalists) override {
+  std::vector<db::Outcome> final_benchmark(const Problem&, std::span<const Config> finalists) override {
     clock += seconds_each * double(finalists.size());
     played_off.emplace_back(finalists.begin(), finalists.end());
     std::vector<db::Outcome> outcomes;
-    if (play_off_fails) return {finalists.size(), {db::Status::timed_out, "play-off took too long", std::nullopt}};
+    if (final_benchmark_fails) return {finalists.size(), {db::Status::timed_out, "final benchmark took too long", std::nullopt}};
     for (const Config& config : finalists)
-      outcomes.push_back(ok(outcome_of(config).timing->median_us * play_off_factor));
+      outcomes.push_back(ok(outcome_of(config).timing->median_us * final_benchmark_factor));
     return outcomes;
   }
   bool knows(const Problem&, const Config& config) const override { return unknown.count(config.text()) == 0; }
@@ -147,10 +147,10 @@ class ToyEvaluator : public Evaluator {
   double seconds_each = 1, clock = 1000;
   double seconds_first = 0;  // more, for the first of a problem
   std::size_t burst = 1;     // so many outcomes come at a time
-  double play_off_factor = 1;
-  bool play_off_fails = false;
+  double final_benchmark_factor = 1;
+  bool final_benchmark_fails = false;
   std::map<std::string, db::Outcome> plants;  // by config text
-  std::function<db::Outcome(const Candidate&)> answers;  // instead of outcome_of(), outside play-offs
+  std::function<db::Outcome(const Candidate&)> answers;  // instead of outcome_of(), outside final benchmarks
   std::set<std::string> unknown;              // config texts
   std::map<std::string, int> evaluations;     // by problem and config text
   std::vector<Config> order;

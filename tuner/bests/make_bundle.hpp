@@ -22,7 +22,7 @@ struct BundleReport {
 };
 
 /// Bests whose kernel is neither stored nor can be compiled are left out and counted. Throws UsageError if a generic kernel
-/// is missing and cannot be compiled: a bundle promises a rung for any problem. `on_kernel(done, total)` tells progress.
+/// is missing and cannot be compiled: a bundle promises a level for any problem. `on_kernel(done, total)` tells progress.
 db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,
                        BundleReport& report, const std::function<void(std::size_t, std::size_t)>& on_kernel);
 

@@ -107,7 +107,7 @@ int run_bench(const BenchCommandOptions& options) {
   if (!options.db.empty() || std::filesystem::exists(path)) {
     store = std::make_unique<db::Store>(db::Store::open_read_only(path));
   } else {
-    spdlog::info("no database at {}: problems run on the generic rung", path.string());
+    spdlog::info("no database at {}: problems run on the generic level", path.string());
   }
   BenchOutput csv(options.out, session_device);
   BenchSession session(options.device, options.as, store.get(), options.peer, options.rows);
@@ -129,7 +129,7 @@ int run_bench(const BenchCommandOptions& options) {
     ours.insert(ours.end(), extra.begin(), extra.end());
     if (extra.empty() || options.ladder) {
       const runtime::Choice choice = session.choice(problem);
-      ours.push_back({fmt::format("tuned ({})", name(choice.rung)), choice.config});
+      ours.push_back({fmt::format("tuned ({})", name(choice.level)), choice.config});
     }
     const BenchReport report = session.run(problem, ours);
     csv.add(report);

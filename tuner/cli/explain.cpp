@@ -107,18 +107,18 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   add_line(out, "problem", text(problem));
   add_line(out, "device", device.identity.name.empty() ? device.limits.arch + " (no device of it is known)"
                                                        : db::text(device.identity));
-  add_line(out, "rung", std::string(runtime::name(choice.rung)));
+  add_line(out, "level", std::string(runtime::name(choice.level)));
   add_line(out, "config", choice.config.text());
   add_line(out, "because", runtime::reason_of(choice));
-  if (choice.rung == runtime::Rung::model) add_line(out, "predicted", fmt::format("{} us", format_us(choice.predicted_us)));
+  if (choice.level == runtime::Level::model) add_line(out, "predicted", fmt::format("{} us", format_us(choice.predicted_us)));
   if (choice.evidence) out += evidence_lines(*choice.evidence, choice.trust, device.clock_mhz);
   add_line(out, "left out", not_loaded);
   if (choice.runners_up.empty()) return out;
-  TextTable table({{"runner-up", TextTable::Align::right}, {"rung"}, {"µs", TextTable::Align::right}, {"note"}, {"config"}});
+  TextTable table({{"runner-up", TextTable::Align::right}, {"level"}, {"µs", TextTable::Align::right}, {"note"}, {"config"}});
   for (std::size_t i = 0; i < choice.runners_up.size(); ++i) {
     const auto& next = choice.runners_up[i];
-    const bool exact = next.rung == runtime::Rung::exact;
-    table.add({std::to_string(i + 1), std::string(runtime::name(next.rung)), (exact ? "" : "~") + format_us(next.us), next.note,
+    const bool exact = next.level == runtime::Level::exact;
+    table.add({std::to_string(i + 1), std::string(runtime::name(next.level)), (exact ? "" : "~") + format_us(next.us), next.note,
                next.config.text()});
   }
   return out + "\n" + table.text(width);
@@ -128,17 +128,17 @@ nlohmann::ordered_json as_json(const Problem& problem, const TargetDevice& devic
   nlohmann::ordered_json json;
   json["problem"] = text(problem);
   json["device"] = device.identity.name.empty() ? device.limits.arch : db::text(device.identity);
-  json["rung"] = runtime::name(choice.rung);
+  json["level"] = runtime::name(choice.level);
   json["config"] = choice.config.text();
-  if (choice.rung == runtime::Rung::model) json["predicted_us"] = choice.predicted_us;
+  if (choice.level == runtime::Level::model) json["predicted_us"] = choice.predicted_us;
   json["reason"] = runtime::reason_of(choice);
   json["trust"] = choice.evidence ? nlohmann::ordered_json(db::name(choice.trust)) : nlohmann::ordered_json(nullptr);
   json["evidence"] = choice.evidence ? record(*choice.evidence) : nlohmann::ordered_json(nullptr);
   json["runners_up"] = nlohmann::ordered_json::array();
   for (const auto& next : choice.runners_up) {
-    const bool exact = next.rung == runtime::Rung::exact;
+    const bool exact = next.level == runtime::Level::exact;
     json["runners_up"].push_back({{"config", next.config.text()},
-                                  {"rung", runtime::name(next.rung)},
+                                  {"level", runtime::name(next.level)},
                                   {exact ? "median_us" : "predicted_us", next.us},
                                   {"note", next.note}});
   }
@@ -147,7 +147,7 @@ nlohmann::ordered_json as_json(const Problem& problem, const TargetDevice& devic
 
 /// At the clock of the choice's evidence if that is of this problem, so that estimate and time can be compared.
 double clock_of(const runtime::Choice& choice, const TargetDevice& device, const Problem& problem) {
-  if (choice.rung == runtime::Rung::exact && choice.evidence && choice.evidence->outcome.timing &&
+  if (choice.level == runtime::Level::exact && choice.evidence && choice.evidence->outcome.timing &&
       choice.evidence->outcome.timing->clock_mhz > 0)
     return choice.evidence->outcome.timing->clock_mhz;
   return rated_clock_mhz(device.identity, problem.type, device.clock_mhz);
@@ -188,7 +188,7 @@ int run_explain(const ExplainOptions& options) {
 }  // namespace
 
 Command add_explain(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("explain", "What would run for a problem, from which rung, on what evidence");
+  CLI::App* app = program.add_subcommand("explain", "What would run for a problem, from which level, on what evidence");
   const auto options = std::make_shared<ExplainOptions>();
   CLI::Option* words = app->add_option("PROBLEM", options->words,
                                        "type transposes M N K (elements), as one word or several, or MxNxK in the place of M N K; "

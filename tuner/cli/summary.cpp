@@ -17,8 +17,8 @@ namespace {
 std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice& choice, std::optional<double> peak) {
   std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)), std::to_string(problem.m),
                                  std::to_string(problem.n), std::to_string(problem.k)};
-  const bool predicted = choice.rung == runtime::Rung::model;
-  const bool measured = choice.rung == runtime::Rung::exact && choice.evidence && choice.evidence->outcome.timing;
+  const bool predicted = choice.level == runtime::Level::model;
+  const bool measured = choice.level == runtime::Level::exact && choice.evidence && choice.evidence->outcome.timing;
   if (measured) {
     const db::Timing& timing = *choice.evidence->outcome.timing;
     const double rate = tflops(problem, timing.median_us);
@@ -30,7 +30,7 @@ std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice&
     cells.push_back(predicted ? "~" + format_us(choice.predicted_us) : "-");
     cells.insert(cells.end(), 3, "-");
   }
-  cells.emplace_back(runtime::name(choice.rung));
+  cells.emplace_back(runtime::name(choice.level));
   cells.push_back(choice.config.text() + extras_text(problem));
   return cells;
 }
@@ -43,7 +43,7 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
   using Align = TextTable::Align;
   TextTable table({{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}, {"µs", Align::right},
                    {fmt::format("{}", fmt::join(units, "|")), Align::right}, {"peak", Align::right},
-                   {"spread", Align::right}, {"rung"}, {"config"}});
+                   {"spread", Align::right}, {"level"}, {"config"}});
   std::map<std::string, std::vector<db::Evidence>> entries;  // by type pair
   std::map<std::string, runtime::Chooser> choosers;          // by type pair and transposes
   for (const WeightedProblem& one : workload.problems) {

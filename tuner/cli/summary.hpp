@@ -19,7 +19,7 @@ struct SummaryDevice {
   std::function<db::Producer(const std::string& family)> producer;
 };
 
-/// A line a problem: type, transposes, M, N, K, µs, TFLOP/s, percent of peak, spread, rung, config. Rates are of
+/// A line a problem: type, transposes, M, N, K, µs, TFLOP/s, percent of peak, spread, level, config. Rates are of
 /// measured times alone. A predicted time has a ~ before it.
 std::string summary_of_bests(const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width);
 

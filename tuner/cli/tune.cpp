@@ -150,7 +150,7 @@ Command add_tune(CLI::App& program) {
                           "of each GPU: one a core but one; where the GPU shares the memory (Jetson), one for two cores, and half of the memory")->group("Device");
   app->add_option("--time-limit", options->time_limit,
                   "Longest that one phase of a candidate may take on the device: loading, battery, verification, timing. Three times as "
-                  "long where a problem's operands or reference are first made, and for the play-off")
+                  "long where a problem's operands or reference are first made, and for the final benchmark")
       ->type_name("TIME")->capture_default_str()->group("Device");
   app->add_option("--replay", options->replays,
                   "Take outcomes from this recorded landscape instead of a GPU; repeatable, the first is device 0. Without "

@@ -45,7 +45,7 @@ struct BenchSession::Impl {
       : context(device, as), store(used_store), verifier(context), stopwatch(context), random(context) {
     TimingPolicy policy;
     policy.before = Before::like_launch;
-    policy.sentinel_start_us = stopwatch.sentinel_us();
+    policy.clock_probe_start_us = stopwatch.clock_probe_us();
     if (rows) in_rows.emplace(context, policy);
     if (peer_name == "cublaslt") peer = std::make_unique<CublasLtPeer>(context);
   }
@@ -102,14 +102,14 @@ struct BenchSession::Impl {
     report.peer_algorithms = int(offered.size());
     std::vector<std::pair<double, std::size_t>> order;
     double fastest_us = 0;
-    std::optional<Anchor> anchor;
+    std::optional<Control> control;
     for (std::size_t i = 0; i < offered.size(); ++i) {
-      const db::Outcome timed = stopwatch.time(offered[i], operands.rotation(), fastest_us, anchor);
+      const db::Outcome timed = stopwatch.time(offered[i], operands.rotation(), fastest_us, control);
       if (!timed.timing) continue;
       const double us = timed.timing->median_us;
       if (fastest_us == 0 || us < fastest_us) fastest_us = us;
-      if (i == 0) anchor = Anchor{offered[0], us};
-      if (is_short(fastest_us)) anchor.reset();
+      if (i == 0) control = Control{offered[0], us};
+      if (is_short(fastest_us)) control.reset();
       order.emplace_back(us, i);
     }
     std::sort(order.begin(), order.end());
@@ -128,7 +128,7 @@ struct BenchSession::Impl {
     const bool any_short = std::ranges::any_of(
         played, [](const db::Outcome& outcome) { return outcome.timing && is_short(outcome.timing->median_us); });
     if (!in_rows || !any_short) return row_us;
-    const std::vector<db::Outcome> again = in_rows->play_off(contenders, operands.rotation());
+    const std::vector<db::Outcome> again = in_rows->final_benchmark(contenders, operands.rotation());
     for (std::size_t i = 0; i < again.size(); ++i) {
       if (again[i].timing) row_us[i] = again[i].timing->median_us;
     }
@@ -165,7 +165,7 @@ BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchCon
   for (Contender& finalist : impl_->peer_finalists(operands, report)) contenders.push_back(std::move(finalist));
   if (contenders.empty()) return report;
 
-  const std::vector<db::Outcome> played = impl_->stopwatch.play_off(contenders, operands.rotation());
+  const std::vector<db::Outcome> played = impl_->stopwatch.final_benchmark(contenders, operands.rotation());
   const std::vector<std::optional<double>> row_us = impl_->rows_of(contenders, played, operands);
   for (std::size_t i = 0; i < ours.size(); ++i) {
     if (!runnables[i].plan) continue;
@@ -182,11 +182,11 @@ BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchCon
 }
 
 std::vector<BenchContender> ladder_contenders(const KernelTarget& target) {
-  std::vector<BenchContender> rungs;
+  std::vector<BenchContender> levels;
   for (const auto& family : families()) {
-    for (const NamedConfig& rung : family->ladder(target)) rungs.push_back({rung.name, rung.config});
+    for (const NamedConfig& level : family->ladder(target)) levels.push_back({level.name, level.config});
   }
-  return rungs;
+  return levels;
 }
 
 }  // namespace tilesmith::tuner

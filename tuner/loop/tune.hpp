@@ -12,16 +12,16 @@
 //      the known ladder (guesses.hpp);
 //   4. guesses alone until ten configs have a time, then in turn with what the strategy proposes (Hints in strategy.hpp);
 //   5. meanwhile the evaluator may prepare what the next problem will try first, and will play off of what is known;
-//   6. at the end the best are played off interleaved. The play-off's times are recorded as newer evidence of the same
+//   6. at the end the best are played off interleaved. The final benchmark's times are recorded as newer evidence of the same
 //      candidates, so they are the ones that count.
 //
 // With `only_finalists` there is no search: what is on record by former policies, kernels or drivers gives each problem its candidates
 // (former_finalists), which go through 2, 5 and 6 as others do. Those that have evidence of today are not tried again, so such a
 // run goes on where one before it ended.
 //
-// Within a run the best is the fastest by times that compare, equal ones by config text; it steers search and play-off. No best is
+// Within a run the best is the fastest by times that compare, equal ones by config text; it steers search and final benchmark. No best is
 // stored: when evidence is read, db::rank (db/ranked.hpp) puts candidates in order, and Chooser (runtime/choose) says which config runs.
-// Medians are stored as measured; the play-off narrows the noise in them, nothing rounds it away. Candidates
+// Medians are stored as measured; the final benchmark narrows the noise in them, nothing rounds it away. Candidates
 // whose single lucky times beat every played-off median are drawn into further rounds before they can win, beside the winner,
 // whose time stands and scales theirs. Rounds go on for a third of what the turn took before, six in any case, and none begins once the run is over; what is then not
 // decided is taken up in the next turn. The time of a best that was played off in an earlier night stands as well: newcomers play beside it, short ones
@@ -53,7 +53,7 @@ struct TuneOptions {
   std::chrono::duration<double> budget{0};  ///< 0: none
   std::int64_t max_candidates = 0;          ///< a problem, reused evidence included; 0: none
   std::vector<std::string> families;        ///< empty: all
-  int finalists = 8;                        ///< in the play-off; fewer than 2: no play-off
+  int finalists = 8;                        ///< in the final benchmark; fewer than 2: no final benchmark
   bool only_finalists = false;              ///< nothing is searched: so many of what is on record are timed again and played off
   std::string command;                      ///< for the run's record
   std::string workload_name;                ///< for the run's record; empty: the workload's own
@@ -97,7 +97,7 @@ struct TuneResult {
 /// expected to fill the rest of a problem's turn; those in flight are waited for.
 ///
 /// `stop` ends the loop cleanly after the outcome being waited for; what else is in flight is left to the evaluator,
-/// and there is no play-off. The run then ends as "interrupted", and as "budget" if a problem had something left to try.
+/// and there is no final benchmark. The run then ends as "interrupted", and as "budget" if a problem had something left to try.
 ///
 /// A problem on which measuring fails (EvaluatorError: the evaluator's, or as the machine fails on many candidates one after the other)
 /// is set aside for this run, with an error in the log, and the others are tuned. Where that comes before anything had a time on two

@@ -98,7 +98,7 @@ ProblemEnding ProblemTuning::run() {
   report(std::nullopt);
   const ProblemEnding ending = search();
   if (ending == ProblemEnding::interrupted) return ending;
-  play_off();
+  final_benchmark();
   // The next turn begins with them: the evaluator has no other work now.
   pass_on_foreseen(run_.clock_seconds() < run_.ends);
   return ending;

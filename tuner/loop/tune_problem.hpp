@@ -1,5 +1,5 @@
 // One turn of a problem: ask, submit, record, observe, until its space or its share of the time is used up, or nothing more is
-// expected of it while others could use the time; then the play-off of the best.
+// expected of it while others could use the time; then the final benchmark of the best.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ struct TuneRun {
   const RecordedElsewhere* elsewhere = nullptr;  // the evaluator, if it is one
   RunningMean first_outcome_seconds{5};  // from a problem's start to its first outcome: its first compilations
   RunningMean candidate_seconds{64};     // between two later outcomes; they come in bursts as long as what is in flight
-  RunningMean play_off_seconds{5};       // of one problem
+  RunningMean final_benchmark_seconds{5};       // of one problem
   RunningMean beyond_share_seconds{16};  // by which a first turn was longer than its share; less than 0: shorter
   TuneResult result;
   std::map<std::string, std::vector<std::pair<Config, db::Outcome>>> tried_otherwise;  // by problem: what is no evidence of this run
@@ -94,11 +94,11 @@ class ProblemTuning {
   void note(std::size_t index, const db::Outcome& outcome);
   Trend trend() const;
   void set_best(std::size_t index);
-  double play_off_reserve() const;
-  void play_off();
+  double final_benchmark_reserve() const;
+  void final_benchmark();
   std::vector<std::size_t> first_to_play(std::optional<std::size_t> known_best) const;
   std::vector<std::size_t> winner_and_challengers() const;
-  bool play_off_round(const std::vector<std::size_t>& finalists, Score winner_us);
+  bool final_benchmark_round(const std::vector<std::size_t>& finalists, Score winner_us);
   std::optional<std::size_t> fastest(const std::function<bool(std::size_t)>& among) const;
   std::function<Config(std::size_t)> config_of() const;
   std::vector<std::size_t> finalists() const;  ///< the fastest first
@@ -119,7 +119,7 @@ class ProblemTuning {
   std::vector<char> tried_now_;   // by index: in this turn
   std::vector<char> of_before_;   // by index: what is known of it is of another run, which had another night's device
   std::vector<char> played_off_;  // by index: its time compares with those of the others
-  double play_off_scale_ = 1;     // times that count over those measured, of its last round
+  double final_benchmark_scale_ = 1;     // times that count over those measured, of its last round
   std::int64_t submitted_ = 0, pending_ = 0, timed_ = 0;
   bool out_of_time_ = false;
   double last_outcome_at_ = 0;

@@ -9,11 +9,11 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr double kPatience = 2.0 / 3;   // of its time a problem has in any case
-constexpr double kWorthwhile = 2;       // times what a turn's first compilations and its play-off take
+constexpr double kWorthwhile = 2;       // times what a turn's first compilations and its final benchmark take
 constexpr double kProofLaunches = 8;    // of a candidate, what warms it up included
-constexpr double kMostReserved = 0.25;  // of a turn, for a play-off of which nothing is known but that finalists take as candidates do
+constexpr double kMostReserved = 0.25;  // of a turn, for a final benchmark of which nothing is known but that finalists take as candidates do
 
-/// What it takes to prove a candidate and to time it beside an anchor, where such launches are all that takes time.
+/// What it takes to prove a candidate and to time it beside a control, where such launches are all that takes time.
 double evaluation_us(double launch_us) {
   const TimingPolicy policy;
   return kProofLaunches * launch_us + std::min(2 * policy.min_samples * launch_us, policy.max_total_us);
@@ -22,7 +22,7 @@ double evaluation_us(double launch_us) {
 }  // namespace
 
 double TuneRun::least_turn_seconds() const {
-  return kWorthwhile * (first_outcome_seconds.value() + play_off_seconds.value()) +
+  return kWorthwhile * (first_outcome_seconds.value() + final_benchmark_seconds.value()) +
          double(kLeastEvaluations) * candidate_seconds.value();
 }
 
@@ -31,10 +31,10 @@ double ProblemTuning::seconds_each() const {
   return std::max(run_.candidate_seconds.value(), 1e-6 * evaluation_us(std::max(progress_.best_us, floor_us_)));
 }
 
-/// What is kept of the turn for its play-off: what those of the run took lately, and before the first of them a guess.
-double ProblemTuning::play_off_reserve() const {
+/// What is kept of the turn for its final benchmark: what those of the run took lately, and before the first of them a guess.
+double ProblemTuning::final_benchmark_reserve() const {
   if (run_.options.finalists < 2 || std::isinf(deadline_)) return 0;
-  if (run_.play_off_seconds.value() > 0) return run_.play_off_seconds.value();
+  if (run_.final_benchmark_seconds.value() > 0) return run_.final_benchmark_seconds.value();
   return std::min(run_.options.finalists * run_.candidate_seconds.value(), kMostReserved * (deadline_ - began_));
 }
 
@@ -52,11 +52,11 @@ std::size_t ProblemTuning::how_many_more() {
   const double now = run_.clock_seconds();
   if (!progress_.gave_up_time && gives_up_time(now)) {
     progress_.gave_up_time = out_of_time_ = true;
-    spare_seconds_ = deadline_ - play_off_reserve() - now;
+    spare_seconds_ = deadline_ - final_benchmark_reserve() - now;
   }
   if (progress_.gave_up_time) return 0;
   const bool none_came = progress_.done == progress_.reused;
-  const double left = deadline_ - play_off_reserve() - now - (none_came ? run_.first_outcome_seconds.value() : 0);
+  const double left = deadline_ - final_benchmark_reserve() - now - (none_came ? run_.first_outcome_seconds.value() : 0);
   const double cost = seconds_each();
   double affordable = double(most);
   if (left <= 0)
@@ -78,12 +78,12 @@ std::size_t ProblemTuning::how_many_more() {
 /// Whether it has settled, after a fair trial, and enough of its time is left to be of use elsewhere.
 bool ProblemTuning::gives_up_time(double now) const {
   if (!others_could_use_it_ || progress_.done - progress_.reused < std::int64_t(kLeastEvaluations)) return false;
-  if (!trend().settled() || deadline_ - play_off_reserve() - now < run_.least_turn_seconds()) return false;
+  if (!trend().settled() || deadline_ - final_benchmark_reserve() - now < run_.least_turn_seconds()) return false;
   const double before = double(progress_.reused) * seconds_each();
   return before + now - began_ >= kPatience * (before + deadline_ - began_);
 }
 
-/// Of single timings: the play-off's times would make a best of the second half look slower or faster than it was. A further turn
+/// Of single timings: the final benchmark's times would make a best of the second half look slower or faster than it was. A further turn
 /// that brought nothing speaks for itself, whatever the turn before it brought.
 Trend ProblemTuning::trend() const {
   Trend trend = trend_of(curve_us_, curve_us_.empty() ? 0 : curve_us_.back(), best_spread_, floor_us_);

@@ -20,7 +20,7 @@ struct StartingPoint {
   struct ReusedOutcome {
     std::size_t index = 0;
     db::Outcome outcome;
-    bool repeated = false;  ///< one machine has measured it more than once: it was in a play-off
+    bool repeated = false;  ///< one machine has measured it more than once: it was in a final benchmark
     std::string run{};      ///< that its outcome is of
   };
   SearchSpace space;

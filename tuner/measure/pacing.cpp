@@ -7,18 +7,18 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr unsigned long long kLeadInNs = 40000;
+constexpr unsigned long long kBlockingKernelNs = 40000;
 constexpr int kReferenceSteps = 4096;
 constexpr std::size_t kFewestScrubBytes = std::size_t{8} << 20;
 constexpr std::size_t kUpdatedBytes = std::size_t{1} << 20;
 
-// lead_in: the nanosecond timer says when to stop; the cycle count ends it if that timer should stand still.
+// blocking_kernel: the nanosecond timer says when to stop; the cycle count ends it if that timer should stand still.
 // scrub: the condition never holds for a zeroed buffer, but the compiler cannot know.
 // reference_work: four independent chains a thread, 16 warps a multiprocessor: enough to fill the FMA pipes. With
 // a = 0.5 every chain settles at 2·b, so no value grows, and `seed` comes from the host so that nothing folds.
 // another_kernel: values settle at 1.
 constexpr const char* kSource = R"(
-extern "C" __global__ void lead_in(unsigned long long wait_ns) {
+extern "C" __global__ void blocking_kernel(unsigned long long wait_ns) {
   const long long first_cycle = clock64();
   unsigned long long start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
@@ -63,7 +63,7 @@ const char* Pacing::source() { return kSource; }
 Pacing::Pacing(const runtime::Context& context)
     : context_(context),
       module_(load_helper(context, kSource, "reference_work")),
-      lead_in_(module_.function("lead_in", 0)),
+      blocking_kernel_(module_.function("blocking_kernel", 0)),
       scrub_kernel_(module_.function("scrub", 0)),
       reference_work_(module_.function("reference_work", 0)),
       another_kernel_(module_.function("another_kernel", 0)),
@@ -72,11 +72,11 @@ Pacing::Pacing(const runtime::Context& context)
   updated_.fill(0);
 }
 
-void Pacing::lead_in(const runtime::Stream& stream) {
-  unsigned long long wait_ns = kLeadInNs;
+void Pacing::blocking_kernel(const runtime::Stream& stream) {
+  unsigned long long wait_ns = kBlockingKernelNs;
   void* parameters[] = {&wait_ns};
   const unsigned one[3] = {1, 1, 1};
-  runtime::launch(lead_in_, one, one, 0, stream, parameters);
+  runtime::launch(blocking_kernel_, one, one, 0, stream, parameters);
 }
 
 void Pacing::another_kernel(const runtime::Stream& stream) {

@@ -1,4 +1,4 @@
-// Small kernels around the timed ones: a lead-in that keeps the device busy while the host enqueues, a scrub that
+// Small kernels around the timed ones: a blocking kernel that keeps the device busy while the host enqueues, a scrub that
 // evicts the L2, the fixed reference work whose time tells how fast the device runs at the moment, and the kernel that stands
 // for an application's own between two GEMMs.
 #pragma once
@@ -13,7 +13,7 @@ class Pacing {
 
   /// About 40 µs in which one thread waits. What is enqueued meanwhile starts without the host's latency between the
   /// event before it and its first launch.
-  void lead_in(const runtime::Stream& stream);
+  void blocking_kernel(const runtime::Stream& stream);
   /// Reads twice the L2, so that nothing read or written before is still in it.
   void scrub(const runtime::Stream& stream);
   /// Multiply-adds in registers on every multiprocessor, some tens of µs: bound by the SM clock and by nothing else.
@@ -28,7 +28,7 @@ class Pacing {
  private:
   const runtime::Context& context_;
   runtime::Module module_;
-  CUfunc_st* lead_in_;
+  CUfunc_st* blocking_kernel_;
   CUfunc_st* scrub_kernel_;
   CUfunc_st* reference_work_;
   CUfunc_st* another_kernel_;

@@ -23,7 +23,7 @@ Sampler::Sampler(const Contender& contender, Rotation& rotation, Pacing& pacing,
 }
 
 double Sampler::time_launches(int launches) {
-  pacing_.lead_in(stream_);
+  pacing_.blocking_kernel(stream_);
   before_.record(stream_);
   for (int i = 0; i < launches; ++i) contender_.enqueue(rotation_.next(), stream_);
   after_.record(stream_);
@@ -54,7 +54,7 @@ void Sampler::prepare(const GraphLayout& layout, Before before) {
 }
 
 double Sampler::time_graph(const runtime::Graph& graph) {
-  pacing_.lead_in(stream_);
+  pacing_.blocking_kernel(stream_);
   before_.record(stream_);
   graph.launch(stream_);
   after_.record(stream_);

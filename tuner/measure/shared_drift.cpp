@@ -15,7 +15,7 @@ constexpr int kPasses = 4;           // medians and drift in turn: three give wh
 constexpr double kMostDrift = 1.6;   // of a clock under a power limit, either way; more is another load, not drift
 constexpr double kOutlier = 4.4478;  // times the median absolute deviation: three standard deviations, if normal
 
-std::vector<std::vector<double>> by_contender(std::span<const PlayOffSample> turns, std::span<const double> drift,
+std::vector<std::vector<double>> by_contender(std::span<const FinalBenchmarkSample> turns, std::span<const double> drift,
                                               std::size_t contenders) {
   std::vector<std::vector<double>> samples_us(contenders);
   for (std::size_t t = 0; t < turns.size(); ++t) {
@@ -25,11 +25,11 @@ std::vector<std::vector<double>> by_contender(std::span<const PlayOffSample> tur
 }
 
 /// Of each turn, relative to its contender's median; what lies far out counts as far as the limit only.
-std::vector<double> deviations(std::span<const PlayOffSample> turns, std::span<const std::vector<double>> samples_us) {
+std::vector<double> deviations(std::span<const FinalBenchmarkSample> turns, std::span<const std::vector<double>> samples_us) {
   std::vector<double> medians_us;
   for (const std::vector<double>& samples : samples_us) medians_us.push_back(samples.empty() ? 0 : median(samples));
   std::vector<double> result, sizes;
-  for (const PlayOffSample& turn : turns) {
+  for (const FinalBenchmarkSample& turn : turns) {
     result.push_back(turn.us / medians_us[turn.contender] - 1);
     sizes.push_back(std::abs(result.back()));
   }
@@ -85,10 +85,10 @@ bool is_drift(std::span<const double> drift) {
 
 }  // namespace
 
-std::vector<std::vector<double>> without_shared_drift(std::span<const PlayOffSample> turns, std::size_t contenders) {
+std::vector<std::vector<double>> without_shared_drift(std::span<const FinalBenchmarkSample> turns, std::size_t contenders) {
   std::vector<double> drift(turns.size(), 0.0);
   std::vector<std::vector<double>> samples_us = by_contender(turns, drift, contenders);
-  const bool has_times = std::ranges::all_of(turns, [](const PlayOffSample& turn) { return turn.us > 0; });
+  const bool has_times = std::ranges::all_of(turns, [](const FinalBenchmarkSample& turn) { return turn.us > 0; });
   if (contenders < 2 || turns.size() < 2 || !has_times) return samples_us;
   const std::vector<std::vector<double>> as_they_came = samples_us;
   for (int pass = 0; pass < kPasses; ++pass) {

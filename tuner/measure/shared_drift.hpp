@@ -1,4 +1,4 @@
-// What the device's speed does to all contenders of a play-off alike, found in their own turns: pure, no device, no clock.
+// What the device's speed does to all contenders of a final benchmark alike, found in their own turns: pure, no device, no clock.
 //
 // Under a power limit the clock wanders by some percent within a second. What is a launch's own cannot be told from that by its
 // time alone, but by its neighbours': if the turns around it took longer than their contenders take on the median, so did it. Each turn is therefore held against its neighbours, as plots of a field trial are (J. S.
@@ -11,8 +11,8 @@
 
 namespace tilesmith::tuner {
 
-/// One sample of a play-off.
-struct PlayOffSample {
+/// One sample of a final benchmark.
+struct FinalBenchmarkSample {
   std::size_t contender = 0;
   double us = 0;
 };
@@ -23,6 +23,6 @@ struct PlayOffSample {
 /// level, if not exactly: of a clock that jumps between two levels it moves by some percent. Samples stay as they are where contenders are
 /// fewer than two, a time is not above 0, or what is found is larger than a clock's drift (another load on the device).
 /// `turns` as they came, each of a contender below `contenders`.
-std::vector<std::vector<double>> without_shared_drift(std::span<const PlayOffSample> turns, std::size_t contenders);
+std::vector<std::vector<double>> without_shared_drift(std::span<const FinalBenchmarkSample> turns, std::size_t contenders);
 
 }  // namespace tilesmith::tuner

@@ -15,7 +15,7 @@
 #include "tuner/measure/disturbance.hpp"
 #include "tuner/measure/pacing.hpp"
 #include "tuner/measure/sampler.hpp"
-#include "tuner/measure/sentinel.hpp"
+#include "tuner/measure/clock_probe.hpp"
 #include "tuner/measure/settling.hpp"
 #include "tuner/measure/shared_drift.hpp"
 #include "tuner/measure/statistics.hpp"
@@ -25,14 +25,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kDriftNoise = 0.01;       // the sentinel's own repeatability: smaller drift is not divided out
+constexpr double kDriftNoise = 0.01;       // the clock probe's own repeatability: smaller drift is not divided out
 constexpr int kRepeats = 2;                // of a measurement that was disturbed
 constexpr std::chrono::milliseconds kPause{100};
 constexpr std::chrono::seconds kTolerance{10};  // no more repeats for so long after they did not help
-constexpr std::size_t kPlayOffLeastRounds = 15;
-constexpr std::size_t kPlayOffMostRounds = 60;
-constexpr double kPlayOffUs = 500e3;            // no new round after this ...
-constexpr double kPlayOffMostUs = 3000e3;       // ... and not even the least number of rounds after this
+constexpr std::size_t kFinalBenchmarkLeastRounds = 15;
+constexpr std::size_t kFinalBenchmarkMostRounds = 60;
+constexpr double kFinalBenchmarkUs = 500e3;            // no new round after this ...
+constexpr double kFinalBenchmarkMostUs = 3000e3;       // ... and not even the least number of rounds after this
 constexpr double kAnotherKernelUs = 2.5;  // about, on an H200: all that hangs on it is how long graphs get
 
 /// What a measurement gave, when it counted or could not be repeated any more.
@@ -65,7 +65,7 @@ struct Graphs {
   }
 };
 
-/// Of samples that have this drift still in them (what the contenders of a play-off share within it is out already).
+/// Of samples that have this drift still in them (what the contenders of a final benchmark share within it is out already).
 db::Timing to_timing(std::span<const double> samples_us, double drift, const runtime::Telemetry& telemetry) {
   db::Timing timing;
   timing.drift = drift;
@@ -89,24 +89,24 @@ double take_turn(std::deque<Sampler>& samplers) {
 
 struct Stopwatch::Impl {
   Impl(const runtime::Context& in_context, const TimingPolicy& in_policy)
-      : context(in_context), policy(in_policy), pacing(in_context), sentinel(pacing, stream, in_policy.sentinel_start_us) {}
+      : context(in_context), policy(in_policy), pacing(in_context), clock_probe(pacing, stream, in_policy.clock_probe_start_us) {}
 
   const runtime::Context& context;
   TimingPolicy policy;
   runtime::Stream stream;
   Pacing pacing;
-  Sentinel sentinel;
+  ClockProbe clock_probe;
   Clock::time_point tolerant_until{};  ///< disturbed measurements count until then: repeats did not help
   Clock::time_point slow_until{};      ///< the clocks stay low however busy the device is kept
 
   /// Drift before a measurement; wakes clocks that fell while the device was idle.
   double settled_drift() {
-    sentinel.renew_base();
-    double drift = sentinel.drift();
+    clock_probe.renew_base();
+    double drift = clock_probe.drift();
     if (Clock::now() < slow_until) return drift;
     for (int i = 0; i < 3 && drift > 1 + 3 * kDriftNoise; ++i) {
-      sentinel.warm_up(15);
-      drift = sentinel.drift();
+      clock_probe.warm_up(15);
+      drift = clock_probe.drift();
     }
     if (drift > 1 + 3 * kDriftNoise) slow_until = Clock::now() + kTolerance;
     return drift;
@@ -117,12 +117,12 @@ struct Stopwatch::Impl {
   void pause(const std::string& what, const std::string& reason) {
     spdlog::debug("{}: {}; again in a moment", what, reason);
     std::this_thread::sleep_for(kPause);
-    sentinel.warm_up(10);
+    clock_probe.warm_up(10);
   }
 
-  /// Repeats a measurement while it is disturbed. What drift it is to be divided by an anchor's samples tell by `anchor_drift`.
-  template <typename Measure, typename AnchorDrift>
-  auto undisturbed(const std::string& what, DriftBy by, Measure&& measure, AnchorDrift&& anchor_drift) {
+  /// Repeats a measurement while it is disturbed. What drift it is to be divided by a control's samples tell by `control_drift`.
+  template <typename Measure, typename ControlDrift>
+  auto undisturbed(const std::string& what, DriftBy by, Measure&& measure, ControlDrift&& control_drift) {
     for (int repeat = 0;; ++repeat) {
       const bool is_last = repeat == kRepeats || is_tolerant();
       const double drift_before = settled_drift();
@@ -135,8 +135,8 @@ struct Stopwatch::Impl {
       auto samples = measure();
       const runtime::Telemetry telemetry = runtime::read_telemetry(context.info().ordinal);
       double drift = drift_before;
-      if (by == DriftBy::anchor) drift = anchor_drift(samples);
-      if (by == DriftBy::sentinel) drift = 0.5 * (drift_before + sentinel.drift());
+      if (by == DriftBy::control) drift = control_drift(samples);
+      if (by == DriftBy::clock_probe) drift = 0.5 * (drift_before + clock_probe.drift());
       std::string reason = disturbance(telemetry, by, drift);
       if (!reason.empty() && !is_last) {
         pause(what, reason);
@@ -146,7 +146,7 @@ struct Stopwatch::Impl {
         spdlog::warn("{}: after {} attempts still {}; taken as it is", what, repeat + 1, reason);
         tolerant_until = Clock::now() + kTolerance;
       }
-      if (by == DriftBy::nothing || (by == DriftBy::sentinel && std::abs(drift - 1) <= kDriftNoise)) drift = 1;
+      if (by == DriftBy::nothing || (by == DriftBy::clock_probe && std::abs(drift - 1) <= kDriftNoise)) drift = 1;
       return Taken<decltype(samples)>{std::move(samples), drift, telemetry, std::move(reason)};
     }
   }
@@ -169,48 +169,48 @@ struct Stopwatch::Impl {
   }
 
   struct Beside {
-    std::vector<double> samples_us;         ///< on the anchor's scale
-    std::vector<double> anchor_samples_us;  ///< as measured
+    std::vector<double> samples_us;         ///< on the control's scale
+    std::vector<double> control_samples_us;  ///< as measured
   };
 
   /// Who is first in a turn is left to chance: with an even number of sets each would else keep to its half of them.
-  Beside sample_beside(Sampler& sampler, Sampler& anchor_sampler, double anchor_us, double incumbent_us) {
+  Beside sample_beside(Sampler& sampler, Sampler& control_sampler, double control_us, double incumbent_us) {
     Beside taken;
     double measured_us = 0;
     std::mt19937_64 chance(1);
     while (judge_samples(taken.samples_us, measured_us, policy, incumbent_us) == Sampling::go_on) {
       const bool is_first = chance() % 2 == 0;
-      const Sampler::Sample first = is_first ? sampler.take() : anchor_sampler.take();
-      const Sampler::Sample second = is_first ? anchor_sampler.take() : sampler.take();
-      taken.anchor_samples_us.push_back((is_first ? second : first).us);
-      taken.samples_us.push_back((is_first ? first : second).us * anchor_us / taken.anchor_samples_us.back());
+      const Sampler::Sample first = is_first ? sampler.take() : control_sampler.take();
+      const Sampler::Sample second = is_first ? control_sampler.take() : sampler.take();
+      taken.control_samples_us.push_back((is_first ? second : first).us);
+      taken.samples_us.push_back((is_first ? first : second).us * control_us / taken.control_samples_us.back());
       measured_us += first.measured_us + second.measured_us;
     }
     return taken;
   }
 
-  db::Outcome time_beside(const Contender& contender, Rotation& rotation, double incumbent_us, const Anchor& anchor) {
+  db::Outcome time_beside(const Contender& contender, Rotation& rotation, double incumbent_us, const Control& control) {
     Sampler sampler(contender, rotation, pacing, stream);
-    Sampler anchor_sampler(anchor.contender, rotation, pacing, stream);
+    Sampler control_sampler(control.contender, rotation, pacing, stream);
     const auto taken = undisturbed(
-        contender.name, DriftBy::anchor, [&] { return sample_beside(sampler, anchor_sampler, anchor.us, incumbent_us); },
-        [&](const Beside& beside) { return median(beside.anchor_samples_us) / anchor.us; });
+        contender.name, DriftBy::control, [&] { return sample_beside(sampler, control_sampler, control.us, incumbent_us); },
+        [&](const Beside& beside) { return median(beside.control_samples_us) / control.us; });
     db::Timing timing = to_timing(taken.samples.samples_us, 1, taken.telemetry);
     timing.drift = taken.drift;
     return taken.outcome(timing);
   }
 
   std::vector<std::vector<double>> play_rounds(std::deque<Sampler>& samplers) {
-    std::vector<PlayOffSample> turns;
+    std::vector<FinalBenchmarkSample> turns;
     std::vector<std::size_t> order(samplers.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::mt19937_64 shuffler(samplers.size());
     const auto start = Clock::now();
-    for (std::size_t round = 0; round < kPlayOffMostRounds; ++round) {
+    for (std::size_t round = 0; round < kFinalBenchmarkMostRounds; ++round) {
       const double spent_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-      if (round > 0 && spent_us > kPlayOffMostUs) break;
-      if (round >= kPlayOffLeastRounds &&
-          (spent_us > kPlayOffUs || winner_is_settled(without_shared_drift(turns, samplers.size())))) {
+      if (round > 0 && spent_us > kFinalBenchmarkMostUs) break;
+      if (round >= kFinalBenchmarkLeastRounds &&
+          (spent_us > kFinalBenchmarkUs || winner_is_settled(without_shared_drift(turns, samplers.size())))) {
         break;
       }
       for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[shuffler() % i]);
@@ -225,7 +225,7 @@ Stopwatch::Stopwatch(const runtime::Context& context, TimingPolicy policy)
 
 Stopwatch::~Stopwatch() = default;
 
-double Stopwatch::sentinel_us() const { return impl_->sentinel.base_us(); }
+double Stopwatch::clock_probe_us() const { return impl_->clock_probe.base_us(); }
 
 Contender Stopwatch::contender(const runtime::Plan& plan, const OperandSets& operands, void* workspace) {
   const TypePair& type = plan.problem().type;
@@ -254,8 +254,8 @@ void Stopwatch::try_out(const Contender& contender) {
 }
 
 db::Outcome Stopwatch::time(const Contender& contender, Rotation& rotation, double incumbent_us,
-                            const std::optional<Anchor>& anchor) {
-  if (anchor && !is_short(anchor->us)) return impl_->time_beside(contender, rotation, incumbent_us, *anchor);
+                            const std::optional<Control>& control) {
+  if (control && !is_short(control->us)) return impl_->time_beside(contender, rotation, incumbent_us, *control);
   Sampler sampler(contender, rotation, impl_->pacing, impl_->stream);
   const double launch_us = sampler.launch_us();
   std::optional<Graphs> graphs;
@@ -265,16 +265,16 @@ db::Outcome Stopwatch::time(const Contender& contender, Rotation& rotation, doub
     if (is_settled_first(launch_us, incumbent_us, impl_->policy)) impl_->settle([&] { return sampler.take().us; });
     return impl_->sample_until_enough(sampler, incumbent_us);
   };
-  const auto taken = impl_->undisturbed(contender.name, graphs ? DriftBy::sentinel : DriftBy::nothing, measure,
+  const auto taken = impl_->undisturbed(contender.name, graphs ? DriftBy::clock_probe : DriftBy::nothing, measure,
                                         [](const auto&) { return 1.0; });
   const db::Outcome outcome = taken.outcome(to_timing(taken.samples, taken.drift, taken.telemetry));
   return graphs ? graphs->checked(outcome) : outcome;
 }
 
-std::vector<db::Outcome> Stopwatch::play_off(std::span<const Contender> contenders, Rotation& rotation,
+std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Contender> contenders, Rotation& rotation,
                                              std::optional<KnownTime> known) {
   if (contenders.empty()) return {};
-  const bool anchored = known && !is_short(known->us);
+  const bool controled = known && !is_short(known->us);
   std::deque<Sampler> samplers;
   double fastest_us = 0;
   for (const Contender& contender : contenders) {
@@ -282,17 +282,17 @@ std::vector<db::Outcome> Stopwatch::play_off(std::span<const Contender> contende
     fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
   }
   std::optional<Graphs> graphs;
-  if (!anchored && is_short(fastest_us)) graphs.emplace(rotation.operand_sets(), fastest_us, impl_->policy.before);
+  if (!controled && is_short(fastest_us)) graphs.emplace(rotation.operand_sets(), fastest_us, impl_->policy.before);
   if (graphs) {
     for (Sampler& sampler : samplers) sampler.prepare(graphs->layout, graphs->before);
   }
-  const DriftBy by = anchored ? DriftBy::anchor : graphs ? DriftBy::sentinel : DriftBy::nothing;
+  const DriftBy by = controled ? DriftBy::control : graphs ? DriftBy::clock_probe : DriftBy::nothing;
   const auto measure = [&] {
     if (!graphs) impl_->settle([&] { return take_turn(samplers); });
     return impl_->play_rounds(samplers);
   };
   const auto taken = impl_->undisturbed(
-      "play-off", by, measure,
+      "final benchmark", by, measure,
       [&](const auto& samples) { return median(samples[known->contender]) / known->us; });
   std::vector<db::Outcome> outcomes;
   for (const std::vector<double>& samples : taken.samples) {

@@ -9,13 +9,13 @@
 // A peer's launches are timed so too. TimingPolicy::before chooses rows instead, as a second figure. Long launches are timed one by
 // one: what stands before them is below what can be told.
 //
-// Drift of the device's speed is divided out of times that are compared. Short launches have a sentinel kernel timed before
-// and after them. Long ones are timed in turn with an anchor, a contender of the same problem whose time is known, and drift is
-// the anchor's time now over that: under a power limit a heavy kernel pulls the clock down for itself and for what comes after
-// it, which a light sentinel cannot tell from another drift. Long launches without an anchor, the first of a problem and those that
+// Drift of the device's speed is divided out of times that are compared. Short launches have a clock probe kernel timed before
+// and after them. Long ones are timed in turn with a control, a contender of the same problem whose time is known, and drift is
+// the control's time now over that: under a power limit a heavy kernel pulls the clock down for itself and for what comes after
+// it, which a light clock_probe cannot tell from another drift. Long launches without a control, the first of a problem and those that
 // `bench` plays off, are run until their time stays, and then taken as they are measured: theirs is the time of a device under that load.
-// A play-off of long launches beside an anchor is run until its time stays too: who is first at the full clock may be second under
-// a power limit, where what counts is energy. What drift the contenders of a play-off share within it is taken out of each one's
+// A final benchmark of long launches beside a control is run until its time stays too: who is first at the full clock may be second under
+// a power limit, where what counts is energy. What drift the contenders of a final benchmark share within it is taken out of each one's
 // samples (shared_drift.hpp).
 #pragma once
 
@@ -42,12 +42,12 @@ struct Contender {
 };
 
 /// A contender whose time is known.
-struct Anchor {
+struct Control {
   Contender contender;
   double us = 0;
 };
 
-/// Which of the contenders of a play-off has a known time.
+/// Which of the contenders of a final benchmark has a known time.
 struct KnownTime {
   std::size_t contender = 0;
   double us = 0;
@@ -59,8 +59,8 @@ class Stopwatch {
   explicit Stopwatch(const runtime::Context& context, TimingPolicy policy = {});
   ~Stopwatch();
 
-  /// The sentinel's time that drift is relative to: pass it on in TimingPolicy when another process goes on measuring.
-  double sentinel_us() const;
+  /// The clock probe's time that drift is relative to: pass it on in TimingPolicy when another process goes on measuring.
+  double clock_probe_us() const;
 
   /// A contender that runs the plan on these operands with α = 1 and β = 0 (or 0.5 where the problem's beta class is
   /// any). The plan, the operands and the workspace must outlive it.
@@ -70,15 +70,15 @@ class Stopwatch {
   void try_out(const Contender& contender);
 
   /// Times one contender on the sets that the rotation leads it through. `incumbent_us` (0: none) allows giving up early on
-  /// a clearly slower one; its timing is then true but wide (one or three samples). With an anchor whose launches are not
-  /// short the two take turns, and the time is on the anchor's scale. The outcome is ok; its message tells of a disturbance
+  /// a clearly slower one; its timing is then true but wide (one or three samples). With a control whose launches are not
+  /// short the two take turns, and the time is on the control's scale. The outcome is ok; its message tells of a disturbance
   /// that did not pass while the measurement was repeated. Throws runtime::DeviceError.
   db::Outcome time(const Contender& contender, Rotation& rotation, double incumbent_us = 0,
-                   const std::optional<Anchor>& anchor = std::nullopt);
+                   const std::optional<Control>& control = std::nullopt);
 
   /// Times several interleaved, round by round in shuffled order, until their order is settled or inside the noise.
   /// Results in the order of the arguments; where `known` names a contender whose launches are not short, on its scale.
-  std::vector<db::Outcome> play_off(std::span<const Contender> contenders, Rotation& rotation,
+  std::vector<db::Outcome> final_benchmark(std::span<const Contender> contenders, Rotation& rotation,
                                     std::optional<KnownTime> known = std::nullopt);
 
  private:

@@ -20,13 +20,13 @@ inline bool is_short(double launch_us) { return launch_us < kShortLaunchUs; }
 struct TimingPolicy {
   Before before = Before::another_kernel;
   double target_relative_ci = 0.01;  ///< stop when half the 95% confidence interval of the median is within this
-  double min_total_us = 2000;        ///< measure at least this long, an anchor's launches included ...
+  double min_total_us = 2000;        ///< measure at least this long, a control's launches included ...
   double max_total_us = 60000;       ///< ... and at most this long, a candidate
-  double max_settle_us = 1000e3;     ///< of long launches without an anchor or in a play-off, before the first sample
+  double max_settle_us = 1000e3;     ///< of long launches without a control or in a final benchmark, before the first sample
   int min_samples = 7;
   int max_samples = 200;
   double give_up_factor = 2.0;       ///< stop early when the first samples are this much slower than `incumbent_us`
-  double sentinel_start_us = 0;      ///< what drift is relative to; 0: the sentinel's time when the stopwatch is made
+  double clock_probe_start_us = 0;      ///< what drift is relative to; 0: the clock probe's time when the stopwatch is made
 };
 
 }  // namespace tilesmith::tuner

@@ -42,7 +42,7 @@ class ReplayEvaluator final : public Evaluator, public RecordedElsewhere {
     return {};
   }
 
-  std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) override {
+  std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) override {
     std::vector<db::Outcome> outcomes;
     for (const Config& config : finalists) outcomes.push_back(recorded(problem, config));
     return outcomes;

@@ -19,7 +19,7 @@ class RecordedElsewhere {
 };
 
 /// Knows only what was recorded; its device, producers and outcomes are the recorded ones, in order of submission, at
-/// once, and it is RecordedElsewhere. A play-off gives the recorded outcomes again. Throws std::runtime_error (one line)
+/// once, and it is RecordedElsewhere. A final benchmark gives the recorded outcomes again. Throws std::runtime_error (one line)
 /// if the landscape's architecture is not one of this build.
 std::unique_ptr<Evaluator> make_replay_evaluator(db::Landscape landscape);
 

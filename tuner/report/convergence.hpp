@@ -13,7 +13,7 @@
 namespace tilesmith::tuner::report {
 
 /// The best by the one ranking (db/ranked.hpp) of the latest entry of each candidate, entry after entry. So a best time may rise, where a
-/// play-off times a lucky winner again, or where the first of today's driver comes.
+/// final benchmark times a lucky winner again, or where the first of today's driver comes.
 class BestKnown {
  public:
   /// Later than all before; `entry` as it is judged today, not retired and of today's measuring policy.

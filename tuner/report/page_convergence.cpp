@@ -89,7 +89,7 @@ std::string convergence_section(const Report& report) {
       "failures, "
       "the dashed line is what was known before, and the last doubling of evaluations is shaded. A best may rise where "
       "a "
-      "play-off times a lucky winner again.</p>\n",
+      "final benchmark times a lucky winner again.</p>\n",
       times(top));
   for (std::size_t first = 0; first < report.problems.size();) {
     const std::string name = group_of(report, report.problems[first]);

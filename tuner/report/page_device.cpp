@@ -43,10 +43,10 @@ std::string device_section(const Report& report) {
   return "<p>Read as each candidate was timed; a band spans what was read within two pixels, the line is the median. "
          "Pauses in "
          "which no run was at work are cut out. Drift is what the times are already freed of: for launches below 50 µs "
-         "how much slower the sentinel, a fixed kernel, ran than at the start; for longer ones how much slower another "
+         "how much slower the clock probe, a fixed kernel, ran than at the start; for longer ones how much slower another "
          "config, timed in turn with them, ran than its known time. Candidates timed while the device was throttled are "
          "timed again later, and the times kept only where that did not help. Marked are low clocks, and short launches "
-         "that were taken although the sentinel told of a disturbance.</p>\n" +
+         "that were taken although the clock probe told of a disturbance.</p>\n" +
          text;
 }
 

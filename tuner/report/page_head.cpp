@@ -88,7 +88,7 @@ std::string cards(const Report& report) {
   text += card("At work", format_seconds(report.seconds), span_text(report.began, report.ended));
   text += card("Candidates a second",
                report.seconds > 0 ? fmt::format("{:.3g}", double(report.tried) / report.seconds) : "-",
-               fmt::format("{}, play-offs included", count_of(report.entries, "measurement")));
+               fmt::format("{}, final benchmarks included", count_of(report.entries, "measurement")));
   text +=
       card("Against the baseline", times(gain.value), gain.count > 0 ? baseline_text(report) : "no time to compare");
   return text + peer_card(report) + "</dl>\n";

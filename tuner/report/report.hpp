@@ -26,7 +26,7 @@ struct Baseline {
     first_guess,  ///< the first candidate that passed
   };
   Kind kind = Kind::none;
-  double us = 0;  ///< of its latest entry: timed beside the best if it came into the same play-off
+  double us = 0;  ///< of its latest entry: timed beside the best if it came into the same final benchmark
 };
 
 struct Rate {

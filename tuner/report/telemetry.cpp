@@ -37,13 +37,13 @@ void mark_low(Series& clock) {
   for (Reading& reading : clock.readings) reading.marked = reading.value < least;
 }
 
-/// Whether the entry's drift is the sentinel's. cold-1 asked it about long launches too.
-bool is_by_sentinel(const db::Evidence& entry) {
+/// Whether the entry's drift is the clock probe's. cold-1 asked it about long launches too.
+bool is_by_clock_probe(const db::Evidence& entry) {
   return is_short(entry.outcome.timing->median_us) || entry.producer.measuring_policy == "cold-1";
 }
 
 bool is_disturbed(const db::Evidence& entry) {
-  return is_by_sentinel(entry) && std::abs(entry.outcome.timing->drift - 1) > kDisturbedDrift;
+  return is_by_clock_probe(entry) && std::abs(entry.outcome.timing->drift - 1) > kDisturbedDrift;
 }
 
 /// 0 stands for unknown.
@@ -75,7 +75,7 @@ Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const
       "Drift", "%", entries, [](const db::Timing& t) { return 100 * (t.drift - 1); }, is_disturbed));
   mark_low(all[0]);
   all[3].mark =
-      fmt::format("more than {:.0f}% either way by the sentinel: taken although disturbed", 100 * kDisturbedDrift);
+      fmt::format("more than {:.0f}% either way by the clock probe: taken although disturbed", 100 * kDisturbedDrift);
   for (Series& series : all) {
     series.marked = std::size_t(std::count_if(series.readings.begin(), series.readings.end(),
                                               [](const Reading& reading) { return reading.marked; }));

@@ -81,7 +81,7 @@ std::vector<Config> former_finalists(std::span<const KnownCandidate> former, std
   return finalists;
 }
 
-bool play_off_could_change_choice(std::span<const std::size_t> finalists, std::span<const Score> time_us,
+bool final_benchmark_could_change_choice(std::span<const std::size_t> finalists, std::span<const Score> time_us,
                                   std::span<const char> was_played_off,
                                   const std::function<Config(std::size_t)>& config_of) {
   if (finalists.empty()) return false;

@@ -24,9 +24,9 @@ std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
 std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of, std::size_t most);
 
-/// Of what is known of a problem, those that a play-off would have if nothing faster came, the fastest first. (If they were in one
+/// Of what is known of a problem, those that a final benchmark would have if nothing faster came, the fastest first. (If they were in one
 /// before, there is another only where something new gets among them.) Of evidence from elsewhere no kernel is at hand, and the
-/// play-off would wait for its compiler.
+/// final benchmark would wait for its compiler.
 std::vector<Config> known_finalists(std::span<const KnownCandidate> known, std::size_t most);
 
 /// Of what a problem had by former evidence, those that are worth playing off by today's policy. Of short launches half of them are
@@ -34,10 +34,10 @@ std::vector<Config> known_finalists(std::span<const KnownCandidate> known, std::
 /// fastest dozen may hold no other (f16f32 NN 1000³ on an H200: the first without is the 14th, and 11% behind).
 std::vector<Config> former_finalists(std::span<const KnownCandidate> former, std::size_t most);
 
-/// Whether playing these off, the fastest first, could change the choice: the fastest was in no play-off yet, or its launches are
+/// Whether playing these off, the fastest first, could change the choice: the fastest was in no final benchmark yet, or its launches are
 /// not short and of another's block tile none was, which had fallen behind by its single time alone.
 ///   `was_played_off`  of every candidate, as `time_us`
-bool play_off_could_change_choice(std::span<const std::size_t> finalists, std::span<const Score> time_us,
+bool final_benchmark_could_change_choice(std::span<const std::size_t> finalists, std::span<const Score> time_us,
                                   std::span<const char> was_played_off,
                                   const std::function<Config(std::size_t)>& config_of);
 

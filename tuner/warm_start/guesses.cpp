@@ -14,7 +14,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kMostFormerTimes = 8;  // of this problem: good guesses, and proof of nothing; as many as a play-off takes
+constexpr std::size_t kMostFormerTimes = 8;  // of this problem: good guesses, and proof of nothing; as many as a final benchmark takes
 constexpr std::size_t kMostOfAlike = 4;  // of this problem on devices that are alike
 constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
 constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
@@ -109,7 +109,7 @@ Guesses Guesser::of(const Problem& problem, std::size_t most) {
     any = list.add_next(own, next_own) || any;
   }
   for (const Config& config : own_last) list.add(config);
-  for (const Config& rung : ladders(problem)) list.add(rung);
+  for (const Config& level : ladders(problem)) list.add(level);
   return guesses;
 }
 
@@ -270,7 +270,7 @@ const Guesser::Learned& Guesser::learned_nearby(const Problem& problem, const st
   return learned;
 }
 
-/// From the top: the fastest rung first.
+/// From the top: the fastest level first.
 std::vector<Config> Guesser::ladders(const Problem& problem) {
   const FamiliesToday::OfTarget& target = families_.of_target(problem);
   std::vector<Config> found;

@@ -16,7 +16,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kMostVaried = 8;  // of as many configs as a play-off takes
+constexpr std::size_t kMostVaried = 8;  // of as many configs as a final benchmark takes
 
 using Outcomes = std::map<std::string, std::pair<Config, db::Outcome>>;  // by config text
 
@@ -30,7 +30,7 @@ struct LatestBest {
   std::string config;  // its text
   double us = kNever;
 
-  /// The latest entry of each config, newest first: what a run timed again, in a play-off, is not what it had for a start.
+  /// The latest entry of each config, newest first: what a run timed again, in a final benchmark, is not what it had for a start.
   void saw(const db::Evidence& latest, const std::string& as_of_today) {
     const double of_entry = time_or_never(latest.outcome);
     if (of_entry == kNever || (run && *run != latest.run)) return;
@@ -60,7 +60,7 @@ std::vector<Config> fastest_first(const Outcomes& outcomes) {
   return configs;
 }
 
-/// Of the configs that a play-off would have, so that tiles which are behind by what a parameter may give them are among them.
+/// Of the configs that a final benchmark would have, so that tiles which are behind by what a parameter may give them are among them.
 std::vector<Config> varied(const Outcomes& tried, const NewValues& values, const Today& today) {
   std::vector<Config> configs;
   std::vector<Score> time_us;

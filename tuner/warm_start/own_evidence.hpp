@@ -18,7 +18,7 @@ namespace tilesmith::tuner {
 struct KnownCandidate {
   Config config;
   db::Outcome outcome;
-  bool repeated = false;  ///< one machine has measured it more than once: it was in a play-off
+  bool repeated = false;  ///< one machine has measured it more than once: it was in a final benchmark
   std::string run{};      ///< that the outcome is of
 };
 

@@ -18,7 +18,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr int kReservedCores = 1;
-constexpr double kAnchorTooSlow = 1.25;  // times as slow as another: that one replaces it. Rarely: each time adds its error
+constexpr double kControlTooSlow = 1.25;  // times as slow as another: that one replaces it. Rarely: each time adds its error
 constexpr int kMostAttempts = 2;  // of a candidate whose measuring process was killed from outside
 constexpr int kMostPostponed = 2;  // of one candidate's timings
 constexpr std::chrono::seconds kNonePostponed{60};  // after a candidate that was disturbed to the last
@@ -88,19 +88,19 @@ void DeviceEvaluator::finish(const Item& item, db::Outcome outcome) {
 void DeviceEvaluator::note_time(const Problem& problem, const Config& config, double us) {
   double& best_us = best_us_.try_emplace(text(problem), us).first->second;
   best_us = std::min(best_us, us);
-  const bool has_anchor = anchor_ && anchor_->problem == problem;
+  const bool has_control = control_ && control_->problem == problem;
   if (is_short(best_us)) {  // what competes for it is timed in graphs
-    if (has_anchor) anchor_.reset();
+    if (has_control) control_.reset();
     return;
   }
-  if ((has_anchor && us * kAnchorTooSlow > anchor_->kernel.us) || never_anchors_.contains(config.text())) return;
+  if ((has_control && us * kControlTooSlow > control_->kernel.us) || never_controls_.contains(config.text())) return;
   const auto build = store_.find_build(runtime::kernel_key(config, {problem, device_.limits}));
-  if (build && build->status == db::Status::ok) anchor_ = AnchorOf{problem, {config, build->cubin, us}};
+  if (build && build->status == db::Status::ok) control_ = ControlOf{problem, {config, build->cubin, us}};
 }
 
-std::optional<MeasureSession::AnchorKernel> DeviceEvaluator::anchor_of(const Problem& problem) const {
-  if (!anchor_ || !(anchor_->problem == problem)) return std::nullopt;
-  return anchor_->kernel;
+std::optional<MeasureSession::ControlKernel> DeviceEvaluator::control_of(const Problem& problem) const {
+  if (!control_ || !(control_->problem == problem)) return std::nullopt;
+  return control_->kernel;
 }
 
 /// The outcome if the kernel is known to be wrong; also notes that it is known to be right.
@@ -127,10 +127,10 @@ void DeviceEvaluator::dispatch() {
     const Problem& problem = item.candidate.problem;
     const auto best = best_us_.find(text(problem));
     const double incumbent_us = best == best_us_.end() ? 0 : best->second;
-    const auto anchor = item.failed_beside.empty() ? anchor_of(problem) : std::nullopt;
-    item.anchor = anchor ? anchor->config.text() : "";
+    const auto control = item.failed_beside.empty() ? control_of(problem) : std::nullopt;
+    item.control = control ? control->config.text() : "";
     const Message request = to_message(MeasureSession::Job{problem, item.candidate.config, item.cubin,
-                                                           item.battery_passed, incumbent_us, anchor});
+                                                           item.battery_passed, incumbent_us, control});
     if (measuring_process_.request(request)) {
       ++item.attempts;
       measuring_ = std::move(item);
@@ -190,16 +190,16 @@ void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
     return;
   }
   db::Outcome outcome = conclude(item, answer);
-  if (outcome.status != db::Status::ok && !outcome.by_machine && !item.anchor.empty() && phase_of(answer) == Phase::timing) {
-    spdlog::warn("{}: {} beside an anchor; tried again alone", item.candidate.config.text(), outcome.message);
-    item.failed_beside = item.anchor;
+  if (outcome.status != db::Status::ok && !outcome.by_machine && !item.control.empty() && phase_of(answer) == Phase::timing) {
+    spdlog::warn("{}: {} beside a control; tried again alone", item.candidate.config.text(), outcome.message);
+    item.failed_beside = item.control;
     item.attempts = 0;
     ready_.push_front(std::move(item));
     return;
   }
   if (outcome.status == db::Status::ok && !item.failed_beside.empty()) {
-    never_anchors_.insert(item.failed_beside);
-    if (anchor_ && anchor_->kernel.config.text() == item.failed_beside) anchor_.reset();
+    never_controls_.insert(item.failed_beside);
+    if (control_ && control_->kernel.config.text() == item.failed_beside) control_.reset();
   }
   if (postpone(item, outcome)) return;
   finish(item, std::move(outcome));
@@ -218,7 +218,7 @@ void DeviceEvaluator::step(bool wait) {
     wait_for_input(descriptors, deadline);
   }
   for (const CompilePool::Done& done : pool_.collect()) on_built(done);
-  // What is asked in a play-off is answered to the play-off itself.
+  // What is asked in a final benchmark is answered to the final benchmark itself.
   if (measuring_ || !measuring_process_.busy()) {
     if (const auto answer = measuring_process_.collect()) on_answer(*answer);
   }

@@ -33,7 +33,7 @@ struct DeviceEvaluatorOptions {
   std::string worker_executable;                       ///< its main calls worker_main(); empty: this very program
 };
 
-/// make_device_evaluator() makes one. Its files: the path of a candidate, compilations, the play-off.
+/// make_device_evaluator() makes one. Its files: the path of a candidate, compilations, the final benchmark.
 /// One step at a time in one thread: candidate → compiling → ready → measuring → done.
 class DeviceEvaluator final : public Evaluator {
  public:
@@ -50,7 +50,7 @@ class DeviceEvaluator final : public Evaluator {
   std::vector<Evaluated> drop_in_flight() override;
   std::size_t most_foreseen() const override;
   void foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override;
-  std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) override;
+  std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) override;
 
  private:
   /// A candidate on its way, with its kernel once that is there.
@@ -59,7 +59,7 @@ class DeviceEvaluator final : public Evaluator {
     db::KernelKey key;
     std::vector<std::byte> cubin;
     bool battery_passed = false;
-    std::string anchor;         // config that it is timed beside now; empty: none
+    std::string control;         // config that it is timed beside now; empty: none
     std::string failed_beside;  // config that it was timed beside before; it is then timed alone
     int attempts = 0;
     int postponed = 0;          // times that its timing was disturbed
@@ -78,13 +78,13 @@ class DeviceEvaluator final : public Evaluator {
   bool postpone(Item& item, const db::Outcome& outcome);
   void finish(const Item& item, db::Outcome outcome);
   void note_time(const Problem& problem, const Config& config, double us);
-  std::optional<MeasureSession::AnchorKernel> anchor_of(const Problem& problem) const;
+  std::optional<MeasureSession::ControlKernel> control_of(const Problem& problem) const;
   std::optional<db::Outcome> refused(const Candidate& candidate, db::KernelKey& key) const;
   std::optional<db::Outcome> known_proof(Item& item);
   db::Outcome conclude(const Item& item, const MeasureProcess::Answer& answer);
   void record_proof(const Item& item, const db::Outcome& outcome);
 
-  // Of a play-off, in device_play_off.cpp.
+  // Of a final benchmark, in device_final_benchmark.cpp.
   struct Finalist;
   std::vector<Finalist> prepare(const Problem& problem, std::span<const Config> configs, std::vector<db::Outcome>& outcomes);
   db::Outcome evaluate_alone(const Item& item);
@@ -103,26 +103,26 @@ class DeviceEvaluator final : public Evaluator {
   std::map<std::size_t, std::vector<Item>> compiling_;            // by ticket: all that wait for one kernel, none if foreseen
   std::unordered_map<std::string, std::size_t> ticket_of_kernel_;
   std::set<std::size_t> foreseen_finalists_;                      // tickets
-  std::map<std::size_t, std::optional<CompilePool::Done>> wanted_;  // by ticket: kernels that a play-off waits for
+  std::map<std::size_t, std::optional<CompilePool::Done>> wanted_;  // by ticket: kernels that a final benchmark waits for
   std::size_t compiling_count_ = 0;
   std::deque<Item> ready_;
   std::optional<Item> measuring_;
   std::deque<Evaluated> done_;
-  bool held_ = false;                                             // a play-off has the device for itself
+  bool held_ = false;                                             // a final benchmark has the device for itself
   std::unordered_map<std::string, double> best_us_;               // by problem
-  struct AnchorOf {
+  struct ControlOf {
     Problem problem;
-    MeasureSession::AnchorKernel kernel;
+    MeasureSession::ControlKernel kernel;
   };
-  std::optional<AnchorOf> anchor_;                                // of the problem last timed
-  std::set<std::string> never_anchors_;                           // configs beside which failed what is right alone
+  std::optional<ControlOf> control_;                                // of the problem last timed
+  std::set<std::string> never_controls_;                           // configs beside which failed what is right alone
   std::chrono::steady_clock::time_point none_postponed_until_{};  // disturbed times count until then: waiting did not help
 };
 
 /// Builds and battery verdicts are read from and kept in the store. Throws runtime::DeviceError if there is no such
 /// device, std::runtime_error if NVRTC is not usable. The tuner itself never opens a device context.
 ///
-/// next() and play_off() throw EvaluatorError when the environment is broken: the measuring process fails to start three times in a
+/// next() and final_benchmark() throw EvaluatorError when the environment is broken: the measuring process fails to start three times in a
 /// row, or a worker says that it cannot work at all.
 std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options);
 /// The same for a device that is already known, as what it is to run as; does not ask the driver. Tests bring their own

@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kStartLimit{120};  // a context on a busy host, h
 constexpr int kMostFailedStarts = 3;
 constexpr std::chrono::milliseconds kRestartPause{500};
 // The first candidate of a problem waits for its operands and its reference, which a slow device needs a while for. A
-// play-off times several.
+// final benchmark times several.
 constexpr double kLongPhaseFactor = 3;
 
 }  // namespace
@@ -44,9 +44,9 @@ void MeasureProcess::start() {
     arguments.push_back("--as");
     arguments.push_back(as_);
   }
-  if (sentinel_us_ > 0) {
-    arguments.push_back("--sentinel-us");
-    arguments.push_back(fmt::format("{}", sentinel_us_));
+  if (clock_probe_us_ > 0) {
+    arguments.push_back("--clock-probe-us");
+    arguments.push_back(fmt::format("{}", clock_probe_us_));
   }
   process_ = std::make_unique<WorkerProcess>(with_family_dirs(std::move(arguments)), executable_);
   state_ = State::starting;
@@ -64,10 +64,10 @@ void MeasureProcess::start_failed(const std::string& reason) {
 }
 
 /// What a process that takes the place of this one is to measure drift against.
-void MeasureProcess::note_sentinel(const Message& message) {
+void MeasureProcess::note_clock_probe(const Message& message) {
   if (!message.json.is_object()) return;
-  const auto sentinel = message.json.find("sentinel_us");
-  if (sentinel != message.json.end() && sentinel->is_number()) sentinel_us_ = sentinel->get<double>();
+  const auto clock_probe = message.json.find("clock_probe_us");
+  if (clock_probe != message.json.end() && clock_probe->is_number()) clock_probe_us_ = clock_probe->get<double>();
 }
 
 void MeasureProcess::await_ready() {
@@ -85,7 +85,7 @@ void MeasureProcess::await_ready() {
   } else if (!message.json.is_object() || !message.json.contains("ready")) {
     start_failed("its first message is malformed");
   } else {
-    note_sentinel(message);
+    note_clock_probe(message);
     failed_starts_ = 0;
     state_ = State::idle;
   }
@@ -93,7 +93,7 @@ void MeasureProcess::await_ready() {
 
 void MeasureProcess::note_phase(Phase phase, bool new_problem) {
   phase_ = phase;
-  limit_s_ = time_limit_.count() * (new_problem || phase == Phase::play_off ? kLongPhaseFactor : 1);
+  limit_s_ = time_limit_.count() * (new_problem || phase == Phase::final_benchmark ? kLongPhaseFactor : 1);
   deadline_ = from_now(limit_s_);
 }
 
@@ -115,7 +115,7 @@ bool MeasureProcess::request(const Message& message) {
     return false;
   }
   state_ = State::busy;
-  note_phase(message.json.value("do", "") == "play_off" ? Phase::play_off : Phase::loading, false);
+  note_phase(message.json.value("do", "") == "final_benchmark" ? Phase::final_benchmark : Phase::loading, false);
   return true;
 }
 
@@ -150,7 +150,7 @@ std::optional<MeasureProcess::Answer> MeasureProcess::await_answer() {
       restart();
       throw EvaluatorError("measuring is not possible: " + *fatal);
     }
-    note_sentinel(message);
+    note_clock_probe(message);
     Answer answer{std::move(message), {}, phase_};
     const auto took = answer.message->json.find("took");
     if (took != answer.message->json.end() && took->is_string()) spdlog::debug("measured: {}", took->get<std::string>());

@@ -53,7 +53,7 @@ class MeasureProcess {
   Clock::time_point from_now(double seconds);
   void start_failed(const std::string& reason);
   void await_ready();
-  void note_sentinel(const Message& message);
+  void note_clock_probe(const Message& message);
   void note_phase(Phase phase, bool new_problem);
   void restart();
   Answer ended(db::Status status, const std::string& how);
@@ -70,7 +70,7 @@ class MeasureProcess {
   Phase phase_ = Phase::loading;
   double limit_s_ = 0;            ///< of the present phase
   int failed_starts_ = 0;
-  double sentinel_us_ = 0;        ///< as the process before had it: the next one measures drift against it
+  double clock_probe_us_ = 0;        ///< as the process before had it: the next one measures drift against it
 };
 
 }  // namespace tilesmith::tuner

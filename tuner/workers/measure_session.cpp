@@ -22,7 +22,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kModulesHeld = 64;
-constexpr std::array<std::string_view, 5> kPhaseNames{"loading", "battery", "verification", "timing", "play-off"};
+constexpr std::array<std::string_view, 5> kPhaseNames{"loading", "battery", "verification", "timing", "final benchmark"};
 
 db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
 
@@ -75,16 +75,16 @@ struct MeasureSession::Impl {
     return runtime::Plan(modules.load(cubin), config, problem);
   }
 
-  /// Nothing where the anchor cannot be loaded: what is timed is then timed without one.
-  std::optional<runtime::Plan> anchor_plan(const Problem& problem, const std::optional<AnchorKernel>& anchor) {
-    if (!anchor) return std::nullopt;
+  /// Nothing where the control cannot be loaded: what is timed is then timed without one.
+  std::optional<runtime::Plan> control_plan(const Problem& problem, const std::optional<ControlKernel>& control) {
+    if (!control) return std::nullopt;
     try {
-      return make_plan(problem, anchor->config, anchor->cubin);
+      return make_plan(problem, control->config, control->cubin);
     } catch (const runtime::DeviceError& error) {
       if (error.context_lost()) throw;
-      spdlog::warn("{}: the anchor cannot be loaded ({})", text(problem), error.what());
+      spdlog::warn("{}: the control cannot be loaded ({})", text(problem), error.what());
     } catch (const std::invalid_argument& error) {
-      spdlog::warn("{}: the anchor is not usable ({})", text(problem), error.what());
+      spdlog::warn("{}: the control is not usable ({})", text(problem), error.what());
     }
     return std::nullopt;
   }
@@ -116,9 +116,9 @@ struct MeasureSession::Impl {
   struct Player {
     std::optional<std::size_t> finalist;  ///< which; none: plays along
     runtime::Plan plan;
-    bool is_anchor = false;
+    bool is_control = false;
   };
-  void play_off(const Problem& problem, std::span<const Job> finalists, const std::optional<AnchorKernel>& anchor,
+  void final_benchmark(const Problem& problem, std::span<const Job> finalists, const std::optional<ControlKernel>& control,
                 std::vector<db::Outcome>& outcomes);
 };
 
@@ -129,7 +129,7 @@ MeasureSession::~MeasureSession() = default;
 
 bool MeasureSession::context_lost() const { return impl_->context_lost; }
 
-double MeasureSession::sentinel_us() const { return impl_->stopwatch.sentinel_us(); }
+double MeasureSession::clock_probe_us() const { return impl_->stopwatch.clock_probe_us(); }
 
 void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& result) {
   const auto enter = [&](Phase phase, bool new_problem = false) {
@@ -159,13 +159,13 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
 
   enter(Phase::timing, !operands || !(operands->problem() == job.problem));
   const OperandSets& sets = operands_of(job.problem);
-  const std::optional<runtime::Plan> beside = anchor_plan(job.problem, job.anchor);
+  const std::optional<runtime::Plan> beside = control_plan(job.problem, job.control);
   // They run one after the other on one stream: one workspace serves both.
   void* const memory = workspace_of(std::max(plan.workspace_bytes(), beside ? beside->workspace_bytes() : 0));
-  std::optional<Anchor> anchor;
-  if (beside) anchor = Anchor{Stopwatch::contender(*beside, sets, memory), job.anchor->us};
+  std::optional<Control> control;
+  if (beside) control = Control{Stopwatch::contender(*beside, sets, memory), job.control->us};
   const Contender contender = Stopwatch::contender(plan, sets, memory);
-  result.outcome = stopwatch.time(contender, sets.rotation(), job.incumbent_us, anchor);
+  result.outcome = stopwatch.time(contender, sets.rotation(), job.incumbent_us, control);
 }
 
 MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& on_phase) {
@@ -185,26 +185,26 @@ MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& o
   return result;
 }
 
-void MeasureSession::Impl::play_off(const Problem& problem, std::span<const Job> finalists, const std::optional<AnchorKernel>& anchor,
+void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<const Job> finalists, const std::optional<ControlKernel>& control,
                                     std::vector<db::Outcome>& outcomes) {
   const OperandSets& sets = operands_of(problem);
   std::deque<Player> players;
   std::size_t workspace_bytes = 0;
-  bool anchor_plays = false;
+  bool control_plays = false;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     try {
-      const bool is_anchor = anchor && anchor->config == finalists[i].config;
-      players.push_back({i, make_plan(problem, finalists[i].config, finalists[i].cubin), is_anchor});
-      anchor_plays = anchor_plays || is_anchor;
+      const bool is_control = control && control->config == finalists[i].config;
+      players.push_back({i, make_plan(problem, finalists[i].config, finalists[i].cubin), is_control});
+      control_plays = control_plays || is_control;
     } catch (const runtime::DeviceError& error) {
       if (error.context_lost()) throw;
-      outcomes[i] = device_error(Phase::play_off, error);
+      outcomes[i] = device_error(Phase::final_benchmark, error);
     } catch (const std::invalid_argument& error) {
-      outcomes[i] = failure(db::Status::illegal, in_phase(Phase::play_off, error.what()));
+      outcomes[i] = failure(db::Status::illegal, in_phase(Phase::final_benchmark, error.what()));
     }
   }
-  // An anchor that is no finalist plays along for the scale.
-  if (auto plan = anchor_plays ? std::nullopt : anchor_plan(problem, anchor)) players.push_back({{}, *std::move(plan), true});
+  // A control that is no finalist plays along for the scale.
+  if (auto plan = control_plays ? std::nullopt : control_plan(problem, control)) players.push_back({{}, *std::move(plan), true});
   for (const Player& player : players) workspace_bytes = std::max(workspace_bytes, player.plan.workspace_bytes());
   void* const memory = workspace_of(workspace_bytes);
   std::vector<Contender> all, playing;
@@ -212,31 +212,31 @@ void MeasureSession::Impl::play_off(const Problem& problem, std::span<const Job>
   const std::vector<std::size_t> able = those_that_launch(
       players.size(), [&](std::size_t i) { stopwatch.try_out(all[i]); },
       [&](std::size_t i, const runtime::DeviceError& error) {
-        if (players[i].finalist) outcomes[*players[i].finalist] = device_error(Phase::play_off, error);
-        else spdlog::warn("{}: the anchor cannot be launched ({})", text(problem), error.what());
+        if (players[i].finalist) outcomes[*players[i].finalist] = device_error(Phase::final_benchmark, error);
+        else spdlog::warn("{}: the control cannot be launched ({})", text(problem), error.what());
       });
   if (std::none_of(able.begin(), able.end(), [&](std::size_t i) { return players[i].finalist.has_value(); })) return;
   std::optional<KnownTime> known;
   for (const std::size_t i : able) {
-    if (players[i].is_anchor) known = KnownTime{playing.size(), anchor->us};
+    if (players[i].is_control) known = KnownTime{playing.size(), control->us};
     playing.push_back(all[i]);
   }
-  const std::vector<db::Outcome> played = stopwatch.play_off(playing, sets.rotation(), known);
+  const std::vector<db::Outcome> played = stopwatch.final_benchmark(playing, sets.rotation(), known);
   for (std::size_t i = 0; i < able.size(); ++i) {
     if (const auto finalist = players[able[i]].finalist) outcomes[*finalist] = played[i];
   }
 }
 
-std::vector<db::Outcome> MeasureSession::play_off(const Problem& problem, std::span<const Job> finalists,
-                                                  const std::optional<AnchorKernel>& anchor) {
+std::vector<db::Outcome> MeasureSession::final_benchmark(const Problem& problem, std::span<const Job> finalists,
+                                                  const std::optional<ControlKernel>& control) {
   std::vector<db::Outcome> outcomes(finalists.size());
   try {
-    impl_->play_off(problem, finalists, anchor, outcomes);
+    impl_->final_benchmark(problem, finalists, control, outcomes);
   } catch (const runtime::DeviceError& error) {
-    outcomes.assign(finalists.size(), impl_->device_error(Phase::play_off, error));
+    outcomes.assign(finalists.size(), impl_->device_error(Phase::final_benchmark, error));
     if (!impl_->context_lost) impl_->operands.reset();
   } catch (const std::bad_alloc& error) {
-    outcomes.assign(finalists.size(), out_of_memory("host", Phase::play_off, error.what()));
+    outcomes.assign(finalists.size(), out_of_memory("host", Phase::final_benchmark, error.what()));
   }
   return outcomes;
 }

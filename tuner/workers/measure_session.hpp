@@ -20,7 +20,7 @@
 namespace tilesmith::tuner {
 
 /// Where a candidate is on its way.
-enum class Phase { loading, battery, verification, timing, play_off };
+enum class Phase { loading, battery, verification, timing, final_benchmark };
 std::string_view name(Phase phase);
 std::optional<Phase> parse_phase(std::string_view text);
 
@@ -31,7 +31,7 @@ class MeasureSession {
   ~MeasureSession();
 
   /// A config that was found right and timed for the same problem: what long launches are timed beside.
-  struct AnchorKernel {
+  struct ControlKernel {
     Config config;
     std::vector<std::byte> cubin;
     double us = 0;
@@ -42,7 +42,7 @@ class MeasureSession {
     std::vector<std::byte> cubin;
     bool battery_passed = false;  ///< known from the store: not repeated
     double incumbent_us = 0;
-    std::optional<AnchorKernel> anchor = std::nullopt;
+    std::optional<ControlKernel> control = std::nullopt;
   };
   struct Result {
     db::Outcome outcome;
@@ -57,12 +57,12 @@ class MeasureSession {
   /// Interleaved timing of candidates that evaluate() already found right. One that cannot be loaded or launched any
   /// more has that as its outcome, and the others are timed without it. After a lost context every outcome is
   /// device_fault, and the process must end.
-  std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Job> finalists,
-                                    const std::optional<AnchorKernel>& anchor = std::nullopt);
+  std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Job> finalists,
+                                    const std::optional<ControlKernel>& control = std::nullopt);
   bool context_lost() const;
 
-  /// The sentinel's time that drift is relative to.
-  double sentinel_us() const;
+  /// The clock probe's time that drift is relative to.
+  double clock_probe_us() const;
 
  private:
   struct Impl;

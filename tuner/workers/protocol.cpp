@@ -65,22 +65,22 @@ void append_cubin(Message& message, const std::vector<std::byte>& cubin) {
   message.blob.insert(message.blob.end(), cubin.begin(), cubin.end());
 }
 
-void append_anchor(Message& message, const std::optional<MeasureSession::AnchorKernel>& anchor) {
-  if (!anchor) return;
-  message.json["anchor"] = {
-      {"config", anchor->config.text()}, {"us", anchor->us}, {"cubin_bytes", anchor->cubin.size()}};
-  append_cubin(message, anchor->cubin);
+void append_control(Message& message, const std::optional<MeasureSession::ControlKernel>& control) {
+  if (!control) return;
+  message.json["control"] = {
+      {"config", control->config.text()}, {"us", control->us}, {"cubin_bytes", control->cubin.size()}};
+  append_cubin(message, control->cubin);
 }
 
-/// False if the message names an anchor that is not of its form.
-bool take_anchor(const json& from, Cubins& cubins, std::optional<MeasureSession::AnchorKernel>& anchor) {
-  if (!from.contains("anchor")) return true;
-  const json& entry = from.at("anchor");
+/// False if the message names a control that is not of its form.
+bool take_control(const json& from, Cubins& cubins, std::optional<MeasureSession::ControlKernel>& control) {
+  if (!from.contains("control")) return true;
+  const json& entry = from.at("control");
   const auto config = config_of(entry);
   const double us = entry.at("us");
   auto cubin = cubins.take(entry.at("cubin_bytes"));
   if (!config || !cubin || !(us > 0)) return false;
-  anchor = MeasureSession::AnchorKernel{*config, *std::move(cubin), us};
+  control = MeasureSession::ControlKernel{*config, *std::move(cubin), us};
   return true;
 }
 
@@ -168,7 +168,7 @@ Message to_message(const MeasureSession::Job& job) {
                    {"incumbent_us", job.incumbent_us},
                    {"cubin_bytes", job.cubin.size()}},
                   job.cubin};
-  append_anchor(message, job.anchor);
+  append_control(message, job.control);
   return message;
 }
 
@@ -182,7 +182,7 @@ std::optional<MeasureSession::Job> evaluate_request(const Message& message) {
     auto cubin = cubins.take(from.at("cubin_bytes"));
     if (!problem || !config || !cubin) return std::nullopt;
     MeasureSession::Job job{*problem, *config, *std::move(cubin), from.at("battery_passed"), from.at("incumbent_us")};
-    if (!take_anchor(from, cubins, job.anchor) || !cubins.all_taken()) return std::nullopt;
+    if (!take_control(from, cubins, job.control) || !cubins.all_taken()) return std::nullopt;
     return job;
   });
 }
@@ -219,23 +219,23 @@ std::optional<PhaseNote> phase_note(const Message& message) {
   });
 }
 
-Message to_message(const PlayOffRequest& request) {
-  Message message{{{"do", "play_off"}, {"problem", text(request.problem)}, {"finalists", json::array()}}, {}};
+Message to_message(const FinalBenchmarkRequest& request) {
+  Message message{{{"do", "final_benchmark"}, {"problem", text(request.problem)}, {"finalists", json::array()}}, {}};
   for (const MeasureSession::Job& finalist : request.finalists) {
     message.json["finalists"].push_back({{"config", finalist.config.text()}, {"cubin_bytes", finalist.cubin.size()}});
     append_cubin(message, finalist.cubin);
   }
-  append_anchor(message, request.anchor);
+  append_control(message, request.control);
   return message;
 }
 
-std::optional<PlayOffRequest> play_off_request(const Message& message) {
-  return checked([&]() -> std::optional<PlayOffRequest> {
+std::optional<FinalBenchmarkRequest> final_benchmark_request(const Message& message) {
+  return checked([&]() -> std::optional<FinalBenchmarkRequest> {
     const json& from = message.json;
-    if (from.at("do") != "play_off") return std::nullopt;
+    if (from.at("do") != "final_benchmark") return std::nullopt;
     const auto problem = problem_of(from);
     if (!problem) return std::nullopt;
-    PlayOffRequest request{*problem, {}, std::nullopt};
+    FinalBenchmarkRequest request{*problem, {}, std::nullopt};
     Cubins cubins(message);
     for (const json& entry : from.at("finalists")) {
       const auto config = config_of(entry);
@@ -243,20 +243,20 @@ std::optional<PlayOffRequest> play_off_request(const Message& message) {
       if (!config || !cubin) return std::nullopt;
       request.finalists.push_back({*problem, *config, *std::move(cubin), true, 0});
     }
-    if (!take_anchor(from, cubins, request.anchor) || !cubins.all_taken()) return std::nullopt;
+    if (!take_control(from, cubins, request.control) || !cubins.all_taken()) return std::nullopt;
     return request;
   });
 }
 
-Message to_message(const PlayOffAnswer& answer) {
+Message to_message(const FinalBenchmarkAnswer& answer) {
   Message message{{{"outcomes", json::array()}, {"context_lost", answer.context_lost}}, {}};
   for (const db::Outcome& outcome : answer.outcomes) message.json["outcomes"].push_back(outcome_to_json(outcome));
   return message;
 }
 
-std::optional<PlayOffAnswer> play_off_answer(const Message& message) {
-  return checked([&]() -> std::optional<PlayOffAnswer> {
-    PlayOffAnswer answer{{}, message.json.at("context_lost")};
+std::optional<FinalBenchmarkAnswer> final_benchmark_answer(const Message& message) {
+  return checked([&]() -> std::optional<FinalBenchmarkAnswer> {
+    FinalBenchmarkAnswer answer{{}, message.json.at("context_lost")};
     for (const json& entry : message.json.at("outcomes")) {
       const auto outcome = outcome_from_json(entry);
       if (!outcome) return std::nullopt;

@@ -4,12 +4,12 @@
 // Whatever arrives is checked: the reading functions return nullopt for a message that is not of their form.
 //   compile      {"do":"compile","config","type","trans","arch"}  → {"status","message","registers",...} + cubin
 //                or {"out_of_memory":true} of a host that has none left
-//   evaluate     {"do":"evaluate","problem","config","battery_passed","incumbent_us","cubin_bytes","anchor"} + cubins
+//   evaluate     {"do":"evaluate","problem","config","battery_passed","incumbent_us","cubin_bytes","control"} + cubins
 //                → any number of {"phase","new_problem"}, then {"outcome","battery_passed","context_lost","phase"}
-//   play_off     {"do":"play_off","problem","finalists":[{"config","cubin_bytes"}],"anchor"} + cubins
+//   final_benchmark     {"do":"final_benchmark","problem","finalists":[{"config","cubin_bytes"}],"control"} + cubins
 //                → {"outcomes":[..],"context_lost"}
-//   "anchor", where there is one: {"config","us","cubin_bytes"}; cubins stand one after the other, the anchor's last.
-//   a measuring process begins with {"ready":true,"sentinel_us"}; any worker may say {"fatal":"..."} and end.
+//   "control", where there is one: {"config","us","cubin_bytes"}; cubins stand one after the other, the control's last.
+//   a measuring process begins with {"ready":true,"clock_probe_us"}; any worker may say {"fatal":"..."} and end.
 #pragma once
 
 #include <optional>
@@ -56,19 +56,19 @@ struct PhaseNote {
 Message to_message(const PhaseNote& note);
 std::optional<PhaseNote> phase_note(const Message& message);
 
-struct PlayOffRequest {
+struct FinalBenchmarkRequest {
   Problem problem;
   std::vector<MeasureSession::Job> finalists;
-  std::optional<MeasureSession::AnchorKernel> anchor;
+  std::optional<MeasureSession::ControlKernel> control;
 };
-Message to_message(const PlayOffRequest& request);
-std::optional<PlayOffRequest> play_off_request(const Message& message);
+Message to_message(const FinalBenchmarkRequest& request);
+std::optional<FinalBenchmarkRequest> final_benchmark_request(const Message& message);
 
-struct PlayOffAnswer {
+struct FinalBenchmarkAnswer {
   std::vector<db::Outcome> outcomes;
   bool context_lost = false;
 };
-Message to_message(const PlayOffAnswer& answer);
-std::optional<PlayOffAnswer> play_off_answer(const Message& message);
+Message to_message(const FinalBenchmarkAnswer& answer);
+std::optional<FinalBenchmarkAnswer> final_benchmark_answer(const Message& message);
 
 }  // namespace tilesmith::tuner

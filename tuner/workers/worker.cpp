@@ -73,10 +73,10 @@ void measure_loop(MeasureSession& session, Connection& tuner) {
       };
       Message answer = to_message(session.evaluate(*job, note));
       answer.json["took"] = clock.text();
-      answer.json["sentinel_us"] = session.sentinel_us();
+      answer.json["clock_probe_us"] = session.clock_probe_us();
       if (!tuner.send(answer)) return;
-    } else if (const auto request = play_off_request(*message)) {
-      const PlayOffAnswer answer{session.play_off(request->problem, request->finalists, request->anchor), session.context_lost()};
+    } else if (const auto request = final_benchmark_request(*message)) {
+      const FinalBenchmarkAnswer answer{session.final_benchmark(request->problem, request->finalists, request->control), session.context_lost()};
       if (!tuner.send(to_message(answer))) return;
     } else {
       tuner.send({{{"fatal", "the request is malformed"}}, {}});
@@ -86,14 +86,14 @@ void measure_loop(MeasureSession& session, Connection& tuner) {
   }
 }
 
-int measure_main(int device, std::string_view as, double sentinel_us) {
+int measure_main(int device, std::string_view as, double clock_probe_us) {
   Connection tuner(kWorkerSocket);
   try {
     const runtime::Context context(device, as);
     TimingPolicy policy;
-    policy.sentinel_start_us = sentinel_us;
+    policy.clock_probe_start_us = clock_probe_us;
     MeasureSession session(context, policy);
-    if (tuner.send({{{"ready", true}, {"sentinel_us", session.sentinel_us()}}, {}})) {
+    if (tuner.send({{{"ready", true}, {"clock_probe_us", session.clock_probe_us()}}, {}})) {
       measure_loop(session, tuner);
     }
     return 0;
@@ -116,7 +116,7 @@ int fatal(const std::string& what) {
 }
 
 int bad_usage(const std::string& what) {
-  std::fprintf(stderr, "worker: %s; expected 'worker compile' or 'worker measure --device N [--as ARCH] [--sentinel-us T]', "
+  std::fprintf(stderr, "worker: %s; expected 'worker compile' or 'worker measure --device N [--as ARCH] [--clock-probe-us T]', "
                "either with [--family-dir FOLDER]\n",
                what.c_str());
   return kBadUsage;
@@ -133,7 +133,7 @@ int worker_main(int argc, const char* const* argv) {
   const std::string_view kind = at < argc ? argv[at] : "";
   int device = 0;
   std::string_view as;
-  double sentinel_us = 0;
+  double clock_probe_us = 0;
   FamilyArguments families;
   for (int i = at + 1; i < argc; i += 2) {
     const std::string_view option = argv[i];
@@ -143,14 +143,14 @@ int worker_main(int argc, const char* const* argv) {
       as = value;
       continue;
     }
-    if (option == "--sentinel-us" && parse_number(value, sentinel_us) && sentinel_us >= 0) continue;
+    if (option == "--clock-probe-us" && parse_number(value, clock_probe_us) && clock_probe_us >= 0) continue;
     if (families.take(option, value)) continue;
     return bad_usage(fmt::format("'{} {}' is no option", option, value));
   }
   spdlog::set_level(spdlog::level::warn);
   if (const std::string wrong = families.load(); !wrong.empty()) return fatal(wrong);
   if (kind == "compile") return compile_main();
-  if (kind == "measure") return measure_main(device, as, sentinel_us);
+  if (kind == "measure") return measure_main(device, as, clock_probe_us);
   return bad_usage(fmt::format("'{}' is no kind of worker", kind));
 }
 

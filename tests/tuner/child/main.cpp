@@ -89,22 +89,22 @@ MeasureSession::Result measured(Connection& tuner, const MeasureSession::Job& jo
     outcome.by_machine = true;
     return {outcome, true, false, Phase::timing};
   }
-  if (job.anchor && job.anchor->config.at("kind") == test::kDrillFault) std::abort();
+  if (job.control && job.control->config.at("kind") == test::kDrillFault) std::abort();
   if (job.problem.n == tests::kDrillTunerN) {  // long enough to be killed in, and faster by kind
     ::usleep(tests::kDrillTunerTimingUs);
     return {timed(kind == test::kDrillOk ? 20 : 30), true, false, Phase::timing};
   }
-  // The time says whether the battery was repeated, what the incumbent was, and whether there was an anchor.
-  const double anchored = job.anchor && !job.anchor->cubin.empty() ? 1000 : 0;
-  db::Outcome outcome = timed(100 + (job.battery_passed ? 0 : 1) + job.incumbent_us / 1000 + anchored);
+  // The time says whether the battery was repeated, what the incumbent was, and whether there was a control.
+  const double for_control = job.control && !job.control->cubin.empty() ? 1000 : 0;
+  db::Outcome outcome = timed(100 + (job.battery_passed ? 0 : 1) + job.incumbent_us / 1000 + for_control);
   outcome.message = disturbance_of(job.problem);
   return {std::move(outcome), true, false, Phase::timing};
 }
 
-/// `given_sentinel_us`: 0 for the first one
-int measure_without_device(double given_sentinel_us) {
+/// `given_clock_probe_us`: 0 for the first one
+int measure_without_device(double given_clock_probe_us) {
   Connection tuner(kWorkerSocket);
-  tuner.send({{{"ready", true}, {"sentinel_us", given_sentinel_us > 0 ? given_sentinel_us : 40}}, {}});
+  tuner.send({{{"ready", true}, {"clock_probe_us", given_clock_probe_us > 0 ? given_clock_probe_us : 40}}, {}});
   while (const auto message = tuner.receive()) {
     if (const auto job = evaluate_request(*message)) {
       PhaseClock clock;
@@ -115,16 +115,16 @@ int measure_without_device(double given_sentinel_us) {
       const MeasureSession::Result result = measured(tuner, *job, clock);
       Message answer = to_message(result);
       answer.json["took"] = clock.text();
-      answer.json["sentinel_us"] = 39;
-      answer.json["given_sentinel_us"] = given_sentinel_us;
+      answer.json["clock_probe_us"] = 39;
+      answer.json["given_clock_probe_us"] = given_clock_probe_us;
       tuner.send(answer);
       if (result.context_lost) return 3;
-    } else if (const auto request = play_off_request(*message)) {
-      PlayOffAnswer answer;
+    } else if (const auto request = final_benchmark_request(*message)) {
+      FinalBenchmarkAnswer answer;
       for (const MeasureSession::Job& finalist : request->finalists) {
         const int kind = finalist.config.at("kind");
         if (kind == test::kDrillFault || kind == test::kDrillTooBig) std::abort();
-        answer.outcomes.push_back(timed(double(finalist.cubin.size()) + (request->anchor ? request->anchor->us : 0)));
+        answer.outcomes.push_back(timed(double(finalist.cubin.size()) + (request->control ? request->control->us : 0)));
       }
       tuner.send(to_message(answer));
     }

@@ -77,7 +77,7 @@ TEST_CASE("query shows all evidence with its statuses, and free SQL") {
   }
 }
 
-TEST_CASE("explain names the rung, the config, the evidence and the runners-up") {
+TEST_CASE("explain names the level, the config, the evidence and the runners-up") {
   const TempFolder folder;
   make_database(folder / "tuned.db");
   const Finished exact = run(folder, {"explain", "f16f32", "NN", "256", "256", "256", "--db", "tuned.db"});
@@ -93,7 +93,7 @@ TEST_CASE("explain names the rung, the config, the evidence and the runners-up")
   CHECK(contains(run(folder, {"explain", "f64f64 NN 64 64 64", "--db", "tuned.db"}).out, "predicted"));
   const auto json = nlohmann::json::parse(
       run(folder, {"explain", "f16f32 NN 256 256 256", "--format", "json", "--db", "tuned.db"}).out);
-  CHECK(json["rung"] == "exact");
+  CHECK(json["level"] == "exact");
   CHECK(json["evidence"]["median_us"] == 10.0);
   CHECK(json["runners_up"].size() == 5);
 }
@@ -163,7 +163,7 @@ TEST_CASE("explain tells predicted times from measured ones") {
   const Finished exact = run(folder, {"explain", "f16f32 NN 256 256 256", "--db", "tuned.db"});
   CHECK_FALSE(contains(exact.out, "predicted"));
   const Finished model = run(folder, {"explain", "f16f32 NN 256 256 288", "--db", "tuned.db"});
-  CHECK(contains(model.out, "rung        model"));
+  CHECK(contains(model.out, "level       model"));
   CHECK(contains(model.out, "predicted   "));
   CHECK(contains(model.out, "model  ~"));
   const auto json = nlohmann::json::parse(run(folder, {"explain", "f16f32 NN 256 256 288", "--format", "json", "--db", "tuned.db"}).out);

@@ -86,7 +86,7 @@ TEST_CASE("a second run repeats nothing, failures included, and finds the same b
   const TuneResult first = quiet_tune(squares({64, 128}), options, evaluator, store);
   CHECK(first.evaluated == 120);
   const std::size_t before = evaluator.total();
-  const std::size_t play_offs = evaluator.played_off.size();
+  const std::size_t final_benchmarks = evaluator.played_off.size();
   const std::size_t entries = store.evidence().size();
   std::int64_t reused = 0;
   const TuneResult second = tune(
@@ -101,7 +101,7 @@ TEST_CASE("a second run repeats nothing, failures included, and finds the same b
   CHECK(second.reused == 120);
   CHECK(reused == 60);
   CHECK(evaluator.total() == before);
-  CHECK(evaluator.played_off.size() == play_offs);  // already played off: not again
+  CHECK(evaluator.played_off.size() == final_benchmarks);  // already played off: not again
   CHECK(store.evidence().size() == entries);
   options.max_candidates = 80;
   CHECK(quiet_tune(squares({64}), options, evaluator, store).evaluated == 20);

@@ -17,12 +17,12 @@ db::Outcome no_memory() {
   return outcome;
 }
 
-/// Its play-offs find that the machine fails on one config.
-class FailingPlayOffs final : public ToyEvaluator {
+/// Its final benchmarks find that the machine fails on one config.
+class FailingFinalBenchmarks final : public ToyEvaluator {
  public:
-  explicit FailingPlayOffs(Config failing) : failing_(std::move(failing)) {}
-  std::vector<db::Outcome> play_off(const Problem& problem, std::span<const Config> finalists) override {
-    std::vector<db::Outcome> outcomes = ToyEvaluator::play_off(problem, finalists);
+  explicit FailingFinalBenchmarks(Config failing) : failing_(std::move(failing)) {}
+  std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) override {
+    std::vector<db::Outcome> outcomes = ToyEvaluator::final_benchmark(problem, finalists);
     for (std::size_t i = 0; i < finalists.size(); ++i) {
       if (finalists[i] == failing_) outcomes[i] = no_memory();
     }
@@ -100,9 +100,9 @@ TEST_CASE("a run in which the machine fails on one candidate after the other end
   CHECK(db::test::bests_of(store).at(0).evidence.config == kOptimum);
 }
 
-TEST_CASE("a finalist that the machine fails on in a play-off keeps what it had, and the others are played off") {
-  FailingPlayOffs evaluator(kOptimum);
-  evaluator.play_off_factor = 1.1;
+TEST_CASE("a finalist that the machine fails on in a final benchmark keeps what it had, and the others are played off") {
+  FailingFinalBenchmarks evaluator(kOptimum);
+  evaluator.final_benchmark_factor = 1.1;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
   options.strategy = "exhaustive";

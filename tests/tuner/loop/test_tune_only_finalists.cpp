@@ -76,7 +76,7 @@ TEST_CASE("only the best on record are timed again, and played off") {
   REQUIRE(recorded.evaluator.played_off.size() == 2);
   for (const std::vector<Config>& played : recorded.evaluator.played_off)
     CHECK(sorted(played) == sorted(fastest(recorded.evaluator, 5)));
-  CHECK(recorded.of_today() == 20);  // each once by itself and once in the play-off
+  CHECK(recorded.of_today() == 20);  // each once by itself and once in the final benchmark
 }
 
 TEST_CASE("what wins by today's times is best, whatever it had before") {

@@ -48,11 +48,11 @@ TEST_CASE("a load that never settles ends with its budget, and launches longer t
   CHECK(launches_until_settled([](double) { return 2e6; }) == 1);
 }
 
-TEST_CASE("long launches without an anchor are settled first, unless they have lost already") {
+TEST_CASE("long launches without a control are settled first, unless they have lost already") {
   const TimingPolicy policy;
   CHECK(is_settled_first(1000, 0, policy));
   CHECK(is_settled_first(1000, 900, policy));
-  CHECK_FALSE(is_settled_first(20, 0, policy));      // in graphs, beside the sentinel
+  CHECK_FALSE(is_settled_first(20, 0, policy));      // in graphs, beside the clock probe
   CHECK_FALSE(is_settled_first(2500, 900, policy));  // to be given up
   CHECK_FALSE(is_settled_first(70, 40, policy));     // beside short ones it decides nothing
 }

@@ -19,10 +19,10 @@ constexpr std::size_t kRounds = 15;
 /// What a contender takes when nothing disturbs it.
 double level_us(std::size_t contender) { return 1000.0 + 2.0 * double(contender); }
 
-/// Rounds in shuffled order, as play-offs are; `disturbance` of a turn, relative, from its number.
+/// Rounds in shuffled order, as final benchmarks are; `disturbance` of a turn, relative, from its number.
 template <typename Disturbance>
-std::vector<PlayOffSample> play(std::mt19937_64& chance, Disturbance&& disturbance) {
-  std::vector<PlayOffSample> turns;
+std::vector<FinalBenchmarkSample> play(std::mt19937_64& chance, Disturbance&& disturbance) {
+  std::vector<FinalBenchmarkSample> turns;
   std::vector<std::size_t> order(kContenders);
   std::iota(order.begin(), order.end(), std::size_t{0});
   for (std::size_t round = 0; round < kRounds; ++round) {
@@ -34,9 +34,9 @@ std::vector<PlayOffSample> play(std::mt19937_64& chance, Disturbance&& disturban
   return turns;
 }
 
-std::vector<std::vector<double>> as_they_came(const std::vector<PlayOffSample>& turns) {
+std::vector<std::vector<double>> as_they_came(const std::vector<FinalBenchmarkSample>& turns) {
   std::vector<std::vector<double>> samples_us(kContenders);
-  for (const PlayOffSample& turn : turns) samples_us[turn.contender].push_back(turn.us);
+  for (const FinalBenchmarkSample& turn : turns) samples_us[turn.contender].push_back(turn.us);
   return samples_us;
 }
 
@@ -51,18 +51,18 @@ double error_of(const std::vector<std::vector<double>>& samples_us) {
 }
 
 struct Errors {
-  double before = 0, after = 0;  ///< mean over many play-offs
+  double before = 0, after = 0;  ///< mean over many final benchmarks
 };
 
 template <typename MakeDisturbance>
 Errors errors(MakeDisturbance&& make_disturbance) {
   Errors errors;
   std::mt19937_64 chance(7);
-  constexpr int kPlayOffs = 100;
-  for (int i = 0; i < kPlayOffs; ++i) {
-    const std::vector<PlayOffSample> turns = play(chance, make_disturbance(chance));
-    errors.before += error_of(as_they_came(turns)) / kPlayOffs;
-    errors.after += error_of(without_shared_drift(turns, kContenders)) / kPlayOffs;
+  constexpr int kFinalBenchmarks = 100;
+  for (int i = 0; i < kFinalBenchmarks; ++i) {
+    const std::vector<FinalBenchmarkSample> turns = play(chance, make_disturbance(chance));
+    errors.before += error_of(as_they_came(turns)) / kFinalBenchmarks;
+    errors.after += error_of(without_shared_drift(turns, kContenders)) / kFinalBenchmarks;
   }
   return errors;
 }
@@ -101,7 +101,7 @@ TEST_CASE("noise of each turn's own is not made worse, nor are rare slow turns o
 
 TEST_CASE("times keep their level and every contender its samples in the order in which they came") {
   std::mt19937_64 chance(3);
-  const std::vector<PlayOffSample> falling = play(chance, [](std::size_t turn) { return 0.001 * double(turn); });
+  const std::vector<FinalBenchmarkSample> falling = play(chance, [](std::size_t turn) { return 0.001 * double(turn); });
   const auto before = as_they_came(falling);
   const auto after = without_shared_drift(falling, kContenders);
   std::vector<double> all_before, all_after;
@@ -112,17 +112,17 @@ TEST_CASE("times keep their level and every contender its samples in the order i
   }
   CHECK(std::abs(median(all_after) / median(all_before) - 1) < 0.005);
 
-  const std::vector<PlayOffSample> steady = play(chance, [](std::size_t) { return 0.0; });
+  const std::vector<FinalBenchmarkSample> steady = play(chance, [](std::size_t) { return 0.0; });
   CHECK(without_shared_drift(steady, kContenders) == as_they_came(steady));
 }
 
-TEST_CASE("a lone contender and a play-off of one round keep their samples") {
-  const std::vector<PlayOffSample> alone{{0, 10}, {0, 11}, {0, 12}, {0, 20}};
+TEST_CASE("a lone contender and a final benchmark of one round keep their samples") {
+  const std::vector<FinalBenchmarkSample> alone{{0, 10}, {0, 11}, {0, 12}, {0, 20}};
   CHECK(without_shared_drift(alone, 1) == std::vector<std::vector<double>>{{10, 11, 12, 20}});
   CHECK(without_shared_drift({}, 3) == std::vector<std::vector<double>>(3));
-  const std::vector<PlayOffSample> one_round{{1, 30}, {0, 20}, {2, 10}};
+  const std::vector<FinalBenchmarkSample> one_round{{1, 30}, {0, 20}, {2, 10}};
   CHECK(without_shared_drift(one_round, 3) == std::vector<std::vector<double>>{{20}, {30}, {10}});
-  const std::vector<PlayOffSample> one_missing{{1, 30}, {1, 31}};
+  const std::vector<FinalBenchmarkSample> one_missing{{1, 30}, {1, 31}};
   CHECK(without_shared_drift(one_missing, 3)[0].empty());
   CHECK(without_shared_drift(one_missing, 3)[1] == std::vector<double>{30, 31});
 }
@@ -132,7 +132,7 @@ TEST_CASE("what is larger than a clock's drift and times that are none leave the
   const auto another_load = [](std::size_t turn) { return turn / 40 == 1 ? 9.0 : 0.0; };
   int kept = 0;
   for (int i = 0; i < 200; ++i) {
-    const std::vector<PlayOffSample> turns = play(chance, [&](std::size_t turn) {
+    const std::vector<FinalBenchmarkSample> turns = play(chance, [&](std::size_t turn) {
       return another_load(turn) + std::normal_distribution<>(0, 0.005)(chance) + (chance() % 2 == 0 ? 2.0 : 0.0);
     });
     const auto after = without_shared_drift(turns, kContenders);
@@ -142,7 +142,7 @@ TEST_CASE("what is larger than a clock's drift and times that are none leave the
     }
   }
   CHECK(kept > 0);
-  std::vector<PlayOffSample> with_none = play(chance, [](std::size_t turn) { return 0.001 * double(turn); });
+  std::vector<FinalBenchmarkSample> with_none = play(chance, [](std::size_t turn) { return 0.001 * double(turn); });
   with_none[17].us = 0;
   CHECK(without_shared_drift(with_none, kContenders) == as_they_came(with_none));
 }

@@ -112,7 +112,7 @@ TEST_CASE("what a replay stores is what was recorded, once, and no newer than wh
   }
 }
 
-TEST_CASE("a replay knows only what was recorded, and gives the recorded outcomes in a play-off") {
+TEST_CASE("a replay knows only what was recorded, and gives the recorded outcomes in a final benchmark") {
   const db::Landscape landscape = recording();
   const auto evaluator = make_replay_evaluator(landscape);
   const Config& known = landscape.entries[2].config;
@@ -121,7 +121,7 @@ TEST_CASE("a replay knows only what was recorded, and gives the recorded outcome
   const Config stranger("simt", {{"none", 1}});
   CHECK_FALSE(evaluator->knows(recorded_problem(), stranger));
   const Config finalists[] = {known, stranger};
-  const auto outcomes = evaluator->play_off(recorded_problem(), finalists);
+  const auto outcomes = evaluator->final_benchmark(recorded_problem(), finalists);
   REQUIRE(outcomes.size() == 2);
   CHECK(outcomes[0].timing->median_us == landscape.entries[2].outcome.timing->median_us);
   CHECK(outcomes[1].status == db::Status::illegal);

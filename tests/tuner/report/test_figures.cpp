@@ -17,7 +17,7 @@ TEST_CASE("a report counts candidates, failures, measurements and the time of it
   night.passed(1, 40);
   night.failed(2, db::Status::mismatch, "C[0,1] is 7, expected 9");
   night.passed(3, 20);
-  night.passed(3, 21);  // again, in a play-off
+  night.passed(3, 21);  // again, in a final benchmark
   const Report report = report_of(night);
   CHECK(report.entries == 4);
   CHECK(report.tried == 3);
@@ -38,7 +38,7 @@ TEST_CASE("a report counts candidates, failures, measurements and the time of it
   CHECK(problem.convergence.times_us == std::vector<double>{40, 0, 20, 21});
 }
 
-TEST_CASE("what the database held before is the baseline, as timed in the same play-off if it was in it") {
+TEST_CASE("what the database held before is the baseline, as timed in the same final benchmark if it was in it") {
   MadeNight night;
   night.run = kEarlier;
   night.passed(1, 30);
@@ -131,14 +131,14 @@ TEST_CASE("telemetry leaves out what is unknown, and marks low clocks and distur
   CHECK(series[2].highest() == Approx(20));
 }
 
-TEST_CASE("an anchor's drift is no disturbance, the sentinel's is") {
+TEST_CASE("a control's drift is no disturbance, the clock probe's is") {
   MadeNight night;
   night.passed(1, 49.9).outcome.timing->drift = 1.2;
   night.passed(2, 50).outcome.timing->drift = 1.2;
   night.passed(3, 800).outcome.timing->drift = 0.8;
   night.passed(4, 49.9).outcome.timing->drift = 0.8;
   night.passed(5, 49.9).outcome.timing->drift = 1.09;
-  night.producer.measuring_policy = "cold-1";  // by which the sentinel counted for all
+  night.producer.measuring_policy = "cold-1";  // by which the clock probe counted for all
   night.passed(6, 800).outcome.timing->drift = 1.2;
   const Report report = report_of(night);
   const Series& drift = report.telemetry.at(0).series.back();

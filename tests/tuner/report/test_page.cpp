@@ -135,12 +135,12 @@ TEST_CASE("a report of nothing says so on the terminal too") {
   CHECK(result.out == "report.html: No outcome was recorded by this run (it ended: done). What is known already is not tried again.\n");
 }
 
-TEST_CASE("the report's page calls short launches disturbed, not long ones timed beside an anchor") {
+TEST_CASE("the report's page calls short launches disturbed, not long ones timed beside a control") {
   MadeNight night;
   night.recorded(kNight, 0, 60, "done");
   night.passed(1, 800).outcome.timing->drift = 1.3;
   const std::string disturbed =
-      "1 of 2 readings are more than 10% either way by the sentinel: taken although disturbed";
+      "1 of 2 readings are more than 10% either way by the clock probe: taken although disturbed";
   CHECK_FALSE(contains(page_of(night), "taken although disturbed"));
   night.passed(2, 20).outcome.timing->drift = 1.3;
   CHECK(contains(page_of(night), disturbed));

@@ -77,7 +77,7 @@ TEST_CASE("long launches are played off again when a tile of the finalists has n
     const auto config_of = [&](std::size_t i) { return config(candidates[i]); };
     std::vector<char> was_played_off(candidates.size(), 0);
     for (const std::size_t i : played) was_played_off[i] = 1;
-    return play_off_could_change_choice(choose_finalists(time_us, config_of, most), time_us, was_played_off, config_of);
+    return final_benchmark_could_change_choice(choose_finalists(time_us, config_of, most), time_us, was_played_off, config_of);
   };
   CHECK(worthwhile(300, {}, 8));
   CHECK(worthwhile(300, {1, 2, 8, 9}, 8));              // not the fastest

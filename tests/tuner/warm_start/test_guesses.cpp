@@ -249,7 +249,7 @@ TEST_CASE("while a problem is searched, the evaluator hears of the first guesses
   REQUIRE(evaluator.foreseen.size() == 3);
   CHECK(evaluator.foreseen[2].problem == square(64));
   CHECK(evaluator.foreseen[1].candidates.size() == 1);
-  CHECK(evaluator.foreseen[2].finalists.empty());  // of no play-off
+  CHECK(evaluator.foreseen[2].finalists.empty());  // of no final benchmark
 
   // Of what is known, the fastest: not what failed, nor what is retired.
   options.finalists = 2;

@@ -108,7 +108,7 @@ TEST_CASE("what the latest run found fastest comes before what was faster on ano
     evidence.producer = producer;
     return evidence;
   };
-  // Newest first. On the hot day 2 was lucky at first, and fell behind 1 in the play-off.
+  // Newest first. On the hot day 2 was lucky at first, and fell behind 1 in the final benchmark.
   const auto two_days = [&](const db::Producer& producer) {
     return std::vector{entry(2, 130, "hot day", producer), entry(1, 120, "hot day", producer), entry(1, 121, "hot day", producer),
                        entry(2, 110, "hot day", producer), entry(2, 90, "cool day", producer), entry(3, 95, "cool day", producer)};
@@ -120,7 +120,7 @@ TEST_CASE("what the latest run found fastest comes before what was faster on ano
   CHECK(own_evidence(tried_since, today).former_times == std::vector{config(3), config(2)});
 }
 
-TEST_CASE("a candidate was in a play-off if one machine has measured it twice: two machines' single times say nothing of that") {
+TEST_CASE("a candidate was in a final benchmark if one machine has measured it twice: two machines' single times say nothing of that") {
   const std::vector<Parameter> parameters{kOwnParameters};
   const auto known_after = [&](const std::vector<std::string>& machines) {
     std::vector<db::Evidence> evidence;

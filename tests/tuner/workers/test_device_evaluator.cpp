@@ -68,7 +68,7 @@ TEST_CASE("a candidate is compared with the best that is known when its turn com
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
   CHECK(evaluate(*evaluator, test::kDrillOk).timing->median_us == Approx(101));
-  // The incumbent over 1000 is added, and 1000 for an anchor.
+  // The incumbent over 1000 is added, and 1000 for a control.
   CHECK(evaluate(*evaluator, test::kDrillOkToo).timing->median_us == Approx(1101.101));
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("long launches are timed beside one that is known, which a far faster 
   CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
   const auto played_beside = [&](const Incumbent& incumbent) {
     time_of_next(incumbent);
-    const db::Outcome outcome = evaluator->play_off(drill_problem(), std::vector<Config>{known}).front();
+    const db::Outcome outcome = evaluator->final_benchmark(drill_problem(), std::vector<Config>{known}).front();
     const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
     return outcome.timing->median_us - double(store.find_build(runtime::kernel_key(known, target))->cubin.size());
   };
@@ -98,7 +98,7 @@ TEST_CASE("long launches are timed beside one that is known, which a far faster 
   CHECK(played_beside({known, 62}) == 0);               // a slower one comes again
 }
 
-TEST_CASE("a candidate that fails beside an anchor is tried again alone") {
+TEST_CASE("a candidate that fails beside a control is tried again alone") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
@@ -108,9 +108,9 @@ TEST_CASE("a candidate that fails beside an anchor is tried again alone") {
   const db::Outcome outcome = evaluator->next().outcome;
   INFO(outcome.message);
   REQUIRE(outcome.status == db::Status::ok);
-  CHECK(outcome.timing->median_us < 1000);  // the child adds 1000 for an anchor
+  CHECK(outcome.timing->median_us < 1000);  // the child adds 1000 for a control
 
-  // The one that it failed beside is no anchor again, however fast.
+  // The one that it failed beside is no control again, however fast.
   evaluator->submit({drill_problem(), test::drill_config(test::kDrillOkToo)},
                     Incumbent{test::drill_config(test::kDrillFault), 60});
   CHECK(evaluator->next().outcome.timing->median_us > 1000);  // beside the first right one
@@ -127,11 +127,11 @@ TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are
   CHECK(evaluator->in_flight() == 0);
   const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
   const auto kept = [&](const Config& config) { return store.find_build(runtime::kernel_key(config, target)); };
-  // The problem before goes on; its play-offs wait for other answers, and the compilers are looked after meanwhile.
+  // The problem before goes on; its final benchmarks wait for other answers, and the compilers are looked after meanwhile.
   const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo), test::drill_config(test::kDrillOk)};
   CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
   for (int i = 0; i < 100 && !(kept(guesses[0]) && kept(guesses[1]) && kept(guesses[3])); ++i) {
-    CHECK(evaluator->play_off(drill_problem(), finalists).at(1).status == db::Status::ok);
+    CHECK(evaluator->final_benchmark(drill_problem(), finalists).at(1).status == db::Status::ok);
   }
   REQUIRE(kept(guesses[1]));
   CHECK(kept(guesses[1])->status == db::Status::ok);
@@ -156,7 +156,7 @@ TEST_CASE("foreseen finalists are still compiled when their problem's turn has b
   CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(64)).status == db::Status::ok);
   const std::vector<Config> playing{guesses[0]};
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!kept(finalists[0]) && std::chrono::steady_clock::now() < deadline) evaluator->play_off(drill_problem(64), playing);
+  while (!kept(finalists[0]) && std::chrono::steady_clock::now() < deadline) evaluator->final_benchmark(drill_problem(64), playing);
   CHECK(kept(finalists[0]));
   CHECK_FALSE(kept(guesses[1]));
 }
@@ -203,7 +203,7 @@ TEST_CASE("finalists are played off together, and one by one if one of them ends
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
   const std::vector<Config> right{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillOkToo)};
-  const std::vector<db::Outcome> together = evaluator->play_off(drill_problem(), right);
+  const std::vector<db::Outcome> together = evaluator->final_benchmark(drill_problem(), right);
   REQUIRE(together.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     // The child's answer is the size of the kernel that reached it.
@@ -220,7 +220,7 @@ TEST_CASE("finalists are played off together, and one by one if one of them ends
   // Two end the process that plays them off, of which one does it alone too.
   const std::vector<Config> mixed{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillFault),
                                   test::drill_config(test::kDrillTooBig), test::drill_config(test::kDrillCompileError)};
-  const std::vector<db::Outcome> outcomes = evaluator->play_off(drill_problem(), mixed);
+  const std::vector<db::Outcome> outcomes = evaluator->final_benchmark(drill_problem(), mixed);
   for (const std::size_t alone : {0, 1}) {
     REQUIRE(outcomes.at(alone).timing);
     CHECK(outcomes.at(alone).timing->median_us == Approx(100));
@@ -239,7 +239,7 @@ TEST_CASE("a finalist without a proof of today's battery is proven before it is 
   const db::KernelKey wrong = runtime::kernel_key(test::drill_config(test::kDrillWrong), target);
   store.record_proof({wrong, evaluator->device(), driver, "battery-0", {db::Status::ok, "", {}}});
   const std::vector<Config> finalists{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillWrong)};
-  const std::vector<db::Outcome> outcomes = evaluator->play_off(drill_problem(), finalists);
+  const std::vector<db::Outcome> outcomes = evaluator->final_benchmark(drill_problem(), finalists);
   CHECK(outcomes.at(0).status == db::Status::ok);
   CHECK(outcomes.at(1).status == db::Status::mismatch);
   CHECK(store.find_proof(wrong, evaluator->device(), driver, kBatteryVersion)->status == db::Status::mismatch);

@@ -54,7 +54,7 @@ TEST_CASE("a candidate that was postponed waits also where it is alone") {
   CHECK(std::chrono::steady_clock::now() - began >= options.postpone_for);
 }
 
-TEST_CASE("a time of a disturbed device is nobody's anchor") {
+TEST_CASE("a time of a disturbed device is nobody's control") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());

@@ -109,7 +109,7 @@ TEST_CASE("a kernel whose compiler is killed from outside is not known to fail")
   CHECK_FALSE(evaluate(*evaluator, test::kDrillCompilerCrash).by_machine);
 }
 
-TEST_CASE("a best whose compiler is killed in a play-off stays the best") {
+TEST_CASE("a best whose compiler is killed in a final benchmark stays the best") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());

@@ -8,7 +8,7 @@
 using namespace tilesmith;
 using namespace tilesmith::tuner;
 
-TEST_CASE("drift is measured against the sentinel's base that the process before ended with") {
+TEST_CASE("drift is measured against the clock probe's base that the process before ended with") {
   const test::DrillEnabled drill;
   MeasureProcess process(0, "", std::chrono::seconds(20), TILESMITH_TUNER_CHILD);
   const Problem problem = packed_problem({*find_type_pair("f64f64"), {}}, 32, 32, 32);
@@ -25,7 +25,7 @@ TEST_CASE("drift is measured against the sentinel's base that the process before
     }
     return *answer;
   };
-  CHECK(ask(test::kDrillOk).message->json.at("given_sentinel_us") == 0);
+  CHECK(ask(test::kDrillOk).message->json.at("given_clock_probe_us") == 0);
   CHECK_FALSE(ask(test::kDrillTooBig).message);  // it ends the process
-  CHECK(ask(test::kDrillOk).message->json.at("given_sentinel_us") == 39);  // the child began with 40, and told of 39 since
+  CHECK(ask(test::kDrillOk).message->json.at("given_clock_probe_us") == 39);  // the child began with 40, and told of 39 since
 }

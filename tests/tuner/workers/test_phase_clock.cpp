@@ -1,4 +1,4 @@
-// What the log tells of the time that candidates and play-offs take.
+// What the log tells of the time that candidates and final benchmarks take.
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
@@ -36,7 +36,7 @@ TEST_CASE("phases are timed one after the other") {
   CHECK(std::stod(took[2]) >= 20);
 }
 
-TEST_CASE("the log of every decision tells what a candidate's phases and a play-off took") {
+TEST_CASE("the log of every decision tells what a candidate's phases and a final benchmark took") {
   const test::DrillEnabled drill;
   std::ostringstream lines;
   struct Restored {  // also where something throws
@@ -54,7 +54,7 @@ TEST_CASE("the log of every decision tells what a candidate's phases and a play-
     evaluate(*evaluator, test::kDrillOk, drill_problem(64));
     const std::vector<Config> finalists{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillOkToo)};
     evaluate(*evaluator, test::kDrillOkToo);
-    evaluator->play_off(drill_problem(64), finalists);
+    evaluator->final_benchmark(drill_problem(64), finalists);
   }
   INFO(lines.str());
   const std::string text = lines.str();
@@ -65,5 +65,5 @@ TEST_CASE("the log of every decision tells what a candidate's phases and a play-
   };
   CHECK(count(with_battery) == 2);
   CHECK(count(without) == 1);
-  CHECK(count(std::regex(": played off 2 in 15 rounds: kernels [0-9.]+ ms, play-off [0-9.]+ ms\n")) == 1);
+  CHECK(count(std::regex(": played off 2 in 15 rounds: kernels [0-9.]+ ms, final benchmark [0-9.]+ ms\n")) == 1);
 }

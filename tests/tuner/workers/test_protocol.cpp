@@ -23,7 +23,7 @@ TEST_CASE("requests and answers come back as they were sent") {
   CHECK(evaluated->cubin == job().cubin);
   CHECK(evaluated->battery_passed);
   CHECK(evaluated->incumbent_us == 12.5);
-  CHECK_FALSE(evaluated->anchor);
+  CHECK_FALSE(evaluated->control);
 
   db::Timing timing;
   timing.median_us = 3.25;
@@ -44,36 +44,36 @@ TEST_CASE("requests and answers come back as they were sent") {
   CHECK(compiled->signature.trans == Transposes{true, true});
   CHECK(compiled->arch == "sm_87");
 
-  const auto played = play_off_request(to_message(PlayOffRequest{job().problem, {job(), job()}, std::nullopt}));
+  const auto played = final_benchmark_request(to_message(FinalBenchmarkRequest{job().problem, {job(), job()}, std::nullopt}));
   REQUIRE(played);
   REQUIRE(played->finalists.size() == 2);
   CHECK(played->finalists[1].cubin == job().cubin);
-  CHECK_FALSE(played->anchor);
+  CHECK_FALSE(played->control);
 }
 
-TEST_CASE("an anchor goes along with its kernel") {
-  const MeasureSession::AnchorKernel anchor{Config("simt", {{"tile_m", 64}}), {std::byte{3}, std::byte{4}, std::byte{5}}, 80.5};
+TEST_CASE("a control goes along with its kernel") {
+  const MeasureSession::ControlKernel control{Config("simt", {{"tile_m", 64}}), {std::byte{3}, std::byte{4}, std::byte{5}}, 80.5};
   MeasureSession::Job beside = job();
-  beside.anchor = anchor;
-  const auto check = [&](const std::optional<MeasureSession::AnchorKernel>& came) {
+  beside.control = control;
+  const auto check = [&](const std::optional<MeasureSession::ControlKernel>& came) {
     REQUIRE(came);
-    CHECK(came->config == anchor.config);
-    CHECK(came->cubin == anchor.cubin);
+    CHECK(came->config == control.config);
+    CHECK(came->cubin == control.cubin);
     CHECK(came->us == 80.5);
   };
   const Message asked = to_message(beside);
   const auto evaluated = evaluate_request(asked);
   REQUIRE(evaluated);
   CHECK(evaluated->cubin == job().cubin);
-  check(evaluated->anchor);
-  const auto played = play_off_request(to_message(PlayOffRequest{job().problem, {job()}, anchor}));
+  check(evaluated->control);
+  const auto played = final_benchmark_request(to_message(FinalBenchmarkRequest{job().problem, {job()}, control}));
   REQUIRE(played);
   CHECK(played->finalists.at(0).cubin == job().cubin);
-  check(played->anchor);
+  check(played->control);
 
   const auto spoilt = [&](const char* field, const nlohmann::json& value) {
     Message message = asked;
-    message.json["anchor"][field] = value;
+    message.json["control"][field] = value;
     return evaluate_request(message).has_value();
   };
   CHECK_FALSE(spoilt("us", 0));
@@ -86,7 +86,7 @@ TEST_CASE("an anchor goes along with its kernel") {
 TEST_CASE("messages of another form are refused") {
   Message message = to_message(job());
   CHECK_FALSE(compile_request(message));
-  CHECK_FALSE(play_off_request(message));
+  CHECK_FALSE(final_benchmark_request(message));
   message.json["problem"] = "f16f32 NN 1 2";
   CHECK_FALSE(evaluate_request(message));
   message.json.erase("problem");
@@ -94,11 +94,11 @@ TEST_CASE("messages of another form are refused") {
   CHECK_FALSE(evaluate_answer({nlohmann::json::array(), {}}));
   CHECK_FALSE(evaluate_answer({"text", {}}));
 
-  Message played = to_message(PlayOffRequest{job().problem, {job()}, std::nullopt});
+  Message played = to_message(FinalBenchmarkRequest{job().problem, {job()}, std::nullopt});
   played.json["finalists"][0]["cubin_bytes"] = 3;
-  CHECK_FALSE(play_off_request(played));
+  CHECK_FALSE(final_benchmark_request(played));
   played.json["finalists"][0]["cubin_bytes"] = 1;
-  CHECK_FALSE(play_off_request(played));
+  CHECK_FALSE(final_benchmark_request(played));
 }
 
 TEST_CASE("a time comes with ok and only with ok") {

@@ -1,4 +1,4 @@
-// How long a play-off goes on, and whom it draws in.
+// How long a final benchmark goes on, and whom it draws in.
 #include <algorithm>
 #include <vector>
 
@@ -30,7 +30,7 @@ TEST_CASE("a candidate whose single time beats the played-off ones must be playe
   }
 }
 
-TEST_CASE("what changes from round to round of a play-off decides nothing") {
+TEST_CASE("what changes from round to round of a final benchmark decides nothing") {
   for (const double each_round : {0.97, 1.03}) {
     DriftingEvaluator evaluator(1.03, each_round);
     db::Store store = db::Store::in_memory();
@@ -73,10 +73,10 @@ TEST_CASE("where single times tell candidates apart one round decides") {
   CHECK(evaluator.true_us(db::test::bests_of(store).at(0).evidence.config) == Approx(evaluator.fastest_us()));
 }
 
-TEST_CASE("a play-off takes at most a third of what its turn took before, but for six rounds") {
+TEST_CASE("a final benchmark takes at most a third of what its turn took before, but for six rounds") {
   for (const bool is_cheap : {true, false}) {
     ToyEvaluator evaluator;
-    evaluator.play_off_factor = 2;  // whoever was not played is ahead
+    evaluator.final_benchmark_factor = 2;  // whoever was not played is ahead
     evaluator.seconds_each = is_cheap ? 1 : 0;
     db::Store store = db::Store::in_memory();
     TuneOptions options = options_for(evaluator);
@@ -89,7 +89,7 @@ TEST_CASE("a play-off takes at most a third of what its turn took before, but fo
   }
 }
 
-TEST_CASE("no further round of a play-off begins once the run is over") {
+TEST_CASE("no further round of a final benchmark begins once the run is over") {
   DriftingEvaluator evaluator(1.05);
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
@@ -103,7 +103,7 @@ TEST_CASE("no further round of a play-off begins once the run is over") {
   CHECK(evaluator.rounds_began.back() < began + budget);
 }
 
-TEST_CASE("the first problem of a run keeps time for its play-off too") {
+TEST_CASE("the first problem of a run keeps time for its final benchmark too") {
   DriftingEvaluator evaluator(1);
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);

@@ -1,4 +1,4 @@
-// The play-off at the end of a turn: which candidates it is of, how many rounds it goes on for, and on whose scale its times are told.
+// The final benchmark at the end of a turn: which candidates it is of, how many rounds it goes on for, and on whose scale its times are told.
 //
 // Only times that were taken together can be told apart: nights differ by some percent, and so do a device that rested and one under a
 // lasting load. So whoever is fastest of those that were played before plays beside all that are new, its time stands, and
@@ -38,7 +38,7 @@ std::optional<std::size_t> ProblemTuning::fastest(const std::function<bool(std::
   return std::nullopt;
 }
 
-void ProblemTuning::play_off() {
+void ProblemTuning::final_benchmark() {
   if (run_.options.finalists < 2) return;
   const double began = run_.clock_seconds();
   std::optional<std::size_t> known_best = fastest([&](std::size_t index) { return played_off_[index] != 0; });
@@ -48,7 +48,7 @@ void ProblemTuning::play_off() {
   }
   const std::vector<std::size_t> first = first_to_play(known_best);
   if (first.size() < 2 || run_.stop) return;
-  if (!play_off_round(first, known_best ? time_us_[*known_best] : std::nullopt)) return;
+  if (!final_benchmark_round(first, known_best ? time_us_[*known_best] : std::nullopt)) return;
   for (int rounds = 1;; ++rounds) {
     set_best(finalists().front());  // played-off times may be larger than the single ones before
     report(std::nullopt);
@@ -56,12 +56,12 @@ void ProblemTuning::play_off() {
     if (run_.stop || now >= run_.ends) break;
     if (rounds >= kSureRounds && now - began > kMostOfTurn * (began - began_)) break;
     const std::vector<std::size_t> playing = winner_and_challengers();
-    if (playing.size() < 2 || !play_off_round(playing, time_us_[playing.front()])) break;
+    if (playing.size() < 2 || !final_benchmark_round(playing, time_us_[playing.front()])) break;
   }
-  run_.play_off_seconds.add(run_.clock_seconds() - began);
+  run_.final_benchmark_seconds.add(run_.clock_seconds() - began);
 }
 
-/// None if the choice would stay what it is: its time is of a play-off, and what is new is behind it.
+/// None if the choice would stay what it is: its time is of a final benchmark, and what is new is behind it.
 ///   `known_best`  the fastest that was in one; it comes first
 std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t> known_best) const {
   const std::vector<std::size_t> fastest_first = finalists();
@@ -76,7 +76,7 @@ std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t>
   const auto most = std::size_t(run_.options.finalists);
   const std::vector<std::size_t> near = choose_finalists(of_other_night, config_of(), known_best ? most - 1 : 1);
   const bool any_new = !near.empty() || std::ranges::any_of(fastest_first, [&](std::size_t index) { return tried_now_[index] != 0; });
-  if (!any_new && !play_off_could_change_choice(fastest_first, time_us_, played_off_, config_of())) return {};
+  if (!any_new && !final_benchmark_could_change_choice(fastest_first, time_us_, played_off_, config_of())) return {};
 
   std::vector<std::size_t> playing{front};
   const auto add = [&](std::size_t index) {
@@ -103,27 +103,27 @@ std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
   return playing;
 }
 
-/// False if the play-off as such failed: nothing is then recorded, since that no finalist passed, where each did
-/// before, says more of the play-off than of the finalists.
+/// False if the final benchmark as such failed: nothing is then recorded, since that no finalist passed, where each did
+/// before, says more of the final benchmark than of the finalists.
 ///   `winner_us`  the first finalist's time in the rounds before, or nights before, if it was in one: its time then stands, and the others'
 ///                are told on that scale, so that what the device's state does from round to round decides nothing
-bool ProblemTuning::play_off_round(const std::vector<std::size_t>& finalists, Score winner_us) {
+bool ProblemTuning::final_benchmark_round(const std::vector<std::size_t>& finalists, Score winner_us) {
   std::vector<Config> configs;
   for (const std::size_t index : finalists) configs.push_back(start_.space.config(index));
-  std::vector<db::Outcome> outcomes = run_.evaluator.play_off(problem_, configs);
+  std::vector<db::Outcome> outcomes = run_.evaluator.final_benchmark(problem_, configs);
   const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return score_of(o).has_value(); });
   if (outcomes.size() != finalists.size() || !any) {
-    spdlog::warn("{}: the play-off failed ({}); single timings stand", text(problem_),
+    spdlog::warn("{}: the final benchmark failed ({}); single timings stand", text(problem_),
                  outcomes.empty() ? "no outcome" : outcomes.front().message);
     return false;
   }
   const Score again_us = score_of(outcomes.front());
-  const bool comparable = winner_us && again_us && std::abs(play_off_scale_ * *again_us / *winner_us - 1) <= kMostDrift;
+  const bool comparable = winner_us && again_us && std::abs(final_benchmark_scale_ * *again_us / *winner_us - 1) <= kMostDrift;
   if (!comparable) std::fill(played_off_.begin(), played_off_.end(), char{0});  // what was played before is on another scale
-  play_off_scale_ = comparable ? *winner_us / *again_us : 1;
+  final_benchmark_scale_ = comparable ? *winner_us / *again_us : 1;
   for (std::size_t i = comparable ? 1 : 0; i < finalists.size(); ++i) {
     const std::size_t index = finalists[i];
-    if (comparable && score_of(outcomes[i])) outcomes[i].timing->median_us *= play_off_scale_;
+    if (comparable && score_of(outcomes[i])) outcomes[i].timing->median_us *= final_benchmark_scale_;
     record_outcome(run_, starting_points_, {problem_, configs[i]}, outcomes[i]);
     played_off_[index] = 1;
     if (outcomes[i].by_machine) continue;  // what it had stands

@@ -1,4 +1,4 @@
-// The play-off of an evaluator on a device: the finalists in one process, interleaved; if that does not survive, each by
+// The final benchmark of an evaluator on a device: the finalists in one process, interleaved; if that does not survive, each by
 // itself, so that only the one at fault has a failure as its outcome.
 #include <spdlog/spdlog.h>
 
@@ -53,7 +53,7 @@ std::vector<CompilePool::Done> DeviceEvaluator::builds_now(std::span<const Final
   return found;
 }
 
-/// As a candidate, with no anchor.
+/// As a candidate, with no control.
 db::Outcome DeviceEvaluator::evaluate_alone(const Item& item) {
   const MeasureSession::Job job{item.candidate.problem, item.candidate.config, item.cubin, item.battery_passed, 0};
   return conclude(item, exchange(to_message(job)));
@@ -101,14 +101,14 @@ MeasureProcess::Answer DeviceEvaluator::exchange(const Message& request) {
 /// False if the process did not live to the end of it, or any finalist lost the context for all.
 bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Finalist>& finalists,
                                     std::vector<db::Outcome>& outcomes) {
-  PlayOffRequest request{problem, {}, anchor_of(problem)};
+  FinalBenchmarkRequest request{problem, {}, control_of(problem)};
   for (const Finalist& finalist : finalists) {
     request.finalists.push_back({problem, finalist.item.candidate.config, finalist.item.cubin, true, 0});
   }
   const MeasureProcess::Answer answer = exchange(to_message(request));
-  const auto parsed = answer.message ? play_off_answer(*answer.message) : std::nullopt;
+  const auto parsed = answer.message ? final_benchmark_answer(*answer.message) : std::nullopt;
   if (!parsed || parsed->context_lost || parsed->outcomes.size() != finalists.size()) {
-    spdlog::warn("{}: the play-off ended early ({}); finalists are timed one by one", text(problem),
+    spdlog::warn("{}: the final benchmark ended early ({}); finalists are timed one by one", text(problem),
                  parsed ? "device fault" : answer.message ? "malformed answer" : answer.failure.message);
     return false;
   }
@@ -116,7 +116,7 @@ bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Fi
   return true;
 }
 
-std::vector<db::Outcome> DeviceEvaluator::play_off(const Problem& problem, std::span<const Config> configs) {
+std::vector<db::Outcome> DeviceEvaluator::final_benchmark(const Problem& problem, std::span<const Config> configs) {
   const Hold hold(held_);
   std::vector<db::Outcome> outcomes(configs.size());
   const auto began = std::chrono::steady_clock::now();
@@ -127,7 +127,7 @@ std::vector<db::Outcome> DeviceEvaluator::play_off(const Problem& problem, std::
     int rounds = 0;
     for (const db::Outcome& outcome : outcomes) rounds = std::max(rounds, outcome.timing ? outcome.timing->samples : 0);
     const auto ms = [](std::chrono::duration<double, std::milli> took) { return took.count(); };
-    spdlog::debug("{}: played off {} in {} rounds: kernels {:.1f} ms, play-off {:.1f} ms", text(problem), finalists.size(),
+    spdlog::debug("{}: played off {} in {} rounds: kernels {:.1f} ms, final benchmark {:.1f} ms", text(problem), finalists.size(),
                   rounds, ms(ready - began), ms(std::chrono::steady_clock::now() - ready));
     return outcomes;
   }

@@ -1,4 +1,4 @@
-// The play-off at the end of a problem's search.
+// The final benchmark at the end of a problem's search.
 #include <string>
 #include <vector>
 
@@ -28,7 +28,7 @@ class TiledFamily final : public Family {
   std::string source(const Config&, const KernelTarget&) const override { return ""; }
 };
 
-/// Its evaluator: the larger the tile the faster, by single times and in play-offs.
+/// Its evaluator: the larger the tile the faster, by single times and in final benchmarks.
 struct TiledEvaluator {
   ToyEvaluator evaluator;
 
@@ -54,9 +54,9 @@ struct TiledEvaluator {
 
 }  // namespace
 
-TEST_CASE("the best are played off, and the play-off's times are the ones that count") {
+TEST_CASE("the best are played off, and the final benchmark's times are the ones that count") {
   ToyEvaluator evaluator;
-  evaluator.play_off_factor = 0.5;
+  evaluator.final_benchmark_factor = 0.5;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
   options.strategy = "exhaustive";
@@ -69,9 +69,9 @@ TEST_CASE("the best are played off, and the play-off's times are the ones that c
   CHECK(store.evidence().size() == legal_configs() + 3);
 }
 
-TEST_CASE("a play-off in which nothing passes is not held against the finalists") {
+TEST_CASE("a final benchmark in which nothing passes is not held against the finalists") {
   ToyEvaluator evaluator;
-  evaluator.play_off_fails = true;
+  evaluator.final_benchmark_fails = true;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
   options.strategy = "exhaustive";
@@ -81,7 +81,7 @@ TEST_CASE("a play-off in which nothing passes is not held against the finalists"
   CHECK(db::test::bests_of(store).at(0).evidence.config == kOptimum);
 }
 
-TEST_CASE("a run that was killed before its play-off holds it when resumed") {
+TEST_CASE("a run that was killed before its final benchmark holds it when resumed") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
@@ -119,7 +119,7 @@ TEST_CASE("those that were played off are played off again only beside newcomers
   CHECK(evaluator.played_off[1][0] == before);
 }
 
-TEST_CASE("a long problem that is taken up again plays off the tiles that were in no play-off and then no more") {
+TEST_CASE("a long problem that is taken up again plays off the tiles that were in no final benchmark and then no more") {
   TiledEvaluator tiled(300);
   db::Store store = db::Store::in_memory();
   quiet_tune(squares({64}), tiled.options(2), tiled.evaluator, store);

@@ -1,4 +1,4 @@
-#include "tuner/measure/sentinel.hpp"
+#include "tuner/measure/clock_probe.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -21,7 +21,7 @@ constexpr double kSettleMs = 300;
 
 }  // namespace
 
-Sentinel::Sentinel(Pacing& pacing, const runtime::Stream& stream, double start_us)
+ClockProbe::ClockProbe(Pacing& pacing, const runtime::Stream& stream, double start_us)
     : pacing_(pacing), stream_(stream), base_(start_us) {
   const auto deadline = Clock::now() + std::chrono::duration<double, std::milli>(kSettleMs);
   warm_up(20);
@@ -35,21 +35,21 @@ Sentinel::Sentinel(Pacing& pacing, const runtime::Stream& stream, double start_u
   if (start_us > 0) return;
   std::vector<double> readings_us;
   for (int i = 0; i < 7; ++i) readings_us.push_back(time_us());
-  base_ = SentinelBase(median(readings_us));
+  base_ = ClockProbeBase(median(readings_us));
 }
 
-void Sentinel::renew_base() {
+void ClockProbe::renew_base() {
   const double before_us = base_.us();
   if (!base_.renew()) return;
-  spdlog::warn("the sentinel took {:.1f} µs when measuring began and takes {:.1f} now: the device was slowed down then, and drift is held "
+  spdlog::warn("the clock probe took {:.1f} µs when measuring began and takes {:.1f} now: the device was slowed down then, and drift is held "
                "against what it is now",
                before_us, base_.us());
 }
 
-double Sentinel::time_us() {
+double ClockProbe::time_us() {
   double fastest_us = 0;
   for (int reading = 0; reading < kReadings; ++reading) {
-    pacing_.lead_in(stream_);
+    pacing_.blocking_kernel(stream_);
     before_.record(stream_);
     for (int i = 0; i < kLaunchesPerReading; ++i) pacing_.reference_work(stream_);
     after_.record(stream_);
@@ -60,7 +60,7 @@ double Sentinel::time_us() {
   return fastest_us;
 }
 
-void Sentinel::warm_up(double milliseconds) {
+void ClockProbe::warm_up(double milliseconds) {
   const auto deadline = Clock::now() + std::chrono::duration<double, std::milli>(milliseconds);
   while (Clock::now() < deadline) {
     for (int i = 0; i < 16; ++i) pacing_.reference_work(stream_);

@@ -1,4 +1,4 @@
-#include "tuner/measure/sentinel_base.hpp"
+#include "tuner/measure/clock_probe_base.hpp"
 
 #include <algorithm>
 
@@ -13,15 +13,15 @@ constexpr double kSteady = 1.03;
 
 }  // namespace
 
-double SentinelBase::drift_of(double reading_us) {
+double ClockProbeBase::drift_of(double reading_us) {
   const double drift = reading_us / us_;
-  if (drift < 1 - kMostSentinelDrift) faster_us_.push_back(reading_us);
+  if (drift < 1 - kMostClockProbeDrift) faster_us_.push_back(reading_us);
   else faster_us_.clear();
   if (faster_us_.size() > kReadingsKept) faster_us_.erase(faster_us_.begin());
   return drift;
 }
 
-bool SentinelBase::renew() {
+bool ClockProbeBase::renew() {
   if (faster_us_.size() < kReadingsKept) return false;
   const auto [least, most] = std::ranges::minmax(faster_us_);
   if (!(most <= kSteady * least)) return false;
