@@ -123,7 +123,7 @@ CREATE TABLE evidence (
                                                 'timed_out', 'device_fault', 'mismatch')),
   message       TEXT NOT NULL,
   median_us     REAL,  -- this and the next six: present exactly when the status is ok
-  spread        REAL,  -- half the interquartile range over the median, of a final benchmark's samples once freed of shared drift
+  spread        REAL,  -- half the interquartile range over the median, of a play-off's samples once freed of shared drift
   samples       INTEGER,
   clock_mhz     REAL,  -- 0: unknown, as the next two
   temperature_c REAL,
