@@ -22,6 +22,7 @@
 #include "tuner/cli/retired_option.hpp"
 #include "tuner/cli/signals.hpp"
 #include "tuner/cli/table.hpp"
+#include "tuner/cli/target.hpp"
 #include "tuner/cli/terminal.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/wanted.hpp"

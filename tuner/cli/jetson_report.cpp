@@ -29,7 +29,7 @@ std::string clock_text(const runtime::GpuClock& gpu) {
 }
 
 template <typename List, typename Text>
-std::string joined(const List& list, Text text) {
+std::string comma_list(const List& list, Text text) {
   std::string line;
   for (const auto& item : list) {
     const std::string one = text(item);
@@ -41,17 +41,17 @@ std::string joined(const List& list, Text text) {
 }  // namespace
 
 std::string jetson_text(const JetsonState& state, const std::string& power_mode) {
-  const std::string heat = joined(state.zones, [](const ThermalZone& zone) {
+  const std::string heat = comma_list(state.zones, [](const ThermalZone& zone) {
     if (!zone.temperature_c) return std::string();
     return fmt::format("{} {:.1f}{}", zone.type, *zone.temperature_c,
                        zone.throttles_at_c ? fmt::format(" (throttles at {:g})", *zone.throttles_at_c) : "");
   });
-  const std::string cooling = joined(state.cooling, [](const CoolingDevice& device) {
+  const std::string cooling = comma_list(state.cooling, [](const CoolingDevice& device) {
     if (device.state == 0) return std::string();
     return fmt::format("{} {}{}", device.type, device.state, device.most ? fmt::format(" of {}", *device.most) : "");
   });
   const std::string power =
-      joined(state.rails, [](const PowerRail& rail) { return fmt::format("{} {:.1f}", rail.label, rail.watt); });
+      comma_list(state.rails, [](const PowerRail& rail) { return fmt::format("{} {:.1f}", rail.label, rail.watt); });
   const runtime::ThrottleVerdict verdict = judge_throttling(state);
 
   std::string out = fmt::format("{}, power mode {}\n", state.model.empty() ? "Jetson" : state.model,
