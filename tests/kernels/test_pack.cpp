@@ -1,11 +1,11 @@
 // The copies of the packing passes, run on the host, each by itself: what lies beyond an operand's ends may not be memory, and
 // a GPU does not tell of a few bytes too many. (That a pass packs both operands is seen on the GPU.)
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -37,7 +37,20 @@ struct Readable {
   std::uintptr_t begin, end;
 } readable;
 std::atomic<int> strayed{0};
-std::barrier<>* of_block = nullptr;
+
+/// std::barrier yields in a loop before it sleeps: of hundreds of threads on a few cores most of the time would go there.
+class Barrier {
+ public:
+  explicit Barrier(unsigned threads) { pthread_barrier_init(&barrier_, nullptr, threads); }
+  Barrier(const Barrier&) = delete;
+  Barrier& operator=(const Barrier&) = delete;
+  ~Barrier() { pthread_barrier_destroy(&barrier_); }
+  void arrive_and_wait() { pthread_barrier_wait(&barrier_); }
+
+ private:
+  pthread_barrier_t barrier_{};
+};
+Barrier* of_block = nullptr;
 
 uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 int min(int a, int b) { return std::min(a, b); }
@@ -132,7 +145,7 @@ class Team {
     }
   }
 
-  std::barrier<> begin_{kPackThreads + 1}, inside_{kPackThreads}, end_{kPackThreads + 1};
+  Barrier begin_{kPackThreads + 1}, inside_{kPackThreads}, end_{kPackThreads + 1};
   const std::function<void()>* task_ = nullptr;
   std::vector<std::thread> threads_;
 };

@@ -265,6 +265,7 @@ TEST_CASE("wgmma's seeds are legal configs that the problem takes, of several ti
   for (const char* pair : {"f16f32", "bf16f32bf16", "s8s32", "e4m3f32bf16", "tf32f32"}) {
     for (const Transposes trans : kAllTransposes) {
       const KernelTarget target = target_of(pair, trans);
+      const Legality legality(wgmma_family(), target);
       for (const auto& [m, n, k] : shapes) {
         const Problem problem = problem_of(target, m, n, k);
         const std::vector<Config> seeds = wgmma_family().seeds(target, problem);
@@ -272,7 +273,7 @@ TEST_CASE("wgmma's seeds are legal configs that the problem takes, of several ti
         REQUIRE(seeds.size() >= 4);
         for (const Config& config : seeds) {
           INFO(config.text());
-          CHECK_FALSE(illegal_because(wgmma_family(), config, target));
+          CHECK_FALSE(legality.illegal_because(config));
           CHECK_FALSE(wgmma_family().refusal(config, problem));
           CHECK_FALSE(wgmma_family().dominated(config, problem));
         }

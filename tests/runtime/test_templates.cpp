@@ -1,28 +1,61 @@
 // Every kernel template compiles for the Orin and the H200, and agrees with its host file on what the launch must ask for.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "kernels/space.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tests/built_in.hpp"
 #include "tests/catch.hpp"
+#include "tests/long_tests.hpp"
+#include "tests/quick_compile.hpp"
 
 using namespace tilesmith;
 
 namespace {
 
-/// A few configs from all over the space: a prime stride, so that every parameter varies.
-std::vector<Config> spread_sample(const Family& family, const KernelTarget& target, std::size_t count) {
-  const Space space = enumerate_space(family, target);
-  std::vector<Config> sample;
-  for (std::size_t i = 0; i < count && !space.configs.empty(); ++i) {
-    sample.push_back(space.configs[(i * 7919 + 101) % space.configs.size()]);
+/// Configs of one family, each with values that those before it lack. What is legal for one type pair is often so for the next: a
+/// space is enumerated, which takes a second, only where it is not.
+class VariedConfigs {
+ public:
+  /// The config from all over the space that has most parameter values that were not seen before; none if the space is empty.
+  std::optional<Config> next(const Family& family, const KernelTarget& target) {
+    const Legality legality(family, target);
+    std::vector<Config> legal;
+    for (std::size_t i = spread_.size(); i-- > 0 && legal.size() < kEnough;) {
+      if (!legality.illegal_because(spread_[i])) legal.push_back(spread_[i]);
+    }
+    if (legal.size() < kEnough) legal = enumerated(family, target);
+    if (legal.empty()) return std::nullopt;
+    const auto unseen = [&](const Config& config) {
+      return std::ranges::count_if(config.values(), [&](const Config::Value& value) { return seen_.count(value) == 0; });
+    };
+    const Config chosen = *std::ranges::max_element(legal, {}, unseen);
+    seen_.insert(chosen.values().begin(), chosen.values().end());
+    return chosen;
   }
-  return sample;
-}
+
+ private:
+  static constexpr std::size_t kEnough = 100, kSpread = 1000;
+
+  /// A part of the space by a prime stride, so that every parameter varies; it is kept for other type pairs.
+  std::vector<Config> enumerated(const Family& family, const KernelTarget& target) {
+    const Space space = enumerate_space(family, target);
+    std::vector<Config> part;
+    for (std::size_t i = 0; i < std::min(kSpread, space.configs.size()); ++i) {
+      part.push_back(space.configs[(i * 7919 + 101) % space.configs.size()]);
+    }
+    spread_.insert(spread_.end(), part.begin(), part.end());
+    return part;
+  }
+
+  std::vector<Config> spread_;
+  std::set<Config::Value> seen_;
+};
 
 /// A problem that the config takes: of a single row or column where it takes no other; else a square one, whose alignment may
 /// be refused, but changes no launch's shape.
@@ -61,26 +94,29 @@ std::string launch_assertions(const Family& family, const Config& config, const 
   return text;
 }
 
-/// Two transposes of a type pair and the other two of the next one, so that every family sees all four.
-void compile_sample(const char* arch, std::size_t count) {
+/// A config of every family and type pair, of one transposes in turn, so that every family sees all four; the long form takes each.
+void compile_sample(const char* arch, std::size_t first_transposes) {
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
   std::map<std::string_view, std::set<std::string_view>> transposes_of_family;
-  bool mixed = false;
+  std::map<std::string_view, VariedConfigs> configs_of_family;
+  std::size_t turn = first_transposes;
   for (const TypePair& type : type_pairs()) {
-    mixed = !mixed;
-    for (Transposes trans : kAllTransposes) {
-      if ((trans.a != trans.b) != mixed) continue;
+    const Transposes in_turn = kAllTransposes[turn++ % std::size(kAllTransposes)];
+    for (const Transposes trans : kAllTransposes) {
+      if (!tests::long_tests() && trans != in_turn) continue;
       const KernelTarget target{{type, trans}, *limits_for_arch(arch)};
+      const std::vector<std::string> options = runtime::compiler_options(target);
       for (const auto& family : families()) {
         const bool added_by_a_test = !tests::is_built_in(*family);
         if (added_by_a_test || !family->supports(target)) continue;
+        const std::optional<Config> config = configs_of_family[family->name()].next(*family, target);
+        if (!config) continue;
         transposes_of_family[family->name()].insert(name(trans));
-        for (const Config& config : spread_sample(*family, target, count)) {
-          const std::string source = family->source(config, target) + launch_assertions(*family, config, target);
-          const auto build = runtime::compile_source(source, "candidate.cu", "gemm", runtime::compiler_options(target));
-          INFO(type.name << " " << name(trans) << " " << config.text() << "\n" << build.log);
-          CHECK(build.ok);
-        }
+        const std::string source = family->source(*config, target) + launch_assertions(*family, *config, target);
+        const auto build = runtime::compile_source(source, "candidate.cu", "gemm",
+                                                   tests::long_tests() ? options : tests::optimising_little(options));
+        INFO(type.name << " " << name(trans) << " " << config->text() << "\n" << build.log);
+        CHECK(build.ok);
       }
     }
   }
@@ -92,12 +128,8 @@ void compile_sample(const char* arch, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("a sample of every family compiles for the Orin and launches as its template expects") {
-  compile_sample("sm_87", 2);
-}
-TEST_CASE("a sample of every family compiles for the H200 and launches as its template expects") {
-  compile_sample("sm_90a", 1);
-}
+TEST_CASE("a sample of every family compiles for the Orin and launches as its template expects") { compile_sample("sm_87", 0); }
+TEST_CASE("a sample of every family compiles for the H200 and launches as its template expects") { compile_sample("sm_90a", 1); }
 
 TEST_CASE("what mma tries first for an Orin keeps its sums in registers, for every type pair of 16 bits") {
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
@@ -107,7 +139,7 @@ TEST_CASE("what mma tries first for an Orin keeps its sums in registers, for eve
     const KernelTarget target{{type, {}}, *limits_for_arch("sm_87")};
     std::vector<Config> seeds = mma.seeds(target, packed_problem({type, {}}, 2048, 2048, 2048));
     REQUIRE(seeds.size() >= 3);
-    seeds.resize(3);
+    seeds.resize(tests::long_tests() ? 3 : 1);
     for (const Config& config : seeds) {
       const db::KernelBuild build = runtime::compile(config, target);
       INFO(type.name << " " << config.text() << ": " << build.message);

@@ -1,6 +1,7 @@
 // tilesmith compile, and bundles: what needs NVRTC but no GPU.
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "db/bundle.hpp"
@@ -18,6 +19,25 @@ bool no_nvrtc() {
   if (runtime::nvrtc_unavailable_because().empty()) return false;
   WARN("skipped: " << runtime::nvrtc_unavailable_because());
   return true;
+}
+
+/// Stores a made-up kernel of every generic config that `status_of(target)` has a status for.
+template <typename StatusOf>
+void store_generic_kernels(const std::string& path, const DeviceLimits& limits, StatusOf status_of) {
+  db::Store store = db::Store::open(path);
+  for (const TypePair& type : type_pairs()) {
+    for (const Transposes trans : kAllTransposes) {
+      const KernelTarget target{{type, trans}, limits};
+      const std::optional<db::Status> status = status_of(target);
+      if (!status) continue;
+      const std::string options = runtime::compiler_options_text(target);
+      db::KernelBuild build;
+      build.key = {generic_config(target), target, limits.arch, kernel_hash(generic_config(target), target, options), options, "1.0"};
+      build.status = *status;
+      build.cubin.resize(64);
+      store.record_build(build);
+    }
+  }
 }
 
 }  // namespace
@@ -218,19 +238,11 @@ TEST_CASE("a bundle takes a generic kernel that spills where there is no other")
   const TempFolder folder;
   const DeviceLimits limits = *limits_for_arch("sm_87");
   const KernelTarget slow{{*find_type_pair("f64f64"), {true, true}}, limits};
+  store_generic_kernels(folder / "orin.db", limits, [&](const KernelTarget& target) {
+    return std::optional(target.signature() == slow.signature() ? db::Status::spilled : db::Status::ok);
+  });
   {
     db::Store store = db::Store::open(folder / "orin.db");
-    for (const TypePair& type : type_pairs()) {
-      for (const Transposes trans : kAllTransposes) {
-        const KernelTarget target{{type, trans}, limits};
-        db::KernelBuild build;
-        build.key = {generic_config(target), target, limits.arch, runtime::kernel_key(generic_config(target), target).kernel_hash,
-                     runtime::compiler_options_text(target), "1.0"};
-        build.status = type == slow.type && trans == slow.trans ? db::Status::spilled : db::Status::ok;
-        build.cubin.resize(64);
-        store.record_build(build);
-      }
-    }
     std::string error;
     db::Evidence entry;
     entry.problem = *parse_problem("f64f64 TT 64 64 64", error);
@@ -257,10 +269,16 @@ TEST_CASE("a bundle holds the bests' kernels and the generic kernels of every ty
   if (no_nvrtc()) return;
   const TempFolder folder;
   make_database(folder / "tuned.db");
+  // The bests' kernels and two generic ones are left to compile.
+  store_generic_kernels(folder / "tuned.db", *limits_for_arch("sm_90a"), [](const KernelTarget& target) {
+    const std::string of = text(target.signature());
+    return of == "f16f32 TT" || of == "e5m2f32bf16 NT" ? std::nullopt : std::optional(db::Status::ok);
+  });
   const Finished result = run(folder, {"export", "--format", "bundle", "-o", "h200.tsb", "--db", "tuned.db"});
   INFO(result.err);
   REQUIRE(result.status == 0);
   CHECK(contains(result.err, "2 bests of NVIDIA H200 and 52 generic kernels"));
+  CHECK(contains(result.err, "(4 kernels compiled now"));
   const db::Bundle bundle = db::load_bundle(folder / "h200.tsb");
   CHECK(bundle.arch == "sm_90a");
   CHECK(bundle.bests.size() == 2);

@@ -32,6 +32,6 @@ TEST_CASE("a page on standard output is followed by nothing, and a log there doe
   CHECK_FALSE(contains(read_file(folder / "page"), "candidate in"));
   CHECK(read_file(folder / "page").rfind("</html>") + 9 > read_file(folder / "page").size());
   make_landscape(folder / "recording.jsonl");
-  CHECK(shell(folder, "tilesmith tune --shape 256 --replay recording.jsonl --strategy exhaustive --log /dev/stdout >all") == 0);
+  CHECK(shell(folder, "tilesmith tune --shape 256 --family simt --replay recording.jsonl --strategy exhaustive --log /dev/stdout >all") == 0);
   CHECK(contains(read_file(folder / "all"), "info tuning 1 problem"));
 }

@@ -71,7 +71,7 @@ TEST_CASE("a seed that is no whole number is refused") {
                   {std::string("--seed '") + seed + "'", "whole number from 0"});
     check_refused(run(folder, {"simulate", "--landscape", "recording.jsonl", "--seed", seed}), {"--seed"});
   }
-  CHECK(run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", "--dry-run", "--seed", "18446744073709551615"}).status == 0);
+  CHECK(run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", "--dry-run", "--family", "simt", "--seed", "18446744073709551615"}).status == 0);
 }
 
 TEST_CASE("a plot that would not be what its name says is refused before anything is simulated") {

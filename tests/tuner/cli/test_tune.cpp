@@ -84,8 +84,8 @@ TEST_CASE("with --log a file is written, with --record a landscape that can be r
   REQUIRE(first.status == 0);
   CHECK(contains(read_file(folder / "tune.log"), "mismatch"));  // the file has every outcome
   CHECK_FALSE(contains(first.err, "battery:"));                 // the console only with --verbose
-  const Finished second =
-      run(folder, {"tune", "--workload", "workload.txt", "--replay", "again.jsonl.zst", "--strategy", "exhaustive"});
+  const Finished second = run(folder, {"tune", "--workload", "workload.txt", "--replay", "again.jsonl.zst", "--strategy",
+                                       "exhaustive", "--family", "simt"});
   REQUIRE(second.status == 0);
   CHECK(second.out == first.out);
 }
@@ -94,7 +94,7 @@ TEST_CASE("a dry run counts configs and writes nothing") {
   const TempFolder folder;
   prepare(folder);
   const Finished result = run(folder, {"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--dry-run",
-                                       "--db", "tuned.db"});
+                                       "--family", "simt,wmma", "--db", "tuned.db"});
   REQUIRE(result.status == 0);
   CHECK(contains(result.out, "f16f32 NN 256 256 256"));
   CHECK(contains(result.out, "wmma"));

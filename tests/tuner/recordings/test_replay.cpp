@@ -22,6 +22,13 @@ db::Outcome ok(double median_us) {
   return {db::Status::ok, "", timing};
 }
 
+/// The recorded family and another: to enumerate the spaces of all takes seconds.
+TuneOptions two_families() {
+  TuneOptions options;
+  options.families = {"simt", "wmma"};
+  return options;
+}
+
 /// Every third config of the simt space on an Orin; the sixth recorded one failed, and times fall from one to the next.
 db::Landscape recording() {
   db::Landscape landscape;
@@ -64,7 +71,7 @@ TEST_CASE("a replay tunes what was recorded, all of it and nothing else, as the 
 
   db::Store store = db::Store::in_memory();
   const Workload workload{"recorded", {{recorded_problem(), 1}}};
-  const TuneResult result = tune(workload, {}, *evaluator, store, {}, kNeverStop);
+  const TuneResult result = tune(workload, two_families(), *evaluator, store, {}, kNeverStop);
   CHECK(result.ended_how == "done");
   CHECK(result.evaluated == std::int64_t(landscape.entries.size()));
   CHECK(result.failed == 1);
@@ -75,7 +82,7 @@ TEST_CASE("a replay tunes what was recorded, all of it and nothing else, as the 
   CHECK(best[0].evidence.producer == landscape.producers.at("simt"));
   CHECK(best[0].evidence.origin == "the-orin");  // not the machine that replays
 
-  const TuneResult again = tune(workload, {}, *evaluator, store, {}, kNeverStop);
+  const TuneResult again = tune(workload, two_families(), *evaluator, store, {}, kNeverStop);
   CHECK(again.evaluated == 0);
   CHECK(again.reused == result.evaluated);
 }
@@ -96,7 +103,7 @@ TEST_CASE("what a replay stores is what was recorded, once, and no newer than wh
   const auto evaluator = make_replay_evaluator(landscape);
   const Workload workload{"recorded", {{recorded_problem(), 1}}};
   for (int run = 0; run < 2; ++run) {
-    tune(workload, {}, *evaluator, store, {}, kNeverStop);
+    tune(workload, two_families(), *evaluator, store, {}, kNeverStop);
     std::vector<db::Evidence> entries = store.evidence();
     CHECK(entries.size() == landscape.entries.size());  // what is known of the last is valid, and it is not asked for again
     for (const db::Evidence& entry : entries) {

@@ -43,29 +43,44 @@ struct Case {
     return result;
   }
 
-  /// The check over rows of C, all fed in stripes of five rows.
+  /// Calls add(stripe) for stripes of so many rows of a matrix.
+  template <typename Add>
+  static void feed(Scalar element, const std::vector<std::byte>& matrix, std::int64_t count, std::int64_t cols, std::int64_t stride,
+                   std::int64_t stripe_rows, Add add) {
+    const std::size_t row_bytes = std::size_t(stride) * size_bytes(element);
+    for (std::int64_t first = 0; first < count; first += stripe_rows) {
+      add(RowStripe{element, first, std::min(stripe_rows, count - first), cols, stride, matrix.data() + std::size_t(first) * row_bytes});
+    }
+  }
+
+  /// The check over rows of C, with the operands fed in stripes of five rows.
   template <typename Word>
-  std::optional<std::string> fault(const std::vector<double>& given, bool modulo_2_32, std::vector<std::int64_t> rows,
-                                   Scalar sums_as = Scalar::f64) const {
+  Freivalds<Word> with_operands(const std::vector<std::int64_t>& rows) const {
     Freivalds<Word> check(problem, rows, 77);
-    const auto feed = [](Scalar element, const std::vector<std::byte>& matrix, std::int64_t count, std::int64_t cols,
-                         std::int64_t stride, auto add) {
-      const std::size_t row_bytes = std::size_t(stride) * size_bytes(element);
-      for (std::int64_t first = 0; first < count; first += 5) {
-        add(RowStripe{element, first, std::min<std::int64_t>(5, count - first), cols, stride,
-                      matrix.data() + std::size_t(first) * row_bytes});
-      }
-    };
     const Scalar operand = problem.type.a;
-    feed(operand, b, problem.b_rows(), problem.b_cols(), problem.ldb, [&](const RowStripe& stripe) { check.add_b(stripe); });
-    feed(operand, a, problem.a_rows(), problem.a_cols(), problem.lda, [&](const RowStripe& stripe) { check.add_a(stripe); });
+    feed(operand, b, problem.b_rows(), problem.b_cols(), problem.ldb, 5, [&](const RowStripe& stripe) { check.add_b(stripe); });
+    feed(operand, a, problem.a_rows(), problem.a_cols(), problem.lda, 5, [&](const RowStripe& stripe) { check.add_a(stripe); });
+    return check;
+  }
+
+  /// What the check finds in these sums, which it is fed in stripes of so many rows.
+  template <typename Word>
+  std::optional<std::string> fault(Freivalds<Word> check, const std::vector<double>& given, bool modulo_2_32,
+                                   const std::vector<std::int64_t>& rows, Scalar sums_as, std::int64_t stripe_rows) const {
     std::vector<std::byte> reference(rows.size() * 19 * size_bytes(sums_as));
     for (std::size_t i = 0; i < rows.size() * 19; ++i) {
       const double value = given[std::size_t(rows[i / 19]) * 19 + i % 19];
       encode(sums_as, value, reference.data() + i * size_bytes(sums_as));
     }
-    feed(sums_as, reference, std::int64_t(rows.size()), 19, 19, [&](const RowStripe& stripe) { check.add_sums(stripe); });
+    feed(sums_as, reference, std::int64_t(rows.size()), 19, 19, stripe_rows, [&](const RowStripe& stripe) { check.add_sums(stripe); });
     return check.fault(modulo_2_32);
+  }
+
+  /// The whole check, all fed in stripes of five rows.
+  template <typename Word>
+  std::optional<std::string> fault(const std::vector<double>& given, bool modulo_2_32, const std::vector<std::int64_t>& rows,
+                                   Scalar sums_as = Scalar::f64) const {
+    return fault(with_operands<Word>(rows), given, modulo_2_32, rows, sums_as, 5);
   }
 
   std::vector<std::int64_t> all_rows() const {
@@ -102,21 +117,27 @@ TEST_CASE("Freivalds' check sees every single wrong element") {
   const Case bytes("u8s32", {false, true}, Stage::exact);
   const Case wide("bf16f32bf16", {}, Stage::wide_c);
   const Case real("f64f64", {true, true}, Stage::real);
+  // The operands, which are the same each time, are fed once, and the sums in two stripes: each costs a look at the machine's cores.
+  const std::vector<std::int64_t> rows = exact.all_rows();
+  const auto of_exact = exact.with_operands<std::uint64_t>(rows);
+  const auto of_bytes = bytes.with_operands<std::uint64_t>(rows);
+  const auto of_wide = wide.with_operands<std::uint64_t>(rows);
+  const auto of_real = real.with_operands<double>(rows);
+  const auto sees = [&](const Case& of, const auto& check, std::size_t at, double difference, bool modulo_2_32) {
+    std::vector<double> wrong = of.sums;
+    wrong[at] += difference;
+    return of.fault(check, wrong, modulo_2_32, rows, Scalar::f64, 12).has_value();
+  };
+  CHECK_FALSE(sees(exact, of_exact, 0, 0, false));
+  CHECK_FALSE(sees(bytes, of_bytes, 0, 0, true));
+  CHECK_FALSE(sees(wide, of_wide, 0, 0, false));
+  CHECK_FALSE(sees(real, of_real, 0, 0, false));
   for (std::size_t at = 0; at < exact.sums.size(); ++at) {
-    std::vector<double> wrong = exact.sums;
-    wrong[at] += 1;
-    REQUIRE(exact.fault<std::uint64_t>(wrong, false, exact.all_rows()));
-    wrong = wide.sums;
-    wrong[at] -= 1;
-    REQUIRE(wide.fault<std::uint64_t>(wrong, false, wide.all_rows()));
-    wrong = bytes.sums;
-    wrong[at] -= 2147483648.0;
-    REQUIRE(bytes.fault<std::uint64_t>(wrong, true, bytes.all_rows()));
-    wrong = real.sums;
-    wrong[at] += 1e-5;
-    REQUIRE(real.fault<double>(wrong, false, real.all_rows()));
-    wrong[at] = std::nan("");
-    REQUIRE(real.fault<double>(wrong, false, real.all_rows()));
+    REQUIRE(sees(exact, of_exact, at, 1, false));
+    REQUIRE(sees(wide, of_wide, at, -1, false));
+    REQUIRE(sees(bytes, of_bytes, at, -2147483648.0, true));
+    REQUIRE(sees(real, of_real, at, 1e-5, false));
+    REQUIRE(sees(real, of_real, at, std::nan(""), false));
   }
 }
 
