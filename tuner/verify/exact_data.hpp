@@ -14,6 +14,7 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/operand.hpp"
 #include "kernels/type_pair.hpp"
 #include "tuner/verify/shared_rules.hpp"
 
