@@ -23,6 +23,7 @@ else
 fi |
   grep -v '^db/recorded/' | sort -u |
   while IFS= read -r file; do
-    if [ -f "$file" ]; then sha256sum -- "$file"; fi
+    if [ -f "$file" ]; then printf '%s\n' "$file"; fi
   done |
+  xargs -rd '\n' sha256sum -- |
   sha256sum | cut -d ' ' -f 1

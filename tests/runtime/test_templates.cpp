@@ -114,7 +114,7 @@ void compile_sample(const char* arch, std::size_t first_transposes) {
         transposes_of_family[family->name()].insert(name(trans));
         const std::string source = family->source(*config, target) + launch_assertions(*family, *config, target);
         const auto build = runtime::compile_source(source, "candidate.cu", "gemm",
-                                                   tests::long_tests() ? options : tests::optimising_little(options));
+                                                   tests::long_tests() ? options : tests::optimising_less(options));
         INFO(type.name << " " << name(trans) << " " << config->text() << "\n" << build.log);
         CHECK(build.ok);
       }

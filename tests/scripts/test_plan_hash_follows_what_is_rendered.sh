@@ -26,42 +26,57 @@ compile=("${CXX:-c++}" -std=c++20 -w -c)
 "${compile[@]}" -I "$root" "$folder/main.cpp" -o "$folder/main.o"
 fmt=$(pkg-config --cflags --libs fmt libxxhash 2>/dev/null || echo "-lfmt -lxxhash")
 
-# The hashes after `sed -i EXPRESSION FILE` in a copy of the sources (EXPRESSION empty: none). What is compiled comes before the library.
-hashes_after() {
-  rm -rf "$folder/tree"
-  mkdir "$folder/tree"
-  cp -R "$root/kernels" "$folder/tree/"
-  local objects=("$folder/main.o" "$folder/embedded.o")
-  if [ -n "$1" ]; then
-    sed -i "$1" "$folder/tree/$2"
-    ! cmp -s "$root/$2" "$folder/tree/$2" || { echo "$2: '$1' edits nothing" >&2; exit 1; }
-    if [[ $2 == *.cpp ]]; then
-      "${compile[@]}" -I "$folder/tree" "$folder/tree/$2" -o "$folder/edited.o"
-      objects+=("$folder/edited.o")
-    fi
-  fi
+# A copy of the sources. What was edited is compiled anew, and comes before the library.
+mkdir "$folder/tree"
+cp -R "$root/kernels" "$folder/tree/"
+embed() {
   cmake -DROOT="$folder/tree" -DOUT="$folder/embedded.cpp" -P "$root/cmake/EmbedKernels.cmake"
-  "${compile[@]}" -I "$folder/tree" "$folder/embedded.cpp" -o "$folder/embedded.o"
+  "${compile[@]}" -I "$folder/tree" "$folder/embedded.cpp" -o "$1"
+}
+embed "$folder/unedited.o"
+
+# hashes_after [EXPRESSION FILE]...: the hashes after `sed -i EXPRESSION FILE` for each pair.
+hashes_after() {
+  local embedded=$folder/unedited.o edited=() objects=() file
+  while [ $# -gt 0 ]; do
+    cp "$folder/tree/$2" "$folder/before"
+    sed -i "$1" "$folder/tree/$2"
+    ! cmp -s "$folder/before" "$folder/tree/$2" || { echo "$2: '$1' edits nothing" >&2; exit 1; }
+    edited+=("$2")
+    shift 2
+  done
+  for file in $(printf '%s\n' "${edited[@]}" | sort -u); do
+    if [[ $file == *.cpp ]]; then
+      objects+=("$folder/$(basename "$file").o")
+      "${compile[@]}" -I "$folder/tree" "$folder/tree/$file" -o "${objects[-1]}"
+    elif [ "$embedded" = "$folder/unedited.o" ]; then
+      embedded=$folder/edited.o
+      embed "$embedded"
+    fi
+  done
+  for file in "${edited[@]}"; do cp "$root/$file" "$folder/tree/$file"; done
   # shellcheck disable=SC2086  # several words
-  "${CXX:-c++}" "${objects[@]}" "$library" $fmt -pthread -o "$folder/hashes"
+  "${CXX:-c++}" "$folder/main.o" "$embedded" "${objects[@]}" "$library" $fmt -pthread -o "$folder/hashes"
   "$folder/hashes" | paste -sd ' '
 }
-# changes WHICH EXPRESSION FILE: after the edit both, the second, or none of the two hashes are others.
+# changes WHICH [EXPRESSION FILE]...: after the edits both, the second, or none of the two hashes are others.
 changes() {
-  local now got=none
-  now=$(hashes_after "$2" "$3")
+  local expected=$1 now got=none
+  shift
+  now=$(hashes_after "$@")
   [ "${now#* }" = "${first#* }" ] || got=second
   [ "${now% *}" = "${first% *}" ] || got=both
-  [ "$got" = "$1" ] || { echo "$3, after '$2': expected other hashes: $1; got: $got"; exit 1; }
+  [ "$got" = "$expected" ] || { echo "after $*: expected other hashes: $expected; got: $got"; exit 1; }
 }
 
-first=$(hashes_after "" "")
+first=$(hashes_after)
 [ "${#first}" -eq 65 ] || { echo "expected two hashes, got: $first"; exit 1; }
-changes none '1i // A new comment.\n\n  // Another.' kernels/render.cpp
-changes none 's/any type pair, layout/every type pair, layout/' kernels/simt/simt.cpp
-changes none 's/{8, 16, 32}, "K-step/{8, 16, 32, 64}, "K-step/' kernels/simt/simt.cpp
-changes none '1i // A new comment.\n' kernels/common/scale.cuh
-changes none '$a int x;' kernels/mma/mma.cu
+# What changes nothing is tried at once: it takes a compiler seconds.
+changes none '1i // A new comment.\n\n  // Another.' kernels/render.cpp \
+  's/any type pair, layout/every type pair, layout/' kernels/simt/simt.cpp \
+  's/{8, 16, 32}, "K-step/{8, 16, 32, 64}, "K-step/' kernels/simt/simt.cpp \
+  '1i // A new comment.\n' kernels/common/scale.cuh \
+  '$a int x;' kernels/mma/mma.cu
 changes both 's/constexpr int kSm = /constexpr int kSM = /' kernels/render.cpp
 changes both '$a int x;' kernels/common/scale.cuh
 changes both 's/launch.block.x = /launch.block.y = /' kernels/simt/simt.cpp
