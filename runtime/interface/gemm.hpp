@@ -74,7 +74,7 @@ class Error : public std::runtime_error {
 
 /// Where a plan's config came from.
 struct Explanation {
-  std::string level;      ///< "exact", "trial", "model" or "generic"
+  std::string rung;       ///< the level: "exact", "trial", "model" or "generic"
   std::string reason;    ///< one line
   std::string config;    ///< canonical text
   /// The problem that the config was measured on. On the model level it is the nearest of several. Empty if there is none.

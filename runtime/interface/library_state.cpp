@@ -46,7 +46,7 @@ std::unique_ptr<Context> open_context(int ordinal) {
 
 Explanation explain(const Choice& choice) {
   Explanation why;
-  why.level = name(choice.level);
+  why.rung = name(choice.level);
   why.reason = reason_of(choice);
   why.config = choice.config.text();
   if (choice.evidence) why.trust = name(choice.trust);
@@ -136,7 +136,7 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   const KernelTarget target{problem, context_->info().limits};
   if (problem.m == 0 || problem.n == 0) return plan_of_nothing(problem, target);
   Planned planned = plan_untried(problem, target);
-  if (options_.trial_budget > 1 && planned.why.level == name(Level::model)) try_candidates(problem, target, planned);
+  if (options_.trial_budget > 1 && planned.why.rung == name(Level::model)) try_candidates(problem, target, planned);
   return planned;
 }
 
@@ -316,7 +316,7 @@ void LibraryState::log_not_loaded(std::span<const db::Evidence> entries) {
 void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {
   if (!options_.log_misses || !logged_.insert(text(problem)).second) return;
   if (problem.m == 0 || problem.n == 0 || problem.k == 0) return;
-  db::logger()->warn("{}: {} level{}: {}", text(problem), why.level, compiled ? ", kernel compiled now" : "", why.reason);
+  db::logger()->warn("{}: {} level{}: {}", text(problem), why.rung, compiled ? ", kernel compiled now" : "", why.reason);
 }
 
 }  // namespace tilesmith::runtime

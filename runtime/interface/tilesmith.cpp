@@ -233,7 +233,7 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
   *explanation = tilesmith_explanation{"", "", "", "", "", "", 0, 0, {}};
   if (plan == nullptr) return null_argument("tilesmith_plan_explain", "plan");
   const tilesmith::Explanation& why = plan->plan.explain();
-  *explanation = {why.level.c_str(),  why.config.c_str(), why.reason.c_str(), why.measured.c_str(),
+  *explanation = {why.rung.c_str(),   why.config.c_str(), why.reason.c_str(), why.measured.c_str(),
                   why.trust.c_str(), why.kernel.c_str(), why.median_us, why.predicted_us, {}};
   return TILESMITH_OK;
 }

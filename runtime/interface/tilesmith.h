@@ -113,7 +113,7 @@ typedef struct tilesmith_run_args {
 
 /* Where a plan's config came from. The strings live as long as the plan. */
 typedef struct tilesmith_explanation {
-  const char* level;     /* "exact", "trial", "model" or "generic" */
+  const char* rung;     /* the level: "exact", "trial", "model" or "generic" */
   const char* config;   /* canonical text */
   const char* reason;   /* one line */
   const char* measured; /* the problem it was measured on, on the model level the nearest of them; "" if there is none */

@@ -68,7 +68,7 @@ TEST_CASE("the example family is tuned on the device, and the library runs what 
   const Library library = Library::open(folder / "own.db", options);
   const GemmPlan plan = library.plan(problem);
   INFO(plan.explain().config << ": " << plan.explain().reason);
-  CHECK(plan.explain().level == "exact");
+  CHECK(plan.explain().rung == "exact");
   CHECK(plan.explain().config.rfind("my_tiles{", 0) == 0);
 
   DeviceProblem data(problem);

@@ -34,7 +34,7 @@ TEST_CASE("a tuned problem runs its stored kernel, without NVRTC", "[api]") {
   const Library library = Library::open(fixture.small_database(), stored_only());
   CHECK(library.device() == db::text(fixture.info.identity));
   const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
-  CHECK(plan.explain().level == "exact");
+  CHECK(plan.explain().rung == "exact");
   CHECK(plan.explain().config == Fixture::simt(32).text());
   CHECK(plan.explain().measured == "f16f32 NN 512 512 512");
   CHECK(plan.explain().median_us == 9.5);
@@ -48,7 +48,7 @@ TEST_CASE("a problem that was not measured says so, and is logged once", "[api]"
   const Library library = Library::open(fixture.small_database(), stored_only());
   for (int time = 0; time < 2; ++time) {
     const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 500 520 512 beta=any"));
-    CHECK(plan.explain().level == "model");
+    CHECK(plan.explain().rung == "model");
     CHECK(plan.explain().measured == "f16f32 NN 512 512 512");
   }
   const std::string lines = Fixture::logged().str();
@@ -102,14 +102,14 @@ TEST_CASE("nothing is launched for M or N of 0, and only scaling for K of 0", "[
   const Library library = Library::open(fixture.path("generic.db"), stored_only());
   for (const char* empty : {"f64f64 NN 0 5 5", "f64f64 NN 5 0 5"}) {
     const GemmPlan plan = library.plan(fixture.problem(empty));
-    CHECK(plan.explain().level == "generic");
+    CHECK(plan.explain().rung == "generic");
     plan.run(nullptr, 1, nullptr, nullptr, 0, nullptr);
     CHECK(fake::state().launches.empty());
   }
   const Library empty = Library::without_database(stored_only());
   for (const char* nothing : {"f16f32 NN 0 5 5", "f16f32 NN 5 0 5"}) {
     GemmPlan plan = empty.plan(fixture.problem(nothing));  // there is no kernel, and no need of one
-    CHECK(plan.explain().level == "generic");
+    CHECK(plan.explain().rung == "generic");
     CHECK(plan.explain().kernel.empty());
     plan.reserve_workspace();
     plan.run(nullptr, 1, nullptr, nullptr, 0, nullptr);
@@ -151,7 +151,7 @@ TEST_CASE("a config whose kernel is neither stored nor compilable gives way to t
   const Library library = Library::open(fixture.path("two.db"), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
   CHECK(plan.explain().config == Fixture::simt(32).text());
-  CHECK(plan.explain().level == "exact");
+  CHECK(plan.explain().rung == "exact");
   CHECK(plan.explain().reason.find(Fixture::simt(64).text() + " was passed over") != std::string::npos);
 
   const auto [code, what] = failure_and_text_of([&] { library.plan(fixture.problem("f16f32 TN 512 512 512")); });
@@ -172,7 +172,7 @@ TEST_CASE("a kernel that the device refuses gives way to the next", "[api]") {
   fake::state().func_attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 32;  // simt(32) wants 64
   CHECK(failure_and_text_of([&] { library.plan(fixture.problem("f16f32 NN 512 512 512")); }).first == ErrorCode::device_failed);
   fake::state().func_attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
-  CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().level == "exact");
+  CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().rung == "exact");
 }
 
 TEST_CASE("evidence of another driver is used and said to be re-verified", "[api]") {
@@ -186,7 +186,7 @@ TEST_CASE("evidence of another driver is used and said to be re-verified", "[api
   }
   const Library library = Library::open(fixture.path("old.db"), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
-  CHECK(plan.explain().level == "exact");
+  CHECK(plan.explain().rung == "exact");
   CHECK(plan.explain().trust == "reverify");
 }
 
@@ -222,9 +222,9 @@ TEST_CASE("a bundle serves its problems and the generic level without NVRTC", "[
       fixture.build("f64f64 TT 1 1 1", generic_config(fixture.target(fixture.problem("f64f64 TT 1 1 1"))))};
   db::save_bundle(bundle, fixture.path("small.bundle"));
   const Library library = Library::open(fixture.path("small.bundle"), stored_only());
-  CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().level == "exact");
-  CHECK(library.plan(fixture.problem("f16f32 NN 512 768 512")).explain().level == "model");
-  CHECK(library.plan(fixture.problem("f64f64 TT 7 7 7")).explain().level == "generic");
+  CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().rung == "exact");
+  CHECK(library.plan(fixture.problem("f16f32 NN 512 768 512")).explain().rung == "model");
+  CHECK(library.plan(fixture.problem("f64f64 TT 7 7 7")).explain().rung == "generic");
 }
 
 TEST_CASE("of a bundle's kernels of other compilers one that spills is taken only where there is no other", "[api]") {
@@ -310,12 +310,12 @@ TEST_CASE("evidence of another architecture's code is used on no level, and says
 
   const Library library = Library::open(path, stored_only());
   const GemmPlan exact = library.plan(fixture.problem("f16f32 NN 512 512 512"));
-  CHECK(exact.explain().level == "exact");
+  CHECK(exact.explain().rung == "exact");
   CHECK(exact.explain().median_us == 9.5);
   CHECK(exact.explain().trust == "valid");
   for (const char* near : {"f16f32 NN 600 600 600", "f16f32 NN 640 640 640"}) {
     const GemmPlan neighbour = library.plan(fixture.problem(near));
-    CHECK(neighbour.explain().level == "model");
+    CHECK(neighbour.explain().rung == "model");
     CHECK(neighbour.explain().measured == "f16f32 NN 512 512 512");
   }
 }

@@ -81,7 +81,7 @@ TEST_CASE("the library loads families of the application's own and runs what was
   }
   const Library library = Library::open(fixture.path("own.db"), options);
   const GemmPlan plan = library.plan(Fixture::problem("f16f32 NN 512 512 512"));
-  CHECK(plan.explain().level == "exact");
+  CHECK(plan.explain().rung == "exact");
   CHECK(plan.explain().config == config.text());
 }
 

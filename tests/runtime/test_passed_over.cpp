@@ -74,7 +74,7 @@ TEST_CASE("of many configs without a kernel a few are tried, once, and then the 
   REQUIRE(catalogue->evidence({}, 90).size() > 200);
   runtime::LibraryState state(std::move(catalogue), stored_only());
   const Explanation why = state.plan(Fixture::problem(kWhere)).why;
-  CHECK(why.level == "generic");
+  CHECK(why.rung == "generic");
   CHECK(asked == 9);
   CHECK(why.reason.find("none of the 8 configs that would be best has a kernel that can run here") == 0);
   CHECK(why.reason.find(first + " was passed over: no kernel for") != std::string::npos);
@@ -93,7 +93,7 @@ TEST_CASE("the best of the configs that have a kernel is taken, if it comes befo
   runtime::LibraryState state(std::make_unique<FewKernels>(fixture, std::vector{generic(fixture), built}, asked), stored_only());
   for (int time = 0; time < 2; ++time) {
     const Explanation why = state.plan(Fixture::problem(kWhere)).why;
-    CHECK(why.level == level);
+    CHECK(why.rung == level);
     if (place == 7) CHECK(why.config == built.text());
   }
 }
@@ -120,7 +120,7 @@ TEST_CASE("what fails for now is no word on the kernel: the plan says it, and th
   }
   fake::state().failures.clear();
   const GemmPlan plan = library.plan(Fixture::problem(kWhere));
-  CHECK(plan.explain().level == "exact");
+  CHECK(plan.explain().rung == "exact");
   CHECK(plan.explain().reason.find("passed over") == std::string::npos);
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("a stored generic kernel that spills is better than none", "[api]") {
     build.message = "gemm spills 8 bytes";
     db::Store::open(path).record_build(build);
   }
-  CHECK(Library::open(path, stored_only()).plan(Fixture::problem(kWhere)).explain().level == "generic");
+  CHECK(Library::open(path, stored_only()).plan(Fixture::problem(kWhere)).explain().rung == "generic");
 }
 
 TEST_CASE("a compiler that fails costs the config, not the plan, and is asked again", "[api]") {
@@ -197,7 +197,7 @@ TEST_CASE("a compiler that fails costs the config, not the plan, and is asked ag
   const Library library = Library::open(path);
   for (int time = 1; time <= 2; ++time) {
     const GemmPlan plan = library.plan(Fixture::problem(kWhere));
-    CHECK(plan.explain().level == "generic");
+    CHECK(plan.explain().rung == "generic");
     CHECK(plan.explain().reason.find("nvrtcCreateProgram: NVRTC_ERROR_INTERNAL_ERROR") != std::string::npos);
     CHECK(created == time);
   }

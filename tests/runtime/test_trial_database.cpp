@@ -36,8 +36,8 @@ TEST_CASE("a trial's winner is the exact entry of the next start, in the opened 
   const std::filesystem::path trials = GENERATE(false, true) ? opened : fixture.path("trials.db");
   {
     const Library library = Library::open(opened, with_trials_in(trials));
-    CHECK(library.plan(fixture.problem(kProblem)).explain().level == "trial");
-    CHECK(library.plan(fixture.problem(kProblem)).explain().level == "trial");  // of this start, from then on
+    CHECK(library.plan(fixture.problem(kProblem)).explain().rung == "trial");
+    CHECK(library.plan(fixture.problem(kProblem)).explain().rung == "trial");  // of this start, from then on
   }
   const std::vector<db::Evidence> kept = trials_of(trials);
   REQUIRE(kept.size() == 1);
@@ -51,7 +51,7 @@ TEST_CASE("a trial's winner is the exact entry of the next start, in the opened 
   const std::size_t memsets = count("memset_u8_async");
   const Library library = Library::open(opened, with_trials_in(trials));
   const Explanation why = library.plan(fixture.problem(kProblem)).explain();
-  CHECK(why.level == "exact");
+  CHECK(why.rung == "exact");
   CHECK(why.config == kept[0].config.text());
   CHECK(why.trust == "remeasure");
   CHECK(contains(why.reason, "in a trial"));
@@ -63,7 +63,7 @@ TEST_CASE("without a name no trial is kept", "[trial]") {
   const LibraryFixture fixture;
   const std::filesystem::path opened = fixture.small_database();
   const std::string before = db::test::slurp(opened);
-  CHECK(Library::open(opened, with_trials_in("")).plan(fixture.problem(kProblem)).explain().level == "trial");
+  CHECK(Library::open(opened, with_trials_in("")).plan(fixture.problem(kProblem)).explain().rung == "trial");
   CHECK(db::test::slurp(opened) == before);
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("a trial that cannot be kept or read is a line of the log, and the pla
   const Library library = Library::open(opened, with_trials_in(trials));
   CHECK(contains(LibraryFixture::logged().str(), "trials are not read: ") == is_there);
   LibraryFixture::logged().str("");
-  CHECK(library.plan(fixture.problem(kProblem)).explain().level == "trial");
+  CHECK(library.plan(fixture.problem(kProblem)).explain().rung == "trial");
   const std::string log = LibraryFixture::logged().str();
   const std::size_t at = log.find("a trial's winner is not kept: ");
   REQUIRE(at != std::string::npos);
@@ -102,7 +102,7 @@ TEST_CASE("a measurement outranks a trial, and says what today's measuring polic
   db::Store::open(opened).record_build(fixture.build(kProblem, LibraryFixture::simt(64)));
   measured.id = db::Store::open(opened).record(measured);
   const Explanation why = Library::open(opened, with_trials_in(opened)).plan(fixture.problem(kProblem)).explain();
-  CHECK(why.level == "exact");
+  CHECK(why.rung == "exact");
   CHECK(why.trust == "valid");
   CHECK(why.config == measured.config.text());
 

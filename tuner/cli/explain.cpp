@@ -128,7 +128,7 @@ nlohmann::ordered_json as_json(const Problem& problem, const TargetDevice& devic
   nlohmann::ordered_json json;
   json["problem"] = text(problem);
   json["device"] = device.identity.name.empty() ? device.limits.arch : db::text(device.identity);
-  json["level"] = runtime::name(choice.level);
+  json["rung"] = runtime::name(choice.level);
   json["config"] = choice.config.text();
   if (choice.level == runtime::Level::model) json["predicted_us"] = choice.predicted_us;
   json["reason"] = runtime::reason_of(choice);
@@ -138,7 +138,7 @@ nlohmann::ordered_json as_json(const Problem& problem, const TargetDevice& devic
   for (const auto& next : choice.runners_up) {
     const bool exact = next.level == runtime::Level::exact;
     json["runners_up"].push_back({{"config", next.config.text()},
-                                  {"level", runtime::name(next.level)},
+                                  {"rung", runtime::name(next.level)},
                                   {exact ? "median_us" : "predicted_us", next.us},
                                   {"note", next.note}});
   }

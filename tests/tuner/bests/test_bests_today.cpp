@@ -72,7 +72,7 @@ TEST_CASE("query, the exports and explain name the same bests and the same trust
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const nlohmann::json explained = json_of(folder, {"explain", problem_of(rows[i])});
     INFO(problem_of(rows[i]));
-    CHECK(explained["level"] == "exact");
+    CHECK(explained["rung"] == "exact");
     CHECK(explained["config"] == rows[i]["config"]);
     CHECK(explained["trust"] == rows[i]["trust"]);
     CHECK(explained["evidence"]["median_us"] == rows[i]["median_us"]);
@@ -92,7 +92,7 @@ TEST_CASE("query, the exports and explain name the same bests and the same trust
   CHECK(json_of(folder, {"devices"})["known"][0]["bests"] == 4);
   CHECK(json_of(folder, {"query", "--shape", "256"})[0]["median_us"] == 10.0);
   CHECK(json_of(folder, {"query", "--shape", "256"})[0]["candidates"] == 11);
-  CHECK_FALSE(json_of(folder, {"explain", kRetiredOnly})["level"] == "exact");
+  CHECK_FALSE(json_of(folder, {"explain", kRetiredOnly})["rung"] == "exact");
   for (const char* format : {"csv", "markdown", "header"}) {
     const Finished text = run(folder, {"export", "--format", format, "--db", "tuned.db"});
     INFO(format);

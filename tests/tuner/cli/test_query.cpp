@@ -93,7 +93,7 @@ TEST_CASE("explain names the level, the config, the evidence and the runners-up"
   CHECK(contains(run(folder, {"explain", "f64f64 NN 64 64 64", "--db", "tuned.db"}).out, "predicted"));
   const auto json = nlohmann::json::parse(
       run(folder, {"explain", "f16f32 NN 256 256 256", "--format", "json", "--db", "tuned.db"}).out);
-  CHECK(json["level"] == "exact");
+  CHECK(json["rung"] == "exact");
   CHECK(json["evidence"]["median_us"] == 10.0);
   CHECK(json["runners_up"].size() == 5);
 }

@@ -39,9 +39,9 @@ TEST_CASE("renew leaves a database of a former schema as it is") {
     for (const db::Evidence& entry : made_evidence({made_problems()[0]}, 3)) store.record(entry);
   }
   {
-    const db::Database database((folder / "tuned.db").string(), SQLITE_OPEN_READWRITE, "tuned.db");
+    const db::Database database(folder / "tuned.db", SQLITE_OPEN_READWRITE, "tuned.db");
     db::test::make_former(database);
   }
   CHECK(contains(run(folder, {"renew", "--db", "tuned.db"}).out, "of 3 candidates stand"));
-  CHECK(db::schema_version(db::Database((folder / "tuned.db").string(), SQLITE_OPEN_READWRITE, "tuned.db")) == 4);
+  CHECK(db::schema_version(db::Database(folder / "tuned.db", SQLITE_OPEN_READWRITE, "tuned.db")) == 4);
 }
