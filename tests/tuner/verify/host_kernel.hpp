@@ -139,7 +139,10 @@ class HostKernel {
     std::vector<double> values;
     values.reserve(std::size_t(rows * depth));
     for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t k = 0; k < depth; ++k) values.push_back(operand(a + std::size_t(trans_a ? k * lda + i : i * lda + k) * size_bytes(p.type.a)));
+      for (std::int64_t k = 0; k < depth; ++k) {
+        const std::int64_t in_a = trans_a ? k * lda + i : i * lda + k;
+        values.push_back(operand(a + std::size_t(in_a) * size_bytes(p.type.a)));
+      }
     }
     return values;
   }
@@ -151,7 +154,10 @@ class HostKernel {
     std::vector<double> values;
     values.reserve(std::size_t(p.n * depth));
     for (std::int64_t j = 0; j < p.n; ++j) {
-      for (std::int64_t k = 0; k < depth; ++k) values.push_back(operand(b + std::size_t(p.trans.b ? j * ldb + k : k * ldb + j) * size_bytes(p.type.b)));
+      for (std::int64_t k = 0; k < depth; ++k) {
+        const std::int64_t in_b = p.trans.b ? j * ldb + k : k * ldb + j;
+        values.push_back(operand(b + std::size_t(in_b) * size_bytes(p.type.b)));
+      }
     }
     return values;
   }
