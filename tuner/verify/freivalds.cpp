@@ -36,7 +36,8 @@ Word as_word(double value) {
 /// Calls work(first, last) on parts of [0, count), on as many threads as pay.
 template <typename Work>
 void in_parallel(std::int64_t count, std::int64_t elements, Work work) {
-  const std::int64_t wanted = std::min<std::int64_t>(elements / 200000 + 1, usable_cores());
+  static const int cores = usable_cores();  // which reads files
+  const std::int64_t wanted = std::min<std::int64_t>(elements / 200000 + 1, cores);
   const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(count, 1));
   on_all_cores(std::size_t(parts), [&](std::size_t i) {
     const auto part = std::int64_t(i);
