@@ -126,6 +126,7 @@ TEST_CASE("a trial of a candidate that was measured adds nothing to the database
   CHECK(trials_of(path).empty());
   CHECK(db::Store::open_read_only(path).find_build(build.key));
   trial.config = LibraryFixture::simt(64);
+  trial.plan_hash = plan_hash(trial.config, trial.problem, trial.producer.compiler_options);
   keep_trial(path, trial, nullptr);
   keep_trial(path, trial, nullptr);
   CHECK(trials_of(path).size() == 1);

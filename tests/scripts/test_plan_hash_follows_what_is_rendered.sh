@@ -55,8 +55,9 @@ hashes_after() {
     fi
   done
   for file in "${edited[@]}"; do cp "$root/$file" "$folder/tree/$file"; done
+  # The library's files may be compiled in groups: what was edited is then there twice, and the first counts.
   # shellcheck disable=SC2086  # several words
-  "${CXX:-c++}" "$folder/main.o" "$embedded" "${objects[@]}" "$library" $fmt -pthread -o "$folder/hashes"
+  "${CXX:-c++}" -Wl,--allow-multiple-definition "$folder/main.o" "$embedded" "${objects[@]}" "$library" $fmt -pthread -o "$folder/hashes"
   "$folder/hashes" | paste -sd ' '
 }
 # changes WHICH [EXPRESSION FILE]...: after the edits both, the second, or none of the two hashes are others.
