@@ -24,7 +24,8 @@ done
 if $build; then "$ROOT/scripts/setup.sh"; fi
 [ -f "$BUILD_DIR/CTestTestfile.cmake" ] || fail "$BUILD_DIR: no tests there; build first (scripts/setup.sh)"
 
-# One test may compile kernels for a while on a slow machine; none waits for anything else.
+# One test may compile kernels for a while on a slow machine. Some sleep: one more runs than there are cores.
+jobs=$(($(nproc) + 1))
 ctest=(ctest --test-dir "$BUILD_DIR" --output-on-failure --timeout 600)
 if have_gpu; then
   # Two tests at once would disturb each other's times and may run out of device memory.
@@ -32,10 +33,10 @@ if have_gpu; then
   status=0
   "${ctest[@]}" -L gpu "$@" || status=$?
   say "all other tests"
-  "${ctest[@]}" -LE gpu -j "$(nproc)" "$@"
+  "${ctest[@]}" -LE gpu -j "$jobs" "$@"
   [ "$status" -eq 0 ] || warn "GPU tests failed (above)"
   exit "$status"
 else
   say "tests (no GPU here: those with the label gpu are skipped)"
-  "${ctest[@]}" -j "$(nproc)" "$@"
+  "${ctest[@]}" -j "$jobs" "$@"
 fi
