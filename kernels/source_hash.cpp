@@ -78,6 +78,7 @@ std::string compiled(std::string_view code, const Macros& macros) {
       blocks.back().taken = !blocks.back().taken;
       return;
     }
+    if (!blocks.empty() && line.starts_with("#elif")) blocks.back().taken = true;  // rather too much than too little
     if (line.starts_with("#if")) blocks.push_back({false, true});
     const bool ends = line.starts_with("#endif") && !blocks.empty(), ours = ends && blocks.back().ours;
     if (!ours && std::ranges::all_of(blocks, &Block::taken)) result.append(line).append("\n");

@@ -26,9 +26,9 @@ TargetDevice present_device(const runtime::DeviceInfo& info);
 /// not supported.
 std::optional<DeviceLimits> limits_of(const db::DeviceIdentity& device);
 
-/// What the runtime library on the device would take itself for as a producer: the NVRTC and measuring policy of the device's newest
-/// entry, of any device's where it has none, this build's options, the device's driver if it is here, else that
-/// entry's, since it cannot be asked.
+/// What the runtime library on the device would take itself for as a producer. NVRTC and measuring policy are those of the device's newest
+/// entry, or of any device's where it has none. Options are this build's. The driver is the device's, or that entry's if the device is
+/// not here.
 db::Producer producer_to_judge_by(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
                                   const KernelTarget& target);
 

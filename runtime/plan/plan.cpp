@@ -128,6 +128,10 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   if (problem_.m == 0 || problem_.n == 0) return;  // nothing to do, as BLAS defines it
   sequence_ = family.launches(config_, as_planned(problem_));
   copies_c_ = std::ranges::none_of(sequence_.launches, [](const Launch& launch) { return takes(launch, OperandRole::c); });
+  // align_bytes may be less than an element of the one matrix, since it speaks of all.
+  for (const OperandRole role : kOperandRoles) {
+    align_bytes_[role] = std::max(std::size_t(problem_.align_bytes), size_bytes(operand(problem_, role).element));
+  }
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
     if (launch.further.size() > kOperandRoleCount) throw std::logic_error("plan: a launch takes an operand twice");
@@ -151,8 +155,7 @@ int Plan::run(const RunArgs& args) const noexcept {
     if (!in_use(role, reads_operands, reads_c)) continue;
     const void* const matrix = args.matrix(role);
     if (matrix == nullptr) return kNullPointer;
-    // align_bytes may be less than an element of the one matrix, since it speaks of all.
-    if (!is_aligned(matrix, std::max(std::size_t(problem_.align_bytes), size_bytes(operand(problem_, role).element)))) return kMisaligned;
+    if (!is_aligned(matrix, align_bytes_[role])) return kMisaligned;
   }
   if (sequence_.workspace_bytes > 0 &&
       (args.workspace == nullptr || !is_aligned(args.workspace, kWorkspaceAlignBytes))) {

@@ -78,6 +78,7 @@ class Plan {
   std::vector<CUfunc_st*> functions_;  // one a launch of the sequence; none if there is nothing to do
   std::optional<TensorMaps> maps_;     // of the launch that has boxes, with no address yet
   bool copies_c_ = false;              // no kernel takes C apart from D
+  ByRole<std::size_t> align_bytes_;    // what each matrix's address is a multiple of
 };
 
 /// α or β as the type pair's scale type: rounds to f32, keeps f64; s32 must be an integer that 32 bits hold, else

@@ -34,7 +34,7 @@ inline Group make_group(const Family& family, const KernelTarget& target, std::s
   for (const Config& config : tuner::spread_sample(enumerate_space(family, target), first, most, 1)) {
     group.push_back({config, target});
   }
-  for (const NamedConfig& level : family.ladder(target)) group.push_back({level.config, target});
+  for (const NamedConfig& rung : family.ladder(target)) group.push_back({rung.config, target});
   return group;
 }
 

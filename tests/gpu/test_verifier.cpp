@@ -87,9 +87,9 @@ TEST_CASE("the known ladder passes the battery for every type pair and transpose
         const KernelTarget target{{type, trans}, context.info().limits};
         const std::vector<NamedConfig> ladder = family->ladder(target);
         // The first, a straight one with several warps, and the last: one of each way of getting operands.
-        for (std::size_t level : {std::size_t{0}, std::size_t{1}, ladder.size() - 1}) {
-          if (level >= ladder.size()) continue;
-          const Config& config = ladder[level].config;
+        for (std::size_t rung : {std::size_t{0}, std::size_t{1}, ladder.size() - 1}) {
+          if (rung >= ladder.size()) continue;
+          const Config& config = ladder[rung].config;
           const db::Outcome outcome = verifier.battery(build(config, target), config, target);
           INFO(type.name << " " << name(trans) << " " << config.text() << ": " << outcome.message);
           CHECK(outcome.status == db::Status::ok);

@@ -57,6 +57,8 @@ TEST_CASE("what a template has for another signature does not count for a kernel
   CHECK(hash("", either) == hash("", "int a;\nint linear;\n"));
   CHECK(hash(relu, either) == hash(relu, "int a;\nint relu;\n"));
   CHECK(hash("", either + "#ifdef TILESMITH_A\n#ifdef TILESMITH_B\nint d;\n#endif\n#ifndef TILESMITH_C\nint e;\n#endif\n#endif\n") == hash("", either));
+  const std::string otherwise = "#ifdef TILESMITH_EPILOGUE_RELU\nint relu;\n#elif __CUDA_ARCH__ >= 900\nint hopper;\n#endif\n";
+  CHECK(hash("", otherwise) != hash("", "#ifdef TILESMITH_EPILOGUE_RELU\nint relu;\n#endif\n"));
   CHECK(hash("", "int a;\n#ifdef OTHER\nint d;\n#endif\n") != hash("", "int a;\n"));
 }
 

@@ -16,7 +16,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-/// Where a best stands: within a type pair and transposes, in the order of BestsToday::bests.
+/// Where a best stands: within a signature, in the order of BestsToday::bests.
 using Place = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string, std::string>;
 
 Place place_of(const db::Evidence& entry) {
@@ -79,7 +79,7 @@ void add(const std::vector<db::Evidence>& entries, const Judge& judge, bool with
 BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most) {
   Devices devices;
   BestsToday today;
-  for (const auto& [of, problems] : judged_together(store)) {
+  for (const auto& [signature, problems] : judged_together(store)) {
     if (std::none_of(problems.begin(), problems.end(), [&](const Problem& problem) { return wanted.wants(problem); })) continue;
     std::vector<db::Evidence> entries = entries_of(store, problems);
     const Judge judge(entries, devices);

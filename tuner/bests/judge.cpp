@@ -37,10 +37,9 @@ bool Judge::runs(const db::Evidence& entry) const {
   return device && rules_allow(entry, device->limits);
 }
 
-std::map<std::pair<std::string, std::string>, std::vector<Problem>> judged_together(const db::Store& store) {
-  std::map<std::pair<std::string, std::string>, std::vector<Problem>> groups;
-  for (Problem& problem : store.problems_since(0))
-    groups[{std::string(problem.type.name), std::string(name(problem.trans))}].push_back(std::move(problem));
+std::map<std::string, std::vector<Problem>> judged_together(const db::Store& store) {
+  std::map<std::string, std::vector<Problem>> groups;
+  for (Problem& problem : store.problems_since(0)) groups[text(problem.signature())].push_back(std::move(problem));
   return groups;
 }
 

@@ -15,7 +15,7 @@ namespace tilesmith::tuner {
 /// By text. None: this build knows no architecture of it.
 using Devices = std::map<std::string, std::optional<TargetDevice>>;
 
-/// Judges entries of one type pair and transposes. What producer they are judged by depends on all entries of these.
+/// Judges entries of one signature. What producer they are judged by depends on all entries of these.
 class Judge {
  public:
   /// Adds the entries' devices to `devices`, from them alone: a tuner may have added one since the store was asked for its devices.
@@ -30,8 +30,8 @@ class Judge {
   std::map<std::pair<std::string, std::string>, db::Producer> now_;  // by device and family
 };
 
-/// The problems of a store that are judged together, by type pair and transposes.
-std::map<std::pair<std::string, std::string>, std::vector<Problem>> judged_together(const db::Store& store);
+/// The problems of a store that are judged together, by text of their signature.
+std::map<std::string, std::vector<Problem>> judged_together(const db::Store& store);
 
 /// All entries of these problems, the latest first.
 std::vector<db::Evidence> entries_of(const db::Store& store, const std::vector<Problem>& problems);

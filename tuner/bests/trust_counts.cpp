@@ -18,7 +18,7 @@ std::size_t TrustCounts::all() const {
 std::map<std::string, std::map<std::string, TrustCounts>> trust_counts(const db::Store& store) {
   std::map<std::string, std::map<std::string, TrustCounts>> counts;
   Devices devices;
-  for (const auto& [group, problems] : judged_together(store)) {
+  for (const auto& [signature, problems] : judged_together(store)) {
     const std::vector<db::Evidence> entries = entries_of(store, problems);
     const Judge judge(entries, devices);
     std::unordered_set<std::string> candidates;

@@ -53,7 +53,7 @@ int run_space(const SpaceOptions& options) {
   }
   if (options.ladder) {
     std::string lines;
-    for (const NamedConfig& level : family.ladder(target)) lines += fmt::format("{}: {}\n", level.name, level.config.text());
+    for (const NamedConfig& rung : family.ladder(target)) lines += fmt::format("{}: {}\n", rung.name, rung.config.text());
     if (lines.empty()) spdlog::warn("the family {} has no ladder for {} {}", family.name(), target.type.name, name(target.trans));
     write_result(lines);
     return kExitOk;

@@ -182,11 +182,11 @@ BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchCon
 }
 
 std::vector<BenchContender> ladder_contenders(const KernelTarget& target) {
-  std::vector<BenchContender> levels;
+  std::vector<BenchContender> rungs;
   for (const auto& family : families()) {
-    for (const NamedConfig& level : family->ladder(target)) levels.push_back({level.name, level.config});
+    for (const NamedConfig& rung : family->ladder(target)) rungs.push_back({rung.name, rung.config});
   }
-  return levels;
+  return rungs;
 }
 
 }  // namespace tilesmith::tuner

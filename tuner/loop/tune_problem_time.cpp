@@ -11,7 +11,7 @@ namespace {
 constexpr double kPatience = 2.0 / 3;   // of its time a problem has in any case
 constexpr double kWorthwhile = 2;       // times what a turn's first compilations and its final benchmark take
 constexpr double kProofLaunches = 8;    // of a candidate, what warms it up included
-constexpr double kMostReserved = 0.25;  // of a turn, for a final benchmark of which nothing is known but that finalists take as candidates do
+constexpr double kMostReserved = 0.25;  // of a turn, for a run's first final benchmark: finalists are taken to last as long as candidates
 
 /// What it takes to prove a candidate and to time it beside a control, where such launches are all that takes time.
 double evaluation_us(double launch_us) {

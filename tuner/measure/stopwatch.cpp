@@ -274,7 +274,7 @@ db::Outcome Stopwatch::time(const Contender& contender, Rotation& rotation, doub
 std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Contender> contenders, Rotation& rotation,
                                              std::optional<KnownTime> known) {
   if (contenders.empty()) return {};
-  const bool controled = known && !is_short(known->us);
+  const bool beside_control = known && !is_short(known->us);
   std::deque<Sampler> samplers;
   double fastest_us = 0;
   for (const Contender& contender : contenders) {
@@ -282,11 +282,11 @@ std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Contender> c
     fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
   }
   std::optional<Graphs> graphs;
-  if (!controled && is_short(fastest_us)) graphs.emplace(rotation.operand_sets(), fastest_us, impl_->policy.before);
+  if (!beside_control && is_short(fastest_us)) graphs.emplace(rotation.operand_sets(), fastest_us, impl_->policy.before);
   if (graphs) {
     for (Sampler& sampler : samplers) sampler.prepare(graphs->layout, graphs->before);
   }
-  const DriftBy by = controled ? DriftBy::control : graphs ? DriftBy::clock_probe : DriftBy::nothing;
+  const DriftBy by = beside_control ? DriftBy::control : graphs ? DriftBy::clock_probe : DriftBy::nothing;
   const auto measure = [&] {
     if (!graphs) impl_->settle([&] { return take_turn(samplers); });
     return impl_->play_rounds(samplers);

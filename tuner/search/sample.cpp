@@ -67,7 +67,7 @@ std::vector<Config> first_choices(const Family& family, const KernelTarget& targ
   const Config generic = generic_config(target);
   if (generic.family() == family.name()) first.push_back(generic);
   for (const Config& seed : family.seeds(target, ordinary_problem(target))) first.push_back(seed);
-  for (const NamedConfig& level : family.ladder(target)) first.push_back(level.config);
+  for (const NamedConfig& rung : family.ladder(target)) first.push_back(rung.config);
   return first;
 }
 

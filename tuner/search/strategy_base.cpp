@@ -9,10 +9,9 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr int kSpreadDraws = 20;  // of which the one farthest from the sample so far joins it
-// Seeds come alone until so many configs have a time, which is what strategies want to see before they propose of their own.
-// Until then no more are in flight than bring what has a time to this number: while the first own proposals are compiled there
-// is still something to be timed.
+constexpr int kSpreadDraws = 20;  // the one farthest from the sample joins it
+// Seeds come alone until so many configs have a time: strategies want to see them before they propose of their own. Until then so
+// many are timed or in flight at most. While the first own proposals are compiled there is still something to be timed.
 constexpr std::size_t kEnoughTimed = 10;
 constexpr std::size_t kSeedsAlone = 22;
 constexpr std::size_t kSeedEvery = 3;  // proposals, from then on
