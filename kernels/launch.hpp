@@ -38,7 +38,7 @@ struct TensorBoxes {
 };
 
 /// One kernel launch. `entry` is an extern "C" kernel of the config's module that takes one GemmArgs by value, or with
-/// `boxes` one TensorGemmArgs; behind it one OperandArg (kernels/common/operand_arg.cuh) for each of `further`.
+/// `boxes` one TensorGemmArgs. Kernels of a signature that is not plain find ExtendedArgs at its end.
 struct Launch {
   std::string entry = "gemm";
   Extent3 grid;
@@ -53,9 +53,8 @@ struct Launch {
   unsigned neighbours = 1;  ///< where it overlaps the one before, so many blocks in a row are placed beside each other, as a
                             ///< cluster of which the kernel knows nothing; where there is none, the grid is not persistent,
                             ///< and this divides grid.x
-  OperandSource a, b, c;  ///< `c` is where D is written, and what is read for C unless `further` has it
+  OperandSource a, b, c;  ///< `c` is where D is written; for C it is read by kernels of the linear epilogue alone
   std::optional<TensorBoxes> boxes;
-  std::vector<OperandRole> further;  ///< what the kernel takes besides
 };
 
 struct LaunchSequence {

@@ -1,5 +1,7 @@
 #include "kernels/operand.hpp"
 
+#include <algorithm>
+
 namespace tilesmith {
 
 std::int64_t OperandMatrix::bytes() const { return rows == 0 || cols == 0 ? 0 : storage_bytes(element, (rows - 1) * row_stride + cols); }
@@ -10,6 +12,10 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
       return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda};
     case OperandRole::b:
       return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb};
+    case OperandRole::bias: {
+      const std::int64_t length = problem.epilogue.bias == Bias::along_m ? problem.m : problem.n;
+      return {role, problem.epilogue.bias_is_f32 ? Scalar::f32 : problem.type.output, 1, length, std::max<std::int64_t>(1, length)};
+    }
     case OperandRole::c:
     case OperandRole::d:
       break;
@@ -18,7 +24,10 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
 }
 
 std::vector<OperandMatrix> operands(const Problem& problem) {
-  return {operand(problem, OperandRole::a), operand(problem, OperandRole::b), operand(problem, OperandRole::d)};
+  std::vector<OperandMatrix> found{operand(problem, OperandRole::a), operand(problem, OperandRole::b), operand(problem, OperandRole::d)};
+  if (!problem.epilogue.is_linear() && problem.beta == BetaClass::any) found.push_back(operand(problem, OperandRole::c));
+  if (problem.epilogue.bias != Bias::none) found.push_back(operand(problem, OperandRole::bias));
+  return found;
 }
 
 std::vector<OperandMatrix> inputs(const Problem& problem) {
@@ -27,13 +36,15 @@ std::vector<OperandMatrix> inputs(const Problem& problem) {
   return found;
 }
 
-bool in_use(OperandRole role, bool multiplies, bool adds_c) {
+bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies, bool adds_c) {
   switch (role) {
     case OperandRole::a:
     case OperandRole::b:
       return multiplies;
     case OperandRole::c:
       return adds_c;
+    case OperandRole::bias:
+      return signature.epilogue.bias != Bias::none;
     case OperandRole::d:
       break;
   }

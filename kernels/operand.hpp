@@ -12,9 +12,9 @@
 
 namespace tilesmith {
 
-/// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix.
-enum class OperandRole { a, b, c, d };
-inline constexpr OperandRole kOperandRoles[] = {OperandRole::a, OperandRole::b, OperandRole::c, OperandRole::d};
+/// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix. The bias is one row.
+enum class OperandRole { a, b, c, d, bias };
+inline constexpr OperandRole kOperandRoles[] = {OperandRole::a, OperandRole::b, OperandRole::c, OperandRole::d, OperandRole::bias};
 inline constexpr std::size_t kOperandRoleCount = std::size(kOperandRoles);
 
 /// One value for each role.
@@ -38,13 +38,13 @@ struct OperandMatrix {
 /// The matrix of this role.
 OperandMatrix operand(const Problem& problem, OperandRole role);
 
-/// What one run needs memory for: A, B, and one matrix for C and D.
+/// What one run needs memory for: A, B, D, C where it may be another matrix and be read, and what the epilogue reads.
 std::vector<OperandMatrix> operands(const Problem& problem);
 
-/// Those of them that a run only reads: A and B.
+/// Those of them that a run only reads: all but D.
 std::vector<OperandMatrix> inputs(const Problem& problem);
 
 /// Whether a run reads or writes the matrix. `multiplies`: α ≠ 0 and K > 0. `adds_c`: β ≠ 0.
-bool in_use(OperandRole role, bool multiplies, bool adds_c);
+bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies, bool adds_c);
 
 }  // namespace tilesmith

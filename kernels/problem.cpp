@@ -19,6 +19,19 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
+std::optional<std::string> epilogue_error(const Problem& problem) {
+  const Epilogue& epilogue = problem.epilogue;
+  const bool others = epilogue.bias != Bias::none || epilogue.activation != Activation::identity;
+  if (epilogue.c_apart && others) return fmt::format("epilogue is {}: expected c_apart alone, which the others imply", name(epilogue));
+  if (epilogue.c_apart && problem.beta == BetaClass::zero) return "epilogue is c_apart: expected beta=any, since C is not read else";
+  if (epilogue.bias_is_f32 && epilogue.bias == Bias::none) return "a bias of f32 is asked for: expected bias_n_f32 or bias_m_f32";
+  if (epilogue.bias_is_f32 && (problem.type.output == Scalar::f32 || problem.type.scale != Scalar::f32))
+    return fmt::format("epilogue is {}: expected a bias of D's type, which is not narrower than f32", name(epilogue));
+  if (problem.type.scale == Scalar::s32 && epilogue.activation != Activation::identity && epilogue.activation != Activation::relu)
+    return fmt::format("epilogue is {}: expected relu or none, the results are integers", name(epilogue));
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view name(BetaClass beta) { return beta == BetaClass::zero ? "zero" : "any"; }
@@ -75,6 +88,7 @@ std::optional<std::string> problem_error(const Problem& problem) {
     return fmt::format("align is {}: expected 1, 2, 4, 8 or 16 bytes", align);
   }
   if (align < least_element) return fmt::format("align is {}: expected at least one element, {} bytes", align, least_element);
+  if (const auto wrong = epilogue_error(problem)) return wrong;
   if (problem.batch != 1) return fmt::format("batch is {}: expected 1", problem.batch);
   return std::nullopt;
 }

@@ -1,11 +1,11 @@
-// A GEMM problem: C ← α·op(A)·op(B) + β·C, row-major storage.
+// A GEMM problem: D ← act(α·op(A)·op(B) + β·C + bias), row-major storage.
 //
 //   transposes | A is stored as | B is stored as
 //   NN         | m×k            | k×n
 //   NT         | m×k            | n×k
 //   TN         | k×m            | k×n
 //   TT         | k×m            | n×k
-// C is always m×n. Leading dimensions are row strides in elements.
+// C and D are always m×n. Leading dimensions are row strides in elements.
 #pragma once
 
 #include <cstdint>

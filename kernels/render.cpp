@@ -2,8 +2,6 @@
 
 #include <cctype>
 
-#include "kernels/words.hpp"
-
 namespace tilesmith {
 namespace {
 
@@ -52,16 +50,6 @@ std::string constant_name(const std::string& parameter) {
   return result;
 }
 
-std::string signature_macros(std::string_view options) {
-  std::string macros;
-  for (const std::string_view word : words(options)) {
-    macros += "#define TILESMITH_";
-    for (const char c : word) macros += std::isalnum(static_cast<unsigned char>(c)) ? char(std::toupper(static_cast<unsigned char>(c))) : '_';
-    macros += '\n';
-  }
-  return macros;
-}
-
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
                           const std::string& definitions) {
   const TypePair& type = target.type;
@@ -74,7 +62,8 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
   if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");
   if (is_fp8(type.a)) add("#include <cuda_fp8.h>\n");
-  add(signature_macros(options_text(target)));
+  if (!is_plain(target)) add("#define TILESMITH_EXTENDED\n");
+  if (!target.epilogue.is_linear()) add("#define TILESMITH_EPILOGUE\n");
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
   add_type("Accumulator", type.accumulator);
@@ -84,6 +73,15 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_flag("kOperandIsBf16", type.a == Scalar::bf16);
   add_flag("kTransA", target.trans.a);
   add_flag("kTransB", target.trans.b);
+  if (const Epilogue& epilogue = target.epilogue; !epilogue.is_linear()) {
+    add_type("BiasType", epilogue.bias_is_f32 ? Scalar::f32 : type.output);
+    add_flag("kBiasAlongN", epilogue.bias == Bias::along_n);
+    add_flag("kBiasAlongM", epilogue.bias == Bias::along_m);
+    add_flag("kRelu", epilogue.activation == Activation::relu);
+    add_flag("kGelu", epilogue.activation == Activation::gelu);
+    add_flag("kGeluTanh", epilogue.activation == Activation::gelu_tanh);
+    add_flag("kSilu", epilogue.activation == Activation::silu);
+  }
   add("constexpr int kSm = ", std::to_string(target.limits.sm), ";\n");
   for (const auto& [parameter, value] : config.values())
     add("constexpr int ", constant_name(parameter.text()), " = ", std::to_string(value), ";\n");

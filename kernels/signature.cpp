@@ -18,7 +18,8 @@ struct Named {
 };
 
 // All values of each option: what is not here can be neither written nor read.
-constexpr std::array kEpilogues{Named{Epilogue::linear, "linear"}};
+constexpr std::array kActivations{Named{Activation::identity, "identity"}, Named{Activation::relu, "relu"}, Named{Activation::gelu, "gelu"},
+                                  Named{Activation::gelu_tanh, "gelu_tanh"}, Named{Activation::silu, "silu"}};
 constexpr std::array kBatchModes{Named{BatchMode::single, "single"}};
 constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}};
 
@@ -51,7 +52,31 @@ std::optional<Transposes> parse_transposes(std::string_view text) {
   return std::nullopt;
 }
 
-std::string_view name(Epilogue epilogue) { return name_in(kEpilogues, epilogue); }
+std::string name(const Epilogue& epilogue) {
+  std::string words;
+  const auto add = [&words](std::string_view word) { words.append(words.empty() ? "" : "+").append(word); };
+  if (epilogue.c_apart) add("c_apart");
+  if (epilogue.bias != Bias::none) {
+    add(epilogue.bias == Bias::along_n ? "bias_n" : "bias_m");
+    if (epilogue.bias_is_f32) words += "_f32";
+  }
+  if (epilogue.activation != Activation::identity) add(name_in(kActivations, epilogue.activation));
+  return words.empty() ? "linear" : words;
+}
+
+std::optional<Epilogue> parse_epilogue(std::string_view text) {
+  Epilogue epilogue;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view word = rest.substr(0, rest.find('+'));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    if (word == "c_apart") epilogue.c_apart = true;
+    else if (word.starts_with("bias_n") || word.starts_with("bias_m")) epilogue.bias = word.starts_with("bias_n") ? Bias::along_n : Bias::along_m, epilogue.bias_is_f32 = word.ends_with("_f32");
+    else if (word != "linear" && !read_value(kActivations, word, epilogue.activation)) return std::nullopt;
+  }
+  if (name(epilogue) != text) return std::nullopt;  // a word that is not all there, one twice, or another order
+  return epilogue;
+}
+
 std::string_view name(BatchMode mode) { return name_in(kBatchModes, mode); }
 std::string_view name(Sparsity sparsity) { return name_in(kSparsities, sparsity); }
 
@@ -59,7 +84,7 @@ std::string options_text(const KernelSignature& signature) {
   // By all fields at once: a field that a signature gets does not compile here until it is in the text.
   const auto& [type, trans, epilogue, batch_mode, sparsity] = signature;
   std::string result;
-  if (epilogue != Epilogue::linear) result += fmt::format(" epilogue={}", name(epilogue));
+  if (!epilogue.is_linear()) result += fmt::format(" epilogue={}", name(epilogue));
   if (batch_mode != BatchMode::single) result += fmt::format(" batch_mode={}", name(batch_mode));
   if (sparsity != Sparsity::dense) result += fmt::format(" sparsity={}", name(sparsity));
   return result;
@@ -69,7 +94,11 @@ bool read_option(std::string_view word, KernelSignature& signature) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) return false;
   const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
-  if (key == "epilogue") return read_value(kEpilogues, value, signature.epilogue);
+  if (key == "epilogue") {
+    const auto epilogue = parse_epilogue(value);
+    if (epilogue) signature.epilogue = *epilogue;
+    return epilogue.has_value();
+  }
   if (key == "batch_mode") return read_value(kBatchModes, value, signature.batch_mode);
   if (key == "sparsity") return read_value(kSparsities, value, signature.sparsity);
   return false;
@@ -100,6 +129,12 @@ std::optional<KernelSignature> parse_signature(std::string_view text, std::strin
 
 bool is_plain(const KernelSignature& signature) {
   return signature == KernelSignature{signature.type, signature.trans} && signature.type.a == signature.type.b;
+}
+
+bool is_plain_but_epilogue(const KernelSignature& signature) {
+  KernelSignature plain = signature;
+  plain.epilogue = {};
+  return is_plain(plain);
 }
 
 }  // namespace tilesmith

@@ -21,20 +21,41 @@ std::string_view name(Transposes trans);
 std::optional<Transposes> parse_transposes(std::string_view text);
 inline constexpr Transposes kAllTransposes[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
-/// What is done with the sums before they are stored.
-enum class Epilogue { linear };  ///< D ← α·AB + β·C
+enum class Bias { none, along_n, along_m };  ///< one element a column of D, or one a row
+/// NaN stays NaN, and an infinity becomes what the formula makes of it: silu(−∞) and gelu(−∞) are NaN, relu(−∞) is 0.
+enum class Activation {
+  identity,
+  relu,       ///< x where x > 0, else 0
+  gelu,       ///< x·Φ(x), by erf
+  gelu_tanh,  ///< x·σ(2u), u = √(2/π)·(x + 0.044715·x³): what is known as the tanh approximation
+  silu,       ///< x·σ(x), known as swish too
+};
+
+/// What is done with the sums before they are stored: D ← act(α·AB + β·C + bias), in the scale type, converted to D's type once. Kernels
+/// of any but the linear epilogue take C and D as matrices of their own, which may be one.
+struct Epilogue {
+  bool c_apart = false;  ///< nothing but C and D apart: of epilogues without bias and activation
+  Bias bias = Bias::none;
+  bool bias_is_f32 = false;  ///< else bias has D's type
+  Activation activation = Activation::identity;
+
+  friend bool operator==(const Epilogue&, const Epilogue&) = default;
+  bool is_linear() const { return *this == Epilogue{}; }  ///< D ← α·AB + β·C, in D's place
+};
 /// How one launch finds several problems of one shape.
 enum class BatchMode { single };  ///< there is one
 /// Which operand has zeros in known places.
 enum class Sparsity { dense };  ///< none
-std::string_view name(Epilogue epilogue);
+/// Words joined by "+", in this order: "c_apart" or "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
+std::string name(const Epilogue& epilogue);
+std::optional<Epilogue> parse_epilogue(std::string_view text);
 std::string_view name(BatchMode mode);
 std::string_view name(Sparsity sparsity);
 
 struct KernelSignature {
   TypePair type;
   Transposes trans;
-  Epilogue epilogue = Epilogue::linear;
+  Epilogue epilogue;
   BatchMode batch_mode = BatchMode::single;
   Sparsity sparsity = Sparsity::dense;
 
@@ -51,7 +72,7 @@ std::string text(const KernelSignature& signature);
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
 /// The options that a signature's text may have, for messages.
-inline constexpr std::string_view kSignatureOptions = "epilogue=, batch_mode= or sparsity= with a name of this version";
+inline constexpr std::string_view kSignatureOptions = "epilogue= (bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, joined by +, or c_apart), batch_mode= or sparsity= with a name of this version";
 
 /// The part of the text behind the transposes, with a space before each word.
 std::string options_text(const KernelSignature& signature);
@@ -60,5 +81,7 @@ bool read_option(std::string_view word, KernelSignature& signature);
 
 /// One type for A and B, and nothing but the product: all that a kernel family computes unless it says more.
 bool is_plain(const KernelSignature& signature);
+/// The same, but for the epilogue.
+bool is_plain_but_epilogue(const KernelSignature& signature);
 
 }  // namespace tilesmith

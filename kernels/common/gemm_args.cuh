@@ -1,5 +1,9 @@
-// The one argument of every kernel of Tilesmith. Host and device read this same file, so it names only built-in types.
+// The one argument of every kernel of Tilesmith. TILESMITH_EXTENDED: of a signature that is not plain (kernels/render.hpp). Host and device read this same file, so it names only built-in types.
 #pragma once
+
+#ifdef TILESMITH_EXTENDED
+#include "kernels/common/extended_args.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -24,6 +28,9 @@ struct GemmArgs {
   int reserved;
   Scale alpha;
   Scale beta;
+#ifdef TILESMITH_EXTENDED
+  ExtendedArgs more;
+#endif
 };
 
 }  // namespace tilesmith

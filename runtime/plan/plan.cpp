@@ -10,8 +10,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "kernels/common/operand_arg.cuh"
-#include "kernels/tensor_core/tensor_args.cuh"
 #include "runtime/plan/captured_order.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/plan/prepare_launch.hpp"
@@ -79,13 +77,8 @@ CUresult put_address(const Driver& driver, TensorMap& map, const void* matrix) n
   return driver.tensor_map_replace_address(as_driver_map(map), const_cast<void*>(matrix));
 }
 
-/// What a kernel takes behind its first argument.
-using FurtherArgs = std::array<OperandArg, kOperandRoleCount>;
-
-CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, bool overlaps, void* args, FurtherArgs& further,
-                 CUstream stream) noexcept {
-  void* parameters[1 + kOperandRoleCount] = {args};
-  for (std::size_t i = 0; i < launch.further.size(); ++i) parameters[1 + i] = &further[i];
+CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, bool overlaps, void* args, CUstream stream) noexcept {
+  void* parameters[] = {args};
   std::array<CUlaunchAttribute, 2> attributes{};
   CUlaunchConfig config = launch_config(driver, launch, overlaps, attributes);
   if (config.numAttrs == 0) {
@@ -114,8 +107,6 @@ CUresult copy_c_to_d(const Driver& driver, const Problem& problem, const RunArgs
   return driver.memcpy_2d_async(&copy, args.stream);
 }
 
-bool takes(const Launch& launch, OperandRole role) { return std::ranges::find(launch.further, role) != launch.further.end(); }
-
 }  // namespace
 
 Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem, int most_sms)
@@ -127,14 +118,13 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   }
   if (problem_.m == 0 || problem_.n == 0) return;  // nothing to do, as BLAS defines it
   sequence_ = family.launches(config_, as_planned(problem_));
-  copies_c_ = std::ranges::none_of(sequence_.launches, [](const Launch& launch) { return takes(launch, OperandRole::c); });
   // align_bytes may be less than an element of the one matrix, since it speaks of all.
   for (const OperandRole role : kOperandRoles) {
-    align_bytes_[role] = std::max(std::size_t(problem_.align_bytes), size_bytes(operand(problem_, role).element));
+    const std::size_t element = size_bytes(operand(problem_, role).element);
+    align_bytes_[role] = role == OperandRole::bias ? element : std::max(std::size_t(problem_.align_bytes), element);
   }
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
-    if (launch.further.size() > kOperandRoleCount) throw std::logic_error("plan: a launch takes an operand twice");
     functions_.push_back(prepare_launch(*driver_, *module_, launch, most_sms));
     if (launch.boxes) {
       maps_.emplace();
@@ -152,7 +142,7 @@ int Plan::run(const RunArgs& args) const noexcept {
   const bool reads_operands = problem_.k > 0 && !is_zero(problem_.type.scale, args.alpha);
   const bool reads_c = problem_.beta == BetaClass::any && !is_zero(problem_.type.scale, args.beta);
   for (const OperandRole role : kOperandRoles) {
-    if (!in_use(role, reads_operands, reads_c)) continue;
+    if (!in_use(problem_, role, reads_operands, reads_c)) continue;
     const void* const matrix = args.matrix(role);
     if (matrix == nullptr) return kNullPointer;
     if (!is_aligned(matrix, align_bytes_[role])) return kMisaligned;
@@ -162,14 +152,19 @@ int Plan::run(const RunArgs& args) const noexcept {
     return kMissingWorkspace;
   }
 
-  GemmArgs kernel_args{};
+  static_assert(offsetof(KernelArgs, more) == sizeof(GemmArgs) && offsetof(KernelArgsWithMaps, args) == offsetof(TensorGemmArgs, gemm),
+                "as kernels have it");
+  KernelArgs all{};
+  all.more.c = args.matrix(OperandRole::c);
+  all.more.bias = args.matrix(OperandRole::bias);
+  GemmArgs& kernel_args = all.gemm;
   kernel_args.workspace = sequence_.workspace_bytes > 0 ? args.workspace : nullptr;
   kernel_args.m = int(problem_.m);
   kernel_args.n = int(problem_.n);
   kernel_args.k = reads_operands ? int(problem_.k) : 0;
   kernel_args.alpha = args.alpha;
   kernel_args.beta = args.beta;
-  const bool copies_c = reads_c && copies_c_ && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
+  const bool copies_c = reads_c && problem_.epilogue.is_linear() && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
   if (copies_c) {
     if (const CUresult result = copy_c_to_d(*driver_, problem_, args); result != CUDA_SUCCESS) return result;
   }
@@ -184,26 +179,23 @@ int Plan::run(const RunArgs& args) const noexcept {
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;
     kernel_args.ldc = launch.c.row_stride;
-    FurtherArgs further;
-    for (std::size_t at = 0; at < launch.further.size(); ++at) {
-      further[at] = {args.matrix(launch.further[at]), operand(problem_, launch.further[at]).row_stride};
-    }
-    TensorGemmArgs with_maps;
-    void* first = &kernel_args;
+    KernelArgsWithMaps with_maps;
+    void* taken = &all;
     if (launch.boxes) {
-      if (const int result = put_maps(kernel_args, with_maps); result != CUDA_SUCCESS) return result;
-      first = &with_maps;
+      if (const int result = put_maps(all, with_maps); result != CUDA_SUCCESS) return result;
+      taken = &with_maps;
     }
-    const int result = enqueue(*driver_, functions_[i], launch, overlaps, first, further, args.stream);
+    const int result = enqueue(*driver_, functions_[i], launch, overlaps, taken, args.stream);
     if (result != CUDA_SUCCESS) return result;
   }
   if (place.captured && args.early_in_graphs) remember_letting_kernel(*driver_, args.stream);
   return CUDA_SUCCESS;
 }
 
-int Plan::put_maps(const GemmArgs& gemm, TensorGemmArgs& args) const noexcept {
+int Plan::put_maps(const KernelArgs& all, KernelArgsWithMaps& args) const noexcept {
   args = {};
-  args.gemm = gemm;
+  args.args = all;
+  const GemmArgs& gemm = all.gemm;
   if (gemm.k > 0) {
     args.a = maps_->a;
     args.b = maps_->b;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/extended_args.cuh"
 #include "kernels/family.hpp"
 #include "kernels/operand.hpp"
 #include "kernels/tensor_core/tensor_args.cuh"
@@ -53,7 +54,7 @@ class Plan {
   /// stream is captured.
   /// Configs that copy by the tensor memory accelerator take tensor maps as kernel parameters. They are made with the plan; a
   /// run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
-  /// Where C is another matrix than D, β ≠ 0 and no kernel of the config takes both, C is copied to D first, by the driver.
+  /// Where C is another matrix than D, β ≠ 0 and the epilogue linear, C is copied to D first, by the driver.
   /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. M = 0 or N = 0: nothing is launched.
   int run(const RunArgs& args) const noexcept;
 
@@ -62,7 +63,16 @@ class Plan {
   static constexpr int kNullPointer = -3;       ///< A, B or D is null where it would be read or written
 
  private:
-  int put_maps(const GemmArgs& gemm, TensorGemmArgs& args) const noexcept;
+  /// What a kernel takes; one of a plain signature looks at less. Host code has GemmArgs without its last member.
+  struct KernelArgs {
+    GemmArgs gemm;
+    ExtendedArgs more;
+  };
+  struct KernelArgsWithMaps {
+    TensorMap a, b, c;  // TensorGemmArgs
+    KernelArgs args;
+  };
+  int put_maps(const KernelArgs& args, KernelArgsWithMaps& with_maps) const noexcept;
 
   /// Of the one launch that takes them. Those of the operands are unset where K = 0.
   struct TensorMaps {
@@ -77,7 +87,6 @@ class Plan {
   const Driver* driver_;               // kept, so that run() asks nobody for it
   std::vector<CUfunc_st*> functions_;  // one a launch of the sequence; none if there is nothing to do
   std::optional<TensorMaps> maps_;     // of the launch that has boxes, with no address yet
-  bool copies_c_ = false;              // no kernel takes C apart from D
   ByRole<std::size_t> align_bytes_;    // what each matrix's address is a multiple of
 };
 

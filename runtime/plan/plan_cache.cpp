@@ -28,7 +28,11 @@ PlanKey key_of(const Problem& problem, int align_bytes, BetaClass beta) {
   const auto& [type, trans, epilogue, batch_mode, sparsity] = problem.signature();
   PlanKey key;
   put_text(key.type, type.name);
-  key.epilogue = std::uint8_t(epilogue);
+  const auto& [c_apart, bias, bias_is_f32, activation] = epilogue;
+  key.c_apart = c_apart ? 1 : 0;
+  key.bias = std::uint8_t(bias);
+  key.bias_is_f32 = bias_is_f32 ? 1 : 0;
+  key.activation = std::uint8_t(activation);
   key.batch_mode = std::uint8_t(batch_mode);
   key.sparsity = std::uint8_t(sparsity);
   key.m = problem.m;

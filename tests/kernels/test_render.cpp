@@ -1,12 +1,29 @@
 #include "kernels/render.hpp"
+
+#include <set>
+
 #include "kernels/type_pair.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;
 
-TEST_CASE("each option of a signature is a macro of the source, so that kernels of two signatures differ", "[render]") {
-  CHECK(signature_macros(" epilogue=relu batch_mode=strided") == "#define TILESMITH_EPILOGUE_RELU\n#define TILESMITH_BATCH_MODE_STRIDED\n");
-  CHECK(signature_macros("").empty());
+TEST_CASE("what a signature asks for besides the product is in the source, so that kernels of two signatures differ", "[render]") {
+  KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_90a")};
+  const auto config = generic_config(target);
+  std::set<std::string> sources;
+  const auto add = [&] { return sources.insert(render_source(config, target, "kernels/simt/simt.cu")).second; };
+  CHECK(add());
+  for (const char* epilogue : {"c_apart", "bias_n", "bias_m", "relu", "gelu", "gelu_tanh", "silu", "bias_n+silu"}) {
+    INFO(epilogue);
+    target.epilogue = *parse_epilogue(epilogue);
+    CHECK(add());
+  }
+  target.type = *find_type_pair("bf16f32bf16");
+  for (const char* epilogue : {"bias_n", "bias_n_f32"}) {
+    INFO(epilogue);
+    target.epilogue = *parse_epilogue(epilogue);
+    CHECK(add());
+  }
 }
 
 TEST_CASE("a plain signature adds no macro, so that its kernels stay what they are", "[render]") {

@@ -38,10 +38,59 @@ TEST_CASE("a problem's text ends in what its signature has besides types and tra
   CHECK_FALSE(parse_problem("f16f32 NT 64 64 64 epilogue=one", error));
 }
 
+TEST_CASE("an epilogue is read from its words in their order, and from no others", "[signature]") {
+  for (const char* text : {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh", "silu", "bias_n+relu", "bias_m_f32+silu", "linear"}) {
+    INFO(text);
+    const auto epilogue = parse_epilogue(text);
+    REQUIRE(epilogue);
+    CHECK(name(*epilogue) == text);
+    CHECK(epilogue->is_linear() == (std::string_view(text) == "linear"));
+  }
+  for (const char* text : {"", "bias", "bias_n_f16", "bias_nn", "identity", "relu+bias_n", "relu+", "+relu", "relu+relu", "linear+relu", "tanh"}) {
+    INFO(text);
+    CHECK_FALSE(parse_epilogue(text));
+  }
+}
+
+TEST_CASE("an epilogue that a type pair lacks, or that asks for nothing, is refused in one line", "[signature]") {
+  for (const auto& [text, expected] :
+       {std::pair{"s8s32 NT 64 64 64 epilogue=gelu", "expected relu or none"}, {"f16f32 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"},
+        {"f64f64 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"}, {"f16f32 NN 8 8 8 epilogue=c_apart", "expected beta=any"},
+        {"f16f32 NN 8 8 8 beta=any epilogue=c_apart+relu", "expected c_apart alone"}}) {
+    std::string error;
+    CHECK_FALSE(parse_problem(text, error));
+    INFO(error);
+    CHECK(error.find(expected) != std::string::npos);
+  }
+  for (const char* text : {"s8s32 NT 64 64 64 epilogue=bias_n+relu", "bf16f32bf16 NT 64 64 64 beta=any epilogue=bias_m_f32+silu", "f64f64 NN 8 8 8 epilogue=gelu"}) {
+    std::string error;
+    const auto problem = parse_problem(text, error);
+    INFO(error);
+    REQUIRE(problem);
+    CHECK(tilesmith::text(*problem) == text);
+  }
+}
+
+TEST_CASE("the epilogue's operands are there where the problem reads them", "[operand]") {
+  std::string error;
+  const auto roles = [&](const char* text) {
+    std::vector<OperandRole> found;
+    for (const OperandMatrix& one : operands(*parse_problem(text, error))) found.push_back(one.role);
+    return found;
+  };
+  using enum OperandRole;
+  CHECK(roles("bf16f32bf16 NN 8 16 32 beta=any") == std::vector{a, b, d});
+  CHECK(roles("bf16f32bf16 NN 8 16 32 epilogue=relu") == std::vector{a, b, d});
+  CHECK(roles("bf16f32bf16 NN 8 16 32 beta=any epilogue=c_apart") == std::vector{a, b, d, c});
+  CHECK(roles("bf16f32bf16 NN 8 16 32 beta=any epilogue=bias_n+gelu") == std::vector{a, b, d, c, bias});
+  CHECK(operand(*parse_problem("bf16f32bf16 NN 8 16 32 epilogue=bias_n", error), bias).bytes() == 32);
+  CHECK(operand(*parse_problem("bf16f32bf16 NN 8 16 32 epilogue=bias_m_f32", error), bias).bytes() == 32);
+}
+
 TEST_CASE("no family takes a signature that it does not know", "[signature]") {
   const TypePair halves_by_bytes{"f16e4m3f32", Scalar::f16, Scalar::e4m3, Scalar::f32, Scalar::f32, Scalar::f32};
   KernelSignature other{*find_type_pair("f16f32"), {}};
-  other.epilogue = Epilogue(99);
+  other.sparsity = Sparsity(99);
   for (const char* name : {"simt", "wmma", "mma", "wgmma", "gemv"}) {
     const Family* family = find_family(name);
     INFO(name);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/common/operand_arg.cuh"
+#include "kernels/common/extended_args.cuh"
 #include "kernels/launch.hpp"
 #include "runtime/driver/driver.hpp"
 
@@ -21,7 +21,7 @@ struct LaunchRecord {
   CUstream stream = nullptr;
   GemmArgs args{};
   bool overlaps = false;  ///< may start while the launch before it ends
-  std::vector<OperandArg> further;
+  ExtendedArgs more{};
 };
 
 /// A tensor map as it was asked for; sizes in elements.
@@ -103,8 +103,7 @@ CUresult make(const char* call, Handle* handle) {
 inline CUresult launch(const LaunchRecord& record, void** parameters, const char* call) {
   state().launches.push_back(record);
   std::memcpy(&state().launches.back().args, parameters[0], sizeof(GemmArgs));
-  for (std::size_t i = 1; i <= kOperandRoleCount && parameters[i] != nullptr; ++i)
-    state().launches.back().further.push_back(*static_cast<const OperandArg*>(parameters[i]));
+  std::memcpy(&state().launches.back().more, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs), sizeof(ExtendedArgs));
   if (state().capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) state().capture.add_node();
   return note(call);
 }

@@ -30,7 +30,11 @@ TEST_CASE("each field of a problem makes another key", "[plan_cache]") {
   problems[11].beta = BetaClass::any;
   problems[12].batch = 2;
   problems.push_back(of_size(32));
-  problems.back().epilogue = Epilogue(1);
+  problems.back().epilogue.c_apart = true;
+  for (const char* epilogue : {"bias_n", "bias_m", "bias_n_f32", "relu", "gelu"}) {
+    problems.push_back(problems[0]);
+    problems.back().epilogue = *parse_epilogue(epilogue);
+  }
   problems.push_back(of_size(32));
   problems.back().batch_mode = BatchMode(1);
   problems.push_back(of_size(32));

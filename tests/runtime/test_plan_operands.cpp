@@ -60,19 +60,30 @@ TEST_CASE("a copy that fails is the run's result, and nothing is launched", "[op
   CHECK(fake::state().launches.empty());
 }
 
-TEST_CASE("a kernel that takes C apart gets its pointer behind the other arguments, and nothing is copied", "[operand]") {
+TEST_CASE("a kernel with an epilogue gets C and the bias behind the other arguments, and nothing is copied", "[operand]") {
   Fixture f;
   f.problem.beta = BetaClass::any;
-  f.launch().further = {OperandRole::c};
+  f.problem.epilogue.bias = Bias::along_n;
   f.args.matrices[OperandRole::c] = Fixture::pointer(0x50000);
-  REQUIRE(f.plan().run(f.args) == 0);
+  f.args.matrices[OperandRole::bias] = Fixture::pointer(0x60004);  // aligned to an element is enough
+  const Plan plan = f.plan();
+  REQUIRE(plan.run(f.args) == 0);
   CHECK(count("memcpy_2d_async") == 0);
   REQUIRE(fake::state().launches.size() == 1);
   const fake::LaunchRecord& launched = fake::state().launches[0];
-  REQUIRE(launched.further.size() == 1);
-  CHECK(launched.further[0].data == f.args.matrices[OperandRole::c]);
-  CHECK(launched.further[0].row_stride == 48);
+  CHECK(launched.more.c == f.args.matrices[OperandRole::c]);
+  CHECK(launched.more.bias == f.args.matrices[OperandRole::bias]);
   CHECK(launched.args.c == f.args.matrices[OperandRole::d]);
+
+  f.args.matrices[OperandRole::c] = nullptr;  // in place
+  REQUIRE(plan.run(f.args) == 0);
+  CHECK(fake::state().launches[1].more.c == f.args.matrices[OperandRole::d]);
+
+  f.args.matrices[OperandRole::bias] = Fixture::pointer(0x60002);
+  CHECK(plan.run(f.args) == Plan::kMisaligned);
+  f.args.matrices[OperandRole::bias] = nullptr;
+  CHECK(plan.run(f.args) == Plan::kNullPointer);
+  CHECK(fake::state().launches.size() == 2);
 }
 
 }  // namespace tilesmith::runtime

@@ -1,0 +1,12 @@
+// What kernels of signatures that are not plain (kernels/signature.hpp) find behind GemmArgs' other fields. Host and device read this
+// same file, so it names only built-in types. A field that it gets retires their records, and no plain kernel's.
+#pragma once
+
+namespace tilesmith {
+
+struct ExtendedArgs {
+  const void* c;     // [m, n] row-major, row stride ldc elements: read where β ≠ 0; may be where D is
+  const void* bias;  // [n] or [m], of BiasType; null if there is none
+};
+
+}  // namespace tilesmith
