@@ -62,8 +62,9 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
   if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");
   if (is_fp8(type.a)) add("#include <cuda_fp8.h>\n");
-  if (!is_plain(target)) add("#define TILESMITH_EXTENDED\n");
-  if (!target.epilogue.is_linear()) add("#define TILESMITH_EPILOGUE\n");
+  const bool fused = !target.epilogue.is_linear() || makes_integers_real(type);
+  if (!is_plain(target) || fused) add("#define TILESMITH_EXTENDED\n");
+  if (fused) add("#define TILESMITH_EPILOGUE\n");
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
   add_type("Accumulator", type.accumulator);
@@ -73,7 +74,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_flag("kOperandIsBf16", type.a == Scalar::bf16);
   add_flag("kTransA", target.trans.a);
   add_flag("kTransB", target.trans.b);
-  if (const Epilogue& epilogue = target.epilogue; !epilogue.is_linear()) {
+  if (const Epilogue& epilogue = target.epilogue; fused) {
     add_type("BiasType", epilogue.bias_is_f32 ? Scalar::f32 : type.output);
     add_flag("kScaleM", epilogue.scale_m != Scaling::none);
     add_flag("kScaleN", epilogue.scale_n != Scaling::none);

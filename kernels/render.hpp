@@ -13,7 +13,7 @@ namespace tilesmith {
 ///   constexpr bool kOperandIsTf32, kOperandIsBf16, kTransA, kTransB;
 ///   constexpr int kSm = 87;
 ///   constexpr int kFragM = 16;  // one for each parameter: frag_m → kFragM
-/// Of a signature that is not plain it also says, behind macros, since what a kernel takes depends on them and plain kernels stay as they
+/// Of a signature that is not plain, or of integers whose results are not, it also says, behind macros, since what a kernel takes depends on them and plain kernels stay as they
 /// are whatever comes (source_hash.hpp):
 ///   #define TILESMITH_EXTENDED    GemmArgs has ExtendedArgs (kernels/common/extended_args.cuh)
 ///   #define TILESMITH_EPILOGUE    D ← act(r·cᵀ ∘ α·AB + β·C + bias) (kernels/common/fused.cuh), and:

@@ -36,6 +36,9 @@ struct TypePair {
   friend bool operator==(const TypePair& a, const TypePair& b) { return a.name == b.name; }
 };
 
+/// Products of integers whose results are real numbers: α, scales, β, bias and activation are f32, and so are sums from then on.
+inline bool makes_integers_real(const TypePair& type) { return is_integer(type.accumulator) && !is_integer(type.output); }
+
 /// All type pairs this build knows, in the order in which they are documented.
 std::span<const TypePair> type_pairs();
 

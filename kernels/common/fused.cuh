@@ -1,10 +1,34 @@
-// The arithmetic of an epilogue that is not linear: D ← act(r·cᵀ ∘ α·acc + β·C + bias), in the scale type. Of kernels that are compiled with
+// The arithmetic of an epilogue that is not linear: D ← act(r·cᵀ ∘ α·acc + β·C + bias), in the scale type; and of
+// integers whose results are not. Of kernels that are compiled with
 // TILESMITH_EPILOGUE (kernels/render.hpp).
 #pragma once
 
 #include "kernels/common/scale.cuh"
 
 namespace tilesmith {
+
+// Sums of integers whose results are real numbers become real in their registers, which are as wide.
+template <typename Sum, typename S>
+constexpr bool kBecomesReal = false;
+template <>
+constexpr bool kBecomesReal<int, float> = true;
+constexpr bool kSumsBecomeReal = kBecomesReal<Accumulator, ScaleType>;
+
+// A value on its way through the epilogue, in a sum's registers.
+__device__ __forceinline__ Accumulator kept(ScaleType value) {
+  if constexpr (kSumsBecomeReal) {
+    return __float_as_int(value);
+  } else {
+    return Accumulator(value);
+  }
+}
+__device__ __forceinline__ ScaleType value_of(Accumulator kept) {
+  if constexpr (kSumsBecomeReal) {
+    return __int_as_float(kept);
+  } else {
+    return ScaleType(kept);
+  }
+}
 
 constexpr bool kHasScales = kScaleM || kScaleN;
 constexpr bool kHasBias = kBiasAlongN || kBiasAlongM;

@@ -81,13 +81,13 @@ class Destination {
   __device__ __forceinline__ const float* scale_n() const { return more_.scale_n; }
   __device__ __forceinline__ ScaleType alpha() const { return alpha_; }
 
-  // The sums of D[m][n .. n + Count) times their scales: before α, and before what C holds is added.
+  // The sums of D[m][n .. n + Count) times their scales, if there are any: before α, and before what C holds is added.
   template <int Count>
   __device__ __forceinline__ void scale_run(int m, int n, Accumulator (&sums)[Count]) const {
-    if constexpr (kHasScales) {
+    if constexpr (kHasScales || kSumsBecomeReal) {
 #pragma unroll
       for (int e = 0; e < Count; ++e) {
-        if (m < m_ && n + e < n_) sums[e] = Accumulator(times_scales(ScaleType(sums[e]), more_, m, n + e));
+        if (m < m_ && n + e < n_) sums[e] = kept(times_scales(ScaleType(sums[e]), more_, m, n + e));
       }
     }
   }
@@ -99,8 +99,8 @@ class Destination {
     for (int e = 0; e < Count; ++e) {
       BiasType bias = BiasType(0);
       if (kHasBias && m < m_ && n + e < n_) bias = this->bias()[kBiasAlongN ? n + e : m];
-      const ScaleType sum = kBlended ? ScaleType(sums[e]) : scaled<ScaleType>(alpha_, ScaleType(sums[e]));
-      sums[e] = Accumulator(fused<ScaleType>(sum, bias));
+      const ScaleType sum = kBlended ? value_of(sums[e]) : scaled<ScaleType>(alpha_, value_of(sums[e]));
+      sums[e] = kept(fused<ScaleType>(sum, bias));
     }
   }
 
@@ -128,7 +128,11 @@ class Destination {
   template <int Count>
   __device__ __forceinline__ void take(const Held<Count>& held, Accumulator (&sums)[Count]) const {
 #pragma unroll
+#ifdef TILESMITH_EPILOGUE
+    for (int e = 0; e < Count; ++e) sums[e] = kept(linear<ScaleType>(alpha_, value_of(sums[e]), beta_, held.at(e)));
+#else
     for (int e = 0; e < Count; ++e) sums[e] = linear<Accumulator>(alpha_, sums[e], beta_, held.at(e));
+#endif
   }
 
   // Where sums go that have what C holds in them, or need nothing of it.
@@ -183,7 +187,11 @@ class Destination {
     if constexpr (kPartials) {
       return sum;
     } else {
+#ifdef TILESMITH_EPILOGUE
+      return linear<Stored>(alpha_, value_of(sum));
+#else
       return linear<Stored>(alpha_, sum);
+#endif
     }
   }
 

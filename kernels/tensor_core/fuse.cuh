@@ -100,7 +100,7 @@ __device__ __forceinline__ void change_along(Sums sums, const SumsPlace<Sums>& p
         Accumulator mine[kRun];
         sums.get(row / 2, row % 2, first + b, mine);
 #pragma unroll
-        for (int e = 0; e < kRun; ++e) mine[e] = Accumulator(change(ScaleType(mine[e]), of_run[b].at(e)));
+        for (int e = 0; e < kRun; ++e) mine[e] = kept(change(value_of(mine[e]), of_run[b].at(e)));
         sums.set(row / 2, row % 2, first + b, mine);
       }
     }
@@ -120,7 +120,23 @@ __device__ __forceinline__ void change_across(Sums sums, const SumsPlace<Sums>& 
       Accumulator mine[Sums::kRun];
       sums.get(row / 2, row % 2, run, mine);
 #pragma unroll
-      for (int e = 0; e < Sums::kRun; ++e) mine[e] = Accumulator(change(ScaleType(mine[e]), of_row));
+      for (int e = 0; e < Sums::kRun; ++e) mine[e] = kept(change(value_of(mine[e]), of_row));
+      sums.set(row / 2, row % 2, run, mine);
+    }
+  }
+}
+
+// Integers as they are, real from then on.
+template <typename Sums>
+__device__ __forceinline__ void make_real(Sums sums) {
+#pragma unroll
+  for (int row = 0; row < 2 * Sums::kRowGroups; ++row) {
+#pragma unroll
+    for (int run = 0; run < Sums::kRunsPerRow; ++run) {
+      Accumulator mine[Sums::kRun];
+      sums.get(row / 2, row % 2, run, mine);
+#pragma unroll
+      for (int e = 0; e < Sums::kRun; ++e) mine[e] = kept(ScaleType(mine[e]));
       sums.set(row / 2, row % 2, run, mine);
     }
   }
@@ -146,6 +162,7 @@ template <typename Sums>
 __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, int m0, int n0) {
   asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
   const SumsPlace<Sums> place(to, m0, n0);
+  if constexpr (kSumsBecomeReal) make_real(sums);
   if constexpr (kHasScales) scale(sums, place, to);
   if (!to.overwrites()) blend<false, false>(sums, to, m0, n0);
   const ScaleType alpha = to.overwrites() ? to.alpha() : ScaleType(1);  // else it is in the sums

@@ -50,7 +50,7 @@ Rule reduction_rule() {
 }
 
 Rule atomic_adds_rule(const KernelSignature& signature) {
-  const bool possible = size_bytes(signature.type.output) >= 4 && signature.epilogue.is_linear();
+  const bool possible = size_bytes(signature.type.output) >= 4 && signature.epilogue.is_linear() && !makes_integers_real(signature.type);
   return {"atomic adds",
           "there are atomic adds of 32 and 64 bits, and an epilogue that is not linear needs the whole sum",
           [possible](const Config& c) { return c.at("split_k") == 1 || c.at("reduction") != atomic || possible; },

@@ -16,6 +16,9 @@ constexpr Scales kFloatScales[] = {{1, 0}, {2, -1},   {1, 1}, {-0.5, 3}, {0, 0},
 // 1000003·sum leaves the range of s32: α·sum + β·c must wrap too.
 constexpr Scales kIntegerScales[] = {{1, 0},  {3, -2},       {1, 1}, {-5, 7}, {0, 0}, {3, 0},
                                      {0, -3}, {1000003, -1}, {0, 1}, {3, 1},  {1, -1}};
+// Sums of 8-bit integers come to 5,476·√K; as f16 they must not overflow.
+constexpr Scales kMadeRealScales[] = {{0x1p-9, 0},   {0x1p-8, -1}, {0x1p-9, 1}, {-0x1p-10, 3}, {0, 0}, {-0x1.8p-9, 0},
+                                      {0, 3}, {-0x1p-9, 0.5}, {0, 1}, {0x1p-8, 1},    {0x1.4p-9, -1}};
 constexpr Scales kRealScales[] = {{1, 0}, {1.25, -0.75}};
 
 // 4·(1024 .. 2046) + {1, 3}, rounded to a multiple of 4.
@@ -47,6 +50,7 @@ std::string_view name(Stage stage) {
 }
 
 std::span<const Scales> exact_scales(const TypePair& type) {
+  if (makes_integers_real(type)) return kMadeRealScales;
   if (is_integer(type.a)) return kIntegerScales;
   return kFloatScales;
 }
@@ -99,10 +103,13 @@ const ValueRule& StageRules::of(OperandRole role) const {
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules) {
   const Epilogue& epilogue = signature.epilogue;
   return {int(epilogue.scale_m), int(epilogue.scale_n), int(epilogue.bias), epilogue.bias_is_f32 ? 1 : 0, int(epilogue.activation),
-          is_integer(signature.type.a) ? 1 : 0, rules.scale_m, rules.scale_n, rules.bias};
+          is_integer(signature.type.output) ? 1 : 0, rules.scale_m, rules.scale_n, rules.bias};
 }
 
-bool is_exact(const Epilogue& epilogue) { return epilogue.activation == Activation::identity || epilogue.activation == Activation::relu; }
+bool is_exact(const KernelSignature& signature) {
+  const Activation activation = signature.epilogue.activation;
+  return (activation == Activation::identity || activation == Activation::relu) && !makes_integers_real(signature.type);
+}
 
 bool rounds_output(const TypePair& type) { return size_bytes(type.output) < size_bytes(type.accumulator); }
 
@@ -114,7 +121,7 @@ bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
     case Stage::wide_b:
       return type.a == Scalar::tf32 && kWideMagnitude * double(k) <= kWideSumLimit;
     case Stage::wide_c: {
-      if (!rounds_output(type)) return false;
+      if (!rounds_output(type) || is_integer(type.a)) return false;
       // A sum's standard deviation is about sum_limit / (3·√k). Up to here one result in a few hundred or more lies
       // beyond what the output holds; deeper, too few would be rounded to prove anything.
       const ExactLimits limits = wide_c_limits(type);
@@ -137,6 +144,10 @@ StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::i
   }
   if (is_integer(type.a)) {
     const int kind = type.a == Scalar::s8 ? kRuleS8 : kRuleU8;
+    if (makes_integers_real(type)) {
+      return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleIntegers, kMadeRealRange, 1, seed_c),
+              rule(kRuleUniform24, 1, 1, seed_scale_m), rule(kRuleUniform24, 1, 1, seed_scale_n), rule(kRuleIntegers, kMadeRealRange, 1, seed_bias)};
+    }
     return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleS32, 1, 1, seed_c), {}, {}, rule(kRuleS32, 1, 1, seed_bias)};
   }
   const ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);

@@ -71,8 +71,11 @@ StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::i
 
 /// The epilogue as host and device compute it (shared_rules.hpp).
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules);
-/// Whether it keeps exact sums exact: no activation, or relu.
-bool is_exact(const Epilogue& epilogue);
+/// The largest magnitude of C and bias where integers become real.
+inline constexpr int kMadeRealRange = 100;
+
+/// Whether what comes behind exact sums is exact: no activation, or relu, of sums that stay as they are (not makes_integers_real()).
+bool is_exact(const KernelSignature& signature);
 
 /// Whether the stage exists for the type pair and fits this depth.
 bool stage_applies(const TypePair& type, Stage stage, std::int64_t k);

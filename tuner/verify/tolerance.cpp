@@ -26,6 +26,10 @@
 //
 // Scales (|r|, |c| ≤ 1) make errors no larger, and are two roundings more, which the constants cover.
 //
+// Integers that become real. Their sums are exact; s8 operands make them 5,476·√K (standard deviation), and over 10^8 elements
+// they stay below 6.5 times that; of u8 they are 255²·K at most. As f32 a sum is rounded, and once more for each of α, two scales, β·c, the bias and their sums: 2^-22
+// of the largest of them in all. Then the output is, by half a unit; f32, which is as wide as the sums, by no more than that.
+//
 // Behind a bias or an activation. The bias (|bias| ≤ 1) is rounded once more, as β·c is. No activation is steeper than 1.13, so an
 // error before it grows by as much. It is computed in the scale type: from e^x, a quotient and erf of about two units each,
 // and where x < 0 from 1 + erf, which cancels. To the last bit that is 2^-19 of 1 where the result is small (|x| ≤ 6 there; beyond, gelu
@@ -58,6 +62,13 @@ double unit(Scalar scalar) {
   }
 }
 
+/// See above: of the exact stage, where sums are exact before they become real.
+Tolerance made_real_tolerance(const TypePair& type, std::int64_t k, const Scales& scales) {
+  const double depth = double(std::max<std::int64_t>(k, 1)), sums = type.a == Scalar::u8 ? 255.0 * 255 * depth : 36000 * std::sqrt(depth);
+  const double largest = std::abs(scales.alpha) * sums + (std::abs(scales.beta) + 1) * kMadeRealRange;
+  return {std::ldexp(largest, -22), unit(type.output) / 2 + std::ldexp(1, -22)};
+}
+
 }  // namespace
 
 double real_bound(const TypePair& type, std::int64_t k) {
@@ -86,11 +97,13 @@ Tolerance tolerance(const KernelSignature& signature, Stage stage, std::int64_t 
   const TypePair& type = signature.type;
   const Epilogue& epilogue = signature.epilogue;
   Tolerance allowed;
+  if (makes_integers_real(type)) allowed = made_real_tolerance(type, k, scales);
   if (stage == Stage::real) {
     allowed = real_tolerance(type, k, scales);
     if (epilogue.bias != Bias::none) allowed.absolute += 2 * unit(type.scale);
   }
-  if (is_exact(epilogue)) return allowed;
+  const bool activates = epilogue.activation != Activation::identity && epilogue.activation != Activation::relu;
+  if (!activates) return allowed;
   constexpr double kSteepest = 1.13;
   const double activation = type.scale == Scalar::f64 ? std::ldexp(1, -48) : std::ldexp(1, -19);
   return {kSteepest * allowed.absolute + activation, unit(type.output) / (rounds_output(type) ? 2 : 1) + activation / 2};

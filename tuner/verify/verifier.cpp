@@ -137,7 +137,7 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
   with.launch(stream, real ? "compare_real" : "compare_exact",
               std::uint64_t(stage.row_count) * std::uint64_t(problem.n), of.c().data(), stage.c_row, stage.rules.c,
               stage.sums.data(), rows, stage.row_count, stage.scales.alpha, stage.scales.beta, epilogue_rule(problem, stage.rules),
-              int(is_exact(problem.epilogue)), std::uint64_t{0}, report);
+              int(is_exact(problem)), std::uint64_t{0}, report);
   with.launch(stream, "check_outside", of.zones()[OperandRole::d].bytes / 64, of.c().data(), stage.c_row, std::uint64_t{0}, report);
   return std::nullopt;
 }
