@@ -30,11 +30,15 @@ struct Fragment {
     for (int p = 0; p < kPiecesN; ++p) load_piece(b + p * kPiece, from_b + (k * kStrideB + column_of(p * kPiece)) * kElement);
   }
 
+  // Line by line, forth and back: neighbours share an operand, which the multiplier then need not read again. Which way leaves the
+  // compiler fewer operands in one bank of registers differs from tile to tile.
   __device__ __forceinline__ void multiply(Sums& sums) const {
 #pragma unroll
-    for (int i = 0; i < kThreadM; ++i) {
-#pragma unroll
-      for (int j = 0; j < kThreadN; ++j) sums.x[i][j] = __fmaf_rn(a[i], b[j], sums.x[i][j]);
+    for (int number = 0; number < kThreadM * kThreadN; ++number) {
+      constexpr int kLine = kByColumns ? kThreadM : kThreadN;
+      const int line = number / kLine, forth = number % kLine, along = line % 2 == 0 ? forth : kLine - 1 - forth;
+      const int i = kByColumns ? along : line, j = kByColumns ? line : along;
+      sums.x[i][j] = __fmaf_rn(a[i], b[j], sums.x[i][j]);
     }
   }
 
@@ -105,8 +109,7 @@ class MainLoop {
   const Work& work_;
   // A step's copies are started in groups, the last of them before the last k, whose loads wait for copies. The compiler puts three
   // empty instructions before the first copy of a group.
-  static constexpr int kMostOfGroup = kGroupCopies;
-  static constexpr int kFewest = (Writer::kCopies + kMostOfGroup - 1) / kMostOfGroup;
+  static constexpr int kFewest = (Writer::kCopies + kCopiesAtOnce - 1) / kCopiesAtOnce;
   static constexpr int kGroups = kFewest < kStepK - 1 ? kFewest : kStepK - 1;
   static constexpr int kApart = (kStepK - 1) / kGroups;  // k from group to group
 

@@ -19,12 +19,12 @@ __device__ __forceinline__ void add_slices(Sums& sums, const ThreadPlace& place,
     const int thread = int(threadIdx.x) % kThreadsOfSlice;
     async_wait<0>();
     __syncthreads();
-    const auto run_of = [&](int slice, int run) { return runs + ((slice - 1) * kRuns + run) * kThreadsOfSlice + thread; };
+    const auto place_of = [&](int slice, int run) { return runs + ((slice - 1) * kRuns + run) * kThreadsOfSlice + thread; };
     if (place.slice > 0) {
 #pragma unroll
       for (int r = 0; r < kRuns; ++r) {
         const Accumulator* x = &sums.x[r / kPiecesN][r % kPiecesN * kPiece];
-        *run_of(place.slice, r) = make_float4(x[0], x[1], x[2], x[3]);
+        *place_of(place.slice, r) = make_float4(x[0], x[1], x[2], x[3]);
       }
     }
     __syncthreads();
@@ -33,7 +33,7 @@ __device__ __forceinline__ void add_slices(Sums& sums, const ThreadPlace& place,
     for (int slice = 1; slice < kSliceK; ++slice) {
 #pragma unroll
       for (int r = 0; r < kRuns; ++r) {
-        const float4 other = *run_of(slice, r);
+        const float4 other = *place_of(slice, r);
         Accumulator* x = &sums.x[r / kPiecesN][r % kPiecesN * kPiece];
         x[0] += other.x;
         x[1] += other.y;
@@ -51,7 +51,11 @@ constexpr int kRowsAtATime = kThreadN <= 8 ? 4 : 2;
 template <int Run>
 __device__ __forceinline__ void store_by(Sums& sums, const Destination& to, int m0, int n0) {
   constexpr int kRuns = kThreadN / Run;
-  const Destination over = to.over();
+#ifdef TILESMITH_EPILOGUE
+  const Destination before = to.over(), over = kPartials ? to : before.behind_epilogue();
+#else
+  const Destination over = kBlends ? to.over() : to;
+#endif
 #pragma unroll
   for (int first = 0; first < kThreadM; first += kRowsAtATime) {
     asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
@@ -62,7 +66,11 @@ __device__ __forceinline__ void store_by(Sums& sums, const Destination& to, int 
 #pragma unroll
         for (int r = 0; r < kRuns; ++r) {
           const int m = m0 + row_of(first + i), n = n0 + column_of(r * Run);
+#ifdef TILESMITH_EPILOGUE
+          if (to.left(m, n) > 0) held[i][r].load(to.held_at(m, n));
+#else
           if (to.left(m, n) > 0) held[i][r].load(to.place(m, n));
+#endif
         }
       }
 #pragma unroll
@@ -76,6 +84,9 @@ __device__ __forceinline__ void store_by(Sums& sums, const Destination& to, int 
 #pragma unroll
       for (int r = 0; r < kRuns; ++r) {
         const int m = m0 + row_of(first + i), n = n0 + column_of(r * Run);
+#ifdef TILESMITH_EPILOGUE
+        if (!kPartials) before.fuse_run<false>(m, n, run_of<Run>(sums, first + i, r));
+#endif
         if constexpr (kAtomicAdds) {
           over.store(m, n, run_of<Run>(sums, first + i, r));
         } else {

@@ -40,6 +40,8 @@ constexpr int kStrideA = kBlockM + (kAAlongK ? kPad : 0);
 constexpr int kStrideB = kBlockN + (kBAlongK ? kPad : 0);
 constexpr int kElementsOfA = kBlockK * kStrideA;
 constexpr int kStageBytes = (kElementsOfA + kBlockK * kStrideB) * kElement;
+constexpr int kSumsOfSlices = (kSliceK - 1) * kBlockM * kBlockN * kElement;  // bytes, in the stages' place
+constexpr int kSharedBytes = kStages * kStageBytes > kSumsOfSlices ? kStages * kStageBytes : kSumsOfSlices;
 
 // Where a thread's tile lies in the block's; which share of a K-step it multiplies.
 struct ThreadPlace {
