@@ -7,6 +7,7 @@ namespace {
 
 constexpr double kAlignmentDoublings = 0.5;  // for each halving of one operand's row alignment
 constexpr double kBetaDoublings = 0.05;
+constexpr double kEpilogueDoublings = 0.1;
 constexpr double kAlikeDeviceDoublings = 0.02;
 constexpr double kOtherDeviceDoublings = 2;
 
@@ -29,7 +30,7 @@ double distance(const Problem& measured, const Problem& problem) {
   const double dn = log2_ratio(problem.n, measured.n);
   const double dk = log2_ratio(problem.k, measured.k);
   return std::sqrt(dm * dm + dn * dn + dk * dk) + kAlignmentDoublings * alignment_distance(as_planned(problem), as_planned(measured)) +
-         (problem.beta == measured.beta ? 0 : kBetaDoublings);
+         (problem.beta == measured.beta ? 0 : kBetaDoublings) + (problem.epilogue == measured.epilogue ? 0 : kEpilogueDoublings);
 }
 
 double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& here) {

@@ -28,6 +28,9 @@ struct Bug {
   Transposes trans;
   std::vector<Edit> edits;
   const char* config = nullptr;  ///< canonical text, in the place of a rung
+  const char* epilogue = "linear";
+
+  KernelTarget target(const DeviceLimits& limits) const { return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value()}, limits}; }
 };
 
 /// The source with every #include of an embedded file replaced by that file's text, once each.

@@ -16,12 +16,10 @@ struct Bench {
   runtime::Context context{0};
   tuner::Verifier verifier{context};
 
-  KernelTarget target(const char* type, Transposes trans) const {
-    return {{*find_type_pair(type), trans}, context.info().limits};
-  }
+  KernelTarget target(const planted::Bug& bug) const { return bug.target(context.info().limits); }
 
   runtime::SourceBuild build(const planted::Bug& bug) const {
-    const KernelTarget on = target(bug.type, bug.trans);
+    const KernelTarget on = target(bug);
     return runtime::compile_source(planted::planted_source(bug, on), "planted.cu", "gemm",
                                    runtime::compiler_options(on));
   }
@@ -34,7 +32,7 @@ struct Bench {
 
   db::Outcome outcome(const planted::Bug& bug, const runtime::SourceBuild& built,
                       tuner::Battery battery = tuner::Battery::whole) {
-    const KernelTarget on = target(bug.type, bug.trans);
+    const KernelTarget on = target(bug);
     return verifier.battery(load(built), planted::config_of(bug, on), on, battery);
   }
 
@@ -114,7 +112,7 @@ TEST_CASE("operands of the tuned problem that a kernel overwrote are made anew f
   Bench bench;
   for (planted::Bug bug : planted::simt_bugs()) {
     if (std::string(bug.name) != "an operand is overwritten") continue;
-    const KernelTarget on = bench.target(bug.type, bug.trans);
+    const KernelTarget on = bench.target(bug);
     const Problem problem = packed_problem(on, 277, 277, 277);
     int made = 0;
     const auto outcome = [&] {
@@ -136,7 +134,7 @@ TEST_CASE("operands of the tuned problem that a kernel overwrote are made anew f
 TEST_CASE("bugs are caught on the tuned problem too") {
   Bench bench;
   for (const planted::Bug& bug : planted::simt_bugs()) {
-    const KernelTarget on = bench.target(bug.type, bug.trans);
+    const KernelTarget on = bench.target(bug);
     // Square, and lda the larger stride: a kernel that mixes up layouts or strides still reads inside its operands.
     Problem problem = packed_problem(on, 277, 277, 277);
     problem.lda += 16;
