@@ -21,11 +21,12 @@ constexpr double kSchedulers = 4;
 constexpr double kCopyInstructions = 1.5;   // with its address
 constexpr double kGroupInstructions = 3;    // empty ones, before the first copy of a group
 constexpr double kStepInstructions = 26;    // the barrier, and what follows it
-constexpr double kStepWait = 30;            // for the barrier, of blocks that have the SM for themselves
+constexpr double kStepWait = 10;            // for the barrier, of blocks that have the SM for themselves
 constexpr double kReadCycles = 2;           // of the SM's shared memory, of a warp's 16-byte read: threads of a row share what they read
 constexpr double kCopyCycles = 2;           // the same of a warp's copy
 constexpr double kSliceSync = 200;          // sums of sliced K that are added, once
-constexpr double kSlowedByFewRegisters = 1.04;
+constexpr double kSlowedByFewRegisters = 1.1;  // where a kernel may spill, which refuses it
+constexpr int kUsualRegisters = 40;            // of a thread, beside sums and operands
 
 /// FMAs of f32 an SM and cycle.
 double products_per_cycle(int sm) { return sm == 80 ? 64 : 128; }
@@ -47,7 +48,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double thread_m = config.at("thread_m"), thread_n = config.at("thread_n");
 
   made.room_by_shared_memory = tensor_core::blocks_by_shared_memory(g.smem_bytes, limits);
-  made.room_by_registers = limits.registers_per_sm / ((g.registers + kEnoughOtherRegisters) * g.threads);
+  made.room_by_registers = limits.registers_per_sm / ((g.registers + kUsualRegisters) * g.threads);
   made.room_by_threads = std::min(limits.threads_per_sm / g.threads, limits.blocks_per_sm);
   made.compiled_for = config.at("min_blocks");
   const double items = double(g.tiles(problem)) * split_k;

@@ -37,6 +37,6 @@ struct Geometry {
 int registers_left(const Geometry& geometry, int min_blocks, const DeviceLimits& limits);
 
 constexpr int kFewestOtherRegisters = 28;  ///< addresses, counters: with fewer left a kernel spills
-constexpr int kEnoughOtherRegisters = 40;  ///< with so many left none did
+constexpr int kEnoughOtherRegisters = 40;  ///< with fewer left many did
 
 }  // namespace tilesmith::ffma
