@@ -135,10 +135,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const auto store_item = [&](const ItemWork& work) {
 #ifdef TILESMITH_EPILOGUE
     const Destination raw(within(args, work), work.slice / kClusterK);
-    constexpr bool kTight = kSumRegisters<WarpSums> >= 128;
-    const Destination to = kSummed || kPartials
-                               ? raw
-                               : fuse<kTight, kPackedSums>(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0);
+    const Destination to =
+        kSummed || kPartials ? raw : fuse(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0);
     store(tile, to, kernel_args.c, work, place, shared);
 #else
     store(tile, Destination(within(args, work), work.slice / kClusterK), kernel_args.c, work, place, shared);
@@ -148,6 +146,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     constexpr int kThreadsOfTile = kTileGroups * 128;
     fetch_held<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                int(threadIdx.x) % kThreadsOfTile);
+#ifdef TILESMITH_EPILOGUE
+    fetch_bias<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
+                               int(threadIdx.x) % kThreadsOfTile);
+#endif
   };
   if constexpr (kSchedule == kOneTile) {
     const ItemWork work = cluster.place(list.at(cluster.first));
