@@ -63,7 +63,7 @@ touch "$folder/logs/mine.log" "$folder/logs/racecheck.mma.old.NN.result"
 run --out "$folder/logs"
 [ "$status" -eq 0 ] || wrong "a clean run: exit status $status"
 samples=$(grep -c ' clean 5 right' "$folder/out" || true)
-[ "$samples" -eq $((3 * (13 + 12))) ] || wrong "$samples samples of three tools, 13 and 12 type pairs"
+[ "$samples" -eq $((3 * (14 + 13))) ] || wrong "$samples samples of three tools, 14 and 13 type pairs"
 grep -q "^$((5 * samples)) configs right and clean" "$folder/out" || wrong "the sum is not of all samples"
 calls=$folder/bin/compute-sanitizer.calls
 [ "$(grep -c -- '--brief' "$calls")" -eq $((samples / 3 + 1)) ] || wrong "not each sample of one tool went through each shape once"
