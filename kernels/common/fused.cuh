@@ -1,4 +1,4 @@
-// The arithmetic of an epilogue that is not linear: D ← act(α·acc + β·C + bias), in the scale type. Of kernels that are compiled with
+// The arithmetic of an epilogue that is not linear: D ← act(r·cᵀ ∘ α·acc + β·C + bias), in the scale type. Of kernels that are compiled with
 // TILESMITH_EPILOGUE (kernels/render.hpp).
 #pragma once
 
@@ -6,6 +6,7 @@
 
 namespace tilesmith {
 
+constexpr bool kHasScales = kScaleM || kScaleN;
 constexpr bool kHasBias = kBiasAlongN || kBiasAlongM;
 
 __device__ __forceinline__ float exponential(float x) { return __expf(x); }
@@ -34,6 +35,14 @@ __device__ __forceinline__ S activated(S x) {
   } else {
     return x;
   }
+}
+
+// A sum of D[m][n] times its scales. Before α, and before what C holds is added.
+template <typename S>
+__device__ __forceinline__ S times_scales(S sum, const ExtendedArgs& more, int m, int n) {
+  if (kScaleM) sum *= S(more.scale_m[kScaleEachRow ? m : 0]);
+  if (kScaleN) sum *= S(more.scale_n[kScaleEachColumn ? n : 0]);
+  return sum;
 }
 
 // Behind α·acc + β·C.

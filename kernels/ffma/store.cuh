@@ -59,6 +59,15 @@ __device__ __forceinline__ void store_by(Sums& sums, const Destination& to, int 
 #pragma unroll
   for (int first = 0; first < kThreadM; first += kRowsAtATime) {
     asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
+#ifdef TILESMITH_EPILOGUE
+    if constexpr (!kPartials) {
+#pragma unroll
+      for (int i = 0; i < kRowsAtATime; ++i) {
+#pragma unroll
+        for (int r = 0; r < kRuns; ++r) to.scale_run(m0 + row_of(first + i), n0 + column_of(r * Run), run_of<Run>(sums, first + i, r));
+      }
+    }
+#endif
     if (kBlends && !to.overwrites()) {
       Held<Run> held[kRowsAtATime][kRuns];
 #pragma unroll

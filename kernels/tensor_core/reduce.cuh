@@ -56,7 +56,7 @@ __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
     const ScaleType held =
         beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.more.c)[m * args.ldc + n]);
     const BiasType bias = kHasBias ? static_cast<const BiasType*>(args.more.bias)[kBiasAlongN ? n : m] : BiasType(0);
-    *to = Output(fused<ScaleType>(linear<ScaleType>(alpha, sum, beta, held), bias));
+    *to = Output(fused<ScaleType>(linear<ScaleType>(alpha, times_scales(ScaleType(sum), args.more, int(m), n), beta, held), bias));
 #else
     *to = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, *to);
 #endif

@@ -124,7 +124,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
     const OperandMatrix matrix = operand(problem_, role);
     extents_[role] = {std::uintptr_t(matrix.bytes()), std::uintptr_t(storage_bytes(matrix.element, matrix.cols)),
                       std::uintptr_t(storage_bytes(matrix.element, matrix.row_stride))};
-    align_bytes_[role] = role == OperandRole::bias ? element : std::max(std::size_t(problem_.align_bytes), element);
+    align_bytes_[role] = is_vector(role) ? element : std::max(std::size_t(problem_.align_bytes), element);
   }
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
@@ -171,6 +171,8 @@ int Plan::run(const RunArgs& args) const noexcept {
                 "as kernels have it");
   KernelArgs all{};
   all.more.c = args.matrix(OperandRole::c);
+  all.more.scale_m = static_cast<const float*>(args.matrix(OperandRole::scale_m));
+  all.more.scale_n = static_cast<const float*>(args.matrix(OperandRole::scale_n));
   all.more.bias = args.matrix(OperandRole::bias);
   GemmArgs& kernel_args = all.gemm;
   kernel_args.workspace = sequence_.workspace_bytes > 0 ? args.workspace : nullptr;

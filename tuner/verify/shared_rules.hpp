@@ -27,7 +27,7 @@
 // element_wrong  |got − want| > absolute + relative·|want|, written so that NaN is wrong.
 // CaseRow        one battery case's zone of C: slots are elements; element (0, 0) is slot first_slot of the zone.
 // element_index  row·n + column, or -1 for a slot outside the matrix.
-// EpilogueRule   what a kernel does behind α·sum + β·c, and with which bias. Kinds are those of Bias and Activation
+// EpilogueRule   what a kernel does with α·sum + β·c, and by which vectors. Kinds are those of Scaling, Bias and Activation
 //                (kernels/signature.hpp), in their order; `wraps`: integers modulo 2^32.
 // epilogue_value act(value + bias), by other formulas than the kernels' own.
 // slot_fault     0, or what is wrong with a slot after two runs (kFault...).
@@ -45,10 +45,14 @@ struct ValueRule {
 };
 
 struct EpilogueRule {
+  int scale_m;
+  int scale_n;
   int bias;
   int bias_is_f32;
   int activation;
   int wraps;
+  ValueRule scale_m_rule;
+  ValueRule scale_n_rule;
   ValueRule bias_rule;
 };
 
