@@ -49,4 +49,14 @@ __device__ __forceinline__ S times_scales(S sum, const ExtendedArgs& more, int m
 template <typename S>
 __device__ __forceinline__ S fused(S sum, BiasType bias) { return activated(kHasBias ? added<S>(sum, S(bias)) : sum); }
 
+// D[m][n] of the whole sum, element by element.
+template <typename Sum>
+__device__ __forceinline__ Output fused_output(const GemmArgs& args, int m, int n, Sum sum) {
+  const ScaleType alpha(scale_as<ScaleType>(args.alpha)), beta(scale_as<ScaleType>(args.beta));
+  const ScaleType held = beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.more.c)[m * args.ldc + n]);
+  const BiasType bias = kHasBias ? static_cast<const BiasType*>(args.more.bias)[kBiasAlongN ? n : m] : BiasType(0);
+  const ScaleType product = times_scales(ScaleType(sum), args.more, m, n);
+  return Output(fused<ScaleType>(linear<ScaleType>(alpha, product, beta, held), bias));
+}
+
 }  // namespace tilesmith
