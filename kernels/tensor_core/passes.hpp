@@ -55,4 +55,7 @@ PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_
 LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,
                            bool overlap);
 
+/// The same of a family that packs no operand, and has no parameter `pack`.
+LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, bool overlap);
+
 }  // namespace tilesmith::tensor_core
