@@ -259,8 +259,9 @@ TEST_CASE("the scales hold 0, 1 and other values of both α and β, in every com
     std::set<std::pair<int, int>> classes;
     const auto class_of = [](double value) { return value == 0 ? 0 : value == 1 ? 1 : 2; };
     for (const Scales& scales : exact_scales(type)) classes.insert({class_of(scales.alpha), class_of(scales.beta)});
-    CHECK(classes.size() == 9);
-    CHECK(exact_scales(type)[0].alpha == 1);
+    const bool small = makes_integers_real(type);  // no α of 1: what f16 holds would be passed
+    CHECK(classes.size() == (small ? 6 : 9));
+    CHECK((small || exact_scales(type)[0].alpha == 1));
     CHECK(exact_scales(type)[0].beta == 0);
   }
 }
