@@ -64,6 +64,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (is_fp8(type.a)) add("#include <cuda_fp8.h>\n");
   if (!is_plain(target)) add("#define TILESMITH_EXTENDED\n");
   if (!target.epilogue.is_linear()) add("#define TILESMITH_EPILOGUE\n");
+  if (target.batch_mode == BatchMode::strided) add("#define TILESMITH_BATCH\n");
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
   add_type("Accumulator", type.accumulator);

@@ -43,7 +43,10 @@ struct Epilogue {
   bool is_linear() const { return *this == Epilogue{}; }  ///< D ← α·AB + β·C, in D's place
 };
 /// How one launch finds several problems of one shape.
-enum class BatchMode { single };  ///< there is one
+enum class BatchMode {
+  single,   ///< there is one
+  strided,  ///< Problem::batch of them, whose matrices lie at fixed distances
+};
 /// Which operand has zeros in known places.
 enum class Sparsity { dense };  ///< none
 /// Words joined by "+", in this order: "c_apart" or "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
@@ -72,7 +75,7 @@ std::string text(const KernelSignature& signature);
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
 /// The options that a signature's text may have, for messages.
-inline constexpr std::string_view kSignatureOptions = "epilogue= (bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, joined by +, or c_apart), batch_mode= or sparsity= with a name of this version";
+inline constexpr std::string_view kSignatureOptions = "epilogue= (bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, joined by +, or c_apart), batch_mode= (strided), or sparsity= with a name of this version";
 
 /// The part of the text behind the transposes, with a space before each word.
 std::string options_text(const KernelSignature& signature);
@@ -83,5 +86,7 @@ bool read_option(std::string_view word, KernelSignature& signature);
 bool is_plain(const KernelSignature& signature);
 /// The same, but for the epilogue.
 bool is_plain_but_epilogue(const KernelSignature& signature);
+/// The same, but for the batch mode.
+bool is_plain_but_batch(const KernelSignature& signature);
 
 }  // namespace tilesmith

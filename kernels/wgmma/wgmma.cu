@@ -43,7 +43,11 @@ __device__ __forceinline__ void give_turn(bool to_second) {
 }
 
 // The sums of an item, over what C holds.
+#ifndef TILESMITH_BATCH
 __device__ __forceinline__ void store_over(const WarpSums& sums, const Destination& to, const TensorMap& map,
+#else
+__device__ __forceinline__ void store_over(const WarpSums& sums, const Destination& to, const MapOfC& map,
+#endif
                                            const Work& work, const WarpPlace& place, unsigned char* shared) {
   const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
   if constexpr (kStoreTma) {
@@ -61,7 +65,11 @@ __device__ __forceinline__ void store_over(const WarpSums& sums, const Destinati
 }
 
 // All copies into the ring have landed, and all reads of it by this warp have ended, where kKeepsRing is not set.
+#ifndef TILESMITH_BATCH
 __device__ __forceinline__ void store(GroupTile& tile, const Destination& to, const TensorMap& map, const Work& work,
+#else
+__device__ __forceinline__ void store(GroupTile& tile, const Destination& to, const MapOfC& map, const Work& work,
+#endif
                                       const WarpPlace& place, unsigned char* shared) {
   WarpSums sums(tile);
   const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
@@ -130,7 +138,12 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   RingReader reader(ring);
   GroupTile tile;
   const auto store_item = [&](const ItemWork& work) {
+#ifndef TILESMITH_BATCH
     store(tile, Destination(within(args, work), work.slice / kClusterK), kernel_args.c, work, place, shared);
+#else
+    const MapOfC map{kernel_args.c, work.entry};
+    store(tile, Destination(within(args, work), work.slice / kClusterK), map, work, place, shared);
+#endif
   };
   const auto fetch = [&](const ItemWork& work) {
     constexpr int kThreadsOfTile = kTileGroups * 128;
