@@ -137,10 +137,10 @@ bool is_plain_but_epilogue(const KernelSignature& signature) {
   return is_plain(plain);
 }
 
-bool is_plain_but_batch(const KernelSignature& signature) {
+bool is_plain_but_epilogue_and_batch(const KernelSignature& signature) {
   KernelSignature plain = signature;
   plain.batch_mode = BatchMode::single;
-  return is_plain(plain);
+  return is_plain_but_epilogue(plain);
 }
 
 }  // namespace tilesmith

@@ -86,7 +86,7 @@ bool read_option(std::string_view word, KernelSignature& signature);
 bool is_plain(const KernelSignature& signature);
 /// The same, but for the epilogue.
 bool is_plain_but_epilogue(const KernelSignature& signature);
-/// The same, but for the batch mode.
-bool is_plain_but_batch(const KernelSignature& signature);
+/// The same, but for the epilogue and the batch mode.
+bool is_plain_but_epilogue_and_batch(const KernelSignature& signature);
 
 }  // namespace tilesmith

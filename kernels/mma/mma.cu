@@ -14,6 +14,9 @@
 // warps.cuh says who multiplies what, work.cuh which tiles a block computes; main_loop.cuh has the pipeline's picture,
 // step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
+#ifdef TILESMITH_EPILOGUE
+#include "kernels/tensor_core/fuse.cuh"
+#endif
 #include "kernels/tensor_core/k_major_copy.cuh"
 #include "kernels/tensor_core/passes.cuh"
 
@@ -64,9 +67,16 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 #ifdef TILESMITH_BATCH
     const GemmArgs args = args_of_entry(gemm_args(kernel_args), work.entry);
 #endif
+#ifdef TILESMITH_EPILOGUE
+    const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
+    WarpSums sums(tile);
+    const Destination raw(args, work.slice / kClusterK);
+    const Destination to = kSummed || kPartials ? raw : fuse<kFewRegisters, true>(sums, raw, m0, n0);
+#else
     const Destination to(args, work.slice / kClusterK);
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
     WarpSums sums(tile);
+#endif
     if constexpr (kSummed) {
       loop.drain();
       store_summed<kSliceK, kMultiplyingThreads>(sums, to, warp, work.m0, work.n0,

@@ -94,7 +94,7 @@ std::vector<Rule> sum_rules(const KernelTarget& target) {
   const TypePair type = target.type;
   return {
       reduction_rule(),
-      atomic_adds_rule(type),
+      atomic_adds_rule(target),
       {"split K",
        "slices are for problems of few tiles: persistent grids and bands of tiles are not",
        [](const Config& c) { return c.at("split_k") == 1 || (c.at("persistent") == 0 && c.at("group_m") == 1); },

@@ -12,6 +12,9 @@
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/common/raster.cuh"
 #include "kernels/common/scale.cuh"
+#ifdef TILESMITH_EPILOGUE
+#include "kernels/common/fused.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -150,7 +153,13 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
       const int n = n0 + tx + j * kThreadsN;
       if (n >= args.n) continue;
       Output& out = c[m * args.ldc + n];
+#ifdef TILESMITH_EPILOGUE
+      const ScaleType held = beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.more.c)[m * args.ldc + n]);
+      const BiasType bias = kHasBias ? static_cast<const BiasType*>(args.more.bias)[kBiasAlongN ? n : m] : BiasType(0);
+      out = Output(fused<ScaleType>(linear<ScaleType>(alpha, sum[i][j], beta, held), bias));
+#else
       out = beta == ScaleType(0) ? linear<Output>(alpha, sum[i][j]) : linear<Output>(alpha, sum[i][j], beta, out);
+#endif
     }
   }
 }

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "kernels/common/scale.cuh"
+#ifdef TILESMITH_EPILOGUE
+#include "kernels/common/fused.cuh"
+#endif
 #include "kernels/tensor_core/either.cuh"
 #include "kernels/tensor_core/pass_layout.cuh"
 #include "kernels/tensor_core/work.cuh"
@@ -45,8 +48,15 @@ class Destination {
       stride_ = args.ldc;
       rows_ = static_cast<Stored*>(args.c);
     }
+#ifdef TILESMITH_EPILOGUE
+    c_ = static_cast<const Stored*>(args.more.c);
+    bias_ = static_cast<const BiasType*>(args.more.bias);
+#endif
     // Uniform over the launch: how far every row's start is aligned.
     align_ = unsigned(reinterpret_cast<unsigned long long>(rows_) | (stride_ * sizeof(Stored)));
+#ifdef TILESMITH_EPILOGUE
+    if (!overwrites()) align_ |= unsigned(reinterpret_cast<unsigned long long>(c_));
+#endif
   }
 
   // Whether 16-byte stores are possible; the same for the whole launch.
@@ -62,6 +72,35 @@ class Destination {
   __device__ __forceinline__ int cols() const { return n_; }
   __device__ __forceinline__ long long stride() const { return stride_; }  // of rows, elements
   __device__ __forceinline__ Stored* place(int m, int n) const { return rows_ + m * stride_ + n; }
+
+#ifdef TILESMITH_EPILOGUE
+  // Where what C holds is read. Not of partial sums.
+  __device__ __forceinline__ const Stored* held_at(int m, int n) const { return c_ + m * stride_ + n; }
+  __device__ __forceinline__ const BiasType* bias() const { return bias_; }
+  __device__ __forceinline__ ScaleType alpha() const { return alpha_; }
+
+  // What is left of the epilogue for the sums of D[m][n .. n + Count). kBlended: they have α and what C holds in them.
+  template <bool kBlended, int Count>
+  __device__ __forceinline__ void fuse_run(int m, int n, Accumulator (&sums)[Count]) const {
+#pragma unroll
+    for (int e = 0; e < Count; ++e) {
+      BiasType bias = BiasType(0);
+      if (kHasBias && m < m_ && n + e < n_) bias = bias_[kBiasAlongN ? n + e : m];
+      const ScaleType sum = kBlended ? ScaleType(sums[e]) : scaled<ScaleType>(alpha_, ScaleType(sums[e]));
+      sums[e] = Accumulator(fused<ScaleType>(sum, bias));
+    }
+  }
+
+  // Where sums go that have been through the epilogue.
+  __device__ __forceinline__ Destination behind_epilogue() const {
+    Destination to = *this;
+    to.alpha_ = ScaleType(1);
+    to.beta_ = ScaleType(0);
+    to.is_fused_ = true;
+    return to;
+  }
+  __device__ __forceinline__ bool is_fused() const { return is_fused_; }
+#endif
 
   // Columns of C from n on; 0 where row m lies outside C.
   __device__ __forceinline__ int left(int m, int n) const { return m < m_ ? n_ - n : 0; }
@@ -140,6 +179,11 @@ class Destination {
   int m_, n_;
   unsigned align_;
   ScaleType alpha_, beta_;
+#ifdef TILESMITH_EPILOGUE
+  const Stored* c_;
+  const BiasType* bias_;
+  bool is_fused_ = kPartials;  // partial sums are added before
+#endif
 };
 
 }  // namespace tilesmith

@@ -40,7 +40,11 @@ __device__ __forceinline__ void store_direct(const Sums& sums, const Destination
 //   `get(row, col, sums)` fetches kStoredVector of them, `get_one(row, col)` one; `row_of` is a row's place in C
 template <bool kBlend, int kRows, int kCols, int kStoringWarps, typename Get, typename GetOne, typename RowOf>
 __device__ __forceinline__ void store_rows_by(const Destination& to, int n0, Get get, GetOne get_one, RowOf row_of) {
+#ifdef TILESMITH_EPILOGUE
+  const Destination over = to.behind_epilogue();
+#else
   const Destination over = kBlend ? to.over() : to;
+#endif
   if (__builtin_expect(to.takes_vectors(), 1)) {
     constexpr int kRunsPerRow = kCols / kStoredVector, kRuns = kRows * kRunsPerRow, kStep = 32 * kStoringWarps;
     constexpr int kTurns = (kRuns + kStep - 1) / kStep, kAtATime = kTurns < 4 ? kTurns : 4;
@@ -53,7 +57,11 @@ __device__ __forceinline__ void store_rows_by(const Destination& to, int n0, Get
         for (int b = 0; b < kAtATime; ++b) {
           const int run = first + b * kStep, row = run / kRunsPerRow, col = run % kRunsPerRow * kStoredVector;
           const int left = run < kRuns ? to.left(row_of(row), n0 + col) : 0;
+#ifdef TILESMITH_EPILOGUE
+          const Stored* const from = to.held_at(row_of(row), n0 + col);
+#else
           const Stored* const from = to.place(row_of(row), n0 + col);
+#endif
           if (left >= kStoredVector) {
             held[b].load(from);
           } else {
@@ -71,6 +79,9 @@ __device__ __forceinline__ void store_rows_by(const Destination& to, int n0, Get
         Accumulator sums[kStoredVector];
         get(row, col, sums);
         if constexpr (kBlend) to.take(held[b], sums);
+#ifdef TILESMITH_EPILOGUE
+        if (!to.is_fused()) to.template fuse_run<kBlend>(row_of(row), n0 + col, sums);
+#endif
         over.store(row_of(row), n0 + col, sums);
       }
     }
@@ -86,7 +97,11 @@ __device__ __forceinline__ void store_rows_by(const Destination& to, int n0, Get
 #pragma unroll
         for (int turn = 0; turn < kTurns; ++turn) {
           const int col = turn * 32 + lane;
+#ifdef TILESMITH_EPILOGUE
+          if (col < kCols && to.left(m, n0 + col) > 0) held[turn].load(to.held_at(m, n0 + col));
+#else
           if (col < kCols && to.left(m, n0 + col) > 0) held[turn].load(to.place(m, n0 + col));
+#endif
         }
       }
 #pragma unroll
@@ -95,6 +110,9 @@ __device__ __forceinline__ void store_rows_by(const Destination& to, int n0, Get
         if (col >= kCols) break;
         Accumulator one[1] = {get_one(row, col)};
         if constexpr (kBlend) to.take(held[turn], one);
+#ifdef TILESMITH_EPILOGUE
+        if (!to.is_fused()) to.template fuse_run<kBlend>(m, n0 + col, one);
+#endif
         over.store(m, n0 + col, one);
       }
     }

@@ -52,7 +52,14 @@ __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
     const int n = int(of_run % runs_of_row) * kSumColumns + e;
     if (of_run >= runs || n >= args.n) return;
     Output* to = static_cast<Output*>(args.c) + m * args.ldc + n;
+#ifdef TILESMITH_EPILOGUE
+    const ScaleType held =
+        beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.more.c)[m * args.ldc + n]);
+    const BiasType bias = kHasBias ? static_cast<const BiasType*>(args.more.bias)[kBiasAlongN ? n : m] : BiasType(0);
+    *to = Output(fused<ScaleType>(linear<ScaleType>(alpha, sum, beta, held), bias));
+#else
     *to = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, *to);
+#endif
   };
   if constexpr (kGroups == 1) {
 #pragma unroll

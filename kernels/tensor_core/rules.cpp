@@ -49,12 +49,11 @@ Rule reduction_rule() {
           {"split_k", "reduction"}};
 }
 
-Rule atomic_adds_rule(const TypePair& type) {
+Rule atomic_adds_rule(const KernelSignature& signature) {
+  const bool possible = size_bytes(signature.type.output) >= 4 && signature.epilogue.is_linear();
   return {"atomic adds",
-          "there are atomic adds of 32 and 64 bits",
-          [type](const Config& c) {
-            return c.at("split_k") == 1 || c.at("reduction") != atomic || size_bytes(type.output) >= 4;
-          },
+          "there are atomic adds of 32 and 64 bits, and an epilogue that is not linear needs the whole sum",
+          [possible](const Config& c) { return c.at("split_k") == 1 || c.at("reduction") != atomic || possible; },
           {"split_k", "reduction"}};
 }
 

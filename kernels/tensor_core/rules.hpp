@@ -22,8 +22,8 @@ bool has_instruction(Scalar operand);
 
 /// "Without split K there is nothing to add."
 Rule reduction_rule();
-/// "There are atomic adds of 32 and 64 bits."
-Rule atomic_adds_rule(const TypePair& type);
+/// "There are atomic adds of 32 and 64 bits, and they add what is linear."
+Rule atomic_adds_rule(const KernelSignature& signature);
 
 /// Blocks with so much shared memory that an SM has room for.
 int blocks_by_shared_memory(int bytes, const DeviceLimits& limits);

@@ -27,7 +27,7 @@ int must_pack(const TypePair& type, Transposes trans, bool swap) {
 
 bool supports(const KernelTarget& target) {
   const Scalar operand = target.type.a;
-  return is_plain_but_batch(target) && target.limits.arch == "sm_90a" && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
+  return is_plain_but_epilogue_and_batch(target) && target.limits.arch == "sm_90a" && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
@@ -214,7 +214,7 @@ std::vector<Rule> sum_rules(const KernelTarget& target) {
   const Transposes trans = target.trans;
   return {
       reduction_rule(),
-      atomic_adds_rule(type),
+      atomic_adds_rule(target),
       {"split K",
        "slices are for problems of few tiles: persistent grids and bands of tiles are not",
        [](const Config& c) { return c.at("split_k") == 1 || (c.at("schedule") == one_tile && c.at("group_m") == 1); },

@@ -6,6 +6,9 @@
 //
 // shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes; even_tiles.cuh how columns are dealt
 // among tiles of two widths.
+#ifdef TILESMITH_EPILOGUE
+#include "kernels/tensor_core/fuse.cuh"
+#endif
 #include "kernels/tensor_core/k_major_copy.cuh"
 #include "kernels/tensor_core/swapped_store.cuh"
 #include "kernels/wgmma/swapped_box_store.cuh"
@@ -138,11 +141,23 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   RingReader reader(ring);
   GroupTile tile;
   const auto store_item = [&](const ItemWork& work) {
+#ifdef TILESMITH_EPILOGUE
+    const Destination raw(within(args, work), work.slice / kClusterK);
+    constexpr bool kTight = kSumRegisters<WarpSums> >= 128;
+    const Destination to = kSummed || kPartials
+                               ? raw
+                               : fuse<kTight, kPackedSums>(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0);
+#ifdef TILESMITH_BATCH
+    store(tile, to, MapOfC{kernel_args.c, work.entry}, work, place, shared);
+#else
+    store(tile, to, kernel_args.c, work, place, shared);
+#endif
+#else
 #ifndef TILESMITH_BATCH
     store(tile, Destination(within(args, work), work.slice / kClusterK), kernel_args.c, work, place, shared);
 #else
-    const MapOfC map{kernel_args.c, work.entry};
-    store(tile, Destination(within(args, work), work.slice / kClusterK), map, work, place, shared);
+    store(tile, Destination(within(args, work), work.slice / kClusterK), MapOfC{kernel_args.c, work.entry}, work, place, shared);
+#endif
 #endif
   };
   const auto fetch = [&](const ItemWork& work) {
