@@ -16,12 +16,10 @@ struct Bench {
   runtime::Context context{0};
   tuner::Verifier verifier{context};
 
-  KernelTarget target(const char* type, Transposes trans) const {
-    return {{*find_type_pair(type), trans}, context.info().limits};
-  }
+  KernelTarget target(const planted::Bug& bug) const { return {bug.signature(), context.info().limits}; }
 
   runtime::SourceBuild build(const planted::Bug& bug) const {
-    const KernelTarget on = target(bug.type, bug.trans);
+    const KernelTarget on = target(bug);
     return runtime::compile_source(planted::planted_source(bug, on), "planted.cu", "gemm",
                                    runtime::compiler_options(on));
   }
@@ -34,7 +32,7 @@ struct Bench {
 
   db::Outcome outcome(const planted::Bug& bug, const runtime::SourceBuild& built,
                       tuner::Battery battery = tuner::Battery::whole) {
-    const KernelTarget on = target(bug.type, bug.trans);
+    const KernelTarget on = target(bug);
     return verifier.battery(load(built), planted::config_of(bug, on), on, battery);
   }
 
@@ -114,7 +112,7 @@ TEST_CASE("operands of the tuned problem that a kernel overwrote are made anew f
   Bench bench;
   for (planted::Bug bug : planted::simt_bugs()) {
     if (std::string(bug.name) != "an operand is overwritten") continue;
-    const KernelTarget on = bench.target(bug.type, bug.trans);
+    const KernelTarget on = bench.target(bug);
     const Problem problem = packed_problem(on, 277, 277, 277);
     int made = 0;
     const auto outcome = [&] {
@@ -136,7 +134,7 @@ TEST_CASE("operands of the tuned problem that a kernel overwrote are made anew f
 TEST_CASE("bugs are caught on the tuned problem too") {
   Bench bench;
   for (const planted::Bug& bug : planted::simt_bugs()) {
-    const KernelTarget on = bench.target(bug.type, bug.trans);
+    const KernelTarget on = bench.target(bug);
     // Square, and lda the larger stride: a kernel that mixes up layouts or strides still reads inside its operands.
     Problem problem = packed_problem(on, 277, 277, 277);
     problem.lda += 16;
@@ -149,5 +147,32 @@ TEST_CASE("bugs are caught on the tuned problem too") {
     const db::Outcome outcome = bench.verifier.on_problem(plan);
     INFO(bug.name << ": " << outcome.message);
     CHECK(outcome.status == db::Status::mismatch);
+  }
+}
+
+TEST_CASE("bugs of batches are caught on a tuned batch too, and what they are planted in passes it") {
+  Bench bench;
+  for (planted::Bug bug : planted::batch_bugs()) {
+    const std::string name = bug.name;
+    const KernelTarget on = bench.target(bug);
+    Problem problem = packed_problem(on, 264, 136, 264);
+    // A grid of few entries has no z.
+    const bool long_batch = name == "entries beyond a grid's y are taken for the first ones";
+    if (long_batch) problem = packed_problem(on, 4, 4, 4);
+    problem = batched(problem, long_batch ? 70000 : 5);
+    problem.beta = BetaClass::any;
+    if (name == "an A that all entries read is copied as if each had its own" || name == "an operand that all entries read is not packed")
+      problem.stride_a = 0;
+    const auto outcome = [&] {
+      const runtime::Plan plan(Bench::load(bench.build(bug)), planted::config_of(bug, on), problem);
+      return bench.verifier.on_problem(plan);
+    };
+    const db::Outcome wrong = outcome();
+    INFO(name << ": " << wrong.message);
+    CHECK(wrong.status == db::Status::mismatch);
+    bug.edits.clear();
+    const db::Outcome right = outcome();
+    INFO(right.message);
+    CHECK(right.status == db::Status::ok);
   }
 }

@@ -19,8 +19,9 @@ using namespace verify;
 constexpr std::size_t kGuardBytes = 2048;
 constexpr std::uint64_t kUnwrittenPattern = 0x7fabcdef;  // what integer C holds where β = 0
 
-/// Puts an input into the image. Returns it as the reference multiplies it: A is [m, k], B is [k, n].
-OpMatrix append_input(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
+/// Puts an input into the image. Returns its matrices, one of each entry or one for all, as the reference multiplies them: A is [m, k],
+/// B is [k, n].
+std::vector<OpMatrix> append_input(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
   const bool is_a = matrix.role == OperandRole::a;
   const bool transposed = is_a ? of.problem.trans.a : of.problem.trans.b;
   const Scalar element = matrix.element;
@@ -35,18 +36,22 @@ OpMatrix append_input(BatteryImage& image, const BatteryCase& of, const OperandM
   std::byte* first = image.operands.data() + start + zone.first_byte;
   // A: op's row is the vector, its column is k. B: op's column is the vector, its row is k.
   const bool poisoned = of.scales.alpha == 0 && !is_integer(element);
-  OpMatrix op{transposed ? matrix.cols : matrix.rows, transposed ? matrix.rows : matrix.cols, {}};
-  op.values.resize(std::size_t(op.rows * op.cols));
-  for (std::int64_t i = 0; i < op.rows; ++i) {
-    for (std::int64_t j = 0; j < op.cols; ++j) {
-      const std::int64_t vector = is_a ? i : j, k = is_a ? j : i;
-      const std::int64_t at = transposed ? j * matrix.row_stride + i : i * matrix.row_stride + j;
-      std::byte* element_at = first + std::size_t(at) * bytes;
-      if (!poisoned) encode(element, rule_value(rule, vector, k, of.problem.k), element_at);
-      op.values[std::size_t(i * op.cols + j)] = poisoned ? 0 : decode_operand(element, element_at);
+  std::vector<OpMatrix> ops;
+  for (std::int64_t entry = 0; entry < matrix.matrices(); ++entry, first += std::size_t(matrix.entry_stride) * bytes) {
+    OpMatrix op{transposed ? matrix.cols : matrix.rows, transposed ? matrix.rows : matrix.cols, {}};
+    op.values.resize(std::size_t(op.rows * op.cols));
+    for (std::int64_t i = 0; i < op.rows; ++i) {
+      for (std::int64_t j = 0; j < op.cols; ++j) {
+        const std::int64_t vector = is_a ? entry * op.rows + i : entry * op.cols + j, k = is_a ? j : i;
+        const std::int64_t at = transposed ? j * matrix.row_stride + i : i * matrix.row_stride + j;
+        std::byte* element_at = first + std::size_t(at) * bytes;
+        if (!poisoned) encode(element, rule_value(rule, vector, k, of.problem.k), element_at);
+        op.values[std::size_t(i * op.cols + j)] = poisoned ? 0 : decode_operand(element, element_at);
+      }
     }
+    ops.push_back(std::move(op));
   }
-  return op;
+  return ops;
 }
 
 void append_c(BatteryImage& image, const BatteryCase& of, const ValueRule& rule, const std::vector<double>& sums) {
@@ -57,9 +62,10 @@ void append_c(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
   const std::size_t start = image.c_image.size();
   const Tolerance allowed = tolerance(image.type, of.stage, problem.k, of.scales);
   const CaseRow row{start / bytes, zone.bytes / bytes,    zone.first_byte / bytes, problem.m,       problem.n,
-                    problem.ldc,   image.expected.size(), allowed.absolute,        allowed.relative};
+                    problem.ldc,   image.expected.size(), allowed.absolute,        allowed.relative,
+                    problem.batch, problem.stride_c};
   image.c_image.resize(start + zone.bytes);
-  image.expected.resize(image.expected.size() + std::size_t(problem.m * problem.n));
+  image.expected.resize(image.expected.size() + std::size_t(problem.batch * problem.m * problem.n));
   for (std::uint64_t slot = 0; slot < row.slots; ++slot) {
     std::byte* at = image.c_image.data() + start + slot * bytes;
     const std::int64_t index = element_index(row, slot);
@@ -81,9 +87,17 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
   BatteryImage image;
   image.type = p.type;
   const StageRules rules = stage_rules(p.type, of.stage, p.m, p.n, p.k, seed);
-  ByRole<OpMatrix> factors;
+  ByRole<std::vector<OpMatrix>> factors;
   for (const OperandMatrix& matrix : inputs(p)) factors[matrix.role] = append_input(image, of, matrix, rules.of(matrix.role));
-  append_c(image, of, rules.c, multiply(factors[OperandRole::a], factors[OperandRole::b]));
+  const auto of_entry = [&](OperandRole role, std::int64_t entry) -> const OpMatrix& {
+    return factors[role][factors[role].size() == 1 ? 0 : std::size_t(entry)];
+  };
+  std::vector<double> sums;
+  for (std::int64_t entry = 0; entry < p.batch; ++entry) {
+    const std::vector<double> its = multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry));
+    sums.insert(sums.end(), its.begin(), its.end());
+  }
+  append_c(image, of, rules.c, sums);
   return image;
 }
 
@@ -107,6 +121,11 @@ void append(BatteryImage& to, const BatteryImage& from) {
 }
 
 }  // namespace
+
+std::string place_in_c(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t index) {
+  const std::int64_t row = index / n, column = index % n;
+  return batch == 1 ? fmt::format("C[{},{}]", row, column) : fmt::format("C[{}][{},{}]", row / m, row % m, column);
+}
 
 Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes) {
   Zone zone;
@@ -144,7 +163,7 @@ std::string describe_fault(const BatteryImage& image, std::size_t index, const S
     if (at < 0) return fmt::format("{}: wrote {} elements before C", what, -at);
     return fmt::format("{}: wrote outside C, at [{},{}]", what, at / row.ldc, at % row.ldc);
   }
-  const std::string where = fmt::format("C[{},{}]", at / row.ldc, at % row.ldc);
+  const std::string where = place_in_c(row.batch, row.m, row.n, element_index(row, fault.slot));
   if (fault.fault == kFaultSecondRun) {
     return fmt::format("{}: {} is {}, a second run gave {}", what, where, value(bits_1), value(bits_2));
   }

@@ -85,14 +85,15 @@ extern "C" __global__ void compare_cases(const CaseRow* rows, const unsigned cha
 }
 
 // A whole operand zone: values inside the matrix, poison in the guards and between the rows.
+// Vectors are numbered on from one matrix of a batch to the next.
 extern "C" __global__ void fill_operand(OperandBits* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride,
-                                        int k_is_row, i64 depth, ValueRule rule) {
+                                        i64 matrices, i64 entry_stride, int k_is_row, i64 depth, ValueRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
     OperandBits bits = Operand::poison(canary_bits(slot));
-    const i64 at = (i64)(slot - first);
-    if (slot >= first && at / row_stride < rows && at % row_stride < cols) {
-      const i64 row = at / row_stride, col = at % row_stride;
-      bits = Operand::stored(k_is_row ? rule_value(rule, col, row, depth) : rule_value(rule, row, col, depth));
+    const i64 index = slot < first ? -1 : stored_index((i64)(slot - first), rows, cols, row_stride, matrices, entry_stride);
+    if (index >= 0) {
+      const i64 row = index / cols, col = index % cols;
+      bits = Operand::stored(k_is_row ? rule_value(rule, row / rows * cols + col, row % rows, depth) : rule_value(rule, row, col, depth));
     }
     zone[slot] = bits;
   }
@@ -160,7 +161,7 @@ extern "C" __global__ void multiply_real(const OperandBits* a, i64 lda, int tran
   multiply<double>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sums);
 }
 
-// Elements of C against the reference's rows. `zone`, `row` and `rule` as for fill_c. Of exact sums C must hold the result
+// Elements of C against the reference's rows, which are numbered on from one entry of a batch to the next. `zone`, `row` and `rule` as for fill_c. Of exact sums C must hold the result
 // rounded to the output's format (to nearest, ties to even), which changes only what is not exact in it.
 template <bool Exact, typename Sum>
 static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRule rule, const Sum* sums,
@@ -171,7 +172,7 @@ static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRu
   for (u64 t = thread_index(); t < elements; t += thread_count()) {
     const i64 i = rows != nullptr ? rows[t / row.n] : (i64)(t / row.n);
     const i64 j = t % row.n;
-    const u64 slot = row.first_slot + (u64)(i * row.ldc + j);
+    const u64 slot = row.first_slot + (u64)stored_at(i * row.n + j, row.m, row.n, row.ldc, row.stride_c);
     const double c = beta == 0.0 ? 0.0 : Output::value(Output::stored(rule_value(rule, i, j, row.n)));
     double want = scaled_sum(alpha, sums[t], beta, c);
     if (Exact) want = Output::value(Output::stored(want));
@@ -197,6 +198,13 @@ extern "C" __global__ void compare_real(const OutputBits* zone, CaseRow row, Val
 // Slots outside the matrix: the guard before, the padding of every row, the guard behind.
 extern "C" __global__ void check_outside(const OutputBits* zone, CaseRow row, u64 case_index, Report* report) {
   Findings findings;
+  if (row.batch > 1) {
+    for (u64 slot = thread_index(); slot < row.slots; slot += thread_count()) {
+      if (element_index(row, slot) < 0 && Output::bits(zone[slot]) != Output::bits(Output::canary(canary_bits(slot))))
+        findings.add(case_index, slot, kFaultOutside);
+    }
+    return findings.hand_in(report);
+  }
   const u64 padding = (u64)(row.ldc - row.n);
   const u64 between = padding * (u64)(row.m - 1);
   const u64 span = (u64)((row.m - 1) * row.ldc + row.n);
