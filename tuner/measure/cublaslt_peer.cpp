@@ -19,6 +19,7 @@ enum DataType : int { kF32 = 0, kF64 = 1, kF16 = 2, kS8 = 3, kU8 = 8, kS32 = 10,
 enum ComputeType : int { kCompute16F = 64, kCompute32F = 68, kCompute64F = 70, kCompute32I = 72, kComputeTf32 = 77 };
 constexpr int kDescTransA = 3, kDescTransB = 4;
 constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceAlignment[] = {5, 6, 7, 8};  // A, B, C, D
+constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;  // int32; int64, elements
 constexpr int kTransposeNo = 0, kTransposeYes = 1;
 
 struct Algorithm {
@@ -41,6 +42,7 @@ struct Functions {
   int (*desc_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
   int (*layout_create)(Descriptor*, int type, std::uint64_t rows, std::uint64_t cols, std::int64_t ld);
   int (*layout_destroy)(Descriptor);
+  int (*layout_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
   int (*preference_create)(Descriptor*);
   int (*preference_destroy)(Descriptor);
   int (*preference_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
@@ -155,6 +157,7 @@ struct CublasLtPeer::Impl {
     bind(library, "cublasLtMatmulDescSetAttribute", call.desc_set);
     bind(library, "cublasLtMatrixLayoutCreate", call.layout_create);
     bind(library, "cublasLtMatrixLayoutDestroy", call.layout_destroy);
+    bind(library, "cublasLtMatrixLayoutSetAttribute", call.layout_set);
     bind(library, "cublasLtMatmulPreferenceCreate", call.preference_create);
     bind(library, "cublasLtMatmulPreferenceDestroy", call.preference_destroy);
     bind(library, "cublasLtMatmulPreferenceSetAttribute", call.preference_set);
@@ -190,19 +193,24 @@ struct Matmul {
     const int trans_a = problem.trans.a ? kTransposeYes : kTransposeNo;
     check(call.desc_set(operation.get, kDescTransA, &trans_b, sizeof trans_b), "cublasLtMatmulDescSetAttribute");
     check(call.desc_set(operation.get, kDescTransB, &trans_a, sizeof trans_a), "cublasLtMatmulDescSetAttribute");
-    make_layout(layout_b, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb);
-    make_layout(layout_a, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda);
-    make_layout(layout_c, problem.type.output, problem.m, problem.n, problem.ldc);
+    make_layout(layout_b, operand(problem, OperandRole::b));
+    make_layout(layout_a, operand(problem, OperandRole::a));
+    make_layout(layout_c, operand(problem, OperandRole::c));
   }
 
   static void check(int status, const char* name) {
     if (status != 0) throw std::runtime_error(fmt::format("{} failed with status {}", name, status));
   }
 
-  void make_layout(Owned& layout, Scalar element, std::int64_t rows, std::int64_t cols, std::int64_t row_stride) {
-    check(call.layout_create(&layout.get, data_type(element), std::uint64_t(cols), std::uint64_t(rows), row_stride),
+  void make_layout(Owned& layout, const OperandMatrix& matrix) {
+    check(call.layout_create(&layout.get, data_type(matrix.element), std::uint64_t(matrix.cols), std::uint64_t(matrix.rows), matrix.row_stride),
           "cublasLtMatrixLayoutCreate");
     layout.end = call.layout_destroy;
+    if (matrix.entries == 1) return;
+    const auto entries = std::int32_t(matrix.entries);
+    check(call.layout_set(layout.get, kLayoutBatchCount, &entries, sizeof entries), "cublasLtMatrixLayoutSetAttribute");
+    check(call.layout_set(layout.get, kLayoutBatchOffset, &matrix.entry_stride, sizeof matrix.entry_stride),
+          "cublasLtMatrixLayoutSetAttribute");
   }
 
   std::vector<HeuristicResult> algorithms(Handle handle, const Problem& problem) {
@@ -243,7 +251,8 @@ std::string CublasLtPeer::version() const {
 }
 
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
-  if (!is_plain(operands.problem())) return {};  // it would be asked for less than the problem
+  const KernelSignature single = entry_of(operands.problem());
+  if (!is_plain(single)) return {};  // it would be asked for less than the problem
   const auto matmul = std::make_shared<Matmul>(impl_->call, operands.problem());
   std::vector<Contender> result;
   for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, operands.problem())) {
