@@ -14,11 +14,11 @@
 // warps.cuh says who multiplies what, work.cuh which tiles a block computes; main_loop.cuh has the pipeline's picture,
 // step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
+#include "kernels/tensor_core/k_major_copy.cuh"
+#include "kernels/tensor_core/passes.cuh"
 #ifdef TILESMITH_EPILOGUE
 #include "kernels/tensor_core/fuse.cuh"
 #endif
-#include "kernels/tensor_core/k_major_copy.cuh"
-#include "kernels/tensor_core/passes.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {

@@ -6,14 +6,14 @@
 //
 // shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes; even_tiles.cuh how columns are dealt
 // among tiles of two widths.
-#ifdef TILESMITH_EPILOGUE
-#include "kernels/tensor_core/fuse.cuh"
-#endif
 #include "kernels/tensor_core/k_major_copy.cuh"
 #include "kernels/tensor_core/swapped_store.cuh"
 #include "kernels/wgmma/swapped_box_store.cuh"
 // These want to know whether launches overlap (kOverlap, shape.cuh).
 #include "kernels/tensor_core/passes.cuh"
+#ifdef TILESMITH_EPILOGUE
+#include "kernels/tensor_core/fuse.cuh"
+#endif
 
 namespace tilesmith {
 

@@ -41,6 +41,16 @@ tilesmith_options default_options() {
           nullptr, nullptr, options.early_in_graphs ? 1 : 0};
 }
 
+Epilogue epilogue_of(const tilesmith_problem& from) {
+  if (from.bias < TILESMITH_NO_BIAS || from.bias > TILESMITH_BIAS_M_F32)
+    throw bad_argument(fmt::format("bias is {}: expected a tilesmith_bias", from.bias));
+  if (from.activation < TILESMITH_IDENTITY || from.activation > TILESMITH_SILU)
+    throw bad_argument(fmt::format("activation is {}: expected a tilesmith_activation", from.activation));
+  constexpr Bias kBiases[] = {Bias::none, Bias::along_n, Bias::along_m, Bias::along_n, Bias::along_m};
+  constexpr Activation kActivations[] = {Activation::identity, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu};
+  return {from.c_is_apart != 0, kBiases[from.bias], from.bias >= TILESMITH_BIAS_N_F32, kActivations[from.activation]};
+}
+
 /// `first`: bytes of the struct's first version.
 void check_size(const char* type, std::size_t size, std::size_t first, std::size_t now) {
   if (size >= first && size <= 4096) return;
@@ -83,6 +93,8 @@ Problem to_problem(const tilesmith_problem& from) {
   if (from.ldc != 0) problem.ldc = from.ldc;
   problem.align_bytes = from.align_bytes;
   problem.beta = from.beta_is_zero != 0 ? BetaClass::zero : BetaClass::any;
+  problem.epilogue = epilogue_of(from);
+  if (problem.epilogue.bias != Bias::none || problem.epilogue.activation != Activation::identity) problem.epilogue.c_apart = false;  // implied
   return problem;
 }
 
@@ -112,7 +124,7 @@ Operands to_operands(const tilesmith_run_args& from, Scalar scale) {
   const tilesmith_run_args known = of_any_version("tilesmith_run_args", from, tilesmith_run_args{}, kFirstRunArgsBytes);
   if (known.alpha == nullptr || known.beta == nullptr) throw bad_argument("alpha or beta is null: expected host memory");
   return {read_scale(known.alpha, scale), known.a, known.b, read_scale(known.beta, scale), known.c,
-          known.d};
+          known.d, known.bias};
 }
 
 double read_scale(const void* value, Scalar type) {

@@ -113,7 +113,8 @@ struct LibraryOptions {
   bool early_in_graphs = false;
 };
 
-/// The operands of D ← α·op(A)·op(B) + β·C. Pointers are device addresses. Set fields by name: later versions have more.
+/// The operands of D ← act(α·op(A)·op(B) + β·C + bias). Bias and act are there if the problem's epilogue has them (kernels/signature.hpp).
+/// Pointers are device addresses. Set fields by name: later versions have more.
 struct Operands {
   /// α and β are rounded to the type pair's scale type; for integer outputs they must be integers that 32 bits hold.
   double alpha = 1;
@@ -121,9 +122,12 @@ struct Operands {
   const void* b = nullptr;  ///< [b_rows, b_cols] row-major, row stride ldb elements; not read if α = 0 or K = 0
   double beta = 0;          ///< not 0: needs a problem of beta class `any`
   /// [m, n] row-major, row stride ldc elements; not read if β = 0. Null: D is overwritten in place. Another matrix than D, which then must
-  /// not overlap it, is copied to D first where the kernel does not take both.
+  /// not overlap it, is copied to D first where the epilogue is linear: a problem with the epilogue c_apart does without.
   const void* c = nullptr;
   void* d = nullptr;  ///< [m, n] row-major, row stride ldc elements; must not overlap A or B
+  /// Where the epilogue has a bias: n elements (bias_n) or m (bias_m), of D's type or f32 (.._f32), aligned to an element; must not
+  /// overlap D. Else not read.
+  const void* bias = nullptr;
 };
 
 class GemmPlan;

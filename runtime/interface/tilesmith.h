@@ -84,6 +84,24 @@ typedef struct tilesmith_options {
                                  still ends, as in a stream. A graph so captured is no update of one that was not; 0 at first */
 } tilesmith_options;
 
+/* What is done with a sum x before it is stored, in the type pair's scale type; NaN stays NaN. Types with integer results have none but relu. */
+typedef enum tilesmith_activation {
+  TILESMITH_IDENTITY = 0,
+  TILESMITH_RELU = 1,
+  TILESMITH_GELU = 2,      /* x * Phi(x), by erf */
+  TILESMITH_GELU_TANH = 3, /* the tanh approximation */
+  TILESMITH_SILU = 4       /* x * sigmoid(x) */
+} tilesmith_activation;
+
+/* What is added to alpha*op(A)*op(B) + beta*C: an element for each column of D (N: n elements) or each row (M: m), of D's type or f32. */
+typedef enum tilesmith_bias {
+  TILESMITH_NO_BIAS = 0,
+  TILESMITH_BIAS_N = 1,
+  TILESMITH_BIAS_M = 2,
+  TILESMITH_BIAS_N_F32 = 3, /* these where D's type is narrower than f32 */
+  TILESMITH_BIAS_M_F32 = 4
+} tilesmith_bias;
+
 /* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. It holds its texts: nothing in it
  * points elsewhere, and it can be copied and compared as bytes. */
 typedef struct tilesmith_problem {
@@ -95,10 +113,14 @@ typedef struct tilesmith_problem {
                             element's size; 16 at first */
   int32_t beta_is_zero;  /* not 0: beta will always be 0; 0: it may be anything; 1 at first */
   char transposes[8];    /* "NN", "NT", "TN", "TT": A stored m x k (N) or k x m (T), B stored k x n (N) or n x k (T); the rest 0 */
-  int64_t reserved[3];   /* 0 */
+  int16_t bias;          /* a tilesmith_bias; 0 at first */
+  int16_t activation;    /* a tilesmith_activation; 0 at first */
+  int32_t c_is_apart;    /* not 0: of a problem without bias and activation whose beta may be anything, the kernel reads C where it lies, so
+                            that nothing is copied if it is not D. Problems with either do so anyway; 0 at first */
+  int64_t reserved[2];   /* 0 */
 } tilesmith_problem;
 
-/* One run of D <- alpha*op(A)*op(B) + beta*C. Set it to 0, then `size`, then the fields by name. Later versions add fields at the end. */
+/* One run of D <- act(alpha*op(A)*op(B) + beta*C + bias). Set it to 0, then `size`, then the fields by name. Later versions add fields at the end. */
 typedef struct tilesmith_run_args {
   size_t size;           /* sizeof(tilesmith_run_args), as the application was compiled */
   const void* alpha;     /* host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all others */
@@ -106,9 +128,10 @@ typedef struct tilesmith_run_args {
   const void* a;         /* device memory, as the next three; not read if alpha or K is 0 */
   const void* b;         /* not read if alpha or K is 0 */
   const void* c;         /* m x n, row stride ldc; not read if beta is 0. NULL: D is overwritten in place. Another matrix than D, which then
-                            must not overlap it, is copied to D first where the kernel does not take both */
+                            must not overlap it, is copied to D first where the problem has no bias, no activation and not c_is_apart */
   void* d;               /* m x n, row stride ldc; must not overlap A or B */
   void* workspace;       /* for tilesmith_plan_run_args: NULL if none is needed or the plan owns one. Else NULL */
+  const void* bias;      /* device memory, aligned to an element; must not overlap D. Not read if the problem has none */
 } tilesmith_run_args;
 
 /* Where a plan's config came from. The strings live as long as the plan. */

@@ -130,6 +130,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   // align_bytes may be less than an element of the one matrix, since it speaks of all.
   for (const OperandRole role : kOperandRoles) {
     const std::size_t element = size_bytes(operand(problem_, role).element);
+    extents_[role] = extent_of(operand(problem_, role));
     align_bytes_[role] = role == OperandRole::bias ? element : std::max(std::size_t(problem_.align_bytes), element);
   }
   functions_.reserve(sequence_.launches.size());
@@ -146,6 +147,23 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   }
 }
 
+Plan::Extent Plan::extent_of(const OperandMatrix& matrix) {
+  const auto bytes = [&](std::int64_t elements) { return std::uintptr_t(storage_bytes(matrix.element, elements)); };
+  const auto whole = std::uintptr_t(matrix.bytes());
+  const std::int64_t apart = matrix.matrices() > 1 ? matrix.entry_stride : 0;
+  if (apart < matrix.row_stride) return {whole, bytes((matrix.matrices() - 1) * apart + matrix.cols), bytes(matrix.row_stride)};  // one matrix, or side by side
+  if (apart % matrix.row_stride == 0) return {whole, bytes(matrix.cols), bytes(matrix.row_stride)};
+  return {whole, whole, whole + 1};  // rows of entries lie anyhow: all between the first and the last element counts
+}
+
+bool Plan::have_common(std::uintptr_t x, const Extent& of_x, std::uintptr_t y, const Extent& of_y) noexcept {
+  if (x + of_x.whole <= y || y + of_y.whole <= x) return false;
+  // Side by side in rows of one stride, as two parts of one matrix.
+  if (of_x.stride != of_y.stride) return true;
+  const std::uintptr_t behind = x < y ? (y - x) % of_x.stride : (of_x.stride - (x - y) % of_x.stride) % of_x.stride;
+  return behind < of_x.row || behind + of_y.row > of_x.stride;
+}
+
 int Plan::run(const RunArgs& args) const noexcept {
   if (functions_.empty()) return CUDA_SUCCESS;
   const bool reads_operands = problem_.k > 0 && !is_zero(problem_.type.scale, args.alpha);
@@ -155,6 +173,10 @@ int Plan::run(const RunArgs& args) const noexcept {
     const void* const matrix = args.matrix(role);
     if (matrix == nullptr) return kNullPointer;
     if (!is_aligned(matrix, align_bytes_[role])) return kMisaligned;
+    const void* const d = args.matrix(OperandRole::d);
+    if (d == nullptr || role == OperandRole::d || (role == OperandRole::c && matrix == d)) continue;
+    if (have_common(reinterpret_cast<std::uintptr_t>(d), extents_[OperandRole::d], reinterpret_cast<std::uintptr_t>(matrix), extents_[role]))
+      return kOverlap;
   }
   if (sequence_.workspace_bytes > 0 &&
       (args.workspace == nullptr || !is_aligned(args.workspace, kWorkspaceAlignBytes))) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,7 +61,8 @@ class Plan {
 
   static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes, or is no multiple of an element
   static constexpr int kMissingWorkspace = -2;  ///< none was given, or one that is not 256-byte aligned
-  static constexpr int kNullPointer = -3;       ///< A, B or D is null where it would be read or written
+  static constexpr int kNullPointer = -3;       ///< a matrix is null that would be read or written
+  static constexpr int kOverlap = -4;           ///< D has an element in common with A, B, the bias, or a C that is not D
 
  private:
   /// What a kernel takes; one of a plain signature looks at less. Host code has GemmArgs without its last member.
@@ -73,6 +75,14 @@ class Plan {
     KernelArgs args;
   };
   int put_maps(const KernelArgs& args, KernelArgsWithMaps& with_maps) const noexcept;
+
+  /// How a matrix lies, in bytes. `whole`: from its first to its last element; `row`: of one row, of entries side by side in
+  /// it those of all.
+  struct Extent {
+    std::uintptr_t whole = 0, row = 0, stride = 0;
+  };
+  static Extent extent_of(const OperandMatrix& matrix);
+  static bool have_common(std::uintptr_t x, const Extent& of_x, std::uintptr_t y, const Extent& of_y) noexcept;
 
   /// Of the one launch that takes them. Those of the operands are unset where K = 0.
   struct TensorMaps {
@@ -88,6 +98,7 @@ class Plan {
   std::vector<CUfunc_st*> functions_;  // one a launch of the sequence; none if there is nothing to do
   std::optional<TensorMaps> maps_;     // of the launch that has boxes, with no address yet
   ByRole<std::size_t> align_bytes_;    // what each matrix's address is a multiple of
+  ByRole<Extent> extents_;
 };
 
 /// α or β as the type pair's scale type: rounds to f32, keeps f64; s32 must be an integer that 32 bits hold, else

@@ -24,7 +24,7 @@ namespace tilesmith::test {
 using Group = std::vector<tuner::CompileJob>;
 
 inline std::string name_of(const tuner::CompileJob& job) {
-  return fmt::format("{} {} {}", job.config.family(), job.target.type.name, name(job.target.trans));
+  return fmt::format("{} {}", job.config.family(), text(job.target.signature()));
 }
 
 inline Group make_group(const Family& family, const KernelTarget& target, std::size_t most) {
@@ -39,13 +39,24 @@ inline Group make_group(const Family& family, const KernelTarget& target, std::s
 }
 
 /// By type pair: batteries of a type pair's transposes lie on the device together.
-inline std::vector<std::vector<Group>> make_groups(const DeviceLimits& limits, std::size_t most) {
-  std::vector<std::vector<std::future<Group>>> making;
+using Signatures = std::vector<std::vector<KernelSignature>>;
+
+inline Signatures plain_signatures() {
+  Signatures all;
   for (const TypePair& type : type_pairs()) {
+    auto& of_type = all.emplace_back();
+    for (const Transposes trans : kAllTransposes) of_type.push_back({type, trans});
+  }
+  return all;
+}
+
+inline std::vector<std::vector<Group>> make_groups(const Signatures& signatures, const DeviceLimits& limits, std::size_t most) {
+  std::vector<std::vector<std::future<Group>>> making;
+  for (const auto& together : signatures) {
     auto& of_type = making.emplace_back();
-    for (Transposes trans : kAllTransposes) {
+    for (const KernelSignature& signature : together) {
       for (const auto& family : families()) {
-        const KernelTarget target{{type, trans}, limits};
+        const KernelTarget target{signature, limits};
         if (!family->supports(target) || !tests::is_built_in(*family)) continue;
         of_type.push_back(std::async(std::launch::async, make_group, std::cref(*family), target, most));
       }
@@ -95,10 +106,11 @@ class JobsInTime {
   std::size_t type_ = 0, round_ = 0, group_ = 0;
 };
 
-/// At most `most` configs of each family, type pair and transposes beside its ladder: at least one, and as many more as the time
+/// At most `most` configs of each family and signature beside its ladder: at least one, and as many more as the time
 /// is enough for.
-inline void verify_sample(const runtime::Context& context, std::size_t most, double enough_seconds) {
-  const std::vector<std::vector<Group>> groups = make_groups(context.info().limits, most);
+inline void verify_sample(const runtime::Context& context, std::size_t most, double enough_seconds,
+                          const Signatures& signatures = plain_signatures()) {
+  const std::vector<std::vector<Group>> groups = make_groups(signatures, context.info().limits, most);
   std::map<std::string, int> right;  // every group is in it from the start: one that is passed by is a failure
   for (const auto& of_type : groups) {
     CHECK_FALSE(of_type.empty());
@@ -107,7 +119,7 @@ inline void verify_sample(const runtime::Context& context, std::size_t most, dou
       right.emplace(name_of(group.front()), 0);
     }
   }
-  REQUIRE(right.size() >= type_pairs().size() * std::size(kAllTransposes));
+  REQUIRE(right.size() >= signatures.size());
 
   JobsInTime jobs(groups, enough_seconds);
   const std::atomic<bool> stop{false};

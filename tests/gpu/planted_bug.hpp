@@ -28,11 +28,11 @@ struct Bug {
   Transposes trans;
   std::vector<Edit> edits;
   const char* config = nullptr;  ///< canonical text, in the place of a rung
-  const char* options = "";      ///< of the signature, as options_text() has them
+  const char* epilogue = "linear";
+  BatchMode batch_mode = BatchMode::single;
 
-  KernelSignature signature() const {
-    std::string error;
-    return parse_signature(std::string(type) + " " + std::string(tilesmith::name(trans)) + options, error).value();
+  KernelTarget target(const DeviceLimits& limits) const {
+    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode}, limits};
   }
 };
 

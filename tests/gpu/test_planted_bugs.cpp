@@ -16,7 +16,7 @@ struct Bench {
   runtime::Context context{0};
   tuner::Verifier verifier{context};
 
-  KernelTarget target(const planted::Bug& bug) const { return {bug.signature(), context.info().limits}; }
+  KernelTarget target(const planted::Bug& bug) const { return bug.target(context.info().limits); }
 
   runtime::SourceBuild build(const planted::Bug& bug) const {
     const KernelTarget on = target(bug);

@@ -62,13 +62,13 @@ TEST_CASE("run launches, and does nothing else", "[api]") {
   const Library library = Library::open(fixture.small_database(), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512 beta=any"));
   fake::state().calls.clear();
-  plan.run(reinterpret_cast<CUstream_st*>(0x77), 2, address(0x1000), address(0x2000), 0.5, writable(0x3000));
+  plan.run(reinterpret_cast<CUstream_st*>(0x77), 2, address(0x10000000), address(0x20000000), 0.5, writable(0x30000000));
   CHECK(fake::state().calls == std::vector<std::string>{"launch_kernel"});
   REQUIRE(fake::state().launches.size() == 1);
   const auto& launch = fake::state().launches[0];
   CHECK(launch.stream == reinterpret_cast<CUstream_st*>(0x77));
-  CHECK(launch.args.a == address(0x1000));
-  CHECK(launch.args.c == writable(0x3000));
+  CHECK(launch.args.a == address(0x10000000));
+  CHECK(launch.args.c == writable(0x30000000));
   CHECK(launch.args.alpha.f32 == 2.0f);
   CHECK(launch.args.beta.f32 == 0.5f);
   CHECK(launch.args.k == 512);
@@ -79,17 +79,17 @@ TEST_CASE("run refuses what does not fit, before anything is launched", "[api]")
   const Library library = Library::open(fixture.small_database(), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
   const auto run = [&](double beta, std::uintptr_t a, std::uintptr_t c) {
-    return failure_and_text_of([&] { plan.run(nullptr, 1, address(a), address(0x2000), beta, writable(c)); });
+    return failure_and_text_of([&] { plan.run(nullptr, 1, address(a), address(0x20000000), beta, writable(c)); });
   };
-  CHECK(run(1, 0x1000, 0x3000).first == ErrorCode::bad_argument);
-  CHECK(run(std::nan(""), 0x1000, 0x3000).first == ErrorCode::bad_argument);
-  CHECK(run(0, 0, 0x3000).first == ErrorCode::bad_argument);
-  CHECK(run(0, 0x1000, 0).first == ErrorCode::bad_argument);
-  CHECK(run(0, 0x1008, 0x3000).first == ErrorCode::misaligned);
-  CHECK(run(0, 0x1000, 0x3002).second.find("16 bytes") != std::string::npos);
+  CHECK(run(1, 0x10000000, 0x30000000).first == ErrorCode::bad_argument);
+  CHECK(run(std::nan(""), 0x10000000, 0x30000000).first == ErrorCode::bad_argument);
+  CHECK(run(0, 0, 0x30000000).first == ErrorCode::bad_argument);
+  CHECK(run(0, 0x10000000, 0).first == ErrorCode::bad_argument);
+  CHECK(run(0, 0x10000008, 0x30000000).first == ErrorCode::misaligned);
+  CHECK(run(0, 0x10000000, 0x30000002).second.find("16 bytes") != std::string::npos);
   CHECK(fake::state().launches.empty());
   fake::state().failures["launch_kernel"] = CUDA_ERROR_INVALID_VALUE;
-  CHECK(run(0, 0x1000, 0x3000).first == ErrorCode::device_failed);
+  CHECK(run(0, 0x10000000, 0x30000000).first == ErrorCode::device_failed);
 }
 
 TEST_CASE("nothing is launched for M or N of 0, and only scaling for K of 0", "[api]") {
@@ -116,7 +116,7 @@ TEST_CASE("nothing is launched for M or N of 0, and only scaling for K of 0", "[
   }
   CHECK(fake::state().launches.empty());
   const GemmPlan plan = library.plan(fixture.problem("f64f64 NN 5 5 0 beta=any"));
-  plan.run(nullptr, 1, nullptr, nullptr, 2, writable(0x1000));
+  plan.run(nullptr, 1, nullptr, nullptr, 2, writable(0x10000000));
   REQUIRE(fake::state().launches.size() == 1);
   CHECK(fake::state().launches[0].args.k == 0);
   CHECK(Fixture::logged().str().empty());
@@ -132,7 +132,7 @@ TEST_CASE("integer scales must be integers", "[api]") {
   const Library library = Library::open(fixture.path("generic.db"), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("s8s32 NN 16 16 16 beta=any"));
   const auto run = [&](double alpha) {
-    return failure_and_text_of([&] { plan.run(nullptr, alpha, address(0x1000), address(0x2000), 1, writable(0x3000)); }).first;
+    return failure_and_text_of([&] { plan.run(nullptr, alpha, address(0x10000000), address(0x20000000), 1, writable(0x30000000)); }).first;
   };
   CHECK(run(1.5) == ErrorCode::bad_argument);
   CHECK(run(3e9) == ErrorCode::bad_argument);

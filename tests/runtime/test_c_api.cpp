@@ -39,13 +39,13 @@ TEST_CASE("the C interface plans, explains and runs", "[api]") {
   CHECK(std::string(why.config) == Fixture::simt(32).text());
   CHECK(why.median_us == 9.5);
   const float alpha = 2, one = 1, zero = 0;
-  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x1000), address(0x2000), &zero, writable(0x3000), nullptr) ==
+  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x10000000), address(0x20000000), &zero, writable(0x30000000), nullptr) ==
         TILESMITH_OK);
   CHECK(fake::state().launches.at(0).args.alpha.f32 == 2.0f);
-  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x1000), address(0x2000), &one, writable(0x3000), nullptr) ==
+  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x10000000), address(0x20000000), &one, writable(0x30000000), nullptr) ==
         TILESMITH_BAD_ARGUMENT);
   CHECK(std::string(tilesmith_last_error()).find("beta") != std::string::npos);
-  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x1001), address(0x2000), &zero, writable(0x3000), nullptr) ==
+  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x10000001), address(0x20000000), &zero, writable(0x30000000), nullptr) ==
         TILESMITH_MISALIGNED);
   tilesmith_plan_destroy(plan);
 }
@@ -67,13 +67,17 @@ TEST_CASE("the C interface takes a run's operands as a struct of any later versi
     tilesmith_run_args args{};
     std::uint64_t of_later_version = 0;
   } later;
-  later.args = {sizeof later, &alpha, &beta, address(0x1000), address(0x2000), address(0x3000), writable(0x4000), nullptr};
+  later.args = {sizeof later, &alpha, &beta, address(0x10000000), address(0x20000000), address(0x30000000), writable(0x40000000), nullptr};
   REQUIRE(tilesmith_gemm_args(library, nullptr, &problem, &later.args) == TILESMITH_OK);
-  CHECK(fake::state().launches.at(0).args.c == writable(0x4000));
+  CHECK(fake::state().launches.at(0).args.c == writable(0x40000000));
   REQUIRE(fake::state().copies.size() == 1);
-  CHECK(fake::state().copies[0].srcDevice == 0x3000);
+  CHECK(fake::state().copies[0].srcDevice == 0x30000000);
   tilesmith_plan* plan = nullptr;
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
+  later.args.d = writable(0x30000040);  // of C's rows
+  CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("overlaps") != std::string::npos);
+  later.args.d = writable(0x40000000);
   CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_OK);
   later.of_later_version = 1;
   CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_BAD_ARGUMENT);
@@ -108,7 +112,7 @@ TEST_CASE("the C interface reads scales in the type pair's scale type", "[api]")
     REQUIRE(tilesmith_problem_init(&problem, type, "NN", 16, 16, 16) == TILESMITH_OK);
     problem.beta_is_zero = 0;
     REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
-    REQUIRE(tilesmith_plan_run(plan, nullptr, alpha, address(0x1000), address(0x2000), beta, writable(0x3000),
+    REQUIRE(tilesmith_plan_run(plan, nullptr, alpha, address(0x10000000), address(0x20000000), beta, writable(0x30000000),
                                nullptr) == TILESMITH_OK);
     tilesmith_plan_destroy(plan);
     return fake::state().launches.back().args;
@@ -153,8 +157,19 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   CHECK(tilesmith_plan_create(library, &unended, &plan) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("unknown type pair 'xxxxxxxxxxxxxxxx'") != std::string::npos);
   tilesmith_problem from_the_future = problem;
-  from_the_future.reserved[2] = 1;
+  from_the_future.reserved[1] = 1;
   CHECK(tilesmith_plan_create(library, &from_the_future, &plan) == TILESMITH_BAD_ARGUMENT);
+  tilesmith_problem no_such_epilogue = problem;
+  no_such_epilogue.bias = 5;
+  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("bias is 5: expected a tilesmith_bias") != std::string::npos);
+  no_such_epilogue.bias = TILESMITH_BIAS_N_F32;  // of f32 outputs
+  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("not narrower than f32") != std::string::npos);
+  no_such_epilogue.bias = TILESMITH_BIAS_N;
+  no_such_epilogue.activation = -1;
+  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("activation is -1: expected a tilesmith_activation") != std::string::npos);
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
   const float one = 1;
   CHECK(tilesmith_plan_run(nullptr, nullptr, &one, nullptr, nullptr, &one, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);

@@ -74,18 +74,18 @@ TEST_CASE("tilesmith_gemm plans once and reads scales in the type pair's scale t
   REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 512, 512, 512) == TILESMITH_OK);
   const float two = 2, zero = 0;
   const auto gemm = [&](std::uintptr_t a) {
-    return tilesmith_gemm(library, nullptr, &problem, &two, address(a), address(0x2000), &zero, writable(0x3000));
+    return tilesmith_gemm(library, nullptr, &problem, &two, address(a), address(0x20000000), &zero, writable(0x30000000));
   };
   fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  CHECK(gemm(0x1000) == TILESMITH_NOT_PLANNED);
+  CHECK(gemm(0x10000000) == TILESMITH_NOT_PLANNED);
   CHECK(line().find("f16f32 NN 512 512 512: call prepare()") != std::string::npos);
   fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_NONE;
   CHECK(tilesmith_prepare(library, nullptr, &problem) == TILESMITH_OK);
   fake::state().calls.clear();
-  CHECK(gemm(0x1000) == TILESMITH_OK);
+  CHECK(gemm(0x10000000) == TILESMITH_OK);
   CHECK(fake::state().calls == std::vector<std::string>{"launch_kernel"});
   CHECK(fake::state().launches.at(0).args.alpha.f32 == 2.0f);
-  CHECK(gemm(0x1001) == TILESMITH_MISALIGNED);
+  CHECK(gemm(0x10000001) == TILESMITH_MISALIGNED);
   CHECK(tilesmith_gemm(nullptr, nullptr, &problem, &two, nullptr, nullptr, &zero, nullptr) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_gemm(library, nullptr, nullptr, &two, nullptr, nullptr, &zero, nullptr) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_gemm(library, nullptr, &problem, nullptr, nullptr, nullptr, &zero, nullptr) == TILESMITH_BAD_ARGUMENT);

@@ -27,7 +27,7 @@ CUstream_st* stream_at(std::uintptr_t handle) { return reinterpret_cast<CUstream
 
 /// With pointers of full alignment.
 void gemm(const Library& library, const Problem& problem, double beta = 0, CUstream_st* stream = nullptr) {
-  library.gemm(stream, problem, 2, address(0x1000), address(0x2000), beta, writable(0x3000));
+  library.gemm(stream, problem, 2, address(0x10000000), address(0x20000000), beta, writable(0x30000000));
 }
 
 std::size_t lines_logged() {
@@ -44,13 +44,13 @@ TEST_CASE("gemm() plans a problem at its first call and only launches from then 
   gemm(library, problem);
   CHECK(fake::count("module_load") == 1);
   fake::state().calls.clear();
-  library.gemm(stream_at(0x77), problem, 2, address(0x1000), address(0x2000), 0, writable(0x3000));
+  library.gemm(stream_at(0x77), problem, 2, address(0x10000000), address(0x20000000), 0, writable(0x30000000));
   CHECK(fake::state().calls == std::vector<std::string>{"launch_kernel"});
   const auto& launch = fake::state().launches.at(1);
   CHECK(launch.stream == stream_at(0x77));
-  CHECK(launch.args.a == address(0x1000));
-  CHECK(launch.args.b == address(0x2000));
-  CHECK(launch.args.c == writable(0x3000));
+  CHECK(launch.args.a == address(0x10000000));
+  CHECK(launch.args.b == address(0x20000000));
+  CHECK(launch.args.c == writable(0x30000000));
   CHECK(launch.args.alpha.f32 == 2.0f);
   CHECK(Fixture::logged().str().empty());  // the exact level
 }
@@ -64,13 +64,13 @@ TEST_CASE("gemm() takes the alignment from its pointers and the beta class from 
   gemm(library, problem);
   CHECK(lines_logged() == 0);
   for (int time = 0; time < 2; ++time) {
-    library.gemm(nullptr, problem, 1, address(0x1000), address(0x2008), 0, writable(0x3000));
+    library.gemm(nullptr, problem, 1, address(0x10000000), address(0x20000008), 0, writable(0x30000000));
     CHECK(Fixture::logged().str().find("512 512 512 align=8: ") != std::string::npos);
     CHECK(lines_logged() == 1);
-    library.gemm(nullptr, problem, 0, address(1), address(1), 0, writable(0x3000));  // A and B are not read
+    library.gemm(nullptr, problem, 0, address(1), address(1), 0, writable(0x30000000));  // A and B are not read
   }
   CHECK(lines_logged() == 1);
-  library.gemm(nullptr, problem, 1, address(0x1002), address(0x2008), 0.5, writable(0x3004));
+  library.gemm(nullptr, problem, 1, address(0x10000002), address(0x20000008), 0.5, writable(0x30000004));
   CHECK(Fixture::logged().str().find("512 512 512 align=2 beta=any: ") != std::string::npos);
   CHECK(fake::state().launches.back().args.beta.f32 == 0.5f);
 }
@@ -80,22 +80,22 @@ TEST_CASE("gemm() refuses what plan() and run() refuse, and launches nothing", "
   const Library library = Library::open(fixture.small_database(), stored_only());
   const Problem problem = fixture.problem(kTuned);
   const auto run = [&](const Problem& on, std::uintptr_t a, std::uintptr_t c, double beta = 0) {
-    return failure_of([&] { library.gemm(nullptr, on, 1, address(a), address(0x2000), beta, writable(c)); });
+    return failure_of([&] { library.gemm(nullptr, on, 1, address(a), address(0x20000000), beta, writable(c)); });
   };
-  CHECK(run(problem, 0x1001, 0x3000) == ErrorCode::misaligned);
-  CHECK(run(problem, 0x1000, 0x3002) == ErrorCode::misaligned);
-  CHECK(run(problem, 0, 0x3000) == ErrorCode::bad_argument);
-  CHECK(run(problem, 0x1000, 0) == ErrorCode::bad_argument);
+  CHECK(run(problem, 0x10000001, 0x30000000) == ErrorCode::misaligned);
+  CHECK(run(problem, 0x10000000, 0x30000002) == ErrorCode::misaligned);
+  CHECK(run(problem, 0, 0x30000000) == ErrorCode::bad_argument);
+  CHECK(run(problem, 0x10000000, 0) == ErrorCode::bad_argument);
   Problem wrong = problem;
   wrong.lda = 100;
-  CHECK(run(wrong, 0x1000, 0x3000) == ErrorCode::bad_argument);
+  CHECK(run(wrong, 0x10000000, 0x30000000) == ErrorCode::bad_argument);
   wrong = problem;
   wrong.type.name = "one that there is not, with a long name";
-  CHECK(run(wrong, 0x1000, 0x3000) == ErrorCode::bad_argument);
-  CHECK(run(fixture.problem("f16f32 TN 512 512 512"), 0x1000, 0x3000) == ErrorCode::no_kernel);
+  CHECK(run(wrong, 0x10000000, 0x30000000) == ErrorCode::bad_argument);
+  CHECK(run(fixture.problem("f16f32 TN 512 512 512"), 0x10000000, 0x30000000) == ErrorCode::no_kernel);
   CHECK(fake::state().launches.empty());
   fake::state().failures["launch_kernel"] = CUDA_ERROR_INVALID_VALUE;
-  CHECK(run(problem, 0x1000, 0x3000) == ErrorCode::device_failed);
+  CHECK(run(problem, 0x10000000, 0x30000000) == ErrorCode::device_failed);
   fake::state().failures.clear();
   fake::state().launches.clear();
   fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;

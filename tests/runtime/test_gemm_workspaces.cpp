@@ -34,7 +34,7 @@ struct WorkspaceFixture : runtime::fake::LibraryFixture {
   /// Where the launches of one call have their workspace.
   void* workspace_of(const char* where, CUstream_st* stream) const {
     fake::state().launches.clear();
-    library.gemm(stream, problem(where), 1, address(0x1000), address(0x2000), 0, writable(0x3000));
+    library.gemm(stream, problem(where), 1, address(0x10000000), address(0x20000000), 0, writable(0x30000000));
     for (const fake::LaunchRecord& launch : fake::state().launches) {
       CHECK(launch.args.workspace == fake::state().launches.front().args.workspace);
     }

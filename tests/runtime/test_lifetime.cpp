@@ -87,7 +87,7 @@ TEST_CASE("a plan outlives its library, and everything is released in the end", 
     const GemmPlan plan = library->plan(fixture.problem("f16f32 NN 512 512 512"));
     library.reset();
     CHECK(fake::count("module_unload") == 0);
-    plan.run(nullptr, 1, address(0x1000), address(0x2000), 0, writable(0x3000));
+    plan.run(nullptr, 1, address(0x10000000), address(0x20000000), 0, writable(0x30000000));
     CHECK(fake::state().launches.size() == 1);
   }
   CHECK(fake::count("module_unload") == 1);
@@ -103,7 +103,7 @@ TEST_CASE("a plan can be moved and its library too", "[api]") {
   const GemmPlan moved = std::move(plan);
   CHECK(moved.workspace_bytes() == 0);
   CHECK(moved.problem().m == 512);
-  CHECK(failure_of([&] { plan.run(nullptr, 1, address(0x1000), address(0x2000), 0, writable(0x3000)); }) ==
+  CHECK(failure_of([&] { plan.run(nullptr, 1, address(0x10000000), address(0x20000000), 0, writable(0x30000000)); }) ==
         ErrorCode::bad_argument);
   CHECK(failure_of([&] { plan.reserve_workspace(); }) == ErrorCode::bad_argument);
   CHECK(plan.workspace_bytes() == 0);

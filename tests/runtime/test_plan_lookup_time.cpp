@@ -84,8 +84,8 @@ TEST_CASE("what a call of gemm() takes but for the launch", "[.timing]") {
   const Library cpp_library = Library::open(fixture.path("small.db"), fake::stored_only());
   const Problem problem = fixture.problem("f16f32 NN 512 512 512");
   const GemmPlan plan = cpp_library.plan(problem);
-  const void *a = fake::address(0x1000), *b = fake::address(0x2000);
-  void* c = fake::writable(0x3000);
+  const void *a = fake::address(0x10000000), *b = fake::address(0x20000000);
+  void* c = fake::writable(0x30000000);
   const float one = 1, zero = 0;
   for (const int threads : {1, 2, 4}) {
     const double run = median_ns(threads, 200'000, [&](int) { plan.run(nullptr, 1, a, b, 0, c); });

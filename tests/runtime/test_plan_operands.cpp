@@ -51,6 +51,35 @@ TEST_CASE("a C that is read must be aligned, and D must be there", "[operand]") 
   CHECK(fake::state().launches.empty());
 }
 
+TEST_CASE("D must lie apart from what is read, but beside it in rows of one stride it may", "[operand]") {
+  Fixture f;  // 32 x 48
+  f.problem.beta = BetaClass::any;
+  f.problem.epilogue.bias = Bias::along_m;
+  f.problem.ldb = f.problem.ldc = 200;
+  f.args.matrices[OperandRole::bias] = Fixture::pointer(0x60000);
+  const Plan plan = f.plan();
+  const auto run = [&](OperandRole role, std::uintptr_t address) {
+    RunArgs args = f.args;
+    args.matrices[role] = Fixture::pointer(address);
+    return plan.run(args);
+  };
+  const std::uintptr_t d = reinterpret_cast<std::uintptr_t>(f.args.matrices[OperandRole::d]);
+  const std::uintptr_t end = d + 4 * (31 * 200 + 48);
+  for (const OperandRole role : {OperandRole::a, OperandRole::b, OperandRole::c, OperandRole::bias}) {
+    CHECK(run(role, end - 16) == Plan::kOverlap);
+    CHECK(run(role, (end + 15) / 16 * 16) == 0);
+  }
+  CHECK(run(OperandRole::a, d) == Plan::kOverlap);
+  CHECK(run(OperandRole::bias, d + 64) == Plan::kOverlap);
+  CHECK(run(OperandRole::c, d) == 0);
+  CHECK(run(OperandRole::c, d + 16) == Plan::kOverlap);
+  CHECK(run(OperandRole::c, d + 4 * 48) == 0);   // columns 48 .. 95 of a matrix whose first are D
+  CHECK(run(OperandRole::c, d + 4 * 152) == 0);  // the last ones
+  CHECK(run(OperandRole::c, d + 4 * 156) == Plan::kOverlap);
+  CHECK(run(OperandRole::c, d - 4 * 48) == 0);
+  CHECK(run(OperandRole::c, d - 4 * 44) == Plan::kOverlap);
+}
+
 TEST_CASE("a copy that fails is the run's result, and nothing is launched", "[operand]") {
   Fixture f;
   f.problem.beta = BetaClass::any;

@@ -144,10 +144,14 @@ Problem make_long_batch(const KernelSignature& signature, const Shape& shape) {
 }
 
 BatteryCase make_case(Problem problem, const Scales& scales, Stage stage, std::size_t index) {
+  // C apart alone is for β that may be anything.
+  const bool any_beta = problem.epilogue.c_apart;
   // β = 0 comes both declared (the caller promised it) and as a value met at run time, and either on all SMs and on one.
-  problem.beta = scales.beta == 0 && index % 2 == 0 ? BetaClass::zero : BetaClass::any;
+  problem.beta = scales.beta == 0 && index % 2 == 0 && !any_beta ? BetaClass::zero : BetaClass::any;
   const bool on_one_sm = (index / 2 + std::size_t(stage)) % 2 == 1;
-  return {std::move(problem), scales, stage, on_one_sm};
+  // A C of its own is given to two of three, whatever β comes to.
+  const bool in_place = problem.epilogue.is_linear() || problem.beta == BetaClass::zero || index % 3 == 0;
+  return {std::move(problem), scales, stage, on_one_sm, in_place};
 }
 
 }  // namespace
@@ -187,8 +191,8 @@ std::string text(const Problem& problem, const Scales& scales, Stage stage) {
 }
 
 std::string text(const BatteryCase& battery_case) {
-  return fmt::format("{}{}", text(battery_case.problem, battery_case.scales, battery_case.stage),
-                     battery_case.on_one_sm ? " as on one SM" : "");
+  return fmt::format("{}{}{}", text(battery_case.problem, battery_case.scales, battery_case.stage),
+                     battery_case.on_one_sm ? " as on one SM" : "", battery_case.in_place ? "" : ", C apart");
 }
 
 }  // namespace tilesmith::tuner

@@ -15,6 +15,8 @@ struct BatteryCase {
   Stage stage = Stage::exact;
   /// Planned as for a device of one SM: the problems are so small that persistent blocks would have one tile each.
   bool on_one_sm = false;
+  /// C is D, as it always is where the epilogue is linear; else a matrix of its own.
+  bool in_place = true;
 };
 
 /// How much of the battery a kernel has to pass: all of it, twice; or, where a launch takes long, every shape once, by exact

@@ -19,21 +19,32 @@ using namespace verify;
 constexpr std::size_t kGuardBytes = 2048;
 constexpr std::uint64_t kUnwrittenPattern = 0x7fabcdef;  // what integer C holds where β = 0
 
-/// Puts an input into the image. Returns its matrices, one of each entry or one for all, as the reference multiplies them: A is [m, k],
-/// B is [k, n].
-std::vector<OpMatrix> append_input(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
+template <typename T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+/// Room for an input between its guards, filled with poison. Returns element (0, 0).
+std::byte* append_zone(BatteryImage& image, const Problem& problem, const OperandMatrix& matrix) {
+  const std::size_t bytes = size_bytes(matrix.element);
+  const Zone zone = make_zone(problem, matrix);
+  const std::size_t start = image.operands.size();
+  image.operands.resize(start + zone.bytes);
+  for (std::size_t slot = 0; slot < zone.bytes / bytes; ++slot) {
+    store_bits(matrix.element, poison_bits(matrix.element, canary_bits(slot)), image.operands.data() + start + slot * bytes);
+  }
+  image.bytes_at[matrix.role].push_back(start + zone.first_byte);
+  return image.operands.data() + start + zone.first_byte;
+}
+
+/// Puts A or B into the image. Returns its matrices, one of each entry or one for all, as the reference multiplies them: A is [m, k], B is
+/// [k, n].
+std::vector<OpMatrix> append_factor(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
   const bool is_a = matrix.role == OperandRole::a;
   const bool transposed = is_a ? of.problem.trans.a : of.problem.trans.b;
   const Scalar element = matrix.element;
   const std::size_t bytes = size_bytes(element);
-  const Zone zone = make_zone(matrix.bytes(), element, of.problem.align_bytes);
-  const std::size_t start = image.operands.size();
-  image.operands.resize(start + zone.bytes);
-  for (std::size_t slot = 0; slot < zone.bytes / bytes; ++slot) {
-    store_bits(element, poison_bits(element, canary_bits(slot)), image.operands.data() + start + slot * bytes);
-  }
-  image.bytes_at[matrix.role].push_back(start + zone.first_byte);
-  std::byte* first = image.operands.data() + start + zone.first_byte;
+  std::byte* first = append_zone(image, of.problem, matrix);
   // A: op's row is the vector, its column is k. B: op's column is the vector, its row is k.
   const bool poisoned = of.scales.alpha == 0 && !is_integer(element);
   std::vector<OpMatrix> ops;
@@ -54,13 +65,29 @@ std::vector<OpMatrix> append_input(BatteryImage& image, const BatteryCase& of, c
   return ops;
 }
 
-void append_c(BatteryImage& image, const BatteryCase& of, const ValueRule& rule, const std::vector<double>& sums) {
-  const Scalar element = image.type.output;
+/// Puts C or the bias into the image, poisoned where it is not read. Returns it packed, with what is read of it.
+std::vector<double> append_addend(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule, bool is_read) {
+  std::byte* const first = append_zone(image, of.problem, matrix);
+  const std::int64_t count = matrix.matrices() * matrix.rows * matrix.cols;
+  std::vector<double> values;
+  values.reserve(std::size_t(count));
+  for (std::int64_t index = 0; index < count; ++index) {
+    const std::int64_t place = stored_at(index, matrix.rows, matrix.cols, matrix.row_stride, matrix.entry_stride);
+    std::byte* const at = first + std::size_t(place) * size_bytes(matrix.element);
+    if (is_read) encode(matrix.element, rule_value(rule, index / matrix.cols, index % matrix.cols, of.problem.n), at);
+    values.push_back(is_read ? decode(matrix.element, at) : 0);
+  }
+  return values;
+}
+
+/// `bias`: as append_addend() has it; empty if there is none.
+void append_d(BatteryImage& image, const BatteryCase& of, const ValueRule& rule, const std::vector<double>& sums, const std::vector<double>& bias) {
+  const Scalar element = image.type().output;
   const std::size_t bytes = size_bytes(element);
   const Problem& problem = of.problem;
   const Zone zone = make_zone(problem.c_bytes(), element, problem.align_bytes);
   const std::size_t start = image.c_image.size();
-  const Tolerance allowed = tolerance(image.type, of.stage, problem.k, of.scales);
+  const Tolerance allowed = tolerance(problem, of.stage, problem.k, of.scales);
   const CaseRow row{start / bytes, zone.bytes / bytes,    zone.first_byte / bytes, problem.m,       problem.n,
                     problem.ldc,   image.expected.size(), allowed.absolute,        allowed.relative,
                     problem.batch, problem.stride_c};
@@ -73,10 +100,12 @@ void append_c(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
       store_bits(element, canary_bits(slot), at);
       continue;
     }
-    encode(element, rule_value(rule, index / problem.n, index % problem.n, problem.n), at);
+    const std::int64_t i = index / problem.n, j = index % problem.n;
+    const double of_bias = bias.empty() ? 0 : bias[std::size_t(problem.epilogue.bias == Bias::along_n ? j : i % problem.m)];
+    encode(element, rule_value(rule, i, j, problem.n), at);  // what C holds, here or elsewhere
     image.expected[row.expected + std::size_t(index)] =
-        expected_value(image.type, of.stage, of.scales, sums[std::size_t(index)], decode(element, at));
-    if (of.scales.beta == 0) store_bits(element, poison_bits(element, kUnwrittenPattern), at);
+        expected_value(problem, of.stage, of.scales, sums[std::size_t(index)], decode(element, at), of_bias);
+    if (of.scales.beta == 0 || !of.in_place) store_bits(element, poison_bits(element, kUnwrittenPattern), at);
   }
   image.rows.push_back(row);
 }
@@ -85,35 +114,43 @@ void append_c(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
 BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
   const Problem& p = of.problem;
   BatteryImage image;
-  image.type = p.type;
+  image.signature = p;
   const StageRules rules = stage_rules(p.type, of.stage, p.m, p.n, p.k, seed);
   ByRole<std::vector<OpMatrix>> factors;
-  for (const OperandMatrix& matrix : inputs(p)) factors[matrix.role] = append_input(image, of, matrix, rules.of(matrix.role));
+  std::vector<double> bias;
+  for (const OperandMatrix& matrix : inputs(p)) {
+    switch (matrix.role) {
+      case OperandRole::a:
+      case OperandRole::b:
+        factors[matrix.role] = append_factor(image, of, matrix, rules.of(matrix.role));
+        break;
+      case OperandRole::bias:
+        bias = append_addend(image, of, matrix, rules.bias, true);
+        break;
+      case OperandRole::c:
+        append_addend(image, of, matrix, rules.c, of.scales.beta != 0 && !of.in_place);
+        break;
+      case OperandRole::d:
+        break;
+    }
+  }
   const auto of_entry = [&](OperandRole role, std::int64_t entry) -> const OpMatrix& {
     return factors[role][factors[role].size() == 1 ? 0 : std::size_t(entry)];
   };
   std::vector<double> sums;
-  for (std::int64_t entry = 0; entry < p.batch; ++entry) {
-    const std::vector<double> its = multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry));
-    sums.insert(sums.end(), its.begin(), its.end());
-  }
-  append_c(image, of, rules.c, sums);
+  for (std::int64_t entry = 0; entry < p.batch; ++entry) append(sums, multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry)));
+  append_d(image, of, rules.c, sums, bias);
   return image;
-}
-
-template <typename T>
-void append(std::vector<T>& to, const std::vector<T>& from) {
-  to.insert(to.end(), from.begin(), from.end());
 }
 
 void append(BatteryImage& to, const BatteryImage& from) {
   for (CaseRow row : from.rows) {
-    row.zone_slot += to.c_image.size() / size_bytes(to.type.output);
+    row.zone_slot += to.c_image.size() / size_bytes(to.type().output);
     row.expected += to.expected.size();
     to.rows.push_back(row);
   }
-  for (const OperandRole role : kOperandRoles) {
-    for (const std::size_t at : from.bytes_at[role]) to.bytes_at[role].push_back(to.operands.size() + at);
+  for (const OperandRole role : kOperandRoles) {  // of what a case does not have, any place
+    to.bytes_at[role].push_back(to.operands.size() + (from.bytes_at[role].empty() ? 0 : from.bytes_at[role].front()));
   }
   append(to.operands, from.operands);
   append(to.expected, from.expected);
@@ -134,8 +171,13 @@ Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes) {
   return zone;
 }
 
+Zone make_zone(const Problem& problem, const OperandMatrix& matrix) {
+  const int align_bytes = matrix.role == OperandRole::bias ? int(size_bytes(matrix.element)) : problem.align_bytes;
+  return make_zone(matrix.bytes(), matrix.element, align_bytes);
+}
+
 std::size_t BatteryImage::c_bytes_at(std::size_t index) const {
-  return std::size_t(rows[index].zone_slot + rows[index].first_slot) * size_bytes(type.output);
+  return std::size_t(rows[index].zone_slot + rows[index].first_slot) * size_bytes(type().output);
 }
 
 BatteryImage make_battery_image(const KernelSignature& signature) {
@@ -143,7 +185,7 @@ BatteryImage make_battery_image(const KernelSignature& signature) {
   std::vector<BatteryImage> images(cases.size());
   on_all_cores(cases.size(), [&](std::size_t i) { images[i] = image_of(cases[i], 1 + std::uint64_t(i)); });
   BatteryImage all;
-  all.type = signature.type;
+  all.signature = signature;
   all.cases = std::move(cases);
   for (const BatteryImage& one : images) append(all, one);
   return all;
@@ -154,8 +196,8 @@ std::string describe_fault(const BatteryImage& image, std::size_t index, const S
   const CaseRow& row = image.rows[index];
   const auto value = [&](std::uint64_t bits) {
     std::byte stored[8];
-    store_bits(image.type.output, bits, stored);
-    return fmt::format("{:.9g}", decode(image.type.output, stored));
+    store_bits(image.type().output, bits, stored);
+    return fmt::format("{:.9g}", decode(image.type().output, stored));
   };
   const std::string what = "battery: " + text(image.cases[index]);
   const std::int64_t at = std::int64_t(fault.slot) - std::int64_t(row.first_slot);

@@ -24,15 +24,19 @@ struct Zone {
   std::size_t bytes = 0;       ///< of the whole zone, a multiple of 256
 };
 Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes);
+/// Of a matrix of the problem, by what its pointer is aligned to: a bias to an element only.
+Zone make_zone(const Problem& problem, const OperandMatrix& matrix);
 
 struct BatteryImage {
-  TypePair type;
+  KernelSignature signature;
   std::vector<BatteryCase> cases;
   std::vector<CaseRow> rows;            ///< one a case; counted in elements of the output type
   ByRole<std::vector<std::size_t>> bytes_at;  ///< of an input's element (0, 0) within `operands`, one a case
   std::vector<std::byte> operands;            ///< the inputs of all cases; guards and row padding are NaN (integers: garbage)
-  std::vector<double> expected;     ///< C of all cases, [batch, m, n] packed
-  std::vector<std::byte> c_image;   ///< C as every run finds it: canaries outside; inside, poison where β = 0
+  std::vector<double> expected;     ///< D of all cases, [batch, m, n] packed
+  std::vector<std::byte> c_image;   ///< D as every run finds it: canaries outside; inside what C holds, or poison where that is not read here
+
+  const TypePair& type() const { return signature.type; }
 
   /// Byte offset of C's element (0, 0) of a case within `c_image`.
   std::size_t c_bytes_at(std::size_t index) const;

@@ -110,10 +110,11 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
       const Scales& scales = image_.cases[i].scales;
       runtime::RunArgs args;
       for (const OperandMatrix& matrix : inputs(image_.cases[i].problem)) {
+        if (matrix.role == OperandRole::c && image_.cases[i].in_place) continue;
         args.set(matrix.role, at(kOperands) + image_.bytes_at[matrix.role][i]);
       }
       args.set(OperandRole::d, at(run) + image_.c_bytes_at(i));
-      args.beta = runtime::to_scale(image_.type, scales.beta);
+      args.beta = runtime::to_scale(image_.type(), scales.beta);
       args.workspace = workspace.prepare(*kernels_, stream, plans[i]->workspace_bytes());
       args.stream = stream.get();
       // Launches in a row: what one leaves behind, or still does when the next is under way, shows in the next one's result.
@@ -121,7 +122,7 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
       std::vector<double> alphas{scales.alpha};
       if (in_a_row) alphas.insert(alphas.begin(), 2 * scales.alpha + 1);  // another result, which the next overwrites
       for (const double alpha : alphas) {
-        args.alpha = runtime::to_scale(image_.type, alpha);
+        args.alpha = runtime::to_scale(image_.type(), alpha);
         if (auto failed = launch_outcome(plans[i]->run(args), "battery: " + text(image_.cases[i]))) {
           stream.synchronize();
           return *failed;
@@ -149,13 +150,13 @@ db::Outcome BatteryRunner::judge(const Report& on_c, const Report& on_workspace)
   if (on_c.count != 0) {
     const std::size_t index = on_c.first_case();
     const SlotFault fault{on_c.first_fault(), on_c.first_slot()};
-    const std::size_t bytes = size_bytes(image_.type.output);
+    const std::size_t bytes = size_bytes(image_.type().output);
     const std::size_t from = std::size_t(image_.rows[index].zone_slot + fault.slot) * bytes;
     std::uint64_t bits[2];
     for (int run = 0; run < 2; ++run) {
       std::byte stored[8] = {};
       arena_.download({stored, bytes}, offsets_[run == 0 ? kRun1 : kRun2] + from);
-      bits[run] = load_bits(image_.type.output, stored);
+      bits[run] = load_bits(image_.type().output, stored);
     }
     return {db::Status::mismatch, describe_fault(image_, index, fault, bits[0], bits[1]), {}};
   }

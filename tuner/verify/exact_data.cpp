@@ -77,6 +77,28 @@ ExactLimits wide_c_limits(const TypePair& type) {
   return {2097152, 256, 120, 250};
 }
 
+const ValueRule& StageRules::of(OperandRole role) const {
+  switch (role) {
+    case OperandRole::a:
+      return a;
+    case OperandRole::b:
+      return b;
+    case OperandRole::bias:
+      return bias;
+    case OperandRole::c:
+    case OperandRole::d:
+      break;
+  }
+  return c;
+}
+
+verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules) {
+  const Epilogue& epilogue = signature.epilogue;
+  return {int(epilogue.bias), epilogue.bias_is_f32 ? 1 : 0, int(epilogue.activation), is_integer(signature.type.a) ? 1 : 0, rules.bias};
+}
+
+bool is_exact(const Epilogue& epilogue) { return epilogue.activation == Activation::identity || epilogue.activation == Activation::relu; }
+
 bool rounds_output(const TypePair& type) { return size_bytes(type.output) < size_bytes(type.accumulator); }
 
 bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
@@ -101,22 +123,23 @@ bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
 
 StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k,
                        std::uint64_t seed) {
-  const std::uint64_t seed_a = mixed(seed, 1, 0), seed_b = mixed(seed, 2, 0), seed_c = mixed(seed, 3, 0);
+  const std::uint64_t seed_a = mixed(seed, 1, 0), seed_b = mixed(seed, 2, 0), seed_c = mixed(seed, 3, 0), seed_bias = mixed(seed, 4, 0);
   if (stage == Stage::real) {
     const int kind = type.a == Scalar::f64 ? kRuleUniform53 : kRuleUniform24;
-    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kind, 1, 1, seed_c)};
+    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kind, 1, 1, seed_c), rule(kind, 1, 1, seed_bias)};
   }
   if (is_integer(type.a)) {
     const int kind = type.a == Scalar::s8 ? kRuleS8 : kRuleU8;
-    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleS32, 1, 1, seed_c)};
+    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleS32, 1, 1, seed_c), rule(kRuleS32, 1, 1, seed_bias)};
   }
   const ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);
-  const ValueRule c = rule(kRuleIntegers, limits.c_range, 1, seed_c);
+  // Half of C's: bf16 then still has the bit for |2·sum| + |c| + |bias| ≤ 252.
+  const ValueRule c = rule(kRuleIntegers, limits.c_range, 1, seed_c), bias = rule(kRuleIntegers, limits.c_range / 2, 1, seed_bias);
   const double depth = double(std::max<std::int64_t>(k, 1));
   if (stage == Stage::wide_a || stage == Stage::wide_b) {
     const ValueRule wide = rule(kRuleWide, 1, 1, seed_a);
     const ValueRule narrow = rule(kRuleIntegers, whole(kWideSumLimit / kWideMagnitude / depth, 8), 1, seed_b);
-    return stage == Stage::wide_a ? StageRules{wide, narrow, c} : StageRules{narrow, wide, c};
+    return stage == Stage::wide_a ? StageRules{wide, narrow, c, bias} : StageRules{narrow, wide, c, bias};
   }
   const auto group = std::int64_t(std::ceil(depth / limits.sum_limit));
   const double products = std::ceil(depth / double(group));
@@ -124,7 +147,7 @@ StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::i
   const int range_a = whole(limits.sum_limit / (products * range_b), limits.operand_range);
   const bool sparse_a = m >= n;
   return {rule(kRuleIntegers, range_a, sparse_a ? group : 1, seed_a),
-          rule(kRuleIntegers, range_b, sparse_a ? 1 : group, seed_b), c};
+          rule(kRuleIntegers, range_b, sparse_a ? 1 : group, seed_b), c, bias};
 }
 
 }  // namespace tilesmith::tuner

@@ -57,17 +57,22 @@ ExactLimits wide_c_limits(const TypePair& type);
 /// Whether results are rounded from a wider accumulator to a narrower output.
 bool rounds_output(const TypePair& type);
 
-/// The rules that fill A, B and C. For K beyond what dense operands allow, one operand is sparse: one nonzero in each
+/// The rules that fill A, B, C and the bias. For K beyond what dense operands allow, one operand is sparse: one nonzero in each
 /// group of consecutive k, at another place in every row of A (or column of B, whichever has more), so that over the
 /// matrix every k is hit; every other row hits k = 0 and k = K − 1.
 struct StageRules {
-  ValueRule a, b, c;
+  ValueRule a, b, c, bias;
 
-  const ValueRule& of(OperandRole role) const { return role == OperandRole::a ? a : role == OperandRole::b ? b : c; }
+  const ValueRule& of(OperandRole role) const;
 };
 /// Precondition: stage_applies().
 StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k,
                        std::uint64_t seed);
+
+/// The epilogue as host and device compute it (shared_rules.hpp).
+verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules);
+/// Whether it keeps exact sums exact: no activation, or relu.
+bool is_exact(const Epilogue& epilogue);
 
 /// Whether the stage exists for the type pair and fits this depth.
 bool stage_applies(const TypePair& type, Stage stage, std::int64_t k);

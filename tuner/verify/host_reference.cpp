@@ -33,9 +33,10 @@ double scaled(const TypePair& type, const Scales& scales, double acc, double c) 
   return sum;
 }
 
-double expected_value(const TypePair& type, Stage stage, const Scales& scales, double acc, double c) {
-  const double value = scaled(type, scales, acc, c);
-  if (stage == Stage::real) return value;
+double expected_value(const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, double bias) {
+  const TypePair& type = signature.type;
+  const double value = verify::epilogue_value(epilogue_rule(signature, {}), scaled(type, scales, acc, c), bias);
+  if (stage == Stage::real || !is_exact(signature.epilogue)) return value;
   std::byte stored[8];
   encode(type.output, value, stored);
   return decode(type.output, stored);

@@ -23,9 +23,9 @@ std::vector<double> multiply(const OpMatrix& a, const OpMatrix& b);
 /// look at c, α = 0 does not look at acc.
 double scaled(const TypePair& type, const Scales& scales, double acc, double c);
 
-/// In the exact stages what C must hold: scaled(), rounded to the output's format (to nearest, ties to even) where it is
-/// not exact in it. In the real-valued stage what C must be near: scaled().
-double expected_value(const TypePair& type, Stage stage, const Scales& scales, double acc, double c);
+/// In the exact stages what D must hold: scaled() and then the epilogue, rounded to the output's format (to nearest, ties to even) where
+/// it is not exact in it. In the real-valued stage, and behind an activation that is not exact, what D must be near: the same, not rounded.
+double expected_value(const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, double bias = 0);
 
 /// The integer modulo 2^32 as s32 holds it.
 std::int32_t wrapped_s32(double value);

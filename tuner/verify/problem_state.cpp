@@ -19,7 +19,7 @@ std::uint64_t elements(const Zone& zone, Scalar element) { return zone.bytes / s
 
 Zones zones_of(const Problem& problem) {
   Zones zones;
-  for (const OperandMatrix& matrix : operands(problem)) zones[matrix.role] = make_zone(matrix.bytes(), matrix.element, problem.align_bytes);
+  for (const OperandMatrix& matrix : operands(problem)) zones[matrix.role] = make_zone(problem, matrix);
   return zones;
 }
 
@@ -92,7 +92,7 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
   // Whole words, for the checksum.
   stage.sums = runtime::DeviceBuffer((std::size_t(stage.compared_rows() * p.n) * stage.sum_bytes(p.type) + 7) / 8 * 8);
   stage.sums.fill(0);
-  const Tolerance allowed = tolerance(p.type, stage.stage, p.k, stage.scales);
+  const Tolerance allowed = tolerance(p, stage.stage, p.k, stage.scales);
   const Zone& c_zone = zones_[OperandRole::d];
   stage.c_row = {0,
                  elements(c_zone, p.type.output),
@@ -125,6 +125,12 @@ void ProblemState::fill_operands(const ProblemStage& stage, const runtime::Strea
   for (const OperandMatrix& matrix : inputs(p)) {
     const Zone& zone = zones_[matrix.role];
     const std::uint64_t slots = elements(zone, matrix.element), first = zone.first_byte / size_bytes(matrix.element);
+    if (matrix.role == OperandRole::c || matrix.role == OperandRole::bias) {
+      const bool as_f32 = matrix.role == OperandRole::bias && p.epilogue.bias_is_f32;
+      kernels_->launch(stream, as_f32 ? "fill_f32" : "fill_addend", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows,
+                       matrix.cols, matrix.row_stride, matrix.matrices(), matrix.entry_stride, stage.rules.of(matrix.role));
+      continue;
+    }
     // Along a stored row of A runs K unless A is transposed; along a stored row of B, N unless B is.
     const bool k_along_columns = matrix.role == OperandRole::a ? p.trans.a : !p.trans.b;
     kernels_->launch(stream, "fill_operand", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows, matrix.cols,

@@ -99,6 +99,26 @@ extern "C" __global__ void fill_operand(OperandBits* zone, u64 slots, u64 first,
   }
 }
 
+// A whole zone of C or of a bias of D's type: values that hang on row and column.
+extern "C" __global__ void fill_addend(OutputBits* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride,
+                                       i64 matrices, i64 entry_stride, ValueRule rule) {
+  for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
+    OutputBits bits = Output::poison(canary_bits(slot));
+    const i64 index = slot < first ? -1 : stored_index((i64)(slot - first), rows, cols, row_stride, matrices, entry_stride);
+    if (index >= 0) bits = Output::stored(rule_value(rule, index / cols, index % cols, cols));
+    zone[slot] = bits;
+  }
+}
+
+// The same of a bias in f32, one row.
+extern "C" __global__ void fill_f32(float* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride, i64 matrices,
+                                    i64 entry_stride, ValueRule rule) {
+  for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
+    const bool inside = slot >= first && slot - first < (u64)cols;
+    zone[slot] = inside ? (float)rule_value(rule, 0, (i64)(slot - first), cols) : __int_as_float(0x7fc00000);
+  }
+}
+
 extern "C" __global__ void fill_c(OutputBits* zone, CaseRow row, int poisoned, ValueRule rule) {
   for (u64 slot = thread_index(); slot < row.slots; slot += thread_count()) {
     const i64 inside = element_index(row, slot);
@@ -161,12 +181,21 @@ extern "C" __global__ void multiply_real(const OperandBits* a, i64 lda, int tran
   multiply<double>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sums);
 }
 
-// Elements of C against the reference's rows, which are numbered on from one entry of a batch to the next. `zone`, `row` and `rule` as for fill_c. Of exact sums C must hold the result
-// rounded to the output's format (to nearest, ties to even), which changes only what is not exact in it.
+// What the bias holds for an element, as it was stored.
+static __device__ double bias_value(const EpilogueRule& rule, i64 i, i64 j) {
+  if (rule.bias == 0) return 0.0;
+  const double value = rule_value(rule.bias_rule, 0, rule.bias == 1 ? j : i, 1);
+  return rule.bias_is_f32 != 0 ? (double)(float)value : Output::value(Output::stored(value));
+}
+
+// Elements of D against the reference's rows, which are numbered on from one entry of a batch to the next. `zone`, `row` and `rule` as
+// for fill_c. Of exact sums D must hold the result
+// rounded to the output's format (to nearest, ties to even), which changes only what is not exact in it; but near it behind an epilogue
+// that is not exact.
 template <bool Exact, typename Sum>
 static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRule rule, const Sum* sums,
-                                    const i64* rows, i64 count, double alpha, double beta, u64 case_index,
-                                    Report* report) {
+                                    const i64* rows, i64 count, double alpha, double beta, EpilogueRule epilogue,
+                                    int exact_epilogue, u64 case_index, Report* report) {
   Findings findings;
   const u64 elements = (u64)count * (u64)row.n;
   for (u64 t = thread_index(); t < elements; t += thread_count()) {
@@ -174,8 +203,8 @@ static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRu
     const i64 j = t % row.n;
     const u64 slot = row.first_slot + (u64)stored_at(i * row.n + j, row.m, row.n, row.ldc, row.stride_c);
     const double c = beta == 0.0 ? 0.0 : Output::value(Output::stored(rule_value(rule, i, j, row.n)));
-    double want = scaled_sum(alpha, sums[t], beta, c);
-    if (Exact) want = Output::value(Output::stored(want));
+    double want = epilogue_value(epilogue, scaled_sum(alpha, sums[t], beta, c), bias_value(epilogue, i % row.m, j));
+    if (Exact && exact_epilogue != 0) want = Output::value(Output::stored(want));
     if (element_wrong(Output::value(zone[slot]), want, row.absolute, row.relative)) {
       findings.add(case_index, slot, kFaultWrong);
     }
@@ -184,15 +213,15 @@ static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRu
 }
 
 extern "C" __global__ void compare_exact(const OutputBits* zone, CaseRow row, ValueRule rule, const ExactSum* sums,
-                                         const i64* rows, i64 count, double alpha, double beta, u64 case_index,
-                                         Report* report) {
-  compare_rows<true, ExactSum>(zone, row, rule, sums, rows, count, alpha, beta, case_index, report);
+                                         const i64* rows, i64 count, double alpha, double beta, EpilogueRule epilogue,
+                                         int exact_epilogue, u64 case_index, Report* report) {
+  compare_rows<true, ExactSum>(zone, row, rule, sums, rows, count, alpha, beta, epilogue, exact_epilogue, case_index, report);
 }
 
 extern "C" __global__ void compare_real(const OutputBits* zone, CaseRow row, ValueRule rule, const double* sums,
-                                        const i64* rows, i64 count, double alpha, double beta, u64 case_index,
-                                        Report* report) {
-  compare_rows<false, double>(zone, row, rule, sums, rows, count, alpha, beta, case_index, report);
+                                        const i64* rows, i64 count, double alpha, double beta, EpilogueRule epilogue,
+                                        int exact_epilogue, u64 case_index, Report* report) {
+  compare_rows<false, double>(zone, row, rule, sums, rows, count, alpha, beta, epilogue, exact_epilogue, case_index, report);
 }
 
 // Slots outside the matrix: the guard before, the padding of every row, the guard behind.

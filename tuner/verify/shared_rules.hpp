@@ -3,6 +3,8 @@
 // keeps their text for the verifier's own device kernels. (No preprocessor line inside: the text is one line.)
 #pragma once
 
+#include <cmath>
+
 #if defined(TILESMITH_VERIFY_FN) || defined(TILESMITH_SHARED_RULES)
 #error "TILESMITH_VERIFY_FN and TILESMITH_SHARED_RULES belong to this header"
 #endif
@@ -28,6 +30,9 @@
 //                lie one behind the other or side by side within rows; (entry·rows + row)·cols + column, or -1 for a slot outside them.
 // stored_at      the slot of such an index.
 // element_index  the same of D and C: (entry·m + row)·n + column.
+// EpilogueRule   what a kernel does behind α·sum + β·c, and with which bias. Kinds are those of Bias and Activation
+//                (kernels/signature.hpp), in their order; `wraps`: integers modulo 2^32.
+// epilogue_value act(value + bias), by other formulas than the kernels' own.
 // slot_fault     0, or what is wrong with a slot after two runs (kFault...).
 namespace tilesmith::tuner::verify {
 
@@ -40,6 +45,14 @@ struct ValueRule {
   int range;
   long long group;
   unsigned long long seed;
+};
+
+struct EpilogueRule {
+  int bias;
+  int bias_is_f32;
+  int activation;
+  int wraps;
+  ValueRule bias_rule;
 };
 
 struct CaseRow {
@@ -93,6 +106,20 @@ TILESMITH_VERIFY_FN unsigned long long canary_bits(unsigned long long slot) { re
 
 TILESMITH_VERIFY_FN unsigned tf32_rounded_bits(unsigned bits) {
   return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
+}
+
+TILESMITH_VERIFY_FN double activation_value(int activation, double x) {
+  if (activation == 1) return x > 0.0 ? x : 0.0;
+  if (activation == 2) return 0.5 * x * erfc(x * -0.70710678118654752440);
+  if (activation == 3) return 0.5 * x * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+  if (activation == 4) return 0.5 * x * (1.0 + tanh(0.5 * x));
+  return x;
+}
+
+TILESMITH_VERIFY_FN double epilogue_value(const EpilogueRule& rule, double value, double bias) {
+  double sum = rule.bias == 0 ? value : value + bias;
+  if (rule.wraps != 0) sum = static_cast<double>(static_cast<int>(static_cast<unsigned>(static_cast<long long>(sum))));
+  return activation_value(rule.activation, sum);
 }
 
 TILESMITH_VERIFY_FN bool element_wrong(double got, double want, double absolute, double relative) {

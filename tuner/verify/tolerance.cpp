@@ -23,6 +23,12 @@
 // rounding of the output, relative to the result: one unit (twice the half unit of rounding to nearest). Where the
 // output is narrower than the accumulator, its one rounding stands far above all others: then the half unit itself, so
 // that truncation (up to one unit) or a second rounding shows.
+//
+// Behind a bias or an activation. The bias (|bias| ≤ 1) is rounded once more, as β·c is. No activation is steeper than 1.13, so an
+// error before it grows by as much. It is computed in the scale type: from e^x, a quotient and erf of about two units each,
+// and where x < 0 from 1 + erf, which cancels. To the last bit that is 2^-19 of 1 where the result is small (|x| ≤ 6 there; beyond, gelu
+// and silu are nothing), and 2^-20 of the result elsewhere; of f64, 2^-48 and 2^-49. The exact stages allow that and half a unit of the
+// output (a whole one where it is as wide as the accumulator).
 #include "tuner/verify/tolerance.hpp"
 
 #include <algorithm>
@@ -74,8 +80,18 @@ Tolerance real_tolerance(const TypePair& type, std::int64_t k, const Scales& sca
           unit(type.output) / (rounds_output(type) ? 2 : 1)};
 }
 
-Tolerance tolerance(const TypePair& type, Stage stage, std::int64_t k, const Scales& scales) {
-  return stage == Stage::real ? real_tolerance(type, k, scales) : Tolerance{};
+Tolerance tolerance(const KernelSignature& signature, Stage stage, std::int64_t k, const Scales& scales) {
+  const TypePair& type = signature.type;
+  const Epilogue& epilogue = signature.epilogue;
+  Tolerance allowed;
+  if (stage == Stage::real) {
+    allowed = real_tolerance(type, k, scales);
+    if (epilogue.bias != Bias::none) allowed.absolute += 2 * unit(type.scale);
+  }
+  if (is_exact(epilogue)) return allowed;
+  constexpr double kSteepest = 1.13;
+  const double activation = type.scale == Scalar::f64 ? std::ldexp(1, -48) : std::ldexp(1, -19);
+  return {kSteepest * allowed.absolute + activation, unit(type.output) / (rounds_output(type) ? 2 : 1) + activation / 2};
 }
 
 }  // namespace tilesmith::tuner

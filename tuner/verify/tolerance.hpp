@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/type_pair.hpp"
+#include "kernels/signature.hpp"
 #include "tuner/verify/exact_data.hpp"
 
 namespace tilesmith::tuner {
@@ -14,8 +14,8 @@ struct Tolerance {
   double relative = 0;
 };
 
-/// For operands and C uniform in [-1, 1]. Built on real_bound(); the derivation is in the .cpp.
+/// For operands, C and bias uniform in [-1, 1], and the linear epilogue. Built on real_bound(); the derivation is in the .cpp.
 Tolerance real_tolerance(const TypePair& type, std::int64_t k, const Scales& scales);
-Tolerance tolerance(const TypePair& type, Stage stage, std::int64_t k, const Scales& scales);
+Tolerance tolerance(const KernelSignature& signature, Stage stage, std::int64_t k, const Scales& scales);
 
 }  // namespace tilesmith::tuner

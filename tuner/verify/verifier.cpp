@@ -119,10 +119,11 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
                                                      const ReferenceKernels& with, std::byte* report) {
   const Problem& problem = of.problem();
   with.launch(stream, "reset_reports", 1, report, int{2});
-  with.launch(stream, "fill_c", stage.c_row.slots, of.c().data(), stage.c_row, int(stage.scales.beta == 0),
-              stage.rules.c);
+  const std::vector<OperandMatrix> read = inputs(problem);
+  const bool c_apart = std::ranges::find(read, OperandRole::c, &OperandMatrix::role) != read.end();
+  with.launch(stream, "fill_c", stage.c_row.slots, of.c().data(), stage.c_row, int(stage.scales.beta == 0 || c_apart), stage.rules.c);
   runtime::RunArgs args;
-  for (const OperandMatrix& matrix : inputs(problem)) args.set(matrix.role, stage.first_of(of.zones(), matrix.role));
+  for (const OperandMatrix& matrix : read) args.set(matrix.role, stage.first_of(of.zones(), matrix.role));
   args.set(OperandRole::d, of.c().data() + of.zones()[OperandRole::d].first_byte);
   args.alpha = runtime::to_scale(problem.type, stage.scales.alpha);
   args.beta = runtime::to_scale(problem.type, stage.scales.beta);
@@ -135,8 +136,8 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
   const bool real = stage.stage == Stage::real;
   with.launch(stream, real ? "compare_real" : "compare_exact",
               std::uint64_t(stage.compared_rows()) * std::uint64_t(problem.n), of.c().data(), stage.c_row, stage.rules.c,
-              stage.sums.data(), rows, stage.compared_rows(), stage.scales.alpha, stage.scales.beta, std::uint64_t{0},
-              report);
+              stage.sums.data(), rows, stage.compared_rows(), stage.scales.alpha, stage.scales.beta, epilogue_rule(problem, stage.rules),
+              int(is_exact(problem.epilogue)), std::uint64_t{0}, report);
   with.launch(stream, "check_outside", of.zones()[OperandRole::d].bytes / 64, of.c().data(), stage.c_row, std::uint64_t{0}, report);
   return std::nullopt;
 }
@@ -158,8 +159,13 @@ std::string Verifier::Impl::describe(const Problem& p, const ProblemStage& stage
   const std::size_t sum_bytes = stage.sum_bytes(p.type);
   stage.sums.download({stored, sum_bytes}, std::size_t(row * p.n + j) * sum_bytes);
   const double sum = decode(f64 ? Scalar::f64 : Scalar::s32, stored);
-  encode(p.type.output, verify::rule_value(stage.rules.c, i, j, p.n), stored);
-  const double want = expected_value(p.type, stage.stage, stage.scales, sum, decode(p.type.output, stored));
+  const auto addend = [&](OperandRole role, std::int64_t of_row, std::int64_t of_column) {
+    const Scalar element = operand(p, role).element;
+    encode(element, verify::rule_value(stage.rules.of(role), of_row, of_column, p.n), stored);
+    return decode(element, stored);
+  };
+  const double bias = p.epilogue.bias == Bias::none ? 0 : addend(OperandRole::bias, 0, p.epilogue.bias == Bias::along_n ? j : i % p.m);
+  const double want = expected_value(p, stage.stage, stage.scales, sum, addend(OperandRole::c, i, j), bias);
   return fmt::format("{}: {} is wrong, expected {:.9g}{}; {} of {} compared elements are wrong", what,
                      place_in_c(p.batch, p.m, p.n, index), want,
                      stage.c_row.absolute > 0 ? fmt::format(" ± {:.2g}", stage.c_row.absolute) : std::string(),

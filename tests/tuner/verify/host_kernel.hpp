@@ -110,10 +110,10 @@ class HostKernel {
         }
       }
     }
-    if (bug_ == HostBug::leaves_nan) encode(image_.type.output, std::numeric_limits<double>::quiet_NaN(), c_at);
+    if (bug_ == HostBug::leaves_nan) encode(image_.type().output, std::numeric_limits<double>::quiet_NaN(), c_at);
     if (bug_ == HostBug::writes_past_row)
-      encode(image_.type.output, 0, c_at + std::size_t((p.m - 1) * p.ldc + p.n) * c_bytes());
-    if (bug_ == HostBug::writes_before_c) encode(image_.type.output, 0, c_at - c_bytes());
+      encode(image_.type().output, 0, c_at + std::size_t((p.m - 1) * p.ldc + p.n) * c_bytes());
+    if (bug_ == HostBug::writes_before_c) encode(image_.type().output, 0, c_at - c_bytes());
   }
 
   /// Makes of one case's first run the second one: another run would give the same bits, but for the bug that is about that.
@@ -123,11 +123,11 @@ class HostKernel {
     std::copy_n(first.begin() + std::ptrdiff_t(zone), std::size_t(row.slots) * c_bytes(), second.begin() + std::ptrdiff_t(zone));
     if (bug_ != HostBug::second_run_differs || image_.cases[index].stage != Stage::real) return;
     std::byte* c_at = second.data() + image_.c_bytes_at(index);
-    store_bits(image_.type.output, load_bits(image_.type.output, c_at) ^ 1, c_at);
+    store_bits(image_.type().output, load_bits(image_.type().output, c_at) ^ 1, c_at);
   }
 
  private:
-  std::size_t c_bytes() const { return size_bytes(image_.type.output); }
+  std::size_t c_bytes() const { return size_bytes(image_.type().output); }
 
   double operand(const std::byte* at) const {
     if (bug_ == HostBug::truncates_tf32) {
@@ -135,7 +135,7 @@ class HostKernel {
       store_bits(Scalar::f32, load_bits(Scalar::f32, at) & 0xffffe000u, stored);
       return decode(Scalar::f32, stored);
     }
-    return decode_operand(image_.type.a, at);
+    return decode_operand(image_.type().a, at);
   }
 
   /// How many products are added up.
@@ -182,7 +182,7 @@ class HostKernel {
   }
 
   double dot(const double* a, const double* b, std::int64_t depth) const {
-    const Scalar accumulator = bug_ == HostBug::sums_in_output ? image_.type.output : image_.type.accumulator;
+    const Scalar accumulator = bug_ == HostBug::sums_in_output ? image_.type().output : image_.type().accumulator;
     double sum = 0;
     for (std::int64_t k = 0; k < depth; ++k) sum = accumulated(accumulator, sum, a[k] * b[k]);
     return sum;
@@ -193,15 +193,15 @@ class HostKernel {
     Scales scales = of.scales;
     if (bug_ == HostBug::ignores_alpha) scales.alpha = 1;
     if (bug_ == HostBug::ignores_beta) scales.beta = 0;
-    if (bug_ == HostBug::rounds_before_beta) sum = rounded(image_.type.output, sum);
-    const double c = decode(image_.type.output, at);
-    double result = scaled(image_.type, scales, sum, c);
+    if (bug_ == HostBug::rounds_before_beta) sum = rounded(image_.type().output, sum);
+    const double c = decode(image_.type().output, at);
+    double result = scaled(image_.type(), scales, sum, c);
     if (bug_ == HostBug::reads_c_at_beta_0) result += scales.beta * c;
     if (bug_ == HostBug::reads_c_at_beta_0 && scales.beta != 0) result -= scales.beta * c;
     if (bug_ == HostBug::reads_at_alpha_0 && scales.alpha == 0) result += scales.alpha * sum;
-    if (bug_ == HostBug::truncates_c) result = truncated(image_.type.output, result);
-    if (bug_ == HostBug::rounds_ties_away) result = rounded_away(image_.type.output, result);
-    encode(image_.type.output, result, at);
+    if (bug_ == HostBug::truncates_c) result = truncated(image_.type().output, result);
+    if (bug_ == HostBug::rounds_ties_away) result = rounded_away(image_.type().output, result);
+    encode(image_.type().output, result, at);
   }
 
   const BatteryImage& image_;
@@ -212,7 +212,7 @@ class HostKernel {
 inline std::optional<SlotFault> compare_case(const BatteryImage& image, std::size_t index, std::span<const std::byte> run_1,
                                       std::span<const std::byte> run_2, bool same_bits) {
   const CaseRow& row = image.rows[index];
-  const Scalar element = image.type.output;
+  const Scalar element = image.type().output;
   const std::size_t bytes = size_bytes(element);
   for (std::uint64_t slot = 0; slot < row.slots; ++slot) {
     const std::size_t at = std::size_t(row.zone_slot + slot) * bytes;
@@ -238,10 +238,10 @@ inline std::optional<std::string> host_battery(const BatteryImage& image, HostBu
     kernel.run_again(i, run_1, run_2);
     const auto fault = compare_case(image, i, run_1, run_2, deterministic);
     if (!fault) continue;
-    const std::size_t bytes = size_bytes(image.type.output);
+    const std::size_t bytes = size_bytes(image.type().output);
     const std::size_t at = std::size_t(image.rows[i].zone_slot + fault->slot) * bytes;
-    return describe_fault(image, i, *fault, load_bits(image.type.output, run_1.data() + at),
-                          load_bits(image.type.output, run_2.data() + at));
+    return describe_fault(image, i, *fault, load_bits(image.type().output, run_1.data() + at),
+                          load_bits(image.type().output, run_2.data() + at));
   }
   return std::nullopt;
 }

@@ -106,7 +106,7 @@ TEST_CASE("exact data of an output narrower than its accumulator is exact in it 
         const double c = rule_value(rules.c, element, element, 64);
         for (const Scales& scales : exact_scales(type)) {
           REQUIRE(representable(type.output, scaled(type, scales, sum, c)));
-          CHECK(expected_value(type, Stage::exact, scales, sum, c) == scaled(type, scales, sum, c));
+          CHECK(expected_value({type, {}}, Stage::exact, scales, sum, c) == scaled(type, scales, sum, c));
         }
         sums.insert(sum);
         c_used = std::max(c_used, std::abs(c));
@@ -146,7 +146,7 @@ TEST_CASE("in the stage whose results the output rounds, sums are exact in the a
           CHECK(representable(type.output, c));
           CHECK(representable(type.scale, scales.alpha * sum));
           CHECK(representable(type.scale, scaled(type, scales, sum, c)));
-          CHECK(std::isfinite(expected_value(type, Stage::wide_c, scales, sum, c)));
+          CHECK(std::isfinite(expected_value({type, {}}, Stage::wide_c, scales, sum, c)));
         }
       }
     }
@@ -168,11 +168,11 @@ TEST_CASE("enough results of that stage are rounded for truncation to show, and 
       double sum = 0;
       for (std::int64_t i = 0; i < k; ++i)
         sum += rule_value(rules.a, element / 40, i, k) * rule_value(rules.b, element % 40, i, k);
-      const double expected = expected_value(type, Stage::wide_c, {1, 0}, sum, 0);
+      const double expected = expected_value({type, {}}, Stage::wide_c, {1, 0}, sum, 0);
       rounded += expected != sum;
       up += std::abs(expected) > std::abs(sum);
       const double last = rule_value(rules.a, element / 40, k - 1, k) * rule_value(rules.b, element % 40, k - 1, k);
-      dropped += expected_value(type, Stage::wide_c, {1, 0}, sum - last, 0) != expected;
+      dropped += expected_value({type, {}}, Stage::wide_c, {1, 0}, sum - last, 0) != expected;
     }
     INFO(name << " K " << k << ": of 1600 results " << rounded << " are rounded, " << up << " of them up, and "
               << dropped << " change without the last product");

@@ -13,7 +13,7 @@ using namespace tilesmith;
 
 TEST_CASE("every planted bug still applies to the template it is planted in") {
   for (const planted::Bug& bug : planted::all_bugs()) {
-    const KernelTarget target{bug.signature(), *limits_for_arch("sm_90a")};
+    const KernelTarget target = bug.target(*limits_for_arch("sm_90a"));
     INFO(bug.family << ": " << bug.name);
     CHECK_FALSE(illegal_because(*find_family(bug.family), planted::config_of(bug, target), target));
     std::string source;
@@ -29,7 +29,7 @@ TEST_CASE("every planted bug changes its kernel: what is edited is no part that 
   if (!runtime::nvrtc_unavailable_because().empty()) return;  // says nothing about the source
   std::map<std::string, std::vector<std::byte>> right;  // PTX, by source
   for (const planted::Bug& bug : planted::all_bugs()) {
-    const KernelTarget target{bug.signature(), *limits_for_arch("sm_90a")};
+    const KernelTarget target = bug.target(*limits_for_arch("sm_90a"));
     KernelTarget to_ptx = target;
     to_ptx.limits.arch = "compute_90a";
     const std::vector<std::string> options = tests::optimising_less(runtime::compiler_options(to_ptx));
@@ -53,7 +53,7 @@ TEST_CASE("every planted bug compiles", "[.compile]") {
   REQUIRE(runtime::nvrtc_unavailable_because().empty());
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const planted::Bug& bug : planted::all_bugs()) {
-      const KernelTarget target{bug.signature(), *limits_for_arch(arch)};
+      const KernelTarget target = bug.target(*limits_for_arch(arch));
       // Hopper's ways are compiled for Hopper alone, where each config is legal (above).
       if (illegal_because(*find_family(bug.family), planted::config_of(bug, target), target)) continue;
       const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "planted.cu",

@@ -125,8 +125,8 @@ TEST_CASE("the bound grows with K, with α, and is nothing for integers and exac
   CHECK(real_tolerance(f16, 64, {1, 0}).relative == std::ldexp(1, -10));
   CHECK(real_tolerance(f16, 64, {2, 0}).absolute == 2 * real_tolerance(f16, 64, {1, 0}).absolute);
   CHECK(real_tolerance(f16, 64, {1, 1}).absolute > real_tolerance(f16, 64, {1, 0}).absolute);
-  CHECK(tolerance(f16, Stage::exact, 64, {1, 0}).absolute == 0);
-  CHECK(tolerance(f16, Stage::exact, 64, {1, 0}).relative == 0);
+  CHECK(tolerance({f16, {}}, Stage::exact, 64, {1, 0}).absolute == 0);
+  CHECK(tolerance({f16, {}}, Stage::exact, 64, {1, 0}).relative == 0);
 }
 
 TEST_CASE("the real-valued reference covers all rows of a moderate problem and a sample of a large one") {

@@ -1,0 +1,127 @@
+// What kernels do behind α·AB + β·C: a sample of every family, and what the library's interface makes of it.
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "runtime/driver/device.hpp"
+#include "runtime/interface/gemm.hpp"
+#include "tests/catch.hpp"
+#include "tests/gpu/device_problem.hpp"
+#include "tests/gpu/family_sample.hpp"
+#include "tests/gpu/small_store.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::test;
+
+namespace {
+
+KernelSignature signature(const std::string& text) {
+  std::string error;
+  const auto found = parse_signature(text, error);
+  INFO(error);
+  REQUIRE(found);
+  return *found;
+}
+
+/// f32 in device memory.
+runtime::DeviceBuffer upload(const std::vector<float>& values) {
+  runtime::DeviceBuffer buffer(values.size() * sizeof(float));
+  buffer.upload(std::as_bytes(std::span(values)));
+  return buffer;
+}
+
+}  // namespace
+
+TEST_CASE("a sample of every family passes the battery with epilogues of every kind", "[gpu][epilogue]") {
+  const runtime::Context context(0);
+  Signatures signatures;
+  for (const auto& together : std::vector<std::vector<const char*>>{
+           {"bf16f32bf16 NT epilogue=bias_n+gelu", "bf16f32bf16 NN epilogue=c_apart", "bf16f32bf16 TN epilogue=bias_m_f32"},
+           {"f16f32f16 NN epilogue=bias_m_f32+silu", "f16f32f16 TT epilogue=bias_n_f32+relu"},
+           {"f16f16 TN epilogue=bias_n+gelu_tanh", "f16f16 NT epilogue=bias_m"},
+           {"f16f32 TT epilogue=bias_m+relu", "f16f32 NT epilogue=gelu_tanh"},
+           {"bf16f32 NN epilogue=c_apart"},
+           {"tf32f32 NN epilogue=bias_n+relu", "tf32f32 NT epilogue=bias_m+gelu", "tf32f32 TN epilogue=silu"},
+           {"s8s32 NT epilogue=bias_n+relu"},
+           {"u8s32 TN epilogue=bias_m"},
+           {"e4m3f32bf16 NT epilogue=bias_n_f32+gelu"},
+           {"e5m2f32 NT epilogue=bias_m+silu"},
+           {"f64f64 TN epilogue=bias_n+relu", "f64f64 NN epilogue=bias_m+gelu"}}) {
+    auto& of_type = signatures.emplace_back();
+    for (const char* text : together) of_type.push_back(signature(text));
+  }
+  verify_sample(context, 12, std::numeric_limits<double>::infinity(), signatures);
+}
+
+TEST_CASE("what an epilogue makes of NaN and infinities is what its header says", "[gpu][epilogue]") {
+  const runtime::Context context(0);
+  const runtime::Stream stream;
+  LibraryOptions quiet;
+  quiet.log_misses = false;
+  const Library library = Library::without_database(quiet);
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  // The product is 0; the bias brings the values.
+  const std::vector<float> bias{nan, inf, -inf, 0, -0.0F, 1, -1, 100, -100, 3e38F, -3e38F, 1e-30F, 8, -8, 4, -4};
+  const auto size = std::int64_t(bias.size());
+  const runtime::DeviceBuffer zeros = upload(std::vector<float>(bias.size() * bias.size())), values = upload(bias);
+  runtime::DeviceBuffer d(bias.size() * bias.size() * sizeof(float));
+  context.synchronize();
+  for (const char* activation : {"linear", "relu", "gelu", "gelu_tanh", "silu"}) {
+    INFO(activation);
+    const std::string with = std::string(activation) == "linear" ? "bias_n" : "bias_n+" + std::string(activation);
+    const Problem problem = packed_problem(signature("tf32f32 NN epilogue=" + with), size, size, size);
+    Operands operands;
+    operands.a = operands.b = zeros.data();
+    operands.d = d.data();
+    operands.bias = values.data();
+    library.gemm(stream.get(), problem, operands);
+    stream.synchronize();
+    std::vector<float> got(bias.size() * bias.size());
+    d.download(std::as_writable_bytes(std::span(got)));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const double x = bias[i % bias.size()];
+      INFO("of " << x << ": " << got[i]);
+      const std::string name = activation;
+      const double want = name == "relu" ? (std::isnan(x) || x > 0 ? x : 0)
+                          : name == "gelu" ? x * (0.5 * std::erfc(-x / std::sqrt(2.0)))
+                          : name == "gelu_tanh" ? (std::isinf(x) && x < 0 ? NAN : 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))))
+                          : name == "silu" ? x / (1 + std::exp(-x))
+                                           : x;
+      if (std::isnan(want)) CHECK(std::isnan(got[i]));
+      else if (std::isinf(want)) CHECK(double(got[i]) == want);
+      else CHECK(std::abs(got[i] - want) <= 2e-6 + 1e-6 * std::abs(want));
+    }
+  }
+}
+
+TEST_CASE("the library adds a bias to C that lies apart, at any alignment, and leaves C as it is", "[gpu][epilogue]") {
+  const runtime::Context context(0);
+  const runtime::Stream stream;
+  LibraryOptions quiet;
+  quiet.log_misses = false;
+  const Library library = Library::without_database(quiet);
+  for (const char* text : {"tf32f32 NT 70 50 30 epilogue=bias_n", "tf32f32 NN 128 256 64 epilogue=bias_m", "tf32f32 TN 1 96 512 epilogue=bias_n",
+                           "tf32f32 NT 16 4096 4096 epilogue=bias_n", "tf32f32 TT 300 1 2000 beta=any epilogue=c_apart"}) {
+    INFO(text);
+    Problem problem = problem_of(text);
+    problem.beta = BetaClass::any;
+    DeviceProblem data(problem), apart(problem);  // alike: C's values are known by what `data` expects
+    const std::vector<float> zero_bias(std::size_t(problem.m + problem.n) + 1);
+    const runtime::DeviceBuffer bias = upload(zero_bias);
+    apart.poison_c();
+    context.synchronize();
+    Operands operands;
+    operands.alpha = 2;
+    operands.beta = 3;
+    operands.a = data.a();
+    operands.b = data.b();
+    operands.c = data.c();
+    operands.d = apart.c();
+    operands.bias = bias.data() + sizeof(float);
+    library.gemm(stream.get(), problem, operands);
+    stream.synchronize();
+    CHECK(apart.max_error(2, 3) == 0);
+    CHECK(data.max_error(0, 1) == 0);
+  }
+}
