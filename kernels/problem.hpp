@@ -25,7 +25,7 @@ inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 28;
 
 /// The most entries of a batch, and the largest distance between two of them in elements.
 inline constexpr std::int64_t kMaxBatch = std::int64_t{1} << 20;
-inline constexpr std::int64_t kMaxEntryStride = std::int64_t{1} << 40;
+inline constexpr std::int64_t kMaxEntryStride = std::int64_t{1} << 36;
 
 /// The base-pointer alignment that plain allocations give, and the widest that any kernel uses.
 inline constexpr int kDefaultAlignBytes = 16;

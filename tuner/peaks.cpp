@@ -1,5 +1,7 @@
 #include "tuner/peaks.hpp"
 
+#include "kernels/operand.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -98,7 +100,9 @@ double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
   const double peak = peak_tflops(device, problem.type).value_or(0);
   const double bandwidth_gbps = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
   const double m = double(problem.m), n = double(problem.n), k = double(problem.k);
-  const double bytes = (m * double(size_bytes(problem.type.a)) + n * double(size_bytes(problem.type.b))) * k + m * n * double(size_bytes(problem.type.output));
+  const auto matrices = [&](OperandRole role) { return double(operand(problem, role).matrices()); };
+  const double bytes = (matrices(OperandRole::a) * m * double(size_bytes(problem.type.a)) + matrices(OperandRole::b) * n * double(size_bytes(problem.type.b))) * k +
+                       matrices(OperandRole::d) * m * n * double(size_bytes(problem.type.output));
   return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0, bandwidth_gbps > 0 ? bytes / bandwidth_gbps * 1e-3 : 0);
 }
 

@@ -84,7 +84,10 @@ void add_shapes(Workload& into, const std::vector<std::string>& shapes, std::vec
   for (const std::string& text : split_commas(shapes)) {
     const Shape shape = parse_shape(text);
     for (const TypePair& type : types) {
-      for (Transposes t : trans) into.problems.push_back({packed_problem({type, t}, shape.m, shape.n, shape.k), 1});
+      for (Transposes t : trans) {
+        const Problem problem = packed_problem({type, t}, shape.m, shape.n, shape.k);
+        into.problems.push_back({shape.batch == 0 ? problem : batched(problem, shape.batch), 1});
+      }
     }
   }
   into.name += (into.name.empty() ? "" : "+") + std::string("options");
@@ -132,13 +135,13 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
       ->type_name("TRANS,..")
       ->group("Problems");
   app.add_option("--shape", options.shapes,
-                 "M, N and K in elements, or one number for a cube; repeatable. Each shape is taken with every --type "
+                 "M, N and K in elements, or one number for a cube; with four numbers the first is the entries of a strided batch; repeatable. Each shape is taken with every --type "
                  "(default f16f32) and --trans (default NN)")
       ->type_name("MxNxK")
       ->group("Problems");
   app.add_option("--workload", options.workloads,
                  "A workload file (lines `type trans M N K [weight]`, to which lda=, ldb=, ldc= in elements, align= in bytes and "
-                 "beta=zero or any may be added; # comments), - for standard input, or the name of a built-in one (see `tilesmith "
+                 "beta=zero or any may be added, and of a strided batch batch= and batch_mode=strided; # comments), - for standard input, or the name of a built-in one (see `tilesmith "
                  "workloads`); repeatable. --type and --trans keep only matching problems")
       ->type_name("FILE|-|NAME")
       ->group("Problems");
@@ -191,13 +194,19 @@ std::vector<Transposes> parse_trans(const std::vector<std::string>& texts, std::
 
 Shape parse_shape(std::string_view text, std::string_view option) {
   const auto fail = [&]() -> Shape {
-    throw UsageError(fmt::format("{} '{}': expected MxNxK or one number, each dimension 1 to {}", option, text, kMaxDimension));
+    throw UsageError(fmt::format("{} '{}': expected MxNxK or one number, each dimension 1 to {}, or BATCHxMxNxK, a batch of 1 to {}", option, text, kMaxDimension, kMaxBatch));
   };
   std::vector<std::string_view> parts;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find_first_of("xX", at), text.size());
     parts.push_back(text.substr(at, end - at));
     at = end + 1;
+  }
+  std::int64_t batch = 0;
+  if (parts.size() == 4) {
+    batch = parse_dimension(parts.front()).value_or(0);
+    if (batch < 1 || batch > kMaxBatch) return fail();
+    parts.erase(parts.begin());
   }
   if (parts.size() != 1 && parts.size() != 3) return fail();
   std::int64_t values[3];
@@ -206,7 +215,7 @@ Shape parse_shape(std::string_view text, std::string_view option) {
     if (!value) return fail();
     values[i] = *value;
   }
-  return {values[0], values[1], values[2]};
+  return {values[0], values[1], values[2], batch};
 }
 
 std::chrono::duration<double> parse_duration(std::string_view text, std::string_view option) {
