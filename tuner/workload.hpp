@@ -1,8 +1,8 @@
 // A workload: a list of problems with weights. Text form, a line each: `type trans M N K [weight]`, `#` comments. M N K may be
 // one word, MxNxK.
 //
-// After M N K a line may also carry the key=value fields of a problem's canonical text: lda=, ldb=, ldc= (elements), align=
-// (bytes), beta= (zero or any).
+// After M N K a line may also carry the key=value fields of a problem's canonical text (kernels/problem.hpp): lda=, ldb=, ldc=
+// (elements), align= (bytes), beta= (zero or any), epilogue=.
 // A weight is a positive number, 1 if it is left out: a problem's share of the tuning time, and how often it occurs
 // beside the others. A problem that stands on several lines is one problem with the sum of their weights. Lines may end
 // in CR LF.

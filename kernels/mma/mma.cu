@@ -55,6 +55,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 #endif
     fetch_held<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                     int(threadIdx.x));
+#ifdef TILESMITH_EPILOGUE
+    fetch_bias<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
+                                    int(threadIdx.x));
+#endif
   };
   const WarpPlace warp;
   WarpTile tile;
@@ -71,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
     WarpSums sums(tile);
     const Destination raw(args, work.slice / kClusterK);
-    const Destination to = kSummed || kPartials ? raw : fuse<kFewRegisters, true>(sums, raw, m0, n0);
+    const Destination to = kSummed || kPartials ? raw : fuse(sums, raw, m0, n0);
 #else
     const Destination to(args, work.slice / kClusterK);
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;

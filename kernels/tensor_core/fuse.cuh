@@ -41,10 +41,25 @@ __device__ __forceinline__ bool is_whole_bias(const BiasType* bias, int length) 
   return reinterpret_cast<unsigned long long>(bias) % (Count * sizeof(BiasType)) == 0 && length % Count == 0;
 }
 
+// Brings the bias of a tile to the first cache while the block multiplies, as fetch_held() does what C holds.
+//   `thread`: this one's number of kThreads
+template <int kThreads>
+__device__ __forceinline__ void fetch_bias(const Destination& to, int m0, int n0, int rows, int columns, int thread) {
+  if constexpr (kHasBias && !kPartials) {
+    constexpr int kLine = 128 / int(sizeof(BiasType));
+    const int first = kBiasAlongN ? n0 : m0, count = kBiasAlongN ? columns : rows, end = kBiasAlongN ? to.cols() : to.rows();
+#pragma unroll 1
+    for (int i = thread; i <= count / kLine; i += kThreads) {
+      const int at = first + (i * kLine < count ? i * kLine : count - 1);
+      if (at < end) asm volatile("prefetch.global.L1 [%0];" ::"l"(to.bias() + at));
+    }
+  }
+}
+
 // (m0, n0): where the warp's tile lies in D. Returns where its sums go now.
-template <bool kTight, bool kFenced, typename Sums>
+template <typename Sums>
 __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, int m0, int n0) {
-  if (!to.overwrites()) blend<kTight, kFenced>(sums, to, m0, n0);
+  if (!to.overwrites()) blend<false, false>(sums, to, m0, n0);
   const ScaleType alpha = to.overwrites() ? to.alpha() : ScaleType(1);  // else it is in the sums
   asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
   constexpr int kRun = Sums::kRun, kRows = 2 * Sums::kRowGroups;
@@ -60,7 +75,8 @@ __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, in
     }
   }
   const bool whole = kAlongRuns && is_whole_bias<kRun>(to.bias(), runs_end);
-  constexpr int kAtATime = Sums::kRunsPerRow < 8 ? Sums::kRunsPerRow : kTight ? 4 : 8;
+  constexpr int kWords = (kRun * int(sizeof(BiasType)) + 3) / 4, kFit = 16 / kWords;  // loads that are under way together
+  constexpr int kAtATime = Sums::kRunsPerRow < kFit ? Sums::kRunsPerRow : kFit;
 #pragma unroll
   for (int first = 0; first < Sums::kRunsPerRow; first += kAtATime) {
     BiasRun<kRun> of_run[kAtATime];

@@ -143,10 +143,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const auto store_item = [&](const ItemWork& work) {
 #ifdef TILESMITH_EPILOGUE
     const Destination raw(within(args, work), work.slice / kClusterK);
-    constexpr bool kTight = kSumRegisters<WarpSums> >= 128;
-    const Destination to = kSummed || kPartials
-                               ? raw
-                               : fuse<kTight, kPackedSums>(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0);
+    const Destination to =
+        kSummed || kPartials ? raw : fuse(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0);
 #ifdef TILESMITH_BATCH
     store(tile, to, MapOfC{kernel_args.c, work.entry}, work, place, shared);
 #else
@@ -164,6 +162,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     constexpr int kThreadsOfTile = kTileGroups * 128;
     fetch_held<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                int(threadIdx.x) % kThreadsOfTile);
+#ifdef TILESMITH_EPILOGUE
+    fetch_bias<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
+                               int(threadIdx.x) % kThreadsOfTile);
+#endif
   };
   if constexpr (kSchedule == kOneTile) {
     const ItemWork work = cluster.place(list.at(cluster.first));

@@ -22,7 +22,7 @@ constexpr double kCompiledFirst = 1.1;
 /// Further than this from all that was measured, the families' initial configs are asked for.
 constexpr double kFarDoublings = 1.5;
 
-bool is_something(const Problem& problem) { return problem.m > 0 && problem.n > 0 && problem.k > 0; }
+bool is_something(const Problem& problem) { return problem.m > 0 && problem.n > 0 && problem.k > 0 && problem.batch > 0; }
 
 /// A config whose kernel exists for the target.
 struct Candidate {
@@ -41,18 +41,21 @@ struct Ranked {
   const Config* config;
   Prediction prediction;
   bool stored;
+  bool of_sister = false;  ///< the best for the same problem without its epilogue
   double rank_us() const { return prediction.rank_us() * (stored ? 1 : kCompiledFirst); }
 };
 
 bool comes_first(const Ranked& a, const Ranked& b) {
+  if (a.of_sister != b.of_sister) return a.of_sister;
   if (a.prediction.by_family_estimate != b.prediction.by_family_estimate) return a.prediction.by_family_estimate;
   const double of_a = a.rank_us(), of_b = b.rank_us();
   return of_a != of_b ? of_a < of_b : a.config->text() < b.config->text();
 }
 
-std::string why(const Prediction& p) {
+std::string why(const Prediction& p, bool of_sister) {
   std::string text = fmt::format("not measured itself; predicted {:.2f} us: estimated {:.2f} us, times {:.2f} by what was measured",
                                  p.us, p.estimated_us, p.us / p.estimated_us);
+  if (of_sister) text += "; the fastest for the same problem without its epilogue";
   if (p.nearest == nullptr) return text + "; the config itself was measured nowhere";
   return text + fmt::format("; the config's nearest measurement is {:.2f} us for {} on {}, {:.2f} doublings away",
                             p.nearest->outcome.timing->median_us, tilesmith::text(p.nearest->problem), p.nearest->device.name,
@@ -85,8 +88,8 @@ struct Chooser::State {
       if (same_kernels) note_failures(one);
       learn(one.best, same_kernels, seen, stored);
       learn(one.retired_times, false, seen, stored);
-      if (same_kernels && (device == nullptr || one.device() == *device))
-        exact_.emplace(text(problem), &one);
+      if ((same_kernels || problem.epilogue.is_linear()) && (device == nullptr || one.device() == *device))
+        exact_.emplace(text(problem), &one);  // the latter as a sister
     }
     for (const Config& config : stored.candidates) {
       if (!needs_proof(config) && seen.insert(config.text()).second) add_candidate(config, stored);
@@ -151,6 +154,24 @@ struct Chooser::State {
     return found;
   }
 
+  /// The fastest that may run here of those measured on the same problem without its epilogue, with this beta class or else with β = 0.
+  const Config* best_of_sister(const Problem& problem) const {
+    if (problem.epilogue.is_linear()) return nullptr;
+    Problem sister = problem;
+    sister.epilogue = {};
+    for (const BetaClass beta : {problem.beta, BetaClass::zero}) {
+      sister.beta = beta;
+      const auto [first, last] = exact_.equal_range(text(sister));
+      for (auto at = first; at != last; ++at) {
+        for (const db::Judged& one : at->second->best) {
+          const Family* family = find_family(one.entry->config.family());
+          if (family != nullptr && runs(*family, one.entry->config, problem)) return &one.entry->config;
+        }
+      }
+    }
+    return nullptr;
+  }
+
   /// Of the model level, best first; `initial`: keeps the configs that are in no evidence alive.
   std::vector<Ranked> ranked(const Problem& problem, const Without& without, std::size_t most, std::vector<Config>& initial) const {
     const TimeModel::At at(model_, problem);
@@ -181,6 +202,9 @@ struct Chooser::State {
         if (std::ranges::none_of(found, [&](const Ranked& one) { return *one.config == config; })) add(handle, seeds_are_stored_);
       }
     }
+    if (const Config* sister = best_of_sister(problem)) {
+      for (Ranked& one : found) one.of_sister = *one.config == *sister;
+    }
     const std::size_t count = std::min(most, found.size());
     std::partial_sort(found.begin(), found.begin() + std::ptrdiff_t(count), found.end(), comes_first);
     found.resize(count);
@@ -191,7 +215,7 @@ struct Chooser::State {
     Choice choice;
     if (!is_something(problem)) {
       choice.config = generic_config(target_);
-      choice.reason = "M, N or K is 0: there is nothing to multiply";
+      choice.reason = problem.batch == 0 ? "the batch has no entry: there is nothing to multiply" : "M, N or K is 0: there is nothing to multiply";
       return choice;
     }
     const std::vector<db::Judged> measured = exact(problem, without, runners_up + 1);
@@ -235,7 +259,7 @@ struct Chooser::State {
     choice.config = *first.config;
     choice.level = Level::model;
     choice.predicted_us = first.prediction.us;
-    choice.reason = why(first.prediction);
+    choice.reason = why(first.prediction, first.of_sister);
     if (first.prediction.nearest == nullptr) return;
     choice.evidence = *first.prediction.nearest;
     choice.producer = producers_.at(choice.config.family());
@@ -306,7 +330,7 @@ std::vector<Choice::RunnerUp> Chooser::candidates(const Problem& problem, std::s
   if (!is_something(problem)) return result;
   std::vector<Config> initial;
   for (const Ranked& one : state_->ranked(problem, without, most, initial))
-    result.push_back({*one.config, Level::model, one.prediction.us, why(one.prediction), !one.prediction.by_family_estimate});
+    result.push_back({*one.config, Level::model, one.prediction.us, why(one.prediction, one.of_sister), !one.prediction.by_family_estimate});
   return result;
 }
 

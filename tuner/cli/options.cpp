@@ -77,7 +77,16 @@ void add_workload(Workload& into, const Workload& from, const std::vector<TypePa
   into.name += (into.name.empty() ? "" : "+") + from.name;
 }
 
-void add_shapes(Workload& into, const std::vector<std::string>& shapes, std::vector<TypePair> types,
+/// The problem with these fields.
+Problem with_fields(const Problem& problem, const std::vector<std::string>& fields) {
+  std::string text = tilesmith::text(problem), error;
+  for (const std::string& field : fields) text += " " + field;
+  const auto made = parse_problem(text, error);
+  if (!made) throw UsageError(fmt::format("--with: {}", error));
+  return *made;
+}
+
+void add_shapes(Workload& into, const std::vector<std::string>& shapes, const std::vector<std::string>& fields, std::vector<TypePair> types,
                 std::vector<Transposes> trans) {
   if (types.empty()) types.push_back(*find_type_pair("f16f32"));
   if (trans.empty()) trans.push_back(Transposes{});
@@ -86,7 +95,7 @@ void add_shapes(Workload& into, const std::vector<std::string>& shapes, std::vec
     for (const TypePair& type : types) {
       for (Transposes t : trans) {
         const Problem problem = packed_problem({type, t}, shape.m, shape.n, shape.k);
-        into.problems.push_back({shape.batch == 0 ? problem : batched(problem, shape.batch), 1});
+        into.problems.push_back({with_fields(shape.batch == 0 ? problem : batched(problem, shape.batch), fields), 1});
       }
     }
   }
@@ -139,9 +148,14 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
                  "(default f16f32) and --trans (default NN)")
       ->type_name("MxNxK")
       ->group("Problems");
+  app.add_option("--with", options.with,
+                 "Fields that every --shape gets, comma-separated or repeated: beta=any, align= (bytes), lda=, ldb=, ldc= (elements), batch= and "
+                 "batch_mode=strided, of such a batch stride_a=, stride_b=, stride_c= (elements), "
+                 "epilogue= with words joined by +: bias_n, bias_m, bias_n_f32 or bias_m_f32, then relu, gelu, gelu_tanh or silu; or c_apart")
+      ->type_name("FIELD=VALUE,..")
+      ->group("Problems");
   app.add_option("--workload", options.workloads,
-                 "A workload file (lines `type trans M N K [weight]`, to which lda=, ldb=, ldc= in elements, align= in bytes and "
-                 "beta=zero or any may be added, and of a strided batch batch= and batch_mode=strided; # comments), - for standard input, or the name of a built-in one (see `tilesmith "
+                 "A workload file (lines `type trans M N K [weight]`, to which fields may be added as --with names them; # comments), - for standard input, or the name of a built-in one (see `tilesmith "
                  "workloads`); repeatable. --type and --trans keep only matching problems")
       ->type_name("FILE|-|NAME")
       ->group("Problems");
@@ -152,7 +166,8 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
   const std::vector<Transposes> trans = parse_trans(options.trans);
   Workload selected;
   for (const std::string& name : options.workloads) add_workload(selected, workload_named(name), types, trans);
-  if (!options.shapes.empty()) add_shapes(selected, options.shapes, types, trans);
+  if (!options.with.empty() && options.shapes.empty()) throw UsageError("--with is for --shape: expected one");
+  if (!options.shapes.empty()) add_shapes(selected, options.shapes, split_commas(options.with), types, trans);
   if (options.workloads.empty() && options.shapes.empty()) {
     add_workload(selected, built_in_workload(fallback), types, trans);
   }

@@ -21,11 +21,12 @@ namespace tilesmith::tuner {
 /// The largest number that options which count something take.
 inline constexpr std::int64_t kMostCount = 1'000'000'000'000;
 
-/// Which problems a command works on: --type, --trans, --shape, --workload.
+/// Which problems a command works on: --type, --trans, --shape, --with, --workload.
 struct ProblemOptions {
   std::vector<std::string> types;     ///< each may be a comma list
   std::vector<std::string> trans;     ///< each may be a comma list; "all"
   std::vector<std::string> shapes;    ///< "MxNxK" or "S" for a cube
+  std::vector<std::string> with;      ///< "beta=any", "epilogue=bias_n+gelu": fields of all shapes; each may be a comma list
   std::vector<std::string> workloads; ///< files or built-in names
 };
 void add_problem_options(CLI::App& app, ProblemOptions& options);

@@ -48,7 +48,7 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
   std::map<std::string, runtime::Chooser> choosers;          // by type pair and transposes
   for (const WeightedProblem& one : workload.problems) {
     const Problem& problem = one.problem;
-    const std::string type(problem.type.name), key = fmt::format("{} {}", type, name(problem.trans));
+    const std::string type(problem.type.name), key = text(problem.signature());
     if (!entries.contains(type)) entries[type] = runtime::evidence_to_choose_by(store, problem.type, device.identity.sm);
     const KernelTarget target{problem, device.limits};
     const auto chooser = choosers.try_emplace(key, entries[type], target, device.producer, &device.identity).first;

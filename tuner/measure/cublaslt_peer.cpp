@@ -17,7 +17,8 @@ using Handle = void*;
 using Descriptor = void*;
 enum DataType : int { kF32 = 0, kF64 = 1, kF16 = 2, kS8 = 3, kU8 = 8, kS32 = 10, kBf16 = 14, kE4m3 = 28, kE5m2 = 29 };
 enum ComputeType : int { kCompute16F = 64, kCompute32F = 68, kCompute64F = 70, kCompute32I = 72, kComputeTf32 = 77 };
-constexpr int kDescTransA = 3, kDescTransB = 4;
+constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPointer = 8, kDescBiasType = 26;
+constexpr int kEpilogueNone = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;  // both: their sum
 constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceAlignment[] = {5, 6, 7, 8};  // A, B, C, D
 constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;  // int32; int64, elements
 constexpr int kTransposeNo = 0, kTransposeYes = 1;
@@ -108,24 +109,33 @@ Arithmetic arithmetic_of(const TypePair& type) {
   }
 }
 
-/// α = 1 and β = 0 in the peer's scale type.
+/// α = 1 and β in the peer's scale type: 0, or where the problem's may be anything what our own contenders have (stopwatch.hpp).
 struct Factors {
-  alignas(8) std::array<unsigned char, 8> one{}, zero{};
+  alignas(8) std::array<unsigned char, 8> alpha{}, beta{};
 };
 
-Factors factors_of(int scale_type) {
+Factors factors_of(int scale_type, BetaClass beta) {
   Factors factors;
-  const auto set_one = [&](auto value) {
-    static_assert(sizeof(value) <= 8);
-    __builtin_memcpy(factors.one.data(), &value, sizeof(value));
+  const auto set = [&](auto one, auto half) {
+    static_assert(sizeof(one) == sizeof(half) && sizeof(one) <= 8);
+    __builtin_memcpy(factors.alpha.data(), &one, sizeof(one));
+    if (beta == BetaClass::any) __builtin_memcpy(factors.beta.data(), &half, sizeof(half));
   };
   switch (scale_type) {
-    case kF16: set_one(std::uint16_t{0x3C00}); break;
-    case kF64: set_one(1.0); break;
-    case kS32: set_one(std::int32_t{1}); break;
-    default: set_one(1.0F); break;
+    case kF16: set(std::uint16_t{0x3C00}, std::uint16_t{0x3800}); break;
+    case kF64: set(1.0, 0.5); break;
+    case kS32: set(std::int32_t{1}, std::int32_t{1}); break;
+    default: set(1.0F, 0.5F); break;
   }
   return factors;
+}
+
+/// Whether cuBLASLt computes this as well: its bias lies along our N, its GELU is the tanh form, and it knows no SiLU. (Its own columns
+/// are our rows.)
+bool does(const KernelSignature& signature) {
+  const Epilogue& epilogue = signature.epilogue;
+  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m && epilogue.activation != Activation::gelu &&
+         epilogue.activation != Activation::silu;
 }
 
 /// A descriptor with the function that ends it.
@@ -186,16 +196,28 @@ struct Matmul {
 
   Matmul(const Functions& functions, const Problem& problem) : call(functions) {
     const Arithmetic arithmetic = arithmetic_of(problem.type);
-    factors = factors_of(arithmetic.scale);
+    factors = factors_of(arithmetic.scale, problem.beta);
     check(call.desc_create(&operation.get, arithmetic.compute, arithmetic.scale), "cublasLtMatmulDescCreate");
     operation.end = call.desc_destroy;
     const int trans_b = problem.trans.b ? kTransposeYes : kTransposeNo;
     const int trans_a = problem.trans.a ? kTransposeYes : kTransposeNo;
     check(call.desc_set(operation.get, kDescTransA, &trans_b, sizeof trans_b), "cublasLtMatmulDescSetAttribute");
     check(call.desc_set(operation.get, kDescTransB, &trans_a, sizeof trans_a), "cublasLtMatmulDescSetAttribute");
+    set_epilogue(problem);
     make_layout(layout_b, operand(problem, OperandRole::b));
     make_layout(layout_a, operand(problem, OperandRole::a));
     make_layout(layout_c, operand(problem, OperandRole::c));
+  }
+
+  void set_epilogue(const Problem& problem) {
+    const Epilogue& epilogue = problem.epilogue;
+    int value = epilogue.activation == Activation::relu ? kEpilogueRelu : epilogue.activation == Activation::gelu_tanh ? kEpilogueGelu : 0;
+    if (epilogue.bias != Bias::none) value += kEpilogueBias;
+    if (value == 0) value = kEpilogueNone;
+    check(call.desc_set(operation.get, kDescEpilogue, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+    if (!epilogue.bias_is_f32) return;
+    const int type = kF32;
+    check(call.desc_set(operation.get, kDescBiasType, &type, sizeof type), "cublasLtMatmulDescSetAttribute");
   }
 
   static void check(int status, const char* name) {
@@ -251,16 +273,20 @@ std::string CublasLtPeer::version() const {
 }
 
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
-  const KernelSignature single = entry_of(operands.problem());
-  if (!is_plain(single)) return {};  // it would be asked for less than the problem
+  if (!does(operands.problem())) return {};  // it would be asked for less than the problem
   const auto matmul = std::make_shared<Matmul>(impl_->call, operands.problem());
   std::vector<Contender> result;
   for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, operands.problem())) {
-    const auto enqueue = [matmul, offered, &operands, impl = impl_.get()](int set, const runtime::Stream& stream) {
+    const bool has_bias = operands.problem().epilogue.bias != Bias::none;
+    const auto enqueue = [matmul, offered, &operands, has_bias, impl = impl_.get()](int set, const runtime::Stream& stream) {
+      if (has_bias) {
+        const void* const bias = operands.at(OperandRole::bias, set);
+        Matmul::check(impl->call.desc_set(matmul->operation.get, kDescBiasPointer, &bias, sizeof bias), "cublasLtMatmulDescSetAttribute");
+      }
       const int status = impl->call.matmul(
-          impl->handle, matmul->operation.get, matmul->factors.one.data(), operands.at(OperandRole::b, set), matmul->layout_b.get,
-          operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.zero.data(), operands.at(OperandRole::c, set), matmul->layout_c.get,
-          operands.at(OperandRole::c, set), matmul->layout_c.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes,
+          impl->handle, matmul->operation.get, matmul->factors.alpha.data(), operands.at(OperandRole::b, set), matmul->layout_b.get,
+          operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.beta.data(), operands.at(OperandRole::c, set), matmul->layout_c.get,
+          operands.at(OperandRole::d, set), matmul->layout_c.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes,
           stream.get());
       if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
     };

@@ -77,8 +77,9 @@ OperandSets& OperandSets::operator=(OperandSets&&) noexcept = default;
 int OperandSets::count() const { return impl_->rotation.operand_sets(); }
 Rotation& OperandSets::rotation() const { return impl_->rotation; }
 void* OperandSets::at(OperandRole role, int set) const {
-  if (role == OperandRole::c) role = OperandRole::d;
-  return std::ranges::find(impl_->slabs, role, &Slab::role)->at(set);
+  const auto slab_of = [&](OperandRole which) { return std::ranges::find(impl_->slabs, which, &Slab::role); };
+  const auto found = slab_of(role);
+  return (found != impl_->slabs.end() ? found : slab_of(OperandRole::d))->at(set);  // C may be D
 }
 void OperandSets::put(int set, runtime::RunArgs& args) const {
   for (const Slab& slab : impl_->slabs) args.set(slab.role, slab.at(set));
