@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -14,9 +15,11 @@
 namespace tilesmith::tuner {
 namespace {
 
-std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice& choice, std::optional<double> peak) {
+/// `batches`: there is a column for entries.
+std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice& choice, std::optional<double> peak, bool batches) {
   std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)), std::to_string(problem.m),
                                  std::to_string(problem.n), std::to_string(problem.k)};
+  if (batches) cells.push_back(problem.batch_mode == BatchMode::single ? "" : std::to_string(problem.batch));
   const bool predicted = choice.level == runtime::Level::model;
   const bool measured = choice.level == runtime::Level::exact && choice.evidence && choice.evidence->outcome.timing;
   if (measured) {
@@ -41,9 +44,13 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
   std::set<std::string> units;
   for (const WeightedProblem& one : workload.problems) units.insert(rate_unit(one.problem.type));
   using Align = TextTable::Align;
-  TextTable table({{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}, {"µs", Align::right},
-                   {fmt::format("{}", fmt::join(units, "|")), Align::right}, {"peak", Align::right},
-                   {"spread", Align::right}, {"level"}, {"config"}});
+  const bool batches = std::ranges::any_of(workload.problems, [](const WeightedProblem& one) { return one.problem.batch_mode != BatchMode::single; });
+  std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
+  if (batches) columns.push_back({"batch", Align::right});
+  for (const TextTable::Column& column : {TextTable::Column{"µs", Align::right}, {fmt::format("{}", fmt::join(units, "|")), Align::right},
+                                          {"peak", Align::right}, {"spread", Align::right}, {"level"}, {"config"}})
+    columns.push_back(column);
+  TextTable table(std::move(columns));
   std::map<std::string, std::vector<db::Evidence>> entries;  // by type pair
   std::map<std::string, runtime::Chooser> choosers;          // by type pair and transposes
   for (const WeightedProblem& one : workload.problems) {
@@ -53,7 +60,7 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
     const KernelTarget target{problem, device.limits};
     const auto chooser = choosers.try_emplace(key, entries[type], target, device.producer, &device.identity).first;
     const runtime::Choice choice = chooser->second.choose(problem);
-    table.add(cells_of(problem, choice, peak_tflops(device.identity, problem.type, device.clock_mhz)));
+    table.add(cells_of(problem, choice, peak_tflops(device.identity, problem.type, device.clock_mhz), batches));
   }
   const bool cut = width > 0 && table.width() > width;
   return fmt::format("\n{}\n\n{}{}", short_name(device.identity), table.text(width),
