@@ -9,6 +9,8 @@ std::int64_t OperandMatrix::bytes() const {
   return storage_bytes(element, (matrices() - 1) * entry_stride + (rows - 1) * row_stride + cols);
 }
 
+double OperandMatrix::element_bytes() const { return double(matrices()) * double(storage_bytes(element, rows * cols)); }
+
 OperandMatrix operand(const Problem& problem, OperandRole role) {
   switch (role) {
     case OperandRole::a:

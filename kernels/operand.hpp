@@ -38,6 +38,8 @@ struct OperandMatrix {
   std::int64_t matrices() const { return entry_stride == 0 ? std::min<std::int64_t>(entries, 1) : entries; }
   /// From the first to the last element, of the last entry.
   std::int64_t bytes() const;
+  /// Of the elements alone, of all matrices: what a run has to move at least.
+  double element_bytes() const;
 };
 
 /// The matrix of this role.

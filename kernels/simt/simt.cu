@@ -101,7 +101,8 @@ gemm(const __grid_constant__ tilesmith::GemmArgs args) {
 #else
 #include "kernels/common/batch.cuh"
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kThreads)
+// The pointers of an entry take registers: where no number of blocks is asked for, the compiler spills for their sake.
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, 1)
 gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
   using namespace tilesmith;
   if (is_beyond_batch(batch)) return;
