@@ -17,6 +17,13 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
       return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda, problem.batch, problem.stride_a};
     case OperandRole::b:
       return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb, problem.batch, problem.stride_b};
+    case OperandRole::scale_m:
+    case OperandRole::scale_n: {
+      const bool along_m = role == OperandRole::scale_m;
+      const Scaling scaling = along_m ? problem.epilogue.scale_m : problem.epilogue.scale_n;
+      const std::int64_t length = scaling == Scaling::one ? 1 : along_m ? problem.m : problem.n;
+      return {role, Scalar::f32, 1, length, std::max<std::int64_t>(1, length)};
+    }
     case OperandRole::bias: {
       const std::int64_t length = problem.epilogue.bias == Bias::along_m ? problem.m : problem.n;
       return {role, problem.epilogue.bias_is_f32 ? Scalar::f32 : problem.type.output, 1, length, std::max<std::int64_t>(1, length)};
@@ -31,7 +38,9 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
 std::vector<OperandMatrix> operands(const Problem& problem) {
   std::vector<OperandMatrix> found{operand(problem, OperandRole::a), operand(problem, OperandRole::b), operand(problem, OperandRole::d)};
   if (!problem.epilogue.is_linear() && problem.beta == BetaClass::any) found.push_back(operand(problem, OperandRole::c));
-  if (problem.epilogue.bias != Bias::none) found.push_back(operand(problem, OperandRole::bias));
+  for (const OperandRole role : kOperandRoles) {
+    if (is_vector(role) && in_use(problem, role, true, true)) found.push_back(operand(problem, role));
+  }
   return found;
 }
 
@@ -48,6 +57,10 @@ bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies,
       return multiplies;
     case OperandRole::c:
       return adds_c;
+    case OperandRole::scale_m:
+      return signature.epilogue.scale_m != Scaling::none;
+    case OperandRole::scale_n:
+      return signature.epilogue.scale_n != Scaling::none;
     case OperandRole::bias:
       return signature.epilogue.bias != Bias::none;
     case OperandRole::d:

@@ -21,12 +21,13 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 
 std::optional<std::string> epilogue_error(const Problem& problem) {
   const Epilogue& epilogue = problem.epilogue;
-  const bool others = epilogue.bias != Bias::none || epilogue.activation != Activation::identity;
-  if (epilogue.c_apart && others) return fmt::format("epilogue is {}: expected c_apart alone, which the others imply", name(epilogue));
+  if (epilogue.c_apart && epilogue.has_terms()) return fmt::format("epilogue is {}: expected c_apart alone, which the others imply", name(epilogue));
   if (epilogue.c_apart && problem.beta == BetaClass::zero) return "epilogue is c_apart: expected beta=any, since C is not read else";
   if (epilogue.bias_is_f32 && epilogue.bias == Bias::none) return "a bias of f32 is asked for: expected bias_n_f32 or bias_m_f32";
   if (epilogue.bias_is_f32 && (problem.type.output == Scalar::f32 || problem.type.scale != Scalar::f32))
     return fmt::format("epilogue is {}: expected a bias of D's type, which is not narrower than f32", name(epilogue));
+  if (epilogue.has_scales() && problem.type.scale != Scalar::f32)
+    return fmt::format("epilogue is {}: expected no scales, which are f32, for results of {}", name(epilogue), name(problem.type.output));
   if (problem.type.scale == Scalar::s32 && epilogue.activation != Activation::identity && epilogue.activation != Activation::relu)
     return fmt::format("epilogue is {}: expected relu or none, the results are integers", name(epilogue));
   return std::nullopt;

@@ -1,4 +1,4 @@
-// A GEMM problem: D ← act(α·op(A)·op(B) + β·C + bias), row-major storage.
+// A GEMM problem: D ← act(r·cᵀ ∘ α·op(A)·op(B) + β·C + bias), row-major storage.
 //
 //   transposes | A is stored as | B is stored as
 //   NN         | m×k            | k×n

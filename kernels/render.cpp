@@ -76,6 +76,10 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_flag("kTransB", target.trans.b);
   if (const Epilogue& epilogue = target.epilogue; !epilogue.is_linear()) {
     add_type("BiasType", epilogue.bias_is_f32 ? Scalar::f32 : type.output);
+    add_flag("kScaleM", epilogue.scale_m != Scaling::none);
+    add_flag("kScaleN", epilogue.scale_n != Scaling::none);
+    add_flag("kScaleEachRow", epilogue.scale_m == Scaling::each);
+    add_flag("kScaleEachColumn", epilogue.scale_n == Scaling::each);
     add_flag("kBiasAlongN", epilogue.bias == Bias::along_n);
     add_flag("kBiasAlongM", epilogue.bias == Bias::along_m);
     add_flag("kRelu", epilogue.activation == Activation::relu);

@@ -17,9 +17,9 @@ namespace tilesmith {
 /// are whatever comes (source_hash.hpp):
 ///   #define TILESMITH_EXTENDED    GemmArgs has ExtendedArgs (kernels/common/extended_args.cuh)
 ///   #define TILESMITH_BATCH       there are ExtendedArgs::batch problems (kernels/common/batch.cuh)
-///   #define TILESMITH_EPILOGUE    D ← act(α·AB + β·C + bias) (kernels/common/fused.cuh), and:
+///   #define TILESMITH_EPILOGUE    D ← act(r·cᵀ ∘ α·AB + β·C + bias) (kernels/common/fused.cuh), and:
 ///   using BiasType = float;
-///   constexpr bool kBiasAlongN, kBiasAlongM, kRelu, kGelu, kGeluTanh, kSilu;
+///   constexpr bool kScaleM, kScaleN, kScaleEachRow, kScaleEachColumn, kBiasAlongN, kBiasAlongM, kRelu, kGelu, kGeluTanh, kSilu;
 /// `definitions` is device code that is put between the two.
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
                           const std::string& definitions = {});

@@ -56,6 +56,8 @@ std::string name(const Epilogue& epilogue) {
   std::string words;
   const auto add = [&words](std::string_view word) { words.append(words.empty() ? "" : "+").append(word); };
   if (epilogue.c_apart) add("c_apart");
+  if (epilogue.scale_m != Scaling::none) add(epilogue.scale_m == Scaling::one ? "scale_m1" : "scale_m");
+  if (epilogue.scale_n != Scaling::none) add(epilogue.scale_n == Scaling::one ? "scale_n1" : "scale_n");
   if (epilogue.bias != Bias::none) {
     add(epilogue.bias == Bias::along_n ? "bias_n" : "bias_m");
     if (epilogue.bias_is_f32) words += "_f32";
@@ -70,6 +72,8 @@ std::optional<Epilogue> parse_epilogue(std::string_view text) {
     const std::string_view word = rest.substr(0, rest.find('+'));
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
     if (word == "c_apart") epilogue.c_apart = true;
+    else if (word.starts_with("scale_m")) epilogue.scale_m = word == "scale_m1" ? Scaling::one : Scaling::each;
+    else if (word.starts_with("scale_n")) epilogue.scale_n = word == "scale_n1" ? Scaling::one : Scaling::each;
     else if (word.starts_with("bias_n") || word.starts_with("bias_m")) epilogue.bias = word.starts_with("bias_n") ? Bias::along_n : Bias::along_m, epilogue.bias_is_f32 = word.ends_with("_f32");
     else if (word != "linear" && !read_value(kActivations, word, epilogue.activation)) return std::nullopt;
   }

@@ -21,6 +21,8 @@ std::string_view name(Transposes trans);
 std::optional<Transposes> parse_transposes(std::string_view text);
 inline constexpr Transposes kAllTransposes[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
+/// What multiplies α·AB, in f32: nothing, one value, or one for each row or column of D.
+enum class Scaling { none, one, each };
 enum class Bias { none, along_n, along_m };  ///< one element a column of D, or one a row
 /// NaN stays NaN, and an infinity becomes what the formula makes of it: silu(−∞) and gelu(−∞) are NaN, relu(−∞) is 0.
 enum class Activation {
@@ -31,16 +33,21 @@ enum class Activation {
   silu,       ///< x·σ(x), known as swish too
 };
 
-/// What is done with the sums before they are stored: D ← act(α·AB + β·C + bias), in the scale type, converted to D's type once. Kernels
+/// What is done with the sums before they are stored: D ← act(r·cᵀ ∘ α·AB + β·C + bias), in the scale type, converted to D's type once. Kernels
 /// of any but the linear epilogue take C and D as matrices of their own, which may be one.
 struct Epilogue {
-  bool c_apart = false;  ///< nothing but C and D apart: of epilogues without bias and activation
+  bool c_apart = false;  ///< nothing but C and D apart: of epilogues that have nothing else
+  Scaling scale_m = Scaling::none;  ///< r, along M
+  Scaling scale_n = Scaling::none;  ///< c, along N
   Bias bias = Bias::none;
   bool bias_is_f32 = false;  ///< else bias has D's type
   Activation activation = Activation::identity;
 
   friend bool operator==(const Epilogue&, const Epilogue&) = default;
   bool is_linear() const { return *this == Epilogue{}; }  ///< D ← α·AB + β·C, in D's place
+  bool has_scales() const { return scale_m != Scaling::none || scale_n != Scaling::none; }
+  /// More than C and D apart.
+  bool has_terms() const { return has_scales() || bias != Bias::none || activation != Activation::identity; }
 };
 /// How one launch finds several problems of one shape.
 enum class BatchMode {
@@ -49,7 +56,7 @@ enum class BatchMode {
 };
 /// Which operand has zeros in known places.
 enum class Sparsity { dense };  ///< none
-/// Words joined by "+", in this order: "c_apart" or "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
+/// Words joined by "+", in this order: "c_apart" or "scale_m" or "scale_m1" (one value for all rows), "scale_n" or "scale_n1", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
 std::string name(const Epilogue& epilogue);
 std::optional<Epilogue> parse_epilogue(std::string_view text);
 std::string_view name(BatchMode mode);
@@ -75,7 +82,7 @@ std::string text(const KernelSignature& signature);
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
 /// The options that a signature's text may have, for messages.
-inline constexpr std::string_view kSignatureOptions = "epilogue= (bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, joined by +, or c_apart), batch_mode= (strided), or sparsity= with a name of this version";
+inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, joined by +, or c_apart), batch_mode= (strided), or sparsity= with a name of this version";
 
 /// The part of the text behind the transposes, with a space before each word.
 std::string options_text(const KernelSignature& signature);

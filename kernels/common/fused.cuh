@@ -1,4 +1,4 @@
-// The arithmetic of an epilogue that is not linear: D ← act(α·acc + β·C + bias), in the scale type. Of kernels that are compiled with
+// The arithmetic of an epilogue that is not linear: D ← act(r·cᵀ ∘ α·acc + β·C + bias), in the scale type. Of kernels that are compiled with
 // TILESMITH_EPILOGUE (kernels/render.hpp).
 #pragma once
 
@@ -6,6 +6,7 @@
 
 namespace tilesmith {
 
+constexpr bool kHasScales = kScaleM || kScaleN;
 constexpr bool kHasBias = kBiasAlongN || kBiasAlongM;
 
 __device__ __forceinline__ float exponential(float x) { return __expf(x); }
@@ -36,8 +37,26 @@ __device__ __forceinline__ S activated(S x) {
   }
 }
 
+// A sum of D[m][n] times its scales. Before α, and before what C holds is added.
+template <typename S>
+__device__ __forceinline__ S times_scales(S sum, const ExtendedArgs& more, int m, int n) {
+  if (kScaleM) sum *= S(more.scale_m[kScaleEachRow ? m : 0]);
+  if (kScaleN) sum *= S(more.scale_n[kScaleEachColumn ? n : 0]);
+  return sum;
+}
+
 // Behind α·acc + β·C.
 template <typename S>
 __device__ __forceinline__ S fused(S sum, BiasType bias) { return activated(kHasBias ? added<S>(sum, S(bias)) : sum); }
+
+// D[m][n] of the whole sum, element by element.
+template <typename Sum>
+__device__ __forceinline__ Output fused_output(const GemmArgs& args, int m, int n, Sum sum) {
+  const ScaleType alpha(scale_as<ScaleType>(args.alpha)), beta(scale_as<ScaleType>(args.beta));
+  const ScaleType held = beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.more.c)[m * args.ldc + n]);
+  const BiasType bias = kHasBias ? static_cast<const BiasType*>(args.more.bias)[kBiasAlongN ? n : m] : BiasType(0);
+  const ScaleType product = times_scales(ScaleType(sum), args.more, m, n);
+  return Output(fused<ScaleType>(linear<ScaleType>(alpha, product, beta, held), bias));
+}
 
 }  // namespace tilesmith

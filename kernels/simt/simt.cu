@@ -155,9 +155,7 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
       if (n >= args.n) continue;
       Output& out = c[m * args.ldc + n];
 #ifdef TILESMITH_EPILOGUE
-      const ScaleType held = beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.more.c)[m * args.ldc + n]);
-      const BiasType bias = kHasBias ? static_cast<const BiasType*>(args.more.bias)[kBiasAlongN ? n : m] : BiasType(0);
-      out = Output(fused<ScaleType>(linear<ScaleType>(alpha, sum[i][j], beta, held), bias));
+      out = fused_output(args, m, n, sum[i][j]);
 #else
       out = beta == ScaleType(0) ? linear<Output>(alpha, sum[i][j]) : linear<Output>(alpha, sum[i][j], beta, out);
 #endif

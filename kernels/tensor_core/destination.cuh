@@ -50,7 +50,7 @@ class Destination {
     }
 #ifdef TILESMITH_EPILOGUE
     c_ = static_cast<const Stored*>(args.more.c);
-    bias_ = static_cast<const BiasType*>(args.more.bias);
+    more_ = args.more;
 #endif
     // Uniform over the launch: how far every row's start is aligned.
     align_ = unsigned(reinterpret_cast<unsigned long long>(rows_) | (stride_ * sizeof(Stored)));
@@ -76,8 +76,21 @@ class Destination {
 #ifdef TILESMITH_EPILOGUE
   // Where what C holds is read. Not of partial sums.
   __device__ __forceinline__ const Stored* held_at(int m, int n) const { return c_ + m * stride_ + n; }
-  __device__ __forceinline__ const BiasType* bias() const { return bias_; }
+  __device__ __forceinline__ const BiasType* bias() const { return static_cast<const BiasType*>(more_.bias); }
+  __device__ __forceinline__ const float* scale_m() const { return more_.scale_m; }
+  __device__ __forceinline__ const float* scale_n() const { return more_.scale_n; }
   __device__ __forceinline__ ScaleType alpha() const { return alpha_; }
+
+  // The sums of D[m][n .. n + Count) times their scales: before α, and before what C holds is added.
+  template <int Count>
+  __device__ __forceinline__ void scale_run(int m, int n, Accumulator (&sums)[Count]) const {
+    if constexpr (kHasScales) {
+#pragma unroll
+      for (int e = 0; e < Count; ++e) {
+        if (m < m_ && n + e < n_) sums[e] = Accumulator(times_scales(ScaleType(sums[e]), more_, m, n + e));
+      }
+    }
+  }
 
   // What is left of the epilogue for the sums of D[m][n .. n + Count). kBlended: they have α and what C holds in them.
   template <bool kBlended, int Count>
@@ -85,7 +98,7 @@ class Destination {
 #pragma unroll
     for (int e = 0; e < Count; ++e) {
       BiasType bias = BiasType(0);
-      if (kHasBias && m < m_ && n + e < n_) bias = bias_[kBiasAlongN ? n + e : m];
+      if (kHasBias && m < m_ && n + e < n_) bias = this->bias()[kBiasAlongN ? n + e : m];
       const ScaleType sum = kBlended ? ScaleType(sums[e]) : scaled<ScaleType>(alpha_, ScaleType(sums[e]));
       sums[e] = Accumulator(fused<ScaleType>(sum, bias));
     }
@@ -181,7 +194,7 @@ class Destination {
   ScaleType alpha_, beta_;
 #ifdef TILESMITH_EPILOGUE
   const Stored* c_;
-  const BiasType* bias_;
+  ExtendedArgs more_;
   bool is_fused_ = kPartials;  // partial sums are added before
 #endif
 };

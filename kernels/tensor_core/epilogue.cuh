@@ -78,6 +78,9 @@ __device__ __forceinline__ void store_rows_by(const Destination& to, int n0, Get
         if (kRuns % (kAtATime * kStep) != 0 && run >= kRuns) break;
         Accumulator sums[kStoredVector];
         get(row, col, sums);
+#ifdef TILESMITH_EPILOGUE
+        if (!to.is_fused()) to.scale_run(row_of(row), n0 + col, sums);
+#endif
         if constexpr (kBlend) to.take(held[b], sums);
 #ifdef TILESMITH_EPILOGUE
         if (!to.is_fused()) to.template fuse_run<kBlend>(row_of(row), n0 + col, sums);
@@ -109,6 +112,9 @@ __device__ __forceinline__ void store_rows_by(const Destination& to, int n0, Get
         const int col = turn * 32 + lane;
         if (col >= kCols) break;
         Accumulator one[1] = {get_one(row, col)};
+#ifdef TILESMITH_EPILOGUE
+        if (!to.is_fused()) to.scale_run(m, n0 + col, one);
+#endif
         if constexpr (kBlend) to.take(held[turn], one);
 #ifdef TILESMITH_EPILOGUE
         if (!to.is_fused()) to.template fuse_run<kBlend>(m, n0 + col, one);

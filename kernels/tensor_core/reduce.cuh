@@ -53,10 +53,7 @@ __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
     if (of_run >= runs || n >= args.n) return;
     Output* to = static_cast<Output*>(args.c) + m * args.ldc + n;
 #ifdef TILESMITH_EPILOGUE
-    const ScaleType held =
-        beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.more.c)[m * args.ldc + n]);
-    const BiasType bias = kHasBias ? static_cast<const BiasType*>(args.more.bias)[kBiasAlongN ? n : m] : BiasType(0);
-    *to = Output(fused<ScaleType>(linear<ScaleType>(alpha, sum, beta, held), bias));
+    *to = fused_output(args, int(m), n, sum);
 #else
     *to = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, *to);
 #endif

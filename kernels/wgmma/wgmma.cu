@@ -163,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     fetch_held<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                int(threadIdx.x) % kThreadsOfTile);
 #ifdef TILESMITH_EPILOGUE
-    fetch_bias<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
+    fetch_vectors<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                int(threadIdx.x) % kThreadsOfTile);
 #endif
   };

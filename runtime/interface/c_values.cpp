@@ -48,9 +48,12 @@ Epilogue epilogue_of(const tilesmith_problem& from) {
     throw bad_argument(fmt::format("bias is {}: expected a tilesmith_bias", from.bias));
   if (from.activation < TILESMITH_IDENTITY || from.activation > TILESMITH_SILU)
     throw bad_argument(fmt::format("activation is {}: expected a tilesmith_activation", from.activation));
+  for (const auto& [field, value] : {std::pair{"scale_m", from.scale_m}, {"scale_n", from.scale_n}}) {
+    if (value < TILESMITH_UNSCALED || value > TILESMITH_SCALE_EACH) throw bad_argument(fmt::format("{} is {}: expected a tilesmith_scaling", field, int(value)));
+  }
   constexpr Bias kBiases[] = {Bias::none, Bias::along_n, Bias::along_m, Bias::along_n, Bias::along_m};
   constexpr Activation kActivations[] = {Activation::identity, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu};
-  return {from.c_is_apart != 0, kBiases[from.bias], from.bias >= TILESMITH_BIAS_N_F32, kActivations[from.activation]};
+  return {from.c_is_apart != 0, Scaling(from.scale_m), Scaling(from.scale_n), kBiases[from.bias], from.bias >= TILESMITH_BIAS_N_F32, kActivations[from.activation]};
 }
 
 /// `first`: bytes of the struct's first version.
@@ -110,7 +113,7 @@ Problem to_problem(const tilesmith_problem& from) {
   problem.align_bytes = from.align_bytes;
   problem.beta = from.beta_is_zero != 0 ? BetaClass::zero : BetaClass::any;
   problem.epilogue = epilogue_of(from);
-  if (problem.epilogue.bias != Bias::none || problem.epilogue.activation != Activation::identity) problem.epilogue.c_apart = false;  // implied
+  if (problem.epilogue.has_terms()) problem.epilogue.c_apart = false;  // implied
   return from.batch_size == 0 ? problem : batch_of(from, problem);
 }
 
@@ -139,8 +142,11 @@ LibraryOptions to_options(const tilesmith_options& from) {
 Operands to_operands(const tilesmith_run_args& from, Scalar scale) {
   const tilesmith_run_args known = of_any_version("tilesmith_run_args", from, tilesmith_run_args{}, kFirstRunArgsBytes);
   if (known.alpha == nullptr || known.beta == nullptr) throw bad_argument("alpha or beta is null: expected host memory");
-  return {read_scale(known.alpha, scale), known.a, known.b, read_scale(known.beta, scale), known.c,
-          known.d, known.bias};
+  Operands operands{read_scale(known.alpha, scale), known.a, known.b, read_scale(known.beta, scale), known.c, known.d};
+  operands.scale_m = known.scale_m;
+  operands.scale_n = known.scale_n;
+  operands.bias = known.bias;
+  return operands;
 }
 
 double read_scale(const void* value, Scalar type) {

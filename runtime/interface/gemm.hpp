@@ -115,7 +115,7 @@ struct LibraryOptions {
   bool early_in_graphs = false;
 };
 
-/// The operands of D ← act(α·op(A)·op(B) + β·C + bias). Bias and act are there if the problem's epilogue has them (kernels/signature.hpp).
+/// The operands of D ← act(r·cᵀ ∘ α·op(A)·op(B) + β·C + bias). Scales, bias and act are there if the problem's epilogue has them (kernels/signature.hpp).
 /// Pointers are device addresses. Set fields by name: later versions have more.
 struct Operands {
   /// α and β are rounded to the type pair's scale type; for integer outputs they must be integers that 32 bits hold.
@@ -127,6 +127,10 @@ struct Operands {
   /// not overlap it, is copied to D first where the epilogue is linear: a problem with the epilogue c_apart does without.
   const void* c = nullptr;
   void* d = nullptr;  ///< [m, n] row-major, row stride ldc elements; must not overlap A or B
+  /// Where the epilogue has such scales: r, m values (scale_m) or one (scale_m1), and c, n (scale_n) or one (scale_n1); f32, aligned to
+  /// 4 bytes; must not overlap D. Else not read.
+  const void* scale_m = nullptr;
+  const void* scale_n = nullptr;
   /// Where the epilogue has a bias: n elements (bias_n) or m (bias_m), of D's type or f32 (.._f32), aligned to an element; must not
   /// overlap D. Else not read.
   const void* bias = nullptr;

@@ -11,8 +11,8 @@ namespace {
 
 Error launch_error(int code, const Plan& plan) {
   if (code == Plan::kMisaligned) return misaligned(plan.problem());
-  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b, the output or the epilogue's bias is null: expected device memory"};
-  if (code == Plan::kOverlap) return {ErrorCode::bad_argument, "the output overlaps a, b, the bias, or a c that lies elsewhere: expected memory of its own"};
+  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b, the output or one of the epilogue's vectors is null: expected device memory"};
+  if (code == Plan::kOverlap) return {ErrorCode::bad_argument, "the output overlaps a, b, a vector of the epilogue, or a c that lies elsewhere: expected memory of its own"};
   if (code == Plan::kMissingWorkspace) {
     return {ErrorCode::missing_workspace,
             fmt::format("no workspace, or one that is not aligned to 256 bytes: expected {} bytes, or a call of "
@@ -44,6 +44,8 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
   args.set(OperandRole::b, operands.b);
   args.set(OperandRole::c, operands.c);
   args.set(OperandRole::d, operands.d);
+  args.set(OperandRole::scale_m, operands.scale_m);
+  args.set(OperandRole::scale_n, operands.scale_n);
   args.set(OperandRole::bias, operands.bias);
   args.alpha = to_scale(on.type, operands.alpha);
   args.beta = to_scale(on.type, operands.beta);

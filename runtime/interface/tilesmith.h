@@ -93,6 +93,10 @@ typedef enum tilesmith_activation {
   TILESMITH_SILU = 4       /* x * sigmoid(x) */
 } tilesmith_activation;
 
+/* What alpha*op(A)*op(B) is multiplied by: f32 in device memory, one for all rows (columns) of D, or one for each. Not of f64 and integer
+ * results. */
+typedef enum tilesmith_scaling { TILESMITH_UNSCALED = 0, TILESMITH_SCALE_ONE = 1, TILESMITH_SCALE_EACH = 2 } tilesmith_scaling;
+
 /* What is added to alpha*op(A)*op(B) + beta*C: an element for each column of D (N: n elements) or each row (M: m), of D's type or f32. */
 typedef enum tilesmith_bias {
   TILESMITH_NO_BIAS = 0,
@@ -115,8 +119,10 @@ typedef struct tilesmith_problem {
   char transposes[8];    /* "NN", "NT", "TN", "TT": A stored m x k (N) or k x m (T), B stored k x n (N) or n x k (T); the rest 0 */
   int16_t bias;          /* a tilesmith_bias; 0 at first */
   int16_t activation;    /* a tilesmith_activation; 0 at first */
-  int32_t c_is_apart;    /* not 0: of a problem without bias and activation whose beta may be anything, the kernel reads C where it lies, so
-                            that nothing is copied if it is not D. Problems with either do so anyway; 0 at first */
+  int8_t scale_m;        /* a tilesmith_scaling, of D's rows; 0 at first */
+  int8_t scale_n;        /* the same of its columns */
+  int16_t c_is_apart;    /* not 0: of a problem without scales, bias and activation whose beta may be anything, the kernel reads C where it lies, so
+                            that nothing is copied if it is not D. Problems with any of them do so anyway; 0 at first */
   int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch, that struct's size in bytes */
   int64_t reserved[1];   /* 0 */
 } tilesmith_problem;
@@ -135,7 +141,7 @@ typedef struct tilesmith_strided_batch {
   int64_t stride_c;          /* of C and D; TILESMITH_PACKED at first. Entries must not overlap, but may lie side by side within rows */
 } tilesmith_strided_batch;
 
-/* One run of D <- act(alpha*op(A)*op(B) + beta*C + bias). Set it to 0, then `size`, then the fields by name. Later versions add fields at the end. */
+/* One run of D <- act(r*c^T o alpha*op(A)*op(B) + beta*C + bias), where o multiplies element by element. Set it to 0, then `size`, then the fields by name. Later versions add fields at the end. */
 typedef struct tilesmith_run_args {
   size_t size;           /* sizeof(tilesmith_run_args), as the application was compiled */
   const void* alpha;     /* host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all others */
@@ -143,10 +149,12 @@ typedef struct tilesmith_run_args {
   const void* a;         /* device memory, as the next three; not read if alpha or K is 0 */
   const void* b;         /* not read if alpha or K is 0 */
   const void* c;         /* m x n, row stride ldc; not read if beta is 0. NULL: D is overwritten in place. Another matrix than D, which then
-                            must not overlap it, is copied to D first where the problem has no bias, no activation and not c_is_apart */
+                            must not overlap it, is copied to D first where the problem has no scales, no bias, no activation and not c_is_apart */
   void* d;               /* m x n, row stride ldc; must not overlap A or B */
   void* workspace;       /* for tilesmith_plan_run_args: NULL if none is needed or the plan owns one. Else NULL */
   const void* bias;      /* device memory, aligned to an element; must not overlap D. Not read if the problem has none */
+  const void* scale_m;   /* r, device memory: f32, m or one; must not overlap D. Not read if the problem has none, as the next */
+  const void* scale_n;   /* c, n or one */
 } tilesmith_run_args;
 
 /* Where a plan's config came from. The strings live as long as the plan. */

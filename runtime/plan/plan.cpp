@@ -131,7 +131,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   for (const OperandRole role : kOperandRoles) {
     const std::size_t element = size_bytes(operand(problem_, role).element);
     extents_[role] = extent_of(operand(problem_, role));
-    align_bytes_[role] = role == OperandRole::bias ? element : std::max(std::size_t(problem_.align_bytes), element);
+    align_bytes_[role] = is_vector(role) ? element : std::max(std::size_t(problem_.align_bytes), element);
   }
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
@@ -187,6 +187,8 @@ int Plan::run(const RunArgs& args) const noexcept {
                 "as kernels have it");
   KernelArgs all{};
   all.more.c = args.matrix(OperandRole::c);
+  all.more.scale_m = static_cast<const float*>(args.matrix(OperandRole::scale_m));
+  all.more.scale_n = static_cast<const float*>(args.matrix(OperandRole::scale_n));
   all.more.bias = args.matrix(OperandRole::bias);
   all.more.batch = int(problem_.batch);
   GemmArgs& kernel_args = all.gemm;

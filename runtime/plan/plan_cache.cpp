@@ -28,8 +28,10 @@ PlanKey key_of(const Problem& problem, int align_bytes, BetaClass beta) {
   const auto& [type, trans, epilogue, batch_mode, sparsity] = problem.signature();
   PlanKey key;
   put_text(key.type, type.name);
-  const auto& [c_apart, bias, bias_is_f32, activation] = epilogue;
+  const auto& [c_apart, scale_m, scale_n, bias, bias_is_f32, activation] = epilogue;
   key.c_apart = c_apart ? 1 : 0;
+  key.scale_m = std::uint8_t(scale_m);
+  key.scale_n = std::uint8_t(scale_n);
   key.bias = std::uint8_t(bias);
   key.bias_is_f32 = bias_is_f32 ? 1 : 0;
   key.activation = std::uint8_t(activation);

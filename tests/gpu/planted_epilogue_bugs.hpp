@@ -10,6 +10,9 @@
 
 namespace tilesmith::planted {
 
+inline constexpr const char* kColumnVector =
+    "gemv{matrix=0,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=1,cluster=0,prefetch_bytes=0,overlap=0,early_launch=0}";
+
 inline std::vector<Bug> epilogue_bugs() {
   return {
       {"a bias along N is taken along M", "simt", kGeneric, "f16f32", kNN, {{"[kBiasAlongN ? n : m]", "[kBiasAlongN ? m : n]"}}, nullptr, "bias_n"},
@@ -35,21 +38,21 @@ inline std::vector<Bug> epilogue_bugs() {
        0,
        "f16f32",
        kNT,
-       {{"scaled<ScaleType>(alpha, ScaleType(mine[e]))", "scaled<ScaleType>(alpha, scaled<ScaleType>(alpha, ScaleType(mine[e])))"}},
+       {{"scaled<ScaleType>(alpha, sum), bias); };", "scaled<ScaleType>(alpha, scaled<ScaleType>(alpha, sum)), bias); };"}},
        kPlain,
        "bias_n"},
       {"alpha scales what is blended", "mma", 0, "bf16f32bf16", kNT, {{"to.overwrites() ? to.alpha() : ScaleType(1)", "to.alpha()"}}, kPlain, "bias_n+relu"},
-      {"the first run's bias is every run's", "mma", 0, "f16f32f16", kNN, {{"to.bias() + at, runs_end - at, whole", "to.bias() + runs_at, runs_end - at, whole"}}, kStaged, "bias_n"},
-      {"a bias along M is the same for all rows of a thread", "mma", 0, "tf32f32", kNT, {{": of_row[row]", ": of_row[0]"}}, kTf32, "bias_m"},
+      {"the first run's bias is every run's", "mma", 0, "f16f32f16", kNN, {{"load(vector + at, place.runs_end", "load(vector + place.runs_at, place.runs_end"}}, kStaged, "bias_n"},
+      {"a bias along M is the same for all rows of a thread", "mma", 0, "tf32f32", kNT, {{"place.rows_at + sums.row(row / 2, row % 2)", "place.rows_at + sums.row(0, 0)"}}, kTf32, "bias_m"},
       {"the bias's last element is not loaded", "mma", 0, "f16f16", kNN, {{"if (e < left) run_.x[e]", "if (e + 1 < left) run_.x[e]"}}, kPlain, "bias_n"},
-      {"where warps share K the bias is every column's first", "mma", 0, "f16f32", kNN, {{"bias = bias_[kBiasAlongN ? n + e : m]", "bias = bias_[kBiasAlongN ? n : m]"}}, kSliced, "bias_n"},
-      {"split K's sums get no bias", "mma", 0, "bf16f32", kNN, {{"linear<ScaleType>(alpha, sum, beta, held), bias)", "linear<ScaleType>(alpha, sum, beta, held), BiasType(0))"}}, kSplitSummed, "bias_n+relu"},
+      {"where warps share K the bias is every column's first", "mma", 0, "f16f32", kNN, {{"bias = this->bias()[kBiasAlongN ? n + e : m]", "bias = this->bias()[kBiasAlongN ? n : m]"}}, kSliced, "bias_n"},
+      {"split K's sums get no bias", "mma", 0, "bf16f32", kNN, {{"beta, held), bias)", "beta, held), BiasType(0))"}}, kSplitSummed, "bias_n+relu"},
       {"split K's sums are not activated",
        "mma",
        0,
        "f16f32",
        kNT,
-       {{"Output(fused<ScaleType>(linear<ScaleType>(alpha, sum, beta, held), bias))", "Output(linear<ScaleType>(alpha, sum, beta, held) + ScaleType(bias))"}},
+       {{"Output(fused<ScaleType>(linear<ScaleType>(alpha, product, beta, held), bias))", "Output(linear<ScaleType>(alpha, product, beta, held) + ScaleType(bias))"}},
        kSplitSummed,
        "bias_n+silu"},
       {"what is stored by boxes is not activated",
@@ -57,7 +60,7 @@ inline std::vector<Bug> epilogue_bugs() {
        0,
        "bf16f32bf16",
        kNT,
-       {{"Accumulator(fused<ScaleType>(sum, kAlongRuns ? of_run[b].at(e) : of_row[row]))", "Accumulator(sum + ScaleType(kAlongRuns ? of_run[b].at(e) : of_row[row]))"}},
+       {{"fused<ScaleType>(scaled<ScaleType>(alpha, sum), bias); }", "scaled<ScaleType>(alpha, sum) + ScaleType(bias); }"}},
        kBoxes,
        "bias_n+gelu"},
       {"gelu is the other gelu",
@@ -77,6 +80,19 @@ inline std::vector<Bug> epilogue_bugs() {
        {{"kAlongRuns = Sums::kSwapped ? kBiasAlongM : kBiasAlongN", "kAlongRuns = kBiasAlongN"}},
        kSwapped,
        "bias_n"},
+      {"one row's bias is another's", "gemv", 0, "f16f32", kNN, {{"kMatrixIsB ? 0 : output, kMatrixIsB ? output : 0, sum", "0, kMatrixIsB ? output : 0, sum"}}, kColumnVector, "bias_m"},
+      {"a scale is applied twice", "mma", 0, "bf16f32bf16", kNT, {{"return sum * ScaleType(by);", "return sum * ScaleType(by) * ScaleType(by);"}}, kPlain, "scale_n"},
+      {"what C holds is scaled too",
+       "simt",
+       kGeneric,
+       "f16f32",
+       kNT,
+       {{"linear<ScaleType>(alpha, product, beta, held)", "times_scales(linear<ScaleType>(alpha, ScaleType(sum), beta, held), args.more, m, n)"}},
+       nullptr,
+       "scale_m+scale_n"},
+      {"split K's sums are not scaled", "mma", 0, "f16f32f16", kNN, {{"product = times_scales(ScaleType(sum), args.more, m, n)", "product = ScaleType(sum)"}}, kSplitSummed, "scale_m"},
+      {"rows take the columns' scales", "wgmma", 0, "f16f32", kNT, {{"if constexpr (kOfRows) change_across(sums, place, across", "if constexpr (kOfRows) change_across(sums, place, along"}}, kOneGroup, "scale_m+scale_n"},
+      {"one scale is taken for each", "simt", kGeneric, "bf16f32", kNN, {{"more.scale_m[kScaleEachRow ? m : 0]", "more.scale_m[m]"}}, nullptr, "scale_m1"},
       {"C is loaded from D", "wgmma", 0, "f16f32", kNT, {{"return c_ + m * stride_ + n;", "return rows_ + m * stride_ + n;"}}, kTwoGroups, "c_apart"},
   };
 }

@@ -37,15 +37,15 @@ TEST_CASE("a sample of every family passes the battery with epilogues of every k
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{
-           {"bf16f32bf16 NT epilogue=bias_n+gelu", "bf16f32bf16 NN epilogue=c_apart", "bf16f32bf16 TN epilogue=bias_m_f32"},
+           {"bf16f32bf16 NT epilogue=bias_n+gelu", "bf16f32bf16 NN epilogue=c_apart", "bf16f32bf16 TN epilogue=scale_m+scale_n+bias_m_f32"},
            {"f16f32f16 NN epilogue=bias_m_f32+silu", "f16f32f16 TT epilogue=bias_n_f32+relu"},
-           {"f16f16 TN epilogue=bias_n+gelu_tanh", "f16f16 NT epilogue=bias_m"},
-           {"f16f32 TT epilogue=bias_m+relu", "f16f32 NT epilogue=gelu_tanh"},
+           {"f16f16 TN epilogue=bias_n+gelu_tanh", "f16f16 NT epilogue=scale_m+scale_n1+bias_m"},
+           {"f16f32 TT epilogue=bias_m+relu", "f16f32 NT epilogue=scale_n+gelu_tanh"},
            {"bf16f32 NN epilogue=c_apart"},
            {"tf32f32 NN epilogue=bias_n+relu", "tf32f32 NT epilogue=bias_m+gelu", "tf32f32 TN epilogue=silu"},
            {"s8s32 NT epilogue=bias_n+relu"},
            {"u8s32 TN epilogue=bias_m"},
-           {"e4m3f32bf16 NT epilogue=bias_n_f32+gelu"},
+           {"e4m3f32bf16 NT epilogue=bias_n_f32+gelu", "e4m3f32bf16 NT epilogue=scale_m+scale_n", "e4m3f32bf16 NT epilogue=scale_m1+scale_n1"},
            {"e5m2f32 NT epilogue=bias_m+silu"},
            {"f64f64 TN epilogue=bias_n+relu", "f64f64 NN epilogue=bias_m+gelu"}}) {
     auto& of_type = signatures.emplace_back();

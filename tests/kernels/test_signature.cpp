@@ -39,14 +39,14 @@ TEST_CASE("a problem's text ends in what its signature has besides types and tra
 }
 
 TEST_CASE("an epilogue is read from its words in their order, and from no others", "[signature]") {
-  for (const char* text : {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh", "silu", "bias_n+relu", "bias_m_f32+silu", "linear"}) {
+  for (const char* text : {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh", "silu", "bias_n+relu", "bias_m_f32+silu", "scale_m", "scale_n1+gelu", "scale_m1+scale_n1", "scale_m+scale_n+bias_n+relu", "linear"}) {
     INFO(text);
     const auto epilogue = parse_epilogue(text);
     REQUIRE(epilogue);
     CHECK(name(*epilogue) == text);
     CHECK(epilogue->is_linear() == (std::string_view(text) == "linear"));
   }
-  for (const char* text : {"", "bias", "bias_n_f16", "bias_nn", "identity", "relu+bias_n", "relu+", "+relu", "relu+relu", "linear+relu", "tanh"}) {
+  for (const char* text : {"", "bias", "bias_n_f16", "bias_nn", "identity", "relu+bias_n", "relu+", "+relu", "relu+relu", "linear+relu", "tanh", "scale_n+scale_m", "scale_m2", "bias_n+scale_n", "scale_m+scale_m1"}) {
     INFO(text);
     CHECK_FALSE(parse_epilogue(text));
   }
@@ -55,7 +55,7 @@ TEST_CASE("an epilogue is read from its words in their order, and from no others
 TEST_CASE("an epilogue that a type pair lacks, or that asks for nothing, is refused in one line", "[signature]") {
   for (const auto& [text, expected] :
        {std::pair{"s8s32 NT 64 64 64 epilogue=gelu", "expected relu or none"}, {"f16f32 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"},
-        {"f64f64 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"}, {"f16f32 NN 8 8 8 epilogue=c_apart", "expected beta=any"},
+        {"f64f64 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"}, {"f16f32 NN 8 8 8 epilogue=c_apart", "expected beta=any"}, {"s8s32 NT 8 8 8 epilogue=scale_m", "expected no scales"}, {"f64f64 NN 8 8 8 epilogue=scale_n1", "expected no scales"},
         {"f16f32 NN 8 8 8 beta=any epilogue=c_apart+relu", "expected c_apart alone"}}) {
     std::string error;
     CHECK_FALSE(parse_problem(text, error));
@@ -83,6 +83,9 @@ TEST_CASE("the epilogue's operands are there where the problem reads them", "[op
   CHECK(roles("bf16f32bf16 NN 8 16 32 epilogue=relu") == std::vector{a, b, d});
   CHECK(roles("bf16f32bf16 NN 8 16 32 beta=any epilogue=c_apart") == std::vector{a, b, d, c});
   CHECK(roles("bf16f32bf16 NN 8 16 32 beta=any epilogue=bias_n+gelu") == std::vector{a, b, d, c, bias});
+  CHECK(roles("bf16f32bf16 NN 8 16 32 epilogue=scale_m+scale_n1") == std::vector{a, b, d, scale_m, scale_n});
+  CHECK(operand(*parse_problem("bf16f32bf16 NN 8 16 32 epilogue=scale_m+scale_n1", error), scale_m).bytes() == 32);
+  CHECK(operand(*parse_problem("bf16f32bf16 NN 8 16 32 epilogue=scale_m+scale_n1", error), scale_n).bytes() == 4);
   CHECK(operand(*parse_problem("bf16f32bf16 NN 8 16 32 epilogue=bias_n", error), bias).bytes() == 32);
   CHECK(operand(*parse_problem("bf16f32bf16 NN 8 16 32 epilogue=bias_m_f32", error), bias).bytes() == 32);
 }

@@ -31,7 +31,7 @@ TEST_CASE("each field of a problem makes another key", "[plan_cache]") {
   problems[12].batch = 2;
   problems.push_back(of_size(32));
   problems.back().epilogue.c_apart = true;
-  for (const char* epilogue : {"bias_n", "bias_m", "bias_n_f32", "relu", "gelu"}) {
+  for (const char* epilogue : {"bias_n", "bias_m", "bias_n_f32", "relu", "gelu", "scale_m", "scale_m1", "scale_n", "scale_n1"}) {
     problems.push_back(problems[0]);
     problems.back().epilogue = *parse_epilogue(epilogue);
   }

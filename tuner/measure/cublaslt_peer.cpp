@@ -18,6 +18,8 @@ using Descriptor = void*;
 enum DataType : int { kF32 = 0, kF64 = 1, kF16 = 2, kS8 = 3, kU8 = 8, kS32 = 10, kBf16 = 14, kE4m3 = 28, kE5m2 = 29 };
 enum ComputeType : int { kCompute16F = 64, kCompute32F = 68, kCompute64F = 70, kCompute32I = 72, kComputeTf32 = 77 };
 constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPointer = 8, kDescBiasType = 26;
+constexpr int kDescScaleA = 17, kDescScaleB = 18, kDescScaleModeA = 31, kDescScaleModeB = 32;
+constexpr int kScaleOne = 0, kScaleEach = 3;  // an f32 for the whole operand, or for each of its vectors along K
 constexpr int kEpilogueNone = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;  // both: their sum
 constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceAlignment[] = {5, 6, 7, 8};  // A, B, C, D
 constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;  // int32; int64, elements
@@ -130,10 +132,11 @@ Factors factors_of(int scale_type, BetaClass beta) {
   return factors;
 }
 
-/// Whether cuBLASLt computes this as well: its bias lies along our N, its GELU is the tanh form, and it knows no SiLU. (Its own columns
+/// Whether cuBLASLt computes this as well: it scales 8-bit floats, both operands in one way; its bias lies along our N, its GELU is the tanh form, and it knows no SiLU. (Its own columns
 /// are our rows.)
 bool does(const KernelSignature& signature) {
   const Epilogue& epilogue = signature.epilogue;
+  if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
   return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m && epilogue.activation != Activation::gelu &&
          epilogue.activation != Activation::silu;
 }
@@ -215,9 +218,24 @@ struct Matmul {
     if (epilogue.bias != Bias::none) value += kEpilogueBias;
     if (value == 0) value = kEpilogueNone;
     check(call.desc_set(operation.get, kDescEpilogue, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+    if (epilogue.has_scales()) {
+      const int mode = epilogue.scale_m == Scaling::each ? kScaleEach : kScaleOne;
+      for (const int attribute : {kDescScaleModeA, kDescScaleModeB})
+        check(call.desc_set(operation.get, attribute, &mode, sizeof mode), "cublasLtMatmulDescSetAttribute");
+    }
     if (!epilogue.bias_is_f32) return;
     const int type = kF32;
     check(call.desc_set(operation.get, kDescBiasType, &type, sizeof type), "cublasLtMatmulDescSetAttribute");
+  }
+
+  /// Where the epilogue's vectors lie: part of what is asked for. The operands change places.
+  void point_to(const OperandSets& operands, int set) {
+    const std::pair<int, OperandRole> vectors[] = {{kDescScaleA, OperandRole::scale_n}, {kDescScaleB, OperandRole::scale_m}, {kDescBiasPointer, OperandRole::bias}};
+    for (const auto& [attribute, role] : vectors) {
+      if (!in_use(operands.problem(), role, true, true)) continue;
+      const void* const vector = operands.at(role, set);
+      check(call.desc_set(operation.get, attribute, &vector, sizeof vector), "cublasLtMatmulDescSetAttribute");
+    }
   }
 
   static void check(int status, const char* name) {
@@ -275,14 +293,11 @@ std::string CublasLtPeer::version() const {
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
   if (!does(operands.problem())) return {};  // it would be asked for less than the problem
   const auto matmul = std::make_shared<Matmul>(impl_->call, operands.problem());
+  matmul->point_to(operands, 0);
   std::vector<Contender> result;
   for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, operands.problem())) {
-    const bool has_bias = operands.problem().epilogue.bias != Bias::none;
-    const auto enqueue = [matmul, offered, &operands, has_bias, impl = impl_.get()](int set, const runtime::Stream& stream) {
-      if (has_bias) {
-        const void* const bias = operands.at(OperandRole::bias, set);
-        Matmul::check(impl->call.desc_set(matmul->operation.get, kDescBiasPointer, &bias, sizeof bias), "cublasLtMatmulDescSetAttribute");
-      }
+    const auto enqueue = [matmul, offered, &operands, impl = impl_.get()](int set, const runtime::Stream& stream) {
+      matmul->point_to(operands, set);
       const int status = impl->call.matmul(
           impl->handle, matmul->operation.get, matmul->factors.alpha.data(), operands.at(OperandRole::b, set), matmul->layout_b.get,
           operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.beta.data(), operands.at(OperandRole::c, set), matmul->layout_c.get,

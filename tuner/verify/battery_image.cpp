@@ -65,7 +65,7 @@ std::vector<OpMatrix> append_factor(BatteryImage& image, const BatteryCase& of, 
   return ops;
 }
 
-/// Puts C or the bias into the image, poisoned where it is not read. Returns it packed, with what is read of it.
+/// Puts C or a vector of the epilogue into the image, poisoned where it is not read. Returns it packed, with what is read of it.
 std::vector<double> append_addend(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule, bool is_read) {
   std::byte* const first = append_zone(image, of.problem, matrix);
   const std::int64_t count = matrix.matrices() * matrix.rows * matrix.cols;
@@ -80,8 +80,8 @@ std::vector<double> append_addend(BatteryImage& image, const BatteryCase& of, co
   return values;
 }
 
-/// `bias`: as append_addend() has it; empty if there is none.
-void append_d(BatteryImage& image, const BatteryCase& of, const ValueRule& rule, const std::vector<double>& sums, const std::vector<double>& bias) {
+/// `vectors`: of the epilogue, as append_addend() has them; empty where there is none.
+void append_d(BatteryImage& image, const BatteryCase& of, const ValueRule& rule, const std::vector<double>& sums, const ByRole<std::vector<double>>& vectors) {
   const Scalar element = image.type().output;
   const std::size_t bytes = size_bytes(element);
   const Problem& problem = of.problem;
@@ -101,10 +101,10 @@ void append_d(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
       continue;
     }
     const std::int64_t i = index / problem.n, j = index % problem.n;
-    const double of_bias = bias.empty() ? 0 : bias[std::size_t(problem.epilogue.bias == Bias::along_n ? j : i % problem.m)];
+    const Terms terms = terms_at(problem, i % problem.m, j, [&](OperandRole role, std::int64_t of_vector) { return vectors[role][std::size_t(of_vector)]; });
     encode(element, rule_value(rule, i, j, problem.n), at);  // what C holds, here or elsewhere
     image.expected[row.expected + std::size_t(index)] =
-        expected_value(problem, of.stage, of.scales, sums[std::size_t(index)], decode(element, at), of_bias);
+        expected_value(problem, of.stage, of.scales, sums[std::size_t(index)], decode(element, at), terms);
     if (of.scales.beta == 0 || !of.in_place) store_bits(element, poison_bits(element, kUnwrittenPattern), at);
   }
   image.rows.push_back(row);
@@ -117,15 +117,17 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
   image.signature = p;
   const StageRules rules = stage_rules(p.type, of.stage, p.m, p.n, p.k, seed);
   ByRole<std::vector<OpMatrix>> factors;
-  std::vector<double> bias;
+  ByRole<std::vector<double>> vectors;
   for (const OperandMatrix& matrix : inputs(p)) {
     switch (matrix.role) {
       case OperandRole::a:
       case OperandRole::b:
         factors[matrix.role] = append_factor(image, of, matrix, rules.of(matrix.role));
         break;
+      case OperandRole::scale_m:
+      case OperandRole::scale_n:
       case OperandRole::bias:
-        bias = append_addend(image, of, matrix, rules.bias, true);
+        vectors[matrix.role] = append_addend(image, of, matrix, rules.of(matrix.role), true);
         break;
       case OperandRole::c:
         append_addend(image, of, matrix, rules.c, of.scales.beta != 0 && !of.in_place);
@@ -139,7 +141,7 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
   };
   std::vector<double> sums;
   for (std::int64_t entry = 0; entry < p.batch; ++entry) append(sums, multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry)));
-  append_d(image, of, rules.c, sums, bias);
+  append_d(image, of, rules.c, sums, vectors);
   return image;
 }
 
@@ -172,7 +174,7 @@ Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes) {
 }
 
 Zone make_zone(const Problem& problem, const OperandMatrix& matrix) {
-  const int align_bytes = matrix.role == OperandRole::bias ? int(size_bytes(matrix.element)) : problem.align_bytes;
+  const int align_bytes = is_vector(matrix.role) ? int(size_bytes(matrix.element)) : problem.align_bytes;
   return make_zone(matrix.bytes(), matrix.element, align_bytes);
 }
 

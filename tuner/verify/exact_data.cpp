@@ -83,6 +83,10 @@ const ValueRule& StageRules::of(OperandRole role) const {
       return a;
     case OperandRole::b:
       return b;
+    case OperandRole::scale_m:
+      return scale_m;
+    case OperandRole::scale_n:
+      return scale_n;
     case OperandRole::bias:
       return bias;
     case OperandRole::c:
@@ -94,7 +98,8 @@ const ValueRule& StageRules::of(OperandRole role) const {
 
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules) {
   const Epilogue& epilogue = signature.epilogue;
-  return {int(epilogue.bias), epilogue.bias_is_f32 ? 1 : 0, int(epilogue.activation), is_integer(signature.type.a) ? 1 : 0, rules.bias};
+  return {int(epilogue.scale_m), int(epilogue.scale_n), int(epilogue.bias), epilogue.bias_is_f32 ? 1 : 0, int(epilogue.activation),
+          is_integer(signature.type.a) ? 1 : 0, rules.scale_m, rules.scale_n, rules.bias};
 }
 
 bool is_exact(const Epilogue& epilogue) { return epilogue.activation == Activation::identity || epilogue.activation == Activation::relu; }
@@ -124,22 +129,25 @@ bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
 StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k,
                        std::uint64_t seed) {
   const std::uint64_t seed_a = mixed(seed, 1, 0), seed_b = mixed(seed, 2, 0), seed_c = mixed(seed, 3, 0), seed_bias = mixed(seed, 4, 0);
+  const std::uint64_t seed_scale_m = mixed(seed, 5, 0), seed_scale_n = mixed(seed, 6, 0);
   if (stage == Stage::real) {
     const int kind = type.a == Scalar::f64 ? kRuleUniform53 : kRuleUniform24;
-    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kind, 1, 1, seed_c), rule(kind, 1, 1, seed_bias)};
+    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kind, 1, 1, seed_c),
+            rule(kRuleUniform24, 1, 1, seed_scale_m), rule(kRuleUniform24, 1, 1, seed_scale_n), rule(kind, 1, 1, seed_bias)};
   }
   if (is_integer(type.a)) {
     const int kind = type.a == Scalar::s8 ? kRuleS8 : kRuleU8;
-    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleS32, 1, 1, seed_c), rule(kRuleS32, 1, 1, seed_bias)};
+    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleS32, 1, 1, seed_c), {}, {}, rule(kRuleS32, 1, 1, seed_bias)};
   }
   const ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);
+  const ValueRule scale_m = rule(kRuleIntegers, 1, 1, seed_scale_m), scale_n = rule(kRuleIntegers, 1, 1, seed_scale_n);
   // Half of C's: bf16 then still has the bit for |2·sum| + |c| + |bias| ≤ 252.
   const ValueRule c = rule(kRuleIntegers, limits.c_range, 1, seed_c), bias = rule(kRuleIntegers, limits.c_range / 2, 1, seed_bias);
   const double depth = double(std::max<std::int64_t>(k, 1));
   if (stage == Stage::wide_a || stage == Stage::wide_b) {
     const ValueRule wide = rule(kRuleWide, 1, 1, seed_a);
     const ValueRule narrow = rule(kRuleIntegers, whole(kWideSumLimit / kWideMagnitude / depth, 8), 1, seed_b);
-    return stage == Stage::wide_a ? StageRules{wide, narrow, c, bias} : StageRules{narrow, wide, c, bias};
+    return stage == Stage::wide_a ? StageRules{wide, narrow, c, scale_m, scale_n, bias} : StageRules{narrow, wide, c, scale_m, scale_n, bias};
   }
   const auto group = std::int64_t(std::ceil(depth / limits.sum_limit));
   const double products = std::ceil(depth / double(group));
@@ -147,7 +155,7 @@ StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::i
   const int range_a = whole(limits.sum_limit / (products * range_b), limits.operand_range);
   const bool sparse_a = m >= n;
   return {rule(kRuleIntegers, range_a, sparse_a ? group : 1, seed_a),
-          rule(kRuleIntegers, range_b, sparse_a ? 1 : group, seed_b), c, bias};
+          rule(kRuleIntegers, range_b, sparse_a ? 1 : group, seed_b), c, scale_m, scale_n, bias};
 }
 
 }  // namespace tilesmith::tuner

@@ -33,9 +33,9 @@ double scaled(const TypePair& type, const Scales& scales, double acc, double c) 
   return sum;
 }
 
-double expected_value(const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, double bias) {
+double expected_value(const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, const Terms& terms) {
   const TypePair& type = signature.type;
-  const double value = verify::epilogue_value(epilogue_rule(signature, {}), scaled(type, scales, acc, c), bias);
+  const double value = verify::epilogue_value(epilogue_rule(signature, {}), scaled(type, scales, terms.scale * acc, c), terms.bias);
   if (stage == Stage::real || !is_exact(signature.epilogue)) return value;
   std::byte stored[8];
   encode(type.output, value, stored);

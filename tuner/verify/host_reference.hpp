@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/problem.hpp"
+#include "kernels/operand.hpp"
 #include "tuner/verify/exact_data.hpp"
 
 namespace tilesmith::tuner {
@@ -23,9 +23,26 @@ std::vector<double> multiply(const OpMatrix& a, const OpMatrix& b);
 /// look at c, α = 0 does not look at acc.
 double scaled(const TypePair& type, const Scales& scales, double acc, double c);
 
+/// What an epilogue's vectors hold for an element of D.
+struct Terms {
+  double scale = 1;  ///< r·c
+  double bias = 0;
+};
+
+/// Those of D[i][j]. `value(role, at)`: what a vector of the problem holds there.
+template <typename Value>
+Terms terms_at(const KernelSignature& signature, std::int64_t i, std::int64_t j, const Value& value) {
+  const Epilogue& epilogue = signature.epilogue;
+  Terms terms;
+  if (epilogue.scale_m != Scaling::none) terms.scale *= value(OperandRole::scale_m, epilogue.scale_m == Scaling::each ? i : 0);
+  if (epilogue.scale_n != Scaling::none) terms.scale *= value(OperandRole::scale_n, epilogue.scale_n == Scaling::each ? j : 0);
+  if (epilogue.bias != Bias::none) terms.bias = value(OperandRole::bias, epilogue.bias == Bias::along_n ? j : i);
+  return terms;
+}
+
 /// In the exact stages what D must hold: scaled() and then the epilogue, rounded to the output's format (to nearest, ties to even) where
 /// it is not exact in it. In the real-valued stage, and behind an activation that is not exact, what D must be near: the same, not rounded.
-double expected_value(const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, double bias = 0);
+double expected_value(const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, const Terms& terms = {});
 
 /// The integer modulo 2^32 as s32 holds it.
 std::int32_t wrapped_s32(double value);

@@ -125,8 +125,8 @@ void ProblemState::fill_operands(const ProblemStage& stage, const runtime::Strea
   for (const OperandMatrix& matrix : inputs(p)) {
     const Zone& zone = zones_[matrix.role];
     const std::uint64_t slots = elements(zone, matrix.element), first = zone.first_byte / size_bytes(matrix.element);
-    if (matrix.role == OperandRole::c || matrix.role == OperandRole::bias) {
-      const bool as_f32 = matrix.role == OperandRole::bias && p.epilogue.bias_is_f32;
+    if (matrix.role == OperandRole::c || is_vector(matrix.role)) {
+      const bool as_f32 = is_vector(matrix.role) && matrix.element == Scalar::f32;
       kernels_->launch(stream, as_f32 ? "fill_f32" : "fill_addend", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows,
                        matrix.cols, matrix.row_stride, matrix.matrices(), matrix.entry_stride, stage.rules.of(matrix.role));
       continue;

@@ -99,7 +99,7 @@ extern "C" __global__ void fill_operand(OperandBits* zone, u64 slots, u64 first,
   }
 }
 
-// A whole zone of C or of a bias of D's type: values that hang on row and column.
+// A whole zone of C or of a vector of D's type: values that hang on row and column.
 extern "C" __global__ void fill_addend(OutputBits* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride,
                                        i64 matrices, i64 entry_stride, ValueRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
@@ -110,7 +110,7 @@ extern "C" __global__ void fill_addend(OutputBits* zone, u64 slots, u64 first, i
   }
 }
 
-// The same of a bias in f32, one row.
+// The same of a vector in f32.
 extern "C" __global__ void fill_f32(float* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride, i64 matrices,
                                     i64 entry_stride, ValueRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
@@ -188,6 +188,13 @@ static __device__ double bias_value(const EpilogueRule& rule, i64 i, i64 j) {
   return rule.bias_is_f32 != 0 ? (double)(float)value : Output::value(Output::stored(value));
 }
 
+static __device__ double scale_value(const EpilogueRule& rule, i64 i, i64 j) {
+  double scale = 1.0;
+  if (rule.scale_m != 0) scale *= (double)(float)rule_value(rule.scale_m_rule, 0, rule.scale_m == 2 ? i : 0, 1);
+  if (rule.scale_n != 0) scale *= (double)(float)rule_value(rule.scale_n_rule, 0, rule.scale_n == 2 ? j : 0, 1);
+  return scale;
+}
+
 // Elements of D against the reference's rows, which are numbered on from one entry of a batch to the next. `zone`, `row` and `rule` as
 // for fill_c. Of exact sums D must hold the result
 // rounded to the output's format (to nearest, ties to even), which changes only what is not exact in it; but near it behind an epilogue
@@ -203,7 +210,7 @@ static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRu
     const i64 j = t % row.n;
     const u64 slot = row.first_slot + (u64)stored_at(i * row.n + j, row.m, row.n, row.ldc, row.stride_c);
     const double c = beta == 0.0 ? 0.0 : Output::value(Output::stored(rule_value(rule, i, j, row.n)));
-    double want = epilogue_value(epilogue, scaled_sum(alpha, sums[t], beta, c), bias_value(epilogue, i % row.m, j));
+    double want = epilogue_value(epilogue, scaled_sum(alpha * scale_value(epilogue, i % row.m, j), sums[t], beta, c), bias_value(epilogue, i % row.m, j));
     if (Exact && exact_epilogue != 0) want = Output::value(Output::stored(want));
     if (element_wrong(Output::value(zone[slot]), want, row.absolute, row.relative)) {
       findings.add(case_index, slot, kFaultWrong);

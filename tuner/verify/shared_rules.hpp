@@ -30,7 +30,7 @@
 //                lie one behind the other or side by side within rows; (entry·rows + row)·cols + column, or -1 for a slot outside them.
 // stored_at      the slot of such an index.
 // element_index  the same of D and C: (entry·m + row)·n + column.
-// EpilogueRule   what a kernel does behind α·sum + β·c, and with which bias. Kinds are those of Bias and Activation
+// EpilogueRule   what a kernel does with α·sum + β·c, and by which vectors. Kinds are those of Scaling, Bias and Activation
 //                (kernels/signature.hpp), in their order; `wraps`: integers modulo 2^32.
 // epilogue_value act(value + bias), by other formulas than the kernels' own.
 // slot_fault     0, or what is wrong with a slot after two runs (kFault...).
@@ -48,10 +48,14 @@ struct ValueRule {
 };
 
 struct EpilogueRule {
+  int scale_m;
+  int scale_n;
   int bias;
   int bias_is_f32;
   int activation;
   int wraps;
+  ValueRule scale_m_rule;
+  ValueRule scale_n_rule;
   ValueRule bias_rule;
 };
 

@@ -24,6 +24,8 @@
 // output is narrower than the accumulator, its one rounding stands far above all others: then the half unit itself, so
 // that truncation (up to one unit) or a second rounding shows.
 //
+// Scales (|r|, |c| ≤ 1) make errors no larger, and are two roundings more, which the constants cover.
+//
 // Behind a bias or an activation. The bias (|bias| ≤ 1) is rounded once more, as β·c is. No activation is steeper than 1.13, so an
 // error before it grows by as much. It is computed in the scale type: from e^x, a quotient and erf of about two units each,
 // and where x < 0 from 1 + erf, which cancels. To the last bit that is 2^-19 of 1 where the result is small (|x| ≤ 6 there; beyond, gelu

@@ -164,8 +164,8 @@ std::string Verifier::Impl::describe(const Problem& p, const ProblemStage& stage
     encode(element, verify::rule_value(stage.rules.of(role), of_row, of_column, p.n), stored);
     return decode(element, stored);
   };
-  const double bias = p.epilogue.bias == Bias::none ? 0 : addend(OperandRole::bias, 0, p.epilogue.bias == Bias::along_n ? j : i % p.m);
-  const double want = expected_value(p, stage.stage, stage.scales, sum, addend(OperandRole::c, i, j), bias);
+  const Terms terms = terms_at(p, i % p.m, j, [&](OperandRole role, std::int64_t of) { return addend(role, 0, of); });
+  const double want = expected_value(p, stage.stage, stage.scales, sum, addend(OperandRole::c, i, j), terms);
   return fmt::format("{}: {} is wrong, expected {:.9g}{}; {} of {} compared elements are wrong", what,
                      place_in_c(p.batch, p.m, p.n, index), want,
                      stage.c_row.absolute > 0 ? fmt::format(" ± {:.2g}", stage.c_row.absolute) : std::string(),
