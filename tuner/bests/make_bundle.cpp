@@ -22,7 +22,7 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   const auto now = [&](const db::Evidence& entry) {
     const KernelTarget target{entry.problem, device.limits};
     const std::string& family = entry.config.family();
-    const std::string key = fmt::format("{} {} {}", family, target.type.name, name(target.trans));
+    const std::string key = fmt::format("{} {}", family, text(target.signature()));
     auto known = producers.find(key);
     if (known == producers.end()) known = producers.emplace(key, producer_to_judge_by(entries, family, device, target)).first;
     return known->second;
@@ -30,7 +30,13 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   const UsableBests usable =
       usable_bests(entries, now, [&](const db::Evidence& entry) { return rules_allow(entry, device.limits); });
   report.retired_problems = usable.retired_problems;
-  const std::size_t total = usable.bests.size() + type_pairs().size() * std::size(kAllTransposes);
+  // Every plain signature can be asked for; of others, those that were tuned.
+  std::map<std::string, KernelSignature> generic;  // by text
+  for (const TypePair& type : type_pairs()) {
+    for (const Transposes trans : kAllTransposes) generic.emplace(text(KernelSignature{type, trans}), KernelSignature{type, trans});
+  }
+  for (const db::Judged& best : usable.bests) generic.emplace(text(best.entry->problem.signature()), best.entry->problem);
+  const std::size_t total = usable.bests.size() + generic.size();
   std::size_t done = 0;
 
   db::Bundle bundle;
@@ -50,15 +56,12 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
     }
   }
   report.bests = bundle.bests.size();
-  for (const TypePair& type : type_pairs()) {
-    for (const Transposes trans : kAllTransposes) {
-      const KernelTarget target{{type, trans}, device.limits};
-      on_kernel(++done, total);
-      if (const std::string why_not = kernels.add(generic_config(target), target); !why_not.empty()) {
-        throw UsageError(fmt::format("--format bundle: the generic kernel of {} {} is missing: {}", type.name, name(trans), why_not));
-      }
-      ++report.generic_kernels;
-    }
+  for (const auto& [signature_text, signature] : generic) {
+    const KernelTarget target{signature, device.limits};
+    on_kernel(++done, total);
+    if (const std::string why_not = kernels.add(generic_config(target), target); !why_not.empty())
+      throw UsageError(fmt::format("--format bundle: the generic kernel of {} is missing: {}", signature_text, why_not));
+    ++report.generic_kernels;
   }
   report.compiled = kernels.compiled_count();
   bundle.builds = kernels.take();

@@ -113,7 +113,7 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
 }
 
 GroupKey group_of(const Config& config, const KernelTarget& target) {
-  return {target.limits.arch, config.family(), std::string(target.type.name), std::string(name(target.trans))};
+  return {target.limits.arch, config.family(), std::string(target.type.name), std::string(name(target.trans)) + options_text(target)};
 }
 
 /// A sample of each family's space for each target, or all of it, in turn: a run that is interrupted has something of each.
@@ -214,7 +214,7 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
 
 void count(const db::KernelBuild& build, bool reused, std::map<GroupKey, GroupCounts>& groups) {
   GroupCounts& counts = groups[{build.key.arch, build.key.config.family(), std::string(build.key.signature.type.name),
-                                std::string(name(build.key.signature.trans))}];
+                                std::string(name(build.key.signature.trans)) + options_text(build.key.signature)}];
   if (reused) ++counts.reused;
   if (build.status == db::Status::ok) ++counts.ok;
   else if (build.status == db::Status::spilled) ++counts.spilled;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -15,11 +14,12 @@
 namespace tilesmith::tuner {
 namespace {
 
-/// `batches`: there is a column for entries.
-std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice& choice, std::optional<double> peak, bool batches) {
+/// `layouts`: a column for what a packed problem with β = 0 does not have.
+std::vector<std::string> cells_of(const Problem& problem, bool layouts, const runtime::Choice& choice, std::optional<double> peak) {
   std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)), std::to_string(problem.m),
                                  std::to_string(problem.n), std::to_string(problem.k)};
-  if (batches) cells.push_back(problem.batch_mode == BatchMode::single ? "" : std::to_string(problem.batch));
+  const std::string extras = extras_text(problem);
+  if (layouts) cells.push_back(extras.empty() ? extras : extras.substr(1));
   const bool predicted = choice.level == runtime::Level::model;
   const bool measured = choice.level == runtime::Level::exact && choice.evidence && choice.evidence->outcome.timing;
   if (measured) {
@@ -34,7 +34,7 @@ std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice&
     cells.insert(cells.end(), 3, "-");
   }
   cells.emplace_back(runtime::name(choice.level));
-  cells.push_back(choice.config.text() + extras_text(problem));
+  cells.push_back(choice.config.text());
   return cells;
 }
 
@@ -42,17 +42,20 @@ std::vector<std::string> cells_of(const Problem& problem, const runtime::Choice&
 
 std::string summary_of_bests(const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width) {
   std::set<std::string> units;
-  for (const WeightedProblem& one : workload.problems) units.insert(rate_unit(one.problem.type));
+  bool layouts = false;
+  for (const WeightedProblem& one : workload.problems) {
+    units.insert(rate_unit(one.problem.type));
+    layouts = layouts || !extras_text(one.problem).empty();
+  }
   using Align = TextTable::Align;
-  const bool batches = std::ranges::any_of(workload.problems, [](const WeightedProblem& one) { return one.problem.batch_mode != BatchMode::single; });
   std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
-  if (batches) columns.push_back({"batch", Align::right});
-  for (const TextTable::Column& column : {TextTable::Column{"µs", Align::right}, {fmt::format("{}", fmt::join(units, "|")), Align::right},
-                                          {"peak", Align::right}, {"spread", Align::right}, {"level"}, {"config"}})
-    columns.push_back(column);
+  if (layouts) columns.push_back({"layout"});
+  for (const std::string& title : {std::string("µs"), fmt::format("{}", fmt::join(units, "|")), std::string("peak"), std::string("spread")})
+    columns.push_back({title, Align::right});
+  columns.insert(columns.end(), {{"level"}, {"config"}});
   TextTable table(std::move(columns));
   std::map<std::string, std::vector<db::Evidence>> entries;  // by type pair
-  std::map<std::string, runtime::Chooser> choosers;          // by type pair and transposes
+  std::map<std::string, runtime::Chooser> choosers;          // by signature
   for (const WeightedProblem& one : workload.problems) {
     const Problem& problem = one.problem;
     const std::string type(problem.type.name), key = text(problem.signature());
@@ -60,7 +63,7 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
     const KernelTarget target{problem, device.limits};
     const auto chooser = choosers.try_emplace(key, entries[type], target, device.producer, &device.identity).first;
     const runtime::Choice choice = chooser->second.choose(problem);
-    table.add(cells_of(problem, choice, peak_tflops(device.identity, problem.type, device.clock_mhz), batches));
+    table.add(cells_of(problem, layouts, choice, peak_tflops(device.identity, problem.type, device.clock_mhz)));
   }
   const bool cut = width > 0 && table.width() > width;
   return fmt::format("\n{}\n\n{}{}", short_name(device.identity), table.text(width),

@@ -50,7 +50,7 @@ struct GroupCounts {
 using Groups = std::map<GroupKey, GroupCounts>;
 
 GroupKey group_of(const CompileJob& job) {
-  return {job.config.family(), std::string(job.target.type.name), std::string(name(job.target.trans))};
+  return {job.config.family(), std::string(job.target.type.name), std::string(name(job.target.trans)) + options_text(job.target)};
 }
 
 std::vector<KernelTarget> targets_of(const Workload& workload, const DeviceLimits& limits) {
