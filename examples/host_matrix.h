@@ -27,7 +27,7 @@ static size_t host_size(enum host_type type) {
 static enum host_type host_operand_type(const char* pair) {
   if (strncmp(pair, "bf16", 4) == 0) return HOST_BF16;
   if (strncmp(pair, "f16", 3) == 0) return HOST_F16;
-  if (strncmp(pair, "tf32", 4) == 0) return HOST_F32;
+  if (strncmp(pair, "tf32", 4) == 0 || strncmp(pair, "f32", 3) == 0) return HOST_F32;
   if (strncmp(pair, "f64", 3) == 0) return HOST_F64;
   return pair[0] == 'u' ? HOST_U8 : HOST_S8;
 }

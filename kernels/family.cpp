@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/ffma/ffma.hpp"
 #include "kernels/gemv/gemv.hpp"
 #include "kernels/mma/mma.hpp"
 #include "kernels/simt/simt.hpp"
@@ -28,6 +29,7 @@ class Registry {
     add(make_mma());
     add(make_wgmma());
     add(make_gemv());
+    add(make_ffma());
   }
 
   std::span<const std::unique_ptr<Family>> all() const { return {all_.data(), count_.load(std::memory_order_acquire)}; }

@@ -19,6 +19,7 @@ constexpr std::array kTypePairs{
     TypePair{"e5m2f32", Scalar::e5m2, Scalar::e5m2, Scalar::f32, Scalar::f32, Scalar::f32},
     TypePair{"e5m2f32bf16", Scalar::e5m2, Scalar::e5m2, Scalar::f32, Scalar::bf16, Scalar::f32},
     TypePair{"f64f64", Scalar::f64, Scalar::f64, Scalar::f64, Scalar::f64, Scalar::f64},
+    TypePair{"f32f32", Scalar::f32, Scalar::f32, Scalar::f32, Scalar::f32, Scalar::f32},
 };
 
 struct ScalarTraits {

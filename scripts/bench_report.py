@@ -22,7 +22,7 @@ import sys
 NEEDED = ("type", "trans", "M", "N", "K", "family", "us", "peer_us", "ratio")
 RENAMED = {"m": "M", "n": "N", "k": "K", "median_us": "us"}  # to the names that former versions wrote
 TRANSPOSES = ("NN", "NT", "TN", "TT")
-LETTERS = {"wgmma": "", "mma": " m", "gemv": " g", "wmma": " w", "simt": " s"}
+LETTERS = {"wgmma": "", "mma": " m", "gemv": " g", "wmma": " w", "ffma": " f", "simt": " s"}
 FEW_TRIES = 4
 
 
@@ -134,7 +134,7 @@ def write_table(rows, tries, source, path):
         sizes.setdefault(row["type"], {})[size_of(row)] = True
     lines = [f"# Every problem of {os.path.basename(source)}", "",
              "µs, and how many times as fast as the best of the peer's algorithms, which was timed in turn with it. Refused: the peer "
-             "has none for it. By `wgmma`, or where a letter says so by `mma` (m), `gemv` (g), `wmma` (w) or `simt` (s). °: fewer than "
+             "has none for it. By `wgmma`, or where a letter says so by `mma` (m), `gemv` (g), `wmma` (w), `ffma` (f) or `simt` (s). °: fewer than "
              f"{FEW_TRIES} configs were tried."]
     for kind, of_kind in sizes.items():
         lines += ["", f"## {kind}", "", "| M×N×K | " + " | ".join(TRANSPOSES) + " |", "|---" * (1 + len(TRANSPOSES)) + "|"]

@@ -9,7 +9,7 @@
 #                            [--max-configs N] [--seed N] [--jobs N] [--limit SECONDS] [--resume] [--out FOLDER] [--help]
 #   --no-build        run the program that is in the build folder
 #   --tool NAME       memcheck, racecheck or synccheck; repeatable (default: all three)
-#   --family NAME     mma, wgmma, wmma, gemv or simt; repeatable (default: mma and wgmma)
+#   --family NAME     mma, wgmma, wmma, gemv, ffma or simt; repeatable (default: mma and wgmma)
 #   --type PAIR       of these type pairs only, such as bf16f32; repeatable. A pair's sample is the same as among all of them
 #   --trans TRANS     of these transposes, NN, TT, NT or TN, each a sample of its own; repeatable (default: one a type pair, in
 #                     turn). Operands of `mma` change places for tf32f32 NN and TN, whose turn is TT
@@ -31,7 +31,7 @@ set -euo pipefail
 
 # Of tuner/verify/reference_source.cpp, by parts of their names.
 BATTERY=(multiply_ compare_ fill_ check copy_words reset_reports)
-TYPES=(f16f32 bf16f32 f16f16 f16f32f16 bf16f32bf16 tf32f32 s8s32 u8s32 e4m3f32 e4m3f32bf16 e5m2f32 e5m2f32bf16 f64f64)
+TYPES=(f16f32 bf16f32 f16f16 f16f32f16 bf16f32bf16 tf32f32 s8s32 u8s32 e4m3f32 e4m3f32bf16 e5m2f32 e5m2f32bf16 f64f64 f32f32)
 TRANSPOSES=(NN TT NT TN)
 
 build=true
@@ -57,7 +57,7 @@ while [ $# -gt 0 ]; do
           tools+=("$2")
           ;;
         --family)
-          [[ $2 =~ ^(mma|wgmma|wmma|gemv|simt)$ ]] || fail "--family $2: expected mma, wgmma, wmma, gemv or simt"
+          [[ $2 =~ ^(mma|wgmma|wmma|gemv|ffma|simt)$ ]] || fail "--family $2: expected mma, wgmma, wmma, gemv, ffma or simt"
           families+=("$2")
           ;;
         --type)

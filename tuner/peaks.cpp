@@ -22,15 +22,17 @@ struct Rates {
   int tf32;
   int int8;
   int f64;
+  int f32;   // on CUDA cores
   bool halved_on_geforce;  // accumulation in f32
 };
 constexpr std::array kRates{
-    Rates{80, 2048, 1024, 4096, 128, false}, Rates{86, 1024, 512, 2048, 4, true},  Rates{87, 2048, 1024, 4096, 4, false},
-    Rates{89, 1024, 512, 2048, 4, true},     Rates{90, 4096, 2048, 8192, 256, false},
+    Rates{80, 2048, 1024, 4096, 128, 128, false}, Rates{86, 1024, 512, 2048, 4, 256, true},
+    Rates{87, 2048, 1024, 4096, 4, 256, false},   Rates{89, 1024, 512, 2048, 4, 256, true},
+    Rates{90, 4096, 2048, 8192, 256, 256, false},
 };
 
-/// The clocks on which data-sheet figures rest. Hopper's sheets state tensor rates at a lower clock than f64's (989 TFLOP/s
-/// f16 is 132 SMs at 1830 MHz, 67 TFLOP/s f64 the same at 1980 MHz). On Jetson the power mode sets the clock.
+/// The clocks on which data-sheet figures rest. Hopper's sheets state tensor rates at a lower clock than those of f64 and f32 (989 TFLOP/s
+/// f16 is 132 SMs at 1830 MHz, 67 TFLOP/s of either the same at 1980 MHz). On Jetson the power mode sets the clock.
 struct RatedClock {
   std::string_view name_part;
   std::string_view power_mode_part;  // "": any
@@ -51,7 +53,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 double clock_for(const db::DeviceIdentity& device, Scalar operand, double clock_mhz) {
   for (const RatedClock& rated : kRatedClocks) {
     if (contains(device.name, rated.name_part) && contains(device.power_mode, rated.power_mode_part)) {
-      return operand == Scalar::f64 ? rated.f64_mhz : rated.tensor_mhz;
+      return operand == Scalar::f64 || operand == Scalar::f32 ? rated.f64_mhz : rated.tensor_mhz;
     }
   }
   return clock_mhz;
@@ -72,7 +74,7 @@ int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
       case Scalar::e4m3:
       case Scalar::e5m2: return sm >= 89 ? rates.int8 : 0;  // as many as of 8-bit integers
       case Scalar::f64: return rates.f64;
-      case Scalar::f32:
+      case Scalar::f32: return rates.f32;
       case Scalar::s32: return 0;
     }
   }

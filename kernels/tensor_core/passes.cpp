@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "kernels/batch_grid.hpp"
 #include "kernels/tensor_core/pass_layout.cuh"
 
@@ -25,6 +27,10 @@ void place_neighbours(Launch& launch) {
   const bool persistent = launch.resident_blocks_per_sm > 0;
   if (launch.overlaps_previous && !clusters && !persistent && launch.grid.x % kPair == 0) launch.neighbours = kPair;
 }
+
+/// with_passes(), the operands that are packed given.
+LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& problem, int pack, const PackedOperands& packed,
+                           bool overlap);
 
 }  // namespace
 
@@ -82,7 +88,18 @@ void add_matrices(TensorBoxes& boxes, const Problem& problem) {
 
 LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,
                            bool overlap) {
-  const int split_k = config.at("split_k"), reduction = config.at("reduction"), pack = config.at("pack");
+  return sequence_of(std::move(gemm), config, problem, config.at("pack"), packed, overlap);
+}
+
+LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, bool overlap) {
+  return sequence_of(std::move(gemm), config, problem, 0, {}, overlap);
+}
+
+namespace {
+
+LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& problem, int pack, const PackedOperands& packed,
+                           bool overlap) {
+  const int split_k = config.at("split_k"), reduction = config.at("reduction");
   const int element = int(size_bytes(problem.type.a));
   LaunchSequence sequence;
   gemm.a.row_stride = problem.lda;
@@ -138,5 +155,7 @@ LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& pro
   }
   return sequence;
 }
+
+}  // namespace
 
 }  // namespace tilesmith::tensor_core

@@ -61,4 +61,7 @@ void add_matrices(TensorBoxes& boxes, const Problem& problem);
 LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,
                            bool overlap);
 
+/// The same of a family that packs no operand, and has no parameter `pack`.
+LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, bool overlap);
+
 }  // namespace tilesmith::tensor_core

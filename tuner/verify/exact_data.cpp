@@ -22,6 +22,9 @@ constexpr Scales kRealScales[] = {{1, 0}, {1.25, -0.75}};
 constexpr double kWideMagnitude = 4.0 * 2047;
 constexpr double kWideSumLimit = 8388608;  // 2^23, in multiples of 4: 2^21 steps, three bits to spare for α and β
 
+/// Operands of f32 keep what tf32 rounds off: sums are multiples of 1, and have as many steps.
+double wide_sum_limit(const TypePair& type) { return type.a == Scalar::f32 ? kWideSumLimit / 4 : kWideSumLimit; }
+
 ValueRule rule(int kind, int range, std::int64_t group, std::uint64_t seed) {
   return ValueRule{kind, range, group, seed};
 }
@@ -35,9 +38,9 @@ std::string_view name(Stage stage) {
     case Stage::exact:
       return "exact";
     case Stage::wide_a:
-      return "exact, A rounded to tf32";
+      return "exact, A wider than tf32";
     case Stage::wide_b:
-      return "exact, B rounded to tf32";
+      return "exact, B wider than tf32";
     case Stage::wide_c:
       return "exact, C rounded";
     case Stage::real:
@@ -112,7 +115,7 @@ bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
       return true;
     case Stage::wide_a:
     case Stage::wide_b:
-      return type.a == Scalar::tf32 && kWideMagnitude * double(k) <= kWideSumLimit;
+      return (type.a == Scalar::tf32 || type.a == Scalar::f32) && kWideMagnitude * double(k) <= wide_sum_limit(type);
     case Stage::wide_c: {
       if (!rounds_output(type)) return false;
       // A sum's standard deviation is about sum_limit / (3·√k). Up to here one result in a few hundred or more lies
@@ -146,7 +149,7 @@ StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::i
   const double depth = double(std::max<std::int64_t>(k, 1));
   if (stage == Stage::wide_a || stage == Stage::wide_b) {
     const ValueRule wide = rule(kRuleWide, 1, 1, seed_a);
-    const ValueRule narrow = rule(kRuleIntegers, whole(kWideSumLimit / kWideMagnitude / depth, 8), 1, seed_b);
+    const ValueRule narrow = rule(kRuleIntegers, whole(wide_sum_limit(type) / kWideMagnitude / depth, 8), 1, seed_b);
     return stage == Stage::wide_a ? StageRules{wide, narrow, c, scale_m, scale_n, bias} : StageRules{narrow, wide, c, scale_m, scale_n, bias};
   }
   const auto group = std::int64_t(std::ceil(depth / limits.sum_limit));

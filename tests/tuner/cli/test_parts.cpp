@@ -119,6 +119,7 @@ TEST_CASE("peaks agree with the data sheets") {
   CHECK(near(peak(h200, "tf32f32"), 494.7, 2e-3));
   CHECK(near(peak(h200, "s8s32"), 1978.9, 2e-3));
   CHECK(near(peak(h200, "f64f64"), 66.9, 2e-3));
+  CHECK(near(peak(h200, "f32f32"), 66.9, 2e-3));
   const db::DeviceIdentity orin = device("Orin", 87, 16, "MAXN");
   CHECK(near(peak(orin, "f16f32"), 42.6, 2e-3));
   CHECK(near(peak(orin, "s8s32"), 85.2, 2e-3));

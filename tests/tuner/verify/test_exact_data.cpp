@@ -90,6 +90,24 @@ TEST_CASE("the integers that tf32 must round stay exact after rounding, and trun
   CHECK_FALSE(stage_applies(pair_of("s8s32"), Stage::real, 16));
 }
 
+TEST_CASE("the integers that tf32 must round are exact in f32, and so are their sums") {
+  const TypePair& type = pair_of("f32f32");
+  for (std::int64_t k : {1, 64, 256}) {
+    REQUIRE(stage_applies(type, Stage::wide_b, k));
+    const StageRules rules = stage_rules(type, Stage::wide_b, 8, 8, k, 4);
+    double sum = 0;
+    for (std::int64_t i = 0; i < k; ++i) {
+      const double a = rule_value(rules.a, 3, i, k), b = rule_value(rules.b, 3, i, k);
+      CHECK(as_multiplied(Scalar::f32, b) == b);
+      CHECK(as_multiplied(Scalar::tf32, b) != b);
+      CHECK(a != 0);
+      sum += std::abs(a * b);
+    }
+    CHECK(sum <= 2097152);  // three bits to spare for α and β
+  }
+  CHECK_FALSE(stage_applies(type, Stage::wide_a, 257));
+}
+
 TEST_CASE("exact data of an output narrower than its accumulator is exact in it for large K too, and not trivial") {
   for (const char* name : {"f16f32f16", "bf16f32bf16"}) {
     const TypePair& type = pair_of(name);
