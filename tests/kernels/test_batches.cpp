@@ -13,7 +13,7 @@ using namespace tilesmith;
 
 namespace {
 
-Problem batch_of(const char* text) {
+Problem strided_problem(const char* text) {
   std::string error;
   const auto read = parse_problem(text, error);
   INFO(error);
@@ -21,11 +21,11 @@ Problem batch_of(const char* text) {
   return *read;
 }
 
-KernelTarget target_of(const Problem& of, const char* arch = "sm_90a") { return {of, *limits_for_arch(arch)}; }
+KernelTarget batch_target(const Problem& of, const char* arch = "sm_90a") { return {of, *limits_for_arch(arch)}; }
 
 /// A legal config like one of the family's first guesses.
-Config first_of_seeds(const char* family, const Problem& of, const char* arch = "sm_90a") {
-  return find_family(family)->seeds(target_of(of, arch), as_planned(of)).at(0);
+Config batch_guess(const char* family, const Problem& of, const char* arch = "sm_90a") {
+  return find_family(family)->seeds(batch_target(of, arch), as_planned(of)).at(0);
 }
 
 }  // namespace
@@ -35,10 +35,10 @@ TEST_CASE("simt, mma and wgmma have kernels for batches, with epilogues too; the
     for (const auto& family : families()) {
       const std::string name(family->name());
       INFO(name << " " << text);
-      CHECK(family->supports(target_of(batch_of(text))) == (name == "simt" || name == "mma" || name == "wgmma"));
+      CHECK(family->supports(batch_target(strided_problem(text))) == (name == "simt" || name == "mma" || name == "wgmma"));
     }
   }
-  CHECK_FALSE(find_family("wgmma")->supports(target_of(batch_of("f16f32 NN 64 64 64 batch=3 batch_mode=strided"), "sm_87")));
+  CHECK_FALSE(find_family("wgmma")->supports(batch_target(strided_problem("f16f32 NN 64 64 64 batch=3 batch_mode=strided"), "sm_87")));
 }
 
 TEST_CASE("a grid has slices of y and z for as many entries as there are, and few more") {
@@ -53,9 +53,9 @@ TEST_CASE("a grid has slices of y and z for as many entries as there are, and fe
 }
 
 TEST_CASE("blocks are there for the tiles of all entries, and maps have a coordinate for them") {
-  const Problem batch = batch_of("bf16f32bf16 NN 100 72 64 batch=9 stride_b=0 batch_mode=strided");
+  const Problem batch = strided_problem("bf16f32bf16 NN 100 72 64 batch=9 stride_b=0 batch_mode=strided");
   for (const char* family : {"mma", "wgmma"}) {
-    for (const Config& config : find_family(family)->seeds(target_of(batch), as_planned(batch))) {
+    for (const Config& config : find_family(family)->seeds(batch_target(batch), as_planned(batch))) {
       const LaunchSequence sequence = find_family(family)->launches(config, as_planned(batch));
       const LaunchSequence single = find_family(family)->launches(config, as_planned(entry_of(batch)));
       INFO(config.text());
@@ -78,14 +78,14 @@ TEST_CASE("blocks are there for the tiles of all entries, and maps have a coordi
       }
     }
   }
-  const LaunchSequence plain = find_family("simt")->launches(generic_config(target_of(batch)), batch);
+  const LaunchSequence plain = find_family("simt")->launches(generic_config(batch_target(batch)), batch);
   CHECK(plain.launches.at(0).grid.x == 4);
   CHECK(plain.launches.at(0).grid.y == 9);
 }
 
 TEST_CASE("what all entries read is packed once, other operands and partial sums for each") {
-  const Problem odd = batch_of("f16f32 NN 70 71 65 batch=4 stride_b=0 batch_mode=strided");
-  Config config = first_of_seeds("mma", odd);
+  const Problem odd = strided_problem("f16f32 NN 70 71 65 batch=4 stride_b=0 batch_mode=strided");
+  Config config = batch_guess("mma", odd);
   for (const auto& [name, value] : {std::pair{"pack", 3}, {"split_k", 1}, {"reduction", 0}, {"copy_bytes", 16}, {"pack_k_major", 0}}) config.set(name, value);
   const LaunchSequence packed = find_family("mma")->launches(config, as_planned(odd));
   const std::int64_t a = packed_bytes(70, 65, 2), b = packed_bytes(65, 71, 2);
@@ -102,8 +102,8 @@ TEST_CASE("what all entries read is packed once, other operands and partial sums
 }
 
 TEST_CASE("rows of a batch whose strides are odd are not copied as they lie") {
-  Problem batch = batch_of("bf16f32bf16 NN 64 64 64 batch=4 batch_mode=strided");
-  const Config config = first_of_seeds("wgmma", batch);
+  Problem batch = strided_problem("bf16f32bf16 NN 64 64 64 batch=4 batch_mode=strided");
+  const Config config = batch_guess("wgmma", batch);
   CHECK(config.at("pack") == 0);
   CHECK_FALSE(refused_because(*find_family("wgmma"), config, batch));
   batch.stride_a += 1;
@@ -113,21 +113,21 @@ TEST_CASE("rows of a batch whose strides are odd are not copied as they lie") {
 }
 
 TEST_CASE("more tiles than a grid has blocks are refused") {
-  const Problem most = batch_of("f16f32 NN 1024 1024 16 batch=1048576 batch_mode=strided");
-  Config config = first_of_seeds("mma", batch_of("f16f32 NN 1024 1024 16 batch=2 batch_mode=strided"));
+  const Problem most = strided_problem("f16f32 NN 1024 1024 16 batch=1048576 batch_mode=strided");
+  Config config = batch_guess("mma", strided_problem("f16f32 NN 1024 1024 16 batch=2 batch_mode=strided"));
   for (const char* side : {"block_m", "block_n"}) config.set(side, 16);
   CHECK(refused_because(*find_family("mma"), config, most)->find("more tiles of C than a grid has blocks") != std::string::npos);
 }
 
 TEST_CASE("estimates and first guesses know how many entries there are: a batch of small problems fills the device without slices") {
-  const Problem one = batch_of("bf16f32bf16 NN 128 128 128 batch=1 batch_mode=strided");
+  const Problem one = strided_problem("bf16f32bf16 NN 128 128 128 batch=1 batch_mode=strided");
   for (const char* family : {"mma", "wgmma"}) {
     INFO(family);
     double before = 0;
     for (const std::int64_t entries : {1, 64, 256, 1024}) {
       const Problem batch = batched(one, entries);
-      const Config config = first_of_seeds(family, batch);
-      const double cycles = estimate(config, target_of(batch), batch)->cycles;
+      const Config config = batch_guess(family, batch);
+      const double cycles = estimate(config, batch_target(batch), batch)->cycles;
       CHECK(cycles >= before);
       before = cycles;
       if (entries < 256) continue;
@@ -139,18 +139,18 @@ TEST_CASE("estimates and first guesses know how many entries there are: a batch 
       batch.stride_b = 0;
       return batch;
     }();
-    const Config config = first_of_seeds(family, shared);
-    CHECK(estimate(config, target_of(shared), shared)->dram < estimate(config, target_of(shared), batched(one, 1024))->dram);
+    const Config config = batch_guess(family, shared);
+    CHECK(estimate(config, batch_target(shared), shared)->dram < estimate(config, batch_target(shared), batched(one, 1024))->dram);
   }
 }
 
 TEST_CASE("plans of a batch differ by entries and strides, and from those of one problem") {
-  const std::string options = compiler_options_text(target_of(batch_of("f16f32 NN 64 64 64")));
-  const Config config = first_of_seeds("wgmma", batch_of("f16f32 NN 64 64 64 batch=4 batch_mode=strided"));
+  const std::string options = compiler_options_text(batch_target(strided_problem("f16f32 NN 64 64 64")));
+  const Config config = batch_guess("wgmma", strided_problem("f16f32 NN 64 64 64 batch=4 batch_mode=strided"));
   std::vector<std::string> hashes;
   for (const char* text : {"f16f32 NN 64 64 64", "f16f32 NN 64 64 64 batch=4 batch_mode=strided", "f16f32 NN 64 64 64 batch=5 batch_mode=strided",
                            "f16f32 NN 64 64 64 batch=4 stride_a=0 batch_mode=strided", "f16f32 NN 64 64 64 batch=4 stride_c=8192 batch_mode=strided"}) {
-    hashes.push_back(plan_hash(config, batch_of(text), options));
+    hashes.push_back(plan_hash(config, strided_problem(text), options));
     CHECK_FALSE(hashes.back().empty());
   }
   std::ranges::sort(hashes);
