@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/words.hpp"
+
 namespace tilesmith::db {
 namespace {
 
@@ -21,7 +23,7 @@ constexpr std::string_view kBegin = R"(// The fastest measured GEMM configs, wri
 namespace tilesmith_best {
 
 struct Entry {
-  std::string_view problem;             // canonical: all of the next ten
+  std::string_view problem;             // canonical: all of the next ten, and `options`
   std::string_view type, trans;
   std::int64_t m, n, k, lda, ldb, ldc;  // elements
   int align_bytes;
@@ -34,6 +36,7 @@ struct Entry {
   int samples;
   std::string_view driver, nvrtc, plan_hash, policy, origin, created_at;
   std::string_view trust;               // how far it counted when this was written: "valid", "reverify", ...
+  std::string_view options;             // "batch=64 epilogue=bias_n batch_mode=strided": what else `problem` says; none of a plain one
 };
 
 )";
@@ -41,16 +44,17 @@ struct Entry {
 constexpr std::string_view kEnd = R"(
 /// The entry of a problem with packed rows (or with these row strides, where given) and a beta known to be 0, or nullptr. A device is named
 /// by its whole text, or by its name where entries of one device alone match; so it may be left out where all are of one.
-/// `align_bytes`: of the operands; 0: the largest that has an entry.
+/// `align_bytes`: of the operands; 0: the largest that has an entry. `options`: as an entry has them; none: a plain problem's.
 constexpr const Entry* find(std::string_view type, std::string_view trans, std::int64_t m, std::int64_t n, std::int64_t k,
                             std::string_view device = {}, std::int64_t lda = 0, std::int64_t ldb = 0,
-                            std::int64_t ldc = 0, std::string_view beta = "zero", int align_bytes = 0) {
+                            std::int64_t ldc = 0, std::string_view beta = "zero", int align_bytes = 0,
+                            std::string_view options = {}) {
   const Entry* found = nullptr;
   bool several = false, whole = false;
   for (const Entry& entry : kEntries) {
     const bool trans_a = !trans.empty() && trans[0] == 'T';
     const bool trans_b = trans.size() > 1 && trans[1] == 'T';
-    if (entry.type == type && entry.trans == trans && entry.m == m && entry.n == n && entry.k == k &&
+    if (entry.options == options && entry.type == type && entry.trans == trans && entry.m == m && entry.n == n && entry.k == k &&
         entry.lda == (lda != 0 ? lda : trans_a ? m : k) && entry.ldb == (ldb != 0 ? ldb : trans_b ? k : n) &&
         entry.ldc == (ldc != 0 ? ldc : n) && entry.beta == beta && (align_bytes == 0 || entry.align_bytes == align_bytes)) {
       const bool is_whole = entry.device == device;
@@ -105,6 +109,18 @@ std::string real(double value) {
   return result;
 }
 
+/// What a problem's text says that no column of its own does.
+std::string options_of(const Problem& problem) {
+  std::string result;
+  const std::string extras = extras_text(problem);
+  for (const std::string_view word : words(extras)) {
+    const std::string_view key = word.substr(0, word.find('='));
+    if (key == "lda" || key == "ldb" || key == "ldc" || key == "align" || key == "beta") continue;
+    result.append(result.empty() ? "" : " ").append(word);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string export_header(std::span<const JudgedBest> bests) {
@@ -122,10 +138,10 @@ std::string export_header(std::span<const JudgedBest> bests) {
                           literal(entry.config.text()));
     result += fmt::format("     {}, {}, {}, {},\n", real(timing.median_us),
                           real(problem.flop() / timing.median_us / 1e6), real(timing.spread), timing.samples);
-    result += fmt::format("     {}, {}, {}, {}, {}, {}, {}}},\n", literal(entry.producer.driver_version),
+    result += fmt::format("     {}, {}, {}, {}, {}, {}, {}, {}}},\n", literal(entry.producer.driver_version),
                           literal(entry.producer.nvrtc_version), literal(entry.plan_hash),
                           literal(entry.producer.measuring_policy), literal(entry.origin), literal(entry.created_at),
-                          literal(best.trust));
+                          literal(best.trust), literal(options_of(problem)));
   }
   result += "}};\n";
   return result + std::string(kEnd);

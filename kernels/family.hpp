@@ -96,7 +96,7 @@ class Family {
 /// All families of this build, in the order in which they are documented; then those added at run time. Thread-safe.
 std::span<const std::unique_ptr<Family>> families();
 
-/// A problem of the target of ordinary size and alignment, for choices that are made without one: 1024³.
+/// A problem of the target of ordinary size and alignment, for choices that are made without one: 1024³; of a batch 64 of 256³.
 Problem ordinary_problem(const KernelTarget& target);
 
 /// The family of that name, or nullptr.
@@ -106,8 +106,8 @@ const Family* find_family(std::string_view name);
 /// where there are too many.
 void register_family(std::unique_ptr<Family> family);
 
-/// The config that runs any problem of the target's signature on any supported device: the generic rung. It is `simt`'s, which has no
-/// kernel for signatures that are not plain (is_plain).
+/// The config that runs any problem of the target's signature on any supported device: the generic rung. It is `simt`'s, which has
+/// kernels for plain signatures (is_plain) and batches of them.
 Config generic_config(const KernelTarget& target);
 
 /// A rule's name and reason if the config breaks one (or lacks a parameter, or has a value that its parameter does not

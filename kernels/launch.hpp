@@ -20,15 +20,17 @@ struct Extent3 {
 struct OperandSource {
   bool from_workspace = false;
   std::size_t offset_bytes = 0;
-  std::int64_t row_stride = 0;  // elements
+  std::int64_t row_stride = 0;    // elements
+  std::int64_t entry_stride = 0;  // elements from an entry of a batch to the next; 0: all are one matrix, or there is no batch
 };
 
 /// A matrix as the tensor memory accelerator (TMA, sm_90) sees it, and the boxes of it that one copy moves. A row of a box has
 /// 32, 64 or 128 bytes and is swizzled in shared memory by as many. The matrix is the caller's, or what a packing pass made of
-/// an operand. Operands of tf32 are rounded on their way, to nearest, ties to even.
+/// an operand. Operands of tf32 are rounded on their way, to nearest, ties to even. Of a batch the map has a third coordinate, the matrix.
 struct TensorBox {
   std::int64_t matrix_rows = 0, matrix_cols = 0;
   int rows = 0, cols = 0;
+  std::int64_t matrices = 0;  ///< of a batch (1 where all entries read one); 0: no batch, and two coordinates
 };
 
 /// The boxes of both operands, and of C where it is stored by boxes.

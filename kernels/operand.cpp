@@ -4,14 +4,19 @@
 
 namespace tilesmith {
 
-std::int64_t OperandMatrix::bytes() const { return rows == 0 || cols == 0 ? 0 : storage_bytes(element, (rows - 1) * row_stride + cols); }
+std::int64_t OperandMatrix::bytes() const { 
+  if (rows == 0 || cols == 0 || entries == 0) return 0;
+  return storage_bytes(element, (matrices() - 1) * entry_stride + (rows - 1) * row_stride + cols);
+}
+
+double OperandMatrix::element_bytes() const { return double(matrices()) * double(storage_bytes(element, rows * cols)); }
 
 OperandMatrix operand(const Problem& problem, OperandRole role) {
   switch (role) {
     case OperandRole::a:
-      return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda};
+      return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda, problem.batch, problem.stride_a};
     case OperandRole::b:
-      return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb};
+      return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb, problem.batch, problem.stride_b};
     case OperandRole::scale_m:
     case OperandRole::scale_n: {
       const bool along_m = role == OperandRole::scale_m;
@@ -27,7 +32,7 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::d:
       break;
   }
-  return {role, problem.type.output, problem.m, problem.n, problem.ldc};
+  return {role, problem.type.output, problem.m, problem.n, problem.ldc, problem.batch, problem.stride_c};
 }
 
 std::vector<OperandMatrix> operands(const Problem& problem) {

@@ -2,6 +2,7 @@
 // mean for the product itself (its reference, a kernel's first argument, tensor maps) names them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,9 +35,15 @@ struct OperandMatrix {
   Scalar element;
   std::int64_t rows = 0, cols = 0;  // as stored
   std::int64_t row_stride = 0;      // elements
+  std::int64_t entries = 1;         // of a batch
+  std::int64_t entry_stride = 0;    // elements from one to the next; 0: all are one matrix
 
-  /// From the first to the last element.
+  /// Matrices that are there: 1 where all entries read one.
+  std::int64_t matrices() const { return entry_stride == 0 ? std::min<std::int64_t>(entries, 1) : entries; }
+  /// From the first to the last element, of the last entry.
   std::int64_t bytes() const;
+  /// Of the elements alone, of all matrices: what a run has to move at least.
+  double element_bytes() const;
 };
 
 /// The matrix of this role.

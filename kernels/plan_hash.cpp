@@ -31,12 +31,14 @@ class Figures {
     for (const unsigned value : {x, y, z}) put(value);
   }
   void put(const OperandSource& source) {
-    const auto& [from_workspace, offset_bytes, row_stride] = source;
+    const auto& [from_workspace, offset_bytes, row_stride, entry_stride] = source;
     for (const std::int64_t value : {std::int64_t(from_workspace), std::int64_t(offset_bytes), row_stride}) put(value);
+    if (entry_stride != 0) put(entry_stride);
   }
   void put(const TensorBox& box) {
-    const auto& [matrix_rows, matrix_cols, rows, cols] = box;
+    const auto& [matrix_rows, matrix_cols, rows, cols, matrices] = box;
     for (const std::int64_t value : {matrix_rows, matrix_cols, std::int64_t(rows), std::int64_t(cols)}) put(value);
+    if (matrices != 0) put(matrices);
   }
   void put(const TensorBoxes& boxes) {
     const auto& [a, b, c] = boxes;
@@ -120,7 +122,7 @@ std::string kernel_hash(const Config& config, const KernelSignature& signature, 
 }
 
 std::string plan_hash(const Config& config, const Problem& problem, std::string_view options) {
-  if (problem.m < 1 || problem.n < 1) return {};
+  if (problem.m < 1 || problem.n < 1 || problem.batch < 1) return {};
   std::string plan = kernel_hash(config, problem, options);
   const Family* family = find_family(config.family());
   if (plan.empty() || refused_because(*family, config, problem)) return {};

@@ -33,6 +33,39 @@ std::optional<std::string> epilogue_error(const Problem& problem) {
   return std::nullopt;
 }
 
+/// Whether so many matrices at these distances have no element in common: one behind the other, or side by side within rows.
+bool are_apart(const OperandMatrix& matrix) {
+  const std::int64_t span = (matrix.rows - 1) * matrix.row_stride + matrix.cols;
+  if (matrix.entries < 2 || matrix.rows == 0 || matrix.cols == 0 || matrix.entry_stride >= span) return true;
+  return matrix.entry_stride >= matrix.cols && (matrix.entries - 1) * matrix.entry_stride + matrix.cols <= matrix.row_stride;
+}
+
+std::optional<std::string> batch_error(const Problem& problem) {
+  const std::pair<const char*, OperandRole> strides[] = {{"stride_a", OperandRole::a}, {"stride_b", OperandRole::b}, {"stride_c", OperandRole::c}};
+  const bool single = problem.batch_mode == BatchMode::single;
+  if (single && problem.batch != 1) return fmt::format("batch is {}: expected 1 without batch_mode=strided", problem.batch);
+  if (problem.batch < 0 || problem.batch > kMaxBatch) return fmt::format("batch is {}: expected 0 to {}", problem.batch, kMaxBatch);
+  for (const auto& [stride, role] : strides) {
+    const OperandMatrix of = operand(problem, role);
+    const std::int64_t value = of.entry_stride;
+    if (single && value != 0) return fmt::format("{} is {}: expected none without batch_mode=strided", stride, value);
+    if (value < 0 || value > kMaxEntryStride) return fmt::format("{} is {}: expected 0 to {}", stride, value, kMaxEntryStride);
+    const bool shared = value == 0 && role != OperandRole::c;
+    if (!shared && !are_apart(of))
+      return fmt::format("{} is {}: expected {}entries that do not overlap, {} of {}x{} with rows {} apart", stride, value,
+                         role == OperandRole::c ? "" : "0 or ", of.entries, of.rows, of.cols, of.row_stride);
+    if (value * std::int64_t(size_bits(of.element)) % 8 != 0)
+      return fmt::format("{} is {}: expected whole bytes, {} bits an element", stride, value, size_bits(of.element));
+  }
+  return std::nullopt;
+}
+
+/// Of one entry behind the other.
+std::int64_t packed_stride(const Problem& problem, OperandRole role) {
+  const OperandMatrix of = operand(problem, role);
+  return of.rows * of.row_stride;
+}
+
 }  // namespace
 
 std::string_view name(BetaClass beta) { return beta == BetaClass::zero ? "zero" : "any"; }
@@ -45,7 +78,7 @@ std::optional<BetaClass> parse_beta_class(std::string_view text) {
 
 double Problem::effective_ops() const {
   const double md = double(m), nd = double(n), kd = double(k);
-  return md * kd + (2 * kd - 1) * md * nd + 2 * md * nd;
+  return (md * kd + (2 * kd - 1) * md * nd + 2 * md * nd) * double(batch);
 }
 
 std::int64_t Problem::a_bytes() const { return operand(*this, OperandRole::a).bytes(); }
@@ -60,6 +93,22 @@ Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::in
   problem.lda = std::max<std::int64_t>(1, problem.a_cols());
   problem.ldb = std::max<std::int64_t>(1, problem.b_cols());
   problem.ldc = std::max<std::int64_t>(1, n);
+  return problem.batch_mode == BatchMode::single ? problem : batched(problem, 1);
+}
+
+Problem batched(Problem problem, std::int64_t batch) {
+  problem.batch_mode = BatchMode::strided;
+  problem.batch = batch;
+  problem.stride_a = packed_stride(problem, OperandRole::a);
+  problem.stride_b = packed_stride(problem, OperandRole::b);
+  problem.stride_c = packed_stride(problem, OperandRole::c);
+  return problem;
+}
+
+Problem entry_of(Problem problem) {
+  problem.batch_mode = BatchMode::single;
+  problem.batch = 1;
+  problem.stride_a = problem.stride_b = problem.stride_c = 0;
   return problem;
 }
 
@@ -90,8 +139,7 @@ std::optional<std::string> problem_error(const Problem& problem) {
   }
   if (align < least_element) return fmt::format("align is {}: expected at least one element, {} bytes", align, least_element);
   if (const auto wrong = epilogue_error(problem)) return wrong;
-  if (problem.batch != 1) return fmt::format("batch is {}: expected 1", problem.batch);
-  return std::nullopt;
+  return batch_error(problem);
 }
 
 std::string text(const Problem& problem) {
@@ -107,6 +155,10 @@ std::string extras_text(const Problem& problem) {
   if (problem.align_bytes != packed.align_bytes) result += fmt::format(" align={}", problem.align_bytes);
   if (problem.beta != packed.beta) result += fmt::format(" beta={}", name(problem.beta));
   if (problem.batch != packed.batch) result += fmt::format(" batch={}", problem.batch);
+  const Problem behind = problem.batch_mode == BatchMode::single ? entry_of(problem) : batched(problem, problem.batch);
+  if (problem.stride_a != behind.stride_a) result += fmt::format(" stride_a={}", problem.stride_a);
+  if (problem.stride_b != behind.stride_b) result += fmt::format(" stride_b={}", problem.stride_b);
+  if (problem.stride_c != behind.stride_c) result += fmt::format(" stride_c={}", problem.stride_c);
   return result + options_text(problem);
 }
 
@@ -129,6 +181,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     dimensions[i] = *value;
   }
   Problem problem = packed_problem(*signature, dimensions[0], dimensions[1], dimensions[2]);
+  std::optional<std::int64_t> stride_a, stride_b, stride_c;
   for (std::size_t i = 5; i < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
     const std::string_view key = parts[i].substr(0, equals);
@@ -139,23 +192,31 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     else if (key == "ldc" && number) problem.ldc = *number;
     else if (key == "align" && number && *number == int(*number)) problem.align_bytes = int(*number);
     else if (key == "batch" && number) problem.batch = *number;
+    else if (key == "stride_a" && number) stride_a = number;
+    else if (key == "stride_b" && number) stride_b = number;
+    else if (key == "stride_c" && number) stride_c = number;
     else if (key == "beta" && parse_beta_class(value)) problem.beta = *parse_beta_class(value);
-    else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align= with a number, beta=zero|any, or {}", parts[i], kSignatureOptions));
+    else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align=, batch=, stride_a=, stride_b=, stride_c= with a number, beta=zero|any, or {}", parts[i], kSignatureOptions));
   }
+  if (problem.batch_mode == BatchMode::strided) problem = batched(problem, problem.batch);
+  problem.stride_a = stride_a.value_or(problem.stride_a);
+  problem.stride_b = stride_b.value_or(problem.stride_b);
+  problem.stride_c = stride_c.value_or(problem.stride_c);
   if (const auto wrong = problem_error(problem)) return fail(*wrong);
   return problem;
 }
 
 Problem as_planned(const Problem& problem) {
   Problem planned = problem;
-  const auto round_up = [&](OperandRole role, std::int64_t& stride) {
+  const auto round_up = [&](OperandRole role, std::int64_t& row_stride, std::int64_t& entry_stride) {
     const OperandMatrix of = operand(problem, role);
     const std::int64_t whole = kDefaultAlignBytes * 8 / std::int64_t(size_bits(of.element));
-    if (of.rows == 1) stride = (stride + whole - 1) / whole * whole;
+    if (of.rows == 1) row_stride = (row_stride + whole - 1) / whole * whole;
+    if (of.entries == 1) entry_stride = (entry_stride + whole - 1) / whole * whole;
   };
-  round_up(OperandRole::a, planned.lda);
-  round_up(OperandRole::b, planned.ldb);
-  round_up(OperandRole::c, planned.ldc);
+  round_up(OperandRole::a, planned.lda, planned.stride_a);
+  round_up(OperandRole::b, planned.ldb, planned.stride_b);
+  round_up(OperandRole::c, planned.ldc, planned.stride_c);
   return planned;
 }
 
@@ -164,6 +225,16 @@ int row_align_bytes(const Problem& problem, Scalar element, std::int64_t row_str
   int align = problem.align_bytes;
   while (align > 1 && stride_bytes % align != 0) align /= 2;
   return align;
+}
+
+int a_align_bytes(const Problem& problem) {
+  return std::min(row_align_bytes(problem, problem.type.a, problem.lda), row_align_bytes(problem, problem.type.a, problem.stride_a));
+}
+int b_align_bytes(const Problem& problem) {
+  return std::min(row_align_bytes(problem, problem.type.b, problem.ldb), row_align_bytes(problem, problem.type.b, problem.stride_b));
+}
+int c_align_bytes(const Problem& problem) {
+  return std::min(row_align_bytes(problem, problem.type.output, problem.ldc), row_align_bytes(problem, problem.type.output, problem.stride_c));
 }
 
 }  // namespace tilesmith

@@ -6,6 +6,9 @@
 //   TN         | k×m            | k×n
 //   TT         | k×m            | n×k
 // C and D are always m×n. Leading dimensions are row strides in elements.
+//
+// A strided batch has `batch` such problems, its entries: D_i ← act(α·op(A_i)·op(B_i) + β·C_i + bias). A_i lies stride_a elements behind
+// A_(i−1), and so on. A stride of 0 lets all entries read one matrix. The bias is one for all.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +22,10 @@ namespace tilesmith {
 
 /// The largest M, N or K accepted (2^28): tile coordinates stay in 32 bits; offsets are 64-bit.
 inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 28;
+
+/// The most entries of a batch, and the largest distance between two of them in elements.
+inline constexpr std::int64_t kMaxBatch = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMaxEntryStride = std::int64_t{1} << 36;
 
 /// The base-pointer alignment that plain allocations give, and the widest that any kernel uses.
 inline constexpr int kDefaultAlignBytes = 16;
@@ -34,7 +41,8 @@ struct Problem : KernelSignature {
   std::int64_t lda = 0, ldb = 0, ldc = 0;  // row strides, elements
   int align_bytes = kDefaultAlignBytes;    ///< every base pointer is a multiple of this (1, 2, 4, 8 or 16) and of an element
   BetaClass beta = BetaClass::zero;
-  std::int64_t batch = 1;  ///< only 1 so far
+  std::int64_t batch = 1;                             ///< entries; 1 if the batch mode is single. 0: nothing to do
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements from an entry to the next; C and D share one. 0 if single
 
   friend bool operator==(const Problem&, const Problem&) = default;
 
@@ -42,24 +50,33 @@ struct Problem : KernelSignature {
   std::int64_t a_cols() const { return trans.a ? m : k; }
   std::int64_t b_rows() const { return trans.b ? n : k; }
   std::int64_t b_cols() const { return trans.b ? k : n; }
-  double flop() const { return 2.0 * double(m) * double(n) * double(k); }
+  /// Of all entries, as what follows.
+  double flop() const { return 2.0 * double(m) * double(n) * double(k) * double(batch); }
   /// "effective operations": M·K + (2K−1)·M·N + 2·M·N.
   double effective_ops() const;
-  /// Bytes of storage from the first to the last element.
+  /// Bytes of storage from the first to the last element of the last entry.
   std::int64_t a_bytes() const;
   std::int64_t b_bytes() const;
   std::int64_t c_bytes() const;
 };
 
-/// A problem with packed rows (lda = columns of A as stored, ...), default alignment, β = 0.
+/// A problem with packed rows (lda = columns of A as stored, ...), default alignment, β = 0; of a batch one entry.
 Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::int64_t n, std::int64_t k);
 
+/// The same problem so many times: batch mode `strided`, each matrix packed behind the one before (a stored matrix's rows times its
+/// leading dimension apart).
+Problem batched(Problem problem, std::int64_t batch);
+
+/// One of a batch's entries as a problem of its own; a single one as it is.
+Problem entry_of(Problem problem);
+
 /// nullopt if the problem is well formed; else one line that names the field and what was expected.
-/// Dimensions of 0 are well formed (nothing to do, as BLAS defines it).
+/// Dimensions of 0 and a batch of 0 are well formed (nothing to do, as BLAS defines it).
 std::optional<std::string> problem_error(const Problem& problem);
 
 /// Canonical text: "f16f32 NN 1024 1024 1024", followed, where they differ from packed_problem(), by
-/// " lda=.. ldb=.. ldc=.. align=.. beta=any" and the signature's options. Two problems are equal exactly when their texts are.
+/// " lda=.. ldb=.. ldc=.. align=.. beta=any batch=.." and, where they differ from batched(), " stride_a=.. stride_b=.. stride_c=..", and
+/// the signature's options. Two problems are equal exactly when their texts are.
 std::string text(const Problem& problem);
 
 /// The part of the text behind M, N and K, with a space before each word: what a packed problem with β = 0 does not have.
@@ -69,11 +86,15 @@ std::string extras_text(const Problem& problem);
 std::optional<Problem> parse_problem(std::string_view text, std::string& error);
 
 /// The problem as families are asked about it and as it is planned: where a matrix is stored as one row its stride is never used, and
-/// is rounded up to a multiple of 16 bytes. The pointer alone then says how the row is aligned.
+/// is rounded up to a multiple of 16 bytes. The pointer alone then says how the row is aligned. So is the stride of a batch of one.
 Problem as_planned(const Problem& problem);
 
 /// The widest copy in bytes (1..16, a power of two) at which every row of a matrix starts aligned, given its
 /// row stride in elements.
 int row_align_bytes(const Problem& problem, Scalar element, std::int64_t row_stride);
+/// The same of A, B and C of all entries.
+int a_align_bytes(const Problem& problem);
+int b_align_bytes(const Problem& problem);
+int c_align_bytes(const Problem& problem);
 
 }  // namespace tilesmith

@@ -65,6 +65,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   const bool fused = !target.epilogue.is_linear() || makes_integers_real(type);
   if (!is_plain(target) || fused) add("#define TILESMITH_EXTENDED\n");
   if (fused) add("#define TILESMITH_EPILOGUE\n");
+  if (target.batch_mode == BatchMode::strided) add("#define TILESMITH_BATCH\n");
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
   add_type("Accumulator", type.accumulator);

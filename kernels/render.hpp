@@ -16,6 +16,7 @@ namespace tilesmith {
 /// Of a signature that is not plain, or of integers whose results are not, it also says, behind macros, since what a kernel takes depends on them and plain kernels stay as they
 /// are whatever comes (source_hash.hpp):
 ///   #define TILESMITH_EXTENDED    GemmArgs has ExtendedArgs (kernels/common/extended_args.cuh)
+///   #define TILESMITH_BATCH       there are ExtendedArgs::batch problems (kernels/common/batch.cuh)
 ///   #define TILESMITH_EPILOGUE    D ← act(r·cᵀ ∘ α·AB + β·C + bias) (kernels/common/fused.cuh), and:
 ///   using BiasType = float;
 ///   constexpr bool kScaleM, kScaleN, kScaleEachRow, kScaleEachColumn, kBiasAlongN, kBiasAlongM, kRelu, kGelu, kGeluTanh, kSilu;

@@ -20,7 +20,7 @@ struct Named {
 // All values of each option: what is not here can be neither written nor read.
 constexpr std::array kActivations{Named{Activation::identity, "identity"}, Named{Activation::relu, "relu"}, Named{Activation::gelu, "gelu"},
                                   Named{Activation::gelu_tanh, "gelu_tanh"}, Named{Activation::silu, "silu"}};
-constexpr std::array kBatchModes{Named{BatchMode::single, "single"}};
+constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{BatchMode::strided, "strided"}};
 constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}};
 
 template <typename Value, std::size_t Count>
@@ -139,6 +139,12 @@ bool is_plain_but_epilogue(const KernelSignature& signature) {
   KernelSignature plain = signature;
   plain.epilogue = {};
   return is_plain(plain);
+}
+
+bool is_plain_but_epilogue_and_batch(const KernelSignature& signature) {
+  KernelSignature plain = signature;
+  plain.batch_mode = BatchMode::single;
+  return is_plain_but_epilogue(plain);
 }
 
 }  // namespace tilesmith

@@ -50,7 +50,10 @@ struct Epilogue {
   bool has_terms() const { return has_scales() || bias != Bias::none || activation != Activation::identity; }
 };
 /// How one launch finds several problems of one shape.
-enum class BatchMode { single };  ///< there is one
+enum class BatchMode {
+  single,   ///< there is one
+  strided,  ///< Problem::batch of them, whose matrices lie at fixed distances
+};
 /// Which operand has zeros in known places.
 enum class Sparsity { dense };  ///< none
 /// Words joined by "+", in this order: "c_apart" or "scale_m" or "scale_m1" (one value for all rows), "scale_n" or "scale_n1", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
@@ -79,7 +82,7 @@ std::string text(const KernelSignature& signature);
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
 /// The options that a signature's text may have, for messages.
-inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, joined by +, or c_apart), batch_mode= or sparsity= with a name of this version";
+inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, joined by +, or c_apart), batch_mode= (strided), or sparsity= with a name of this version";
 
 /// The part of the text behind the transposes, with a space before each word.
 std::string options_text(const KernelSignature& signature);
@@ -90,5 +93,7 @@ bool read_option(std::string_view word, KernelSignature& signature);
 bool is_plain(const KernelSignature& signature);
 /// The same, but for the epilogue.
 bool is_plain_but_epilogue(const KernelSignature& signature);
+/// The same, but for the epilogue and the batch mode.
+bool is_plain_but_epilogue_and_batch(const KernelSignature& signature);
 
 }  // namespace tilesmith

@@ -1,5 +1,7 @@
 #include "tuner/peaks.hpp"
 
+#include "kernels/operand.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -99,8 +101,8 @@ double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, d
 double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
   const double peak = peak_tflops(device, problem.type).value_or(0);
   const double bandwidth_gbps = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
-  const double m = double(problem.m), n = double(problem.n), k = double(problem.k);
-  const double bytes = (m * double(size_bytes(problem.type.a)) + n * double(size_bytes(problem.type.b))) * k + m * n * double(size_bytes(problem.type.output));
+  double bytes = 0;
+  for (const OperandRole role : {OperandRole::a, OperandRole::b, OperandRole::d}) bytes += operand(problem, role).element_bytes();
   return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0, bandwidth_gbps > 0 ? bytes / bandwidth_gbps * 1e-3 : 0);
 }
 
@@ -111,7 +113,7 @@ std::optional<std::string> impossible_because(const db::DeviceIdentity& device, 
   }
   // Operands are read cold, but for what the L2 may hold of them all the same; what is written may stay there.
   const double peak_gbps = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
-  const double bytes = double(problem.a_bytes() + problem.b_bytes()) - double(device.l2_bytes);
+  const double bytes = operand(problem, OperandRole::a).element_bytes() + operand(problem, OperandRole::b).element_bytes() - double(device.l2_bytes);
   const double gbps = bytes / us * 1e-3;
   if (peak_gbps > 0 && gbps > kFarBeyond * peak_gbps) {
     return fmt::format("{:.6g} us are {:.3g} GB/s, and the device's memory has {:.3g}", us, gbps, peak_gbps);

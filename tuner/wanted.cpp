@@ -15,7 +15,10 @@ bool among(const List& list, Is&& is) {
 bool Wanted::wants(const Problem& problem) const {
   return among(types, [&](const TypePair& type) { return type == problem.type; }) &&
          among(trans, [&](Transposes t) { return t == problem.trans; }) &&
-         among(shapes, [&](const Shape& s) { return s.m == problem.m && s.n == problem.n && s.k == problem.k; });
+         among(shapes, [&](const Shape& s) {
+           const bool is_batch = problem.batch_mode == BatchMode::strided && s.batch == problem.batch;
+           return s.m == problem.m && s.n == problem.n && s.k == problem.k && (s.batch == 0 || is_batch);
+         });
 }
 
 void Wanted::know(const std::vector<db::DeviceIdentity>& devices) {
@@ -50,7 +53,8 @@ db::EvidenceFilter Wanted::filter() const {
 }
 
 bool Wanted::is_filter() const {
-  return types.size() <= 1 && trans.size() <= 1 && families.size() <= 1 && shapes.size() <= 1;
+  return types.size() <= 1 && trans.size() <= 1 && families.size() <= 1 && shapes.size() <= 1 &&
+         (shapes.empty() || shapes.front().batch == 0);
 }
 
 }  // namespace tilesmith::tuner

@@ -12,6 +12,7 @@ namespace tilesmith::tuner {
 
 struct Shape {
   std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t batch = 0;  ///< entries of a strided batch; 0: none was named
 };
 
 /// Lists match if any member does; empty ones match everything.

@@ -18,7 +18,7 @@ constexpr std::size_t kLongestWord = 64;         // bytes; the longest legal one
 constexpr std::size_t kLargestFile = 16u << 20;  // bytes; a workload of that size was not meant as one
 constexpr double kLargestWeight = 1e12;
 constexpr const char* kExpectedLine =
-    "expected 'type trans M N K [weight] [lda=, ldb=, ldc=ELEMENTS] [align=BYTES] [beta=zero|any]', e.g. 'f16f32 NN 1024 1024 1024 2'";
+    "expected 'type trans M N K [weight] [lda=, ldb=, ldc=ELEMENTS] [align=BYTES] [beta=zero|any] [batch=N batch_mode=strided]', e.g. 'f16f32 NN 1024 1024 1024 2'";
 
 /// A word as an error may show it: no control or foreign bytes, and short.
 std::string shown(std::string_view word) {
@@ -80,6 +80,7 @@ WeightedProblem parse_line(const std::vector<std::string>& words) {
   for (const auto& [dimension, value] : dimensions) {
     if (value < 1) throw fmt::format("{} is {}: expected 1 to {}", dimension, value, kMaxDimension);
   }
+  if (problem->batch < 1) throw fmt::format("batch is {}: expected 1 to {}", problem->batch, kMaxBatch);
   result.problem = *problem;
   return result;
 }
@@ -108,13 +109,18 @@ std::string read_whole(std::istream& file, const std::string& origin) {
 std::vector<std::string> problem_words(std::string_view text) {
   const std::vector<std::string_view> words = split(text, " \t\r");
   std::vector<std::string> result;
+  std::string_view batch;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool is_shape = i == 2 && words[i].find_first_not_of("0123456789xX") == std::string_view::npos;
     const std::vector<std::string_view> dimensions = is_shape ? split(words[i], "xX") : std::vector<std::string_view>{};
-    const bool is_whole = dimensions.size() == 3 && dimensions[0].size() + dimensions[1].size() + dimensions[2].size() + 2 == words[i].size();
-    if (is_whole) result.insert(result.end(), dimensions.begin(), dimensions.end());
+    std::size_t size = dimensions.size() - 1;
+    for (const std::string_view dimension : dimensions) size += dimension.size();
+    const bool is_whole = size == words[i].size() && (dimensions.size() == 3 || dimensions.size() == 4);
+    if (is_whole) result.insert(result.end(), dimensions.end() - 3, dimensions.end());
     else result.emplace_back(words[i]);
+    if (is_whole && dimensions.size() == 4) batch = dimensions[0];
   }
+  if (!batch.empty()) result.insert(result.end(), {fmt::format("batch={}", batch), "batch_mode=strided"});
   return result;
 }
 

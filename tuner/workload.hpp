@@ -37,7 +37,7 @@ class WorkloadError : public std::runtime_error {
 /// `origin` names the text in errors, and the workload. A text without a problem is an error: nothing to tune is never
 /// what was meant.
 Workload parse_workload(std::string_view text, const std::string& origin);
-/// The words of a problem's text; 64x32x16 in the place of M, N and K is three.
+/// The words of a problem's text; 64x32x16 in the place of M, N and K is three. With a fourth number before them it is a strided batch.
 std::vector<std::string> problem_words(std::string_view text);
 /// The workload is named as the file is, without its folder and extension. "-": standard input, and "stdin" its name.
 Workload load_workload(const std::filesystem::path& path);

@@ -9,6 +9,11 @@ struct ExtendedArgs {
   const float* scale_m;  // [m] or [1], f32; null if there is none
   const float* scale_n;  // [n] or [1]
   const void* bias;  // [n] or [m], of BiasType; null if there is none
+  long long stride_a;  // elements from an entry of a strided batch to the next; 0 of A and B: all entries read one
+  long long stride_b;
+  long long stride_c;  // C's and D's
+  int batch;           // entries
+  int reserved;
 };
 
 }  // namespace tilesmith

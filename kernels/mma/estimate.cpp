@@ -143,9 +143,9 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.latency = std::ceil(made.waves) * (first_step + steps * kMemoryLatency / (config.at("stages") - 1));
   made.storing = blocks_in_turn * epilogue;
 
-  const double sums = double(problem.m) * double(problem.n);
-  const double a_bytes = double(problem.m) * double(problem.k) * element;
-  const double b_bytes = double(problem.n) * double(problem.k) * element;
+  const double sums = double(problem.m) * double(problem.n) * double(problem.batch);
+  const double a_bytes = matrices_of(problem, OperandRole::a) * double(problem.m) * double(problem.k) * element;
+  const double b_bytes = matrices_of(problem, OperandRole::b) * double(problem.n) * double(problem.k) * element;
   const double read = dram_bytes(a_bytes, (a_along_k ? g.block_k : g.block_m) * element) +
                       dram_bytes(b_bytes, (b_along_k ? g.block_k : g.block_n) * element);
   made.dram = (read + sums * output) / (rates.dram_bytes * sms);

@@ -26,8 +26,10 @@ TensorBoxes tensor_boxes(const Config& config, const Geometry& g, const Problem&
     const int cols = std::min(tile_cols, panel_row_bytes / element);
     return k_major ? TensorBox{extent, problem.k, block, cols} : TensorBox{problem.k, extent, g.block_k, cols};
   };
-  return {box(mma::a_k_major(config, problem.trans), problem.m, g.block_m),
-          box(mma::b_k_major(config, problem.trans), problem.n, g.block_n)};
+  TensorBoxes boxes{box(mma::a_k_major(config, problem.trans), problem.m, g.block_m),
+                    box(mma::b_k_major(config, problem.trans), problem.n, g.block_n)};
+  tensor_core::add_matrices(boxes, problem);
+  return boxes;
 }
 
 class Mma final : public Family {

@@ -50,6 +50,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const auto fetch = [&](unsigned item) {
     if constexpr (kFewRegisters) return;  // it would take registers from them
     const Work work = list.at(item);
+#ifdef TILESMITH_BATCH
+    const GemmArgs args = args_of_entry(gemm_args(kernel_args), work.entry);
+#endif
     fetch_held<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                     int(threadIdx.x));
 #ifdef TILESMITH_EPILOGUE
@@ -65,6 +68,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const Work work = list.at(item);
     tile.clear();
     loop.accumulate(tile, work);
+#ifdef TILESMITH_BATCH
+    const GemmArgs args = args_of_entry(gemm_args(kernel_args), work.entry);
+#endif
 #ifdef TILESMITH_EPILOGUE
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
     WarpSums sums(tile);

@@ -33,7 +33,7 @@ std::vector<int> copy_widths(const TypePair& type) {
 
 }  // namespace
 
-bool supports(const KernelTarget& target) { return is_plain_but_epilogue(target) && target.limits.sm >= 80 && has_instruction(target.type.a); }
+bool supports(const KernelTarget& target) { return is_plain_but_epilogue_and_batch(target) && target.limits.sm >= 80 && has_instruction(target.type.a); }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const TypePair& type = target.type;

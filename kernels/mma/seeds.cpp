@@ -82,7 +82,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
       choice;
   const auto& [copy_bytes, pack, pack_k_major] = way;
   const bool large = tile.block_m * tile.block_n >= 128 * 128;
-  const bool aligned_c = row_align_bytes(problem, problem.type.output, problem.ldc) >= 16;
+  const bool aligned_c = c_align_bytes(problem) >= 16;
   Config config("mma", {{"inst_k", inst_k},
                         {"block_m", tile.block_m},
                         {"block_n", tile.block_n},
@@ -175,7 +175,7 @@ bool fills_device(const Config& config, const KernelTarget& target, const Proble
 }  // namespace
 
 std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
-  if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1) return {};
+  if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) {
     return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });

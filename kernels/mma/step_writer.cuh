@@ -15,7 +15,13 @@ struct StepCopy {
   StepCopyOf<Operand, TileA, kCopyBytes, kMultiplyingThreads, kAsync, !kAKMajor, kNextStep> a;
   StepCopyOf<Operand, TileB, kCopyBytes, kMultiplyingThreads, kAsync, !kBKMajor, kNextStep> b;
 
+#ifndef TILESMITH_BATCH
   __device__ __forceinline__ StepCopy(const GemmArgs& args, const Work& work)
+#else
+  __device__ __forceinline__ StepCopy(const GemmArgs& batch, const Work& work)
+      : StepCopy(matrices_of_entry(batch, work.entry), work, work.entry) {}
+  __device__ __forceinline__ StepCopy(const GemmArgs& args, const Work& work, int)
+#endif
       : a(static_cast<const Operand*>(args.a), args.lda, kAKMajor ? work.m0 : work.k0, kAKMajor ? work.k0 : work.m0,
           kAKMajor ? args.m : work.k, kAKMajor ? work.k : args.m),
         b(static_cast<const Operand*>(args.b), args.ldb, kBKMajor ? work.n0 : work.k0, kBKMajor ? work.k0 : work.n0,

@@ -21,6 +21,7 @@ __device__ __forceinline__ int steps_of_block(const WorkList& list) {
   return kPersistent ? int((list.count() - blockIdx.x - 1) / gridDim.x + 1) * steps : steps;
 }
 
+#ifndef TILESMITH_BATCH
 // A tile of the matrix from (row, col) on, panel by panel.
 template <typename Tile>
 __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, unsigned full) {
@@ -29,6 +30,16 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
     copy_box(tile + unsigned(panel * Tile::kPanelBytes), map, col + panel * Tile::kStride, row, full);
   }
 }
+#else
+// A tile of one of the matrices from (row, col) on, panel by panel.
+template <typename Tile>
+__device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, int matrix, unsigned full) {
+#pragma unroll
+  for (int panel = 0; panel < Tile::kPanels; ++panel) {
+    copy_box(tile + unsigned(panel * Tile::kPanelBytes), map, col + panel * Tile::kStride, row, matrix, full);
+  }
+}
+#endif
 
 // What the copying warp copies of the block's work items (tensor_core/step_copies.cuh).
 class TensorTiles {
@@ -41,9 +52,16 @@ class TensorTiles {
   __device__ __forceinline__ Work at(unsigned item) const { return list_.at(item); }
 
   __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
+#ifndef TILESMITH_BATCH
     copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, full);
     copy_tile<TileB>(stage + kElementsOfA * int(sizeof(Operand)), args_.b, kBKMajor ? k : work.n0,
                      kBKMajor ? work.n0 : k, full);
+#else
+    const ExtendedArgs& of = args_.gemm.more;
+    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, of.stride_a == 0 ? 0 : work.entry, full);
+    copy_tile<TileB>(stage + kElementsOfA * int(sizeof(Operand)), args_.b, kBKMajor ? k : work.n0,
+                     kBKMajor ? work.n0 : k, of.stride_b == 0 ? 0 : work.entry, full);
+#endif
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "kernels/batch_grid.hpp"
 #include "kernels/render.hpp"
 
 namespace tilesmith {
@@ -31,7 +32,7 @@ class Simt final : public Family {
     return "FMA and dp4a on CUDA cores: any type pair, layout, leading dimension and alignment";
   }
 
-  bool supports(const KernelTarget& target) const override { return is_plain_but_epilogue(target) && target.limits.sm >= 80; }
+  bool supports(const KernelTarget& target) const override { return is_plain_but_epilogue_and_batch(target) && target.limits.sm >= 80; }
 
   std::vector<Parameter> parameters(const KernelTarget&) const override {
     return {
@@ -76,6 +77,10 @@ class Simt final : public Family {
     launch.a.row_stride = problem.lda;
     launch.b.row_stride = problem.ldb;
     launch.c.row_stride = problem.ldc;
+    launch.a.entry_stride = problem.stride_a;
+    launch.b.entry_stride = problem.stride_b;
+    launch.c.entry_stride = problem.stride_c;
+    add_entries(launch.grid, problem.batch);
     return {{launch}, 0};
   }
 

@@ -94,9 +94,20 @@ __device__ __forceinline__ void load_step(Stored* shared, const Operand* matrix,
 
 }  // namespace tilesmith
 
+#ifndef TILESMITH_BATCH
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads)
 gemm(const __grid_constant__ tilesmith::GemmArgs args) {
   using namespace tilesmith;
+#else
+#include "kernels/common/batch.cuh"
+
+// The pointers of an entry take registers: where no number of blocks is asked for, the compiler spills for their sake.
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, 1)
+gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
+  using namespace tilesmith;
+  if (is_beyond_batch(batch)) return;
+  const GemmArgs args = matrices_of_entry(batch, entry_of_grid());
+#endif
   __shared__ Stored shared_a[kStepRows * kStrideA];
   __shared__ Stored shared_b[kStepRows * kStrideB];
 

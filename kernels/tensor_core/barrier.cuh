@@ -79,6 +79,34 @@ __device__ __forceinline__ void store_box(const TensorMap& map, int col, int row
       "r"(col), "r"(row), "r"(from)
       : "memory");
 }
+#ifdef TILESMITH_BATCH
+// The same of one of the matrices of a batch.
+__device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full) {
+  asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                                "[%0], [%1, {%2, %3, %4}], [%5];")::"r"(to),
+               "l"(&map), "r"(col), "r"(row), "r"(matrix), "r"(full)
+               : "memory");
+}
+__device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full,
+                                                   unsigned short blocks) {
+  asm volatile(
+      TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                       "[%0], [%1, {%2, %3, %4}], [%5], %6;")::"r"(to),
+      "l"(&map), "r"(col), "r"(row), "r"(matrix), "r"(full), "h"(blocks)
+      : "memory");
+}
+// A map, and the matrix of its batch that is stored into.
+struct MapOfEntry {
+  const TensorMap& map;
+  int matrix;
+};
+__device__ __forceinline__ void store_box(const MapOfEntry& of, int col, int row, unsigned from) {
+  asm volatile(
+      TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];")::"l"(&of.map),
+      "r"(col), "r"(row), "r"(of.matrix), "r"(from)
+      : "memory");
+}
+#endif
 // What this thread wrote into shared memory becomes visible to the accelerator.
 __device__ __forceinline__ void publish_to_accelerator() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

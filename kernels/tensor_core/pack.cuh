@@ -5,6 +5,10 @@
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/tensor_core/pass_layout.cuh"
 
+#ifdef TILESMITH_BATCH
+#include "kernels/common/batch.cuh"
+#endif
+
 namespace tilesmith {
 
 // What is known beforehand of chunks that are read together.
@@ -176,6 +180,7 @@ class AlignedCopy {
   Element* to_;
 };
 
+#ifndef TILESMITH_BATCH
 // Packs A, B or both into the workspace, each by its kind of copy. The grid has a block for each share.
 template <typename CopyA, typename CopyB>
 __device__ __forceinline__ void pack_operands(const GemmArgs& args) {
@@ -195,5 +200,36 @@ __device__ __forceinline__ void pack_operands(const GemmArgs& args) {
     CopyB(args.b, args.ldb, kTransB ? args.n : args.k, kTransB ? args.k : args.n, to).copy(share);
   }
 }
+#else
+// Packs an entry's A, B or both into the workspace, each by its kind of copy: all entries' A one behind the other, then all B. What all
+// entries read is packed with the first.
+template <typename CopyA, typename CopyB>
+__device__ __forceinline__ void pack_operands(const GemmArgs& batch) {
+  if (batch.k == 0 || is_beyond_batch(batch)) return;
+  const long long entry = entry_of_grid();
+  const GemmArgs args = matrices_of_entry(batch, entry);
+  const int a_rows = kTransA ? args.k : args.m, a_cols = kTransA ? args.m : args.k;
+  const int b_rows = kTransB ? args.n : args.k, b_cols = kTransB ? args.k : args.n;
+  unsigned share = blockIdx.x;
+  Operand* to = static_cast<Operand*>(args.workspace);
+  if constexpr ((kPack & 1) != 0) {
+    const bool shared = batch.more.stride_a == 0;
+    const long long elements = CopyA(args.a, args.lda, a_rows, a_cols, to).elements();
+    const CopyA a(args.a, args.lda, a_rows, a_cols, to + (shared ? 0 : entry * elements));
+    if (share < a.shares()) {
+      if (!shared || entry == 0) a.copy(share);
+      return;
+    }
+    share -= a.shares();
+    to += (shared ? 1 : batch.more.batch) * elements;
+  }
+  if constexpr ((kPack & 2) != 0) {
+    const bool shared = batch.more.stride_b == 0;
+    if (shared && entry != 0) return;
+    const long long elements = CopyB(args.b, args.ldb, b_rows, b_cols, to).elements();
+    CopyB(args.b, args.ldb, b_rows, b_cols, to + entry * elements).copy(share);
+  }
+}
+#endif
 
 }  // namespace tilesmith

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "kernels/batch_grid.hpp"
 #include "kernels/tensor_core/pass_layout.cuh"
 
 namespace tilesmith::tensor_core {
@@ -51,8 +52,7 @@ bool has_passes(const Config& config) {
 bool deterministic(const Config& config) { return config.at("split_k") == 1 || config.at("reduction") != atomic; }
 
 std::array<int, 2> operand_aligns(const Problem& problem) {
-  return {row_align_bytes(problem, problem.type.a, problem.lda),
-          row_align_bytes(problem, problem.type.b, problem.ldb)};
+  return {a_align_bytes(problem), b_align_bytes(problem)};
 }
 
 std::optional<std::string> misaligned(const Config& config, const Problem& problem, int copy_bytes) {
@@ -77,6 +77,15 @@ PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_
           of(problem.b_rows(), problem.b_cols(), b_k_major != problem.trans.b)};
 }
 
+double matrices_of(const Problem& problem, OperandRole role) { return double(operand(problem, role).matrices()); }
+
+void add_matrices(TensorBoxes& boxes, const Problem& problem) {
+  if (problem.batch_mode == BatchMode::single) return;
+  boxes.a.matrices = operand(problem, OperandRole::a).matrices();
+  boxes.b.matrices = operand(problem, OperandRole::b).matrices();
+  if (boxes.c) boxes.c->matrices = problem.batch;
+}
+
 LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,
                            bool overlap) {
   return sequence_of(std::move(gemm), config, problem, config.at("pack"), packed, overlap);
@@ -96,12 +105,16 @@ LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& pro
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
   gemm.c.row_stride = problem.ldc;
+  gemm.a.entry_stride = problem.stride_a;
+  gemm.b.entry_stride = problem.stride_b;
+  gemm.c.entry_stride = problem.stride_c;
   const Launch callers = gemm;
 
   const auto pass = [&](std::string entry, std::int64_t blocks, int threads = kPassThreads) {
     Launch launch;
     launch.entry = std::move(entry);
     launch.grid = {unsigned(blocks), 1, 1};
+    add_entries(launch.grid, problem.batch);
     launch.block = {unsigned(threads), 1, 1};
     launch.a = callers.a;
     launch.b = callers.b;
@@ -112,8 +125,10 @@ LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& pro
   if (pack != 0) {
     std::int64_t bytes = 0, blocks = 0;
     const auto place = [&](OperandSource& source, const PackedOperand& copy) {
-      source = {true, std::size_t(bytes), packed_row_stride(copy.cols, element)};
-      bytes += packed_bytes(copy.rows, copy.cols, element);
+      const std::int64_t bytes_of_entry = packed_bytes(copy.rows, copy.cols, element);
+      const bool apart = source.entry_stride != 0;
+      source = {true, std::size_t(bytes), packed_row_stride(copy.cols, element), apart ? bytes_of_entry / element : 0};
+      bytes += (apart ? problem.batch : 1) * bytes_of_entry;
       blocks += copy.blocks;
     };
     if ((pack & pack_a) != 0) place(gemm.a, packed.a);
@@ -125,7 +140,7 @@ LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& pro
     sequence.launches.push_back(pass("scale_c", blocks_for(problem.m * problem.n)));
   sequence.launches.push_back(gemm);
   if (partial_slices(config) > 1) {
-    sequence.workspace_bytes = std::size_t(partial_slices(config) * problem.m * partial_stride(problem.n)) *
+    sequence.workspace_bytes = std::size_t(problem.batch * partial_slices(config) * problem.m * partial_stride(problem.n)) *
                                size_bytes(problem.type.accumulator);
     const std::int64_t runs = problem.m * ((problem.n + kSumColumns - 1) / kSumColumns);
     sequence.launches.push_back(

@@ -50,6 +50,12 @@ struct PackedOperands {
 /// the other way, turned (KMajorCopy in k_major_copy.cuh).
 PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_major);
 
+/// Of an operand: those of a batch, or one.
+double matrices_of(const Problem& problem, OperandRole role);
+
+/// Of a batch: how many matrices the boxes' maps have.
+void add_matrices(TensorBoxes& boxes, const Problem& problem);
+
 /// The GEMM's launch with the passes that the config asks for, which have its operands and the caller's C. Where K = 0 there is
 /// nothing to pack.
 LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,

@@ -9,6 +9,11 @@
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/common/raster.cuh"
 
+#ifdef TILESMITH_BATCH
+#include "kernels/common/batch.cuh"
+#include "kernels/tensor_core/pass_layout.cuh"
+#endif
+
 namespace tilesmith {
 
 // How the slices of K are added: their sums through the workspace and a pass after the GEMM; atomically; or among the
@@ -30,6 +35,9 @@ struct Work {
   int m0, n0;  // the tile's first row and column of C
   int k0, k;   // the slice's first step, and where K ends
   int slice;
+#ifdef TILESMITH_BATCH
+  int entry;
+#endif
 
   __device__ __forceinline__ int steps() const { return (k - k0 + kNextStep - 1) / kNextStep; }
 };
@@ -39,8 +47,13 @@ template <int kItemM, int kItemN>
 class WorkListOf {
  public:
   __device__ __forceinline__ explicit WorkListOf(const GemmArgs& args)
+#ifndef TILESMITH_BATCH
       : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k) {}
+#else
+      : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k), batch_(args.more.batch) {}
+#endif
 
+#ifndef TILESMITH_BATCH
   __device__ __forceinline__ unsigned count() const { return tiles() * kSplitK; }
 
   __device__ __forceinline__ Work at(unsigned item) const {
@@ -49,11 +62,40 @@ class WorkListOf {
     const TileIndex tile = tile_of_block<kGroupM>(number, tiles_m_, tiles_n_);
     return {tile.m * kItemM, tile.n * kItemN, int(slice) * kBlockK, k_, int(slice)};
   }
+#else
+  __device__ __forceinline__ unsigned count() const { return tiles() * unsigned(batch_) * kSplitK; }
+
+  // Within a slice entry by entry, tile by tile within an entry.
+  __device__ __forceinline__ Work at(unsigned item) const {
+    const unsigned of_slice = tiles() * unsigned(batch_);
+    const unsigned slice = kSplitK == 1 ? 0 : kClusterSums ? item % kSplitK : item / of_slice;
+    unsigned number = kSplitK == 1 ? item : kClusterSums ? item / kSplitK : item - slice * of_slice;
+    const unsigned entry = number / tiles();
+    number -= entry * tiles();
+    const TileIndex tile = tile_of_block<kGroupM>(number, tiles_m_, tiles_n_);
+    return {tile.m * kItemM, tile.n * kItemN, int(slice) * kBlockK, k_, int(slice), int(entry)};
+  }
+#endif
 
  private:
   __device__ __forceinline__ unsigned tiles() const { return unsigned(tiles_m_) * unsigned(tiles_n_); }
 
   int tiles_m_, tiles_n_, k_;
+#ifdef TILESMITH_BATCH
+  int batch_;
+#endif
 };
+
+#ifdef TILESMITH_BATCH
+// An entry's matrices, and its partial sums in the workspace.
+__device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch, int entry) {
+  GemmArgs its = matrices_of_entry(batch, entry);
+  if constexpr (kPartials) {
+    const long long sums = kPartialSlices * (batch.m * partial_stride(batch.n));
+    its.workspace = static_cast<Accumulator*>(batch.workspace) + entry * sums;
+  }
+  return its;
+}
+#endif
 
 }  // namespace tilesmith

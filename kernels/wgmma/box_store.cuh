@@ -100,8 +100,16 @@ class BoxWriter {
   int lane_;
 };
 
+#ifdef TILESMITH_BATCH
+using MapOfC = MapOfEntry;
+#endif
+
 // Through the warp's own boxes. (m0, n0): where the warp's tile lies in C.
+#ifndef TILESMITH_BATCH
 __device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Destination& to, const TensorMap& map,
+#else
+__device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Destination& to, const MapOfC& map,
+#endif
                                                int m0, int n0, unsigned char* shared) {
   const unsigned boxes =
       unsigned(__cvta_generic_to_shared(shared)) + threadIdx.x / 32 * unsigned(kBoxesOfWarp * kBoxBytes);

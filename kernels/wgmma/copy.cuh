@@ -13,17 +13,30 @@ constexpr int kReadingWarps = kTileGroups * 4 * kSharingBlocks;  // of a stage, 
 // A panel's rows that this block copies, panel by panel, to all that share the tile.
 //   (col, row) of the tile in its matrix; `part` of `Sharers`
 template <typename Tile, int Sharers>
+#ifndef TILESMITH_BATCH
 __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, unsigned full,
                                           unsigned part, unsigned short blocks) {
+#else
+__device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, int matrix, unsigned full,
+                                          unsigned part, unsigned short blocks) {
+#endif
   const unsigned first = Sharers == 1 ? 0 : part * Tile::kCopiedRows;
 #pragma unroll
   for (int panel = 0; panel < Tile::kPanels; ++panel) {
     const unsigned to = tile + unsigned(panel * Tile::kPanelBytes) + first * kPanelRowBytes;
+#ifndef TILESMITH_BATCH
     if constexpr (Sharers == 1) {
       copy_box(to, map, col + panel * kPanelElements, row, full);
     } else {
       copy_box_to_blocks(to, map, col + panel * kPanelElements, row + int(first), full, blocks);
     }
+#else
+    if constexpr (Sharers == 1) {
+      copy_box(to, map, col + panel * kPanelElements, row, matrix, full);
+    } else {
+      copy_box_to_blocks(to, map, col + panel * kPanelElements, row + int(first), matrix, full, blocks);
+    }
+#endif
   }
 }
 
@@ -56,12 +69,24 @@ class Tiles {
   __device__ __forceinline__ void copy(const Work& work, int step_k, unsigned stage, unsigned full) const {
     const int k = step_k < 0 ? -step_k : step_k;
     const int left0 = kSwap ? work.n0 : work.m0, right0 = kSwap ? work.m0 : work.n0;
+#ifndef TILESMITH_BATCH
     copy_tile<LeftTile, kLeftSharers>(stage, kSwap ? args_.b : args_.a, LeftTile::kKMajor ? k : left0,
                                       LeftTile::kKMajor ? left0 : k, full, kSwap ? cluster_.m : cluster_.n,
                                       kSwap ? column_blocks_ : row_blocks_);
     copy_tile<RightTile, kRightSharers>(stage + LeftTile::kBytes, kSwap ? args_.a : args_.b,
                                         RightTile::kKMajor ? k : right0, RightTile::kKMajor ? right0 : k, full,
                                         kSwap ? cluster_.n : cluster_.m, kSwap ? row_blocks_ : column_blocks_);
+#else
+    const ExtendedArgs& of = args_.gemm.more;
+    const int of_a = of.stride_a == 0 ? 0 : work.entry, of_b = of.stride_b == 0 ? 0 : work.entry;
+    copy_tile<LeftTile, kLeftSharers>(stage, kSwap ? args_.b : args_.a, LeftTile::kKMajor ? k : left0,
+                                      LeftTile::kKMajor ? left0 : k, kSwap ? of_b : of_a, full,
+                                      kSwap ? cluster_.m : cluster_.n, kSwap ? column_blocks_ : row_blocks_);
+    copy_tile<RightTile, kRightSharers>(stage + LeftTile::kBytes, kSwap ? args_.a : args_.b,
+                                        RightTile::kKMajor ? k : right0, RightTile::kKMajor ? right0 : k,
+                                        kSwap ? of_a : of_b, full, kSwap ? cluster_.n : cluster_.m,
+                                        kSwap ? row_blocks_ : column_blocks_);
+#endif
   }
 
  private:

@@ -122,8 +122,10 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.latency = waves * (first + steps * kMemoryLatency / (config.at("stages") - 1));
   made.storing = blocks_in_turn * epilogue;
 
-  const double sums = double(problem.m) * double(problem.n);
-  const double operand_bytes = (double(problem.m) + double(problem.n)) * double(problem.k) * element;
+  const double sums = double(problem.m) * double(problem.n) * double(problem.batch);
+  const double rows_of_a = matrices_of(problem, OperandRole::a) * double(problem.m);
+  const double columns_of_b = matrices_of(problem, OperandRole::b) * double(problem.n);
+  const double operand_bytes = (rows_of_a + columns_of_b) * double(problem.k) * element;
   made.dram = (operand_bytes + sums * output) / (kDramBytes * sms);
   cycles = std::max(cycles, start + steps * kCopiedStep + made.dram);
 
@@ -134,8 +136,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   if (split_k > 1 && reduction == atomic)
     cycles += kOverlappedLaunch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
   const double packed_bytes =
-      ((config.at("pack") & pack_a) != 0 ? double(problem.m) * double(problem.k) * element : 0) +
-      ((config.at("pack") & pack_b) != 0 ? double(problem.n) * double(problem.k) * element : 0);
+      ((config.at("pack") & pack_a) != 0 ? rows_of_a * double(problem.k) * element : 0) +
+      ((config.at("pack") & pack_b) != 0 ? columns_of_b * double(problem.k) * element : 0);
   if (packed_bytes > 0) cycles += kOverlappedLaunch + 2 * packed_bytes / (kDramBytes * sms);
   made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
   made.passes = made.cycles - without_passes;

@@ -27,7 +27,7 @@ int must_pack(const TypePair& type, Transposes trans, bool swap) {
 
 bool supports(const KernelTarget& target) {
   const Scalar operand = target.type.a;
-  return is_plain_but_epilogue(target) && target.limits.arch == "sm_90a" && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
+  return is_plain_but_epilogue_and_batch(target) && target.limits.arch == "sm_90a" && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
@@ -47,7 +47,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "0: a block a tile; 1: as many blocks as fit the device, each doing tile after tile with all warpgroups; 2: the "
        "same, each warpgroup with a tile of its own, so that one's products hide the other's epilogue"},
       {"even",
-       {0, 1},
+       target.batch_mode == BatchMode::single ? std::vector{0, 1} : std::vector{0},  // it deals out one C
        "1: columns are dealt evenly among as many tiles as all blocks do in their rounds, some of them 16 columns narrower "
        "(swapped operands: rows)"},
       {"stagger",

@@ -135,7 +135,7 @@ bool fills_device(const Config& config, const KernelTarget& target, const Proble
 }  // namespace
 
 std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
-  if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1) return {};
+  if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) {
     return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });

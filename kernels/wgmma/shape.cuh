@@ -107,7 +107,11 @@ __device__ __forceinline__ bool is_narrow(const EvenWork& work) {
 }
 
 // C as the item may store into it.
+#ifndef TILESMITH_BATCH
 __device__ __forceinline__ GemmArgs within(const GemmArgs& args, const Work&) { return args; }
+#else
+__device__ __forceinline__ GemmArgs within(const GemmArgs& args, const Work& work) { return args_of_entry(args, work.entry); }
+#endif
 __device__ __forceinline__ GemmArgs within(const GemmArgs& args, const EvenWork& work) {
   GemmArgs its = args;
   (kSwap ? its.m : its.n) = work.end;

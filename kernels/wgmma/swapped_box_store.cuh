@@ -89,7 +89,11 @@ class SwappedBoxWriter {
 // `wait_for_all()` waits for all threads that store.
 template <typename WaitForAll>
 __device__ __forceinline__ void store_by_swapped_boxes(const WarpSums& sums, const Destination& to,
+#ifndef TILESMITH_BATCH
                                                        const TensorMap& map, int m0, int n0, int column,
+#else
+                                                       const MapOfC& map, int m0, int n0, int column,
+#endif
                                                        unsigned char* shared, WaitForAll wait_for_all) {
   const unsigned boxes = unsigned(__cvta_generic_to_shared(shared));
   SwappedBoxWriter<>(to, column, boxes).put(sums);

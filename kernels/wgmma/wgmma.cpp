@@ -103,6 +103,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) con
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));
     gemm.boxes->c = TensorBox{problem.m, problem.n, kBoxRows, cols};
   }
+  tensor_core::add_matrices(*gemm.boxes, problem);
   const tensor_core::PackedOperands packed = tensor_core::packed_operands(problem, a.k_major, b.k_major);
   return tensor_core::with_passes(gemm, config, problem, packed, true);
 }

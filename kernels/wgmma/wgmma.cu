@@ -46,7 +46,11 @@ __device__ __forceinline__ void give_turn(bool to_second) {
 }
 
 // The sums of an item, over what C holds.
+#ifndef TILESMITH_BATCH
 __device__ __forceinline__ void store_over(const WarpSums& sums, const Destination& to, const TensorMap& map,
+#else
+__device__ __forceinline__ void store_over(const WarpSums& sums, const Destination& to, const MapOfC& map,
+#endif
                                            const Work& work, const WarpPlace& place, unsigned char* shared) {
   const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
   if constexpr (kStoreTma) {
@@ -64,7 +68,11 @@ __device__ __forceinline__ void store_over(const WarpSums& sums, const Destinati
 }
 
 // All copies into the ring have landed, and all reads of it by this warp have ended, where kKeepsRing is not set.
+#ifndef TILESMITH_BATCH
 __device__ __forceinline__ void store(GroupTile& tile, const Destination& to, const TensorMap& map, const Work& work,
+#else
+__device__ __forceinline__ void store(GroupTile& tile, const Destination& to, const MapOfC& map, const Work& work,
+#endif
                                       const WarpPlace& place, unsigned char* shared) {
   WarpSums sums(tile);
   const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
@@ -137,9 +145,17 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const Destination raw(within(args, work), work.slice / kClusterK);
     const Destination to =
         kSummed || kPartials ? raw : fuse(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0);
-    store(tile, to, kernel_args.c, work, place, shared);
+#ifdef TILESMITH_BATCH
+    store(tile, to, MapOfC{kernel_args.c, work.entry}, work, place, shared);
 #else
+    store(tile, to, kernel_args.c, work, place, shared);
+#endif
+#else
+#ifndef TILESMITH_BATCH
     store(tile, Destination(within(args, work), work.slice / kClusterK), kernel_args.c, work, place, shared);
+#else
+    store(tile, Destination(within(args, work), work.slice / kClusterK), MapOfC{kernel_args.c, work.entry}, work, place, shared);
+#endif
 #endif
   };
   const auto fetch = [&](const ItemWork& work) {

@@ -22,7 +22,7 @@ constexpr double kCompiledFirst = 1.1;
 /// Further than this from all that was measured, the families' initial configs are asked for.
 constexpr double kFarDoublings = 1.5;
 
-bool is_something(const Problem& problem) { return problem.m > 0 && problem.n > 0 && problem.k > 0; }
+bool is_something(const Problem& problem) { return problem.m > 0 && problem.n > 0 && problem.k > 0 && problem.batch > 0; }
 
 /// A config whose kernel exists for the target.
 struct Candidate {
@@ -215,7 +215,7 @@ struct Chooser::State {
     Choice choice;
     if (!is_something(problem)) {
       choice.config = generic_config(target_);
-      choice.reason = "M, N or K is 0: there is nothing to multiply";
+      choice.reason = problem.batch == 0 ? "the batch has no entry: there is nothing to multiply" : "M, N or K is 0: there is nothing to multiply";
       return choice;
     }
     const std::vector<db::Judged> measured = exact(problem, without, runners_up + 1);

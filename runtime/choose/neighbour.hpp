@@ -6,7 +6,8 @@
 
 namespace tilesmith::runtime {
 
-/// How far a measured problem is from this one, in doublings: the length of (log2 M/M', log2 N/N', log2 K/K'), half a doubling for each
+/// How far a measured problem is from this one, in doublings: the length of (log2 M/M', log2 N/N', log2 K/K', and the same of
+/// batches' entries), half a doubling for each
 /// halving by which rows of A, B or C are differently aligned, 0.05 for another beta class and 0.1 for another epilogue. Its type pair and transposes count for nothing. Both have M, N, K ≥ 1.
 double distance(const Problem& measured, const Problem& problem);
 

@@ -33,7 +33,7 @@ constexpr double kLeastWeight = 1e-12;          // so that what is far away stil
 double plain_estimate_cycles(const KernelTarget& target, const Problem& problem) {
   constexpr double kLaunch = 3500, kProducts = 512, kBytes = 10;  // cycles; of an SM and cycle
   const double sms = std::max(1, target.limits.sm_count);
-  const double products = double(problem.m) * double(problem.n) * double(problem.k);
+  const double products = double(problem.m) * double(problem.n) * double(problem.k) * double(problem.batch);
   const double bytes = double(problem.a_bytes()) + double(problem.b_bytes()) + double(problem.c_bytes());
   return kLaunch + std::max(products / (kProducts * sms), bytes / (kBytes * sms));
 }
@@ -84,7 +84,7 @@ const Legality& TimeModel::legality(const Family& family, const KernelSignature&
 bool TimeModel::add(const db::Evidence& entry) {
   const Family* family = find_family(entry.config.family());
   const Problem& problem = entry.problem;
-  if (family == nullptr || !entry.outcome.timing || problem.m < 1 || problem.n < 1 || problem.k < 1) return false;
+  if (family == nullptr || !entry.outcome.timing || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return false;
   if (legality(*family, problem).illegal_because(entry.config) || refused_because(*family, entry.config, problem)) return false;
   KernelTarget there{problem, target_.limits};
   if (entry.device.sm_count > 0) there.limits.sm_count = entry.device.sm_count;

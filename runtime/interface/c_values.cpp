@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kFirstRunArgsBytes = 64;
 constexpr std::size_t kFirstOptionsBytes = 24;  // of version 0.1, before any field was added
 static_assert(sizeof(tilesmith_options) >= kFirstOptionsBytes && sizeof(tilesmith_run_args) >= kFirstRunArgsBytes);
+static_assert(sizeof(tilesmith_strided_batch) == sizeof(tilesmith_problem) + 4 * sizeof(std::int64_t) && offsetof(tilesmith_strided_batch, problem) == 0,
+              "what stands behind the problem");
 static_assert(sizeof(tilesmith_problem) == 104 && offsetof(tilesmith_problem, m) == 16,
               "programs that were compiled before, and Python's, know this layout");
 
@@ -72,6 +74,20 @@ Struct of_any_version(const char* type, const Struct& from, Struct known, std::s
   return known;
 }
 
+/// Precondition: batch_size is not 0, so that the problem is the first member of a batch.
+Problem batch_of(const tilesmith_problem& from, const Problem& entry) {
+  if (from.batch_size != std::int64_t(sizeof(tilesmith_strided_batch)))
+    throw bad_argument(fmt::format("batch_size is {}: expected 0, or a tilesmith_strided_batch of {} bytes, filled by tilesmith_strided_batch_init",
+                                   from.batch_size, sizeof(tilesmith_strided_batch)));
+  const auto& batch = reinterpret_cast<const tilesmith_strided_batch&>(from);
+  Problem problem = batched(entry, batch.count);
+  const auto take = [](std::int64_t& stride, std::int64_t given) { stride = given == TILESMITH_PACKED ? stride : given; };
+  take(problem.stride_a, batch.stride_a);
+  take(problem.stride_b, batch.stride_b);
+  take(problem.stride_c, batch.stride_c);
+  return problem;
+}
+
 }  // namespace
 
 tilesmith_problem named_problem(const char* type, const char* transposes) {
@@ -98,7 +114,7 @@ Problem to_problem(const tilesmith_problem& from) {
   problem.beta = from.beta_is_zero != 0 ? BetaClass::zero : BetaClass::any;
   problem.epilogue = epilogue_of(from);
   if (problem.epilogue.has_terms()) problem.epilogue.c_apart = false;  // implied
-  return problem;
+  return from.batch_size == 0 ? problem : batch_of(from, problem);
 }
 
 void write_default_options(void* options, std::size_t size) {

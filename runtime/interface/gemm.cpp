@@ -197,7 +197,7 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& 
       if (std::ranges::all_of(tilesmith::operands(asked), takes_more)) throw runtime::misaligned(asked);
       asked.align_bytes = align_bytes;
       check_well_formed(asked);
-      if (asked.m == 0 || asked.n == 0) return;  // nothing to do, as BLAS defines it
+      if (asked.m == 0 || asked.n == 0 || asked.batch == 0) return;  // nothing to do, as BLAS defines it
       plan = &state_->kept_plan(key, asked, stream);
     }
     if (plan->workspace_bytes() == 0) {

@@ -10,6 +10,8 @@
 //
 //   library.gemm(stream, problem, 1.0, a, b, 0.0, c);
 //
+// A strided batch is a problem, too: tilesmith::batched(problem, 64), and its strides where they differ. Pointers are entry 0's.
+//
 // CUDA contexts. Tilesmith uses the device's primary context, the one that the CUDA runtime API uses: pointers from
 // cudaMalloc and a cudaStream_t are passed as they are. An application that uses the driver API retains that same
 // context (cuDevicePrimaryCtxRetain) and allocates in it. open(), plan() and the destructors leave the calling thread's

@@ -134,7 +134,7 @@ LibraryState::~LibraryState() {
 LibraryState::Planned LibraryState::plan(const Problem& problem) {
   const std::lock_guard lock(mutex_);
   const KernelTarget target{problem, context_->info().limits};
-  if (problem.m == 0 || problem.n == 0) return plan_of_nothing(problem, target);
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return plan_of_nothing(problem, target);
   Planned planned = plan_untried(problem, target);
   if (options_.trial_budget > 1 && planned.why.rung == name(Level::model)) try_candidates(problem, target, planned);
   return planned;
@@ -315,7 +315,7 @@ void LibraryState::log_not_loaded(std::span<const db::Evidence> entries) {
 
 void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {
   if (!options_.log_misses || !logged_.insert(text(problem)).second) return;
-  if (problem.m == 0 || problem.n == 0 || problem.k == 0) return;
+  if (problem.m == 0 || problem.n == 0 || problem.k == 0 || problem.batch == 0) return;
   db::logger()->warn("{}: {} level{}: {}", text(problem), why.rung, compiled ? ", kernel compiled now" : "", why.reason);
 }
 

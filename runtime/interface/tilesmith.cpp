@@ -168,6 +168,19 @@ tilesmith_status tilesmith_problem_init(tilesmith_problem* problem, const char* 
   });
 }
 
+tilesmith_status tilesmith_strided_batch_init(tilesmith_strided_batch* batch, const char* type, const char* transposes, int64_t m,
+                                              int64_t n, int64_t k, int64_t count) {
+  if (batch == nullptr) return null_argument("tilesmith_strided_batch_init", "batch");
+  *batch = tilesmith_strided_batch{};
+  tilesmith_strided_batch made{{}, count, TILESMITH_PACKED, TILESMITH_PACKED, TILESMITH_PACKED};
+  if (const tilesmith_status status = tilesmith_problem_init(&made.problem, type, transposes, m, n, k); status != TILESMITH_OK) return status;
+  made.problem.batch_size = sizeof made;
+  return guarded([&] {
+    if (const auto wrong = tilesmith::problem_error(to_problem(made.problem))) throw Error(ErrorCode::bad_argument, *wrong);
+    *batch = made;
+  });
+}
+
 tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
                                 const void* alpha, const void* a, const void* b, const void* beta, void* c) {
   if (library == nullptr) return null_argument("tilesmith_gemm", "library");

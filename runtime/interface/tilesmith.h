@@ -123,8 +123,23 @@ typedef struct tilesmith_problem {
   int8_t scale_n;        /* the same of its columns */
   int16_t c_is_apart;    /* not 0: of a problem without scales, bias and activation whose beta may be anything, the kernel reads C where it lies, so
                             that nothing is copied if it is not D. Problems with any of them do so anyway; 0 at first */
-  int64_t reserved[2];   /* 0 */
+  int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch, that struct's size in bytes */
+  int64_t reserved[1];   /* 0 */
 } tilesmith_problem;
+
+/* A stride of a strided batch: matrices are packed one behind the other, a stored matrix's rows times its leading dimension apart. */
+#define TILESMITH_PACKED (-1)
+
+/* Many problems of one shape at fixed distances, its entries: D_i <- act(alpha*op(A_i)*op(B_i) + beta*C_i + bias), i < count. Fill it with
+ * tilesmith_strided_batch_init, then change what differs. Give `&batch.problem` where a tilesmith_problem is wanted, as long as it is part
+ * of this struct: a copy of that member alone is refused or read beyond its end. Pointers of a run are those of entry 0. */
+typedef struct tilesmith_strided_batch {
+  tilesmith_problem problem; /* of one entry */
+  int64_t count;             /* entries, 0 to 2^20; 0: nothing to do */
+  int64_t stride_a;          /* elements from A of an entry to A of the next; 0: all entries read one A; TILESMITH_PACKED at first */
+  int64_t stride_b;          /* the same of B */
+  int64_t stride_c;          /* of C and D; TILESMITH_PACKED at first. Entries must not overlap, but may lie side by side within rows */
+} tilesmith_strided_batch;
 
 /* One run of D <- act(r*c^T o alpha*op(A)*op(B) + beta*C + bias), where o multiplies element by element. Set it to 0, then `size`, then the fields by name. Later versions add fields at the end. */
 typedef struct tilesmith_run_args {
@@ -199,6 +214,10 @@ const char* tilesmith_device(const tilesmith_library* library);
 /* Packed rows, 16-byte aligned pointers, beta zero. Refuses texts and dimensions that there are not; the problem is then all 0. */
 tilesmith_status tilesmith_problem_init(tilesmith_problem* problem, const char* type, const char* transposes, int64_t m,
                                         int64_t n, int64_t k);
+
+/* The same of `count` entries, packed one behind the other. */
+tilesmith_status tilesmith_strided_batch_init(tilesmith_strided_batch* batch, const char* type, const char* transposes, int64_t m,
+                                              int64_t n, int64_t k, int64_t count);
 
 /* Plans that need a workspace share one workspace a stream. So:
  * - Wait for a stream before you destroy it, and before you end a thread that used its own default stream

@@ -58,16 +58,19 @@ TensorMap make_map(const Driver& driver, const OperandSource& matrix, const Tens
   void* const no_matrix =
       reinterpret_cast<void*>(std::uintptr_t{kWorkspaceAlignBytes});  // only its alignment is looked at
   const std::size_t element_bytes = size_bytes(element);
-  const auto row_bytes = cuuint64_t(matrix.row_stride) * element_bytes;
-  const cuuint64_t sizes[] = {cuuint64_t(box.matrix_cols), cuuint64_t(box.matrix_rows)};
-  const cuuint32_t box_sizes[] = {cuuint32_t(box.cols), cuuint32_t(box.rows)};
-  const cuuint32_t steps[] = {1, 1};
+  const auto row_bytes = cuuint64_t(matrix.row_stride) * element_bytes, entry_bytes = cuuint64_t(matrix.entry_stride) * element_bytes;
+  // Of one matrix alone any distance will do.
+  const cuuint64_t strides[] = {row_bytes, box.matrices > 1 ? entry_bytes : row_bytes};
+  const cuuint64_t sizes[] = {cuuint64_t(box.matrix_cols), cuuint64_t(box.matrix_rows), cuuint64_t(std::max<std::int64_t>(box.matrices, 1))};
+  const cuuint32_t box_sizes[] = {cuuint32_t(box.cols), cuuint32_t(box.rows), 1};
+  const cuuint32_t steps[] = {1, 1, 1};
+  const cuuint32_t dimensions = box.matrices == 0 ? 2 : 3;
   const std::size_t box_row_bytes = std::size_t(box.cols) * element_bytes;
   const CUtensorMapSwizzle swizzle = box_row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : box_row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                                            : CU_TENSOR_MAP_SWIZZLE_32B;
-  check(driver.tensor_map_encode_tiled(as_driver_map(map), map_type(element), 2, no_matrix, sizes, &row_bytes,
-                                       box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+  check(driver.tensor_map_encode_tiled(as_driver_map(map), map_type(element), dimensions, no_matrix, sizes, strides, box_sizes,
+                                       steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
                                        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "cuTensorMapEncodeTiled");
   return map;
@@ -96,7 +99,8 @@ void* locate(const OperandSource& source, void* callers, void* workspace) noexce
 
 /// Where the kernels read C in D's place: what C holds is brought there first.
 CUresult copy_c_to_d(const Driver& driver, const Problem& problem, const RunArgs& args) noexcept {
-  const OperandMatrix d = operand(problem, OperandRole::d);
+  OperandMatrix d = operand(problem, OperandRole::d);
+  if (d.entry_stride == d.rows * d.row_stride) d.rows *= d.entries, d.entries = 1;  // as rows of one matrix
   CUDA_MEMCPY2D copy{};
   copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   copy.srcDevice = CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.matrix(OperandRole::c)));
@@ -104,7 +108,12 @@ CUresult copy_c_to_d(const Driver& driver, const Problem& problem, const RunArgs
   copy.srcPitch = copy.dstPitch = std::size_t(storage_bytes(d.element, d.row_stride));
   copy.WidthInBytes = std::size_t(storage_bytes(d.element, d.cols));
   copy.Height = std::size_t(d.rows);
-  return driver.memcpy_2d_async(&copy, args.stream);
+  for (std::int64_t entry = 0; entry < d.entries; ++entry) {
+    if (const CUresult result = driver.memcpy_2d_async(&copy, args.stream); result != CUDA_SUCCESS) return result;
+    copy.srcDevice += CUdeviceptr(storage_bytes(d.element, d.entry_stride));
+    copy.dstDevice += CUdeviceptr(storage_bytes(d.element, d.entry_stride));
+  }
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -116,14 +125,12 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   if (const auto reason = refused_because(family, config_, problem_)) {
     throw std::invalid_argument(fmt::format("plan: {} refuses {}: {}", config_.text(), text(problem_), *reason));
   }
-  if (problem_.m == 0 || problem_.n == 0) return;  // nothing to do, as BLAS defines it
+  if (problem_.m == 0 || problem_.n == 0 || problem_.batch == 0) return;  // nothing to do, as BLAS defines it
   sequence_ = family.launches(config_, as_planned(problem_));
   // align_bytes may be less than an element of the one matrix, since it speaks of all.
   for (const OperandRole role : kOperandRoles) {
     const std::size_t element = size_bytes(operand(problem_, role).element);
-    const OperandMatrix matrix = operand(problem_, role);
-    extents_[role] = {std::uintptr_t(matrix.bytes()), std::uintptr_t(storage_bytes(matrix.element, matrix.cols)),
-                      std::uintptr_t(storage_bytes(matrix.element, matrix.row_stride))};
+    extents_[role] = extent_of(operand(problem_, role));
     align_bytes_[role] = is_vector(role) ? element : std::max(std::size_t(problem_.align_bytes), element);
   }
   functions_.reserve(sequence_.launches.size());
@@ -138,6 +145,15 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
       if (launch.boxes->c) maps_->c = make_map(*driver_, launch.c, *launch.boxes->c, problem_.type.output);
     }
   }
+}
+
+Plan::Extent Plan::extent_of(const OperandMatrix& matrix) {
+  const auto bytes = [&](std::int64_t elements) { return std::uintptr_t(storage_bytes(matrix.element, elements)); };
+  const auto whole = std::uintptr_t(matrix.bytes());
+  const std::int64_t apart = matrix.matrices() > 1 ? matrix.entry_stride : 0;
+  if (apart < matrix.row_stride) return {whole, bytes((matrix.matrices() - 1) * apart + matrix.cols), bytes(matrix.row_stride)};  // one matrix, or side by side
+  if (apart % matrix.row_stride == 0) return {whole, bytes(matrix.cols), bytes(matrix.row_stride)};
+  return {whole, whole, whole + 1};  // rows of entries lie anyhow: all between the first and the last element counts
 }
 
 bool Plan::have_common(std::uintptr_t x, const Extent& of_x, std::uintptr_t y, const Extent& of_y) noexcept {
@@ -174,6 +190,7 @@ int Plan::run(const RunArgs& args) const noexcept {
   all.more.scale_m = static_cast<const float*>(args.matrix(OperandRole::scale_m));
   all.more.scale_n = static_cast<const float*>(args.matrix(OperandRole::scale_n));
   all.more.bias = args.matrix(OperandRole::bias);
+  all.more.batch = int(problem_.batch);
   GemmArgs& kernel_args = all.gemm;
   kernel_args.workspace = sequence_.workspace_bytes > 0 ? args.workspace : nullptr;
   kernel_args.m = int(problem_.m);
@@ -196,6 +213,9 @@ int Plan::run(const RunArgs& args) const noexcept {
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;
     kernel_args.ldc = launch.c.row_stride;
+    all.more.stride_a = launch.a.entry_stride;
+    all.more.stride_b = launch.b.entry_stride;
+    all.more.stride_c = launch.c.entry_stride;
     KernelArgsWithMaps with_maps;
     void* taken = &all;
     if (launch.boxes) {

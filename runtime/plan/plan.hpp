@@ -76,10 +76,12 @@ class Plan {
   };
   int put_maps(const KernelArgs& args, KernelArgsWithMaps& with_maps) const noexcept;
 
-  /// How a matrix lies, in bytes. `whole`: from its first to its last element; `row`: of one row.
+  /// How a matrix lies, in bytes. `whole`: from its first to its last element; `row`: of one row, of entries side by side in
+  /// it those of all.
   struct Extent {
     std::uintptr_t whole = 0, row = 0, stride = 0;
   };
+  static Extent extent_of(const OperandMatrix& matrix);
   static bool have_common(std::uintptr_t x, const Extent& of_x, std::uintptr_t y, const Extent& of_y) noexcept;
 
   /// Of the one launch that takes them. Those of the operands are unset where K = 0.

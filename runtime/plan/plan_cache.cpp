@@ -24,7 +24,7 @@ std::size_t hash_of(const PlanKey& key) noexcept { return XXH3_64bits(&key, size
 
 PlanKey key_of(const Problem& problem, int align_bytes, BetaClass beta) {
   // A field that a problem or a signature gets does not compile here until it is in the key.
-  static_assert(sizeof(Problem) == sizeof(KernelSignature) + 8 * sizeof(std::int64_t));
+  static_assert(sizeof(Problem) == sizeof(KernelSignature) + 11 * sizeof(std::int64_t));
   const auto& [type, trans, epilogue, batch_mode, sparsity] = problem.signature();
   PlanKey key;
   put_text(key.type, type.name);
@@ -44,6 +44,9 @@ PlanKey key_of(const Problem& problem, int align_bytes, BetaClass beta) {
   key.ldb = problem.ldb;
   key.ldc = problem.ldc;
   key.batch = problem.batch;
+  key.stride_a = problem.stride_a;
+  key.stride_b = problem.stride_b;
+  key.stride_c = problem.stride_c;
   key.align_bytes = align_bytes;
   key.trans_a = trans.a ? 1 : 0;
   key.trans_b = trans.b ? 1 : 0;

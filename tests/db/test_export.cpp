@@ -88,6 +88,8 @@ TEST_CASE("a header's entries of devices of one name are told apart, and never m
   }
   store.record(right(7, sample_config(2), sample_problem("f16f32 NN 64 64 64 align=2")));
   store.record(right(9));
+  store.record(right(3, sample_config(2), sample_problem("f16f32 NN 64 64 64 batch=5 stride_b=0 batch_mode=strided")));
+  store.record(right(4, sample_config(2), sample_problem("f16f32 NN 64 64 64 beta=any epilogue=relu")));
   TemporaryFolder folder;
   spill(folder / "lookup.cpp", export_best(bests_of(store), ExportFormat::header) + R"(
 using namespace tilesmith_best;
@@ -97,6 +99,9 @@ static_assert(find("f16f32", "NN", 64, 64, 64, "Orin") == nullptr, "two devices 
 static_assert(find("f16f32", "NN", 64, 64, 64) == nullptr, "three devices match");
 static_assert(find("f16f32", "NN", 64, 64, 64, "NVIDIA H200")->median_us == 9, "the larger alignment");
 static_assert(find("f16f32", "NN", 64, 64, 64, "NVIDIA H200", 0, 0, 0, "zero", 2)->problem == "f16f32 NN 64 64 64 align=2");
+static_assert(find("f16f32", "NN", 64, 64, 64, {}, 0, 0, 0, "zero", 0, "batch=5 stride_b=0 batch_mode=strided")->median_us == 3);
+static_assert(find("f16f32", "NN", 64, 64, 64, {}, 0, 0, 0, "any", 0, "epilogue=relu")->median_us == 4);
+static_assert(find("f16f32", "NN", 64, 64, 64, {}, 0, 0, 0, "any") == nullptr, "none without an epilogue");
 )");
   CHECK(run("c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + (folder / "lookup.cpp").string()) == 0);
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "tests/gpu/planted_batch_bugs.hpp"
 #include "tests/gpu/planted_bug.hpp"
 #include "tests/gpu/planted_epilogue_bugs.hpp"
 #include "tests/gpu/planted_ffma_bugs.hpp"
@@ -126,6 +127,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : wmma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : mma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : wgmma_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : batch_bugs()) bugs.push_back(bug);
   for (const Bug& bug : ffma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : epilogue_bugs()) bugs.push_back(bug);
   return bugs;

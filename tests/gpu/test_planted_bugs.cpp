@@ -149,3 +149,30 @@ TEST_CASE("bugs are caught on the tuned problem too") {
     CHECK(outcome.status == db::Status::mismatch);
   }
 }
+
+TEST_CASE("bugs of batches are caught on a tuned batch too, and what they are planted in passes it") {
+  Bench bench;
+  std::vector<planted::Bug> bugs = planted::batch_bugs();
+  const std::size_t wrong = bugs.size();
+  for (std::size_t i = 0; i < wrong; ++i) {
+    bugs.push_back(bugs[i]);
+    bugs.back().edits.clear();
+  }
+  std::vector<std::future<runtime::SourceBuild>> builds;
+  for (const planted::Bug& bug : bugs) builds.push_back(std::async(std::launch::async, [&] { return bench.build(bug); }));
+  for (std::size_t i = 0; i < bugs.size(); ++i) {
+    const planted::Bug& bug = bugs[i];
+    const std::string name = bug.name;
+    const KernelTarget on = bench.target(bug);
+    // A grid of few entries has no z.
+    const bool long_batch = name == "entries beyond a grid's y are taken for the first ones";
+    Problem problem = long_batch ? batched(packed_problem(on, 4, 4, 4), 70000) : batched(packed_problem(on, 264, 136, 264), 5);
+    problem.beta = BetaClass::any;
+    if (name == "an A that all entries read is copied as if each had its own" || name == "an operand that all entries read is not packed")
+      problem.stride_a = 0;
+    const runtime::Plan plan(Bench::load(builds[i].get()), planted::config_of(bug, on), problem);
+    const db::Outcome outcome = bench.verifier.on_problem(plan);
+    INFO(name << ": " << outcome.message);
+    CHECK(outcome.status == (i < wrong ? db::Status::mismatch : db::Status::ok));
+  }
+}

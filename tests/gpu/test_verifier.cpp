@@ -42,7 +42,7 @@ TEST_CASE("the device fills operands as the host's rules say, for every type pai
       const std::int64_t rows = 37, cols = 21, stride = 24;
       const std::uint64_t slots = 1024, first = 40;
       runtime::DeviceBuffer zone(slots * bytes);
-      kernels.launch(stream, "fill_operand", slots, zone.data(), slots, first, rows, cols, stride, int{0}, cols,
+      kernels.launch(stream, "fill_operand", slots, zone.data(), slots, first, rows, cols, stride, std::int64_t{1}, std::int64_t{0}, int{0}, cols,
                      rules.a);
       stream.synchronize();
       std::vector<std::byte> stored(zone.size());

@@ -88,7 +88,18 @@ TEST_CASE("a text that is no problem is refused with words that say what was exp
                        "f16f32 NN 64 64 64 align=4294967304",
                        "f16f32 NN 64 64 64 beta=maybe",
                        "f16f32 NN 64 64 64 colour=red",
-                       "f16f32 NN 64 64 64 batch=2"};
+                       "f16f32 NN 64 64 64 batch=2",
+                       "f16f32 NN 64 64 64 stride_a=4096",
+                       "f16f32 NN 64 64 64 batch=-1 batch_mode=strided",
+                       "f16f32 NN 64 64 64 batch=1048577 batch_mode=strided",
+                       "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_a=-1",
+                       "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_a=4095",
+                       "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_b=64",
+                       "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_c=0",
+                       "f16f32 NN 64 64 64 ldc=128 batch=3 batch_mode=strided stride_c=64",
+                       "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_b=68719476737",
+                       "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_b=x",
+                       "f16f32 NN 64 64 64 batch=2 batch_mode=grouped"};
   for (const char* given : bad) {
     std::string error;
     INFO(given);
@@ -134,4 +145,66 @@ TEST_CASE("storage ends at the last element, not at the end of its padded row") 
 TEST_CASE("effective operations are M*K + (2K-1)*M*N + 2*M*N") {
   const Problem p = problem("f16f32", {false, false}, 2, 3, 4);
   CHECK(p.effective_ops() == 2 * 4 + 7 * 6 + 12);
+}
+
+TEST_CASE("a batch says how many entries it has, and strides where they are not packed") {
+  std::string error;
+  const Problem single = problem("f16f32", {true, false}, 32, 48, 64);
+  const Problem packed = batched(single, 5);
+  CHECK(text(packed) == "f16f32 TN 32 48 64 batch=5 batch_mode=strided");
+  CHECK(packed.stride_a == 64 * 32);
+  CHECK(packed.stride_b == 64 * 48);
+  CHECK(packed.stride_c == 32 * 48);
+  CHECK(entry_of(packed) == single);
+  CHECK(packed_problem(packed, 32, 48, 64) == batched(single, 1));
+  CHECK(text(batched(single, 1)) == "f16f32 TN 32 48 64 batch_mode=strided");
+  CHECK(text(batched(single, 0)) == "f16f32 TN 32 48 64 batch=0 batch_mode=strided");
+  Problem other = packed;
+  other.stride_a = 0;
+  other.stride_b = 100 * 48;
+  other.beta = BetaClass::any;
+  CHECK(text(other) == "f16f32 TN 32 48 64 beta=any batch=5 stride_a=0 stride_b=4800 batch_mode=strided");
+  Problem side_by_side = single;
+  side_by_side.ldc = 300;
+  side_by_side = batched(side_by_side, 5);
+  side_by_side.stride_c = 60;
+  for (const Problem& one : {packed, other, side_by_side, batched(single, 0), batched(single, kMaxBatch)}) {
+    CHECK_FALSE(problem_error(one));
+    const auto read = parse_problem(text(one), error);
+    REQUIRE(read);
+    CHECK(*read == one);
+  }
+  side_by_side.batch = 6;  // 5·60 + 48 columns of 300
+  CHECK(problem_error(side_by_side)->find("do not overlap") != std::string::npos);
+}
+
+TEST_CASE("a batch counts the operations and bytes of all entries, and those of a shared matrix once") {
+  Problem batch = batched(problem("f16f32", {}, 8, 16, 32), 10);
+  CHECK(batch.flop() == 10 * 2.0 * 8 * 16 * 32);
+  CHECK(batch.effective_ops() == 10 * entry_of(batch).effective_ops());
+  CHECK(batch.a_bytes() == 10 * 8 * 32 * 2);
+  CHECK(batch.c_bytes() == 10 * 8 * 16 * 4);
+  batch.stride_b = 0;
+  CHECK(batch.b_bytes() == 32 * 16 * 2);
+  batch.batch = 0;
+  CHECK(batch.b_bytes() == 0);
+  CHECK(batch.a_bytes() == 0);
+  CHECK(batch.flop() == 0);
+}
+
+TEST_CASE("rows of a batch are as aligned as its strides allow, too; that of one entry does not count") {
+  Problem batch = batched(problem("f16f32", {}, 8, 16, 32), 3);
+  CHECK(a_align_bytes(batch) == 16);
+  batch.stride_a += 2;
+  CHECK(a_align_bytes(as_planned(batch)) == 4);
+  CHECK(b_align_bytes(as_planned(batch)) == 16);
+  batch.stride_c += 1;
+  CHECK(c_align_bytes(as_planned(batch)) == 4);
+  batch.batch = 1;
+  CHECK(a_align_bytes(as_planned(batch)) == 16);
+  CHECK(c_align_bytes(as_planned(batch)) == 16);
+  const Problem row = as_planned(batched(problem("f16f32", {}, 1, 97, 200), 3));
+  CHECK(row.ldc == 100);
+  CHECK(row.stride_c == 97);
+  CHECK(c_align_bytes(row) == 4);
 }

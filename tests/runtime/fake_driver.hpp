@@ -31,6 +31,7 @@ struct Map {
   std::uint32_t box_cols = 0, box_rows = 0;
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
   CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  std::uint64_t matrices = 0, matrix_bytes = 0;  ///< of maps with three coordinates: how many, and how far apart
 };
 
 /// Of all streams; what is launched while it is active becomes a node, which the next launch comes behind.
@@ -239,12 +240,13 @@ inline Driver table() {
     }
     return note("occupancy_max_active_clusters");
   };
-  t.tensor_map_encode_tiled = [](CUtensorMap* map, CUtensorMapDataType type, cuuint32_t, void* address,
+  t.tensor_map_encode_tiled = [](CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                  const cuuint64_t* sizes, const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes,
                                  const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
                                  CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
     *map = {};
-    state().maps.push_back({address, sizes[0], sizes[1], stride_bytes[0], box_sizes[0], box_sizes[1], swizzle, type});
+    state().maps.push_back({address, sizes[0], sizes[1], stride_bytes[0], box_sizes[0], box_sizes[1], swizzle, type,
+                            rank == 3 ? sizes[2] : 0, rank == 3 ? stride_bytes[1] : 0});
     return note("tensor_map_encode_tiled");
   };
   t.tensor_map_replace_address = [](CUtensorMap*, void* address) {

@@ -157,7 +157,7 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   CHECK(tilesmith_plan_create(library, &unended, &plan) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("unknown type pair 'xxxxxxxxxxxxxxxx'") != std::string::npos);
   tilesmith_problem from_the_future = problem;
-  from_the_future.reserved[1] = 1;
+  from_the_future.reserved[0] = 1;
   CHECK(tilesmith_plan_create(library, &from_the_future, &plan) == TILESMITH_BAD_ARGUMENT);
   tilesmith_problem no_such_epilogue = problem;
   no_such_epilogue.bias = 5;
@@ -187,4 +187,44 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   CHECK(std::string(tilesmith_status_name(TILESMITH_NO_DEVICE)) == "no device");
   CHECK(std::string(tilesmith_status_name(TILESMITH_NOT_PLANNED)) == "not planned");
   CHECK(std::string(tilesmith_status_name(tilesmith_status(77))) == "unknown status");
+}
+
+TEST_CASE("a strided batch in C is a problem with more behind it", "[api]") {
+  const Fixture fixture;
+  const auto line = [] { return std::string(tilesmith_last_error()); };
+  tilesmith_library* library = nullptr;
+  tilesmith_options stored_kernels_only;
+  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
+  stored_kernels_only.allow_compile = 0;
+  const char* const where = "f16f32 NN 1 1 1 batch_mode=strided";
+  db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  REQUIRE(tilesmith_open_with_options(fixture.path("generic.db").c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
+  tilesmith_strided_batch batch;
+  CHECK(tilesmith_strided_batch_init(nullptr, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_strided_batch_init(&batch, "f16f32", "NX", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_strided_batch_init(&batch, "f16f32", "NN", 16, 24, 32, -3) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("batch is -3: expected 0 to 1048576") != std::string::npos);
+  CHECK(batch.problem.batch_size == 0);
+  REQUIRE(tilesmith_strided_batch_init(&batch, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_OK);
+  batch.problem.lda = 40;
+  batch.stride_b = 0;
+  const float alpha = 2, zero = 0;
+  REQUIRE(tilesmith_gemm(library, nullptr, &batch.problem, &alpha, address(0x10000000), address(0x20000000), &zero, writable(0x30000000)) == TILESMITH_OK);
+  const ExtendedArgs more = fake::state().launches.at(0).more;
+  CHECK(more.batch == 3);
+  CHECK(more.stride_a == 16 * 40);
+  CHECK(more.stride_b == 0);
+  CHECK(more.stride_c == 16 * 24);
+  tilesmith_plan* plan = nullptr;
+  batch.stride_c = 1;
+  CHECK(tilesmith_plan_create(library, &batch.problem, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("stride_c is 1: expected entries that do not overlap") != std::string::npos);
+  batch.stride_c = TILESMITH_PACKED;
+  batch.count = 0;
+  CHECK(tilesmith_gemm(library, nullptr, &batch.problem, &alpha, nullptr, nullptr, &zero, nullptr) == TILESMITH_OK);
+  batch.problem.batch_size = 8;
+  CHECK(tilesmith_plan_create(library, &batch.problem, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("batch_size is 8") != std::string::npos);
+  CHECK(fake::state().launches.size() == 1);
+  tilesmith_close(library);
 }

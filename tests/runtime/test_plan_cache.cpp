@@ -39,6 +39,10 @@ TEST_CASE("each field of a problem makes another key", "[plan_cache]") {
   problems.back().batch_mode = BatchMode(1);
   problems.push_back(of_size(32));
   problems.back().sparsity = Sparsity(1);
+  for (std::int64_t Problem::*stride : {&Problem::stride_a, &Problem::stride_b, &Problem::stride_c}) {
+    problems.push_back(batched(of_size(32), 2));
+    problems.back().*stride += 8;
+  }
   for (std::size_t i = 0; i < problems.size(); ++i) {
     for (std::size_t j = 0; j < problems.size(); ++j) CHECK((own_key(problems[i]) == own_key(problems[j])) == (i == j));
   }

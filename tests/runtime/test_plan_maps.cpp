@@ -63,6 +63,27 @@ TEST_CASE("C has a map of its own where it is stored by boxes, also where nothin
   }
 }
 
+TEST_CASE("maps of a batch have a third coordinate, of one matrix where all entries read it") {
+  Fixture f;
+  TensorBoxes boxes = f.boxes();
+  boxes.a.matrices = 5;
+  boxes.b.matrices = 1;
+  boxes.c = TensorBox{500, 600, 16, 32, 5};
+  f.problem = batched(f.problem, 5);
+  f.launch().boxes = boxes;
+  f.launch().a.entry_stride = 4096;
+  f.launch().c.entry_stride = 2048;
+  const Plan plan = f.plan();
+  REQUIRE(fake::state().maps.size() == 3);
+  CHECK(fake::state().maps[0].matrices == 5);
+  CHECK(fake::state().maps[0].matrix_bytes == 4096 * 2);
+  CHECK(fake::state().maps[0].row_bytes == 64 * 2);
+  CHECK(fake::state().maps[1].matrices == 1);
+  CHECK(fake::state().maps[1].matrix_bytes > 0);
+  CHECK(fake::state().maps[2].matrices == 5);
+  CHECK(fake::state().maps[2].matrix_bytes == 2048 * 4);
+}
+
 TEST_CASE("operands of tf32 are rounded by the tensor copies, all others moved as they are") {
   const std::pair<const char*, CUtensorMapDataType> cases[] = {{"tf32f32", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32},
                                                                {"bf16f32", CU_TENSOR_MAP_DATA_TYPE_UINT16},

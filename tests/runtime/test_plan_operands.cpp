@@ -39,6 +39,57 @@ TEST_CASE("C is copied to another D where it is read, and only there", "[operand
   CHECK(fake::state().launches.size() == 4);
 }
 
+TEST_CASE("kernels of a batch are told its entries and their distances, and a batch of none launches nothing", "[operand]") {
+  Fixture f;
+  f.problem = batched(f.problem, 7);
+  f.launch().a.entry_stride = 2048;
+  f.launch().c.entry_stride = 1536;
+  REQUIRE(f.plan().run(f.args) == 0);
+  const ExtendedArgs& more = fake::state().launches.at(0).more;
+  CHECK(more.batch == 7);
+  CHECK(more.stride_a == 2048);
+  CHECK(more.stride_b == 0);
+  CHECK(more.stride_c == 1536);
+  f.problem.batch = 0;
+  CHECK(f.plan().run(RunArgs{}) == 0);
+  CHECK(fake::state().launches.size() == 1);
+}
+
+TEST_CASE("all entries' C are copied to another D", "[operand]") {
+  Fixture f;
+  f.problem.beta = BetaClass::any;
+  f.problem = batched(f.problem, 3);
+  f.args.matrices[OperandRole::c] = Fixture::pointer(0x50000);
+  REQUIRE(f.plan().run(f.args) == 0);
+  REQUIRE(fake::state().copies.size() == 1);  // packed: as one matrix
+  CHECK(fake::state().copies[0].Height == 3 * 32);
+  f.problem.stride_c += 4;
+  REQUIRE(f.plan().run(f.args) == 0);
+  REQUIRE(fake::state().copies.size() == 4);
+  CHECK(fake::state().copies[3].Height == 32);
+  CHECK(fake::state().copies[3].srcDevice == 0x50000 + 2 * 4 * (32 * 48 + 4));
+}
+
+TEST_CASE("D of a batch may lie beside what is read in rows of one stride, if all its entries do", "[operand]") {
+  Fixture f;  // 32 x 48, f32
+  f.problem.beta = BetaClass::any;
+  f.problem.epilogue.activation = Activation::relu;
+  f.problem.ldc = 200;
+  f.problem = batched(f.problem, 2);
+  const auto run = [&](std::uintptr_t behind_d) {
+    const Plan plan = f.plan();
+    f.args.matrices[OperandRole::c] = Fixture::pointer(0x30000 + behind_d);
+    return plan.run(f.args);
+  };
+  CHECK(run(4 * 48) == 0);
+  f.problem.stride_c = 48;  // side by side
+  CHECK(run(4 * 48) == Plan::kOverlap);
+  CHECK(run(4 * 96) == 0);
+  CHECK(run(4 * 152) == Plan::kOverlap);
+  f.problem.stride_c = 200 * 32 + 4;  // rows of entries in different places
+  CHECK(run(4 * 48) == Plan::kOverlap);
+}
+
 TEST_CASE("a C that is read must be aligned, and D must be there", "[operand]") {
   Fixture f;
   f.problem.beta = BetaClass::any;

@@ -81,4 +81,4 @@ changes none '1i // A new comment.\n\n  // Another.' kernels/render.cpp \
 changes both 's/constexpr int kSm = /constexpr int kSM = /' kernels/render.cpp
 changes both '$a int x;' kernels/common/scale.cuh
 changes both 's/launch.block.x = /launch.block.y = /' kernels/simt/simt.cpp
-changes second 's/= (stride + whole - 1) \/ whole \* whole/+= 64/' kernels/problem.cpp
+changes second 's/row_stride = (row_stride + whole - 1) \/ whole \* whole/row_stride += 64/' kernels/problem.cpp

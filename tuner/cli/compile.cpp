@@ -198,7 +198,7 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
     for (const WeightedProblem& one : asked.workload.problems) {
       const Problem& problem = one.problem;
       if (stop) return jobs;
-      if (problem.m < 1 || problem.n < 1 || problem.k < 1) continue;
+      if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) continue;
       const Guesses guesses = guesser.of(problem, std::size_t(options.first));
       std::vector<Config> configs = guesses.to_try;
       for (Config& config : known_finalists(guesses.known, std::size_t(TuneOptions{}.finalists))) configs.push_back(std::move(config));

@@ -169,7 +169,7 @@ int run_explain(const ExplainOptions& options) {
   const std::vector<std::string> not_loaded = db::families_not_loaded(entries);
   std::optional<Prior> prior;
   if (options.prior) {
-    if (problem.m < 1 || problem.n < 1 || problem.k < 1) throw UsageError("--prior: expected M, N and K of at least 1");
+    if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) throw UsageError("--prior: expected M, N, K and batch of at least 1");
     prior = prior_of(choice.config, {families_named({}), device.identity, device.limits, now, {}}, store, problem,
                      clock_of(choice, device, problem));
   }
@@ -192,7 +192,7 @@ Command add_explain(CLI::App& program) {
   const auto options = std::make_shared<ExplainOptions>();
   CLI::Option* words = app->add_option("PROBLEM", options->words,
                                        "type transposes M N K (elements), as one word or several, or MxNxK in the place of M N K; "
-                                       "also lda= ldb= ldc= align= beta=any")
+                                       "also lda= ldb= ldc= align= beta=any, batch= batch_mode=strided stride_a= stride_b= stride_c=")
                            ->type_name("");
   app->add_option("--shape", options->problems.shapes,
                   "The problem instead, as tune takes it: M, N and K in elements, or one number for a cube")

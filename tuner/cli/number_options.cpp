@@ -4,12 +4,21 @@
 
 #include <charconv>
 
+#include "tuner/cli/command.hpp"
 #include "tuner/cli/options.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 constexpr int kMostCompileJobs = 1024;
+
+std::optional<std::int64_t> parse_dimension(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (value < 1 || value > kMaxDimension) return std::nullopt;
+  return value;
+}
 
 }  // namespace
 
@@ -42,6 +51,32 @@ CLI::Option* add_seed_option(CLI::App& app, std::uint64_t& seed, const std::stri
     throw CLI::ValidationError(fmt::format("--seed '{}': expected a whole number from 0 to {}", text, std::uint64_t(-1)));
   };
   return app.add_option_function<std::string>("--seed", take, what)->type_name("N")->default_str(std::to_string(seed));
+}
+
+Shape parse_shape(std::string_view text, std::string_view option) {
+  const auto fail = [&]() -> Shape {
+    throw UsageError(fmt::format("{} '{}': expected MxNxK or one number, each dimension 1 to {}, or BATCHxMxNxK, a batch of 1 to {}", option, text, kMaxDimension, kMaxBatch));
+  };
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find_first_of("xX", at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  std::int64_t batch = 0;
+  if (parts.size() == 4) {
+    batch = parse_dimension(parts.front()).value_or(0);
+    if (batch < 1 || batch > kMaxBatch) return fail();
+    parts.erase(parts.begin());
+  }
+  if (parts.size() != 1 && parts.size() != 3) return fail();
+  std::int64_t values[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto value = parse_dimension(parts.size() == 1 ? parts[0] : parts[i]);
+    if (!value) return fail();
+    values[i] = *value;
+  }
+  return {values[0], values[1], values[2], batch};
 }
 
 }  // namespace tilesmith::tuner

@@ -17,14 +17,6 @@
 namespace tilesmith::tuner {
 namespace {
 
-std::optional<std::int64_t> parse_dimension(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (value < 1 || value > kMaxDimension) return std::nullopt;
-  return value;
-}
-
 template <typename Items, typename Name>
 std::string joined(const Items& items, Name&& name_of) {
   std::string result;
@@ -93,7 +85,10 @@ void add_shapes(Workload& into, const std::vector<std::string>& shapes, const st
   for (const std::string& text : split_commas(shapes)) {
     const Shape shape = parse_shape(text);
     for (const TypePair& type : types) {
-      for (Transposes t : trans) into.problems.push_back({with_fields(packed_problem({type, t}, shape.m, shape.n, shape.k), fields), 1});
+      for (Transposes t : trans) {
+        const Problem problem = packed_problem({type, t}, shape.m, shape.n, shape.k);
+        into.problems.push_back({with_fields(shape.batch == 0 ? problem : batched(problem, shape.batch), fields), 1});
+      }
     }
   }
   into.name += (into.name.empty() ? "" : "+") + std::string("options");
@@ -141,12 +136,13 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
       ->type_name("TRANS,..")
       ->group("Problems");
   app.add_option("--shape", options.shapes,
-                 "M, N and K in elements, or one number for a cube; repeatable. Each shape is taken with every --type "
+                 "M, N and K in elements, or one number for a cube; with four numbers the first is the entries of a strided batch; repeatable. Each shape is taken with every --type "
                  "(default f16f32) and --trans (default NN)")
       ->type_name("MxNxK")
       ->group("Problems");
   app.add_option("--with", options.with,
-                 "Fields that every --shape gets, comma-separated or repeated: beta=any, align= (bytes), lda=, ldb=, ldc= (elements), "
+                 "Fields that every --shape gets, comma-separated or repeated: beta=any, align= (bytes), lda=, ldb=, ldc= (elements), batch= and "
+                 "batch_mode=strided, of such a batch stride_a=, stride_b=, stride_c= (elements), "
                  "epilogue= with words joined by +: scale_m or scale_m1, scale_n or scale_n1; bias_n, bias_m, bias_n_f32 or bias_m_f32; relu, gelu, "
                  "gelu_tanh or silu; or c_apart alone")
       ->type_name("FIELD=VALUE,..")
@@ -202,26 +198,6 @@ std::vector<Transposes> parse_trans(const std::vector<std::string>& texts, std::
     if (!contains(result, *parsed)) result.push_back(*parsed);
   }
   return result;
-}
-
-Shape parse_shape(std::string_view text, std::string_view option) {
-  const auto fail = [&]() -> Shape {
-    throw UsageError(fmt::format("{} '{}': expected MxNxK or one number, each dimension 1 to {}", option, text, kMaxDimension));
-  };
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find_first_of("xX", at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  if (parts.size() != 1 && parts.size() != 3) return fail();
-  std::int64_t values[3];
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto value = parse_dimension(parts.size() == 1 ? parts[0] : parts[i]);
-    if (!value) return fail();
-    values[i] = *value;
-  }
-  return {values[0], values[1], values[2]};
 }
 
 std::chrono::duration<double> parse_duration(std::string_view text, std::string_view option) {

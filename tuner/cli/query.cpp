@@ -140,7 +140,7 @@ Command add_query(CLI::App& program) {
   };
   add(app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,.."));
   add(app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,.."));
-  add(app->add_option("--shape", options->shapes, "Only these shapes (elements), or one number for a cube; repeatable")
+  add(app->add_option("--shape", options->shapes, "Only these shapes (elements), or one number for a cube; four numbers: batches, entries first; repeatable")
           ->type_name("MxNxK"));
   add(app->add_option("--device", options->device, "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)")
           ->type_name("TEXT"));

@@ -38,7 +38,7 @@ void check(const Workload& workload, const TuneOptions& options) {
   for (const WeightedProblem& weighted : workload.problems) {
     const Problem& problem = weighted.problem;
     if (const auto wrong = problem_error(problem)) throw std::invalid_argument(*wrong);
-    if (problem.m < 1 || problem.n < 1 || problem.k < 1) {
+    if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) {
       throw std::invalid_argument(fmt::format("{}: expected M, N and K of at least 1", text(problem)));
     }
     if (!(weighted.weight > 0)) {

@@ -22,6 +22,7 @@ constexpr int kDescScaleA = 17, kDescScaleB = 18, kDescScaleModeA = 31, kDescSca
 constexpr int kScaleOne = 0, kScaleEach = 3;  // an f32 for the whole operand, or for each of its vectors along K
 constexpr int kEpilogueNone = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;  // both: their sum
 constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceAlignment[] = {5, 6, 7, 8};  // A, B, C, D
+constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;  // int32; int64, elements
 constexpr int kTransposeNo = 0, kTransposeYes = 1;
 
 struct Algorithm {
@@ -44,6 +45,7 @@ struct Functions {
   int (*desc_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
   int (*layout_create)(Descriptor*, int type, std::uint64_t rows, std::uint64_t cols, std::int64_t ld);
   int (*layout_destroy)(Descriptor);
+  int (*layout_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
   int (*preference_create)(Descriptor*);
   int (*preference_destroy)(Descriptor);
   int (*preference_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
@@ -135,7 +137,7 @@ Factors factors_of(int scale_type, BetaClass beta) {
 bool does(const KernelSignature& signature) {
   const Epilogue& epilogue = signature.epilogue;
   if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
-  return is_plain_but_epilogue(signature) && epilogue.bias != Bias::along_m && epilogue.activation != Activation::gelu &&
+  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m && epilogue.activation != Activation::gelu &&
          epilogue.activation != Activation::silu;
 }
 
@@ -168,6 +170,7 @@ struct CublasLtPeer::Impl {
     bind(library, "cublasLtMatmulDescSetAttribute", call.desc_set);
     bind(library, "cublasLtMatrixLayoutCreate", call.layout_create);
     bind(library, "cublasLtMatrixLayoutDestroy", call.layout_destroy);
+    bind(library, "cublasLtMatrixLayoutSetAttribute", call.layout_set);
     bind(library, "cublasLtMatmulPreferenceCreate", call.preference_create);
     bind(library, "cublasLtMatmulPreferenceDestroy", call.preference_destroy);
     bind(library, "cublasLtMatmulPreferenceSetAttribute", call.preference_set);
@@ -204,9 +207,9 @@ struct Matmul {
     check(call.desc_set(operation.get, kDescTransA, &trans_b, sizeof trans_b), "cublasLtMatmulDescSetAttribute");
     check(call.desc_set(operation.get, kDescTransB, &trans_a, sizeof trans_a), "cublasLtMatmulDescSetAttribute");
     set_epilogue(problem);
-    make_layout(layout_b, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb);
-    make_layout(layout_a, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda);
-    make_layout(layout_c, problem.type.output, problem.m, problem.n, problem.ldc);
+    make_layout(layout_b, operand(problem, OperandRole::b));
+    make_layout(layout_a, operand(problem, OperandRole::a));
+    make_layout(layout_c, operand(problem, OperandRole::c));
   }
 
   void set_epilogue(const Problem& problem) {
@@ -239,10 +242,15 @@ struct Matmul {
     if (status != 0) throw std::runtime_error(fmt::format("{} failed with status {}", name, status));
   }
 
-  void make_layout(Owned& layout, Scalar element, std::int64_t rows, std::int64_t cols, std::int64_t row_stride) {
-    check(call.layout_create(&layout.get, data_type(element), std::uint64_t(cols), std::uint64_t(rows), row_stride),
+  void make_layout(Owned& layout, const OperandMatrix& matrix) {
+    check(call.layout_create(&layout.get, data_type(matrix.element), std::uint64_t(matrix.cols), std::uint64_t(matrix.rows), matrix.row_stride),
           "cublasLtMatrixLayoutCreate");
     layout.end = call.layout_destroy;
+    if (matrix.entries == 1) return;
+    const auto entries = std::int32_t(matrix.entries);
+    check(call.layout_set(layout.get, kLayoutBatchCount, &entries, sizeof entries), "cublasLtMatrixLayoutSetAttribute");
+    check(call.layout_set(layout.get, kLayoutBatchOffset, &matrix.entry_stride, sizeof matrix.entry_stride),
+          "cublasLtMatrixLayoutSetAttribute");
   }
 
   std::vector<HeuristicResult> algorithms(Handle handle, const Problem& problem) {

@@ -24,7 +24,7 @@ class RecordedProblem {
   explicit RecordedProblem(const db::Landscape& landscape) : landscape_(landscape), limits_(*limits_for_arch(landscape.arch)) {
     limits_.sm_count = landscape.device.sm_count;
     for (const db::RankedProblem& one : db::rank(landscape.entries, [this](const db::Evidence& entry) { return producer(entry.config.family()); })) {
-      if (one.problem().m < 1 || one.problem().n < 1 || one.problem().k < 1) continue;
+      if (one.problem().m < 1 || one.problem().n < 1 || one.problem().k < 1 || one.problem().batch < 1) continue;
       std::vector<db::Judged> runs;
       std::vector<db::Judged> times = one.best;
       times.insert(times.end(), one.retired_times.begin(), one.retired_times.end());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kernels/operand.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/report/utc.hpp"
@@ -58,7 +59,8 @@ void find_best(const ProblemEntries& entries, const BestKnown& before, const Bes
 Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us) {
   Rate rate;
   if (!(us > 0)) return rate;
-  const double gigabytes = double(problem.a_bytes() + problem.b_bytes() + problem.c_bytes()) * 1e-9;
+  double gigabytes = 0;
+  for (const OperandRole role : {OperandRole::a, OperandRole::b, OperandRole::d}) gigabytes += operand(problem, role).element_bytes() * 1e-9;
   const auto peak = peak_tflops(device, problem.type);
   const double bandwidth = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
   const bool memory_bound =

@@ -105,6 +105,44 @@ Problem make_problem(const KernelSignature& signature, const Shape& shape) {
   return problem;
 }
 
+/// How the matrices of a batch lie.
+enum class Entries { apart, a_shared, packed, b_shared, side_by_side };
+
+/// Of matrices one behind the other: bytes between them, where there are some, are a multiple of what rows start at.
+std::int64_t entry_stride(Rows rows, const OperandMatrix& of) {
+  return leading_dimension(rows, std::max<std::int64_t>(1, of.rows * of.row_stride), of.element);
+}
+
+/// A batch of the problem. Large shapes have few entries, since the host multiplies them all.
+Problem make_batch(Problem problem, const Shape& shape, std::size_t index) {
+  constexpr std::int64_t kBatches[] = {3, 5, 2, 1};
+  constexpr double kLarge = 1e6;
+  const auto layout = Entries(index % 5);
+  const double work = double(shape.m) * shape.n * shape.k;
+  problem.batch = std::min(kBatches[index % 4], std::int64_t(work > kLarge ? 2 : 5));
+  const auto place = [&](OperandRole role, std::int64_t& row_stride, std::int64_t& stride) {
+    if (layout == Entries::side_by_side) {
+      stride = row_stride;
+      row_stride *= problem.batch;
+    } else {
+      const OperandMatrix of = operand(problem, role);
+      stride = layout == Entries::packed ? of.rows * of.row_stride : entry_stride(shape.rows, of);
+    }
+  };
+  place(OperandRole::a, problem.lda, problem.stride_a);
+  place(OperandRole::b, problem.ldb, problem.stride_b);
+  place(OperandRole::c, problem.ldc, problem.stride_c);
+  if (layout == Entries::a_shared) problem.stride_a = 0;
+  if (layout == Entries::b_shared) problem.stride_b = 0;
+  return problem;
+}
+
+/// More entries than a grid has blocks in y.
+Problem make_long_batch(const KernelSignature& signature, const Shape& shape) {
+  constexpr std::int64_t kEntries = 65543;
+  return batched(make_problem(signature, shape), kEntries);
+}
+
 BatteryCase make_case(Problem problem, const Scales& scales, Stage stage, std::size_t index) {
   // C apart alone is for β that may be anything.
   const bool any_beta = problem.epilogue.c_apart;
@@ -125,7 +163,8 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
   const std::span<const Scales> real = real_scales();
   std::size_t index = 0;
   for (const Shape& shape : kShapes) {
-    const Problem problem = make_problem(signature, shape);
+    Problem problem = make_problem(signature, shape);
+    if (signature.batch_mode == BatchMode::strided) problem = make_batch(problem, shape, index);
     // A shape that the further stages use is also the one whose exact run must not be a trivial α = 0.
     Scales scales = exact[index % exact.size()];
     if (shape.extra && scales.alpha == 0) scales = exact[1];
@@ -138,6 +177,11 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
       }
     }
     ++index;
+  }
+  if (signature.batch_mode == BatchMode::strided) {
+    BatteryCase many = make_case(make_long_batch(signature, {2, 3, 2}), exact[0], Stage::exact, 0);
+    many.on_one_sm = false;  // it would take long
+    cases.push_back(std::move(many));
   }
   return cases;
 }

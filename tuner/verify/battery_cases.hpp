@@ -26,7 +26,8 @@ enum class Battery { whole, each_shape_once };
 /// Every case for a signature, in the order in which they are run. Shapes are 1, primes, and one off 16,
 /// 32, 64, 128 and 256 in each of M, N and K, and a few of many tiles. Most have rows and bases aligned to 16 bytes
 /// (leading dimensions padded up), so that kernels which only take aligned operands meet awkward shapes too; the rest
-/// have packed, odd, 4- and 8-byte leading dimensions, and bases that are aligned to one element only.
+/// have packed, odd, 4- and 8-byte leading dimensions, and bases that are aligned to one element only. Strided batches have 1, 2, 3 or 5
+/// entries of these, apart, packed, side by side within rows, or with one A or B for all; and there is one of 65,543 entries.
 std::vector<BatteryCase> battery_cases(const KernelSignature& signature);
 
 /// "f16f32 NN 17 13 31 lda=40 ... α=2 β=0 exact", and "as on one SM" where it is planned so.

@@ -19,6 +19,11 @@ using namespace verify;
 constexpr std::size_t kGuardBytes = 2048;
 constexpr std::uint64_t kUnwrittenPattern = 0x7fabcdef;  // what integer C holds where β = 0
 
+template <typename T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
 /// Room for an input between its guards, filled with poison. Returns element (0, 0).
 std::byte* append_zone(BatteryImage& image, const Problem& problem, const OperandMatrix& matrix) {
   const std::size_t bytes = size_bytes(matrix.element);
@@ -32,40 +37,45 @@ std::byte* append_zone(BatteryImage& image, const Problem& problem, const Operan
   return image.operands.data() + start + zone.first_byte;
 }
 
-/// Puts A or B into the image. Returns it as the reference multiplies it: A is [m, k], B is [k, n].
-OpMatrix append_factor(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
+/// Puts A or B into the image. Returns its matrices, one of each entry or one for all, as the reference multiplies them: A is [m, k], B is
+/// [k, n].
+std::vector<OpMatrix> append_factor(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
   const bool is_a = matrix.role == OperandRole::a;
   const bool transposed = is_a ? of.problem.trans.a : of.problem.trans.b;
   const Scalar element = matrix.element;
   const std::size_t bytes = size_bytes(element);
-  std::byte* const first = append_zone(image, of.problem, matrix);
+  std::byte* first = append_zone(image, of.problem, matrix);
   // A: op's row is the vector, its column is k. B: op's column is the vector, its row is k.
   const bool poisoned = of.scales.alpha == 0 && !is_integer(element);
-  OpMatrix op{transposed ? matrix.cols : matrix.rows, transposed ? matrix.rows : matrix.cols, {}};
-  op.values.resize(std::size_t(op.rows * op.cols));
-  for (std::int64_t i = 0; i < op.rows; ++i) {
-    for (std::int64_t j = 0; j < op.cols; ++j) {
-      const std::int64_t vector = is_a ? i : j, k = is_a ? j : i;
-      const std::int64_t at = transposed ? j * matrix.row_stride + i : i * matrix.row_stride + j;
-      std::byte* element_at = first + std::size_t(at) * bytes;
-      if (!poisoned) encode(element, rule_value(rule, vector, k, of.problem.k), element_at);
-      op.values[std::size_t(i * op.cols + j)] = poisoned ? 0 : decode_operand(element, element_at);
+  std::vector<OpMatrix> ops;
+  for (std::int64_t entry = 0; entry < matrix.matrices(); ++entry, first += std::size_t(matrix.entry_stride) * bytes) {
+    OpMatrix op{transposed ? matrix.cols : matrix.rows, transposed ? matrix.rows : matrix.cols, {}};
+    op.values.resize(std::size_t(op.rows * op.cols));
+    for (std::int64_t i = 0; i < op.rows; ++i) {
+      for (std::int64_t j = 0; j < op.cols; ++j) {
+        const std::int64_t vector = is_a ? entry * op.rows + i : entry * op.cols + j, k = is_a ? j : i;
+        const std::int64_t at = transposed ? j * matrix.row_stride + i : i * matrix.row_stride + j;
+        std::byte* element_at = first + std::size_t(at) * bytes;
+        if (!poisoned) encode(element, rule_value(rule, vector, k, of.problem.k), element_at);
+        op.values[std::size_t(i * op.cols + j)] = poisoned ? 0 : decode_operand(element, element_at);
+      }
     }
+    ops.push_back(std::move(op));
   }
-  return op;
+  return ops;
 }
 
 /// Puts C or a vector of the epilogue into the image, poisoned where it is not read. Returns it packed, with what is read of it.
 std::vector<double> append_addend(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule, bool is_read) {
   std::byte* const first = append_zone(image, of.problem, matrix);
+  const std::int64_t count = matrix.matrices() * matrix.rows * matrix.cols;
   std::vector<double> values;
-  values.reserve(std::size_t(matrix.rows * matrix.cols));
-  for (std::int64_t i = 0; i < matrix.rows; ++i) {
-    for (std::int64_t j = 0; j < matrix.cols; ++j) {
-      std::byte* const at = first + std::size_t(i * matrix.row_stride + j) * size_bytes(matrix.element);
-      if (is_read) encode(matrix.element, rule_value(rule, i, j, of.problem.n), at);
-      values.push_back(is_read ? decode(matrix.element, at) : 0);
-    }
+  values.reserve(std::size_t(count));
+  for (std::int64_t index = 0; index < count; ++index) {
+    const std::int64_t place = stored_at(index, matrix.rows, matrix.cols, matrix.row_stride, matrix.entry_stride);
+    std::byte* const at = first + std::size_t(place) * size_bytes(matrix.element);
+    if (is_read) encode(matrix.element, rule_value(rule, index / matrix.cols, index % matrix.cols, of.problem.n), at);
+    values.push_back(is_read ? decode(matrix.element, at) : 0);
   }
   return values;
 }
@@ -79,9 +89,10 @@ void append_d(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
   const std::size_t start = image.c_image.size();
   const Tolerance allowed = tolerance(problem, of.stage, problem.k, of.scales);
   const CaseRow row{start / bytes, zone.bytes / bytes,    zone.first_byte / bytes, problem.m,       problem.n,
-                    problem.ldc,   image.expected.size(), allowed.absolute,        allowed.relative};
+                    problem.ldc,   image.expected.size(), allowed.absolute,        allowed.relative,
+                    problem.batch, problem.stride_c};
   image.c_image.resize(start + zone.bytes);
-  image.expected.resize(image.expected.size() + std::size_t(problem.m * problem.n));
+  image.expected.resize(image.expected.size() + std::size_t(problem.batch * problem.m * problem.n));
   for (std::uint64_t slot = 0; slot < row.slots; ++slot) {
     std::byte* at = image.c_image.data() + start + slot * bytes;
     const std::int64_t index = element_index(row, slot);
@@ -90,7 +101,7 @@ void append_d(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
       continue;
     }
     const std::int64_t i = index / problem.n, j = index % problem.n;
-    const Terms terms = terms_at(problem, i, j, [&](OperandRole role, std::int64_t of_vector) { return vectors[role][std::size_t(of_vector)]; });
+    const Terms terms = terms_at(problem, i % problem.m, j, [&](OperandRole role, std::int64_t of_vector) { return vectors[role][std::size_t(of_vector)]; });
     encode(element, rule_value(rule, i, j, problem.n), at);  // what C holds, here or elsewhere
     image.expected[row.expected + std::size_t(index)] =
         expected_value(problem, of.stage, of.scales, sums[std::size_t(index)], decode(element, at), terms);
@@ -105,7 +116,7 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
   BatteryImage image;
   image.signature = p;
   const StageRules rules = stage_rules(p.type, of.stage, p.m, p.n, p.k, seed);
-  ByRole<OpMatrix> factors;
+  ByRole<std::vector<OpMatrix>> factors;
   ByRole<std::vector<double>> vectors;
   for (const OperandMatrix& matrix : inputs(p)) {
     switch (matrix.role) {
@@ -125,13 +136,13 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
         break;
     }
   }
-  append_d(image, of, rules.c, multiply(factors[OperandRole::a], factors[OperandRole::b]), vectors);
+  const auto of_entry = [&](OperandRole role, std::int64_t entry) -> const OpMatrix& {
+    return factors[role][factors[role].size() == 1 ? 0 : std::size_t(entry)];
+  };
+  std::vector<double> sums;
+  for (std::int64_t entry = 0; entry < p.batch; ++entry) append(sums, multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry)));
+  append_d(image, of, rules.c, sums, vectors);
   return image;
-}
-
-template <typename T>
-void append(std::vector<T>& to, const std::vector<T>& from) {
-  to.insert(to.end(), from.begin(), from.end());
 }
 
 void append(BatteryImage& to, const BatteryImage& from) {
@@ -149,6 +160,11 @@ void append(BatteryImage& to, const BatteryImage& from) {
 }
 
 }  // namespace
+
+std::string place_in_c(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t index) {
+  const std::int64_t row = index / n, column = index % n;
+  return batch == 1 ? fmt::format("C[{},{}]", row, column) : fmt::format("C[{}][{},{}]", row / m, row % m, column);
+}
 
 Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes) {
   Zone zone;
@@ -191,7 +207,7 @@ std::string describe_fault(const BatteryImage& image, std::size_t index, const S
     if (at < 0) return fmt::format("{}: wrote {} elements before C", what, -at);
     return fmt::format("{}: wrote outside C, at [{},{}]", what, at / row.ldc, at % row.ldc);
   }
-  const std::string where = fmt::format("C[{},{}]", at / row.ldc, at % row.ldc);
+  const std::string where = place_in_c(row.batch, row.m, row.n, element_index(row, fault.slot));
   if (fault.fault == kFaultSecondRun) {
     return fmt::format("{}: {} is {}, a second run gave {}", what, where, value(bits_1), value(bits_2));
   }

@@ -33,7 +33,7 @@ struct BatteryImage {
   std::vector<CaseRow> rows;            ///< one a case; counted in elements of the output type
   ByRole<std::vector<std::size_t>> bytes_at;  ///< of an input's element (0, 0) within `operands`, one a case
   std::vector<std::byte> operands;            ///< the inputs of all cases; guards and row padding are NaN (integers: garbage)
-  std::vector<double> expected;     ///< D of all cases, [m, n] packed
+  std::vector<double> expected;     ///< D of all cases, [batch, m, n] packed
   std::vector<std::byte> c_image;   ///< D as every run finds it: canaries outside; inside what C holds, or poison where that is not read here
 
   const TypePair& type() const { return signature.type; }
@@ -49,6 +49,9 @@ struct SlotFault {
   verify::Fault fault = verify::kFaultNone;
   std::uint64_t slot = 0;  ///< within the case's zone
 };
+
+/// "C[3,5]", of a batch "C[2][3,5]": entry, row, column. `index`: as verify::element_index() has it.
+std::string place_in_c(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t index);
 
 /// One line: "battery: f16f32 NN 17 13 31 α=2 β=0 exact: C[3,5] is 7, expected 9". The bits are those of the slot.
 std::string describe_fault(const BatteryImage& image, std::size_t index, const SlotFault& fault, std::uint64_t bits_1,

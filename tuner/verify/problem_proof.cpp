@@ -65,7 +65,8 @@ struct Panel {
   }
 };
 
-std::optional<std::string> sampled_fault(const Problem& problem, const ProblemStage& stage, const Panel& a,
+/// `number`: of the entry among those that are proven.
+std::optional<std::string> sampled_fault(const Problem& problem, const ProblemStage& stage, std::size_t number, const Panel& a,
                                          const Panel& b, const std::vector<std::int64_t>& rows) {
   const bool f64 = stage.sums_are_f64(problem.type);
   const bool real = stage.stage == Stage::real;
@@ -79,7 +80,8 @@ std::optional<std::string> sampled_fault(const Problem& problem, const ProblemSt
       if (is_integer(problem.type.a)) want = double(std::int32_t(std::uint32_t(std::int64_t(want))));
       std::byte stored[8] = {};
       const std::size_t bytes = f64 ? 8 : 4;
-      stage.sums.download({stored, bytes}, std::size_t(index * problem.n + b.vectors[t]) * bytes);
+      const std::int64_t row = std::int64_t(number) * stage.row_count + index;
+      stage.sums.download({stored, bytes}, std::size_t(row * problem.n + b.vectors[t]) * bytes);
       const double got = decode(f64 ? Scalar::f64 : Scalar::s32, stored);
       if (!verify::element_wrong(got, want, bound, 0)) continue;
       return fmt::format("row {}, column {} is {}, by definition {}", rows[std::size_t(index)], b.vectors[t], got,
@@ -89,8 +91,9 @@ std::optional<std::string> sampled_fault(const Problem& problem, const ProblemSt
   return std::nullopt;
 }
 
+/// One of the entries that are proven.
 template <typename Word>
-std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, const Zones& zones) {
+std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, const Zones& zones, std::size_t number) {
   std::vector<std::int64_t> rows = stage.sampled;
   if (rows.empty()) {
     for (std::int64_t i = 0; i < p.m; ++i) rows.push_back(i);
@@ -103,7 +106,8 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
   std::vector<std::byte> host;
   const auto for_each_stripe_of = [&](OperandRole role, const auto& look_at) {
     const OperandMatrix matrix = operand(p, role);
-    for_each_stripe(stage.inputs[role], zones[role].first_byte, matrix.element, matrix.rows, matrix.cols, matrix.row_stride, host, look_at);
+    const auto skipped = std::size_t(storage_bytes(matrix.element, stage.entries[number] * matrix.entry_stride));
+    for_each_stripe(stage.inputs[role], zones[role].first_byte + skipped, matrix.element, matrix.rows, matrix.cols, matrix.row_stride, host, look_at);
   };
   for_each_stripe_of(OperandRole::b, [&](const RowStripe& stripe) {
     check.add_b(stripe);
@@ -115,17 +119,22 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
   });
   samples_a.vectors = reference_rows;
   // 32-bit sums are read as s32: exact data has signed sums, and s32 pairs are compared modulo 2^32 anyway.
-  for_each_stripe(stage.sums, 0, stage.sums_are_f64(p.type) ? Scalar::f64 : Scalar::s32, stage.row_count, p.n, p.n, host,
+  const std::size_t sums_at = number * std::size_t(stage.row_count * p.n) * stage.sum_bytes(p.type);
+  for_each_stripe(stage.sums, sums_at, stage.sums_are_f64(p.type) ? Scalar::f64 : Scalar::s32, stage.row_count, p.n, p.n, host,
                   [&](const RowStripe& stripe) { check.add_sums(stripe); });
   if (auto fault = check.fault(is_integer(p.type.a))) return fault;
-  return sampled_fault(p, stage, samples_a, samples_b, rows);
+  return sampled_fault(p, stage, number, samples_a, samples_b, rows);
 }
 
 }  // namespace
 
 std::optional<std::string> reference_fault(const Problem& problem, const ProblemStage& stage, const Zones& zones) {
-  if (stage.stage == Stage::real) return prove<double>(problem, stage, zones);
-  return prove<std::uint64_t>(problem, stage, zones);
+  for (std::size_t number = 0; number < stage.entries.size(); ++number) {
+    const auto fault = stage.stage == Stage::real ? prove<double>(problem, stage, zones, number)
+                                                  : prove<std::uint64_t>(problem, stage, zones, number);
+    if (fault) return problem.batch == 1 ? *fault : fmt::format("entry {}: {}", stage.entries[number], *fault);
+  }
+  return std::nullopt;
 }
 
 }  // namespace tilesmith::tuner

@@ -37,6 +37,20 @@ std::vector<std::int64_t> sampled_rows(std::int64_t m, std::int64_t n, std::int6
   return {chosen.begin(), chosen.end()};
 }
 
+std::vector<std::int64_t> sampled_entries(const Problem& problem, std::uint64_t seed) {
+  constexpr double kMost = 256, kLargestSums = 1 << 30;
+  const double sums = double(problem.m) * double(problem.n), work = sums * double(std::max<std::int64_t>(problem.k, 1));
+  const double fit = std::min({kMost, kLargestRealWork / work, kLargestSums / (8 * sums)});
+  const std::int64_t wanted = std::min(problem.batch, std::max<std::int64_t>(3, std::int64_t(fit)));
+  std::set<std::int64_t> chosen{0, problem.batch - 1};
+  if (wanted == problem.batch) {
+    for (std::int64_t entry = 0; entry < wanted; ++entry) chosen.insert(entry);
+  }
+  for (std::uint64_t i = 0; std::int64_t(chosen.size()) < wanted; ++i)
+    chosen.insert(std::int64_t(verify::mixed(seed, i, 12) % std::uint64_t(problem.batch)));
+  return {chosen.begin(), chosen.end()};
+}
+
 ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels,
                            const Problem& problem, const runtime::Stream& stream)
     : context_(context),
@@ -61,13 +75,22 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
   for (const OperandMatrix& matrix : inputs(p)) stage.inputs[matrix.role] = runtime::DeviceBuffer(zones_[matrix.role].bytes);
   if (stage.stage == Stage::real) stage.sampled = sampled_rows(p.m, p.n, p.k, kSeed);
   stage.row_count = stage.sampled.empty() ? p.m : std::int64_t(stage.sampled.size());
-  if (!stage.sampled.empty()) {
-    stage.sampled_device = runtime::DeviceBuffer(stage.sampled.size() * sizeof(std::int64_t));
-    stage.sampled_device.upload(std::as_bytes(std::span<const std::int64_t>(stage.sampled)));
+  stage.entries = sampled_entries(p, kSeed);
+  if (!stage.sampled.empty() || std::int64_t(stage.entries.size()) < p.batch) {
+    for (const std::int64_t entry : stage.entries) {
+      for (std::int64_t i = 0; i < stage.row_count; ++i)
+        stage.compared.push_back(entry * p.m + (stage.sampled.empty() ? i : stage.sampled[std::size_t(i)]));
+    }
   }
-  const std::size_t sum_bytes = stage.sums_are_f64(p.type) ? 8 : 4;
+  const auto upload = [](runtime::DeviceBuffer& to, const std::vector<std::int64_t>& rows) {
+    if (rows.empty()) return;
+    to = runtime::DeviceBuffer(rows.size() * sizeof(std::int64_t));
+    to.upload(std::as_bytes(std::span<const std::int64_t>(rows)));
+  };
+  upload(stage.sampled_device, stage.sampled);
+  upload(stage.compared_device, stage.compared);
   // Whole words, for the checksum.
-  stage.sums = runtime::DeviceBuffer((std::size_t(stage.row_count * p.n) * sum_bytes + 7) / 8 * 8);
+  stage.sums = runtime::DeviceBuffer((std::size_t(stage.compared_rows() * p.n) * stage.sum_bytes(p.type) + 7) / 8 * 8);
   stage.sums.fill(0);
   const Tolerance allowed = tolerance(p, stage.stage, p.k, stage.scales);
   const Zone& c_zone = zones_[OperandRole::d];
@@ -79,7 +102,9 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
                  p.ldc,
                  0,
                  allowed.absolute,
-                 allowed.relative};
+                 allowed.relative,
+                 p.batch,
+                 p.stride_c};
   context_.synchronize();  // our stream does not wait for the null stream's copies
   fill_operands(stage, stream);
   compute_sums(stage, stream);
@@ -103,31 +128,39 @@ void ProblemState::fill_operands(const ProblemStage& stage, const runtime::Strea
     if (matrix.role == OperandRole::c || is_vector(matrix.role)) {
       const bool as_f32 = is_vector(matrix.role) && matrix.element == Scalar::f32;
       kernels_->launch(stream, as_f32 ? "fill_f32" : "fill_addend", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows,
-                       matrix.cols, matrix.row_stride, stage.rules.of(matrix.role));
+                       matrix.cols, matrix.row_stride, matrix.matrices(), matrix.entry_stride, stage.rules.of(matrix.role));
       continue;
     }
     // Along a stored row of A runs K unless A is transposed; along a stored row of B, N unless B is.
     const bool k_along_columns = matrix.role == OperandRole::a ? p.trans.a : !p.trans.b;
     kernels_->launch(stream, "fill_operand", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows, matrix.cols,
-                     matrix.row_stride, int(k_along_columns), p.k, stage.rules.of(matrix.role));
+                     matrix.row_stride, matrix.matrices(), matrix.entry_stride, int(k_along_columns), p.k, stage.rules.of(matrix.role));
   }
 }
 
 void ProblemState::compute_sums(const ProblemStage& stage, const runtime::Stream& stream) const {
   const Problem& p = problem_;
   const bool real = stage.stage == Stage::real;
-  const std::size_t sum_bytes = stage.sums_are_f64(p.type) ? 8 : 4;
+  const std::size_t sum_bytes = stage.sum_bytes(p.type);
   const double a_row = double(p.n) * double(std::max<std::int64_t>(p.k, 1));
   const std::int64_t rows_a_launch =
       std::clamp<std::int64_t>(std::int64_t(kLargestLaunchWork / a_row), 32, 32 * 65535) / 32 * 32;
-  for (std::int64_t first = 0; first < stage.row_count; first += rows_a_launch) {
-    const std::int64_t count = std::min(rows_a_launch, stage.row_count - first);
-    std::byte* rows =
-        stage.sampled.empty() ? nullptr : stage.sampled_device.data() + std::size_t(first) * sizeof(std::int64_t);
-    kernels_->launch_grid(
-        stream, real ? "multiply_real" : "multiply_exact", {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1},
-        {32, 8, 1}, stage.first_of(zones_, OperandRole::a), p.lda, int(p.trans.a), stage.first_of(zones_, OperandRole::b),
-        p.ldb, int(p.trans.b), rows, first, count, p.n, p.k, stage.sums.data() + std::size_t(first * p.n) * sum_bytes);
+  std::byte* sums = stage.sums.data();
+  for (const std::int64_t entry : stage.entries) {
+    const auto matrix_of = [&](OperandRole role) {
+      const OperandMatrix matrix = operand(p, role);
+      return stage.first_of(zones_, role) + storage_bytes(matrix.element, entry * matrix.entry_stride);
+    };
+    for (std::int64_t first = 0; first < stage.row_count; first += rows_a_launch) {
+      const std::int64_t count = std::min(rows_a_launch, stage.row_count - first);
+      std::byte* rows =
+          stage.sampled.empty() ? nullptr : stage.sampled_device.data() + std::size_t(first) * sizeof(std::int64_t);
+      kernels_->launch_grid(
+          stream, real ? "multiply_real" : "multiply_exact", {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1},
+          {32, 8, 1}, matrix_of(OperandRole::a), p.lda, int(p.trans.a), matrix_of(OperandRole::b),
+          p.ldb, int(p.trans.b), rows, first, count, p.n, p.k, sums + std::size_t(first * p.n) * sum_bytes);
+    }
+    sums += std::size_t(stage.row_count * p.n) * sum_bytes;
   }
 }
 

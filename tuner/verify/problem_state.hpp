@@ -21,20 +21,25 @@ inline constexpr Stage kProblemStages[] = {Stage::exact, Stage::wide_c, Stage::r
 using Zones = ByRole<Zone>;
 
 /// One stage: operands between guards, and op(A)·op(B) for all rows of C or, where that would take too long in f64, for
-/// a sample of rows (first, last and random ones).
+/// a sample of rows (first, last and random ones). Of a batch all entries, or a sample of them (sampled_entries()), and as many rows of each.
 struct ProblemStage {
   Stage stage = Stage::exact;
   Scales scales;
   StageRules rules;
   ByRole<runtime::DeviceBuffer> inputs;  ///< zones
-  runtime::DeviceBuffer sums;         ///< [rows, n]: 32-bit sums modulo 2^32, or f64
-  std::vector<std::int64_t> sampled;  ///< ascending; empty: every row
-  runtime::DeviceBuffer sampled_device;
-  std::int64_t row_count = 0;
+  runtime::DeviceBuffer sums;         ///< [entries, rows, n]: 32-bit sums modulo 2^32, or f64
+  std::vector<std::int64_t> entries;  ///< of a batch, ascending; {0} without one
+  std::vector<std::int64_t> sampled;  ///< rows of an entry, ascending; empty: every row
+  std::int64_t row_count = 0;         ///< of an entry
+  std::vector<std::int64_t> compared;  ///< rows of all entries, numbered on from one to the next; empty: all of C
+  runtime::DeviceBuffer sampled_device, compared_device;
   CaseRow c_row{};             ///< C's zone, with this stage's tolerance
   std::uint64_t checksum = 0;  ///< over the inputs and the sums
 
   bool sums_are_f64(const TypePair& type) const { return stage == Stage::real || type.a == Scalar::f64; }
+  std::int64_t compared_rows() const { return std::int64_t(entries.size()) * row_count; }
+  /// Bytes of one sum.
+  std::size_t sum_bytes(const TypePair& type) const { return sums_are_f64(type) ? 8 : 4; }
   /// An input's element (0, 0), in device memory.
   std::byte* first_of(const Zones& zones, OperandRole role) const { return inputs[role].data() + zones[role].first_byte; }
 };
@@ -70,6 +75,10 @@ class ProblemState {
 /// Rows of C that the real-valued reference covers: all (empty) up to 2^36 multiplications, else as many as that
 /// allows, at least 64.
 std::vector<std::int64_t> sampled_rows(std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed);
+
+/// Entries of a batch that are proven: all up to 256 of them, if their references take no more than 2^36 multiplications in f64 and 1 GiB;
+/// else as many as that allows, at least three: the first, the last and random ones.
+std::vector<std::int64_t> sampled_entries(const Problem& problem, std::uint64_t seed);
 
 /// Proves a stage's sums on the host: Freivalds over the whole matrices, and single elements by definition. Empty, or
 /// what is wrong with the reference.

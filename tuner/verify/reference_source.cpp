@@ -85,31 +85,34 @@ extern "C" __global__ void compare_cases(const CaseRow* rows, const unsigned cha
 }
 
 // A whole operand zone: values inside the matrix, poison in the guards and between the rows.
+// Vectors are numbered on from one matrix of a batch to the next.
 extern "C" __global__ void fill_operand(OperandBits* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride,
-                                        int k_is_row, i64 depth, ValueRule rule) {
+                                        i64 matrices, i64 entry_stride, int k_is_row, i64 depth, ValueRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
     OperandBits bits = Operand::poison(canary_bits(slot));
-    const i64 at = (i64)(slot - first);
-    if (slot >= first && at / row_stride < rows && at % row_stride < cols) {
-      const i64 row = at / row_stride, col = at % row_stride;
-      bits = Operand::stored(k_is_row ? rule_value(rule, col, row, depth) : rule_value(rule, row, col, depth));
+    const i64 index = slot < first ? -1 : stored_index((i64)(slot - first), rows, cols, row_stride, matrices, entry_stride);
+    if (index >= 0) {
+      const i64 row = index / cols, col = index % cols;
+      bits = Operand::stored(k_is_row ? rule_value(rule, row / rows * cols + col, row % rows, depth) : rule_value(rule, row, col, depth));
     }
     zone[slot] = bits;
   }
 }
 
 // A whole zone of C or of a vector of D's type: values that hang on row and column.
-extern "C" __global__ void fill_addend(OutputBits* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride, ValueRule rule) {
+extern "C" __global__ void fill_addend(OutputBits* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride,
+                                       i64 matrices, i64 entry_stride, ValueRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
     OutputBits bits = Output::poison(canary_bits(slot));
-    const i64 at = (i64)(slot - first);
-    if (slot >= first && at / row_stride < rows && at % row_stride < cols) bits = Output::stored(rule_value(rule, at / row_stride, at % row_stride, cols));
+    const i64 index = slot < first ? -1 : stored_index((i64)(slot - first), rows, cols, row_stride, matrices, entry_stride);
+    if (index >= 0) bits = Output::stored(rule_value(rule, index / cols, index % cols, cols));
     zone[slot] = bits;
   }
 }
 
 // The same of a vector in f32.
-extern "C" __global__ void fill_f32(float* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride, ValueRule rule) {
+extern "C" __global__ void fill_f32(float* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride, i64 matrices,
+                                    i64 entry_stride, ValueRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
     const bool inside = slot >= first && slot - first < (u64)cols;
     zone[slot] = inside ? (float)rule_value(rule, 0, (i64)(slot - first), cols) : __int_as_float(0x7fc00000);
@@ -192,7 +195,8 @@ static __device__ double scale_value(const EpilogueRule& rule, i64 i, i64 j) {
   return scale;
 }
 
-// Elements of D against the reference's rows. `zone`, `row` and `rule` as for fill_c. Of exact sums D must hold the result
+// Elements of D against the reference's rows, which are numbered on from one entry of a batch to the next. `zone`, `row` and `rule` as
+// for fill_c. Of exact sums D must hold the result
 // rounded to the output's format (to nearest, ties to even), which changes only what is not exact in it; but near it behind an epilogue
 // that is not exact.
 template <bool Exact, typename Sum>
@@ -204,9 +208,9 @@ static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRu
   for (u64 t = thread_index(); t < elements; t += thread_count()) {
     const i64 i = rows != nullptr ? rows[t / row.n] : (i64)(t / row.n);
     const i64 j = t % row.n;
-    const u64 slot = row.first_slot + (u64)(i * row.ldc + j);
+    const u64 slot = row.first_slot + (u64)stored_at(i * row.n + j, row.m, row.n, row.ldc, row.stride_c);
     const double c = beta == 0.0 ? 0.0 : Output::value(Output::stored(rule_value(rule, i, j, row.n)));
-    double want = epilogue_value(epilogue, scaled_sum(alpha * scale_value(epilogue, i, j), sums[t], beta, c), bias_value(epilogue, i, j));
+    double want = epilogue_value(epilogue, scaled_sum(alpha * scale_value(epilogue, i % row.m, j), sums[t], beta, c), bias_value(epilogue, i % row.m, j));
     if (Exact && exact_epilogue != 0) want = Output::value(Output::stored(want));
     if (element_wrong(Output::value(zone[slot]), want, row.absolute, row.relative)) {
       findings.add(case_index, slot, kFaultWrong);
@@ -230,6 +234,13 @@ extern "C" __global__ void compare_real(const OutputBits* zone, CaseRow row, Val
 // Slots outside the matrix: the guard before, the padding of every row, the guard behind.
 extern "C" __global__ void check_outside(const OutputBits* zone, CaseRow row, u64 case_index, Report* report) {
   Findings findings;
+  if (row.batch > 1) {
+    for (u64 slot = thread_index(); slot < row.slots; slot += thread_count()) {
+      if (element_index(row, slot) < 0 && Output::bits(zone[slot]) != Output::bits(Output::canary(canary_bits(slot))))
+        findings.add(case_index, slot, kFaultOutside);
+    }
+    return findings.hand_in(report);
+  }
   const u64 padding = (u64)(row.ldc - row.n);
   const u64 between = padding * (u64)(row.m - 1);
   const u64 span = (u64)((row.m - 1) * row.ldc + row.n);

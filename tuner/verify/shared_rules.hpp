@@ -26,7 +26,10 @@
 // canary_bits    what stands in a slot outside C; differs from slot to slot, so that copying canaries about shows too.
 // element_wrong  |got − want| > absolute + relative·|want|, written so that NaN is wrong.
 // CaseRow        one battery case's zone of C: slots are elements; element (0, 0) is slot first_slot of the zone.
-// element_index  row·n + column, or -1 for a slot outside the matrix.
+// stored_index   of an element `at` slots behind element (0, 0) of the first of so many matrices, entry_stride elements apart: entries
+//                lie one behind the other or side by side within rows; (entry·rows + row)·cols + column, or -1 for a slot outside them.
+// stored_at      the slot of such an index.
+// element_index  the same of D and C: (entry·m + row)·n + column.
 // EpilogueRule   what a kernel does with α·sum + β·c, and by which vectors. Kinds are those of Scaling, Bias and Activation
 //                (kernels/signature.hpp), in their order; `wraps`: integers modulo 2^32.
 // epilogue_value act(value + bias), by other formulas than the kernels' own.
@@ -66,6 +69,8 @@ struct CaseRow {
   unsigned long long expected;
   double absolute;
   double relative;
+  long long batch = 1;
+  long long stride_c = 0;
 };
 
 TILESMITH_VERIFY_FN unsigned long long mixed(unsigned long long seed, unsigned long long x, unsigned long long y) {
@@ -127,12 +132,31 @@ TILESMITH_VERIFY_FN bool element_wrong(double got, double want, double absolute,
   return !(difference <= absolute + relative * magnitude);
 }
 
+TILESMITH_VERIFY_FN long long stored_index(long long at, long long rows, long long cols, long long row_stride, long long matrices,
+                                           long long entry_stride) {
+  const bool behind = entry_stride >= (rows - 1) * row_stride + cols;
+  long long entry = 0;
+  if (matrices > 1 && behind) {
+    entry = at / entry_stride;
+    at -= entry * entry_stride;
+  }
+  const long long i = at / row_stride;
+  long long j = at % row_stride;
+  if (matrices > 1 && !behind) {
+    entry = j / entry_stride;
+    j -= entry * entry_stride;
+  }
+  return entry < matrices && i < rows && j < cols ? (entry * rows + i) * cols + j : -1;
+}
+
+TILESMITH_VERIFY_FN long long stored_at(long long index, long long rows, long long cols, long long row_stride, long long entry_stride) {
+  const long long row = index / cols;
+  return row / rows * entry_stride + row % rows * row_stride + index % cols;
+}
+
 TILESMITH_VERIFY_FN long long element_index(const CaseRow& row, unsigned long long slot) {
   if (slot < row.first_slot) return -1;
-  const long long at = static_cast<long long>(slot - row.first_slot);
-  const long long i = at / row.ldc;
-  const long long j = at % row.ldc;
-  return i < row.m && j < row.n ? i * row.n + j : -1;
+  return stored_index(static_cast<long long>(slot - row.first_slot), row.m, row.n, row.ldc, row.batch, row.stride_c);
 }
 
 TILESMITH_VERIFY_FN int slot_fault(const CaseRow& row, bool inside, double want, unsigned long long canary,

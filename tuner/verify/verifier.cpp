@@ -132,11 +132,11 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
   if (auto failed = launch_outcome(plan.run(args), "problem: " + text(problem, stage.scales, stage.stage)))
     return failed;
   workspace.check(with, stream, 0, report + offsetof(StageReport, on_workspace));
-  std::byte* const rows = stage.sampled.empty() ? nullptr : stage.sampled_device.data();
+  std::byte* const rows = stage.compared.empty() ? nullptr : stage.compared_device.data();
   const bool real = stage.stage == Stage::real;
   with.launch(stream, real ? "compare_real" : "compare_exact",
-              std::uint64_t(stage.row_count) * std::uint64_t(problem.n), of.c().data(), stage.c_row, stage.rules.c,
-              stage.sums.data(), rows, stage.row_count, stage.scales.alpha, stage.scales.beta, epilogue_rule(problem, stage.rules),
+              std::uint64_t(stage.compared_rows()) * std::uint64_t(problem.n), of.c().data(), stage.c_row, stage.rules.c,
+              stage.sums.data(), rows, stage.compared_rows(), stage.scales.alpha, stage.scales.beta, epilogue_rule(problem, stage.rules),
               int(is_exact(problem)), std::uint64_t{0}, report);
   with.launch(stream, "check_outside", of.zones()[OperandRole::d].bytes / 64, of.c().data(), stage.c_row, std::uint64_t{0}, report);
   return std::nullopt;
@@ -149,13 +149,14 @@ std::string Verifier::Impl::describe(const Problem& p, const ProblemStage& stage
     if (at < 0) return fmt::format("{}: wrote {} elements before C", what, -at);
     return fmt::format("{}: wrote outside C, at [{},{}]", what, at / p.ldc, at % p.ldc);
   }
-  const std::int64_t i = at / p.ldc, j = at % p.ldc;
-  const auto row = stage.sampled.empty()
+  const std::int64_t index = verify::element_index(stage.c_row, report.first_slot());
+  const std::int64_t i = index / p.n, j = index % p.n;  // rows numbered on from one entry to the next
+  const auto row = stage.compared.empty()
                        ? i
-                       : std::lower_bound(stage.sampled.begin(), stage.sampled.end(), i) - stage.sampled.begin();
+                       : std::lower_bound(stage.compared.begin(), stage.compared.end(), i) - stage.compared.begin();
   const bool f64 = stage.sums_are_f64(p.type);
   std::byte stored[8] = {};
-  const std::size_t sum_bytes = f64 ? 8 : 4;
+  const std::size_t sum_bytes = stage.sum_bytes(p.type);
   stage.sums.download({stored, sum_bytes}, std::size_t(row * p.n + j) * sum_bytes);
   const double sum = decode(f64 ? Scalar::f64 : Scalar::s32, stored);
   const auto addend = [&](OperandRole role, std::int64_t of_row, std::int64_t of_column) {
@@ -163,11 +164,12 @@ std::string Verifier::Impl::describe(const Problem& p, const ProblemStage& stage
     encode(element, verify::rule_value(stage.rules.of(role), of_row, of_column, p.n), stored);
     return decode(element, stored);
   };
-  const Terms terms = terms_at(p, i, j, [&](OperandRole role, std::int64_t of) { return addend(role, 0, of); });
+  const Terms terms = terms_at(p, i % p.m, j, [&](OperandRole role, std::int64_t of) { return addend(role, 0, of); });
   const double want = expected_value(p, stage.stage, stage.scales, sum, addend(OperandRole::c, i, j), terms);
-  return fmt::format("{}: C[{},{}] is wrong, expected {:.9g}{}; {} of {} compared elements are wrong", what, i, j, want,
+  return fmt::format("{}: {} is wrong, expected {:.9g}{}; {} of {} compared elements are wrong", what,
+                     place_in_c(p.batch, p.m, p.n, index), want,
                      stage.c_row.absolute > 0 ? fmt::format(" ± {:.2g}", stage.c_row.absolute) : std::string(),
-                     report.count, stage.row_count * p.n);
+                     report.count, stage.compared_rows() * p.n);
 }
 
 db::Outcome Verifier::Impl::judge(ProblemState& of, const std::vector<StageReport>& found) {
@@ -205,7 +207,7 @@ db::Outcome Verifier::battery(const std::shared_ptr<const runtime::Module>& modu
 
 db::Outcome Verifier::on_problem(const runtime::Plan& plan, const std::function<void()>& before_making) {
   const Problem& problem = plan.problem();
-  if (problem.m == 0 || problem.n == 0) return {db::Status::ok, "", {}};
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return {db::Status::ok, "", {}};
   ProblemState& state = impl_->state_of(problem, before_making);
   const auto kernels = impl_->kernels_of(problem.type);
   const std::size_t count = state.stages().size();

@@ -18,6 +18,7 @@ constexpr double kStepsADoubling = 64;  // features are logarithms, in whole ste
 constexpr double kResolution = 1024;    // targets are ln(slowdown) in whole multiples of 1 / this
 constexpr double kWorst = 3;            // ln(slowdown): how bad is bad enough is not worth learning
 constexpr Feature kAbsent = -1000;
+constexpr const char* kBatch = "entries of a batch";  // a column that is there only where some problem has several
 
 enum Column {
   kFamily, kM, kN, kK, kType, kOperandBytes, kTransA, kTransB, kAlignA, kAlignB, kAlignC,
@@ -37,6 +38,8 @@ class Columns {
   void add(const Config& config) {
     for (const auto& [name, value] : config.values()) by_name_.try_emplace(name.text(), kParameters + by_name_.size());
   }
+  void add(const std::string& name) { by_name_.try_emplace(name, kParameters + by_name_.size()); }
+  bool has(const std::string& name) const { return by_name_.contains(name); }
   std::size_t count() const { return kParameters + by_name_.size(); }
   std::size_t of(const std::string& name) const { return by_name_.at(name); }
 
@@ -52,9 +55,9 @@ void describe_problem(const Problem& problem, Feature* row) {
   row[kOperandBytes] = Feature(size_bytes(problem.type.a));
   row[kTransA] = problem.trans.a;
   row[kTransB] = problem.trans.b;
-  row[kAlignA] = Feature(row_align_bytes(problem, problem.type.a, problem.lda));
-  row[kAlignB] = Feature(row_align_bytes(problem, problem.type.b, problem.ldb));
-  row[kAlignC] = Feature(row_align_bytes(problem, problem.type.output, problem.ldc));
+  row[kAlignA] = Feature(a_align_bytes(problem));
+  row[kAlignB] = Feature(b_align_bytes(problem));
+  row[kAlignC] = Feature(c_align_bytes(problem));
 }
 
 /// How the config's tiles lie on the problem, by the names that families agree on.
@@ -65,7 +68,7 @@ void describe_fit(const Config& config, const Problem& problem, const DeviceLimi
   const double tiles_n = std::ceil(double(problem.n) / config.at("block_n"));
   row[kPaddingM] = logarithm(tiles_m * config.at("block_m") / double(problem.m));
   row[kPaddingN] = logarithm(tiles_n * config.at("block_n") / double(problem.n));
-  row[kWaves] = logarithm(tiles_m * tiles_n * split_k / std::max(1, limits.sm_count));
+  row[kWaves] = logarithm(tiles_m * tiles_n * double(problem.batch) * split_k / std::max(1, limits.sm_count));
   if (config.has("block_k")) row[kSteps] = logarithm(double(problem.k) / config.at("block_k") / split_k);
 }
 
@@ -78,6 +81,7 @@ void describe(const Config& config, const Problem& problem, const TriedOn& on, c
     row[kWaves] = logarithm(made->waves);
     row[kEstimate] = logarithm(made->cycles / std::max(1.0, floor_us(on.device, problem)));
   }
+  if (columns.has(kBatch)) row[columns.of(kBatch)] = logarithm(double(problem.batch));
   for (const auto& [name, value] : config.values())
     row[columns.of(name.text())] = value > 0 ? logarithm(value) : Feature(value - kStepsADoubling);
 }
@@ -90,6 +94,8 @@ std::vector<Config> most_promising_first(std::vector<Config> candidates, std::sp
   Columns columns;
   for (const Tried& one : tried) columns.add(one.config);
   for (const Config& config : candidates) columns.add(config);
+  const auto is_batch = [](const Problem& of) { return of.batch != 1; };
+  if (is_batch(problem) || std::ranges::any_of(tried, is_batch, &Tried::problem)) columns.add(kBatch);
   std::vector<Feature> features(tried.size() * columns.count());
   std::vector<std::int32_t> targets;
   for (std::size_t i = 0; i < tried.size(); ++i) {

@@ -199,7 +199,7 @@ std::vector<Config> Guesser::nearest_bests(const Problem& problem, const List& l
   std::vector<Neighbour> neighbours;
   for (const db::Evidence& best : bests_.all()) {
     const Problem& other = best.problem;
-    if (other.m < 1 || other.n < 1 || other.k < 1) continue;
+    if (other.m < 1 || other.n < 1 || other.k < 1 || other.batch < 1) continue;
     const bool other_device = !(best.device == whom_.device);
     if (!other_device && other == problem) continue;  // judged as the problem's own
     const double far = doublings_apart(other, problem);

@@ -72,7 +72,7 @@ TriedNearby tried_nearby(const Problem& problem, std::span<const db::Evidence> b
   std::vector<std::pair<double, const db::Evidence*>> nearest;
   for (const db::Evidence& best : bests) {
     const Problem& other = best.problem;
-    if (other.m < 1 || other.n < 1 || other.k < 1) continue;
+    if (other.m < 1 || other.n < 1 || other.k < 1 || other.batch < 1) continue;
     const bool here = best.device == device;
     if (here ? other == problem : !db::are_alike(best.device, device)) continue;
     nearest.emplace_back(doublings_apart(other, problem) + (here ? 0 : kElsewhereDoublings), &best);

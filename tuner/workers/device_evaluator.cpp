@@ -59,7 +59,7 @@ std::optional<db::Outcome> DeviceEvaluator::refused(const Candidate& candidate, 
     return failure(db::Status::illegal, fmt::format("this build has no family '{}'", candidate.config.family()));
   }
   if (auto error = problem_error(problem)) return failure(db::Status::illegal, *error);
-  if (problem.m == 0 || problem.n == 0) return failure(db::Status::illegal, "there is nothing to do: M or N is 0");
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return failure(db::Status::illegal, "there is nothing to do: M, N or batch is 0");
   if (auto reason = illegal_because(*family, candidate.config, target)) return failure(db::Status::illegal, *reason);
   if (auto reason = refused_because(*family, candidate.config, problem)) return failure(db::Status::illegal, *reason);
   key = runtime::kernel_key(candidate.config, target);

@@ -14,7 +14,7 @@ using tests::FamilyFolder;
 
 namespace {
 
-KernelTarget target_of(const char* arch = "sm_87") { return {{*find_type_pair("f16f32"), {}}, *limits_for_arch(arch)}; }
+KernelTarget target_of_user(const char* arch = "sm_87") { return {{*find_type_pair("f16f32"), {}}, *limits_for_arch(arch)}; }
 
 Config small(int tile, int step) { return Config("small", {{"tile", tile}, {"step", step}}); }
 
@@ -34,13 +34,13 @@ std::string load_error(const std::filesystem::path& folder) {
 TEST_CASE("a rule's expression decides what is legal, and a division by zero is illegal") {
   const FamilyFolder folder;
   const auto family = folder.read();
-  CHECK_FALSE(illegal_because(*family, small(32, 16), target_of()));
-  CHECK(illegal_because(*family, small(16, 0), target_of()) == "steps: a step divides a tile");
-  CHECK(illegal_because(*family, small(48, 16), target_of()) == "tile = 48 is not in the space");
-  const Space space = enumerate_space(*family, target_of());
+  CHECK_FALSE(illegal_because(*family, small(32, 16), target_of_user()));
+  CHECK(illegal_because(*family, small(16, 0), target_of_user()) == "steps: a step divides a tile");
+  CHECK(illegal_because(*family, small(48, 16), target_of_user()) == "tile = 48 is not in the space");
+  const Space space = enumerate_space(*family, target_of_user());
   CHECK(space.combinations == 9);
   CHECK(space.configs.size() == 6);
-  const std::vector<Rule> rules = family->rules(target_of());
+  const std::vector<Rule> rules = family->rules(target_of_user());
   REQUIRE(rules.size() == 3);
   CHECK(rules[0].reads == std::vector<std::string>{"tile", "step"});
   CHECK(rules[1].reads == std::vector<std::string>{"tile"});
@@ -50,12 +50,12 @@ TEST_CASE("a block that the device does not allow is against a rule") {
   FamilyFolder folder;
   folder.with("\"block\": \"tile\"", "\"block\": [\"tile\", \"tile\"]").with("tile * step * operand_bytes", "tile * step * 128");
   const auto family = folder.read();
-  CHECK(illegal_because(*family, small(64, 8), target_of()) == "gemm threads: a block has 1 to 1024 threads");
-  CHECK_FALSE(illegal_because(*family, small(32, 16), target_of("sm_86")));
+  CHECK(illegal_because(*family, small(64, 8), target_of_user()) == "gemm threads: a block has 1 to 1024 threads");
+  CHECK_FALSE(illegal_because(*family, small(32, 16), target_of_user("sm_86")));
   folder.with("tile * step * 128", "tile * step * 256");
   const auto larger = folder.read();
-  CHECK(illegal_because(*larger, small(32, 16), target_of("sm_86")) == "gemm shared memory: a block has at most 101376 bytes of shared memory");
-  CHECK_FALSE(illegal_because(*larger, small(32, 16), target_of("sm_87")));
+  CHECK(illegal_because(*larger, small(32, 16), target_of_user("sm_86")) == "gemm shared memory: a block has at most 101376 bytes of shared memory");
+  CHECK_FALSE(illegal_because(*larger, small(32, 16), target_of_user("sm_87")));
 }
 
 TEST_CASE("launches and workspace are what the expressions say of the problem") {
@@ -99,14 +99,14 @@ TEST_CASE("a problem is refused by an expression, or where its launch cannot be 
   folder.with("\"n - 65\"", "1").with("\"min_sm\": 80", "\"min_sm\": 90").with("\"block\": \"tile\"", "\"block\": \"tile\", \"cluster\": 2");
   CHECK(folder.read()->refusal(small(32, 16), problem_of(96, 65)) == "launch 'gemm': the grid does not split into clusters");
   CHECK_FALSE(folder.read()->refusal(small(32, 16), problem_of(64, 65)));
-  CHECK_FALSE(folder.read()->supports(target_of("sm_87")));
+  CHECK_FALSE(folder.read()->supports(target_of_user("sm_87")));
 }
 
 TEST_CASE("the kernel hash follows the template and every file that it includes, but no comment") {
   const FamilyFolder folder;
   const auto hash = [&] {
     const auto family = folder.read();
-    return source_hash(family->source(small(32, 16), target_of()), "-O");
+    return source_hash(family->source(small(32, 16), target_of_user()), "-O");
   };
   const std::string before = hash();
   folder.write("helper.cuh", "#pragma once\n// more\n\n/* lines */\nconstexpr int kHelp = 1;  // helps\n");
@@ -129,10 +129,10 @@ TEST_CASE("a loaded family has plan hashes, which follow its launches") {
   load_family_dir(folder.path());
   load_family_dir(other.path());
   REQUIRE(find_family("loaded_a") != nullptr);
-  const std::string options = compiler_options_text(target_of());
+  const std::string options = compiler_options_text(target_of_user());
   const Config a("loaded_a", {{"tile", 32}, {"step", 16}}), b("loaded_b", {{"tile", 32}, {"step", 16}});
-  CHECK(kernel_hash(a, target_of(), options).size() == 32);
-  CHECK(kernel_hash(a, target_of(), options) == kernel_hash(b, target_of(), options));  // the name stands in a comment
+  CHECK(kernel_hash(a, target_of_user(), options).size() == 32);
+  CHECK(kernel_hash(a, target_of_user(), options) == kernel_hash(b, target_of_user(), options));  // the name stands in a comment
   CHECK(plan_hash(a, problem_of(64, 64), options) != plan_hash(b, problem_of(64, 64), options));
   CHECK(plan_hash(a, problem_of(8, 64), options).empty());  // refused
 }
@@ -160,11 +160,11 @@ TEST_CASE("the example that ships is right, and covers what it says") {
   const auto family = read_family(tests::example_family());
   CHECK(family->name() == "my_tiles");
   for (const Transposes trans : kAllTransposes) CHECK(family->supports({{*find_type_pair("f16f32"), trans}, *limits_for_arch("sm_87")}));
-  const Space space = enumerate_space(*family, target_of());
+  const Space space = enumerate_space(*family, target_of_user());
   CHECK(space.configs.size() >= 12);
-  CHECK(family->seeds(target_of()).size() == 2);
+  CHECK(family->seeds(target_of_user()).size() == 2);
   for (const Config& config : space.configs) {
     CHECK_FALSE(family->refusal(config, problem_of(1000, 1000)));
-    CHECK(family->estimate(config, target_of(), problem_of(1000, 1000)));
+    CHECK(family->estimate(config, target_of_user(), problem_of(1000, 1000)));
   }
 }

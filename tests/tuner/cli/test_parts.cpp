@@ -45,6 +45,12 @@ TEST_CASE("shapes are read as MxNxK or as a cube") {
   CHECK(shape.n == 4096);
   CHECK(shape.k == 77);
   CHECK(parse_shape("512").k == 512);
+  CHECK(parse_shape("512").batch == 0);
+  const Shape batch = parse_shape("64x1x4096x77");
+  CHECK(batch.batch == 64);
+  CHECK(batch.m == 1);
+  CHECK(batch.k == 77);
+  for (const char* bad : {"0x1x2x3", "1048577x1x2x3", "1x2", "1x2x3x4x5"}) CHECK_THROWS_AS(parse_shape(bad), UsageError);
 }
 
 TEST_CASE("a table aligns its columns, counts µ as one, and cuts lines to the width") {

@@ -36,6 +36,12 @@ enum class HostBug {
   truncates_c,
   rounds_ties_away,  ///< of C
   second_run_differs,
+  ignores_stride_a,     ///< all entries of a batch read the first one's A
+  ignores_stride_c,     ///< all entries are written into the first one's C
+  moves_shared_b,       ///< a stride of 0 is taken for one of packed matrices
+  skips_last_entry,
+  writes_entry_behind,  ///< one more entry than there are
+  shares_scaled_c,      ///< each entry reads the first one's C
   reads_at_alpha_0,
 };
 
@@ -86,13 +92,23 @@ class HostKernel {
   void run(std::size_t index, std::vector<std::byte>& c) const {
     const BatteryCase& of = image_.cases[index];
     const Problem& p = of.problem;
-    std::byte* c_at = c.data() + image_.c_bytes_at(index);
+    std::byte* const c_at = c.data() + image_.c_bytes_at(index);
     const std::int64_t rows = bug_ == HostBug::skips_last_row ? p.m - 1 : p.m;
     const bool reads_operands = of.scales.alpha != 0 || bug_ == HostBug::reads_at_alpha_0;
     const std::int64_t depth = reads_operands ? depth_of(p) : 0;
-    const std::vector<double> a = rows_of_a(index, rows, depth), b = columns_of_b(index, depth);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = 0; j < p.n; ++j) write(of, c_at, i, j, dot(a.data() + i * depth, b.data() + j * depth, depth));
+    const std::int64_t entries = p.batch + (bug_ == HostBug::writes_entry_behind) - (bug_ == HostBug::skips_last_entry);
+    const std::vector<std::byte> before = bug_ == HostBug::shares_scaled_c ? c : std::vector<std::byte>();
+    for (std::int64_t entry = 0; entry < entries; ++entry) {
+      const std::int64_t read = std::min(entry, p.batch - 1);
+      const std::vector<double> a = rows_of_a(index, read, rows, depth), b = columns_of_b(index, read, depth);
+      std::byte* const its_c = c_at + (bug_ == HostBug::ignores_stride_c ? 0 : entry * p.stride_c) * std::int64_t(c_bytes());
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < p.n; ++j) {
+          const std::size_t held = image_.c_bytes_at(index) + std::size_t(i * p.ldc + j) * c_bytes();
+          if (bug_ == HostBug::shares_scaled_c) std::copy_n(before.begin() + std::ptrdiff_t(held), c_bytes(), its_c + std::size_t(i * p.ldc + j) * c_bytes());
+          write(of, its_c, i, j, dot(a.data() + i * depth, b.data() + j * depth, depth));
+        }
+      }
     }
     if (bug_ == HostBug::leaves_nan) encode(image_.type().output, std::numeric_limits<double>::quiet_NaN(), c_at);
     if (bug_ == HostBug::writes_past_row)
@@ -131,9 +147,10 @@ class HostKernel {
     return std::max<std::int64_t>(depth, 0);
   }
 
-  std::vector<double> rows_of_a(std::size_t index, std::int64_t rows, std::int64_t depth) const {  // [rows, depth]
+  std::vector<double> rows_of_a(std::size_t index, std::int64_t entry, std::int64_t rows, std::int64_t depth) const {  // [rows, depth]
     const Problem& p = image_.cases[index].problem;
     const std::byte* a = image_.operands.data() + image_.bytes_at[OperandRole::a][index];
+    if (bug_ != HostBug::ignores_stride_a) a += std::size_t(entry * p.stride_a) * size_bytes(p.type.a);
     const bool trans_a = bug_ == HostBug::ignores_trans ? !p.trans.a : p.trans.a;
     const std::int64_t lda = bug_ == HostBug::swaps_leading_dims ? p.ldb : p.lda;
     std::vector<double> values;
@@ -147,9 +164,11 @@ class HostKernel {
     return values;
   }
 
-  std::vector<double> columns_of_b(std::size_t index, std::int64_t depth) const {  // [n, depth]
+  std::vector<double> columns_of_b(std::size_t index, std::int64_t entry, std::int64_t depth) const {  // [n, depth]
     const Problem& p = image_.cases[index].problem;
     const std::byte* b = image_.operands.data() + image_.bytes_at[OperandRole::b][index];
+    const bool moves = bug_ == HostBug::moves_shared_b && p.stride_b == 0;
+    b += std::size_t(entry * (moves ? p.b_rows() * p.ldb : p.stride_b)) * size_bytes(p.type.b);
     const std::int64_t ldb = bug_ == HostBug::swaps_leading_dims ? p.lda : p.ldb;
     std::vector<double> values;
     values.reserve(std::size_t(p.n * depth));

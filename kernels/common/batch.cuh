@@ -1,0 +1,24 @@
+// The entries of a strided batch (macro TILESMITH_BATCH, kernels/render.hpp). Kernels that know nothing of batches are given an entry's
+// arguments: the batch's, with pointers moved on.
+#pragma once
+
+#include "kernels/common/gemm_args.cuh"
+
+namespace tilesmith {
+
+// Operands, C and D of an entry. A stride of 0 stands still: all entries read one matrix.
+__device__ __forceinline__ GemmArgs matrices_of_entry(const GemmArgs& batch, long long entry) {
+  GemmArgs its = batch;
+  its.a = static_cast<const Operand*>(batch.a) + entry * batch.more.stride_a;
+  its.b = static_cast<const Operand*>(batch.b) + entry * batch.more.stride_b;
+  its.c = static_cast<Output*>(batch.c) + entry * batch.more.stride_c;
+  its.more.c = static_cast<const Output*>(batch.more.c) + entry * batch.more.stride_c;
+  return its;
+}
+
+// Of launches whose grids have a slice of y and z for each entry (the host fills y first, kernels/batch_grid.hpp); the last slices may
+// lie beyond the batch.
+__device__ __forceinline__ unsigned entry_of_grid() { return blockIdx.z * gridDim.y + blockIdx.y; }
+__device__ __forceinline__ bool is_beyond_batch(const GemmArgs& batch) { return entry_of_grid() >= unsigned(batch.more.batch); }
+
+}  // namespace tilesmith

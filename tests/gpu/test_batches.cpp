@@ -1,0 +1,144 @@
+// Strided batches through the library on a device, against sums of f64 on the host.
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/operand.hpp"
+#include "runtime/interface/gemm.hpp"
+#include "runtime/interface/tilesmith.h"
+#include "tests/catch.hpp"
+#include "tests/gpu/device_problem.hpp"
+#include "tests/gpu/small_store.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::test;
+
+namespace {
+
+/// One matrix of all entries in device memory, of small integers; its host twin has NaN where no entry has an element.
+class DeviceBatch {
+ public:
+  DeviceBatch(const OperandMatrix& of, std::uint32_t seed) : of_(of), host_(std::size_t(of.bytes()) / size_bytes(of.element), std::nan("")) {
+    std::uint32_t state = seed * 2654435761u;
+    std::vector<std::byte> raw(std::size_t(of.bytes()), std::byte{0xff});
+    for (std::int64_t entry = 0; entry < of.matrices(); ++entry) {
+      for (std::int64_t i = 0; i < of.rows; ++i) {
+        for (std::int64_t j = 0; j < of.cols; ++j) {
+          state = state * 1664525u + 1013904223u;
+          const int value = int((state >> 16) % 3);
+          const std::size_t at = place(entry, i, j);
+          host_[at] = value;
+          store_integer(of.element, raw.data() + at * size_bytes(of.element), value);
+        }
+      }
+    }
+    device_ = runtime::DeviceBuffer(raw.size());
+    device_.upload(raw);
+  }
+
+  std::size_t place(std::int64_t entry, std::int64_t i, std::int64_t j) const {
+    return std::size_t(entry * of_.entry_stride + i * of_.row_stride + j);
+  }
+  double at(std::int64_t entry, std::int64_t i, std::int64_t j) const { return host_[place(entry, i, j)]; }
+  void* data() const { return device_.data(); }
+  std::vector<std::byte> download() const {
+    std::vector<std::byte> raw(device_.size());
+    device_.download(raw);
+    return raw;
+  }
+  const std::vector<double>& host() const { return host_; }
+
+ private:
+  OperandMatrix of_;
+  std::vector<double> host_;
+  runtime::DeviceBuffer device_;
+};
+
+struct Batch {
+  explicit Batch(const Problem& of)
+      : problem(of), a(operand(of, OperandRole::a), 1), b(operand(of, OperandRole::b), 2), c(operand(of, OperandRole::c), 3) {}
+
+  /// The largest error of C after one run; elements of no entry count as infinitely wrong where they changed.
+  double max_error(double alpha, double beta) const {
+    const Scalar output = problem.type.output;
+    const std::vector<std::byte> raw = c.download();
+    std::vector<bool> is_element(c.host().size(), false);
+    double worst = 0;
+    for (std::int64_t entry = 0; entry < problem.batch; ++entry) {
+      for (std::int64_t i = 0; i < problem.m; ++i) {
+        for (std::int64_t j = 0; j < problem.n; ++j) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < problem.k; ++k) {
+            const double in_a = problem.trans.a ? a.at(entry, k, i) : a.at(entry, i, k);
+            sum += in_a * (problem.trans.b ? b.at(entry, j, k) : b.at(entry, k, j));
+          }
+          const std::size_t at = c.place(entry, i, j);
+          is_element[at] = true;
+          const double error = std::abs(load_output(output, raw.data() + at * size_bytes(output)) - (alpha * sum + beta * c.host()[at]));
+          if (!(error <= worst)) worst = std::isnan(error) ? INFINITY : error;
+        }
+      }
+    }
+    for (std::size_t at = 0; at < is_element.size(); ++at) {
+      const std::byte* const stored = raw.data() + at * size_bytes(output);
+      for (std::size_t byte = 0; byte < size_bytes(output); ++byte) {
+        if (!is_element[at] && stored[byte] != std::byte{0xff}) return INFINITY;
+      }
+    }
+    return worst;
+  }
+
+  Problem problem;
+  DeviceBatch a, b, c;
+};
+
+Library library_without_database() {
+  LibraryOptions quiet;
+  quiet.log_misses = false;
+  return Library::without_database(quiet);
+}
+
+}  // namespace
+
+TEST_CASE("gemm() computes every entry of a batch, and nothing between, whatever their strides", "[gpu][api]") {
+  const runtime::Context context(0);
+  const runtime::Stream stream;
+  const Library library = library_without_database();
+  for (const char* where : {
+           "f16f32 NN 64 64 64 beta=any batch=17 batch_mode=strided",
+           "bf16f32bf16 NT 33 47 24 beta=any batch=5 stride_a=0 batch_mode=strided",
+           "f16f32 TN 70 31 65 beta=any batch=4 stride_b=0 batch_mode=strided",
+           "tf32f32 TT 19 130 40 lda=24 ldb=48 ldc=136 beta=any batch=3 stride_a=1003 stride_b=6301 stride_c=2600 batch_mode=strided",
+           "s8s32 NN 32 32 32 lda=160 ldb=160 ldc=160 beta=any batch=5 stride_a=32 stride_b=32 stride_c=32 batch_mode=strided",
+           "f64f64 NN 5 7 9 beta=any batch=1 batch_mode=strided",
+           "f16f32 NN 2 3 4 beta=any batch=70000 batch_mode=strided",
+           "e4m3f32bf16 NT 128 128 64 beta=any batch=6 batch_mode=strided",
+       }) {
+    INFO(where);
+    Batch batch(problem_of(where));
+    context.synchronize();
+    library.gemm(stream.get(), batch.problem, 1, batch.a.data(), batch.b.data(), 2, batch.c.data());
+    stream.synchronize();
+    CHECK(batch.max_error(1, 2) == 0);
+  }
+}
+
+TEST_CASE("a batch of none does nothing, in C too, where a batch is right", "[gpu][api]") {
+  const runtime::Context context(0);
+  const runtime::Stream stream;
+  library_without_database().gemm(stream.get(), problem_of("f16f32 NN 64 64 64 batch=0 batch_mode=strided"), 1, nullptr, nullptr, 0, nullptr);
+  Batch batch(problem_of("bf16f32bf16 NN 48 40 32 beta=any batch=9 stride_b=0 batch_mode=strided"));
+  context.synchronize();
+  tilesmith_library* library = nullptr;
+  REQUIRE(tilesmith_open(nullptr, 0, &library) == TILESMITH_OK);
+  tilesmith_strided_batch in_c;
+  REQUIRE(tilesmith_strided_batch_init(&in_c, "bf16f32bf16", "NN", 48, 40, 32, 9) == TILESMITH_OK);
+  in_c.stride_b = 0;
+  const float alpha = 1, beta = 1;
+  CHECK(tilesmith_gemm(library, stream.get(), &in_c.problem, &alpha, batch.a.data(), batch.b.data(), &beta, batch.c.data()) == TILESMITH_OK);
+  stream.synchronize();
+  CHECK(batch.max_error(1, 1) == 0);
+  tilesmith_close(library);
+}

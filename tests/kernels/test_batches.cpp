@@ -1,0 +1,158 @@
+// Strided batches on the host: which families have kernels for them, their launches, estimates and first guesses.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "kernels/batch_grid.hpp"
+#include "kernels/estimate.hpp"
+#include "kernels/plan_hash.hpp"
+#include "kernels/tensor_core/pass_layout.cuh"
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+Problem strided_problem(const char* text) {
+  std::string error;
+  const auto read = parse_problem(text, error);
+  INFO(error);
+  REQUIRE(read);
+  return *read;
+}
+
+KernelTarget batch_target(const Problem& of, const char* arch = "sm_90a") { return {of, *limits_for_arch(arch)}; }
+
+/// A legal config like one of the family's first guesses.
+Config batch_guess(const char* family, const Problem& of, const char* arch = "sm_90a") {
+  return find_family(family)->seeds(batch_target(of, arch), as_planned(of)).at(0);
+}
+
+}  // namespace
+
+TEST_CASE("simt, mma and wgmma have kernels for batches, with epilogues too; the others have none") {
+  for (const char* text : {"f16f32 NN 64 64 64 batch=3 batch_mode=strided", "bf16f32bf16 NT 64 64 64 batch=3 epilogue=bias_n+relu batch_mode=strided"}) {
+    for (const auto& family : families()) {
+      const std::string name(family->name());
+      INFO(name << " " << text);
+      CHECK(family->supports(batch_target(strided_problem(text))) == (name == "simt" || name == "mma" || name == "wgmma"));
+    }
+  }
+  CHECK_FALSE(find_family("wgmma")->supports(batch_target(strided_problem("f16f32 NN 64 64 64 batch=3 batch_mode=strided"), "sm_87")));
+}
+
+TEST_CASE("a grid has slices of y and z for as many entries as there are, and few more") {
+  for (const std::int64_t entries : {std::int64_t{1}, std::int64_t{65535}, std::int64_t{65536}, std::int64_t{131071}, kMaxBatch}) {
+    Extent3 grid;
+    add_entries(grid, entries);
+    INFO(entries);
+    CHECK(grid.y <= 65535);
+    CHECK(std::int64_t(grid.y) * grid.z >= entries);
+    CHECK(std::int64_t(grid.y) * grid.z < entries + grid.z);
+  }
+}
+
+TEST_CASE("blocks are there for the tiles of all entries, and maps have a coordinate for them") {
+  const Problem batch = strided_problem("bf16f32bf16 NN 100 72 64 batch=9 stride_b=0 batch_mode=strided");
+  for (const char* family : {"mma", "wgmma"}) {
+    for (const Config& config : find_family(family)->seeds(batch_target(batch), as_planned(batch))) {
+      const LaunchSequence sequence = find_family(family)->launches(config, as_planned(batch));
+      const LaunchSequence single = find_family(family)->launches(config, as_planned(entry_of(batch)));
+      INFO(config.text());
+      REQUIRE(sequence.launches.size() == single.launches.size());
+      for (std::size_t i = 0; i < single.launches.size(); ++i) {
+        const Launch& launch = sequence.launches[i];
+        if (launch.entry != "gemm") {
+          CHECK(launch.grid.x == single.launches[i].grid.x);
+          CHECK(launch.grid.y == 9);
+          continue;
+        }
+        CHECK(launch.grid.x == 9 * single.launches[i].grid.x);
+        CHECK(launch.a.entry_stride == batch.stride_a);
+        CHECK(launch.b.entry_stride == 0);
+        CHECK(launch.c.entry_stride == batch.stride_c);
+        if (!launch.boxes) continue;
+        CHECK(launch.boxes->a.matrices == 9);
+        CHECK(launch.boxes->b.matrices == 1);
+        if (launch.boxes->c) CHECK(launch.boxes->c->matrices == 9);
+      }
+    }
+  }
+  const LaunchSequence plain = find_family("simt")->launches(generic_config(batch_target(batch)), batch);
+  CHECK(plain.launches.at(0).grid.x == 4);
+  CHECK(plain.launches.at(0).grid.y == 9);
+}
+
+TEST_CASE("what all entries read is packed once, other operands and partial sums for each") {
+  const Problem odd = strided_problem("f16f32 NN 70 71 65 batch=4 stride_b=0 batch_mode=strided");
+  Config config = batch_guess("mma", odd);
+  for (const auto& [name, value] : {std::pair{"pack", 3}, {"split_k", 1}, {"reduction", 0}, {"copy_bytes", 16}, {"pack_k_major", 0}}) config.set(name, value);
+  const LaunchSequence packed = find_family("mma")->launches(config, as_planned(odd));
+  const std::int64_t a = packed_bytes(70, 65, 2), b = packed_bytes(65, 71, 2);
+  const Launch& gemm = packed.launches.at(1);
+  CHECK(gemm.a.entry_stride == a / 2);
+  CHECK(gemm.a.offset_bytes == 0);
+  CHECK(gemm.b.entry_stride == 0);
+  CHECK(gemm.b.offset_bytes == std::size_t(4 * a));
+  CHECK(packed.workspace_bytes >= std::size_t(4 * a + b));
+  CHECK(packed.workspace_bytes < std::size_t(4 * a + b + 256));
+  config.set("pack", 0);
+  config.set("split_k", 4);
+  CHECK(find_family("mma")->launches(config, as_planned(odd)).workspace_bytes == std::size_t(4 * 4 * 70 * partial_stride(71) * 4));
+}
+
+TEST_CASE("rows of a batch whose strides are odd are not copied as they lie") {
+  Problem batch = strided_problem("bf16f32bf16 NN 64 64 64 batch=4 batch_mode=strided");
+  const Config config = batch_guess("wgmma", batch);
+  CHECK(config.at("pack") == 0);
+  CHECK_FALSE(refused_because(*find_family("wgmma"), config, batch));
+  batch.stride_a += 1;
+  CHECK(refused_because(*find_family("wgmma"), config, batch)->find("rows of A are aligned to 2 bytes") != std::string::npos);
+  batch.batch = 1;
+  CHECK_FALSE(refused_because(*find_family("wgmma"), config, batch));
+}
+
+TEST_CASE("more tiles than a grid has blocks are refused") {
+  const Problem most = strided_problem("f16f32 NN 1024 1024 16 batch=1048576 batch_mode=strided");
+  Config config = batch_guess("mma", strided_problem("f16f32 NN 1024 1024 16 batch=2 batch_mode=strided"));
+  for (const char* side : {"block_m", "block_n"}) config.set(side, 16);
+  CHECK(refused_because(*find_family("mma"), config, most)->find("more tiles of C than a grid has blocks") != std::string::npos);
+}
+
+TEST_CASE("estimates and first guesses know how many entries there are: a batch of small problems fills the device without slices") {
+  const Problem one = strided_problem("bf16f32bf16 NN 128 128 128 batch=1 batch_mode=strided");
+  for (const char* family : {"mma", "wgmma"}) {
+    INFO(family);
+    double before = 0;
+    for (const std::int64_t entries : {1, 64, 256, 1024}) {
+      const Problem batch = batched(one, entries);
+      const Config config = batch_guess(family, batch);
+      const double cycles = estimate(config, batch_target(batch), batch)->cycles;
+      CHECK(cycles >= before);
+      before = cycles;
+      if (entries < 256) continue;
+      CHECK(config.at("split_k") == 1);
+      CHECK(config.at("block_m") * config.at("block_n") >= 64 * 64);
+    }
+    const Problem shared = [&] {
+      Problem batch = batched(one, 1024);
+      batch.stride_b = 0;
+      return batch;
+    }();
+    const Config config = batch_guess(family, shared);
+    CHECK(estimate(config, batch_target(shared), shared)->dram < estimate(config, batch_target(shared), batched(one, 1024))->dram);
+  }
+}
+
+TEST_CASE("plans of a batch differ by entries and strides, and from those of one problem") {
+  const std::string options = compiler_options_text(batch_target(strided_problem("f16f32 NN 64 64 64")));
+  const Config config = batch_guess("wgmma", strided_problem("f16f32 NN 64 64 64 batch=4 batch_mode=strided"));
+  std::vector<std::string> hashes;
+  for (const char* text : {"f16f32 NN 64 64 64", "f16f32 NN 64 64 64 batch=4 batch_mode=strided", "f16f32 NN 64 64 64 batch=5 batch_mode=strided",
+                           "f16f32 NN 64 64 64 batch=4 stride_a=0 batch_mode=strided", "f16f32 NN 64 64 64 batch=4 stride_c=8192 batch_mode=strided"}) {
+    hashes.push_back(plan_hash(config, strided_problem(text), options));
+    CHECK_FALSE(hashes.back().empty());
+  }
+  std::ranges::sort(hashes);
+  CHECK(std::ranges::adjacent_find(hashes) == hashes.end());
+}
