@@ -36,7 +36,7 @@ std::string_view ptx_type(Scalar scalar) {
 std::string statement(const Config& config, const KernelTarget& target, int first, int columns) {
   const TypePair& type = target.type;
   const bool swap = config.at("swap") == 1, packed = size_bytes(type.accumulator) == 2,
-             whole = type.scale == Scalar::s32;
+             whole = is_integer(type.accumulator);
   const int of_register = packed ? 4 : 2, registers = columns / of_register;
   const std::string_view constraint = packed || whole ? "+r" : "+f";
 
@@ -82,7 +82,7 @@ std::string statements(const Config& config, const KernelTarget& target, int col
 std::string instruction_source(const Config& config, const KernelTarget& target) {
   const TypePair& type = target.type;
   const Geometry g(config, type, target.trans);
-  const bool packed = size_bytes(type.accumulator) == 2, whole = type.scale == Scalar::s32;
+  const bool packed = size_bytes(type.accumulator) == 2, whole = is_integer(type.accumulator);
   const std::string_view sum_type = packed ? "unsigned" : whole ? "int" : "float";
   const std::string_view left_argument =
       left_from_registers(config, type, target.trans) ? "const unsigned (&left)[4]" : "unsigned long long left";

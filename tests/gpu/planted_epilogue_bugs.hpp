@@ -93,6 +93,7 @@ inline std::vector<Bug> epilogue_bugs() {
       {"split K's sums are not scaled", "mma", 0, "f16f32f16", kNN, {{"product = times_scales(ScaleType(sum), args.more, m, n)", "product = ScaleType(sum)"}}, kSplitSummed, "scale_m"},
       {"rows take the columns' scales", "wgmma", 0, "f16f32", kNT, {{"if constexpr (kOfRows) change_across(sums, place, across", "if constexpr (kOfRows) change_across(sums, place, along"}}, kOneGroup, "scale_m+scale_n"},
       {"one scale is taken for each", "simt", kGeneric, "bf16f32", kNN, {{"more.scale_m[kScaleEachRow ? m : 0]", "more.scale_m[m]"}}, nullptr, "scale_m1"},
+      {"what integers became is taken for integers", "mma", 0, "s8s32bf16", kNT, {{"return __int_as_float(kept);", "return ScaleType(kept);"}}, kBytes, "scale_m"},
       {"C is loaded from D", "wgmma", 0, "f16f32", kNT, {{"return c_ + m * stride_ + n;", "return rows_ + m * stride_ + n;"}}, kTwoGroups, "c_apart"},
   };
 }

@@ -45,6 +45,10 @@ TEST_CASE("a sample of every family passes the battery with epilogues of every k
            {"tf32f32 NN epilogue=bias_n+relu", "tf32f32 NT epilogue=bias_m+gelu", "tf32f32 TN epilogue=silu"},
            {"s8s32 NT epilogue=bias_n+relu"},
            {"u8s32 TN epilogue=bias_m"},
+           {"s8s32bf16 NT epilogue=scale_m+scale_n", "s8s32bf16 TN epilogue=bias_n_f32+gelu"},
+           {"s8s32f16 NN epilogue=scale_m1+bias_m+relu"},
+           {"u8s32bf16 NT epilogue=c_apart"},
+           {"f32f32 NT epilogue=scale_n+bias_n+silu"},
            {"e4m3f32bf16 NT epilogue=bias_n_f32+gelu", "e4m3f32bf16 NT epilogue=scale_m+scale_n", "e4m3f32bf16 NT epilogue=scale_m1+scale_n1"},
            {"e5m2f32 NT epilogue=bias_m+silu"},
            {"f64f64 TN epilogue=bias_n+relu", "f64f64 NN epilogue=bias_m+gelu"}}) {
