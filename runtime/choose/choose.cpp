@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "db/ranked.hpp"
+#include "runtime/choose/ranked_config.hpp"
 #include "runtime/choose/time_model.hpp"
 
 namespace tilesmith::runtime {
@@ -17,8 +18,6 @@ namespace {
 
 /// A config is a candidate elsewhere if it took no more than this times its problem's best.
 constexpr double kNearlyBest = 1.3;
-/// A kernel that has to be compiled is ranked as if it took this times as long.
-constexpr double kCompiledFirst = 1.1;
 /// Further than this from all that was measured, the families' initial configs are asked for.
 constexpr double kFarDoublings = 1.5;
 
@@ -35,31 +34,6 @@ struct Candidate {
 bool needs_proof(const Config& config) {
   const Family* family = find_family(config.family());
   return family != nullptr && family->needs_proof();
-}
-
-struct Ranked {
-  const Config* config;
-  Prediction prediction;
-  bool stored;
-  bool of_sister = false;  ///< the best for the same problem without its epilogue
-  double rank_us() const { return prediction.rank_us() * (stored ? 1 : kCompiledFirst); }
-};
-
-bool comes_first(const Ranked& a, const Ranked& b) {
-  if (a.of_sister != b.of_sister) return a.of_sister;
-  if (a.prediction.by_family_estimate != b.prediction.by_family_estimate) return a.prediction.by_family_estimate;
-  const double of_a = a.rank_us(), of_b = b.rank_us();
-  return of_a != of_b ? of_a < of_b : a.config->text() < b.config->text();
-}
-
-std::string why(const Prediction& p, bool of_sister) {
-  std::string text = fmt::format("not measured itself; predicted {:.2f} us: estimated {:.2f} us, times {:.2f} by what was measured",
-                                 p.us, p.estimated_us, p.us / p.estimated_us);
-  if (of_sister) text += "; the fastest for the same problem without its epilogue";
-  if (p.nearest == nullptr) return text + "; the config itself was measured nowhere";
-  return text + fmt::format("; the config's nearest measurement is {:.2f} us for {} on {}, {:.2f} doublings away",
-                            p.nearest->outcome.timing->median_us, tilesmith::text(p.nearest->problem), p.nearest->device.name,
-                            p.nearest_doublings);
 }
 
 }  // namespace
@@ -173,9 +147,9 @@ struct Chooser::State {
   }
 
   /// Of the model level, best first; `initial`: keeps the configs that are in no evidence alive.
-  std::vector<Ranked> ranked(const Problem& problem, const Without& without, std::size_t most, std::vector<Config>& initial) const {
+  std::vector<RankedConfig> ranked(const Problem& problem, const Without& without, std::size_t most, std::vector<Config>& initial) const {
     const TimeModel::At at(model_, problem);
-    std::vector<Ranked> found;
+    std::vector<RankedConfig> found;
     const auto failed_here = failed_here_.find(text(problem));
     const auto is_out = [&](const Config& config) {
       if (without.configs.empty() && failed_.empty() && failed_here == failed_here_.end()) return false;
@@ -189,7 +163,7 @@ struct Chooser::State {
       if (without.compiling && !candidate.stored) continue;
       if (!refused_because(*candidate.family, candidate.config, problem) && !is_out(candidate.config)) add(candidate.handle, candidate.stored);
     }
-    const bool any = std::ranges::any_of(found, [](const Ranked& one) { return one.prediction.by_family_estimate; });
+    const bool any = std::ranges::any_of(found, [](const RankedConfig& one) { return one.prediction.by_family_estimate; });
     if (!without.compiling && (!any || at.nearest_doublings() > kFarDoublings)) {
       for (const auto& family : families()) {
         if (family->needs_proof() || !family->supports(target_)) continue;
@@ -199,11 +173,11 @@ struct Chooser::State {
       }
       for (const Config& config : initial) {
         const TimeModel::Handle handle = model_.handle(config);
-        if (std::ranges::none_of(found, [&](const Ranked& one) { return *one.config == config; })) add(handle, seeds_are_stored_);
+        if (std::ranges::none_of(found, [&](const RankedConfig& one) { return *one.config == config; })) add(handle, seeds_are_stored_);
       }
     }
     if (const Config* sister = best_of_sister(problem)) {
-      for (Ranked& one : found) one.of_sister = *one.config == *sister;
+      for (RankedConfig& one : found) one.of_sister = *one.config == *sister;
     }
     const std::size_t count = std::min(most, found.size());
     std::partial_sort(found.begin(), found.begin() + std::ptrdiff_t(count), found.end(), comes_first);
@@ -223,7 +197,7 @@ struct Chooser::State {
     Without rest = without;
     for (const db::Judged& one : measured) rest.configs.insert(one.entry->config.text());
     rest.compiling = without.compiling || !measured.empty();  // runners-up are not worth a wait
-    std::vector<Ranked> predicted;
+    std::vector<RankedConfig> predicted;
     if (measured.size() <= runners_up) predicted = ranked(problem, rest, runners_up + 1 - measured.size(), initial);
     if (!measured.empty()) {
       take_exact(measured, choice);
@@ -255,11 +229,11 @@ struct Chooser::State {
     }
   }
 
-  void take_predicted(const Ranked& first, Choice& choice) const {
+  void take_predicted(const RankedConfig& first, Choice& choice) const {
     choice.config = *first.config;
     choice.level = Level::model;
     choice.predicted_us = first.prediction.us;
-    choice.reason = why(first.prediction, first.of_sister);
+    choice.reason = why(first);
     if (first.prediction.nearest == nullptr) return;
     choice.evidence = *first.prediction.nearest;
     choice.producer = producers_.at(choice.config.family());
@@ -329,8 +303,8 @@ std::vector<Choice::RunnerUp> Chooser::candidates(const Problem& problem, std::s
   std::vector<Choice::RunnerUp> result;
   if (!is_something(problem)) return result;
   std::vector<Config> initial;
-  for (const Ranked& one : state_->ranked(problem, without, most, initial))
-    result.push_back({*one.config, Level::model, one.prediction.us, why(one.prediction, one.of_sister), !one.prediction.by_family_estimate});
+  for (const RankedConfig& one : state_->ranked(problem, without, most, initial))
+    result.push_back({*one.config, Level::model, one.prediction.us, why(one), !one.prediction.by_family_estimate});
   return result;
 }
 

@@ -63,7 +63,7 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
     if (!stage_applies(problem.type, stage, problem.k)) continue;
     ProblemStage made;
     made.stage = stage;
-    if (any_beta) made.scales = stage == Stage::real ? real_scales()[1] : exact_scales(problem.type)[1];
+    made.scales = (stage == Stage::real ? real_scales() : exact_scales(problem.type))[any_beta ? 1 : 0];
     stages_.push_back(std::move(made));
     make_stage(stages_.back(), stream);
   }
