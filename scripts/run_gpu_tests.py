@@ -19,6 +19,7 @@ import xml.etree.ElementTree as ElementTree
 
 POLL_SECONDS = 0.2
 DETAIL_TAGS = ("Exception", "FatalErrorCondition", "Failure")
+MOST_DETAILS, MOST_INFO = 40, 400  # of a test; characters that are said about one of them
 
 
 def escaped(name):
@@ -43,7 +44,7 @@ class Report:
         self.parser = ElementTree.XMLPullParser(["start", "end"])
         self.running = None
         self.started_at = 0.0
-        self.details = []
+        self.details, self.infos = [], []
         self.broken = ""
         self.any_failed = False  # nothing is read after that: what follows in this process may fail for it
 
@@ -61,11 +62,15 @@ class Report:
     def _handle(self, event, element):
         if event == "start":
             if element.tag == "TestCase":
-                self.running, self.details, self.started_at = element.get("name"), [], time.monotonic()
+                self.running, self.details, self.infos, self.started_at = element.get("name"), [], [], time.monotonic()
             return
-        if element.tag == "Expression" and element.get("success") == "false":
+        if element.tag == "Info":
+            self.infos.append(" ".join((element.text or "").split())[:MOST_INFO])
+        elif element.tag == "Expression" and element.get("success") == "false":
             expanded = (element.findtext("Expanded") or "").strip()
-            self.details.append(f"{element.get('filename')}:{element.get('line')}: {expanded}")
+            said = f" ({'; '.join(self.infos)})" if self.infos else ""
+            self.infos = []
+            self.details.append(f"{element.get('filename')}:{element.get('line')}: {expanded}{said}")
         elif element.tag in DETAIL_TAGS:
             self.details.append(f"{element.get('filename')}:{element.get('line')}: {(element.text or '').strip()}")
         elif element.tag == "OverallResult":
@@ -242,7 +247,9 @@ def run_all(command, gpus, limit_seconds, known, seconds, save):
     results = {name: known[name] for name in names if name in known}
 
     def on_result(name, status, seconds, details):
-        message = "; ".join(details[:5])
+        message = "; ".join(details[:MOST_DETAILS])
+        if len(details) > MOST_DETAILS:
+            message += f"; and {len(details) - MOST_DETAILS} more"
         results[name] = {"name": name, "status": status, "seconds": round(seconds, 3)}
         if message:
             results[name]["message"] = message

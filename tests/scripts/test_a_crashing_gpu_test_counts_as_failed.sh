@@ -42,6 +42,7 @@ with open(arguments[arguments.index("--out") + 1], "w") as out:
             time.sleep(60)
         if name == "differs" and not mended:
             spoiled = True
+            print("<Info>of the\n third kernel</Info>", file=out)
             print("<Expression success='false' filename='f.cpp' line='7'><Expanded>1 == 2</Expanded></Expression>", file=out)
         print(f"<OverallResult success='{'false' if spoiled else 'true'}'/></TestCase>", file=out, flush=True)
     print("</Group></Catch>", file=out)
@@ -69,7 +70,7 @@ assert sys.argv[2] == "1", f"exit status {sys.argv[2]}"
 assert status == {"adds": "passed", "crashes": "failed", "differs": "failed", "hangs": "failed",
                   "needs a sound process": "passed", "comes last, with a comma": "passed"}, status
 assert (summary["passed"], summary["failed"]) == (3, 3), summary
-assert "SIGSEGV" in message["crashes"] and "1 s" in message["hangs"] and "f.cpp:7: 1 == 2" in message["differs"], message
+assert "SIGSEGV" in message["crashes"] and "1 s" in message["hangs"] and "f.cpp:7: 1 == 2 (of the third kernel)" in message["differs"], message
 assert summary["device"] == "Stand-in" and summary["driver"] == "1.2", summary
 assert len(summary["content_hash"]) == 64, summary
 CHECK
