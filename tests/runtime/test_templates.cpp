@@ -132,20 +132,40 @@ void compile_sample(const char* arch, std::size_t first_transposes) {
 TEST_CASE("a sample of every family compiles for the Orin and launches as its template expects") { compile_sample("sm_87", 0); }
 TEST_CASE("a sample of every family compiles for the H200 and launches as its template expects") { compile_sample("sm_90a", 1); }
 
+namespace {
+
+/// Compiles what mma tries first for an Orin: the first guess, of long tests the first three.
+void first_guesses_fit(const KernelSignature& signature) {
+  const KernelTarget target{signature, *limits_for_arch("sm_87")};
+  std::vector<Config> seeds = find_family("mma")->seeds(target, packed_problem(signature, 2048, 2048, 2048));
+  REQUIRE(seeds.size() >= 3);
+  seeds.resize(tests::long_tests() ? 3 : 1);
+  for (const Config& config : seeds) {
+    const db::KernelBuild build = runtime::compile(config, target);
+    INFO(text(signature) << " " << config.text() << ": " << build.message);
+    CHECK(build.status == db::Status::ok);
+    CHECK(build.spill_bytes == 0);
+  }
+}
+
+}  // namespace
+
 TEST_CASE("what mma tries first for an Orin keeps its sums in registers, for every type pair of 16 bits") {
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
-  const Family& mma = *find_family("mma");
   for (const TypePair& type : type_pairs()) {
-    if (size_bytes(type.a) != 2) continue;
-    const KernelTarget target{{type, {}}, *limits_for_arch("sm_87")};
-    std::vector<Config> seeds = mma.seeds(target, packed_problem({type, {}}, 2048, 2048, 2048));
-    REQUIRE(seeds.size() >= 3);
-    seeds.resize(tests::long_tests() ? 3 : 1);
-    for (const Config& config : seeds) {
-      const db::KernelBuild build = runtime::compile(config, target);
-      INFO(type.name << " " << config.text() << ": " << build.message);
-      CHECK(build.status == db::Status::ok);
-      CHECK(build.spill_bytes == 0);
-    }
+    if (size_bytes(type.a) == 2) first_guesses_fit({type, {}});
+  }
+}
+
+TEST_CASE("what mma tries first for an Orin keeps its sums in registers, with epilogues and for batches") {
+  REQUIRE(runtime::nvrtc_unavailable_because() == "");
+  for (const char* signature : {"bf16f32bf16 NT epilogue=bias_n+gelu_tanh", "f16f32f16 NN epilogue=c_apart", "f16f16 NN epilogue=bias_n+gelu",
+                                "f16f32f16 NT epilogue=bias_m+silu", "s8s32bf16 NT epilogue=scale_m+scale_n", "s8s32f16 NT epilogue=scale_m+bias_n",
+                                "bf16f32bf16 NN batch_mode=strided", "bf16f32bf16 NT epilogue=bias_n+relu batch_mode=strided"}) {
+    std::string error;
+    const auto parsed = parse_signature(signature, error);
+    INFO(signature << ": " << error);
+    REQUIRE(parsed);
+    first_guesses_fit(*parsed);
   }
 }
