@@ -62,6 +62,28 @@ TEST_CASE("other leading dimensions, alignment or beta class are predicted for, 
   }
 }
 
+TEST_CASE("what was fastest without the epilogue comes first with it, before what the model promises more of", "[choose]") {
+  Given given;
+  // By other shapes tiles of 192 promise the most; on the problem itself 64 was faster than 128.
+  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 10),
+                   entry("f16f32 NN 576 576 512", toy(192), 1)};
+  const Choice choice = given.choose("f16f32 NN 512 512 512 epilogue=bias_n+relu");
+  CHECK(choice.level == Level::model);
+  CHECK(choice.config == toy(64));
+  CHECK(choice.reason.find("without its epilogue") != std::string::npos);
+  REQUIRE_FALSE(choice.runners_up.empty());
+  CHECK(choice.runners_up[0].config == toy(192));
+  // With β, too: where only β = 0 was measured, that counts.
+  CHECK(given.choose("f16f32 NN 512 512 512 beta=any epilogue=c_apart").config == toy(64));
+  // Its own records count more.
+  given.entries.push_back(entry("f16f32 NN 512 512 512 epilogue=bias_n+relu", toy(128), 10));
+  const Choice measured = given.choose("f16f32 NN 512 512 512 epilogue=bias_n+relu");
+  CHECK(measured.level == Level::exact);
+  CHECK(measured.config == toy(128));
+  // Other shapes have no sister.
+  CHECK(given.choose("f16f32 NN 520 512 512 epilogue=relu").reason.find("without its epilogue") == std::string::npos);
+}
+
 TEST_CASE("what is predicted is the estimate, corrected by what was measured of that very config", "[choose]") {
   Given given;
   // The estimate has tiles of 64 and of 128 alike for 8 times as many products; measured, the larger one takes a third.
@@ -133,6 +155,8 @@ TEST_CASE("distance is zero for the same problem and grows with each difference"
   CHECK(distance(base, problem("f16f32 NN 1024 1024 512")) == Approx(std::sqrt(2.0)));
   CHECK(distance(base, problem("f16f32 NN 512 512 512 lda=514")) > 0.9);
   CHECK(distance(base, problem("f16f32 NN 512 512 512 beta=any")) < 0.1);
+  CHECK(distance(base, problem("f16f32 NN 512 512 512 epilogue=relu")) == Approx(0.1));
+  CHECK(distance(base, problem("f16f32 NN 512 512 512 batch=4 batch_mode=strided")) >= 2);
 }
 
 TEST_CASE("distance leaves types and transposes out, and sees rows as each type stores them", "[choose]") {
