@@ -120,6 +120,28 @@ TEST_CASE("problems are chosen by type, transposes and shape, and a workload is 
   CHECK_FALSE(contains(filtered, "f16f32"));
 }
 
+TEST_CASE("fields that --with names are those of every --shape, and what is wrong with them is said in a line") {
+  const TempFolder folder;
+  prepare(folder);
+  const auto ran = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"tune", "--dry-run", "--arch", "sm_87", "--family", "simt"});
+    return run(folder, options);
+  };
+  const std::string listed = ran({"--shape", "64", "--shape", "8x16x24", "--with", "beta=any,epilogue=bias_n+relu"}).out;
+  CHECK(contains(listed, "f16f32 NN 64 64 64 beta=any epilogue=bias_n+relu"));
+  CHECK(contains(listed, "f16f32 NN 8 16 24 beta=any epilogue=bias_n+relu"));
+  for (const auto& [options, expected] : std::vector<std::pair<std::vector<std::string>, const char*>>{
+           {{"--with", "beta=any"}, "--with is for --shape: expected one"},
+           {{"--shape", "64", "--with", "epilogue=tanh"}, "--with: 'epilogue=tanh': expected"},
+           {{"--shape", "64", "--type", "s8s32", "--with", "epilogue=gelu"}, "--with: epilogue is gelu: expected relu or none"},
+           {{"--shape", "64", "--with", "epilogue=c_apart"}, "expected beta=any"}}) {
+    const Finished refused = ran(options);
+    INFO(refused.err);
+    CHECK(refused.status == 2);
+    CHECK(contains(refused.err, expected));
+  }
+}
+
 TEST_CASE("the option --max-candidates ends each problem early") {
   const TempFolder folder;
   prepare(folder);
