@@ -107,7 +107,7 @@ const Family* find_family(std::string_view name);
 void register_family(std::unique_ptr<Family> family);
 
 /// The config that runs any problem of the target's signature on any supported device: the generic rung. It is `simt`'s, which has
-/// kernels for plain signatures (is_plain) and batches of them.
+/// kernels for plain signatures (is_plain), with any epilogue and for batches.
 Config generic_config(const KernelTarget& target);
 
 /// A rule's name and reason if the config breaks one (or lacks a parameter, or has a value that its parameter does not

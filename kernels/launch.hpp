@@ -55,7 +55,7 @@ struct Launch {
   unsigned neighbours = 1;  ///< where it overlaps the one before, so many blocks in a row are placed beside each other, as a
                             ///< cluster of which the kernel knows nothing; where there is none, the grid is not persistent,
                             ///< and this divides grid.x
-  OperandSource a, b, c;  ///< `c` is where D is written; for C it is read by kernels of the linear epilogue alone
+  OperandSource a, b, c;  ///< `c` is where D is written; for C it is read by kernels alone that are not is_fused()
   std::optional<TensorBoxes> boxes;
 };
 

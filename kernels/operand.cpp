@@ -4,7 +4,7 @@
 
 namespace tilesmith {
 
-std::int64_t OperandMatrix::bytes() const { 
+std::int64_t OperandMatrix::bytes() const {
   if (rows == 0 || cols == 0 || entries == 0) return 0;
   return storage_bytes(element, (matrices() - 1) * entry_stride + (rows - 1) * row_stride + cols);
 }
@@ -37,7 +37,7 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
 
 std::vector<OperandMatrix> operands(const Problem& problem) {
   std::vector<OperandMatrix> found{operand(problem, OperandRole::a), operand(problem, OperandRole::b), operand(problem, OperandRole::d)};
-  if (!problem.epilogue.is_linear() && problem.beta == BetaClass::any) found.push_back(operand(problem, OperandRole::c));
+  if (is_fused(problem) && problem.beta == BetaClass::any) found.push_back(operand(problem, OperandRole::c));
   for (const OperandRole role : kOperandRoles) {
     if (is_vector(role) && in_use(problem, role, true, true)) found.push_back(operand(problem, role));
   }

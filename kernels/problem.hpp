@@ -7,8 +7,8 @@
 //   TT         | k×m            | n×k
 // C and D are always m×n. Leading dimensions are row strides in elements.
 //
-// A strided batch has `batch` such problems, its entries: D_i ← act(α·op(A_i)·op(B_i) + β·C_i + bias). A_i lies stride_a elements behind
-// A_(i−1), and so on. A stride of 0 lets all entries read one matrix. The bias is one for all.
+// A strided batch has `batch` such problems, its entries: D_i ← act(r·cᵀ ∘ α·op(A_i)·op(B_i) + β·C_i + bias). A_i lies stride_a elements behind
+// A_(i−1), and so on. A stride of 0 lets all entries read one matrix. Scales and bias are one for all.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
   if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");
   if (is_fp8(type.a)) add("#include <cuda_fp8.h>\n");
-  const bool fused = !target.epilogue.is_linear() || makes_integers_real(type);
+  const bool fused = is_fused(target);
   if (!is_plain(target) || fused) add("#define TILESMITH_EXTENDED\n");
   if (fused) add("#define TILESMITH_EPILOGUE\n");
   if (target.batch_mode == BatchMode::strided) add("#define TILESMITH_BATCH\n");

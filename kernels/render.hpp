@@ -13,11 +13,11 @@ namespace tilesmith {
 ///   constexpr bool kOperandIsTf32, kOperandIsBf16, kTransA, kTransB;
 ///   constexpr int kSm = 87;
 ///   constexpr int kFragM = 16;  // one for each parameter: frag_m → kFragM
-/// Of a signature that is not plain, or of integers whose results are not, it also says, behind macros, since what a kernel takes depends on them and plain kernels stay as they
-/// are whatever comes (source_hash.hpp):
+/// Of other signatures than plain ones it says more. Macros say it, because what a kernel takes depends on them, and so that plain kernels
+/// stay as they are (source_hash.hpp).
 ///   #define TILESMITH_EXTENDED    GemmArgs has ExtendedArgs (kernels/common/extended_args.cuh)
 ///   #define TILESMITH_BATCH       there are ExtendedArgs::batch problems (kernels/common/batch.cuh)
-///   #define TILESMITH_EPILOGUE    D ← act(r·cᵀ ∘ α·AB + β·C + bias) (kernels/common/fused.cuh), and:
+///   #define TILESMITH_EPILOGUE    is_fused(): D ← act(r·cᵀ ∘ α·AB + β·C + bias) (kernels/common/fused.cuh), and:
 ///   using BiasType = float;
 ///   constexpr bool kScaleM, kScaleN, kScaleEachRow, kScaleEachColumn, kBiasAlongN, kBiasAlongM, kRelu, kGelu, kGeluTanh, kSilu;
 /// `definitions` is device code that is put between the two.

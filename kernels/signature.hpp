@@ -34,7 +34,7 @@ enum class Activation {
 };
 
 /// What is done with the sums before they are stored: D ← act(r·cᵀ ∘ α·AB + β·C + bias), in the scale type, converted to D's type once. Kernels
-/// of any but the linear epilogue take C and D as matrices of their own, which may be one.
+/// that do so take C and D as matrices of their own, which may be one (is_fused).
 struct Epilogue {
   bool c_apart = false;  ///< nothing but C and D apart: of epilogues that have nothing else
   Scaling scale_m = Scaling::none;  ///< r, along M
@@ -91,9 +91,12 @@ bool read_option(std::string_view word, KernelSignature& signature);
 
 /// One type for A and B, and nothing but the product: all that a kernel family computes unless it says more.
 bool is_plain(const KernelSignature& signature);
-/// The same, but for the epilogue.
+/// Whether its kernels finish sums by kernels/common/fused.cuh, and take C and D as two matrices: those with an epilogue, and those of
+/// integers whose results are not.
+bool is_fused(const KernelSignature& signature);
+/// The same as is_plain(), but for the epilogue.
 bool is_plain_but_epilogue(const KernelSignature& signature);
-/// The same, but for the epilogue and the batch mode.
+/// The same as is_plain(), but for the epilogue and the batch mode.
 bool is_plain_but_epilogue_and_batch(const KernelSignature& signature);
 
 }  // namespace tilesmith

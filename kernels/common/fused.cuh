@@ -1,6 +1,5 @@
-// The arithmetic of an epilogue that is not linear: D ← act(r·cᵀ ∘ α·acc + β·C + bias), in the scale type; and of
-// integers whose results are not. Of kernels that are compiled with
-// TILESMITH_EPILOGUE (kernels/render.hpp).
+// How sums are finished where the epilogue is not linear, or integers become real: D ← act(r·cᵀ ∘ α·acc + β·C + bias), in the scale
+// type. Of kernels that are compiled with TILESMITH_EPILOGUE (kernels/render.hpp).
 #pragma once
 
 #include "kernels/common/scale.cuh"

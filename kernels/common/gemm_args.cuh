@@ -1,4 +1,5 @@
-// The one argument of every kernel of Tilesmith. TILESMITH_EXTENDED: of a signature that is not plain (kernels/render.hpp). Host and device read this same file, so it names only built-in types.
+// The one argument of every kernel of Tilesmith. Host and device read this same file, so it names only built-in types. TILESMITH_EXTENDED:
+// of a signature that is not plain (kernels/render.hpp).
 #pragma once
 
 #ifdef TILESMITH_EXTENDED

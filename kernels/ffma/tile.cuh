@@ -2,9 +2,9 @@
 //
 //   a warp's tile: kLanesM × kLanesN threads; each has kThreadM × kThreadN elements of C, in pieces of 4 × 4
 //
-//            ← kLanesN · 4 →                          thread_m = thread_n = 8: four pieces a thread, so that a warp's
-//          ┌───┬───┬───┬───┬───┬───┬───┬───┐          reads of a stage are runs of 16 bytes side by side, and its stores
-//          │ 0 │ 1 │ 2 │...│   │   │   │ 7 │ 0 │ 1    of C whole lines
+//            ← kLanesN · 4 →                          With thread_m = thread_n = 8 a thread has four pieces.
+//          ┌───┬───┬───┬───┬───┬───┬───┬───┐          A warp's reads of a stage are runs of 16 bytes side by side.
+//          │ 0 │ 1 │ 2 │...│   │   │   │ 7 │ 0 │ 1    Its stores of C are whole lines.
 //          │ 8 │ 9 │   │   │   │   │   │   │ 8 │
 //          ├───┼───┼───┼
 //

@@ -1,10 +1,9 @@
-// Where the epilogue is not linear: what it does besides α and β, on a warp's sums before any is stored, so that every way to store
-// them (epilogue.cuh) goes on as with α = 1 and β = 0. What C holds is taken in between scales and bias (blend.cuh). Where several warps
-// or blocks hold sums of the same elements, as rows leave shared memory instead (store_rows_by() in epilogue.cuh), or as slices are
-// added (reduce.cuh).
+// What an epilogue does besides α and β, on a warp's sums before any is stored. Every way to store them (epilogue.cuh) then goes on as
+// with α = 1 and β = 0. What C holds is taken in between scales and bias (blend.cuh). Where several warps or blocks hold sums of the same
+// elements, it is done as rows leave shared memory instead (store_rows_by() in epilogue.cuh), or as slices are added (reduce.cuh).
 //
-// A vector that lies along a thread's runs is loaded by batches of runs, each for all rows that the thread has; one that lies across
-// them once, an element a row.
+// A vector that lies along a thread's runs is loaded by batches of runs, each for all rows that the thread has. One that lies across them
+// is loaded once, an element a row.
 #pragma once
 
 #include "kernels/tensor_core/blend.cuh"
@@ -76,6 +75,16 @@ struct SumsPlace {
         rows_end(Sums::kSwapped ? to.cols() : to.rows()) {}
 };
 
+// Changes one run of a row: sum e becomes change(sum, e).
+template <typename Sums, typename Change>
+__device__ __forceinline__ void change_run(Sums& sums, int row, int run, Change change) {
+  Accumulator mine[Sums::kRun];
+  sums.get(row / 2, row % 2, run, mine);
+#pragma unroll
+  for (int e = 0; e < Sums::kRun; ++e) mine[e] = change(mine[e], e);
+  sums.set(row / 2, row % 2, run, mine);
+}
+
 // sums ← change(sum, the vector's element for it), for a vector along the runs.
 template <typename Element, typename Sums, typename Change>
 __device__ __forceinline__ void change_along(Sums sums, const SumsPlace<Sums>& place, const Element* vector, Change change) {
@@ -97,11 +106,7 @@ __device__ __forceinline__ void change_along(Sums sums, const SumsPlace<Sums>& p
 #pragma unroll
       for (int b = 0; b < kAtATime; ++b) {
         if (first + b >= Sums::kRunsPerRow) break;
-        Accumulator mine[kRun];
-        sums.get(row / 2, row % 2, first + b, mine);
-#pragma unroll
-        for (int e = 0; e < kRun; ++e) mine[e] = kept(change(value_of(mine[e]), of_run[b].at(e)));
-        sums.set(row / 2, row % 2, first + b, mine);
+        change_run(sums, row, first + b, [&](Accumulator sum, int e) { return kept(change(value_of(sum), of_run[b].at(e))); });
       }
     }
   }
@@ -116,13 +121,8 @@ __device__ __forceinline__ void change_across(Sums sums, const SumsPlace<Sums>& 
     const int at = each ? place.rows_at + sums.row(row / 2, row % 2) : 0;
     const Element of_row = vector != nullptr && (!each || at < place.rows_end) ? vector[at] : Element(0);
 #pragma unroll
-    for (int run = 0; run < Sums::kRunsPerRow; ++run) {
-      Accumulator mine[Sums::kRun];
-      sums.get(row / 2, row % 2, run, mine);
-#pragma unroll
-      for (int e = 0; e < Sums::kRun; ++e) mine[e] = kept(change(value_of(mine[e]), of_row));
-      sums.set(row / 2, row % 2, run, mine);
-    }
+    for (int run = 0; run < Sums::kRunsPerRow; ++run)
+      change_run(sums, row, run, [&](Accumulator sum, int) { return kept(change(value_of(sum), of_row)); });
   }
 }
 
@@ -132,13 +132,7 @@ __device__ __forceinline__ void make_real(Sums sums) {
 #pragma unroll
   for (int row = 0; row < 2 * Sums::kRowGroups; ++row) {
 #pragma unroll
-    for (int run = 0; run < Sums::kRunsPerRow; ++run) {
-      Accumulator mine[Sums::kRun];
-      sums.get(row / 2, row % 2, run, mine);
-#pragma unroll
-      for (int e = 0; e < Sums::kRun; ++e) mine[e] = kept(ScaleType(mine[e]));
-      sums.set(row / 2, row % 2, run, mine);
-    }
+    for (int run = 0; run < Sums::kRunsPerRow; ++run) change_run(sums, row, run, [](Accumulator sum, int) { return kept(ScaleType(sum)); });
   }
 }
 

@@ -130,7 +130,8 @@ typedef struct tilesmith_problem {
 /* A stride of a strided batch: matrices are packed one behind the other, a stored matrix's rows times its leading dimension apart. */
 #define TILESMITH_PACKED (-1)
 
-/* Many problems of one shape at fixed distances, its entries: D_i <- act(alpha*op(A_i)*op(B_i) + beta*C_i + bias), i < count. Fill it with
+/* Many problems of one shape at fixed distances, its entries: D_i <- act(r*c^T o alpha*op(A_i)*op(B_i) + beta*C_i + bias), i < count;
+ * scales and bias are one for all. Fill it with
  * tilesmith_strided_batch_init, then change what differs. Give `&batch.problem` where a tilesmith_problem is wanted, as long as it is part
  * of this struct: a copy of that member alone is refused or read beyond its end. Pointers of a run are those of entry 0. */
 typedef struct tilesmith_strided_batch {
@@ -141,7 +142,8 @@ typedef struct tilesmith_strided_batch {
   int64_t stride_c;          /* of C and D; TILESMITH_PACKED at first. Entries must not overlap, but may lie side by side within rows */
 } tilesmith_strided_batch;
 
-/* One run of D <- act(r*c^T o alpha*op(A)*op(B) + beta*C + bias), where o multiplies element by element. Set it to 0, then `size`, then the fields by name. Later versions add fields at the end. */
+/* One run of D <- act(r*c^T o alpha*op(A)*op(B) + beta*C + bias), where o multiplies element by element. Set it to 0, then `size`, then
+ * the fields by name. Later versions add fields at the end. */
 typedef struct tilesmith_run_args {
   size_t size;           /* sizeof(tilesmith_run_args), as the application was compiled */
   const void* alpha;     /* host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all others */

@@ -198,7 +198,7 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.k = reads_operands ? int(problem_.k) : 0;
   kernel_args.alpha = args.alpha;
   kernel_args.beta = args.beta;
-  const bool copies_c = reads_c && problem_.epilogue.is_linear() && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
+  const bool copies_c = reads_c && !is_fused(problem_) && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
   if (copies_c) {
     if (const CUresult result = copy_c_to_d(*driver_, problem_, args); result != CUDA_SUCCESS) return result;
   }

@@ -55,7 +55,7 @@ class Plan {
   /// stream is captured.
   /// Configs that copy by the tensor memory accelerator take tensor maps as kernel parameters. They are made with the plan; a
   /// run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
-  /// Where C is another matrix than D, β ≠ 0 and the epilogue linear, C is copied to D first, by the driver.
+  /// Where C is another matrix than D, β ≠ 0 and no kernel of the signature takes both (is_fused), C is copied to D first, by the driver.
   /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. M = 0 or N = 0: nothing is launched.
   int run(const RunArgs& args) const noexcept;
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -107,8 +108,9 @@ class DeviceProblem {
   void poison_c() { c_.fill(0xFF); }
   void reset_c() { c_ = upload(host_c_, problem_.type.output); }
 
-  /// The largest |C − (alpha·op(A)·op(B) + beta·C0)|, where C0 is what reset_c() puts there; NaN if any is.
-  double max_error(double alpha, double beta) const {
+  /// The largest |C − (alpha·op(A)·op(B) + beta·C0 + bias)|, where C0 is what reset_c() puts there; NaN if any is. `bias(i, j)`: of row i
+  /// and column j; empty: 0.
+  double max_error(double alpha, double beta, const std::function<double(std::int64_t, std::int64_t)>& bias = {}) const {
     std::vector<std::byte> raw(c_.size());
     c_.download(raw);
     const std::size_t bytes = size_bytes(problem_.type.output);
@@ -118,7 +120,7 @@ class DeviceProblem {
         double sum = 0;
         for (std::int64_t l = 0; l < problem_.k; ++l) sum += a_at(i, l) * b_at(l, j);
         const auto at = std::size_t(i * problem_.ldc + j);
-        const double expected = alpha * sum + (beta == 0 ? 0 : beta * host_c_[at]);
+        const double expected = alpha * sum + (beta == 0 ? 0 : beta * host_c_[at]) + (bias ? bias(i, j) : 0);
         const double error = std::abs(load_output(problem_.type.output, raw.data() + at * bytes) - expected);
         if (!(error <= worst)) worst = error;
         if (std::isnan(worst)) return worst;

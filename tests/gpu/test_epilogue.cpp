@@ -1,4 +1,5 @@
 // What kernels do behind α·AB + β·C: a sample of every family, and what the library's interface makes of it.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -22,6 +23,12 @@ KernelSignature signature(const std::string& text) {
   INFO(error);
   REQUIRE(found);
   return *found;
+}
+
+Library quiet_library() {
+  LibraryOptions quiet;
+  quiet.log_misses = false;
+  return Library::without_database(quiet);
 }
 
 /// f32 in device memory.
@@ -61,9 +68,7 @@ TEST_CASE("a sample of every family passes the battery with epilogues of every k
 TEST_CASE("what an epilogue makes of NaN and infinities is what its header says", "[gpu][epilogue]") {
   const runtime::Context context(0);
   const runtime::Stream stream;
-  LibraryOptions quiet;
-  quiet.log_misses = false;
-  const Library library = Library::without_database(quiet);
+  const Library library = quiet_library();
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   // The product is 0; the bias brings the values.
   const std::vector<float> bias{nan, inf, -inf, 0, -0.0F, 1, -1, 100, -100, 3e38F, -3e38F, 1e-30F, 8, -8, 4, -4};
@@ -102,17 +107,16 @@ TEST_CASE("what an epilogue makes of NaN and infinities is what its header says"
 TEST_CASE("the library adds a bias to C that lies apart, at any alignment, and leaves C as it is", "[gpu][epilogue]") {
   const runtime::Context context(0);
   const runtime::Stream stream;
-  LibraryOptions quiet;
-  quiet.log_misses = false;
-  const Library library = Library::without_database(quiet);
+  const Library library = quiet_library();
   for (const char* text : {"tf32f32 NT 70 50 30 epilogue=bias_n", "tf32f32 NN 128 256 64 epilogue=bias_m", "tf32f32 TN 1 96 512 epilogue=bias_n",
                            "tf32f32 NT 16 4096 4096 epilogue=bias_n", "tf32f32 TT 300 1 2000 beta=any epilogue=c_apart"}) {
     INFO(text);
     Problem problem = problem_of(text);
     problem.beta = BetaClass::any;
-    DeviceProblem data(problem), apart(problem);  // alike: C's values are known by what `data` expects
-    const std::vector<float> zero_bias(std::size_t(problem.m + problem.n) + 1);
-    const runtime::DeviceBuffer bias = upload(zero_bias);
+    DeviceProblem data(problem), apart(problem);  // alike: C's values are known by what `apart` expects
+    std::vector<float> values(std::size_t(std::max(problem.m, problem.n)) + 1);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(int(i * 7 % 31) - 15);  // no two neighbours alike
+    const runtime::DeviceBuffer bias = upload(values);
     apart.poison_c();
     context.synchronize();
     Operands operands;
@@ -122,10 +126,13 @@ TEST_CASE("the library adds a bias to C that lies apart, at any alignment, and l
     operands.b = data.b();
     operands.c = data.c();
     operands.d = apart.c();
-    operands.bias = bias.data() + sizeof(float);
+    operands.bias = bias.data() + sizeof(float);  // aligned to an element alone
     library.gemm(stream.get(), problem, operands);
     stream.synchronize();
-    CHECK(apart.max_error(2, 3) == 0);
+    CHECK(apart.max_error(2, 3, [&](std::int64_t i, std::int64_t j) {
+      const Bias along = problem.epilogue.bias;
+      return along == Bias::none ? 0.0 : double(values[std::size_t(along == Bias::along_n ? j : i) + 1]);
+    }) == 0);
     CHECK(data.max_error(0, 1) == 0);
   }
 }

@@ -150,7 +150,7 @@ BatteryCase make_case(Problem problem, const Scales& scales, Stage stage, std::s
   problem.beta = scales.beta == 0 && index % 2 == 0 && !any_beta ? BetaClass::zero : BetaClass::any;
   const bool on_one_sm = (index / 2 + std::size_t(stage)) % 2 == 1;
   // A C of its own is given to two of three, whatever β comes to.
-  const bool in_place = problem.epilogue.is_linear() || problem.beta == BetaClass::zero || index % 3 == 0;
+  const bool in_place = !is_fused(problem) || problem.beta == BetaClass::zero || index % 3 == 0;
   return {std::move(problem), scales, stage, on_one_sm, in_place};
 }
 

@@ -57,9 +57,9 @@ ExactLimits wide_c_limits(const TypePair& type);
 /// Whether results are rounded from a wider accumulator to a narrower output.
 bool rounds_output(const TypePair& type);
 
-/// The rules that fill A, B, C and the vectors of the epilogue. Scales of exact stages are ±1: sums stay what they are. For K beyond what dense operands allow, one operand is sparse: one nonzero in each
-/// group of consecutive k, at another place in every row of A (or column of B, whichever has more), so that over the
-/// matrix every k is hit; every other row hits k = 0 and k = K − 1.
+/// The rules that fill A, B, C and the vectors of the epilogue. Scales of exact sums are ±1, so that these stay exact. For K beyond what
+/// dense operands allow, one operand is sparse: it has one nonzero in each group of consecutive k. That is at another place in every row of
+/// A (or column of B, whichever has more), so that over the matrix every k is hit. Every other row hits k = 0 and k = K − 1.
 struct StageRules {
   ValueRule a, b, c, scale_m, scale_n, bias;
 
