@@ -27,10 +27,15 @@ struct OperandSource {
 /// A matrix as the tensor memory accelerator (TMA, sm_90) sees it, and the boxes of it that one copy moves. A row of a box has
 /// 32, 64 or 128 bytes and is swizzled in shared memory by as many. The matrix is the caller's, or what a packing pass made of
 /// an operand. Operands of tf32 are rounded on their way, to nearest, ties to even. Of a batch the map has a third coordinate, the matrix.
+enum class PairedRows { none, split, interleaved };
+
 struct TensorBox {
   std::int64_t matrix_rows = 0, matrix_cols = 0;
   int rows = 0, cols = 0;
   std::int64_t matrices = 0;  ///< of a batch (1 where all entries read one); 0: no batch, and two coordinates
+  /// Rows of gated pairs, in the order of tensor_core/paired_columns.cuh: the map has the run, the half and the step for the row. `split`: y are the
+  /// second half of rows; `interleaved`: the odd ones. Precondition: matrix_rows and `rows` are whole steps.
+  PairedRows pairs = PairedRows::none;
 };
 
 /// The boxes of both operands, and of C where it is stored by boxes.

@@ -32,7 +32,7 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::d:
       break;
   }
-  return {role, problem.type.output, problem.m, problem.n, problem.ldc, problem.batch, problem.stride_c};
+  return {role, problem.type.output, problem.m, problem.d_cols(), problem.ldc, problem.batch, problem.stride_c};
 }
 
 std::vector<OperandMatrix> operands(const Problem& problem) {

@@ -30,6 +30,10 @@ std::optional<std::string> epilogue_error(const Problem& problem) {
     return fmt::format("epilogue is {}: expected no scales, which are f32, for results of {}", name(epilogue), name(problem.type.output));
   if (problem.type.scale == Scalar::s32 && epilogue.activation != Activation::identity && epilogue.activation != Activation::relu)
     return fmt::format("epilogue is {}: expected relu or none, the results are integers", name(epilogue));
+  if (epilogue.is_gated() && problem.n % 2 != 0)
+    return fmt::format("N is {}: expected an even number, epilogue={} takes two columns for each of D", problem.n, name(epilogue));
+  if (epilogue.is_gated() && problem.beta != BetaClass::zero)
+    return fmt::format("beta is any: expected beta=zero, epilogue={} makes half as many columns as a C would be added to", name(epilogue));
   return std::nullopt;
 }
 
@@ -92,7 +96,7 @@ Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::in
   problem.k = k;
   problem.lda = std::max<std::int64_t>(1, problem.a_cols());
   problem.ldb = std::max<std::int64_t>(1, problem.b_cols());
-  problem.ldc = std::max<std::int64_t>(1, n);
+  problem.ldc = std::max<std::int64_t>(1, problem.d_cols());
   return problem.batch_mode == BatchMode::single ? problem : batched(problem, 1);
 }
 
@@ -102,6 +106,15 @@ Problem batched(Problem problem, std::int64_t batch) {
   problem.stride_a = packed_stride(problem, OperandRole::a);
   problem.stride_b = packed_stride(problem, OperandRole::b);
   problem.stride_c = packed_stride(problem, OperandRole::c);
+  return problem;
+}
+
+Problem sister_of(Problem problem) {
+  if (problem.epilogue.is_gated()) {
+    problem.ldc *= 2;
+    problem.stride_c *= 2;
+  }
+  problem.epilogue = {};
   return problem;
 }
 
@@ -181,7 +194,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     dimensions[i] = *value;
   }
   Problem problem = packed_problem(*signature, dimensions[0], dimensions[1], dimensions[2]);
-  std::optional<std::int64_t> stride_a, stride_b, stride_c;
+  std::optional<std::int64_t> ldc, stride_a, stride_b, stride_c;
   for (std::size_t i = 5; i < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
     const std::string_view key = parts[i].substr(0, equals);
@@ -189,7 +202,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     const auto number = parse_integer(value);
     if (key == "lda" && number) problem.lda = *number;
     else if (key == "ldb" && number) problem.ldb = *number;
-    else if (key == "ldc" && number) problem.ldc = *number;
+    else if (key == "ldc" && number) ldc = number;
     else if (key == "align" && number && *number == int(*number)) problem.align_bytes = int(*number);
     else if (key == "batch" && number) problem.batch = *number;
     else if (key == "stride_a" && number) stride_a = number;
@@ -198,6 +211,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     else if (key == "beta" && parse_beta_class(value)) problem.beta = *parse_beta_class(value);
     else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align=, batch=, stride_a=, stride_b=, stride_c= with a number, beta=zero|any, or {}", parts[i], kSignatureOptions));
   }
+  problem.ldc = ldc.value_or(packed_problem(problem, problem.m, problem.n, problem.k).ldc);
   if (problem.batch_mode == BatchMode::strided) problem = batched(problem, problem.batch);
   problem.stride_a = stride_a.value_or(problem.stride_a);
   problem.stride_b = stride_b.value_or(problem.stride_b);

@@ -5,7 +5,7 @@
 //   NT         | m×k            | n×k
 //   TN         | k×m            | k×n
 //   TT         | k×m            | n×k
-// C and D are always m×n. Leading dimensions are row strides in elements.
+// C and D are m×n. Where the epilogue is gated, two columns of the product make one of D, which is m×n/2, and there is no C. Leading dimensions are row strides in elements.
 //
 // A strided batch has `batch` such problems, its entries: D_i ← act(r·cᵀ ∘ α·op(A_i)·op(B_i) + β·C_i + bias). A_i lies stride_a elements behind
 // A_(i−1), and so on. A stride of 0 lets all entries read one matrix. Scales and bias are one for all.
@@ -50,6 +50,7 @@ struct Problem : KernelSignature {
   std::int64_t a_cols() const { return trans.a ? m : k; }
   std::int64_t b_rows() const { return trans.b ? n : k; }
   std::int64_t b_cols() const { return trans.b ? k : n; }
+  std::int64_t d_cols() const { return epilogue.is_gated() ? n / 2 : n; }
   /// Of all entries, as what follows.
   double flop() const { return 2.0 * double(m) * double(n) * double(k) * double(batch); }
   /// "effective operations": M·K + (2K−1)·M·N + 2·M·N.
@@ -66,6 +67,9 @@ Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::in
 /// The same problem so many times: batch mode `strided`, each matrix packed behind the one before (a stored matrix's rows times its
 /// leading dimension apart).
 Problem batched(Problem problem, std::int64_t batch);
+
+/// The same problem without its epilogue. Where it is gated C has twice the columns, in rows twice as far apart.
+Problem sister_of(Problem problem);
 
 /// One of a batch's entries as a problem of its own; a single one as it is.
 Problem entry_of(Problem problem);

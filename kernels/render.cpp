@@ -65,6 +65,8 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   const bool fused = is_fused(target);
   if (!is_plain(target) || fused) add("#define TILESMITH_EXTENDED\n");
   if (fused) add("#define TILESMITH_EPILOGUE\n");
+  const bool gated = target.epilogue.is_gated();
+  if (gated) add("#define TILESMITH_GATED\n");
   if (target.batch_mode == BatchMode::strided) add("#define TILESMITH_BATCH\n");
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
@@ -87,6 +89,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
     add_flag("kGelu", epilogue.activation == Activation::gelu);
     add_flag("kGeluTanh", epilogue.activation == Activation::gelu_tanh);
     add_flag("kSilu", epilogue.activation == Activation::silu);
+    if (gated) add_flag("kGateInterleaved", epilogue.activation == Activation::swiglu_interleaved);
   }
   add("constexpr int kSm = ", std::to_string(target.limits.sm), ";\n");
   for (const auto& [parameter, value] : config.values())

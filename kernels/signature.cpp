@@ -19,7 +19,8 @@ struct Named {
 
 // All values of each option: what is not here can be neither written nor read.
 constexpr std::array kActivations{Named{Activation::identity, "identity"}, Named{Activation::relu, "relu"}, Named{Activation::gelu, "gelu"},
-                                  Named{Activation::gelu_tanh, "gelu_tanh"}, Named{Activation::silu, "silu"}};
+                                  Named{Activation::gelu_tanh, "gelu_tanh"}, Named{Activation::silu, "silu"},
+                                  Named{Activation::swiglu, "swiglu"}, Named{Activation::swiglu_interleaved, "swiglu_interleaved"}};
 constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{BatchMode::strided, "strided"}};
 constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}};
 

@@ -134,7 +134,7 @@ std::vector<Rule> grid_rules(const KernelTarget& target) {
 }  // namespace
 
 bool supports(const KernelTarget& target) {
-  return is_plain_but_epilogue(target) && target.limits.sm >= 80 && target.type.a == Scalar::f32 && target.type.b == Scalar::f32;
+  return is_plain_but_epilogue(target) && !target.epilogue.is_gated() && target.limits.sm >= 80 && target.type.a == Scalar::f32 && target.type.b == Scalar::f32;
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {

@@ -4,6 +4,9 @@
 #include "kernels/mma/main_loop.cuh"
 #include "kernels/tensor_core/epilogue.cuh"
 #include "kernels/tensor_core/swapped_store.cuh"
+#ifdef TILESMITH_GATED
+#include "kernels/tensor_core/pair_sums.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -19,7 +22,11 @@ constexpr BlockMemory kMemory = block_memory(kRingBytes, kEpilogueElements * int
                                              kTma ? barrier_bytes(kStages) : 0, kPersistent);
 constexpr int kSharedBytes = kMemory.bytes;
 
+#ifdef TILESMITH_GATED
+class ProductSums {
+#else
 class WarpSums {
+#endif
  public:
   static constexpr int kRowGroups = kLeftCount;
   static constexpr int kColumns = 16 * kRightCount;
@@ -30,7 +37,11 @@ class WarpSums {
   static constexpr bool kRowPairs = kDealt<LeftTile> != Dealt::in_order;
   static constexpr int kRun = kDealt<RightTile> == Dealt::pairs ? 4 : 2, kRunsPerRow = kColumns / (4 * kRun);
 
+#ifdef TILESMITH_GATED
+  __device__ __forceinline__ explicit ProductSums(WarpTile& tile) : tile_(tile) {}
+#else
   __device__ __forceinline__ explicit WarpSums(WarpTile& tile) : tile_(tile) {}
+#endif
 
   static __device__ __forceinline__ int row_of(int i, int r, int g) { return row_in_warp<kDealt<LeftTile>>(i, r, g); }
   static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
@@ -69,7 +80,14 @@ class WarpSums {
   WarpTile& tile_;
 };
 
+#ifdef TILESMITH_GATED
+// The gate works on a warp's sums, unless others hold sums of the same elements.
+constexpr bool kGatesSums = !kSummed && !kPartials;
+using WarpSums = Either<kGatesSums, PairSums<ProductSums>, ProductSums>;
+constexpr bool kFewRegisters = kSumRegisters<ProductSums> >= 128;
+#else
 constexpr bool kFewRegisters = kSumRegisters<WarpSums> >= 128;  // beside the sums
+#endif
 
 // All threads of the block that multiply, or those of all blocks of the cluster.
 __device__ __forceinline__ void wait_for_all() {

@@ -59,7 +59,7 @@ Geometry::Geometry(const Config& config, const TypePair& type)
 }
 
 std::int64_t Geometry::tiles(const Problem& problem) const {
-  return ((problem.m - 1) / block_m + 1) * ((problem.n - 1) / block_n + 1) * problem.batch;
+  return ((problem.m - 1) / block_m + 1) * ((tiled_columns(problem) - 1) / block_n + 1) * problem.batch;
 }
 
 int Geometry::available_registers(int registers_per_sm) const {

@@ -27,7 +27,9 @@ TensorBoxes tensor_boxes(const Config& config, const Geometry& g, const Problem&
     return k_major ? TensorBox{extent, problem.k, block, cols} : TensorBox{problem.k, extent, g.block_k, cols};
   };
   TensorBoxes boxes{box(mma::a_k_major(config, problem.trans), problem.m, g.block_m),
-                    box(mma::b_k_major(config, problem.trans), problem.n, g.block_n)};
+                    box(mma::b_k_major(config, problem.trans), tensor_core::packs_pairs(config, problem) ? tensor_core::tiled_columns(problem) : problem.n,
+                        g.block_n)};
+  tensor_core::pair_rows(boxes.b, config, problem);
   tensor_core::add_matrices(boxes, problem);
   return boxes;
 }
@@ -62,6 +64,9 @@ class Mma final : public Family {
 
 std::optional<std::string> Mma::refusal(const Config& config, const Problem& problem) const {
   if (auto reason = tensor_core::misaligned(config, problem, config.at("copy_bytes"))) return reason;
+  if (config.at("tma") == 1) {
+    if (auto reason = tensor_core::unpaired(config, problem)) return reason;
+  }
   const Geometry geometry(config, problem.type);
   if (geometry.tiles(problem) * config.at("split_k") > std::numeric_limits<int>::max())
     return "more tiles of C than a grid has blocks";
@@ -73,7 +78,7 @@ std::optional<std::string> Mma::dominated(const Config& config, const Problem& p
   const std::array align = tensor_core::operand_aligns(problem);
   const std::array k_major = {!problem.trans.a, problem.trans.b};
   for (int operand = 0; operand < 2; ++operand) {
-    const bool turns = config.at("pack_k_major") == 1 && !k_major[operand] && size_bytes(problem.type.a) != 2;
+    const bool turns = config.at("pack_k_major") == 1 && !k_major[operand] && (size_bytes(problem.type.a) != 2 || problem.epilogue.is_gated());
     if ((pack >> operand & 1) != 0 && align[operand] >= 16 && !turns) {
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
     }

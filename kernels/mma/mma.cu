@@ -19,6 +19,9 @@
 #ifdef TILESMITH_EPILOGUE
 #include "kernels/tensor_core/fuse.cuh"
 #endif
+#ifdef TILESMITH_GATED
+#include "kernels/tensor_core/gate_sums.cuh"
+#endif
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {
@@ -55,7 +58,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 #endif
     fetch_held<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                     int(threadIdx.x));
-#ifdef TILESMITH_EPILOGUE
+#ifdef TILESMITH_GATED
+    fetch_pair_vectors<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
+#elif defined(TILESMITH_EPILOGUE)
     fetch_vectors<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                     int(threadIdx.x));
 #endif
@@ -71,7 +76,13 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 #ifdef TILESMITH_BATCH
     const GemmArgs args = args_of_entry(gemm_args(kernel_args), work.entry);
 #endif
-#ifdef TILESMITH_EPILOGUE
+#ifdef TILESMITH_GATED
+    const int m0 = work.m0 + warp.m0, n0 = (work.n0 + warp.n0) / (kGatesSums ? 2 : 1);
+    WarpSums sums(tile);
+    const Destination raw(args, work.slice / kClusterK);
+    Destination to = raw;
+    if constexpr (kGatesSums) to = gate(ProductSums(tile), raw, m0, n0);
+#elif defined(TILESMITH_EPILOGUE)
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
     WarpSums sums(tile);
     const Destination raw(args, work.slice / kClusterK);
@@ -106,7 +117,15 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using namespace tilesmith;
   let_launch_after_come();
   wait_for_stream();
+#ifdef TILESMITH_GATED
+  using AsStored = AlignedCopy<Operand>;
+  using Turned = KMajorCopy<Operand>;
+  using PairsAsStored = AlignedCopy<Operand, true>;
+  using PairsTurned = KMajorCopy<Operand, true>;
+  pack_operands<Either<kAKMajor == !kTransA, AsStored, Turned>, Either<kBKMajor == kTransB, PairsAsStored, PairsTurned>>(args);
+#else
   using AsStored = AlignedCopy<Operand>;
   using Turned = KMajorCopy<Operand>;
   pack_operands<Either<kAKMajor == !kTransA, AsStored, Turned>, Either<kBKMajor == kTransB, AsStored, Turned>>(args);
+#endif
 }

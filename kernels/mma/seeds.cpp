@@ -41,11 +41,12 @@ std::vector<Way> ways_in(const Problem& problem) {
   const int pack = (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
   std::vector<Way> ways{{16, pack, 0}};
   if (pack != 0) ways.push_back({std::min(a, b), 0, 0});
-  if (element == 8) return ways;
+  const bool gated = problem.epilogue.is_gated();  // of such columns B's rows must run along K
+  if (element == 8 && !gated) return ways;
   const int turnable = (problem.trans.a ? int(pack_a) : 0) | (problem.trans.b ? 0 : int(pack_b));
   for (const int more : {0, int(pack_a), int(pack_b), pack_a | pack_b}) {
     const int all = pack | more;
-    if ((more & ~turnable) != 0 || (more & pack) != 0 || (all & turnable) == 0 || (more != 0 && element == 2)) continue;
+    if ((more & ~turnable) != 0 || (more & pack) != 0 || (all & turnable) == 0 || (more != 0 && element == 2 && !gated)) continue;
     ways.push_back({16, all, 1});
   }
   return ways;

@@ -4,6 +4,9 @@
 #include "kernels/mma/tensor_copy.cuh"
 #include "kernels/mma/warps.cuh"
 #include "kernels/tensor_core/either.cuh"
+#ifdef TILESMITH_GATED
+#include "kernels/mma/paired_copy.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -13,7 +16,16 @@ static_assert(kStages >= 2, "one stage is read while another is written");
 // The block's copies of both operands, one K-step after the other.
 struct StepCopy {
   StepCopyOf<Operand, TileA, kCopyBytes, kMultiplyingThreads, kAsync, !kAKMajor, kNextStep> a;
+#ifdef TILESMITH_GATED
+  static_assert(kBKMajor, "rows of B must run along K");
+  // A packed B lies in the order that tiles have.
+  static constexpr bool kInOrder = (kPack & 2) != 0;
+  Either<kInOrder, StepCopyOf<Operand, TileB, kCopyBytes, kMultiplyingThreads, kAsync, false, kNextStep>,
+         PairedStepCopyOf<Operand, TileB, kCopyBytes, kMultiplyingThreads, kAsync, kNextStep>>
+      b;
+#else
   StepCopyOf<Operand, TileB, kCopyBytes, kMultiplyingThreads, kAsync, !kBKMajor, kNextStep> b;
+#endif
 
 #ifndef TILESMITH_BATCH
   __device__ __forceinline__ StepCopy(const GemmArgs& args, const Work& work)
@@ -24,8 +36,12 @@ struct StepCopy {
 #endif
       : a(static_cast<const Operand*>(args.a), args.lda, kAKMajor ? work.m0 : work.k0, kAKMajor ? work.k0 : work.m0,
           kAKMajor ? args.m : work.k, kAKMajor ? work.k : args.m),
+#ifdef TILESMITH_GATED
+        b(static_cast<const Operand*>(args.b), args.ldb, work.n0, work.k0, kInOrder ? tiled_columns(args) : args.n, work.k) {}
+#else
         b(static_cast<const Operand*>(args.b), args.ldb, kBKMajor ? work.n0 : work.k0, kBKMajor ? work.k0 : work.n0,
           kBKMajor ? args.n : work.k, kBKMajor ? work.k : args.n) {}
+#endif
 
   // How many steps, from the first on, can be copied as next<true>.
   static __device__ __forceinline__ int whole_steps(const GemmArgs& args, const Work& work) {

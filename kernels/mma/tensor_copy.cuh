@@ -51,6 +51,24 @@ class TensorTiles {
   __device__ __forceinline__ unsigned count() const { return list_.count(); }
   __device__ __forceinline__ Work at(unsigned item) const { return list_.at(item); }
 
+#ifdef TILESMITH_GATED
+  __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
+    const unsigned b = stage + kElementsOfA * int(sizeof(Operand));
+#ifdef TILESMITH_BATCH
+    const ExtendedArgs& of = args_.gemm.more;
+    const int of_b = of.stride_b == 0 ? 0 : work.entry;
+    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, of.stride_a == 0 ? 0 : work.entry, full);
+    if constexpr ((kPack & 2) != 0) return copy_tile<TileB>(b, args_.b, k, work.n0, of_b, full);
+#else
+    const int of_b = 0;
+    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, full);
+    if constexpr ((kPack & 2) != 0) return copy_tile<TileB>(b, args_.b, k, work.n0, full);
+#endif
+#pragma unroll
+    for (int panel = 0; panel < TileB::kPanels; ++panel)
+      copy_pairs(b + unsigned(panel * TileB::kPanelBytes), args_.b, k + panel * TileB::kStride, work.n0 / kPairedStep, of_b, full);
+  }
+#else
   __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
 #ifndef TILESMITH_BATCH
     copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, full);
@@ -63,6 +81,7 @@ class TensorTiles {
                      kBKMajor ? work.n0 : k, of.stride_b == 0 ? 0 : work.entry, full);
 #endif
   }
+#endif
 
  private:
   const TensorGemmArgs& args_;

@@ -47,7 +47,10 @@ class Simt final : public Family {
   std::vector<Rule> rules(const KernelTarget& target) const override {
     const TypePair type = target.type;
     const DeviceLimits limits = target.limits;
+    const bool gated = target.epilogue.is_gated();
     return {
+        {"pairs of columns", "of a gated pair of columns one thread has both",
+         [gated](const Config& c) { return !gated || c.at("thread_n") % 2 == 0; }},
         {"threads", "a block has 32 to 512 threads: fewer cannot fill a warp, more leave each too few registers",
          [type](const Config& c) {
            const int threads = Geometry(c, type).threads;

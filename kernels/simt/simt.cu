@@ -15,6 +15,9 @@
 #ifdef TILESMITH_EPILOGUE
 #include "kernels/common/fused.cuh"
 #endif
+#ifdef TILESMITH_GATED
+#include "kernels/common/gate.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -70,6 +73,35 @@ __device__ __forceinline__ Operand element(const Operand* matrix, long long ld, 
   return KOutermost ? matrix[k * ld + x] : matrix[x * ld + k];
 }
 
+#ifdef TILESMITH_GATED
+// A tile's first half holds x of as many pairs, the other half y: of thread_n columns that a thread owns half are x.
+constexpr int kBlockPairs = kBlockN / 2;
+static_assert(kThreadN % 2 == 0, "a thread must own x and y of its pairs");
+
+// Fills shared[kStepRows][Stride] with the K-step of the pairs that start at pair0.
+template <bool KOutermost, int Stride>
+__device__ __forceinline__ void load_pairs(Stored* shared, const Operand* matrix, long long ld, int k0, int pair0, int size_k, int n) {
+  for (int e = int(threadIdx.x); e < kStepRows * kBlockN; e += kThreads) {
+    const int row = KOutermost ? e / kBlockN : e % kStepRows;
+    const int at = KOutermost ? e % kBlockN : e / kStepRows;
+    const int pair = pair0 + at % kBlockPairs;
+    const int x = pair >= n / 2 ? n : at < kBlockPairs ? column_of_x(pair) : column_of_y(pair, n);
+    const int k = k0 + row * kPack;
+    if constexpr (kPacked) {
+      unsigned pack = 0;
+#pragma unroll
+      for (int i = 0; i < kPack; ++i) {
+        const Operand value = element<KOutermost>(matrix, ld, k + i, x, size_k, n);
+        pack |= unsigned(static_cast<unsigned char>(value)) << (8 * i);
+      }
+      shared[row * Stride + at] = Stored(pack);
+    } else {
+      shared[row * Stride + at] = stored_of(element<KOutermost>(matrix, ld, k, x, size_k, n));
+    }
+  }
+}
+#endif
+
 // Fills shared[kStepRows][Stride] with the K-step that starts at k0; consecutive threads walk the stored row.
 template <bool KOutermost, int Width, int Stride>
 __device__ __forceinline__ void load_step(Stored* shared, const Operand* matrix, long long ld, int k0, int x0,
@@ -124,7 +156,11 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
   Sum sum[kThreadM][kThreadN] = {};
   for (int k0 = 0; k0 < args.k; k0 += kBlockK) {
     load_step<kTransA, kBlockM, kStrideA>(shared_a, a, args.lda, k0, m0, args.k, args.m);
+#ifdef TILESMITH_GATED
+    load_pairs<!kTransB, kStrideB>(shared_b, b, args.ldb, k0, n0 / 2, args.k, args.n);
+#else
     load_step<!kTransB, kBlockN, kStrideB>(shared_b, b, args.ldb, k0, n0, args.k, args.n);
+#endif
     __syncthreads();
 #pragma unroll
     for (int row = 0; row < kStepRows; ++row) {
@@ -142,6 +178,19 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
     __syncthreads();
   }
 
+#ifdef TILESMITH_GATED
+#pragma unroll
+  for (int i = 0; i < kThreadM; ++i) {
+    const int m = m0 + ty + i * kThreadsM;
+    if (m >= args.m) continue;
+#pragma unroll
+    for (int j = 0; j < kThreadN / 2; ++j) {
+      const int pair = n0 / 2 + tx + j * kThreadsN;
+      if (pair >= args.n / 2) continue;
+      static_cast<Output*>(args.c)[m * args.ldc + pair] = gated_output(args, m, pair, sum[i][j], sum[i][j + kThreadN / 2]);
+    }
+  }
+#else
   const ScaleType alpha = scale_as<ScaleType>(args.alpha);
   const ScaleType beta = scale_as<ScaleType>(args.beta);
   Output* c = static_cast<Output*>(args.c);
@@ -161,4 +210,5 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
 #endif
     }
   }
+#endif
 }

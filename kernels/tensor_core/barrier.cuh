@@ -107,6 +107,41 @@ __device__ __forceinline__ void store_box(const MapOfEntry& of, int col, int row
       : "memory");
 }
 #endif
+#ifdef TILESMITH_GATED
+// Of rows in the order of paired_columns.cuh: a box of whole steps from step `step` on, by a map that has the run, the half and the step
+// as coordinates beside the column.
+#ifndef TILESMITH_BATCH
+__device__ __forceinline__ void copy_pairs(unsigned to, const TensorMap& map, int col, int step, int, unsigned full) {
+  asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                                "[%0], [%1, {%2, %3, %3, %4}], [%5];")::"r"(to),
+               "l"(&map), "r"(col), "r"(0), "r"(step), "r"(full)
+               : "memory");
+}
+__device__ __forceinline__ void copy_pairs_to_blocks(unsigned to, const TensorMap& map, int col, int step, int, unsigned full,
+                                                     unsigned short blocks) {
+  asm volatile(
+      TILESMITH_BY_ONE("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                       "[%0], [%1, {%2, %3, %3, %4}], [%5], %6;")::"r"(to),
+      "l"(&map), "r"(col), "r"(0), "r"(step), "r"(full), "h"(blocks)
+      : "memory");
+}
+#else
+__device__ __forceinline__ void copy_pairs(unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full) {
+  asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                                "[%0], [%1, {%2, %3, %3, %4, %5}], [%6];")::"r"(to),
+               "l"(&map), "r"(col), "r"(0), "r"(step), "r"(matrix), "r"(full)
+               : "memory");
+}
+__device__ __forceinline__ void copy_pairs_to_blocks(unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full,
+                                                     unsigned short blocks) {
+  asm volatile(
+      TILESMITH_BY_ONE("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                       "[%0], [%1, {%2, %3, %3, %4, %5}], [%6], %7;")::"r"(to),
+      "l"(&map), "r"(col), "r"(0), "r"(step), "r"(matrix), "r"(full), "h"(blocks)
+      : "memory");
+}
+#endif
+#endif
 // What this thread wrote into shared memory becomes visible to the accelerator.
 __device__ __forceinline__ void publish_to_accelerator() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -5,6 +5,9 @@
 #ifdef TILESMITH_EPILOGUE
 #include "kernels/common/fused.cuh"
 #endif
+#ifdef TILESMITH_GATED
+#include "kernels/common/gate.cuh"
+#endif
 #include "kernels/tensor_core/either.cuh"
 #include "kernels/tensor_core/pass_layout.cuh"
 #include "kernels/tensor_core/work.cuh"
@@ -42,15 +45,26 @@ class Destination {
   __device__ __forceinline__ Destination(const GemmArgs& args, int slice)
       : m_(args.m), n_(args.n), alpha_(scale_as<ScaleType>(args.alpha)), beta_(scale_as<ScaleType>(args.beta)) {
     if constexpr (kPartials) {
+#ifdef TILESMITH_GATED
+      n_ = tiled_columns(args);
+      stride_ = partial_stride(n_);
+#else
       stride_ = partial_stride(args.n);
+#endif
       rows_ = static_cast<Stored*>(args.workspace) + slice * (args.m * stride_);
     } else {
+#ifdef TILESMITH_GATED
+      n_ = args.n / 2;
+#endif
       stride_ = args.ldc;
       rows_ = static_cast<Stored*>(args.c);
     }
 #ifdef TILESMITH_EPILOGUE
     c_ = static_cast<const Stored*>(args.more.c);
     more_ = args.more;
+#endif
+#ifdef TILESMITH_GATED
+    pairs_ = args.n / 2;
 #endif
     // Uniform over the launch: how far every row's start is aligned.
     align_ = unsigned(reinterpret_cast<unsigned long long>(rows_) | (stride_ * sizeof(Stored)));
@@ -103,6 +117,26 @@ class Destination {
       sums[e] = kept(fused<ScaleType>(sum, bias));
     }
   }
+
+#ifdef TILESMITH_GATED
+  __device__ __forceinline__ int pairs() const { return pairs_; }
+  // With no more columns of D than so many.
+  __device__ __forceinline__ Destination ending_at(int column) const {
+    Destination to = *this;
+    if (column < n_) to.n_ = column;
+    return to;
+  }
+
+  // D[m][pair .. pair + Count), of the whole sums of x and of y: they stand in x from then on.
+  template <int Count>
+  __device__ __forceinline__ void gate_run(int m, int pair, Accumulator (&x)[Count], const Accumulator (&y)[Count]) const {
+#pragma unroll
+    for (int e = 0; e < Count; ++e) {
+      if (m < m_ && pair + e < pairs_)
+        x[e] = kept(gated(before_gate(m, column_of_x(pair + e), x[e]), before_gate(m, column_of_y(pair + e, 2 * pairs_), y[e])));
+    }
+  }
+#endif
 
   // Where sums go that have been through the epilogue.
   __device__ __forceinline__ Destination behind_epilogue() const {
@@ -183,6 +217,12 @@ class Destination {
   }
 
  private:
+#ifdef TILESMITH_GATED
+  __device__ __forceinline__ ScaleType before_gate(int m, int n, Accumulator sum) const {
+    const ScaleType product = scaled<ScaleType>(alpha_, times_scales(ScaleType(sum), more_, m, n));
+    return kHasBias ? product + ScaleType(bias()[kBiasAlongN ? n : m]) : product;
+  }
+#endif
   __device__ __forceinline__ Stored finished(Accumulator sum) const {
     if constexpr (kPartials) {
       return sum;
@@ -204,6 +244,9 @@ class Destination {
   const Stored* c_;
   ExtendedArgs more_;
   bool is_fused_ = kPartials;  // partial sums are added before
+#endif
+#ifdef TILESMITH_GATED
+  int pairs_;
 #endif
 };
 

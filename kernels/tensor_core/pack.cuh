@@ -8,6 +8,9 @@
 #ifdef TILESMITH_BATCH
 #include "kernels/common/batch.cuh"
 #endif
+#ifdef TILESMITH_GATED
+#include "kernels/tensor_core/paired_columns.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -121,15 +124,39 @@ class ChunkReader {
   bool aligned_;  // every row's chunks, so that each is one block
 };
 
+#ifdef TILESMITH_GATED
+// Where row n of `rows` lies in a packed copy; kPaired: of B, K-major, in the order of paired_columns.cuh. Places of pairs that are not there are
+// not written: what a GEMM makes of them is not stored.
+template <bool kPaired>
+__device__ __forceinline__ long long packed_row(int n, int rows) {
+  if constexpr (!kPaired) return n;
+  const bool of_y = kGateInterleaved ? n % 2 != 0 : n >= rows / 2;
+  const int pair = kGateInterleaved ? n / 2 : of_y ? n - rows / 2 : n;
+  return pair / kPairedRun * kPairedStep + pair % kPairedRun + (of_y ? kPairedRun : 0);
+}
+template <bool kPaired>
+__device__ __forceinline__ long long packed_rows(int rows) {
+  return kPaired ? paired_columns(rows) : rows;
+}
+#endif
+
 // The operand as it is stored.
+#ifdef TILESMITH_GATED
+template <typename Element, bool kPaired = false>
+#else
 template <typename Element>
+#endif
 class AlignedCopy {
  public:
   __device__ __forceinline__ AlignedCopy(const void* from, long long ld, int rows, int cols, Element* to)
       : reader_(from, ld, rows, cols), to_(to) {}
 
   __device__ __forceinline__ long long elements() const {
+#ifdef TILESMITH_GATED
+    return packed_bytes(packed_rows<kPaired>(reader_.rows()), reader_.cols(), sizeof(Element)) / sizeof(Element);
+#else
     return packed_bytes(reader_.rows(), reader_.cols(), sizeof(Element)) / sizeof(Element);
+#endif
   }
   __device__ __forceinline__ unsigned shares() const { return unsigned((chunks() + kShare - 1) / kShare); }
 
@@ -160,7 +187,11 @@ class AlignedCopy {
       const unsigned chunk = first_chunk + i * kPackThreads + threadIdx.x;
       const int row = first_row + int(chunk / per_row), col = int(chunk % per_row) * ChunkReader<Element>::kCount;
       read[i] = reader_.template load<Known>(row, col);
+#ifdef TILESMITH_GATED
+      to[i] = to_ + packed_row<kPaired>(row, reader_.rows()) * packed_row_stride(reader_.cols(), sizeof(Element)) + col;
+#else
       to[i] = to_ + row * packed_row_stride(reader_.cols(), sizeof(Element)) + col;
+#endif
       if (Known == Chunks::any && row >= reader_.rows()) to[i] = nullptr;
     }
 #pragma unroll

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/batch_grid.hpp"
+#include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/tensor_core/pass_layout.cuh"
 
 namespace tilesmith::tensor_core {
@@ -73,8 +74,35 @@ PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_
     const std::int64_t tile = kTurnedTileBytes / element;
     return PackedOperand{cols, rows, blocks_for(rows, tile) * blocks_for(cols, tile)};
   };
-  return {of(problem.a_rows(), problem.a_cols(), a_k_major == problem.trans.a),
-          of(problem.b_rows(), problem.b_cols(), b_k_major != problem.trans.b)};
+  PackedOperands packed{of(problem.a_rows(), problem.a_cols(), a_k_major == problem.trans.a),
+                        of(problem.b_rows(), problem.b_cols(), b_k_major != problem.trans.b)};
+  if (b_k_major) packed.b.rows = tiled_columns(problem);
+  return packed;
+}
+
+std::int64_t tiled_columns(const Problem& problem) {
+  return problem.epilogue.is_gated() ? std::int64_t(paired_columns(problem.n)) : problem.n;
+}
+
+Rule paired_columns_rule(const KernelTarget& target, bool (*b_k_major)(const Config&, Transposes), std::vector<std::string> reads) {
+  return {"pairs of columns",
+          "where two columns are gated the kernel reads B in rows along K, whose order is as it likes: as it lies, or since it is packed so",
+          [gated = target.epilogue.is_gated(), trans = target.trans, b_k_major](const Config& c) { return !gated || b_k_major(c, trans); },
+          std::move(reads)};
+}
+
+bool packs_pairs(const Config& config, const Problem& problem) {
+  return problem.epilogue.is_gated() && (config.at("pack") & pack_b) != 0;
+}
+
+std::optional<std::string> unpaired(const Config& config, const Problem& problem) {
+  if (!problem.epilogue.is_gated() || (config.at("pack") & pack_b) != 0 || problem.n / 2 % kPairedRun == 0) return std::nullopt;
+  return fmt::format("N is {}: the tensor memory accelerator brings gated columns by {} of either half, and B is not packed", problem.n, kPairedRun);
+}
+
+void pair_rows(TensorBox& box, const Config& config, const Problem& problem) {
+  if (!problem.epilogue.is_gated() || packs_pairs(config, problem)) return;
+  box.pairs = problem.epilogue.activation == Activation::swiglu_interleaved ? PairedRows::interleaved : PairedRows::split;
 }
 
 double matrices_of(const Problem& problem, OperandRole role) { return double(operand(problem, role).matrices()); }
@@ -140,11 +168,12 @@ LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& pro
     sequence.launches.push_back(pass("scale_c", blocks_for(problem.m * problem.n)));
   sequence.launches.push_back(gemm);
   if (partial_slices(config) > 1) {
-    sequence.workspace_bytes = std::size_t(problem.batch * partial_slices(config) * problem.m * partial_stride(problem.n)) *
+    sequence.workspace_bytes = std::size_t(problem.batch * partial_slices(config) * problem.m * partial_stride(tiled_columns(problem))) *
                                size_bytes(problem.type.accumulator);
     const std::int64_t runs = problem.m * ((problem.n + kSumColumns - 1) / kSumColumns);
+    const bool gated = problem.epilogue.is_gated();  // a thread has an element of D
     sequence.launches.push_back(
-        pass("sum_slices", blocks_for(runs, kPassThreads / sum_groups(partial_slices(config)))));
+        pass("sum_slices", gated ? blocks_for(problem.m * problem.d_cols()) : blocks_for(runs, kPassThreads / sum_groups(partial_slices(config)))));
   }
   if (overlap) {
     for (std::size_t i = 1; i < sequence.launches.size(); ++i) sequence.launches[i].overlaps_previous = true;

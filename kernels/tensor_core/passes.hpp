@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/config.hpp"
+#include "kernels/family.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/problem.hpp"
 
@@ -49,6 +50,19 @@ struct PackedOperands {
 /// For a kernel that reads A, or B, in rows along K or not: as the operand is stored (AlignedCopy in pack.cuh), or, where that is
 /// the other way, turned (KMajorCopy in k_major_copy.cuh).
 PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_major);
+
+/// The product's columns as tiles have them: those of gated pairs in the order of paired_columns.cuh, by whole steps.
+std::int64_t tiled_columns(const Problem& problem);
+
+/// Of gated pairs: B must be read in rows along K.
+Rule paired_columns_rule(const KernelTarget& target, bool (*b_k_major)(const Config&, Transposes), std::vector<std::string> reads);
+/// Whether a packed B has rows in that order.
+bool packs_pairs(const Config& config, const Problem& problem);
+
+/// Why the accelerator cannot bring an unpacked B in this order; empty if it can, or need not.
+std::optional<std::string> unpaired(const Config& config, const Problem& problem);
+/// Says so of an unpacked B's box.
+void pair_rows(TensorBox& box, const Config& config, const Problem& problem);
 
 /// Of an operand: those of a batch, or one.
 double matrices_of(const Problem& problem, OperandRole role);

@@ -18,6 +18,25 @@ __device__ __forceinline__ void scale_c(const GemmArgs& args) {
   *to = beta == ScaleType(0) ? Output(0) : Output(scaled<ScaleType>(beta, ScaleType(*to)));
 }
 
+#ifdef TILESMITH_GATED
+// D of all slices' sums of x and y, which lie in the order of paired_columns.cuh: a thread has an element of D. In the order of the slices.
+__device__ __forceinline__ void sum_slices(const GemmArgs& args) {
+  const long long index = blockIdx.x * static_cast<long long>(kPassThreads) + threadIdx.x;
+  const int pairs = args.n / 2;
+  if (index >= static_cast<long long>(args.m) * pairs) return;
+  const int m = int(index / pairs), pair = int(index - static_cast<long long>(m) * pairs);
+  const long long stride = partial_stride(tiled_columns(args));
+  const Accumulator* const from =
+      static_cast<const Accumulator*>(args.workspace) + m * stride + pair / kPairedRun * kPairedStep + pair % kPairedRun;
+  Sum x = Sum(0), y = Sum(0);
+#pragma unroll
+  for (int slice = 0; slice < kPartialSlices; ++slice) {
+    x = added(x, Sum(from[slice * (args.m * stride)]));
+    y = added(y, Sum(from[slice * (args.m * stride) + kPairedRun]));
+  }
+  static_cast<Output*>(args.c)[m * args.ldc + pair] = gated_output(args, m, pair, x, y);
+}
+#else
 // C ← α·(sum over slices) + β·C. A thread adds a run of four columns; where slices are many, four threads share them, and
 // what they come to is added in shared memory, in the order of the slices too.
 __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
@@ -73,5 +92,6 @@ __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
     store(first_run + int(threadIdx.x) / kSumColumns, int(threadIdx.x) % kSumColumns, sum);
   }
 }
+#endif
 
 }  // namespace tilesmith

@@ -13,6 +13,9 @@
 #include "kernels/common/batch.cuh"
 #include "kernels/tensor_core/pass_layout.cuh"
 #endif
+#ifdef TILESMITH_GATED
+#include "kernels/tensor_core/paired_columns.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -42,12 +45,27 @@ struct Work {
   __device__ __forceinline__ int steps() const { return (k - k0 + kNextStep - 1) / kNextStep; }
 };
 
+#ifdef TILESMITH_GATED
+// Columns of the product as tiles have them, and as partial sums lie.
+__device__ __forceinline__ int tiled_columns(const GemmArgs& args) { return int(paired_columns(args.n)); }
+#endif
+
 // Items of kItemM × kItemN of C.
 template <int kItemM, int kItemN>
 class WorkListOf {
  public:
   __device__ __forceinline__ explicit WorkListOf(const GemmArgs& args)
-#ifndef TILESMITH_BATCH
+#ifdef TILESMITH_GATED
+      : tiles_m_((args.m - 1) / kItemM + 1),
+        tiles_n_((tiled_columns(args) - 1) / kItemN + 1),
+        k_(args.k)
+#ifdef TILESMITH_BATCH
+        ,
+        batch_(args.more.batch)
+#endif
+  {
+  }
+#elif !defined(TILESMITH_BATCH)
       : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k) {}
 #else
       : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k), batch_(args.more.batch) {}
@@ -91,7 +109,11 @@ class WorkListOf {
 __device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch, int entry) {
   GemmArgs its = matrices_of_entry(batch, entry);
   if constexpr (kPartials) {
+#ifdef TILESMITH_GATED
+    const long long sums = kPartialSlices * (batch.m * partial_stride(tiled_columns(batch)));
+#else
     const long long sums = kPartialSlices * (batch.m * partial_stride(batch.n));
+#endif
     its.workspace = static_cast<Accumulator*>(batch.workspace) + entry * sums;
   }
   return its;

@@ -113,6 +113,9 @@ __device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Desti
                                                int m0, int n0, unsigned char* shared) {
   const unsigned boxes =
       unsigned(__cvta_generic_to_shared(shared)) + threadIdx.x / 32 * unsigned(kBoxesOfWarp * kBoxBytes);
+#ifdef TILESMITH_GATED
+  constexpr int kRightExtent = WarpSums::kColumns;  // of D
+#endif
   constexpr int kBoxesOfRow = kRightExtent / kBoxCols, kBoxesOfTile = kLeftTiles * kBoxesOfRow;
   const BoxWriter<> writer(to);
 #pragma unroll

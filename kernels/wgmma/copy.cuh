@@ -40,6 +40,33 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
   }
 }
 
+#ifdef TILESMITH_GATED
+// The same of B, whose rows stand in the order of tensor_core/paired_columns.cuh: in its packed copy, or since the map has it so.
+template <typename Tile>
+__device__ __forceinline__ void copy_b(unsigned tile, const TensorMap& map, int k, int row, int matrix, unsigned full, unsigned part,
+                                       unsigned short blocks) {
+  if constexpr ((kPack & 2) != 0) {
+#ifdef TILESMITH_BATCH
+    copy_tile<Tile, kClusterM>(tile, map, k, row, matrix, full, part, blocks);
+#else
+    copy_tile<Tile, kClusterM>(tile, map, k, row, full, part, blocks);
+#endif
+  } else {
+    static_assert(Tile::kKMajor && Tile::kCopiedRows % kPairedStep == 0, "blocks must copy whole steps of rows along K");
+    const unsigned first = kClusterM == 1 ? 0 : part * Tile::kCopiedRows;
+#pragma unroll
+    for (int panel = 0; panel < Tile::kPanels; ++panel) {
+      const unsigned to = tile + unsigned(panel * Tile::kPanelBytes) + first * kPanelRowBytes;
+      if constexpr (kClusterM == 1) {
+        copy_pairs(to, map, k + panel * kPanelElements, row / kPairedStep, matrix, full);
+      } else {
+        copy_pairs_to_blocks(to, map, k + panel * kPanelElements, (row + int(first)) / kPairedStep, matrix, full, blocks);
+      }
+    }
+  }
+}
+#endif
+
 // What the copying warp copies of the block's work items, the left operand's tile and the right one's.
 class Tiles {
  public:
@@ -68,6 +95,21 @@ class Tiles {
 
   __device__ __forceinline__ void copy(const Work& work, int step_k, unsigned stage, unsigned full) const {
     const int k = step_k < 0 ? -step_k : step_k;
+#ifdef TILESMITH_GATED
+    using TileOfA = Either<kSwap != 0, RightTile, LeftTile>;
+    using TileOfB = Either<kSwap != 0, LeftTile, RightTile>;
+    const unsigned a = stage + (kSwap ? LeftTile::kBytes : 0), b = stage + (kSwap ? 0 : LeftTile::kBytes);
+    const int col = TileOfA::kKMajor ? k : work.m0, row = TileOfA::kKMajor ? work.m0 : k;
+#ifdef TILESMITH_BATCH
+    const ExtendedArgs& of = args_.gemm.more;
+    const int of_b = of.stride_b == 0 ? 0 : work.entry;
+    copy_tile<TileOfA, kClusterN>(a, args_.a, col, row, of.stride_a == 0 ? 0 : work.entry, full, cluster_.n, row_blocks_);
+#else
+    const int of_b = 0;
+    copy_tile<TileOfA, kClusterN>(a, args_.a, col, row, full, cluster_.n, row_blocks_);
+#endif
+    copy_b<TileOfB>(b, args_.b, k, work.n0, of_b, full, cluster_.m, column_blocks_);
+#else
     const int left0 = kSwap ? work.n0 : work.m0, right0 = kSwap ? work.m0 : work.n0;
 #ifndef TILESMITH_BATCH
     copy_tile<LeftTile, kLeftSharers>(stage, kSwap ? args_.b : args_.a, LeftTile::kKMajor ? k : left0,
@@ -86,6 +128,7 @@ class Tiles {
                                         RightTile::kKMajor ? k : right0, RightTile::kKMajor ? right0 : k,
                                         kSwap ? of_a : of_b, full, kSwap ? cluster_.n : cluster_.m,
                                         kSwap ? row_blocks_ : column_blocks_);
+#endif
 #endif
   }
 

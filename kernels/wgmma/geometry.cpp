@@ -27,7 +27,7 @@ bool left_from_registers(const Config& config, const TypePair& type, Transposes 
 
 bool takes_boxes(const Problem& problem) {
   const Scalar output = problem.type.output;
-  return c_align_bytes(problem) >= 16 && problem.n * std::int64_t(size_bytes(output)) % 16 == 0;
+  return c_align_bytes(problem) >= 16 && problem.d_cols() * std::int64_t(size_bytes(output)) % 16 == 0;
 }
 
 Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
@@ -72,11 +72,11 @@ Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
 }
 
 std::int64_t Geometry::items(const Problem& problem) const {
-  return ((problem.m - 1) / (block_m * cluster_m) + 1) * ((problem.n - 1) / (block_n * cluster_n) + 1) * problem.batch;
+  return ((problem.m - 1) / (block_m * cluster_m) + 1) * ((tiled_columns(problem) - 1) / (block_n * cluster_n) + 1) * problem.batch;
 }
 
 EvenTiles Geometry::even_tiles(const Problem& problem, int group_m, unsigned clusters) const {
-  const std::int64_t across = swap ? problem.n : problem.m, dealt = swap ? problem.m : problem.n;
+  const std::int64_t columns = tiled_columns(problem), across = swap ? columns : problem.m, dealt = swap ? problem.m : columns;
   return {int((across - 1) / (left_extent * sharing_blocks()) + 1), int(dealt), right_extent, group_m, clusters};
 }
 

@@ -8,6 +8,9 @@
 #include "kernels/wgmma/copy.cuh"
 // It wants to know how a stage lies (stage.cuh).
 #include "kernels/wgmma/left_operand.cuh"
+#ifdef TILESMITH_GATED
+#include "kernels/tensor_core/pair_sums.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -117,7 +120,11 @@ class GroupTile {
 };
 
 // Where the instruction leaves a warp's sums, for the epilogue: rows along the left operand's extent.
+#ifdef TILESMITH_GATED
+class ProductSums {
+#else
 class WarpSums {
+#endif
  public:
   static constexpr int kRowGroups = kLeftTiles;
   static constexpr int kColumns = kRightExtent;
@@ -127,7 +134,11 @@ class WarpSums {
   static constexpr bool kRowPairs = kLeftFromRegisters;
   static constexpr int kRun = 2, kRunsPerRow = kColumns / 8;
 
+#ifdef TILESMITH_GATED
+  __device__ __forceinline__ explicit ProductSums(GroupTile& tile) : tile_(tile) {}
+#else
   __device__ __forceinline__ explicit WarpSums(GroupTile& tile) : tile_(tile) {}
+#endif
 
   static __device__ __forceinline__ int row_of(int i, int r, int g) {
     return kLeftFromRegisters ? LeftFragments::row(i, r, g) : 64 * i + 8 * r + g;
@@ -149,6 +160,12 @@ class WarpSums {
  private:
   GroupTile& tile_;
 };
+
+#ifdef TILESMITH_GATED
+// The gate works on a warp's sums, unless others hold sums of the same elements.
+constexpr bool kGatesSums = !kPartials && !kClusterSums;
+using WarpSums = Either<kGatesSums && !kSwap, PairSums<ProductSums>, ProductSums>;
+#endif
 
 // Where a warp's rows begin in the block's tile.
 struct WarpPlace {

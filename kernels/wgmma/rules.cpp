@@ -4,6 +4,7 @@
 
 #include "kernels/early_launch.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
+#include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/tensor_core/rules.hpp"
 #include "kernels/wgmma/columns.cuh"
 #include "kernels/wgmma/geometry.hpp"
@@ -281,10 +282,29 @@ std::vector<Rule> stage_rules(const KernelTarget& target) {
   };
 }
 
+/// Where two columns of the product make one of D.
+std::vector<Rule> pair_rules(const KernelTarget& target) {
+  const bool gated = target.epilogue.is_gated();
+  const int output = int(size_bytes(target.type.output));
+  return {
+      paired_columns_rule(target, b_k_major, {"pack"}),
+      {"steps of pairs",
+       "gated columns come by 8 of x and 8 of y, to each block that copies a part; by swapped operands they are stored straight, for few rows; boxes "
+       "have half the columns",
+       [gated, output](const Config& c) {
+         if (!gated) return true;
+         if (c.at("block_n") % (kPairedStep * c.at("cluster_m")) != 0) return false;
+         if (c.at("swap") == 1) return c.at("schedule") == one_tile && c.at("store_tma") == 0 && c.at("block_m") <= 128;
+         return c.at("store_tma") == 0 || c.at("block_n") / 2 * output % kBoxRowBytes == 0;
+       },
+       {"block_m", "block_n", "cluster_m", "swap", "schedule", "store_tma"}},
+  };
+}
+
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  return joined({instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target)});
+  return joined({pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target)});
 }
 
 }  // namespace tilesmith::wgmma

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/tensor_core/rules.hpp"
 #include "kernels/wgmma/estimate.hpp"
 #include "kernels/wgmma/geometry.hpp"
@@ -48,7 +49,8 @@ constexpr Tile kTiles[] = {
 /// Operands that must be packed: those that the instruction cannot take, and those whose rows TMA cannot.
 int needed_pack(const Problem& problem, bool swap) {
   const auto [a, b] = operand_aligns(problem);
-  return must_pack(problem.type, problem.trans, swap) | (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
+  const bool pairs = problem.epilogue.is_gated() && (!problem.trans.b || problem.n % kPairedStep != 0);
+  return must_pack(problem.type, problem.trans, swap) | (pairs ? int(pack_b) : 0) | (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
 }
 
 /// With as many stages as fit, up to what hides the memory's latency or what K has steps for.

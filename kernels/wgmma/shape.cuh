@@ -82,7 +82,11 @@ class EvenWorkList {
 
  public:
   __device__ __forceinline__ explicit EvenWorkList(const GemmArgs& args)
+#ifdef TILESMITH_GATED
+      : tiles_(((kSwap ? tiled_columns(args) : args.m) - 1) / kAcross + 1, kSwap ? args.m : tiled_columns(args), kRightExtent, kGroupM,
+#else
       : tiles_(((kSwap ? args.n : args.m) - 1) / kAcross + 1, kSwap ? args.m : args.n, kRightExtent, kGroupM,
+#endif
                gridDim.x / kSharingBlocks),
         k_(args.k) {}
 
@@ -112,11 +116,18 @@ __device__ __forceinline__ GemmArgs within(const GemmArgs& args, const Work&) { 
 #else
 __device__ __forceinline__ GemmArgs within(const GemmArgs& args, const Work& work) { return args_of_entry(args, work.entry); }
 #endif
+#ifdef TILESMITH_GATED
+__device__ __forceinline__ GemmArgs within(const GemmArgs& args, const EvenWork&) { return args; }
+__device__ __forceinline__ int last_pair(const Work&) { return 0x7fffffff; }
+__device__ __forceinline__ int last_pair(const EvenWork& work) { return work.end / 2; }
+static_assert(!kSwap || !kEven, "gated columns are dealt, rows are not");
+#else
 __device__ __forceinline__ GemmArgs within(const GemmArgs& args, const EvenWork& work) {
   GemmArgs its = args;
   (kSwap ? its.m : its.n) = work.end;
   return its;
 }
+#endif
 
 // A block's place in its cluster, and which work items are its cluster's.
 struct ClusterPlace {

@@ -6,6 +6,7 @@
 
 #include "kernels/render.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
+#include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/wgmma/estimate.hpp"
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/instruction.hpp"
@@ -27,7 +28,7 @@ struct Seen {
 
 std::array<Seen, 2> operands_as_seen(const Config& config, const Problem& problem) {
   return {{{problem.m, problem.k, wgmma::a_k_major(config, problem.trans)},
-           {problem.n, problem.k, wgmma::b_k_major(config, problem.trans)}}};
+           {tensor_core::packs_pairs(config, problem) ? tensor_core::tiled_columns(problem) : problem.n, problem.k, wgmma::b_k_major(config, problem.trans)}}};
 }
 
 /// The part of a panel that a block copies at a time (stage.cuh).
@@ -59,6 +60,7 @@ class Wgmma final : public Family {
     if (auto reason = tensor_core::misaligned(config, problem, kCopyBytes)) return reason;
     if (config.at("store_tma") == 1 && !wgmma::takes_boxes(problem))
       return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
+    if (auto reason = tensor_core::unpaired(config, problem)) return reason;
     const Geometry g(config, problem.type, problem.trans);
     if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
       return "more tiles of C than a grid has blocks";
@@ -81,7 +83,8 @@ std::optional<std::string> Wgmma::dominated(const Config& config, const Problem&
   const std::array align = tensor_core::operand_aligns(problem);
   const std::array k_major = {!problem.trans.a, problem.trans.b};
   for (int operand = 0; operand < 2; ++operand) {
-    const bool as_it_lies = k_major[operand] || size_bytes(problem.type.a) == 2;
+    const bool gated = operand == 1 && problem.epilogue.is_gated();  // of such columns rows must run along K, in whole steps of pairs
+    const bool as_it_lies = gated ? k_major[operand] && problem.n % kPairedStep == 0 : k_major[operand] || size_bytes(problem.type.a) == 2;
     if ((config.at("pack") >> operand & 1) != 0 && align[operand] >= kCopyBytes && as_it_lies)
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
   }
@@ -99,9 +102,10 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) con
   const auto [a, b] = operands_as_seen(config, problem);
   gemm.boxes = {tensor_box(a, g.block_m, g.block_k, g.cluster_n, problem.type),
                 tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
+  tensor_core::pair_rows(gemm.boxes->b, config, problem);
   if (config.at("store_tma") == 1) {
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));
-    gemm.boxes->c = TensorBox{problem.m, problem.n, kBoxRows, cols};
+    gemm.boxes->c = TensorBox{problem.m, problem.d_cols(), kBoxRows, cols};
   }
   tensor_core::add_matrices(*gemm.boxes, problem);
   const tensor_core::PackedOperands packed = tensor_core::packed_operands(problem, a.k_major, b.k_major);

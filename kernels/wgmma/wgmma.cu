@@ -14,6 +14,9 @@
 #ifdef TILESMITH_EPILOGUE
 #include "kernels/tensor_core/fuse.cuh"
 #endif
+#ifdef TILESMITH_GATED
+#include "kernels/tensor_core/gate_sums.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -52,7 +55,11 @@ __device__ __forceinline__ void store_over(const WarpSums& sums, const Destinati
 __device__ __forceinline__ void store_over(const WarpSums& sums, const Destination& to, const MapOfC& map,
 #endif
                                            const Work& work, const WarpPlace& place, unsigned char* shared) {
+#ifdef TILESMITH_GATED
+  const int m0 = work.m0 + place.m0, n0 = (work.n0 + place.n0) / (kGatesSums ? 2 : 1);
+#else
   const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
+#endif
   if constexpr (kStoreTma) {
     if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
     unsigned char* boxes = shared + kMemory.epilogue_at;
@@ -75,7 +82,11 @@ __device__ __forceinline__ void store(GroupTile& tile, const Destination& to, co
 #endif
                                       const WarpPlace& place, unsigned char* shared) {
   WarpSums sums(tile);
+#ifdef TILESMITH_GATED
+  const int m0 = work.m0 + place.m0, n0 = (work.n0 + place.n0) / (kGatesSums ? 2 : 1);
+#else
   const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
+#endif
   if constexpr (kSummed) {
     store_summed<1, kMultiplyingThreads>(sums, to, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
                                          [] { sync_cluster(); });
@@ -83,6 +94,10 @@ __device__ __forceinline__ void store(GroupTile& tile, const Destination& to, co
     if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // the ring is read
     Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
     store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+#ifdef TILESMITH_GATED
+  } else if constexpr (kSwap && kGatesSums) {
+    store_swapped_pairs(sums, to, m0, work.n0 + place.n0);
+#endif
   } else if constexpr (kSwap && !kStoreTma) {
     constexpr bool kTwiceIfTight = kEven != 0 && !kPackedSums;  // it spills less than once, of tiles with two loops
     SwappedStore<WarpSums, kTwiceIfTight, kPackedSums>::store(sums, to, m0, n0);
@@ -142,9 +157,15 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   GroupTile tile;
   const auto store_item = [&](const ItemWork& work) {
 #ifdef TILESMITH_EPILOGUE
+#ifdef TILESMITH_GATED
+    const Destination raw = Destination(within(args, work), work.slice / kClusterK).ending_at(kPartials ? 0x7fffffff : last_pair(work));
+    Destination to = raw;
+    if constexpr (kGatesSums && !kSwap) to = gate(ProductSums(tile), raw, work.m0 + place.m0, (work.n0 + place.n0) / 2);
+#else
     const Destination raw(within(args, work), work.slice / kClusterK);
     const Destination to =
         kSummed || kPartials ? raw : fuse(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0);
+#endif
 #ifdef TILESMITH_BATCH
     store(tile, to, MapOfC{kernel_args.c, work.entry}, work, place, shared);
 #else
@@ -162,7 +183,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     constexpr int kThreadsOfTile = kTileGroups * 128;
     fetch_held<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                int(threadIdx.x) % kThreadsOfTile);
-#ifdef TILESMITH_EPILOGUE
+#ifdef TILESMITH_GATED
+    fetch_pair_vectors<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
+                                       int(threadIdx.x) % kThreadsOfTile);
+#elif defined(TILESMITH_EPILOGUE)
     fetch_vectors<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                int(threadIdx.x) % kThreadsOfTile);
 #endif
@@ -202,7 +226,15 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using namespace tilesmith;
   let_launch_after_come();
   wait_for_stream();
+#ifdef TILESMITH_GATED
+  using AsStored = AlignedCopy<Operand>;
+  using Turned = KMajorCopy<Operand>;
+  using PairsAsStored = AlignedCopy<Operand, true>;
+  using PairsTurned = KMajorCopy<Operand, true>;
+  pack_operands<Either<kTransA, Turned, AsStored>, Either<kTransB, PairsAsStored, PairsTurned>>(args);
+#else
   using AsStored = AlignedCopy<Operand>;
   using Turned = KMajorCopy<Operand>;
   pack_operands<Either<kTransA, Turned, AsStored>, Either<kTransB, AsStored, Turned>>(args);
+#endif
 }

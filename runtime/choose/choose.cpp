@@ -131,8 +131,7 @@ struct Chooser::State {
   /// The fastest that may run here of those measured on the same problem without its epilogue, with this beta class or else with β = 0.
   const Config* best_of_sister(const Problem& problem) const {
     if (problem.epilogue.is_linear()) return nullptr;
-    Problem sister = problem;
-    sister.epilogue = {};
+    Problem sister = sister_of(problem);
     for (const BetaClass beta : {problem.beta, BetaClass::zero}) {
       sister.beta = beta;
       const auto [first, last] = exact_.equal_range(text(sister));

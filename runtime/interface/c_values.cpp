@@ -46,13 +46,13 @@ tilesmith_options default_options() {
 Epilogue epilogue_of(const tilesmith_problem& from) {
   if (from.bias < TILESMITH_NO_BIAS || from.bias > TILESMITH_BIAS_M_F32)
     throw bad_argument(fmt::format("bias is {}: expected a tilesmith_bias", from.bias));
-  if (from.activation < TILESMITH_IDENTITY || from.activation > TILESMITH_SILU)
+  if (from.activation < TILESMITH_IDENTITY || from.activation > TILESMITH_SWIGLU_INTERLEAVED)
     throw bad_argument(fmt::format("activation is {}: expected a tilesmith_activation", from.activation));
   for (const auto& [field, value] : {std::pair{"scale_m", from.scale_m}, {"scale_n", from.scale_n}}) {
     if (value < TILESMITH_UNSCALED || value > TILESMITH_SCALE_EACH) throw bad_argument(fmt::format("{} is {}: expected a tilesmith_scaling", field, int(value)));
   }
   constexpr Bias kBiases[] = {Bias::none, Bias::along_n, Bias::along_m, Bias::along_n, Bias::along_m};
-  constexpr Activation kActivations[] = {Activation::identity, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu};
+  constexpr Activation kActivations[] = {Activation::identity, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::swiglu, Activation::swiglu_interleaved};
   return {from.c_is_apart != 0, Scaling(from.scale_m), Scaling(from.scale_n), kBiases[from.bias], from.bias >= TILESMITH_BIAS_N_F32, kActivations[from.activation]};
 }
 
@@ -106,14 +106,14 @@ Problem to_problem(const tilesmith_problem& from) {
   for (const std::int64_t reserved : from.reserved) {
     if (reserved != 0) throw bad_argument("a reserved field is not 0: expected a problem filled by tilesmith_problem_init");
   }
-  Problem problem = packed_problem({type, trans}, from.m, from.n, from.k);
+  KernelSignature signature{type, trans, epilogue_of(from)};
+  if (signature.epilogue.has_terms()) signature.epilogue.c_apart = false;  // implied
+  Problem problem = packed_problem(signature, from.m, from.n, from.k);
   if (from.lda != 0) problem.lda = from.lda;
   if (from.ldb != 0) problem.ldb = from.ldb;
   if (from.ldc != 0) problem.ldc = from.ldc;
   problem.align_bytes = from.align_bytes;
   problem.beta = from.beta_is_zero != 0 ? BetaClass::zero : BetaClass::any;
-  problem.epilogue = epilogue_of(from);
-  if (problem.epilogue.has_terms()) problem.epilogue.c_apart = false;  // implied
   return from.batch_size == 0 ? problem : batch_of(from, problem);
 }
 

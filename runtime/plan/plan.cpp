@@ -10,6 +10,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "kernels/tensor_core/paired_columns.cuh"
 #include "runtime/plan/captured_order.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/plan/prepare_launch.hpp"
@@ -59,12 +60,24 @@ TensorMap make_map(const Driver& driver, const OperandSource& matrix, const Tens
       reinterpret_cast<void*>(std::uintptr_t{kWorkspaceAlignBytes});  // only its alignment is looked at
   const std::size_t element_bytes = size_bytes(element);
   const auto row_bytes = cuuint64_t(matrix.row_stride) * element_bytes, entry_bytes = cuuint64_t(matrix.entry_stride) * element_bytes;
+  cuuint64_t strides[4], sizes[5] = {cuuint64_t(box.matrix_cols)};
+  cuuint32_t box_sizes[5] = {cuuint32_t(box.cols)}, dimensions = 1;
+  const cuuint32_t steps[] = {1, 1, 1, 1, 1};
+  const auto add = [&](cuuint64_t stride, std::int64_t size, int of_box) {
+    strides[dimensions - 1] = stride;
+    sizes[dimensions] = cuuint64_t(size);
+    box_sizes[dimensions++] = cuuint32_t(of_box);
+  };
+  if (box.pairs == PairedRows::none) {
+    add(row_bytes, box.matrix_rows, box.rows);
+  } else {
+    const bool split = box.pairs == PairedRows::split;
+    add(split ? row_bytes : 2 * row_bytes, kPairedRun, kPairedRun);
+    add(split ? row_bytes * cuuint64_t(box.matrix_rows / 2) : row_bytes, 2, 2);
+    add(row_bytes * (split ? kPairedRun : kPairedStep), box.matrix_rows / kPairedStep, box.rows / kPairedStep);
+  }
   // Of one matrix alone any distance will do.
-  const cuuint64_t strides[] = {row_bytes, box.matrices > 1 ? entry_bytes : row_bytes};
-  const cuuint64_t sizes[] = {cuuint64_t(box.matrix_cols), cuuint64_t(box.matrix_rows), cuuint64_t(std::max<std::int64_t>(box.matrices, 1))};
-  const cuuint32_t box_sizes[] = {cuuint32_t(box.cols), cuuint32_t(box.rows), 1};
-  const cuuint32_t steps[] = {1, 1, 1};
-  const cuuint32_t dimensions = box.matrices == 0 ? 2 : 3;
+  if (box.matrices != 0) add(box.matrices > 1 ? entry_bytes : row_bytes, box.matrices, 1);
   const std::size_t box_row_bytes = std::size_t(box.cols) * element_bytes;
   const CUtensorMapSwizzle swizzle = box_row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : box_row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B

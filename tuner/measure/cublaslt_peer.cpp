@@ -137,7 +137,7 @@ Factors factors_of(int scale_type, BetaClass beta) {
 bool does(const KernelSignature& signature) {
   const Epilogue& epilogue = signature.epilogue;
   if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
-  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m && epilogue.activation != Activation::gelu &&
+  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m && !epilogue.is_gated() && epilogue.activation != Activation::gelu &&
          epilogue.activation != Activation::silu;
 }
 

@@ -94,12 +94,16 @@ std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) 
   return columns;
 }
 
+constexpr int kMostPairs = 200;
+
 Problem make_problem(const KernelSignature& signature, const Shape& shape) {
   const TypePair& type = signature.type;
-  Problem problem = packed_problem(signature, shape.m, shape.n, shape.k);
+  // Of gated columns as many pairs as the shape has columns: edges of tiles then lie everywhere among both halves.
+  const bool gated = signature.epilogue.is_gated();
+  Problem problem = packed_problem(signature, shape.m, gated && shape.n < kMostPairs ? 2 * shape.n : shape.n / 2 * 2 + (gated ? 0 : shape.n % 2), shape.k);
   problem.lda = leading_dimension(shape.rows, problem.a_cols(), type.a);
   problem.ldb = leading_dimension(shape.rows, problem.b_cols(), type.b);
-  problem.ldc = leading_dimension(shape.rows, problem.n, type.output);
+  problem.ldc = leading_dimension(shape.rows, problem.d_cols(), type.output);
   const int element = int(std::min({size_bytes(type.a), size_bytes(type.b), size_bytes(type.output)}));
   problem.align_bytes = std::max(shape.align_bytes, element);
   return problem;
@@ -143,11 +147,12 @@ Problem make_long_batch(const KernelSignature& signature, const Shape& shape) {
   return batched(make_problem(signature, shape), kEntries);
 }
 
-BatteryCase make_case(Problem problem, const Scales& scales, Stage stage, std::size_t index) {
+BatteryCase make_case(Problem problem, Scales scales, Stage stage, std::size_t index) {
+  scales = fitting_scales(problem, stage, problem.k, scales);
   // C apart alone is for β that may be anything.
   const bool any_beta = problem.epilogue.c_apart;
   // β = 0 comes both declared (the caller promised it) and as a value met at run time, and either on all SMs and on one.
-  problem.beta = scales.beta == 0 && index % 2 == 0 && !any_beta ? BetaClass::zero : BetaClass::any;
+  problem.beta = problem.epilogue.is_gated() || (scales.beta == 0 && index % 2 == 0 && !any_beta) ? BetaClass::zero : BetaClass::any;
   const bool on_one_sm = (index / 2 + std::size_t(stage)) % 2 == 1;
   // A C of its own is given to two of three, whatever β comes to.
   const bool in_place = !is_fused(problem) || problem.beta == BetaClass::zero || index % 3 == 0;

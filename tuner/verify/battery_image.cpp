@@ -88,11 +88,11 @@ void append_d(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
   const Zone zone = make_zone(problem.c_bytes(), element, problem.align_bytes);
   const std::size_t start = image.c_image.size();
   const Tolerance allowed = tolerance(problem, of.stage, problem.k, of.scales);
-  const CaseRow row{start / bytes, zone.bytes / bytes,    zone.first_byte / bytes, problem.m,       problem.n,
+  const CaseRow row{start / bytes, zone.bytes / bytes,    zone.first_byte / bytes, problem.m,       problem.d_cols(),
                     problem.ldc,   image.expected.size(), allowed.absolute,        allowed.relative,
                     problem.batch, problem.stride_c};
   image.c_image.resize(start + zone.bytes);
-  image.expected.resize(image.expected.size() + std::size_t(problem.batch * problem.m * problem.n));
+  image.expected.resize(image.expected.size() + std::size_t(problem.batch * problem.m * row.n));
   for (std::uint64_t slot = 0; slot < row.slots; ++slot) {
     std::byte* at = image.c_image.data() + start + slot * bytes;
     const std::int64_t index = element_index(row, slot);
@@ -100,11 +100,14 @@ void append_d(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
       store_bits(element, canary_bits(slot), at);
       continue;
     }
-    const std::int64_t i = index / problem.n, j = index % problem.n;
-    const Terms terms = terms_at(problem, i % problem.m, j, [&](OperandRole role, std::int64_t of_vector) { return vectors[role][std::size_t(of_vector)]; });
+    const std::int64_t i = index / row.n, j = index % row.n;
+    const auto of_vector = [&](OperandRole role, std::int64_t of_pair) { return vectors[role][std::size_t(of_pair)]; };
+    const auto sum = [&](std::int64_t n) { return sums[std::size_t(i * problem.n + n)]; };
     encode(element, rule_value(rule, i, j, problem.n), at);  // what C holds, here or elsewhere
     image.expected[row.expected + std::size_t(index)] =
-        expected_value(problem, of.stage, of.scales, sums[std::size_t(index)], decode(element, at), terms);
+        problem.epilogue.is_gated()
+            ? expected_pair(problem, of.stage, of.scales, i % problem.m, j, sum, of_vector)
+            : expected_value(problem, of.stage, of.scales, sum(j), decode(element, at), terms_at(problem, i % problem.m, j, of_vector));
     if (of.scales.beta == 0 || !of.in_place) store_bits(element, poison_bits(element, kUnwrittenPattern), at);
   }
   image.rows.push_back(row);
@@ -115,7 +118,7 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
   const Problem& p = of.problem;
   BatteryImage image;
   image.signature = p;
-  const StageRules rules = stage_rules(p.type, of.stage, p.m, p.n, p.k, seed);
+  const StageRules rules = stage_rules(p, of.stage, p.m, p.n, p.k, seed);
   ByRole<std::vector<OpMatrix>> factors;
   ByRole<std::vector<double>> vectors;
   for (const OperandMatrix& matrix : inputs(p)) {

@@ -136,6 +136,30 @@ bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
   return false;
 }
 
+double largest_sum(const TypePair& type, Stage stage, std::int64_t k) {
+  const double depth = double(std::max<std::int64_t>(k, 1));
+  if (is_integer(type.a)) return type.a == Scalar::u8 ? 255.0 * 255 * depth : 36000 * std::sqrt(depth);
+  if (stage == Stage::real) return 2.2 * std::sqrt(depth);
+  if (stage == Stage::wide_a || stage == Stage::wide_b) return wide_sum_limit(type);
+  return (stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type)).sum_limit;
+}
+
+Scales fitting_scales(const KernelSignature& signature, Stage stage, std::int64_t k, Scales scales) {
+  if (!signature.epilogue.is_gated()) return scales;
+  scales.beta = 0;  // there is no C
+  constexpr double kLargest = 100;  // |x|, |y| beside a bias of a few; f16 holds what their product comes to
+  if (signature.type.output != Scalar::f16 && !makes_integers_real(signature.type)) return scales;
+  while (std::abs(scales.alpha) * largest_sum(signature.type, stage, k) > kLargest) scales.alpha /= 2;
+  return scales;
+}
+
+StageRules stage_rules(const KernelSignature& signature, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed) {
+  StageRules rules = stage_rules(signature.type, stage, m, n, k, seed);
+  // What is multiplied by y, or opens the gate for it, is of the sums' own size, so that a wrong one shows.
+  if (signature.epilogue.is_gated() && rules.bias.kind == verify::kRuleIntegers) rules.bias.range = std::min(rules.bias.range, 8);
+  return rules;
+}
+
 StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k,
                        std::uint64_t seed) {
   const std::uint64_t seed_a = mixed(seed, 1, 0), seed_b = mixed(seed, 2, 0), seed_c = mixed(seed, 3, 0), seed_bias = mixed(seed, 4, 0);

@@ -42,6 +42,11 @@ std::span<const Scales> exact_scales(const TypePair& type);
 /// Those of the real-valued stage.
 std::span<const Scales> real_scales();
 
+/// About the largest magnitude of a sum of this stage's data, before α.
+double largest_sum(const TypePair& type, Stage stage, std::int64_t k);
+/// The scales as they are; of a gated epilogue β is 0, and α so small that D's type holds products of two sums.
+Scales fitting_scales(const KernelSignature& signature, Stage stage, std::int64_t k, Scales scales);
+
 /// What keeps sums exact. Integer pairs wrap modulo 2^32 and need no limit: sum_limit is infinite.
 struct ExactLimits {
   double sum_limit;      ///< Σ|a|·|b| over any K stays at or under this
@@ -68,6 +73,8 @@ struct StageRules {
 /// Precondition: stage_applies().
 StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k,
                        std::uint64_t seed);
+/// The same, of an epilogue too.
+StageRules stage_rules(const KernelSignature& signature, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed);
 
 /// The epilogue as host and device compute it (shared_rules.hpp).
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules);

@@ -41,8 +41,16 @@ Terms terms_at(const KernelSignature& signature, std::int64_t i, std::int64_t j,
 }
 
 /// In the exact stages what D must hold: scaled() and then the epilogue, rounded to the output's format (to nearest, ties to even) where
-/// it is not exact in it. In the real-valued stage, and behind an activation that is not exact, what D must be near: the same, not rounded.
+/// it is not exact in it. (Of a gated epilogue: of x or y, before the gate.) In the real-valued stage, and behind an activation that is not exact, what D must be near: the same, not rounded.
 double expected_value(const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, const Terms& terms = {});
+
+/// What D[i][pair] of a gated epilogue must be near. `sum(n)`: op(A)·op(B) in row i and column n; `value` as for terms_at().
+template <typename Sum, typename Value>
+double expected_pair(const Problem& problem, Stage stage, const Scales& scales, std::int64_t i, std::int64_t pair, const Sum& sum, const Value& value) {
+  const auto column = [&](bool y) { return std::int64_t(verify::gate_column(int(problem.epilogue.activation), pair, y, problem.d_cols())); };
+  const auto half = [&](std::int64_t n) { return expected_value(problem, stage, scales, sum(n), 0, terms_at(problem, i, n, value)); };
+  return verify::gate_value(half(column(false)), half(column(true)));
+}
 
 /// The integer modulo 2^32 as s32 holds it.
 std::int32_t wrapped_s32(double value);

@@ -63,7 +63,7 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
     if (!stage_applies(problem.type, stage, problem.k)) continue;
     ProblemStage made;
     made.stage = stage;
-    made.scales = (stage == Stage::real ? real_scales() : exact_scales(problem.type))[any_beta ? 1 : 0];
+    made.scales = fitting_scales(problem, stage, problem.k, (stage == Stage::real ? real_scales() : exact_scales(problem.type))[any_beta ? 1 : 0]);
     stages_.push_back(std::move(made));
     make_stage(stages_.back(), stream);
   }
@@ -71,7 +71,7 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
 
 void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream) {
   const Problem& p = problem_;
-  stage.rules = stage_rules(p.type, stage.stage, p.m, p.n, p.k, kSeed + std::uint64_t(stage.stage));
+  stage.rules = stage_rules(p, stage.stage, p.m, p.n, p.k, kSeed + std::uint64_t(stage.stage));
   for (const OperandMatrix& matrix : inputs(p)) stage.inputs[matrix.role] = runtime::DeviceBuffer(zones_[matrix.role].bytes);
   if (stage.stage == Stage::real) stage.sampled = sampled_rows(p.m, p.n, p.k, kSeed);
   stage.row_count = stage.sampled.empty() ? p.m : std::int64_t(stage.sampled.size());
@@ -98,7 +98,7 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
                  elements(c_zone, p.type.output),
                  c_zone.first_byte / size_bytes(p.type.output),
                  p.m,
-                 p.n,
+                 p.d_cols(),
                  p.ldc,
                  0,
                  allowed.absolute,

@@ -32,7 +32,8 @@
 // element_index  the same of D and C: (entry·m + row)·n + column.
 // EpilogueRule   what a kernel does with α·sum + β·c, and by which vectors. Kinds are those of Scaling, Bias and Activation
 //                (kernels/signature.hpp), in their order; `wraps`: integers modulo 2^32.
-// epilogue_value act(value + bias), by other formulas than the kernels' own.
+// epilogue_value act(value + bias), by other formulas than the kernels' own; of a gated epilogue value + bias, of x or of y.
+// is_gated       of an Activation; gate_value: D of the two. gate_column: the product's column of x (or y) of a pair.
 // slot_fault     0, or what is wrong with a slot after two runs (kFault...).
 namespace tilesmith::tuner::verify {
 
@@ -118,6 +119,15 @@ TILESMITH_VERIFY_FN double activation_value(int activation, double x) {
   if (activation == 3) return 0.5 * x * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
   if (activation == 4) return 0.5 * x * (1.0 + tanh(0.5 * x));
   return x;
+}
+
+TILESMITH_VERIFY_FN bool is_gated(int activation) { return activation >= 5; }
+
+TILESMITH_VERIFY_FN double gate_value(double x, double y) { return activation_value(4, x) * y; }
+
+TILESMITH_VERIFY_FN long long gate_column(int activation, long long pair, bool of_y, long long pairs) {
+  if (activation == 6) return 2 * pair + (of_y ? 1 : 0);
+  return of_y ? pairs + pair : pair;
 }
 
 TILESMITH_VERIFY_FN double epilogue_value(const EpilogueRule& rule, double value, double bias) {

@@ -38,6 +38,10 @@
 // and where x < 0 from 1 + erf, which cancels. To the last bit that is 2^-19 of 1 where the result is small (|x| ≤ 6 there; beyond, gelu
 // and silu are nothing), and 2^-20 of the result elsewhere; of f64, 2^-48 and 2^-49. The exact stages allow that and half a unit of the
 // output (a whole one where it is as wide as the accumulator).
+//
+// Behind a gate, silu(x)·y. With |x|, |y| ≤ R, each off by d: |Δ| ≤ 1.13·d·R + R·d + 1.13·d². R is |α| times the largest sum, and the
+// bias. silu itself needs no 1 + erf: x/(1 + e^−x) is off by 2^-20 of itself, but for x < −16, where e^−x is off by up to |x|·2^-23 and what
+// is left is at most x²·e^x·2^-23 < 2^-37, of f64 2^-66: times R. To that comes the least step of f16.
 #include "tuner/verify/tolerance.hpp"
 
 #include <algorithm>
@@ -97,6 +101,21 @@ Tolerance real_tolerance(const TypePair& type, std::int64_t k, const Scales& sca
           unit(type.output) / (rounds_output(type) ? 2 : 1)};
 }
 
+namespace {
+
+/// See above. `before`: of x and y.
+Tolerance gated_tolerance(const KernelSignature& signature, Stage stage, std::int64_t k, const Scales& scales, double before) {
+  const TypePair& type = signature.type;
+  const bool f64 = type.scale == Scalar::f64;
+  constexpr double kLargestBias = 8, kSteepest = 1.13;
+  const double largest = std::abs(scales.alpha) * largest_sum(type, stage, k) + (signature.epilogue.bias != Bias::none ? kLargestBias : 0);
+  const double least_step = type.output == Scalar::f16 ? std::ldexp(1, -24) : 0;
+  return {(kSteepest + 1) * largest * before + kSteepest * before * before + std::ldexp(largest, f64 ? -65 : -36) + least_step,
+          unit(type.output) / (rounds_output(type) ? 2 : 1) + std::ldexp(1, f64 ? -49 : -20)};
+}
+
+}  // namespace
+
 Tolerance tolerance(const KernelSignature& signature, Stage stage, std::int64_t k, const Scales& scales) {
   const TypePair& type = signature.type;
   const Epilogue& epilogue = signature.epilogue;
@@ -106,6 +125,7 @@ Tolerance tolerance(const KernelSignature& signature, Stage stage, std::int64_t 
     allowed = real_tolerance(type, k, scales);
     if (epilogue.bias != Bias::none) allowed.absolute += 2 * unit(type.scale);
   }
+  if (epilogue.is_gated()) return gated_tolerance(signature, stage, k, scales, allowed.absolute);
   const bool activates = epilogue.activation != Activation::identity && epilogue.activation != Activation::relu;
   if (!activates) return allowed;
   constexpr double kSteepest = 1.13;

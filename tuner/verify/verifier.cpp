@@ -135,7 +135,7 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
   std::byte* const rows = stage.compared.empty() ? nullptr : stage.compared_device.data();
   const bool real = stage.stage == Stage::real;
   with.launch(stream, real ? "compare_real" : "compare_exact",
-              std::uint64_t(stage.compared_rows()) * std::uint64_t(problem.n), of.c().data(), stage.c_row, stage.rules.c,
+              std::uint64_t(stage.compared_rows()) * std::uint64_t(problem.d_cols()), of.c().data(), stage.c_row, stage.rules.c,
               stage.sums.data(), rows, stage.compared_rows(), stage.scales.alpha, stage.scales.beta, epilogue_rule(problem, stage.rules),
               int(is_exact(problem)), std::uint64_t{0}, report);
   with.launch(stream, "check_outside", of.zones()[OperandRole::d].bytes / 64, of.c().data(), stage.c_row, std::uint64_t{0}, report);
@@ -150,26 +150,30 @@ std::string Verifier::Impl::describe(const Problem& p, const ProblemStage& stage
     return fmt::format("{}: wrote outside C, at [{},{}]", what, at / p.ldc, at % p.ldc);
   }
   const std::int64_t index = verify::element_index(stage.c_row, report.first_slot());
-  const std::int64_t i = index / p.n, j = index % p.n;  // rows numbered on from one entry to the next
+  const std::int64_t i = index / p.d_cols(), j = index % p.d_cols();  // rows numbered on from one entry to the next
   const auto row = stage.compared.empty()
                        ? i
                        : std::lower_bound(stage.compared.begin(), stage.compared.end(), i) - stage.compared.begin();
   const bool f64 = stage.sums_are_f64(p.type);
   std::byte stored[8] = {};
   const std::size_t sum_bytes = stage.sum_bytes(p.type);
-  stage.sums.download({stored, sum_bytes}, std::size_t(row * p.n + j) * sum_bytes);
-  const double sum = decode(f64 ? Scalar::f64 : Scalar::s32, stored);
+  const auto sum = [&](std::int64_t n) {
+    stage.sums.download({stored, sum_bytes}, std::size_t(row * p.n + n) * sum_bytes);
+    return decode(f64 ? Scalar::f64 : Scalar::s32, stored);
+  };
   const auto addend = [&](OperandRole role, std::int64_t of_row, std::int64_t of_column) {
     const Scalar element = operand(p, role).element;
     encode(element, verify::rule_value(stage.rules.of(role), of_row, of_column, p.n), stored);
     return decode(element, stored);
   };
-  const Terms terms = terms_at(p, i % p.m, j, [&](OperandRole role, std::int64_t of) { return addend(role, 0, of); });
-  const double want = expected_value(p, stage.stage, stage.scales, sum, addend(OperandRole::c, i, j), terms);
+  const auto of_vector = [&](OperandRole role, std::int64_t of) { return addend(role, 0, of); };
+  const double want = p.epilogue.is_gated()
+                          ? expected_pair(p, stage.stage, stage.scales, i % p.m, j, sum, of_vector)
+                          : expected_value(p, stage.stage, stage.scales, sum(j), addend(OperandRole::c, i, j), terms_at(p, i % p.m, j, of_vector));
   return fmt::format("{}: {} is wrong, expected {:.9g}{}; {} of {} compared elements are wrong", what,
-                     place_in_c(p.batch, p.m, p.n, index), want,
+                     place_in_c(p.batch, p.m, p.d_cols(), index), want,
                      stage.c_row.absolute > 0 ? fmt::format(" ± {:.2g}", stage.c_row.absolute) : std::string(),
-                     report.count, stage.compared_rows() * p.n);
+                     report.count, stage.compared_rows() * p.d_cols());
 }
 
 db::Outcome Verifier::Impl::judge(ProblemState& of, const std::vector<StageReport>& found) {

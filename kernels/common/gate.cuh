@@ -1,0 +1,29 @@
+// Gated epilogues (macro TILESMITH_GATED, kernels/render.hpp): D[m][j] = silu(x)·y, where x and y are the product's columns of pair j with
+// their scales, α and bias.
+#pragma once
+
+#include "kernels/common/fused.cuh"
+
+namespace tilesmith {
+
+// Where x and y of a pair lie among the product's n columns.
+__device__ __forceinline__ int column_of_x(int pair) { return kGateInterleaved ? 2 * pair : pair; }
+__device__ __forceinline__ int column_of_y(int pair, int n) { return kGateInterleaved ? 2 * pair + 1 : n / 2 + pair; }
+
+__device__ __forceinline__ ScaleType gated(ScaleType x, ScaleType y) { return times_sigmoid(x, x) * y; }
+
+// What a sum of column n of the product is before the gate.
+template <typename Sum>
+__device__ __forceinline__ ScaleType before_gate(const GemmArgs& args, int m, int n, Sum sum) {
+  const ScaleType product = scaled<ScaleType>(scale_as<ScaleType>(args.alpha), times_scales(ScaleType(sum), args.more, m, n));
+  if constexpr (!kHasBias) return product;
+  return product + ScaleType(static_cast<const BiasType*>(args.more.bias)[kBiasAlongN ? n : m]);
+}
+
+// D[m][pair] of whole sums.
+template <typename Sum>
+__device__ __forceinline__ Output gated_output(const GemmArgs& args, int m, int pair, Sum x, Sum y) {
+  return Output(gated(before_gate(args, m, column_of_x(pair), x), before_gate(args, m, column_of_y(pair, args.n), y)));
+}
+
+}  // namespace tilesmith
