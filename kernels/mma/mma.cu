@@ -60,9 +60,11 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
                                     int(threadIdx.x));
 #ifdef TILESMITH_GATED
     fetch_pair_vectors<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
-#elif defined(TILESMITH_EPILOGUE)
+#else
+#ifdef TILESMITH_EPILOGUE
     fetch_vectors<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                     int(threadIdx.x));
+#endif
 #endif
   };
   const WarpPlace warp;
@@ -82,7 +84,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const Destination raw(args, work.slice / kClusterK);
     Destination to = raw;
     if constexpr (kGatesSums) to = gate(ProductSums(tile), raw, m0, n0);
-#elif defined(TILESMITH_EPILOGUE)
+#else
+#ifdef TILESMITH_EPILOGUE
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
     WarpSums sums(tile);
     const Destination raw(args, work.slice / kClusterK);
@@ -91,6 +94,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const Destination to(args, work.slice / kClusterK);
     const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
     WarpSums sums(tile);
+#endif
 #endif
     if constexpr (kSummed) {
       loop.drain();

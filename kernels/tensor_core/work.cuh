@@ -65,10 +65,12 @@ class WorkListOf {
 #endif
   {
   }
-#elif !defined(TILESMITH_BATCH)
+#else
+#ifndef TILESMITH_BATCH
       : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k) {}
 #else
       : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k), batch_(args.more.batch) {}
+#endif
 #endif
 
 #ifndef TILESMITH_BATCH

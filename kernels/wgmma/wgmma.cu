@@ -186,9 +186,11 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 #ifdef TILESMITH_GATED
     fetch_pair_vectors<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                        int(threadIdx.x) % kThreadsOfTile);
-#elif defined(TILESMITH_EPILOGUE)
+#else
+#ifdef TILESMITH_EPILOGUE
     fetch_vectors<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                int(threadIdx.x) % kThreadsOfTile);
+#endif
 #endif
   };
   if constexpr (kSchedule == kOneTile) {

@@ -65,6 +65,57 @@ TEST_CASE("a sample of every family passes the battery with epilogues of every k
   verify_sample(context, 12, std::numeric_limits<double>::infinity(), signatures);
 }
 
+TEST_CASE("a sample of every family passes the battery with gated columns", "[gpu][epilogue][gate]") {
+  const runtime::Context context(0);
+  Signatures signatures;
+  for (const auto& together : std::vector<std::vector<const char*>>{
+           {"bf16f32bf16 NT epilogue=swiglu", "bf16f32bf16 NN epilogue=bias_n+swiglu", "bf16f32bf16 TT epilogue=scale_m+scale_n+bias_m+swiglu_interleaved"},
+           {"f16f32f16 NT epilogue=bias_n_f32+swiglu", "f16f32f16 TN epilogue=swiglu_interleaved"},
+           {"f16f16 NT epilogue=bias_n+swiglu_interleaved"},
+           {"f16f32 NT epilogue=scale_n+swiglu"},
+           {"tf32f32 NT epilogue=bias_n+swiglu", "tf32f32 NN epilogue=swiglu_interleaved"},
+           {"s8s32bf16 NT epilogue=scale_m+scale_n+swiglu", "s8s32f16 NT epilogue=swiglu_interleaved"},
+           {"e4m3f32bf16 NT epilogue=scale_m1+scale_n1+swiglu"},
+           {"f64f64 NT epilogue=bias_m+swiglu"},
+           {"bf16f32bf16 NT epilogue=bias_n+swiglu batch_mode=strided", "bf16f32bf16 NN epilogue=swiglu_interleaved batch_mode=strided"}}) {
+    auto& of_type = signatures.emplace_back();
+    for (const char* text : together) of_type.push_back(signature(text));
+  }
+  verify_sample(context, 10, std::numeric_limits<double>::infinity(), signatures);
+}
+
+TEST_CASE("the library gates NaN and infinities as x·σ(x)·y has it, in halves and interleaved", "[gpu][epilogue][gate]") {
+  const runtime::Context context(0);
+  const runtime::Stream stream;
+  const Library library = quiet_library();
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> bias{nan, inf, -inf, 0, 1, -1, 30, -30, 2, 3, 1, inf, nan, -2, 0.5F, -4};  // the product is 0
+  const auto n = std::int64_t(bias.size());
+  const runtime::DeviceBuffer zeros = upload(std::vector<float>(bias.size() * bias.size())), values = upload(bias);
+  for (const bool interleaved : {false, true}) {
+    const Problem problem = packed_problem(signature(interleaved ? "tf32f32 NN epilogue=bias_n+swiglu_interleaved" : "tf32f32 NN epilogue=bias_n+swiglu"), n, n, n);
+    runtime::DeviceBuffer d(bias.size() * bias.size() / 2 * sizeof(float));
+    context.synchronize();
+    Operands operands;
+    operands.a = operands.b = zeros.data();
+    operands.d = d.data();
+    operands.bias = values.data();
+    library.gemm(stream.get(), problem, operands);
+    stream.synchronize();
+    std::vector<float> got(bias.size() * bias.size() / 2);
+    d.download(std::as_writable_bytes(std::span(got)));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const std::size_t pair = i % (bias.size() / 2);
+      const double x = bias[interleaved ? 2 * pair : pair], y = bias[interleaved ? 2 * pair + 1 : pair + bias.size() / 2];
+      const double want = x / (1 + std::exp(-x)) * y;
+      INFO("of " << x << ", " << y << ": " << got[i]);
+      if (std::isnan(want)) CHECK(std::isnan(got[i]));
+      else if (std::isinf(want)) CHECK(double(got[i]) == want);
+      else CHECK(std::abs(got[i] - want) <= 2e-6 + 1e-6 * std::abs(want));
+    }
+  }
+}
+
 TEST_CASE("what an epilogue makes of NaN and infinities is what its header says", "[gpu][epilogue]") {
   const runtime::Context context(0);
   const runtime::Stream stream;

@@ -71,6 +71,21 @@ TEST_CASE("the kernels that the bugs are planted in pass the battery, spliced th
   });
 }
 
+TEST_CASE("every bug planted in a gate is caught, and what it is planted in passes", "[.][gate_bugs]") {
+  Bench bench;
+  bench.each_outcome(planted::gate_bugs(), [&](const planted::Bug& bug, const db::Outcome& outcome) {
+    INFO(bug.family << ": " << bug.name << ": " << outcome.message);
+    CHECK(outcome.status == db::Status::mismatch);
+    CHECK(outcome.message.find("refuses") == std::string::npos);
+  });
+  std::vector<planted::Bug> sound = planted::gate_bugs();
+  for (planted::Bug& bug : sound) bug.edits.clear();
+  bench.each_outcome(sound, [&](const planted::Bug& bug, const db::Outcome& outcome) {
+    INFO(bug.family << " " << bug.type << " " << bug.epilogue << ": " << outcome.message);
+    CHECK(outcome.status == db::Status::ok);
+  });
+}
+
 TEST_CASE("with each shape once the battery passes what is right and catches what is always wrong") {
   Bench bench;
   std::vector<planted::Bug> wrong;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "runtime/driver/shared_library.hpp"
+#include "tuner/measure/gate_kernel.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -132,12 +133,13 @@ Factors factors_of(int scale_type, BetaClass beta) {
   return factors;
 }
 
-/// Whether cuBLASLt computes this as well: it scales 8-bit floats, both operands in one way; its bias lies along our N, its GELU is the tanh form, and it knows no SiLU. (Its own columns
+/// Whether cuBLASLt computes this as well: it scales 8-bit floats, both operands in one way; its bias lies along our N, its GELU is the tanh form, and it knows no SiLU. Behind
+/// a product of one entry a gate is a kernel of ours. (Its own columns
 /// are our rows.)
 bool does(const KernelSignature& signature) {
   const Epilogue& epilogue = signature.epilogue;
   if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
-  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m && !epilogue.is_gated() && epilogue.activation != Activation::gelu &&
+  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m && (!epilogue.is_gated() || signature.batch_mode == BatchMode::single) && epilogue.activation != Activation::gelu &&
          epilogue.activation != Activation::silu;
 }
 
@@ -160,8 +162,9 @@ struct CublasLtPeer::Impl {
   Functions call{};
   Handle handle = nullptr;
   runtime::DeviceBuffer workspace{kWorkspaceBytes};
+  const runtime::Context& context;
 
-  Impl() : library(open_library()) {
+  explicit Impl(const runtime::Context& of) : library(open_library()), context(of) {
     bind(library, "cublasLtCreate", call.create);
     bind(library, "cublasLtDestroy", call.destroy);
     bind(library, "cublasLtGetVersion", call.version);
@@ -280,7 +283,7 @@ struct Matmul {
 
 CublasLtPeer::CublasLtPeer(const runtime::Context& context) {
   context.make_current();
-  impl_ = std::make_unique<Impl>();
+  impl_ = std::make_unique<Impl>(context);
 }
 
 CublasLtPeer::~CublasLtPeer() = default;
@@ -291,19 +294,31 @@ std::string CublasLtPeer::version() const {
 }
 
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
-  if (!does(operands.problem())) return {};  // it would be asked for less than the problem
-  const auto matmul = std::make_shared<Matmul>(impl_->call, operands.problem());
+  const Problem& problem = operands.problem();
+  if (!does(problem)) return {};  // it would be asked for less than the problem
+  // Of a gated problem it makes the whole product, in a matrix of its own, with scales and bias; a kernel then gates it.
+  Problem product = problem;
+  std::shared_ptr<runtime::DeviceBuffer> made;
+  std::shared_ptr<const GateKernel> gate;
+  if (problem.epilogue.is_gated()) {
+    product.epilogue.activation = Activation::identity;
+    product.ldc = problem.n;
+    made = std::make_shared<runtime::DeviceBuffer>(std::size_t(product.c_bytes()));
+    gate = std::make_shared<const GateKernel>(impl_->context, problem);
+  }
+  const auto matmul = std::make_shared<Matmul>(impl_->call, product);
   matmul->point_to(operands, 0);
   std::vector<Contender> result;
-  for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, operands.problem())) {
-    const auto enqueue = [matmul, offered, &operands, impl = impl_.get()](int set, const runtime::Stream& stream) {
+  for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, product)) {
+    const auto enqueue = [matmul, offered, &operands, made, gate, impl = impl_.get()](int set, const runtime::Stream& stream) {
       matmul->point_to(operands, set);
+      void* const d = made ? made->data() : operands.at(OperandRole::d, set);
       const int status = impl->call.matmul(
           impl->handle, matmul->operation.get, matmul->factors.alpha.data(), operands.at(OperandRole::b, set), matmul->layout_b.get,
-          operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.beta.data(), operands.at(OperandRole::c, set), matmul->layout_c.get,
-          operands.at(OperandRole::d, set), matmul->layout_c.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes,
-          stream.get());
+          operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.beta.data(), made ? d : operands.at(OperandRole::c, set),
+          matmul->layout_c.get, d, matmul->layout_c.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes, stream.get());
       if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
+      if (gate) gate->enqueue(d, operands.at(OperandRole::d, set), stream);
     };
     result.push_back({fmt::format("cublaslt#{}", result.size()), enqueue});
   }

@@ -26,7 +26,8 @@ class CublasLtPeer {
   /// "13.1.0"
   std::string version() const;
 
-  /// One contender an algorithm, the peer's own first choice first; empty if it refuses the problem, or has no such epilogue. α and β as
+  /// One contender an algorithm, the peer's own first choice first; empty if it refuses the problem, or has no such epilogue. Behind a gated product
+  /// a kernel of ours gates it (gate_kernel.hpp), in the time too. α and β as
   /// of our own (stopwatch.hpp).
   /// `operands` and this object must outlive them.
   std::vector<Contender> contenders(const OperandSets& operands);

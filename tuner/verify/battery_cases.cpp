@@ -94,6 +94,7 @@ std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) 
   return columns;
 }
 
+// Shapes with more columns have as many, not twice: the host multiplies them all.
 constexpr int kMostPairs = 200;
 
 Problem make_problem(const KernelSignature& signature, const Shape& shape) {
