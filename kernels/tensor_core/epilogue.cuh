@@ -282,6 +282,12 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
   }
 }
 
+#ifdef TILESMITH_GATED
+}  // namespace tilesmith
+#include "kernels/tensor_core/gate_summed.cuh"
+namespace tilesmith {
+#endif
+
 // The same address in the shared memory of another block of the cluster.
 __device__ __forceinline__ Accumulator* of_block(Accumulator* mine, unsigned rank) {
   if constexpr (kClusterSums) {
@@ -330,33 +336,8 @@ __device__ __forceinline__ void store_summed(const Sums& sums, const Destination
   }
   wait_for_all();
 #ifdef TILESMITH_GATED
-  if constexpr (!kPartials) {
-    const auto add_parts = [&](int row, int col, auto& run) {
-      get_run(shared + row * kStride + col, run);
-#pragma unroll
-      for (int part = 1; part < kParts; ++part) {
-        Accumulator more[sizeof(run) / sizeof(run[0])];
-        get_run(shared + part * kPart + row * kStride + col, more);
-#pragma unroll
-        for (int e = 0; e < int(sizeof(run) / sizeof(run[0])); ++e) run[e] = added(run[e], more[e]);
-      }
-    };
-    const auto gate_at = [&](int row, int pair, auto& x) {
-      Accumulator y[sizeof(x) / sizeof(x[0])];
-      const int col = pair / kPairedRun * kPairedStep + pair % kPairedRun;
-      add_parts(row, col, x);
-      add_parts(row, col + kPairedRun, y);
-      to.gate_run(block_m0 + int(rank) * kShare + row, block_n0 / 2 + pair, x, y);
-    };
-    return store_rows<kShare, kBlockN / 2, kThreadsThatStore / 32>(
-        to.behind_epilogue(), block_n0 / 2, gate_at,
-        [&](int row, int pair) {
-          Accumulator one[1];
-          gate_at(row, pair, one);
-          return one[0];
-        },
-        [&](int row) { return block_m0 + int(rank) * kShare + row; });
-  }
+  if constexpr (!kPartials)
+    return store_gated_rows<kShare, kParts, kThreadsThatStore / 32>(to, shared, block_m0 + int(rank) * kShare, block_n0 / 2);
 #endif
   store_rows<kShare, kBlockN, kThreadsThatStore / 32>(
       to, block_n0,

@@ -39,14 +39,14 @@ TEST_CASE("a problem's text ends in what its signature has besides types and tra
 }
 
 TEST_CASE("an epilogue is read from its words in their order, and from no others", "[signature]") {
-  for (const char* text : {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh", "silu", "bias_n+relu", "bias_m_f32+silu", "scale_m", "scale_n1+gelu", "scale_m1+scale_n1", "scale_m+scale_n+bias_n+relu", "linear"}) {
+  for (const char* text : {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh", "silu", "swiglu", "swiglu_interleaved", "scale_m+bias_n+swiglu", "bias_n+relu", "bias_m_f32+silu", "scale_m", "scale_n1+gelu", "scale_m1+scale_n1", "scale_m+scale_n+bias_n+relu", "linear"}) {
     INFO(text);
     const auto epilogue = parse_epilogue(text);
     REQUIRE(epilogue);
     CHECK(name(*epilogue) == text);
     CHECK(epilogue->is_linear() == (std::string_view(text) == "linear"));
   }
-  for (const char* text : {"", "bias", "bias_n_f16", "bias_nn", "identity", "relu+bias_n", "relu+", "+relu", "relu+relu", "linear+relu", "tanh", "scale_n+scale_m", "scale_m2", "bias_n+scale_n", "scale_m+scale_m1"}) {
+  for (const char* text : {"", "bias", "bias_n_f16", "bias_nn", "identity", "relu+bias_n", "relu+", "+relu", "relu+relu", "swiglu+silu", "swiglu_", "linear+relu", "tanh", "scale_n+scale_m", "scale_m2", "bias_n+scale_n", "scale_m+scale_m1"}) {
     INFO(text);
     CHECK_FALSE(parse_epilogue(text));
   }
@@ -56,19 +56,34 @@ TEST_CASE("an epilogue that a type pair lacks, or that asks for nothing, is refu
   for (const auto& [text, expected] :
        {std::pair{"s8s32 NT 64 64 64 epilogue=gelu", "expected relu or none"}, {"f16f32 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"},
         {"f64f64 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"}, {"f16f32 NN 8 8 8 epilogue=c_apart", "expected beta=any"}, {"s8s32 NT 8 8 8 epilogue=scale_m", "expected no scales"}, {"f64f64 NN 8 8 8 epilogue=scale_n1", "expected no scales"},
+        {"s8s32 NT 8 8 8 epilogue=swiglu", "expected relu or none"}, {"f16f32 NN 8 9 8 epilogue=swiglu", "N is 9: expected an even number"},
+        {"f16f32 NN 8 8 8 beta=any epilogue=swiglu", "expected beta=zero"}, {"f16f32 NN 8 8 8 ldc=3 epilogue=swiglu", "ldc is 3: expected 4"},
         {"f16f32 NN 8 8 8 beta=any epilogue=c_apart+relu", "expected c_apart alone"}}) {
     std::string error;
     CHECK_FALSE(parse_problem(text, error));
     INFO(error);
     CHECK(error.find(expected) != std::string::npos);
   }
-  for (const char* text : {"s8s32 NT 64 64 64 epilogue=bias_n+relu", "bf16f32bf16 NT 64 64 64 beta=any epilogue=bias_m_f32+silu", "f64f64 NN 8 8 8 epilogue=gelu"}) {
+  for (const char* text : {"s8s32 NT 64 64 64 epilogue=bias_n+relu", "bf16f32bf16 NT 64 64 64 beta=any epilogue=bias_m_f32+silu", "f64f64 NN 8 8 8 epilogue=gelu",
+                           "bf16f32bf16 NT 64 64 64 epilogue=bias_n+swiglu", "bf16f32bf16 NT 64 64 64 ldc=40 epilogue=swiglu_interleaved", "bf16f32 NN 64 64 64 batch=3 epilogue=swiglu batch_mode=strided"}) {
     std::string error;
     const auto problem = parse_problem(text, error);
     INFO(error);
     REQUIRE(problem);
     CHECK(tilesmith::text(*problem) == text);
   }
+}
+
+TEST_CASE("of gated columns two make one of D, and vectors are the product's", "[operand]") {
+  std::string error;
+  const Problem problem = *parse_problem("bf16f32bf16 NT 64 48 32 epilogue=scale_n+bias_n+swiglu", error);
+  CHECK(problem.ldc == 24);
+  CHECK(operand(problem, OperandRole::b).rows == 48);
+  CHECK(operand(problem, OperandRole::d).cols == 24);
+  CHECK(operand(problem, OperandRole::bias).cols == 48);
+  CHECK(operand(problem, OperandRole::scale_n).cols == 48);
+  CHECK(text(sister_of(problem)) == "bf16f32bf16 NT 64 48 32");
+  CHECK(text(sister_of(*parse_problem("bf16f32 NN 64 48 32 batch=3 epilogue=swiglu batch_mode=strided", error))) == "bf16f32 NN 64 48 32 batch=3 batch_mode=strided");
 }
 
 TEST_CASE("the epilogue's operands are there where the problem reads them", "[operand]") {

@@ -29,6 +29,24 @@ TEST_CASE("a launch by tensor copies gets a map of each operand, made with the p
   CHECK(fake::state().maps.size() == 2);
 }
 
+TEST_CASE("rows of gated pairs have a map of runs, halves and steps") {
+  for (const PairedRows pairs : {PairedRows::split, PairedRows::interleaved}) {
+    Fixture f;
+    TensorBoxes boxes = f.boxes();
+    boxes.b = {640, 1000, 64, 64};
+    boxes.b.pairs = pairs;
+    f.launch().boxes = boxes;
+    const Plan plan = f.plan();
+    REQUIRE(fake::state().maps.size() == 2);
+    const fake::Map& b = fake::state().maps[1];
+    const std::uint64_t row = std::uint64_t(f.launch().b.row_stride) * 2;
+    const bool split = pairs == PairedRows::split;
+    CHECK(b.sizes == std::vector<std::uint64_t>{1000, 8, 2, 40});
+    CHECK(b.strides == (split ? std::vector<std::uint64_t>{row, 320 * row, 8 * row} : std::vector<std::uint64_t>{2 * row, row, 16 * row}));
+    CHECK(b.box == std::vector<std::uint64_t>{64, 8, 2, 4});
+  }
+}
+
 TEST_CASE("C has a map of its own where it is stored by boxes, also where nothing is read") {
   Fixture f;
   TensorBoxes boxes = f.boxes();

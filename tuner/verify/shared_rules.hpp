@@ -123,7 +123,10 @@ TILESMITH_VERIFY_FN double activation_value(int activation, double x) {
 
 TILESMITH_VERIFY_FN bool is_gated(int activation) { return activation >= 5; }
 
-TILESMITH_VERIFY_FN double gate_value(double x, double y) { return activation_value(4, x) * y; }
+TILESMITH_VERIFY_FN double gate_value(double x, double y) {
+  const double small = exp(x < 0.0 ? x : -x);
+  return x * (x < 0.0 ? small : 1.0) / (1.0 + small) * y;
+}
 
 TILESMITH_VERIFY_FN long long gate_column(int activation, long long pair, bool of_y, long long pairs) {
   if (activation == 6) return 2 * pair + (of_y ? 1 : 0);

@@ -1,0 +1,40 @@
+// The gate where several warps or blocks hold sums of the same elements (store_summed() in epilogue.cuh, macro TILESMITH_GATED): as rows
+// leave shared memory, x and y of each pair are added up and gated.
+#pragma once
+
+#include "kernels/tensor_core/paired_columns.cuh"
+
+namespace tilesmith {
+
+// (m0, pair0): where the rows begin in D. Each of kParts parts has kRows rows of kBlockN sums, in the order of paired_columns.cuh.
+template <int kRows, int kParts, int kStoringWarps>
+__device__ __forceinline__ void store_gated_rows(const Destination& to, const Accumulator* shared, int m0, int pair0) {
+  constexpr int kStride = kBlockN + kSumsPad, kPart = kRows * kStride;
+  const auto add_parts = [&](int row, int col, auto& run) {
+    get_run(shared + row * kStride + col, run);
+#pragma unroll
+    for (int part = 1; part < kParts; ++part) {
+      Accumulator more[sizeof(run) / sizeof(run[0])];
+      get_run(shared + part * kPart + row * kStride + col, more);
+#pragma unroll
+      for (int e = 0; e < int(sizeof(run) / sizeof(run[0])); ++e) run[e] = added(run[e], more[e]);
+    }
+  };
+  const auto gate_at = [&](int row, int pair, auto& x) {
+    Accumulator y[sizeof(x) / sizeof(x[0])];
+    const int col = pair / kPairedRun * kPairedStep + pair % kPairedRun;
+    add_parts(row, col, x);
+    add_parts(row, col + kPairedRun, y);
+    to.gate_run(m0 + row, pair0 + pair, x, y);
+  };
+  store_rows<kRows, kBlockN / 2, kStoringWarps>(
+      to.behind_epilogue(), pair0, gate_at,
+      [&](int row, int pair) {
+        Accumulator one[1];
+        gate_at(row, pair, one);
+        return one[0];
+      },
+      [&](int row) { return m0 + row; });
+}
+
+}  // namespace tilesmith
