@@ -126,7 +126,7 @@ struct Operands {
   /// [m, n] row-major, row stride ldc elements; not read if β = 0. Null: D is overwritten in place. Another matrix than D, which then must
   /// not overlap it, is copied to D first where there is no epilogue (is_fused): a problem with the epilogue c_apart does without.
   const void* c = nullptr;
-  void* d = nullptr;  ///< [m, n] row-major, row stride ldc elements; must not overlap A or B
+  void* d = nullptr;  ///< [m, n] row-major ([m, n/2] behind a gate), row stride ldc elements; must not overlap A or B
   /// Where the epilogue has such scales: r, m values (scale_m) or one (scale_m1), and c, n (scale_n) or one (scale_n1); f32, aligned to
   /// 4 bytes; must not overlap D. Else not read.
   const void* scale_m = nullptr;

@@ -67,7 +67,9 @@ TEST_CASE("an unpacked B is brought by runs of either half, D is stored with hal
 
 TEST_CASE("why a kernel cannot gate pairs is said", "[gate]") {
   Config config = *Config::parse(kWgmma);
+  config.set("store_tma", 0);
   CHECK(refusal_of(config, gated_problem("bf16f32bf16 NT 512 1032 256 epilogue=swiglu")).find("by 8 of either half") != std::string::npos);
+  config.set("store_tma", 1);
   CHECK(refusal_of(config, gated_problem("bf16f32bf16 NN 512 1024 256 epilogue=swiglu")).find("rows along K") != std::string::npos);
   config.set("pack", 2);
   CHECK(refusal_of(config, gated_problem("bf16f32bf16 NN 512 1024 256 epilogue=swiglu")).empty());

@@ -32,6 +32,7 @@ struct Map {
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
   CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
   std::uint64_t matrices = 0, matrix_bytes = 0;  ///< of maps with three coordinates: how many, and how far apart
+  std::vector<std::uint64_t> sizes = {}, strides = {}, box = {};  ///< of all coordinates; strides in bytes
 };
 
 /// Of all streams; what is launched while it is active becomes a node, which the next launch comes behind.
@@ -246,7 +247,8 @@ inline Driver table() {
                                  CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
     *map = {};
     state().maps.push_back({address, sizes[0], sizes[1], stride_bytes[0], box_sizes[0], box_sizes[1], swizzle, type,
-                            rank == 3 ? sizes[2] : 0, rank == 3 ? stride_bytes[1] : 0});
+                            rank == 3 ? sizes[2] : 0, rank == 3 ? stride_bytes[1] : 0,
+                            {sizes, sizes + rank}, {stride_bytes, stride_bytes + rank - 1}, {box_sizes, box_sizes + rank}});
     return note("tensor_map_encode_tiled");
   };
   t.tensor_map_replace_address = [](CUtensorMap*, void* address) {

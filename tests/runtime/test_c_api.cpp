@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "runtime/interface/tilesmith.h"
+#include "runtime/interface/c_values.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 
@@ -170,6 +171,23 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   no_such_epilogue.activation = -1;
   CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("activation is -1: expected a tilesmith_activation") != std::string::npos);
+  no_such_epilogue = problem;
+  no_such_epilogue.activation = TILESMITH_SWIGLU;
+  no_such_epilogue.beta_is_zero = 0;
+  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("expected beta=zero, epilogue=swiglu") != std::string::npos);
+  no_such_epilogue.beta_is_zero = 1;
+  no_such_epilogue.n = 17;
+  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("N is 17: expected an even number") != std::string::npos);
+  no_such_epilogue.n = 16;
+  CHECK(text(runtime::to_problem(no_such_epilogue)).find("16 16 16 epilogue=swiglu") != std::string::npos);
+  CHECK(runtime::to_problem(no_such_epilogue).ldc == 8);
+  no_such_epilogue.activation = TILESMITH_SWIGLU_INTERLEAVED;
+  CHECK(runtime::to_problem(no_such_epilogue).epilogue.activation == Activation::swiglu_interleaved);
+  no_such_epilogue.activation = TILESMITH_SWIGLU_INTERLEAVED + 1;
+  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
+  static_assert(sizeof(tilesmith_problem) == 104);
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
   const float one = 1;
   CHECK(tilesmith_plan_run(nullptr, nullptr, &one, nullptr, nullptr, &one, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
