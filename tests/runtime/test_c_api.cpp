@@ -181,7 +181,7 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("N is 17: expected an even number") != std::string::npos);
   no_such_epilogue.n = 16;
-  CHECK(text(runtime::to_problem(no_such_epilogue)).find("16 16 16 epilogue=swiglu") != std::string::npos);
+  CHECK(text(runtime::to_problem(no_such_epilogue)).ends_with(" epilogue=swiglu"));
   CHECK(runtime::to_problem(no_such_epilogue).ldc == 8);
   no_such_epilogue.activation = TILESMITH_SWIGLU_INTERLEAVED;
   CHECK(runtime::to_problem(no_such_epilogue).epilogue.activation == Activation::swiglu_interleaved);
