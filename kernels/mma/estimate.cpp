@@ -148,7 +148,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double b_bytes = matrices_of(problem, OperandRole::b) * double(problem.n) * double(problem.k) * element;
   const double read = dram_bytes(a_bytes, (a_along_k ? g.block_k : g.block_m) * element) +
                       dram_bytes(b_bytes, (b_along_k ? g.block_k : g.block_n) * element);
-  made.dram = (read + sums * output) / (rates.dram_bytes * sms);
+  made.dram = (read + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (rates.dram_bytes * sms);
   cycles = std::hypot(cycles, made.dram);
 
   const double without_passes = cycles;

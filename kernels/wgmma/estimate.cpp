@@ -126,7 +126,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double rows_of_a = matrices_of(problem, OperandRole::a) * double(problem.m);
   const double columns_of_b = matrices_of(problem, OperandRole::b) * double(problem.n);
   const double operand_bytes = (rows_of_a + columns_of_b) * double(problem.k) * element;
-  made.dram = (operand_bytes + sums * output) / (kDramBytes * sms);
+  made.dram = (operand_bytes + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (kDramBytes * sms);
   cycles = std::max(cycles, start + steps * kCopiedStep + made.dram);
 
   const double without_passes = cycles;

@@ -75,6 +75,7 @@ TEST_CASE("what was fastest without the epilogue comes first with it, before wha
   CHECK(choice.runners_up[0].config == toy(192));
   // With β, too: where only β = 0 was measured, that counts.
   CHECK(given.choose("f16f32 NN 512 512 512 beta=any epilogue=c_apart").config == toy(64));
+  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=swiglu").reason.find("without its epilogue") != std::string::npos);  // whose D is half as wide
   // Its own records count more.
   given.entries.push_back(entry("f16f32 NN 512 512 512 epilogue=bias_n+relu", toy(128), 10));
   const Choice measured = given.choose("f16f32 NN 512 512 512 epilogue=bias_n+relu");
