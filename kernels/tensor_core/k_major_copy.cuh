@@ -29,7 +29,11 @@ __device__ __forceinline__ void transpose_within_words(unsigned (&w)[4]) {
   w[3] = __byte_perm(high01, high23, 0x7632);
 }
 
+#ifdef TILESMITH_THREE_PRODUCTS
+template <typename Element, int kCopies = 1>  // pack.cuh
+#else
 template <typename Element>
+#endif
 class KMajorCopy {
   static constexpr int kWord = 4 / int(sizeof(Element));  // elements
   static constexpr int kChunk = ChunkReader<Element>::kCount;
@@ -45,7 +49,11 @@ class KMajorCopy {
       : reader_(from, ld, rows, cols), to_(to) {}
 
   __device__ __forceinline__ long long elements() const {
+#ifdef TILESMITH_THREE_PRODUCTS
+    return kCopies * packed_bytes(reader_.cols(), reader_.rows(), sizeof(Element)) / sizeof(Element);
+#else
     return packed_bytes(reader_.cols(), reader_.rows(), sizeof(Element)) / sizeof(Element);
+#endif
   }
   __device__ __forceinline__ unsigned shares() const {
     return tiles_k() * unsigned((reader_.cols() + kTileCols - 1) / kTileCols);
@@ -98,7 +106,11 @@ class KMajorCopy {
       const int col = first + number;
       if (Known == Chunks::any && (col0 + col >= reader_.cols() || k >= stride)) continue;
       const unsigned* from = tile + col * kWordsOfRow + (chunk ^ col / kChunk) * 4;
+#ifdef TILESMITH_THREE_PRODUCTS
+      put_chunk<kCopies>(to_ + packed_offset<kCopies>(stride, col0 + col, k), *reinterpret_cast<const uint4*>(from));
+#else
       *reinterpret_cast<uint4*>(to_ + (col0 + col) * stride + k) = *reinterpret_cast<const uint4*>(from);
+#endif
     }
   }
 

@@ -8,6 +8,9 @@
 #ifdef TILESMITH_BATCH
 #include "kernels/common/batch.cuh"
 #endif
+#ifdef TILESMITH_THREE_PRODUCTS
+#include "kernels/tensor_core/split.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -121,15 +124,44 @@ class ChunkReader {
   bool aligned_;  // every row's chunks, so that each is one block
 };
 
+#ifdef TILESMITH_THREE_PRODUCTS
+// Packed copies of f32: one, as it is, or two, split (split.cuh). Of each line of 128 bytes the big ones, then the small ones.
+constexpr int kLineElements = kPackedRowAlignBytes / int(sizeof(Operand));
+
+template <int kCopies>
+__device__ __forceinline__ long long packed_offset(long long stride, int row, int col) {
+  return row * (kCopies * stride) + col + (kCopies - 1) * (col / kLineElements * kLineElements);
+}
+template <int kCopies>
+__device__ __forceinline__ void put_chunk(Operand* to, const uint4& chunk) {
+  if constexpr (kCopies == 1) {
+    *reinterpret_cast<uint4*>(to) = chunk;
+  } else {
+    const Split x = split(chunk.x), y = split(chunk.y), z = split(chunk.z), w = split(chunk.w);
+    *reinterpret_cast<uint4*>(to) = make_uint4(x.big, y.big, z.big, w.big);
+    *reinterpret_cast<uint4*>(to + kLineElements) =
+        make_uint4(x.small & kTf32Bits, y.small & kTf32Bits, z.small & kTf32Bits, w.small & kTf32Bits);
+  }
+}
+#endif
+
 // The operand as it is stored.
+#ifdef TILESMITH_THREE_PRODUCTS
+template <typename Element, int kCopies = 1>
+#else
 template <typename Element>
+#endif
 class AlignedCopy {
  public:
   __device__ __forceinline__ AlignedCopy(const void* from, long long ld, int rows, int cols, Element* to)
       : reader_(from, ld, rows, cols), to_(to) {}
 
   __device__ __forceinline__ long long elements() const {
+#ifdef TILESMITH_THREE_PRODUCTS
+    return kCopies * packed_bytes(reader_.rows(), reader_.cols(), sizeof(Element)) / sizeof(Element);
+#else
     return packed_bytes(reader_.rows(), reader_.cols(), sizeof(Element)) / sizeof(Element);
+#endif
   }
   __device__ __forceinline__ unsigned shares() const { return unsigned((chunks() + kShare - 1) / kShare); }
 
@@ -160,12 +192,20 @@ class AlignedCopy {
       const unsigned chunk = first_chunk + i * kPackThreads + threadIdx.x;
       const int row = first_row + int(chunk / per_row), col = int(chunk % per_row) * ChunkReader<Element>::kCount;
       read[i] = reader_.template load<Known>(row, col);
+#ifdef TILESMITH_THREE_PRODUCTS
+      to[i] = to_ + packed_offset<kCopies>(packed_row_stride(reader_.cols(), sizeof(Element)), row, col);
+#else
       to[i] = to_ + row * packed_row_stride(reader_.cols(), sizeof(Element)) + col;
+#endif
       if (Known == Chunks::any && row >= reader_.rows()) to[i] = nullptr;
     }
 #pragma unroll
     for (int i = 0; i < kPackChunks; ++i) {
+#ifdef TILESMITH_THREE_PRODUCTS
+      if (Known != Chunks::any || to[i] != nullptr) put_chunk<kCopies>(to[i], reader_.value(read[i]));
+#else
       if (Known != Chunks::any || to[i] != nullptr) *reinterpret_cast<uint4*>(to[i]) = reader_.value(read[i]);
+#endif
     }
   }
 

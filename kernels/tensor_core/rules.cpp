@@ -33,6 +33,7 @@ bool has_instruction(Scalar operand) {
     case Scalar::f16:
     case Scalar::bf16:
     case Scalar::tf32:
+    case Scalar::f32x3:
     case Scalar::s8:
     case Scalar::u8:
     case Scalar::f64:

@@ -8,6 +8,10 @@
 #include "kernels/wgmma/copy.cuh"
 // It wants to know how a stage lies (stage.cuh).
 #include "kernels/wgmma/left_operand.cuh"
+#ifdef TILESMITH_THREE_PRODUCTS
+#include "kernels/wgmma/left_split.cuh"
+#include "kernels/wgmma/split_tile.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -28,6 +32,7 @@ __device__ __forceinline__ void set_zero(unsigned& sum) { asm volatile("mov.b32 
 // The block's named barriers.
 enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4, kLastStep = 5 };
 
+#ifndef TILESMITH_THREE_PRODUCTS
 class GroupTile {
  public:
   // Of the steps of an item, in their order. Of a narrow one the last columns' sums stay zero.
@@ -115,6 +120,7 @@ class GroupTile {
   LeftOperand left_;
   SumRegister sums_[kLeftTiles][kTileRegisters];
 };
+#endif
 
 // Where the instruction leaves a warp's sums, for the epilogue: rows along the left operand's extent.
 class WarpSums {
