@@ -71,22 +71,28 @@ struct WarpTile {
   }
 
 #ifdef TILESMITH_THREE_PRODUCTS
+  // Independent ones, whose latency hides each other's.
+  static constexpr int kAtATime = kRightCount % 2 == 0 ? 4 : 2;
+
   // Small products first. A slab's are added up from zero in the tensor core, which truncates, and then rounded to nearest into the
   // sums, by FADD.
   __device__ __forceinline__ void multiply_row(int i, const SplitRows16& left, const SplitRows16 (&right)[kRightCount]) {
-    Sums products[2 * kRightCount];
 #pragma unroll
-    for (Sums& of : products) tilesmith::clear(of);
+    for (int first = 0; first < 2 * kRightCount; first += kAtATime) {
+      Sums products[kAtATime];
 #pragma unroll
-    for (int j = 0; j < 2 * kRightCount; ++j) multiply(products[j], left.small, right[j / 2].big, j % 2);
+      for (Sums& of : products) tilesmith::clear(of);
 #pragma unroll
-    for (int j = 0; j < 2 * kRightCount; ++j) multiply(products[j], left.big, right[j / 2].small, j % 2);
+      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.small, right[(first + j) / 2].big, j % 2);
 #pragma unroll
-    for (int j = 0; j < 2 * kRightCount; ++j) multiply(products[j], left.big, right[j / 2].big, j % 2);
+      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.big, right[(first + j) / 2].small, j % 2);
 #pragma unroll
-    for (int j = 0; j < 2 * kRightCount; ++j) {
+      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.big, right[(first + j) / 2].big, j % 2);
 #pragma unroll
-      for (int e = 0; e < 4; ++e) sums[i][j].c[e] += products[j].c[e];
+      for (int j = 0; j < kAtATime; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) sums[i][first + j].c[e] += products[j].c[e];
+      }
     }
   }
 #else
