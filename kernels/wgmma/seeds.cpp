@@ -124,6 +124,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
               config.set("store_tma", store_tma);
               config.set("store_staged", store_tma == 1 || (tile.swap == 0 && !summed) ? 1 : 0);
               for (const bool staggered : {false, true}) {
+                if (staggered && target.type.a == Scalar::f32x3) continue;
                 config.set("stagger", staggered ? kLeastStagger : 0);
                 Config deeper = deepest(config, target, problem);
                 if (staggered) deeper.set("stagger", stagger_of(deeper.at("stages")));

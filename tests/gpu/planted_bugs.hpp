@@ -9,6 +9,7 @@
 #include "tests/gpu/planted_ffma_bugs.hpp"
 #include "tests/gpu/planted_mma_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
+#include "tests/gpu/planted_split_bugs.hpp"
 #include "tests/gpu/planted_wgmma_bugs.hpp"
 
 namespace tilesmith::planted {
@@ -130,6 +131,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : batch_bugs()) bugs.push_back(bug);
   for (const Bug& bug : ffma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : epilogue_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : split_bugs()) bugs.push_back(bug);
   return bugs;
 }
 

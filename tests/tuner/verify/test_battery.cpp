@@ -157,6 +157,7 @@ TEST_CASE("the usual kernel bugs are found, and the message names case, element 
       {HostBug::leaves_nan, "tf32f32", "is nan"},
       {HostBug::truncates_tf32, "tf32f32", "wider than tf32"},
       {HostBug::truncates_tf32, "f32f32", "wider than tf32"},
+      {HostBug::truncates_tf32, "f32x3f32", "wider than tf32"},
       {HostBug::second_run_differs, "tf32f32", "a second run gave"},
       {HostBug::reads_at_alpha_0, "tf32f32", "is nan"},
       {HostBug::skips_last_row, "f16f16", "is nan"},
