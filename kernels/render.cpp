@@ -13,6 +13,7 @@ std::string_view device_type(Scalar scalar) {
       return "__nv_bfloat16";
     case Scalar::tf32:
     case Scalar::f32:
+    case Scalar::f32x3:
       return "float";
     case Scalar::f64:
       return "double";
@@ -68,6 +69,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   const bool gated = target.epilogue.is_gated();
   if (gated) add("#define TILESMITH_GATED\n");
   if (target.batch_mode == BatchMode::strided) add("#define TILESMITH_BATCH\n");
+  if (type.a == Scalar::f32x3) add("#define TILESMITH_THREE_PRODUCTS\n");
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
   add_type("Accumulator", type.accumulator);

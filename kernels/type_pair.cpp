@@ -23,6 +23,7 @@ constexpr std::array kTypePairs{
     TypePair{"e5m2f32bf16", Scalar::e5m2, Scalar::e5m2, Scalar::f32, Scalar::bf16, Scalar::f32},
     TypePair{"f64f64", Scalar::f64, Scalar::f64, Scalar::f64, Scalar::f64, Scalar::f64},
     TypePair{"f32f32", Scalar::f32, Scalar::f32, Scalar::f32, Scalar::f32, Scalar::f32},
+    TypePair{"f32x3f32", Scalar::f32x3, Scalar::f32x3, Scalar::f32, Scalar::f32, Scalar::f32},
 };
 
 struct ScalarTraits {
@@ -37,6 +38,7 @@ constexpr ScalarTraits traits(Scalar scalar) {
     case Scalar::bf16: return {"bf16", 16, false};
     case Scalar::tf32: return {"tf32", 32, false};
     case Scalar::f32: return {"f32", 32, false};
+    case Scalar::f32x3: return {"f32x3", 32, false};
     case Scalar::f64: return {"f64", 64, false};
     case Scalar::s8: return {"s8", 8, true};
     case Scalar::u8: return {"u8", 8, true};

@@ -9,11 +9,12 @@
 
 namespace tilesmith {
 
-/// Element types. `tf32` is stored as 32-bit float and rounded to nearest tf32 on the way into the multiplier. `e4m3` and `e5m2`
-/// are 8-bit floats with as many bits of exponent and of fraction.
-enum class Scalar { f16, bf16, tf32, f32, f64, s8, u8, s32, e4m3, e5m2 };
+/// Element types. `tf32` is stored as 32-bit float and rounded to nearest tf32 on the way into the multiplier. `f32x3` is stored so too;
+/// the multiplier takes it as a sum of two tf32, and a product as three of theirs. `e4m3` and `e5m2` are 8-bit floats with as many bits
+/// of exponent and of fraction.
+enum class Scalar { f16, bf16, tf32, f32, f32x3, f64, s8, u8, s32, e4m3, e5m2 };
 
-/// Bits one element takes in memory (tf32: 32).
+/// Bits one element takes in memory (tf32, f32x3: 32).
 std::size_t size_bits(Scalar scalar);
 /// Bytes one element takes; 1 of elements that share a byte. What a pointer to an element is a multiple of.
 std::size_t size_bytes(Scalar scalar);
@@ -22,6 +23,8 @@ std::int64_t storage_bytes(Scalar scalar, std::int64_t elements);
 std::string_view name(Scalar scalar);
 bool is_integer(Scalar scalar);
 bool is_fp8(Scalar scalar);
+/// Operands that are multiplied to the last bit of f32: `f32`, and `f32x3` nearly.
+inline bool is_whole_f32(Scalar scalar) { return scalar == Scalar::f32 || scalar == Scalar::f32x3; }
 
 /// One row of the table of type pairs. `name` is the canonical text (`f16f32`, `bf16f32bf16`, ...). `a` and `b` are the types of the operands.
 /// `scale` is the type of α and β: f32 for floating outputs up to 32 bits, f64 for f64, s32 for integers.

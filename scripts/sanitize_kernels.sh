@@ -31,7 +31,7 @@ set -euo pipefail
 
 # Of tuner/verify/reference_source.cpp, by parts of their names.
 BATTERY=(multiply_ compare_ fill_ check copy_words reset_reports)
-TYPES=(f16f32 bf16f32 f16f16 f16f32f16 bf16f32bf16 tf32f32 s8s32 u8s32 e4m3f32 e4m3f32bf16 e5m2f32 e5m2f32bf16 f64f64 f32f32)
+TYPES=(f16f32 bf16f32 f16f16 f16f32f16 bf16f32bf16 tf32f32 s8s32 u8s32 e4m3f32 e4m3f32bf16 e5m2f32 e5m2f32bf16 f64f64 f32f32 f32x3f32)
 TRANSPOSES=(NN TT NT TN)
 
 build=true

@@ -75,6 +75,7 @@ int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
       case Scalar::e5m2: return sm >= 89 ? rates.int8 : 0;  // as many as of 8-bit integers
       case Scalar::f64: return rates.f64;
       case Scalar::f32: return rates.f32;
+      case Scalar::f32x3: return rates.tf32 / halving / 3;
       case Scalar::s32: return 0;
     }
   }

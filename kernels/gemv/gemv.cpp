@@ -49,7 +49,7 @@ class Gemv final : public Family {
   }
 
   bool supports(const KernelTarget& target) const override {
-    return is_plain_but_epilogue(target) && !target.epilogue.is_gated() && target.limits.sm >= 80 && !is_fp8(target.type.a) && target.type.a != Scalar::f32;
+    return is_plain_but_epilogue(target) && !target.epilogue.is_gated() && target.limits.sm >= 80 && !is_fp8(target.type.a) && !is_whole_f32(target.type.a);
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return gemv::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return gemv::rules(target); }

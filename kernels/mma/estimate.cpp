@@ -36,7 +36,7 @@ double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type
     case 2:
       return rates.products;
     case 4:
-      return rates.products / 2;
+      return rates.products / (type.a == Scalar::f32x3 ? 6 : 2);
     default:
       return rates.products_f64;
   }
@@ -55,7 +55,7 @@ double share_of_rate(const TypePair& type, int warps) {
 double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.88 : 1; }
 
 void count_room(Estimate& made, const Geometry& g, const DeviceLimits& limits) {
-  const int registers = (g.accumulator_registers + g.fragment_registers + kOtherRegisters) * g.threads;
+  const int registers = (g.accumulator_registers + g.fragment_registers + g.split_registers + kOtherRegisters) * g.threads;
   made.room_by_shared_memory = blocks_by_shared_memory(g.smem_bytes, limits);
   made.room_by_registers = limits.registers_per_sm / registers;
   made.room_by_threads = std::min(limits.threads_per_sm / g.threads, limits.blocks_per_sm);
@@ -100,7 +100,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const bool swap = config.at("swap") == 1;
   const bool a_along_k = a_k_major(config, target.trans), b_along_k = b_k_major(config, target.trans);
   // Of the right operand.
-  const bool word_loads = target.type.a == Scalar::tf32 && !(swap ? a_along_k : b_along_k);
+  const bool word_loads = (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !(swap ? a_along_k : b_along_k);
   const int left = config.at(swap ? "warp_n" : "warp_m"), right = config.at(swap ? "warp_m" : "warp_n");
   const double fragment_bytes =
       double(g.warps_m * g.warps_n) * (left + right * (word_loads ? kWordLoads : 1)) * g.block_k * element;

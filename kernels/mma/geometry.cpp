@@ -40,6 +40,9 @@ Geometry::Geometry(const Config& config, const TypePair& type)
   const bool two = config.at("frag_buffers") == 2;
   const int fragment_rows = two ? 2 * (warp_m + warp_n) : warp_m + std::min(warp_n, 2 * kFragmentRows);
   fragment_registers = fragment_rows * slab_k * operand / 4 / kWarpThreads;
+  // Of all right operands two words for one, of one left operand; a product for each element of a row of theirs.
+  const int right = config.at("swap") == 1 ? warp_m : warp_n;
+  split_registers = type.a == Scalar::f32x3 ? 2 * (right + kFragmentRows) * slab_k / kWarpThreads + kFragmentRows * right / kWarpThreads : 0;
   const bool tma = config.at("tma") == 1;
   min_blocks = config.at("min_blocks");
   trades_registers = tma && accumulator_registers + fragment_registers >= kManyRegisters &&

@@ -3,7 +3,7 @@
 // One product takes 16 rows of the left operand and 8 of the right one, and kSlabK elements of K. The left operand is op(A), whose
 // rows run along M, the right one op(B) transposed, whose rows run along N; with kSwap the other way round.
 //
-//   16-bit  m16n8k16    tf32  m16n8k8    8-bit  m16n8k32    f64  m16n8k8 or m16n8k16 (sm_90), or m8n8k4 four at a time
+//   16-bit  m16n8k16    tf32, f32x3 (split.cuh)  m16n8k8    8-bit  m16n8k32    f64  m16n8k8 or m16n8k16 (sm_90), or m8n8k4 four at a time
 //
 // A thread's words lie alike in all of them (g = lane / 4, t = lane % 4). For all but f64 a slab is 32 bytes of K and a word
 // 4 bytes of it; for f64 a word is one element:
@@ -17,6 +17,9 @@
 
 #include "kernels/tensor_core/either.cuh"
 #include "kernels/tensor_core/tf32.cuh"
+#ifdef TILESMITH_THREE_PRODUCTS
+#include "kernels/tensor_core/split.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -69,7 +72,11 @@ __device__ __forceinline__ void multiply_words(S& sums, const R& left, const R& 
     asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
         : "+r"(sums.c[0]), "+r"(sums.c[1])
         : "r"(left.w[0]), "r"(left.w[1]), "r"(left.w[2]), "r"(left.w[3]), "r"(b0), "r"(b1));
+#ifdef TILESMITH_THREE_PRODUCTS
+  } else if constexpr (sizeof(Op) == 4) {
+#else
   } else if constexpr (kOperandIsTf32) {
+#endif
     TILESMITH_MMA_32("m16n8k8", "f32.tf32.tf32.f32", "+f");
   } else if constexpr (sizeof(Op) == 2) {
     if constexpr (kOperandIsBf16) {
@@ -121,6 +128,22 @@ __device__ __forceinline__ void multiply(S& sums, const R& left, const R& right,
     multiply_words<Operand>(sums, left, right, second);
   }
 }
+
+#ifdef TILESMITH_THREE_PRODUCTS
+struct SplitRows16 {
+  Rows16 big, small;
+
+  __device__ __forceinline__ void set(const Rows16& rows) {
+#pragma unroll
+    for (int i = 0; i < 2 * kQuarters; ++i) {
+      const Split parts = split(rows.w[i]);
+      big.w[i] = parts.big;
+      small.w[i] = parts.small;
+      asm volatile("" : "+r"(big.w[i]), "+r"(small.w[i]));  // not ahead, beside the slab that is multiplied
+    }
+  }
+};
+#endif
 
 // What the instruction would cut off is rounded, if the tensor memory accelerator has not done it.
 template <typename Rows>

@@ -102,13 +102,19 @@ class MainLoop {
 
   template <bool Whole>
   __device__ __forceinline__ void one_step(WarpTile& tile) {
+#ifdef TILESMITH_THREE_PRODUCTS
+    static_assert(kFragBuffers == 2, "operands are split as a slab's products begin");
+    load_ahead<Whole>(tile);
+#else
     if constexpr (kFragBuffers == 1) {
       load_then_multiply<Whole>(tile);
     } else {
       load_ahead<Whole>(tile);
     }
+#endif
   }
 
+#ifndef TILESMITH_THREE_PRODUCTS
   // The copy is started between the first loads and their use, so that its address arithmetic hides their latency.
   template <bool Whole>
   __device__ __forceinline__ void load_then_multiply(WarpTile& tile) {
@@ -129,6 +135,7 @@ class MainLoop {
     reader_.next_stage();
   }
 
+#endif
   // slabs_[0] holds the step's first slab, and in the end that of the stream's next step: after the last one what is loaded
   // is not used, which is cheaper than a branch.
   template <bool Whole>
@@ -142,6 +149,11 @@ class MainLoop {
         writer_.wait_for_step();
         reader_.next_stage();
       }
+#ifdef TILESMITH_THREE_PRODUCTS
+      SplitRows16 right[kRightCount];
+#pragma unroll
+      for (int j = 0; j < kRightCount; ++j) right[j].set(now.right[j]);
+#endif
 #pragma unroll
       for (int i = 0; i < kLeftCount; ++i) {
         reader_.load_left(next.left[i], i, next_slab);
@@ -150,7 +162,13 @@ class MainLoop {
           reader_.load_right(next.right[j], j, next_slab);
         }
         if (slab == 0 && i == 0) copy_ahead<Whole>();
+#ifdef TILESMITH_THREE_PRODUCTS
+        SplitRows16 left;
+        left.set(now.left[i]);
+        tile.multiply_row(i, left, right);
+#else
         tile.multiply_row(i, now.left[i], now.right);
+#endif
       }
     }
     writer_.step_read();

@@ -33,7 +33,7 @@ std::vector<int> copy_widths(const TypePair& type) {
 
 }  // namespace
 
-bool supports(const KernelTarget& target) { return is_plain_but_epilogue_and_batch(target) && target.limits.sm >= 80 && has_instruction(target.type.a); }
+bool supports(const KernelTarget& target) { return is_plain_but_epilogue_and_batch(target) && target.limits.sm >= 80 && has_instruction(target.type.a) && packs_for(target); }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const TypePair& type = target.type;
@@ -47,12 +47,12 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"block_n", {16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
       {"warp_m", {16, 32, 48, 64, 128}, "rows of C a warp computes"},
       {"warp_n", {16, 32, 48, 64, 128}, "columns of C a warp computes"},
-      {"swap", type.a == Scalar::tf32 ? std::vector{0, 1} : std::vector{0},
+      {"swap", type.a == Scalar::tf32 || type.a == Scalar::f32x3 ? std::vector{0, 1} : std::vector{0},
        "1: B is the instruction's left operand, of 16 rows, and A the right one, of 8"},
       {"block_k", scaled({64, 128}, type), "K-step: elements of K in a stage"},
       {"stages", {2, 3, 4, 6, 8}, "buffers in shared memory, filled ahead by cp.async"},
       {"slice_k", {1, 2}, "sliced K: warps that share a tile, each taking every so-manieth slab of a K-step"},
-      {"frag_buffers", {1, 2}, "slabs of fragments in registers: 2 loads the next while one is multiplied"},
+      {"frag_buffers", type.a == Scalar::f32x3 ? std::vector{2} : std::vector{1, 2}, "slabs of fragments in registers: 2 loads the next while one is multiplied"},
       {"min_blocks", {1, 2}, "blocks an SM must have room for: the compiler keeps to that share of the registers"},
       {"group_m", {1, 4, 8, 16}, "tile rows walked together, so that running blocks share operands in the L2"},
       {"persistent",

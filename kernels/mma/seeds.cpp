@@ -135,7 +135,7 @@ std::vector<int> reductions(int split_k, bool hopper) {
 /// All choices for one tile.
 std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem) {
   const bool hopper = target.limits.sm >= 90;
-  const bool swappable = target.type.a == Scalar::tf32 && !target.trans.b;
+  const bool swappable = (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !target.trans.b;
   const std::vector<int> swaps = swappable ? std::vector{0, 1} : std::vector{0};
   std::vector<Choice> found;
   for (const int inst_k : instruction_choices(target)) {

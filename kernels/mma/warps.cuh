@@ -70,6 +70,32 @@ struct WarpTile {
     }
   }
 
+#ifdef TILESMITH_THREE_PRODUCTS
+  // Independent ones, whose latency hides each other's.
+  static constexpr int kAtATime = kRightCount % 2 == 0 ? 4 : 2;
+
+  // Small products first. A slab's are added up from zero in the tensor core, which truncates, and then rounded to nearest into the
+  // sums, by FADD.
+  __device__ __forceinline__ void multiply_row(int i, const SplitRows16& left, const SplitRows16 (&right)[kRightCount]) {
+#pragma unroll
+    for (int first = 0; first < 2 * kRightCount; first += kAtATime) {
+      Sums products[kAtATime];
+#pragma unroll
+      for (Sums& of : products) tilesmith::clear(of);
+#pragma unroll
+      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.small, right[(first + j) / 2].big, j % 2);
+#pragma unroll
+      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.big, right[(first + j) / 2].small, j % 2);
+#pragma unroll
+      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.big, right[(first + j) / 2].big, j % 2);
+#pragma unroll
+      for (int j = 0; j < kAtATime; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) sums[i][first + j].c[e] += products[j].c[e];
+      }
+    }
+  }
+#else
   // Forth and back, so that a product's right operand is often its neighbour's.
   __device__ __forceinline__ void multiply_row(int i, const Rows16& left, const Rows16 (&right)[kRightCount]) {
 #pragma unroll
@@ -87,6 +113,7 @@ struct WarpTile {
       multiply(sums[i][2 * j + half], left[i], right, half);
     }
   }
+#endif
 };
 
 }  // namespace tilesmith

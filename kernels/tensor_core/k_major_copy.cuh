@@ -32,7 +32,11 @@ __device__ __forceinline__ void transpose_within_words(unsigned (&w)[4]) {
 #ifdef TILESMITH_GATED
 template <typename Element, bool kPaired = false>
 #else
+#ifdef TILESMITH_THREE_PRODUCTS
+template <typename Element, int kCopies = 1>  // pack.cuh
+#else
 template <typename Element>
+#endif
 #endif
 class KMajorCopy {
   static constexpr int kWord = 4 / int(sizeof(Element));  // elements
@@ -52,7 +56,11 @@ class KMajorCopy {
 #ifdef TILESMITH_GATED
     return packed_bytes(packed_rows<kPaired>(reader_.cols()), reader_.rows(), sizeof(Element)) / sizeof(Element);
 #else
+#ifdef TILESMITH_THREE_PRODUCTS
+    return kCopies * packed_bytes(reader_.cols(), reader_.rows(), sizeof(Element)) / sizeof(Element);
+#else
     return packed_bytes(reader_.cols(), reader_.rows(), sizeof(Element)) / sizeof(Element);
+#endif
 #endif
   }
   __device__ __forceinline__ unsigned shares() const {
@@ -109,7 +117,11 @@ class KMajorCopy {
 #ifdef TILESMITH_GATED
       *reinterpret_cast<uint4*>(to_ + packed_row<kPaired>(col0 + col, reader_.cols()) * stride + k) = *reinterpret_cast<const uint4*>(from);
 #else
+#ifdef TILESMITH_THREE_PRODUCTS
+      put_chunk<kCopies>(to_ + packed_offset<kCopies>(stride, col0 + col, k), *reinterpret_cast<const uint4*>(from));
+#else
       *reinterpret_cast<uint4*>(to_ + (col0 + col) * stride + k) = *reinterpret_cast<const uint4*>(from);
+#endif
 #endif
     }
   }

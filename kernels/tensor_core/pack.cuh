@@ -11,6 +11,9 @@
 #ifdef TILESMITH_GATED
 #include "kernels/tensor_core/paired_columns.cuh"
 #endif
+#ifdef TILESMITH_THREE_PRODUCTS
+#include "kernels/tensor_core/split.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -140,11 +143,36 @@ __device__ __forceinline__ long long packed_rows(int rows) {
 }
 #endif
 
+#ifdef TILESMITH_THREE_PRODUCTS
+// Packed copies of f32: one, as it is, or two, split (split.cuh). Of each line of 128 bytes the big ones, then the small ones.
+constexpr int kLineElements = kPackedRowAlignBytes / int(sizeof(Operand));
+
+template <int kCopies>
+__device__ __forceinline__ long long packed_offset(long long stride, int row, int col) {
+  return row * (kCopies * stride) + col + (kCopies - 1) * (col / kLineElements * kLineElements);
+}
+template <int kCopies>
+__device__ __forceinline__ void put_chunk(Operand* to, const uint4& chunk) {
+  if constexpr (kCopies == 1) {
+    *reinterpret_cast<uint4*>(to) = chunk;
+  } else {
+    const Split x = split(chunk.x), y = split(chunk.y), z = split(chunk.z), w = split(chunk.w);
+    *reinterpret_cast<uint4*>(to) = make_uint4(x.big, y.big, z.big, w.big);
+    *reinterpret_cast<uint4*>(to + kLineElements) =
+        make_uint4(x.small & kTf32Bits, y.small & kTf32Bits, z.small & kTf32Bits, w.small & kTf32Bits);
+  }
+}
+#endif
+
 // The operand as it is stored.
 #ifdef TILESMITH_GATED
 template <typename Element, bool kPaired = false>
 #else
+#ifdef TILESMITH_THREE_PRODUCTS
+template <typename Element, int kCopies = 1>
+#else
 template <typename Element>
+#endif
 #endif
 class AlignedCopy {
  public:
@@ -155,7 +183,11 @@ class AlignedCopy {
 #ifdef TILESMITH_GATED
     return packed_bytes(packed_rows<kPaired>(reader_.rows()), reader_.cols(), sizeof(Element)) / sizeof(Element);
 #else
+#ifdef TILESMITH_THREE_PRODUCTS
+    return kCopies * packed_bytes(reader_.rows(), reader_.cols(), sizeof(Element)) / sizeof(Element);
+#else
     return packed_bytes(reader_.rows(), reader_.cols(), sizeof(Element)) / sizeof(Element);
+#endif
 #endif
   }
   __device__ __forceinline__ unsigned shares() const { return unsigned((chunks() + kShare - 1) / kShare); }
@@ -190,13 +222,21 @@ class AlignedCopy {
 #ifdef TILESMITH_GATED
       to[i] = to_ + packed_row<kPaired>(row, reader_.rows()) * packed_row_stride(reader_.cols(), sizeof(Element)) + col;
 #else
+#ifdef TILESMITH_THREE_PRODUCTS
+      to[i] = to_ + packed_offset<kCopies>(packed_row_stride(reader_.cols(), sizeof(Element)), row, col);
+#else
       to[i] = to_ + row * packed_row_stride(reader_.cols(), sizeof(Element)) + col;
+#endif
 #endif
       if (Known == Chunks::any && row >= reader_.rows()) to[i] = nullptr;
     }
 #pragma unroll
     for (int i = 0; i < kPackChunks; ++i) {
+#ifdef TILESMITH_THREE_PRODUCTS
+      if (Known != Chunks::any || to[i] != nullptr) put_chunk<kCopies>(to[i], reader_.value(read[i]));
+#else
       if (Known != Chunks::any || to[i] != nullptr) *reinterpret_cast<uint4*>(to[i]) = reader_.value(read[i]);
+#endif
     }
   }
 

@@ -33,6 +33,7 @@ bool has_instruction(Scalar operand) {
     case Scalar::f16:
     case Scalar::bf16:
     case Scalar::tf32:
+    case Scalar::f32x3:
     case Scalar::s8:
     case Scalar::u8:
     case Scalar::f64:
@@ -41,6 +42,8 @@ bool has_instruction(Scalar operand) {
       return false;
   }
 }
+
+bool packs_for(const KernelSignature& signature) { return signature.type.a != Scalar::f32x3 || !signature.epilogue.is_gated(); }
 
 Rule reduction_rule() {
   return {"reduction",

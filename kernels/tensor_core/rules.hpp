@@ -19,6 +19,8 @@ std::vector<Rule> joined(std::initializer_list<std::vector<Rule>> parts);
 
 /// Whether tensor cores multiply such operands at all.
 bool has_instruction(Scalar operand);
+/// Whether packing leaves operands as the epilogue and the instruction want them: not both in pairs and split.
+bool packs_for(const KernelSignature& signature);
 
 /// "Without split K there is nothing to add."
 Rule reduction_rule();

@@ -20,6 +20,9 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
 __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, int matrix, unsigned full,
                                           unsigned part, unsigned short blocks) {
 #endif
+#ifdef TILESMITH_THREE_PRODUCTS
+  if constexpr (Tile::kSplit) col *= 2;
+#endif
   const unsigned first = Sharers == 1 ? 0 : part * Tile::kCopiedRows;
 #pragma unroll
   for (int panel = 0; panel < Tile::kPanels; ++panel) {

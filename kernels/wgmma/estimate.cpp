@@ -27,6 +27,7 @@ constexpr double kOverlappedLaunch = 1500;  // that comes while the one before e
 constexpr double kFirstStep = 1800;         // from a block's start until it multiplies, beside its first stage's bytes
 constexpr double kMemoryLatency = 1400;     // of a copy, as mma measures it
 constexpr double kStepOverhead = 40;        // of one warpgroup: barriers, and the pipe's fill
+constexpr double kPromotion = 100;          // of one warpgroup: the wait for its products, beside an FADD a sum
 constexpr double kCopiedStep = 15;          // of a step that memory keeps waiting: its barriers and copies
 constexpr double kHiddenByStep = 250;       // of an epilogue, by each step that two groups are apart (at most its half)
 constexpr double kClusterSync = 1000;       // where blocks add sums
@@ -81,13 +82,15 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double resident = std::min(double(g.min_blocks), std::ceil(items / sms));  // blocks of an SM
 
   // A step of one block. Each instruction reads 64 rows of the left operand and all of the right one.
-  const double products = double(g.left_extent) * dealt * g.block_k / (kProducts16 * 2 / element);
-  const double read = double(g.left_tiles * g.tile_groups) * (64 * g.instructions + dealt) * g.block_k * element;
+  const bool is_split = target.type.a == Scalar::f32x3;
+  const double products = double(g.left_extent) * dealt * g.block_k / (kProducts16 * 2 / element) * (is_split ? 3 : 1);
+  const double read = double(g.left_tiles * g.tile_groups) * (64 * g.instructions + dealt * (is_split ? 3 : 1)) * g.block_k * element;
   const double copied =
-      copied_bytes(g.block_m, g.copied_m, g, (config.at("pack") & pack_a) != 0, problem.lda, target.type, g.cluster_n) +
-      copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m);
+      copied_bytes(g.block_m, g.copied_m, g, (config.at("pack") & pack_a) != 0, problem.lda, target.type, g.cluster_n) * g.copies_m +
+      copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m) * g.copies_n;
   const double busy = std::max({products, (read + double(g.stage_bytes)) / kSharedBytes, copied / kL2Bytes});
-  const double overhead = kStepOverhead / (ping_pongs ? 2 : groups);
+  const double promotion = is_split ? (kPromotion + double(g.sum_registers)) / config.at("promote") : 0;
+  const double overhead = (kStepOverhead + promotion) / (ping_pongs ? 2 : groups);
   const double alone = std::max(busy + overhead, kMemoryLatency / (config.at("stages") - 1));
 
   const std::int64_t all_steps = (problem.k + g.block_k - 1) / g.block_k;
@@ -125,7 +128,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double sums = double(problem.m) * double(problem.n) * double(problem.batch);
   const double rows_of_a = matrices_of(problem, OperandRole::a) * double(problem.m);
   const double columns_of_b = matrices_of(problem, OperandRole::b) * double(problem.n);
-  const double operand_bytes = (rows_of_a + columns_of_b) * double(problem.k) * element;
+  const double operand_bytes = (rows_of_a * g.copies_m + columns_of_b * g.copies_n) * double(problem.k) * element;
   made.dram = (operand_bytes + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (kDramBytes * sms);
   cycles = std::max(cycles, start + steps * kCopiedStep + made.dram);
 
@@ -136,9 +139,9 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   if (split_k > 1 && reduction == atomic)
     cycles += kOverlappedLaunch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
   const double packed_bytes =
-      ((config.at("pack") & pack_a) != 0 ? rows_of_a * double(problem.k) * element : 0) +
-      ((config.at("pack") & pack_b) != 0 ? columns_of_b * double(problem.k) * element : 0);
-  if (packed_bytes > 0) cycles += kOverlappedLaunch + 2 * packed_bytes / (kDramBytes * sms);
+      ((config.at("pack") & pack_a) != 0 ? rows_of_a * (1 + g.copies_m) * double(problem.k) * element : 0) +
+      ((config.at("pack") & pack_b) != 0 ? columns_of_b * (1 + g.copies_n) * double(problem.k) * element : 0);
+  if (packed_bytes > 0) cycles += kOverlappedLaunch + packed_bytes / (kDramBytes * sms);
   made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
   made.passes = made.cycles - without_passes;
   return made;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/tensor_core/block_memory.cuh"
+#include "kernels/tensor_core/pass_layout.cuh"
 #include "kernels/wgmma/columns.cuh"
 
 namespace tilesmith::wgmma {
@@ -25,6 +26,12 @@ bool left_from_registers(const Config& config, const TypePair& type, Transposes 
          !(config.at("swap") == 1 ? b_k_major(config, trans) : a_k_major(config, trans));
 }
 
+bool takes_left_words(const Config& config, const TypePair& type, Transposes trans) {
+  return type.a == Scalar::f32x3 || left_from_registers(config, type, trans);
+}
+
+std::int64_t split_columns(std::int64_t k) { return 2 * packed_row_stride(k, int(sizeof(float))); }
+
 bool takes_boxes(const Problem& problem) {
   const Scalar output = problem.type.output;
   return c_align_bytes(problem) >= 16 && problem.d_cols() * std::int64_t(size_bytes(output)) % 16 == 0;
@@ -41,11 +48,13 @@ Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
   left_tiles = left_extent / tile_groups / 64;
   instructions = first_columns(right_extent) == right_extent ? 1 : 2;
   sum_registers = left_tiles * right_extent / (accumulator == 2 ? 4 : 2);
-  // Of a step, four for each instruction (left_operand.cuh).
-  left_registers =
+  const bool is_split = type.a == Scalar::f32x3;
+  held_registers = sum_registers * (is_split ? 2 : 1);
+  // Of a step, four for each instruction (left_operand.cuh); split, of two slabs eight (left_split.cuh).
+  left_registers = is_split ? left_tiles * 16 :
       left_from_registers(config, type, trans) ? left_tiles * 4 * (block_k * operand / kInstructionKBytes) : 0;
   min_blocks = config.at("min_blocks");
-  trades_registers = min_blocks == 1 && sum_registers * groups > kMostUntraded;
+  trades_registers = min_blocks == 1 && held_registers * groups > kMostUntraded;
   threads = groups * kGroupThreads + (trades_registers ? kGroupThreads : 32);
   cluster_m = config.at("cluster_m");
   cluster_n = config.at("cluster_n");
@@ -54,7 +63,9 @@ Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
   };
   copied_m = copied(block_m, a_k_major(config, trans));
   copied_n = copied(block_n, b_k_major(config, trans));
-  stage_bytes = (copied_m + copied_n) * block_k * operand;
+  copies_m = is_split && swap ? 2 : 1;
+  copies_n = is_split && !swap ? 2 : 1;
+  stage_bytes = (copied_m * copies_m + copied_n * copies_n) * block_k * operand;
 
   int epilogue_bytes = 0;
   if (cluster_k(config) > 1) {

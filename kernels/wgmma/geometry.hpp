@@ -22,8 +22,14 @@ int panel_elements(const TypePair& type);
 bool a_k_major(const Config& config, Transposes trans);
 bool b_k_major(const Config& config, Transposes trans);
 
-/// Whether the instruction takes its left operand from registers: one of 8 or 32 bits that lies MN-major.
+/// Whether the left operand is one of 8 or 32 bits that lies MN-major: its words are loaded to registers, its rows in any order.
 bool left_from_registers(const Config& config, const TypePair& type, Transposes trans);
+
+/// Whether the instruction takes its left operand from registers: such a one, or of f32x3, which is split there.
+bool takes_left_words(const Config& config, const TypePair& type, Transposes trans);
+
+/// Columns of a packed row of the right operand of f32x3, big ones and small ones.
+std::int64_t split_columns(std::int64_t k);
 
 /// Whether the tensor memory accelerator can store C: what it leaves out beyond a row's end is a multiple of 16 bytes away
 /// from the row's start.
@@ -37,6 +43,7 @@ struct Geometry {
   int left_tiles;      ///< of 64 rows, of a group
   int instructions;    ///< side by side, for all columns of such a tile (columns.cuh)
   int sum_registers;   ///< a thread
+  int held_registers;  ///< those, and of f32x3 the part that is added to them
   int left_registers;  ///< a thread, of a left operand that is taken from there
   bool trades_registers;
   int threads;
@@ -45,6 +52,7 @@ struct Geometry {
   int copied_m,
       copied_n;  ///< rows of op(A), columns of op(B) that are copied for a block: MN-major operands come by whole
                  ///< panels
+  int copies_m, copies_n;  ///< 2: big and small ones of f32x3
   int stage_bytes;
   int smem_bytes;  ///< dynamic shared memory of a block
 

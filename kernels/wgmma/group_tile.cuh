@@ -11,6 +11,10 @@
 #ifdef TILESMITH_GATED
 #include "kernels/tensor_core/pair_sums.cuh"
 #endif
+#ifdef TILESMITH_THREE_PRODUCTS
+#include "kernels/wgmma/left_split.cuh"
+#include "kernels/wgmma/split_tile.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -31,6 +35,7 @@ __device__ __forceinline__ void set_zero(unsigned& sum) { asm volatile("mov.b32 
 // The block's named barriers.
 enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4, kLastStep = 5 };
 
+#ifndef TILESMITH_THREE_PRODUCTS
 class GroupTile {
  public:
   // Of the steps of an item, in their order. Of a narrow one the last columns' sums stay zero.
@@ -118,6 +123,7 @@ class GroupTile {
   LeftOperand left_;
   SumRegister sums_[kLeftTiles][kTileRegisters];
 };
+#endif
 
 // Where the instruction leaves a warp's sums, for the epilogue: rows along the left operand's extent.
 #ifdef TILESMITH_GATED

@@ -16,6 +16,7 @@ std::string_view ptx_type(Scalar scalar) {
     case Scalar::bf16:
       return "bf16";
     case Scalar::tf32:
+    case Scalar::f32x3:
       return "tf32";
     case Scalar::s8:
       return "s8";
@@ -45,7 +46,7 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
     sums += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
     operands += fmt::format("{}\"{}\"(sums[{}])", i == 0 ? "" : ", ", constraint, first / of_register + i);
   }
-  const bool left_words = left_from_registers(config, type, target.trans);
+  const bool left_words = takes_left_words(config, type, target.trans), zeroes = type.a == Scalar::f32x3;
   // The operands' places behind the sums: the left one's descriptor or four words, the right one's descriptor, the predicate's.
   const int right = registers + (left_words ? 4 : 1);
   const std::string left =
@@ -53,6 +54,7 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
                  : fmt::format("%{}", registers);
   const std::string_view left_value =
       left_words ? "\"r\"(left[0]), \"r\"(left[1]), \"r\"(left[2]), \"r\"(left[3])" : "\"l\"(left)";
+  const std::string predicate = zeroes ? fmt::format("setp.ne.b32 p, %{}, 0;", right + 1) : "setp.eq.b32 p, 0, 0;";
   // Behind the predicate: the signs of the operands (floating point), and which lie MN-major (16 bits).
   std::string immediates = whole ? "" : ", 1, 1";
   if (size_bytes(type.a) == 2) {
@@ -62,12 +64,12 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
   const std::string_view operand = ptx_type(type.a);
   return fmt::format(
       "  asm volatile(\n"
-      "      \"{{ .reg .pred p; setp.eq.b32 p, 0, 0; \"\n"
+      "      \"{{ .reg .pred p; {} \"\n"
       "      \"wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {{{}}}, {}, %{}, p{}; }}\"\n"
       "      : {}\n"
-      "      : {}, \"l\"({}));\n",
-      columns, 32 / size_bytes(type.a), ptx_type(type.accumulator), operand, operand, sums, left, right,
-      immediates, operands, left_value, first == 0 ? "right" : "beyond");
+      "      : {}, \"l\"({}){});\n",
+      predicate, columns, 32 / size_bytes(type.a), ptx_type(type.accumulator), operand, operand, sums, left, right,
+      immediates, operands, left_value, first == 0 ? "right" : "beyond", zeroes ? ", \"r\"(adds)" : "");
 }
 
 /// Those of a tile of so many columns, narrower by `less`.
@@ -85,7 +87,14 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
   const bool packed = size_bytes(type.accumulator) == 2, whole = is_integer(type.accumulator);
   const std::string_view sum_type = packed ? "unsigned" : whole ? "int" : "float";
   const std::string_view left_argument =
-      left_from_registers(config, type, target.trans) ? "const unsigned (&left)[4]" : "unsigned long long left";
+      takes_left_words(config, type, target.trans) ? "const unsigned (&left)[4]" : "unsigned long long left";
+  if (type.a == Scalar::f32x3) {
+    return fmt::format(
+        "namespace tilesmith {{\n"
+        "__device__ __forceinline__ void multiply(float (&sums)[{}], {}, unsigned long long right, int adds) {{\n{}}}\n"
+        "}}  // namespace tilesmith\n",
+        g.right_extent / 2, left_argument, statement(config, target, 0, g.right_extent));
+  }
   std::string body = statements(config, target, g.right_extent, 0);
   if (config.at("even") == 1) {
     body = fmt::format("  if constexpr (Narrow) {{\n{}  }} else {{\n{}  }}\n",

@@ -13,6 +13,7 @@ namespace tilesmith::wgmma {
 namespace {
 
 constexpr int kUsualPanels = 2;    // of K in a stage
+constexpr int kMostPromoted = 64;  // of K: of 128, errors of TN 1024³ are beyond those of cuBLAS (docs/notes/f32x3.md)
 constexpr int kBoxRowsMost = 256;  // of a copy by the tensor memory accelerator
 
 const Names kTile{"block_m", "block_n", "warpgroups", "schedule", "swap"};
@@ -23,17 +24,19 @@ bool has_few_columns(const Config& config) { return config.at("swap") == 0 && co
 
 int must_pack(const TypePair& type, Transposes trans, bool swap) {
   const int mn_major = (trans.a ? int(pack_a) : 0) | (trans.b ? 0 : int(pack_b));
+  if (type.a == Scalar::f32x3) return swap ? pack_a : pack_b;
   return size_bytes(type.a) == 2 ? 0 : mn_major & (swap ? int(pack_a) : int(pack_b));
 }
 
 bool supports(const KernelTarget& target) {
   const Scalar operand = target.type.a;
-  return is_plain_but_epilogue_and_batch(target) && target.limits.arch == "sm_90a" && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
+  return is_plain_but_epilogue_and_batch(target) && target.limits.arch == "sm_90a" && packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const int panel = panel_elements(target.type);
-  return {
+  const bool is_split = target.type.a == Scalar::f32x3;
+  std::vector<Parameter> all{
       {"block_m", {8, 16, 32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 256, 320}, "rows of C a block computes"},
       {"block_n",
        {8, 16, 32, 64, 72, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256, 320},
@@ -48,11 +51,11 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "0: a block a tile; 1: as many blocks as fit the device, each doing tile after tile with all warpgroups; 2: the "
        "same, each warpgroup with a tile of its own, so that one's products hide the other's epilogue"},
       {"even",
-       target.batch_mode == BatchMode::single ? std::vector{0, 1} : std::vector{0},  // it deals out one C
+       target.batch_mode == BatchMode::single && !is_split ? std::vector{0, 1} : std::vector{0},  // it deals out one C
        "1: columns are dealt evenly among as many tiles as all blocks do in their rounds, some of them 16 columns narrower "
        "(swapped operands: rows)"},
       {"stagger",
-       {0, 3, 4, 6},
+       is_split ? std::vector{0} : std::vector{0, 3, 4, 6},
        "K-steps that the second of two warpgroups on a tile has left when the first has started all of its own: each "
        "stores while the other multiplies"},
       {"cluster_m", {1, 2, 4, 8}, "blocks side by side along M that share B: each copies a part of it to all"},
@@ -78,6 +81,10 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "operands copied into aligned scratch first, K-major: 1 A, 2 B, 3 both"},
       early_launch_parameter(target),
   };
+  if (is_split) {
+    all.push_back({"promote", {1, 2}, "K-steps whose products are added up from zero, truncated, before they are rounded into the sums"});
+  }
+  return all;
 }
 
 namespace {
@@ -176,14 +183,14 @@ std::vector<Rule> grid_rules(const KernelTarget& target) {
   const DeviceLimits limits = target.limits;
   return {
       {"sums of a thread", "sums fill the registers: beyond 192 a thread the rest spills",
-       [type, trans](const Config& c) { return Geometry(c, type, trans).sum_registers <= 192; }, kTile},
+       [type, trans](const Config& c) { return Geometry(c, type, trans).held_registers <= 192; }, kTile},
       {"registers of an SM",
        "the resident blocks' sums, and a left operand's words, must fit the register file beside addresses; registers "
        "are traded by whole groups of "
        "four warps",
        [type, trans, limits](const Config& c) {
          const Geometry g(c, type, trans);
-         return g.sum_registers + g.left_registers + 32 <= g.available_registers(limits.registers_per_sm);
+         return g.held_registers + g.left_registers + 32 <= g.available_registers(limits.registers_per_sm);
        },
        with(kTile, {"block_k", "min_blocks", "pack"})},
       {"clusters",
@@ -271,7 +278,7 @@ std::vector<Rule> stage_rules(const KernelTarget& target) {
        },
        with(kTile, {"block_k", "stages", "pack"})},
       {"packing",
-       "of operands of 8 and 32 bits the right one is packed where it lies MN-major; packed operands lie where split K's "
+       "of operands of 8 and 32 bits the right one is packed where it lies MN-major, of f32x3 always, big and small; packed operands lie where split K's "
        "partial sums would",
        [type, trans](const Config& c) {
          const int pack = c.at("pack"), must = must_pack(type, trans, c.at("swap") == 1);
@@ -304,7 +311,14 @@ std::vector<Rule> pair_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  return joined({pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target)});
+  std::vector<Rule> all = joined({pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target)});
+  if (target.type.a == Scalar::f32x3) {
+    all.push_back({"promotion",
+                   "what a tensor core truncates grows with the products that it adds up: those of up to 64 of K",
+                   [](const Config& c) { return c.at("promote") == 1 || c.at("promote") * c.at("block_k") <= kMostPromoted; },
+                   {"block_k", "promote"}});
+  }
+  return all;
 }
 
 }  // namespace tilesmith::wgmma

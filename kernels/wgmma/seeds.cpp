@@ -1,6 +1,7 @@
 #include "kernels/wgmma/seeds.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "kernels/tensor_core/paired_columns.cuh"
@@ -18,6 +19,18 @@ constexpr int kLeastStagger = 3;
 
 struct Tile {
   int block_m, block_n, warpgroups, schedule, swap;
+};
+
+/// Whose sums, and the part that is added to them, fit the registers.
+constexpr Tile kSplitTiles[] = {
+    {128, 128, 2, cooperative, 0}, {128, 176, 2, cooperative, 0}, {128, 192, 2, cooperative, 0}, {128, 160, 2, cooperative, 0},
+    {128, 144, 2, cooperative, 0}, {64, 176, 2, ping_pong, 0},    {64, 192, 2, ping_pong, 0},    {128, 96, 2, cooperative, 0},
+    {128, 128, 2, one_tile, 0},    {128, 192, 2, one_tile, 0},    {128, 160, 2, one_tile, 0},    {128, 96, 2, one_tile, 0},
+    {128, 64, 2, one_tile, 0},     {128, 32, 2, one_tile, 0},     {128, 112, 2, one_tile, 0},    {64, 128, 1, one_tile, 0},
+    {64, 64, 1, one_tile, 0},      {64, 96, 1, one_tile, 0},      {64, 32, 1, one_tile, 0},      {64, 16, 1, one_tile, 0},
+    {64, 8, 1, one_tile, 0},       {64, 192, 1, one_tile, 0},     {16, 128, 2, one_tile, 1},     {16, 64, 1, one_tile, 1},
+    {8, 64, 1, one_tile, 1},       {32, 64, 1, one_tile, 1},      {64, 128, 2, one_tile, 1},     {128, 128, 2, one_tile, 1},
+    {128, 128, 2, cooperative, 1},
 };
 
 constexpr Tile kTiles[] = {
@@ -107,11 +120,13 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                                     {"reduction", reduction},
                                     {"pack", needed_pack(problem, tile.swap == 1)},
                                     {"early_launch", 1}});
+            if (target.type.a == Scalar::f32x3) config.set("promote", panels == 1 ? 2 : 1);
             for (const int store_tma : {0, 1}) {
               if (store_tma == 1 && (!by_boxes || split_k > 1)) continue;
               config.set("store_tma", store_tma);
               config.set("store_staged", store_tma == 1 || (tile.swap == 0 && !summed) ? 1 : 0);
               for (const bool staggered : {false, true}) {
+                if (staggered && target.type.a == Scalar::f32x3) continue;
                 config.set("stagger", staggered ? kLeastStagger : 0);
                 Config deeper = deepest(config, target, problem);
                 if (staggered) deeper.set("stagger", stagger_of(deeper.at("stages")));
@@ -143,7 +158,8 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
     return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });
   };
   Ranking ranking(kMostOfTile);
-  for (const Tile& tile : kTiles) {
+  const bool is_split = target.type.a == Scalar::f32x3;
+  for (const Tile& tile : is_split ? std::span<const Tile>(kSplitTiles) : std::span<const Tile>(kTiles)) {
     // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
     const int least_m = tile.swap == 1 ? 8 : 64, least_n = tile.swap == 1 ? 64 : 32;
     if ((tile.block_m > least_m && tile.block_m >= 2 * problem.m) ||
@@ -155,7 +171,7 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
       if (!fills_device(config, target, problem) || !legal(config)) continue;
       const double cycles = wgmma::estimate(config, target, problem).cycles;
       of_tile.emplace_back(cycles, config);
-      if (tile.schedule == one_tile) continue;
+      if (tile.schedule == one_tile || is_split) continue;
       Config even = config;
       even.set("even", 1);
       if (!legal(even)) continue;

@@ -42,7 +42,11 @@ constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's l
 // others.
 constexpr bool kPackedSums = sizeof(Accumulator) == 2;                // two share a register
 constexpr int kTileRegisters = kRightExtent / (kPackedSums ? 4 : 2);  // a thread's sums of 64 rows
+#ifdef TILESMITH_THREE_PRODUCTS
+constexpr int kHeldRegisters = 2 * kLeftTiles * kTileRegisters;  // sums, and the part that is added to them (split_tile.cuh)
+#else
 constexpr int kHeldRegisters = kLeftTiles * kTileRegisters;
+#endif
 constexpr bool kTradesRegisters = kMinBlocks == 1 && kHeldRegisters * kWarpgroups > 160;
 constexpr int kCopyingThreads = kTradesRegisters ? 128 : 32;
 constexpr int kThreads = kMultiplyingThreads + kCopyingThreads;

@@ -8,7 +8,8 @@
 //                                                                      be used; 8 and 32 bits: 128 and 32, the left
 //                                                                      operand only (left_operand.cuh)
 //
-// Packed operands are K-major (k_major_copy.cuh).
+// Packed operands are K-major (k_major_copy.cuh). Of f32x3 the right one is packed, and the left one goes through registers, where it is
+// split (left_split.cuh).
 #pragma once
 
 #include "kernels/wgmma/shape.cuh"
@@ -26,6 +27,9 @@ constexpr int kSwizzledRows = 8;  // after which the swizzle repeats
 template <int Extent, bool KMajor, int Sharers>
 struct OperandTile {
   static constexpr bool kKMajor = KMajor;
+#ifdef TILESMITH_THREE_PRODUCTS
+  static constexpr bool kSplit = false;
+#endif
   static constexpr int kRows = KMajor ? Extent : kBlockK;  // of a panel
   static constexpr int kCols = KMajor ? kBlockK : Extent;
   static constexpr int kPanels = (kCols + kPanelElements - 1) / kPanelElements;
@@ -55,7 +59,21 @@ struct OperandTile {
 constexpr bool kAKMajor = !kTransA || (kPack & 1) != 0;  // as it lies, or since it is packed so
 constexpr bool kBKMajor = kTransB || (kPack & 2) != 0;
 using LeftTile = OperandTile<kLeftExtent, kSwap ? kBKMajor : kAKMajor, kLeftSharers>;
+#ifdef TILESMITH_THREE_PRODUCTS
+// Packed K-major: a panel of big ones, and the same elements' small ones (pack.cuh), panel by panel along K.
+struct RightTile : OperandTile<kRightExtent, true, kRightSharers> {
+  static constexpr bool kSplit = true;
+  static constexpr int kPanels = 2 * OperandTile::kPanels;
+  static constexpr int kBytes = kPanels * kPanelBytes;
+
+  static __device__ __forceinline__ constexpr unsigned offset(int slab, bool small) {
+    constexpr int kSlabsOfPanel = kPanelElements / kSlabK;
+    return unsigned((slab / kSlabsOfPanel * 2 + (small ? 1 : 0)) * kPanelBytes + slab % kSlabsOfPanel * 32);
+  }
+};
+#else
 using RightTile = OperandTile<kRightExtent, kSwap ? kAKMajor : kBKMajor, kRightSharers>;
+#endif
 constexpr bool kLeftFromRegisters = !LeftTile::kKMajor && kElementBytes != 2;
 static_assert(RightTile::kKMajor || kElementBytes == 2,
               "from shared memory the instruction takes MN-major operands of 16 bits only");

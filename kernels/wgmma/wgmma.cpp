@@ -26,9 +26,15 @@ struct Seen {
   bool k_major;
 };
 
+/// 0: A, 1: B.
+std::size_t right_operand(const Config& config) { return config.at("swap") == 1 ? 0 : 1; }
+
 std::array<Seen, 2> operands_as_seen(const Config& config, const Problem& problem) {
-  return {{{problem.m, problem.k, wgmma::a_k_major(config, problem.trans)},
-           {tensor_core::packs_pairs(config, problem) ? tensor_core::tiled_columns(problem) : problem.n, problem.k, wgmma::b_k_major(config, problem.trans)}}};
+  std::array<Seen, 2> seen{{{problem.m, problem.k, wgmma::a_k_major(config, problem.trans)},
+                            {tensor_core::packs_pairs(config, problem) ? tensor_core::tiled_columns(problem) : problem.n, problem.k,
+                              wgmma::b_k_major(config, problem.trans)}}};
+  if (problem.type.a == Scalar::f32x3) seen[right_operand(config)].k = wgmma::split_columns(problem.k);
+  return seen;
 }
 
 /// The part of a panel that a block copies at a time (stage.cuh).
@@ -85,7 +91,8 @@ std::optional<std::string> Wgmma::dominated(const Config& config, const Problem&
   for (int operand = 0; operand < 2; ++operand) {
     const bool gated = operand == 1 && problem.epilogue.is_gated();  // of such columns rows must run along K, in whole steps of pairs
     const bool as_it_lies = gated ? k_major[operand] && problem.n % kPairedStep == 0 : k_major[operand] || size_bytes(problem.type.a) == 2;
-    if ((config.at("pack") >> operand & 1) != 0 && align[operand] >= kCopyBytes && as_it_lies)
+    const bool must = (wgmma::must_pack(problem.type, problem.trans, config.at("swap") == 1) >> operand & 1) != 0;
+    if (!must && (config.at("pack") >> operand & 1) != 0 && align[operand] >= kCopyBytes && as_it_lies)
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
   }
   return std::nullopt;
@@ -108,7 +115,8 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) con
     gemm.boxes->c = TensorBox{problem.m, problem.d_cols(), kBoxRows, cols};
   }
   tensor_core::add_matrices(*gemm.boxes, problem);
-  const tensor_core::PackedOperands packed = tensor_core::packed_operands(problem, a.k_major, b.k_major);
+  tensor_core::PackedOperands packed = tensor_core::packed_operands(problem, a.k_major, b.k_major);
+  if (problem.type.a == Scalar::f32x3) (right_operand(config) == 0 ? packed.a : packed.b).cols = wgmma::split_columns(problem.k);
   return tensor_core::with_passes(gemm, config, problem, packed, true);
 }
 

@@ -235,8 +235,15 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using PairsTurned = KMajorCopy<Operand, true>;
   pack_operands<Either<kTransA, Turned, AsStored>, Either<kTransB, PairsAsStored, PairsTurned>>(args);
 #else
+#ifdef TILESMITH_THREE_PRODUCTS
+  constexpr int kCopiesOfA = kSwap ? 2 : 1, kCopiesOfB = kSwap ? 1 : 2;  // the right operand is split
+  using CopyA = Either<kTransA, KMajorCopy<Operand, kCopiesOfA>, AlignedCopy<Operand, kCopiesOfA>>;
+  using CopyB = Either<kTransB, AlignedCopy<Operand, kCopiesOfB>, KMajorCopy<Operand, kCopiesOfB>>;
+  pack_operands<CopyA, CopyB>(args);
+#else
   using AsStored = AlignedCopy<Operand>;
   using Turned = KMajorCopy<Operand>;
   pack_operands<Either<kTransA, Turned, AsStored>, Either<kTransB, AsStored, Turned>>(args);
+#endif
 #endif
 }

@@ -86,7 +86,8 @@ int data_type(Scalar scalar) {
     case Scalar::f16: return kF16;
     case Scalar::bf16: return kBf16;
     case Scalar::tf32:
-    case Scalar::f32: return kF32;
+    case Scalar::f32:
+    case Scalar::f32x3: return kF32;
     case Scalar::f64: return kF64;
     case Scalar::s8: return kS8;
     case Scalar::u8: return kU8;

@@ -50,7 +50,8 @@ __device__ Element element(Bits bits) {
   return (unsigned short)((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
 })";
     case Scalar::tf32:  // operands are plain floats in memory: rounding is the kernel's work
-    case Scalar::f32: return "typedef float Element;\n__device__ Element element(Bits bits) { return unit_float(bits); }";
+    case Scalar::f32:
+    case Scalar::f32x3: return "typedef float Element;\n__device__ Element element(Bits bits) { return unit_float(bits); }";
     case Scalar::f64: return "typedef double Element;\n__device__ Element element(Bits bits) { return unit_double(bits); }";
     case Scalar::e4m3:  // a half of the value / 256 has the same bits above the seventh, rounded to nearest even
       return R"(typedef unsigned char Element;

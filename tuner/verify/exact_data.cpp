@@ -26,7 +26,7 @@ constexpr double kWideMagnitude = 4.0 * 2047;
 constexpr double kWideSumLimit = 8388608;  // 2^23, in multiples of 4: 2^21 steps, three bits to spare for α and β
 
 /// Operands of f32 keep what tf32 rounds off: sums are multiples of 1, and have as many steps.
-double wide_sum_limit(const TypePair& type) { return type.a == Scalar::f32 ? kWideSumLimit / 4 : kWideSumLimit; }
+double wide_sum_limit(const TypePair& type) { return is_whole_f32(type.a) ? kWideSumLimit / 4 : kWideSumLimit; }
 
 ValueRule rule(int kind, int range, std::int64_t group, std::uint64_t seed) {
   return ValueRule{kind, range, group, seed};
@@ -122,7 +122,7 @@ bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
       return true;
     case Stage::wide_a:
     case Stage::wide_b:
-      return (type.a == Scalar::tf32 || type.a == Scalar::f32) && kWideMagnitude * double(k) <= wide_sum_limit(type);
+      return (type.a == Scalar::tf32 || is_whole_f32(type.a)) && kWideMagnitude * double(k) <= wide_sum_limit(type);
     case Stage::wide_c: {
       if (!rounds_output(type) || is_integer(type.a)) return false;
       // A sum's standard deviation is about sum_limit / (3·√k). Up to here one result in a few hundred or more lies

@@ -24,7 +24,7 @@ using verify::ValueRule;
 
 enum class Stage {
   exact,   ///< small integers
-  wide_a,  ///< tf32 and f32: integers in A that tf32 must round and f32 must not, small ones in B
+  wide_a,  ///< tf32, f32 and f32x3: integers in A that tf32 must round and f32 must not, small ones in B
   wide_b,  ///< the other way round
   wide_c,  ///< output narrower than its accumulator only: integers whose results the output must round
   real,    ///< uniform [-1, 1]; float types only

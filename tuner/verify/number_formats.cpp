@@ -116,6 +116,7 @@ void encode(Scalar element, double value, std::byte* at) {
       return store(to_bf16(float(value)), at);
     case Scalar::tf32:
     case Scalar::f32:
+    case Scalar::f32x3:
       return store(float(value), at);
     case Scalar::f64:
       return store(value, at);
@@ -139,6 +140,7 @@ double decode(Scalar element, const std::byte* at) {
       return from_bf16(load<std::uint16_t>(at));
     case Scalar::tf32:
     case Scalar::f32:
+    case Scalar::f32x3:
       return load<float>(at);
     case Scalar::f64:
       return load<double>(at);
@@ -170,6 +172,7 @@ void decode_operands(Scalar element, const std::byte* from, std::size_t count, d
     case Scalar::tf32:
       return decode_each(from, count, 4, to, [](auto* at) { return round_to_tf32(load<float>(at)); });
     case Scalar::f32:
+    case Scalar::f32x3:
       return decode_each(from, count, 4, to, [](auto* at) { return load<float>(at); });
     case Scalar::f64:
       return decode_each(from, count, 8, to, [](auto* at) { return load<double>(at); });
@@ -196,6 +199,7 @@ std::uint64_t poison_bits(Scalar element, std::uint64_t garbage) {
       return 0x7fffu;
     case Scalar::tf32:
     case Scalar::f32:
+    case Scalar::f32x3:
       return 0x7fffffffu;
     case Scalar::f64:
       return 0x7fffffffffffffffu;

@@ -124,6 +124,7 @@ std::string format_struct(Scalar scalar, const char* as) {
     case Scalar::tf32:
       return fmt::format(fmt::runtime(kF32), as, "tf32_rounded_bits");
     case Scalar::f32:
+    case Scalar::f32x3:
       return fmt::format(fmt::runtime(kF32), as, "");
     case Scalar::f64:
       return fmt::format(fmt::runtime(kF64), as);

@@ -13,6 +13,11 @@
 //   the same, f32 operands   Only FMA multiplies f32: each product is added exactly and the sum rounded to nearest. That is the walk
 //                    of f16 below with 2^-23: 2^-22·(√K + 8)·√K. At K = 4096 it is 0.0011. Operands rounded to tf32 are each
 //                    off by 1.1·10^-4 (rms), so sums by 8.7·10^-5·√K: 0.0056 at K = 4096; at K = 16 0.00035, 30 times the bound.
+//   the same, f32 as three tf32   Each product is off by at most 2^-21 of itself, by either sign: within the 8 of the walk above. A
+//                    tensor core truncates the products of up to 128 of K, in 3·128/8 steps of a unit of 2^-23·|s| each, where |s|
+//                    follows the part and not the whole sum. By one sign within a part and by either among parts, that makes a walk of
+//                    K/128 steps of 2^-23·24·√128: 2^-22·12·√K (two units a step, 24). Between them it rounds to nearest, as above, fewer
+//                    times. Bound: 2^-22·(√K + 32)·√K. At K = 4096 it is 0.0015. A small part lost is worth 6·10^-5·√K (rms), 0.004 there.
 //   f16 accumulator  Rounded to nearest up to once a product, so errors are a random walk: each step is uniform within
 //                    half a unit of 2^-10·|s_j|, and with |s_j| following √j/3 their sum has a standard deviation of
 //                    2^-10·K/15; an extreme path with an extreme walk (4.3 deviations each, 10^-8 together) reaches
@@ -87,6 +92,7 @@ double real_bound(const TypePair& type, std::int64_t k) {
       return eps * (std::sqrt(depth) + 4);
     case Scalar::f32:
       if (type.a == Scalar::f32) return 2 * eps * (std::sqrt(depth) + 8);
+      if (type.a == Scalar::f32x3) return 2 * eps * (std::sqrt(depth) + 32);
       return 2 * eps * (depth / 4 + 16);
     case Scalar::f64:
       return 2 * eps * (std::sqrt(depth) + 8);

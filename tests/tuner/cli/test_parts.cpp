@@ -120,6 +120,7 @@ TEST_CASE("peaks agree with the data sheets") {
   CHECK(near(peak(h200, "s8s32"), 1978.9, 2e-3));
   CHECK(near(peak(h200, "f64f64"), 66.9, 2e-3));
   CHECK(near(peak(h200, "f32f32"), 66.9, 2e-3));
+  CHECK(near(peak(h200, "f32x3f32"), 164.7, 2e-3));  // a third of tf32's
   const db::DeviceIdentity orin = device("Orin", 87, 16, "MAXN");
   CHECK(near(peak(orin, "f16f32"), 42.6, 2e-3));
   CHECK(near(peak(orin, "s8s32"), 85.2, 2e-3));

@@ -118,6 +118,8 @@ TEST_CASE("the bound grows with K, with α, and is nothing for integers and exac
   CHECK(real_bound(f16, 64) > real_bound(*find_type_pair("f16f32"), 64));
   CHECK(real_bound(*find_type_pair("f16f32"), 64) > real_bound(*find_type_pair("f32f32"), 64));  // FMAs round to nearest
   CHECK(real_bound(*find_type_pair("f32f32"), 64) > real_bound(*find_type_pair("f64f64"), 64));
+  CHECK(real_bound(*find_type_pair("f32x3f32"), 4096) > real_bound(*find_type_pair("f32f32"), 4096));  // a tensor core truncates
+  CHECK(real_bound(*find_type_pair("f32x3f32"), 4096) < real_bound(*find_type_pair("tf32f32"), 4096) / 10);
   CHECK(real_bound(*find_type_pair("bf16f32bf16"), 64) == real_bound(*find_type_pair("bf16f32"), 64));
   CHECK(real_bound(s8, 64) == 0);
   // The output's rounding: half a unit where a wider accumulator leaves it alone.
