@@ -65,7 +65,8 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   const bool fused = is_fused(target);
   if (!is_plain(target) || fused) add("#define TILESMITH_EXTENDED\n");
   if (fused) add("#define TILESMITH_EPILOGUE\n");
-  if (target.batch_mode == BatchMode::strided) add("#define TILESMITH_BATCH\n");
+  if (target.batch_mode != BatchMode::single) add("#define TILESMITH_BATCH\n");
+  if (target.batch_mode == BatchMode::grouped) add("#define TILESMITH_GROUPED\n");
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
   add_type("Accumulator", type.accumulator);

@@ -106,6 +106,16 @@ __device__ __forceinline__ void store_box(const MapOfEntry& of, int col, int row
       "r"(col), "r"(row), "r"(of.matrix), "r"(from)
       : "memory");
 }
+#ifdef TILESMITH_GROUPED
+// The same of the one D that all groups share.
+struct MapOfGroups {
+  const TensorMap& map;
+  int group;
+};
+__device__ __forceinline__ void store_box(const MapOfGroups& of, int col, int row, unsigned from) {
+  store_box(MapOfEntry{of.map, 0}, col, row, from);
+}
+#endif
 #endif
 // What this thread wrote into shared memory becomes visible to the accelerator.
 __device__ __forceinline__ void publish_to_accelerator() {

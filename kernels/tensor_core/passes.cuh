@@ -6,6 +6,7 @@
 #include "kernels/tensor_core/pack.cuh"
 #include "kernels/tensor_core/reduce.cuh"
 
+#ifndef TILESMITH_GROUPED  // of groups slices are added within a cluster
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
     scale_c(const __grid_constant__ tilesmith::GemmArgs args) {
   tilesmith::let_launch_after_come();
@@ -29,3 +30,4 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
   tilesmith::sum_slices(tilesmith::args_of_entry(args, int(tilesmith::entry_of_grid())));
 #endif
 }
+#endif

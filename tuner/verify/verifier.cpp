@@ -167,7 +167,7 @@ std::string Verifier::Impl::describe(const Problem& p, const ProblemStage& stage
   const Terms terms = terms_at(p, i % p.m, j, [&](OperandRole role, std::int64_t of) { return addend(role, 0, of); });
   const double want = expected_value(p, stage.stage, stage.scales, sum, addend(OperandRole::c, i, j), terms);
   return fmt::format("{}: {} is wrong, expected {:.9g}{}; {} of {} compared elements are wrong", what,
-                     place_in_c(p.batch, p.m, p.n, index), want,
+                     place_in_c(p.entries(), p.m, p.n, index), want,
                      stage.c_row.absolute > 0 ? fmt::format(" ± {:.2g}", stage.c_row.absolute) : std::string(),
                      report.count, stage.compared_rows() * p.n);
 }
