@@ -5,8 +5,8 @@
 //   tiles      [---][---][---][--][---][---][---][-]                of kTileRows; a group's last one may have fewer
 //
 // Only the device knows the ends, so a grid has blocks for the most tiles that there may be (most_tile_rows() in kernels/problem.cpp), or is
-// persistent; blocks that find no tile leave. A warp looks at 32 groups at a time, one a lane, and keeps what it found: who asks for tiles in
-// their order seldom reads again.
+// persistent; blocks that find no tile leave. A warp looks at 32 groups at a time, one a lane. Where there are registers for it, it keeps what
+// it found: who asks for tiles in their order seldom reads again.
 #pragma once
 
 #include "kernels/common/gemm_args.cuh"
@@ -27,8 +27,8 @@ struct GroupTiles {
   unsigned first, count;  // tiles of the groups before it, and its own
 };
 
-// All functions are called by whole warps.
-template <int kTileRows>
+// All functions are called by whole warps. Nothing outside the matrices is read or written even if the ends change meanwhile.
+template <int kTileRows, bool kKeeps>
 class GroupedRows {
  public:
   __device__ __forceinline__ explicit GroupedRows(const GemmArgs& args)
@@ -59,13 +59,13 @@ class GroupedRows {
 
   // Of a tile that is there.
   __device__ __forceinline__ GroupTiles at(unsigned tile) {
-    if (tile < tiles_before_) look_at(0);
-    while (tile >= last(tiles_end_)) look_at(first_ + 32);
+    if (!kKeeps || tile < tiles_before_) look_at(0);
+    while (tile >= last(tiles_end_) && first_ + 32 < groups_) look_at(first_ + 32);
     const int of_lane = __popc(__ballot_sync(0xffffffff, tiles_end_ <= tile));  // empty groups end where the one before does
     const unsigned before = __shfl_sync(0xffffffff, tiles_end_, of_lane - 1), end = __shfl_sync(0xffffffff, tiles_end_, of_lane);
     const int begin = __shfl_sync(0xffffffff, rows_end_, of_lane - 1), rows_end = __shfl_sync(0xffffffff, rows_end_, of_lane);
     const unsigned first = of_lane == 0 ? tiles_before_ : before;
-    return {{first_ + of_lane, rows_end}, of_lane == 0 ? rows_before_ : begin, first, end - first};
+    return {{min(first_ + of_lane, groups_ - 1), rows_end}, of_lane == 0 ? rows_before_ : begin, first, end - first};
   }
 
  private:

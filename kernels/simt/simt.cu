@@ -112,7 +112,7 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
   if (is_beyond_batch(batch)) return;
   const GemmArgs args = matrices_of_entry(batch, entry_of_grid());
 #else
-  GroupedRows<kBlockM> rows(batch);
+  GroupedRows<kBlockM, true> rows(batch);
   rows.read(fault_to_report(batch));
   const unsigned tiles_of_row = unsigned((batch.n - 1) / kBlockN + 1), tile_row = blockIdx.x / tiles_of_row;
   if (tile_row >= rows.count()) return;

@@ -95,7 +95,7 @@ class WorkListOf {
 };
 #else
 // The same of groups: group by group, so that blocks that run at a time share few matrices B. Read by whole warps, which first read().
-template <int kItemM, int kItemN>
+template <int kItemM, int kItemN, bool kKeeps = false>
 class WorkListOf {
   static_assert(!kPartials && !kAtomicAdds, "a pass over D would write rows that belong to no group");
 
@@ -116,7 +116,7 @@ class WorkListOf {
   }
 
  private:
-  mutable GroupedRows<kItemM> rows_;
+  mutable GroupedRows<kItemM, kKeeps> rows_;
   unsigned tiles_n_;
   int k_;
 };

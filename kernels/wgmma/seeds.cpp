@@ -154,7 +154,7 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
       if (!fills_device(config, target, problem) || !legal(config)) continue;
       const double cycles = wgmma::estimate(config, target, problem).cycles;
       of_tile.emplace_back(cycles, config);
-      if (tile.schedule == one_tile) continue;
+      if (tile.schedule == one_tile || target.batch_mode != BatchMode::single) continue;  // it deals out one C
       Config even = config;
       even.set("even", 1);
       if (!legal(even)) continue;

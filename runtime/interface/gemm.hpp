@@ -127,7 +127,8 @@ struct Operands {
   const void* b = nullptr;  ///< [b_rows, b_cols] row-major, row stride ldb elements; not read if α = 0 or K = 0
   double beta = 0;          ///< not 0: needs a problem of beta class `any`
   /// [m, n] row-major, row stride ldc elements; not read if β = 0. Null: D is overwritten in place. Another matrix than D, which then must
-  /// not overlap it, is copied to D first where there is no epilogue (is_fused): a problem with the epilogue c_apart does without.
+  /// not overlap it, is copied to D first where there is no epilogue (is_fused): a problem with the epilogue c_apart does without. Of groups
+  /// it is refused there.
   const void* c = nullptr;
   void* d = nullptr;  ///< [m, n] row-major, row stride ldc elements; must not overlap A or B
   /// Where the epilogue has such scales: r, m values (scale_m) or one (scale_m1), and c, n (scale_n) or one (scale_n1); f32, aligned to

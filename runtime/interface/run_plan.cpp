@@ -14,6 +14,7 @@ Error launch_error(int code, const Plan& plan) {
   if (code == Plan::kMisaligned) return misaligned(plan.problem());
   if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b, the output, offsets or one of the epilogue's vectors is null: expected device memory"};
   if (code == Plan::kOverlap) return {ErrorCode::bad_argument, "the output overlaps a, b, offsets, a vector of the epilogue, or a c that lies elsewhere: expected memory of its own"};
+  if (code == Plan::kCopiesRows) return {ErrorCode::bad_argument, "c is another matrix than d: expected a grouped problem with the epilogue c_apart, or with another one"};
   if (code == Plan::kMissingWorkspace) {
     return {ErrorCode::missing_workspace,
             fmt::format("no workspace, or one that is not aligned to 256 bytes: expected {} bytes, or a call of "

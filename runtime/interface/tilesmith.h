@@ -162,7 +162,8 @@ typedef struct tilesmith_run_args {
   const void* a;         /* device memory, as the next three; not read if alpha or K is 0 */
   const void* b;         /* not read if alpha or K is 0 */
   const void* c;         /* m x n, row stride ldc; not read if beta is 0. NULL: D is overwritten in place. Another matrix than D, which then
-                            must not overlap it, is copied to D first where the problem has no scales, no bias, no activation and not c_is_apart */
+                            must not overlap it, is copied to D first where the problem has no scales, no bias, no activation and not c_is_apart; of
+                            groups it is refused there */
   void* d;               /* m x n, row stride ldc; must not overlap A or B */
   void* workspace;       /* for tilesmith_plan_run_args: NULL if none is needed or the plan owns one. Else NULL */
   const void* bias;      /* device memory, aligned to an element; must not overlap D. Not read if the problem has none */

@@ -201,6 +201,7 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.alpha = args.alpha;
   kernel_args.beta = args.beta;
   const bool copies_c = reads_c && !is_fused(problem_) && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
+  if (copies_c && problem_.batch_mode == BatchMode::grouped) return kCopiesRows;
   if (copies_c) {
     if (const CUresult result = copy_c_to_d(*driver_, problem_, args); result != CUDA_SUCCESS) return result;
   }

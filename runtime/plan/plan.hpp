@@ -59,7 +59,7 @@ class Plan {
   /// stream is captured.
   /// Configs that copy by the tensor memory accelerator take tensor maps as kernel parameters. They are made with the plan; a
   /// run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
-  /// Where C is another matrix than D, β ≠ 0 and no kernel of the signature takes both (is_fused), C is copied to D first, by the driver.
+  /// Where C is another matrix than D, β ≠ 0 and no kernel of the signature takes both (is_fused), C is copied to D first, by the driver (kCopiesRows).
   /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. M = 0 or N = 0: nothing is launched.
   int run(const RunArgs& args) const noexcept;
 
@@ -67,6 +67,7 @@ class Plan {
   static constexpr int kMissingWorkspace = -2;  ///< none was given, or one that is not 256-byte aligned
   static constexpr int kNullPointer = -3;       ///< a matrix is null that would be read or written
   static constexpr int kOverlap = -4;           ///< D has an element in common with A, B, the bias, the offsets, or a C that is not D
+  static constexpr int kCopiesRows = -5;        ///< C of a grouped problem is not D, and no kernel takes both: a copy would write rows of no group
 
  private:
   /// What a kernel takes; one of a plain signature looks at less. Host code has GemmArgs without its last members.

@@ -7,6 +7,7 @@
 #include "tests/gpu/planted_bug.hpp"
 #include "tests/gpu/planted_epilogue_bugs.hpp"
 #include "tests/gpu/planted_ffma_bugs.hpp"
+#include "tests/gpu/planted_group_bugs.hpp"
 #include "tests/gpu/planted_mma_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
 #include "tests/gpu/planted_wgmma_bugs.hpp"
@@ -128,6 +129,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : mma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : wgmma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : batch_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : group_bugs()) bugs.push_back(bug);
   for (const Bug& bug : ffma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : epilogue_bugs()) bugs.push_back(bug);
   return bugs;

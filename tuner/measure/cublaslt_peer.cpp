@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <stdexcept>
+
+#include "kernels/group_ends.hpp"
 
 #include "runtime/driver/shared_library.hpp"
 
@@ -57,6 +61,7 @@ struct Functions {
 };
 
 constexpr int kMostAlgorithms = 128;
+constexpr std::size_t kMostOfGroups = 8;  // a run of which is many launches
 
 template <typename Function>
 void bind(const runtime::SharedLibrary& library, const char* symbol, Function& function) {
@@ -290,8 +295,62 @@ std::string CublasLtPeer::version() const {
   return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
 
+namespace {
+
+/// Groups that have as many rows, as one problem of the peer's.
+struct GroupsAlike {
+  std::shared_ptr<Matmul> matmul;
+  std::vector<HeuristicResult> offered;
+};
+
+}  // namespace
+
+/// A matmul a group, one behind the other: the peer is told on the host what our kernels read on the device.
+std::vector<Contender> CublasLtPeer::contenders_of_groups(const OperandSets& operands) {
+  const Problem& problem = operands.problem();
+  if (problem.epilogue.has_scales()) return {};  // it would want each group's rows of them
+  const std::vector<GroupRows> groups = rows_of_groups(even_ends(problem.m, problem.batch), problem.m);
+  const auto alike = std::make_shared<std::map<std::int64_t, GroupsAlike>>();  // by rows
+  std::size_t fewest = SIZE_MAX;
+  for (const auto& [begin, end] : groups) {
+    if (begin == end || alike->contains(end - begin)) continue;
+    Problem one = entry_of(problem);
+    one.m = end - begin;
+    GroupsAlike& made = (*alike)[end - begin];
+    made.matmul = std::make_shared<Matmul>(impl_->call, one);
+    made.matmul->point_to(operands, 0);
+    made.offered = made.matmul->algorithms(impl_->handle, one);
+    fewest = std::min(fewest, made.offered.size());
+  }
+  std::vector<Contender> result;
+  for (std::size_t number = 0; number < std::min(fewest, kMostOfGroups); ++number) {
+    const auto enqueue = [alike, groups, number, &operands, impl = impl_.get()](int set, const runtime::Stream& stream) {
+      const Problem& of = operands.problem();
+      const auto place = [&](OperandRole role, std::int64_t elements) {
+        return static_cast<std::byte*>(operands.at(role, set)) + storage_bytes(operand(of, role).element, elements);
+      };
+      for (auto& [rows, one] : *alike) one.matmul->point_to(operands, set);
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        const auto [begin, end] = groups[g];
+        if (begin == end) continue;
+        const GroupsAlike& one = alike->at(end - begin);
+        const Matmul& matmul = *one.matmul;
+        const HeuristicResult& algorithm = one.offered[number];
+        const int status = impl->call.matmul(
+            impl->handle, matmul.operation.get, matmul.factors.alpha.data(), place(OperandRole::b, std::int64_t(g) * of.stride_b), matmul.layout_b.get,
+            place(OperandRole::a, begin * of.lda), matmul.layout_a.get, matmul.factors.beta.data(), place(OperandRole::c, begin * of.ldc), matmul.layout_c.get,
+            place(OperandRole::d, begin * of.ldc), matmul.layout_c.get, &algorithm.algorithm, impl->workspace.data(), algorithm.workspace_bytes, stream.get());
+        if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
+      }
+    };
+    result.push_back({fmt::format("cublaslt#{}", number), enqueue});
+  }
+  return result;
+}
+
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
   if (!does(operands.problem())) return {};  // it would be asked for less than the problem
+  if (operands.problem().batch_mode == BatchMode::grouped) return contenders_of_groups(operands);
   const auto matmul = std::make_shared<Matmul>(impl_->call, operands.problem());
   matmul->point_to(operands, 0);
   std::vector<Contender> result;
