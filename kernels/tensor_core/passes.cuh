@@ -6,7 +6,8 @@
 #include "kernels/tensor_core/pack.cuh"
 #include "kernels/tensor_core/reduce.cuh"
 
-#ifndef TILESMITH_GROUPED  // of groups slices are added within a cluster
+// Of groups slices are added within a cluster.
+#ifndef TILESMITH_GROUPED
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
     scale_c(const __grid_constant__ tilesmith::GemmArgs args) {
   tilesmith::let_launch_after_come();
