@@ -96,7 +96,8 @@ class Family {
 /// All families of this build, in the order in which they are documented; then those added at run time. Thread-safe.
 std::span<const std::unique_ptr<Family>> families();
 
-/// A problem of the target of ordinary size and alignment, for choices that are made without one: 1024³; of a batch 64 of 256³.
+/// A problem of the target of ordinary size and alignment, for choices that are made without one: 1024³; of a batch 64 of 256³; of groups 8 on
+/// 4096 rows.
 Problem ordinary_problem(const KernelTarget& target);
 
 /// The family of that name, or nullptr.
@@ -107,7 +108,7 @@ const Family* find_family(std::string_view name);
 void register_family(std::unique_ptr<Family> family);
 
 /// The config that runs any problem of the target's signature on any supported device: the generic rung. It is `simt`'s, which has
-/// kernels for plain signatures (is_plain), with any epilogue and for batches.
+/// kernels for plain signatures (is_plain), with any epilogue, for batches and for groups.
 Config generic_config(const KernelTarget& target);
 
 /// A rule's name and reason if the config breaks one (or lacks a parameter, or has a value that its parameter does not

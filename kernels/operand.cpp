@@ -14,7 +14,7 @@ double OperandMatrix::element_bytes() const { return double(matrices()) * double
 OperandMatrix operand(const Problem& problem, OperandRole role) {
   switch (role) {
     case OperandRole::a:
-      return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda, problem.batch, problem.stride_a};
+      return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda, problem.entries(), problem.stride_a};
     case OperandRole::b:
       return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb, problem.batch, problem.stride_b};
     case OperandRole::scale_m:
@@ -28,11 +28,13 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
       const std::int64_t length = problem.epilogue.bias == Bias::along_m ? problem.m : problem.n;
       return {role, problem.epilogue.bias_is_f32 ? Scalar::f32 : problem.type.output, 1, length, std::max<std::int64_t>(1, length)};
     }
+    case OperandRole::offsets:
+      return {role, Scalar::s32, 1, problem.batch, std::max<std::int64_t>(1, problem.batch)};
     case OperandRole::c:
     case OperandRole::d:
       break;
   }
-  return {role, problem.type.output, problem.m, problem.d_cols(), problem.ldc, problem.batch, problem.stride_c};
+  return {role, problem.type.output, problem.m, problem.d_cols(), problem.ldc, problem.entries(), problem.stride_c};
 }
 
 std::vector<OperandMatrix> operands(const Problem& problem) {
@@ -63,6 +65,8 @@ bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies,
       return signature.epilogue.scale_n != Scaling::none;
     case OperandRole::bias:
       return signature.epilogue.bias != Bias::none;
+    case OperandRole::offsets:
+      return signature.batch_mode == BatchMode::grouped;
     case OperandRole::d:
       break;
   }

@@ -13,12 +13,13 @@
 
 namespace tilesmith {
 
-/// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix. Scales and bias are one row.
-enum class OperandRole { a, b, c, d, scale_m, scale_n, bias };
+/// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix. Scales, bias and offsets are one row.
+enum class OperandRole { a, b, c, d, scale_m, scale_n, bias, offsets };
 inline constexpr OperandRole kOperandRoles[] = {OperandRole::a, OperandRole::b, OperandRole::c, OperandRole::d,
-                                                OperandRole::scale_m, OperandRole::scale_n, OperandRole::bias};
+                                                OperandRole::scale_m, OperandRole::scale_n, OperandRole::bias,
+                                                OperandRole::offsets};
 
-/// What the epilogue reads besides C. Its address is a multiple of an element only.
+/// What the epilogue reads besides C, and the ends of a grouped problem's groups (s32). Its address is a multiple of an element only.
 inline bool is_vector(OperandRole role) { return role >= OperandRole::scale_m; }
 inline constexpr std::size_t kOperandRoleCount = std::size(kOperandRoles);
 

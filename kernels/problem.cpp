@@ -46,15 +46,19 @@ bool are_apart(const OperandMatrix& matrix) {
 
 std::optional<std::string> batch_error(const Problem& problem) {
   const std::pair<const char*, OperandRole> strides[] = {{"stride_a", OperandRole::a}, {"stride_b", OperandRole::b}, {"stride_c", OperandRole::c}};
-  const bool single = problem.batch_mode == BatchMode::single;
-  if (single && problem.batch != 1) return fmt::format("batch is {}: expected 1 without batch_mode=strided", problem.batch);
-  if (problem.batch < 0 || problem.batch > kMaxBatch) return fmt::format("batch is {}: expected 0 to {}", problem.batch, kMaxBatch);
+  const bool single = problem.batch_mode == BatchMode::single, grouped = problem.batch_mode == BatchMode::grouped;
+  if (single && problem.batch != 1) return fmt::format("batch is {}: expected 1 without batch_mode=strided or grouped", problem.batch);
+  const std::int64_t most = grouped ? kMaxGroups : kMaxBatch;
+  if (problem.batch < 0 || problem.batch > most) return fmt::format("batch is {}: expected 0 to {}", problem.batch, most);
+  if (grouped && problem.trans.a) return fmt::format("transposes are {}: expected NN or NT, a group has rows of A as it is stored", name(problem.trans));
+  if (grouped && problem.epilogue.is_gated()) return fmt::format("epilogue is {}: expected no gate of groups", name(problem.epilogue));
   for (const auto& [stride, role] : strides) {
     const OperandMatrix of = operand(problem, role);
     const std::int64_t value = of.entry_stride;
     if (single && value != 0) return fmt::format("{} is {}: expected none without batch_mode=strided", stride, value);
+    if (grouped && value != 0 && role != OperandRole::b) return fmt::format("{} is {}: expected none, groups are rows of one matrix", stride, value);
     if (value < 0 || value > kMaxEntryStride) return fmt::format("{} is {}: expected 0 to {}", stride, value, kMaxEntryStride);
-    const bool shared = value == 0 && role != OperandRole::c;
+    const bool shared = value == 0 && (role != OperandRole::c || grouped);
     if (!shared && !are_apart(of))
       return fmt::format("{} is {}: expected {}entries that do not overlap, {} of {}x{} with rows {} apart", stride, value,
                          role == OperandRole::c ? "" : "0 or ", of.entries, of.rows, of.cols, of.row_stride);
@@ -70,6 +74,12 @@ std::int64_t packed_stride(const Problem& problem, OperandRole role) {
   return of.rows * of.row_stride;
 }
 
+/// Its entries or groups as they lie where no stride is given.
+Problem packed_batch(const Problem& problem) {
+  if (problem.batch_mode == BatchMode::single) return entry_of(problem);
+  return problem.batch_mode == BatchMode::grouped ? grouped(problem, problem.batch) : batched(problem, problem.batch);
+}
+
 }  // namespace
 
 std::string_view name(BetaClass beta) { return beta == BetaClass::zero ? "zero" : "any"; }
@@ -82,7 +92,7 @@ std::optional<BetaClass> parse_beta_class(std::string_view text) {
 
 double Problem::effective_ops() const {
   const double md = double(m), nd = double(n), kd = double(k);
-  return (md * kd + (2 * kd - 1) * md * nd + 2 * md * nd) * double(batch);
+  return (md * kd + (2 * kd - 1) * md * nd + 2 * md * nd) * double(entries());
 }
 
 std::int64_t Problem::a_bytes() const { return operand(*this, OperandRole::a).bytes(); }
@@ -97,6 +107,7 @@ Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::in
   problem.lda = std::max<std::int64_t>(1, problem.a_cols());
   problem.ldb = std::max<std::int64_t>(1, problem.b_cols());
   problem.ldc = std::max<std::int64_t>(1, problem.d_cols());
+  if (problem.batch_mode == BatchMode::grouped) return grouped(problem, 1);
   return problem.batch_mode == BatchMode::single ? problem : batched(problem, 1);
 }
 
@@ -116,6 +127,30 @@ Problem sister_of(Problem problem) {
   }
   problem.epilogue = {};
   return problem;
+}
+
+Problem grouped(Problem problem, std::int64_t groups) {
+  problem.batch_mode = BatchMode::grouped;
+  problem.batch = groups;
+  problem.stride_b = packed_stride(problem, OperandRole::b);
+  problem.stride_a = problem.stride_c = 0;
+  return problem;
+}
+
+Problem evenly_split(const Problem& problem) {
+  if (problem.batch_mode != BatchMode::grouped) return problem;
+  const std::int64_t groups = std::min(problem.batch, problem.m), stride_b = problem.stride_b;
+  Problem split = problem;
+  if (groups > 0) split.m = (problem.m - 1) / groups + 1;
+  split = batched(split, groups);
+  split.stride_b = stride_b;
+  return split;
+}
+
+std::int64_t most_tile_rows(const Problem& problem, std::int64_t tile_rows) {
+  if (problem.batch_mode != BatchMode::grouped) return ((problem.m - 1) / tile_rows + 1) * problem.batch;
+  // Each group that has rows leaves at most all but one of a tile's rows unused.
+  return (problem.m + std::min(problem.batch, problem.m) * (tile_rows - 1)) / tile_rows;
 }
 
 Problem entry_of(Problem problem) {
@@ -168,7 +203,7 @@ std::string extras_text(const Problem& problem) {
   if (problem.align_bytes != packed.align_bytes) result += fmt::format(" align={}", problem.align_bytes);
   if (problem.beta != packed.beta) result += fmt::format(" beta={}", name(problem.beta));
   if (problem.batch != packed.batch) result += fmt::format(" batch={}", problem.batch);
-  const Problem behind = problem.batch_mode == BatchMode::single ? entry_of(problem) : batched(problem, problem.batch);
+  const Problem behind = packed_batch(problem);
   if (problem.stride_a != behind.stride_a) result += fmt::format(" stride_a={}", problem.stride_a);
   if (problem.stride_b != behind.stride_b) result += fmt::format(" stride_b={}", problem.stride_b);
   if (problem.stride_c != behind.stride_c) result += fmt::format(" stride_c={}", problem.stride_c);
@@ -212,7 +247,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align=, batch=, stride_a=, stride_b=, stride_c= with a number, beta=zero|any, or {}", parts[i], kSignatureOptions));
   }
   problem.ldc = ldc.value_or(packed_problem(problem, problem.m, problem.n, problem.k).ldc);
-  if (problem.batch_mode == BatchMode::strided) problem = batched(problem, problem.batch);
+  if (problem.batch_mode != BatchMode::single) problem = packed_batch(problem);
   problem.stride_a = stride_a.value_or(problem.stride_a);
   problem.stride_b = stride_b.value_or(problem.stride_b);
   problem.stride_c = stride_c.value_or(problem.stride_c);

@@ -9,6 +9,11 @@
 //
 // A strided batch has `batch` such problems, its entries: D_i ← act(r·cᵀ ∘ α·op(A_i)·op(B_i) + β·C_i + bias). A_i lies stride_a elements behind
 // A_(i−1), and so on. A stride of 0 lets all entries read one matrix. Scales and bias are one for all.
+//
+// A grouped problem has one A and one D, whose M rows are split among `batch` groups, and a B for each group: rows [end_(g−1), end_g) of D
+// come from the same rows of A and from B_g. The ends lie in device memory (OperandRole::offsets) and are known only when it runs. A group
+// may have no rows. Rows behind the last end belong to no group and are not written. Where an end lies before the one before it, its group
+// is empty; ends outside 0 .. M count as the nearest of these. What has to suppose a split takes an even one: end_g = M·(g+1)/batch.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +31,8 @@ inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 28;
 /// The most entries of a batch, and the largest distance between two of them in elements.
 inline constexpr std::int64_t kMaxBatch = std::int64_t{1} << 20;
 inline constexpr std::int64_t kMaxEntryStride = std::int64_t{1} << 36;
+/// The most groups of a grouped problem.
+inline constexpr std::int64_t kMaxGroups = std::int64_t{1} << 16;
 
 /// The base-pointer alignment that plain allocations give, and the widest that any kernel uses.
 inline constexpr int kDefaultAlignBytes = 16;
@@ -41,7 +48,7 @@ struct Problem : KernelSignature {
   std::int64_t lda = 0, ldb = 0, ldc = 0;  // row strides, elements
   int align_bytes = kDefaultAlignBytes;    ///< every base pointer is a multiple of this (1, 2, 4, 8 or 16) and of an element
   BetaClass beta = BetaClass::zero;
-  std::int64_t batch = 1;                             ///< entries; 1 if the batch mode is single. 0: nothing to do
+  std::int64_t batch = 1;                             ///< entries, or groups; 1 if the batch mode is single. 0: nothing to do
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements from an entry to the next; C and D share one. 0 if single
 
   friend bool operator==(const Problem&, const Problem&) = default;
@@ -51,8 +58,10 @@ struct Problem : KernelSignature {
   std::int64_t b_rows() const { return trans.b ? n : k; }
   std::int64_t b_cols() const { return trans.b ? k : n; }
   std::int64_t d_cols() const { return epilogue.is_gated() ? n / 2 : n; }
+  /// Matrices A, C and D that have M rows each: of a grouped problem one, however many groups share it.
+  std::int64_t entries() const { return batch_mode == BatchMode::grouped && batch > 1 ? 1 : batch; }
   /// Of all entries, as what follows.
-  double flop() const { return 2.0 * double(m) * double(n) * double(k) * double(batch); }
+  double flop() const { return 2.0 * double(m) * double(n) * double(k) * double(entries()); }
   /// "effective operations": M·K + (2K−1)·M·N + 2·M·N.
   double effective_ops() const;
   /// Bytes of storage from the first to the last element of the last entry.
@@ -72,7 +81,18 @@ Problem batched(Problem problem, std::int64_t batch);
 Problem sister_of(Problem problem);
 
 /// One of a batch's entries as a problem of its own; a single one as it is.
+/// One of a batch's entries as a problem of its own; a single one as it is. Of a grouped problem all rows, with one B.
 Problem entry_of(Problem problem);
+
+/// The same problem with its rows split among so many groups: batch mode `grouped`, each group's B packed behind the one before.
+Problem grouped(Problem problem, std::int64_t groups);
+
+/// As what a grouped problem's time is estimated: a strided batch of as many entries as an even split gives rows, each with its share of them.
+/// Any other problem is itself.
+Problem evenly_split(const Problem& problem);
+
+/// Tiles of so many rows, at the most, over all entries or groups: no tile has rows of two groups.
+std::int64_t most_tile_rows(const Problem& problem, std::int64_t tile_rows);
 
 /// nullopt if the problem is well formed; else one line that names the field and what was expected.
 /// Dimensions of 0 and a batch of 0 are well formed (nothing to do, as BLAS defines it).

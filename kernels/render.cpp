@@ -68,7 +68,8 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (fused) add("#define TILESMITH_EPILOGUE\n");
   const bool gated = target.epilogue.is_gated();
   if (gated) add("#define TILESMITH_GATED\n");
-  if (target.batch_mode == BatchMode::strided) add("#define TILESMITH_BATCH\n");
+  if (target.batch_mode != BatchMode::single) add("#define TILESMITH_BATCH\n");
+  if (target.batch_mode == BatchMode::grouped) add("#define TILESMITH_GROUPED\n");
   if (type.a == Scalar::f32x3) add("#define TILESMITH_THREE_PRODUCTS\n");
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);

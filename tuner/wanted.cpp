@@ -16,7 +16,7 @@ bool Wanted::wants(const Problem& problem) const {
   return among(types, [&](const TypePair& type) { return type == problem.type; }) &&
          among(trans, [&](Transposes t) { return t == problem.trans; }) &&
          among(shapes, [&](const Shape& s) {
-           const bool is_batch = problem.batch_mode == BatchMode::strided && s.batch == problem.batch;
+           const bool is_batch = problem.batch_mode != BatchMode::single && s.batch == problem.batch;
            return s.m == problem.m && s.n == problem.n && s.k == problem.k && (s.batch == 0 || is_batch);
          });
 }

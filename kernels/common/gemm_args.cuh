@@ -5,6 +5,9 @@
 #ifdef TILESMITH_EXTENDED
 #include "kernels/common/extended_args.cuh"
 #endif
+#ifdef TILESMITH_GROUPED
+#include "kernels/common/grouped_args.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -31,6 +34,9 @@ struct GemmArgs {
   Scale beta;
 #ifdef TILESMITH_EXTENDED
   ExtendedArgs more;
+#endif
+#ifdef TILESMITH_GROUPED
+  GroupedArgs grouped;
 #endif
 };
 

@@ -76,7 +76,8 @@ double dram_bytes(double bytes, double piece_bytes) {
 
 }  // namespace
 
-Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
+Estimate estimate(const Config& config, const KernelTarget& target, const Problem& asked) {
+  const Problem problem = evenly_split(asked);
   Estimate made;
   const Geometry g(config, target.type);
   const DeviceLimits::Rates& rates = target.limits.rates;

@@ -62,7 +62,7 @@ Geometry::Geometry(const Config& config, const TypePair& type)
 }
 
 std::int64_t Geometry::tiles(const Problem& problem) const {
-  return ((problem.m - 1) / block_m + 1) * ((tiled_columns(problem) - 1) / block_n + 1) * problem.batch;
+  return most_tile_rows(problem, block_m) * ((tiled_columns(problem) - 1) / block_n + 1);
 }
 
 int Geometry::available_registers(int registers_per_sm) const {

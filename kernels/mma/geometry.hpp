@@ -28,7 +28,7 @@ struct Geometry {
 
   Geometry(const Config& config, const TypePair& type);
 
-  /// Of all entries of a batch.
+  /// Of all entries of a batch; of groups the most that there may be.
   std::int64_t tiles(const Problem& problem) const;
 
   /// Of a thread that multiplies, out of an SM's.

@@ -30,7 +30,11 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 
   if (threadIdx.x == kMultiplyingThreads) prefetch_maps(kernel_args);  // the copying warp's first
   const GemmArgs& args = gemm_args(kernel_args);
+#ifdef TILESMITH_GROUPED
+  WorkList list(args);
+#else
   const WorkList list(args);
+#endif
   Operand* stages = reinterpret_cast<Operand*>(shared);
   const unsigned char* barriers = shared + kMemory.barriers_at;
   const Ring ring(shared_address(stages), shared_address(barriers));
@@ -40,6 +44,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   }
   let_launch_after_come();
   wait_for_launch_before();
+#ifdef TILESMITH_GROUPED
+  list.read(fault_to_report(args));
+  if (blockIdx.x >= list.count()) return;
+#endif
   const Tiles tiles(kernel_args, list);
   const unsigned warp_number = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // the compiler sees that it is uniform
   constexpr unsigned kCopyingWarp = kMultiplyingThreads / 32;

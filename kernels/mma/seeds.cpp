@@ -175,7 +175,8 @@ bool fills_device(const Config& config, const KernelTarget& target, const Proble
 
 }  // namespace
 
-std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
+std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
+  const Problem problem = evenly_split(asked);
   if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) {

@@ -67,15 +67,17 @@ class Simt final : public Family {
   }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override {
-    const std::int64_t tiles =
-        (problem.m / config.at("block_m") + 1) * (problem.n / config.at("block_n") + 1);
+    const std::int64_t rows = problem.batch_mode == BatchMode::grouped ? most_tile_rows(problem, config.at("block_m")) : problem.m / config.at("block_m") + 1;
+    const std::int64_t tiles = rows * (problem.n / config.at("block_n") + 1);
     if (tiles > std::numeric_limits<int>::max()) return "more tiles of C than a grid has blocks";
     return std::nullopt;
   }
 
   LaunchSequence launches(const Config& config, const Problem& problem) const override {
     Launch launch;
-    launch.grid.x = unsigned(((problem.m - 1) / config.at("block_m") + 1) * ((problem.n - 1) / config.at("block_n") + 1));
+    const bool grouped = problem.batch_mode == BatchMode::grouped;
+    const std::int64_t rows = grouped ? most_tile_rows(problem, config.at("block_m")) : (problem.m - 1) / config.at("block_m") + 1;
+    launch.grid.x = unsigned(rows * ((problem.n - 1) / config.at("block_n") + 1));
     launch.block.x = unsigned(Geometry(config, problem.type).threads);
     launch.a.row_stride = problem.lda;
     launch.b.row_stride = problem.ldb;
@@ -83,7 +85,7 @@ class Simt final : public Family {
     launch.a.entry_stride = problem.stride_a;
     launch.b.entry_stride = problem.stride_b;
     launch.c.entry_stride = problem.stride_c;
-    add_entries(launch.grid, problem.batch);
+    if (!grouped) add_entries(launch.grid, problem.batch);
     return {{launch}, 0};
   }
 

@@ -132,22 +132,39 @@ gemm(const __grid_constant__ tilesmith::GemmArgs args) {
   using namespace tilesmith;
 #else
 #include "kernels/common/batch.cuh"
+#ifdef TILESMITH_GROUPED
+#include "kernels/common/grouped.cuh"
+#endif
 
 // The pointers of an entry take registers: where no number of blocks is asked for, the compiler spills for their sake.
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, 1)
 gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
   using namespace tilesmith;
+#ifndef TILESMITH_GROUPED
   if (is_beyond_batch(batch)) return;
   const GemmArgs args = matrices_of_entry(batch, entry_of_grid());
+#else
+  GroupedRows<kBlockM, true> rows(batch);
+  rows.read(fault_to_report(batch));
+  const unsigned tiles_of_row = unsigned((batch.n - 1) / kBlockN + 1), tile_row = blockIdx.x / tiles_of_row;
+  if (tile_row >= rows.count()) return;
+  const GroupTiles tiles = rows.at(tile_row);
+  const GemmArgs args = matrices_of_entry(batch, tiles.group);
+#endif
 #endif
   __shared__ Stored shared_a[kStepRows * kStrideA];
   __shared__ Stored shared_b[kStepRows * kStrideB];
 
+#ifndef TILESMITH_GROUPED
   const int tiles_m = (args.m - 1) / kBlockM + 1;
   const int tiles_n = (args.n - 1) / kBlockN + 1;
   const TileIndex block = tile_of_block<1>(blockIdx.x, tiles_m, tiles_n);
   const int m0 = block.m * kBlockM;
   const int n0 = block.n * kBlockN;
+#else
+  const int m0 = tiles.first_row + int(tile_row - tiles.first) * kBlockM;
+  const int n0 = int(blockIdx.x % tiles_of_row) * kBlockN;
+#endif
   const int ty = int(threadIdx.x) / kThreadsN;
   const int tx = int(threadIdx.x) % kThreadsN;
   const Operand* a = static_cast<const Operand*>(args.a);

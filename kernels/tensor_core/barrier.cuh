@@ -106,6 +106,16 @@ __device__ __forceinline__ void store_box(const MapOfEntry& of, int col, int row
       "r"(col), "r"(row), "r"(of.matrix), "r"(from)
       : "memory");
 }
+#ifdef TILESMITH_GROUPED
+// The same of the one D that all groups share.
+struct MapOfGroups {
+  const TensorMap& map;
+  int group;
+};
+__device__ __forceinline__ void store_box(const MapOfGroups& of, int col, int row, unsigned from) {
+  store_box(MapOfEntry{of.map, 0}, col, row, from);
+}
+#endif
 #endif
 #ifdef TILESMITH_GATED
 // Of rows in the order of paired_columns.cuh: a box of whole steps from step `step` on, by a map that has the run, the half and the step

@@ -111,7 +111,7 @@ void add_matrices(TensorBoxes& boxes, const Problem& problem) {
   if (problem.batch_mode == BatchMode::single) return;
   boxes.a.matrices = operand(problem, OperandRole::a).matrices();
   boxes.b.matrices = operand(problem, OperandRole::b).matrices();
-  if (boxes.c) boxes.c->matrices = problem.batch;
+  if (boxes.c) boxes.c->matrices = problem.entries();
 }
 
 LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,
@@ -142,7 +142,7 @@ LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& pro
     Launch launch;
     launch.entry = std::move(entry);
     launch.grid = {unsigned(blocks), 1, 1};
-    add_entries(launch.grid, problem.batch);
+    add_entries(launch.grid, problem.batch_mode == BatchMode::grouped && (pack & pack_b) == 0 ? 1 : problem.batch);
     launch.block = {unsigned(threads), 1, 1};
     launch.a = callers.a;
     launch.b = callers.b;
@@ -168,7 +168,7 @@ LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& pro
     sequence.launches.push_back(pass("scale_c", blocks_for(problem.m * problem.n)));
   sequence.launches.push_back(gemm);
   if (partial_slices(config) > 1) {
-    sequence.workspace_bytes = std::size_t(problem.batch * partial_slices(config) * problem.m * partial_stride(tiled_columns(problem))) *
+    sequence.workspace_bytes = std::size_t(problem.entries() * partial_slices(config) * problem.m * partial_stride(tiled_columns(problem))) *
                                size_bytes(problem.type.accumulator);
     const std::int64_t runs = problem.m * ((problem.n + kSumColumns - 1) / kSumColumns);
     const bool gated = problem.epilogue.is_gated();  // a thread has an element of D

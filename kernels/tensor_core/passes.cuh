@@ -6,6 +6,8 @@
 #include "kernels/tensor_core/pack.cuh"
 #include "kernels/tensor_core/reduce.cuh"
 
+// Of groups slices are added within a cluster.
+#ifndef TILESMITH_GROUPED
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
     scale_c(const __grid_constant__ tilesmith::GemmArgs args) {
   tilesmith::let_launch_after_come();
@@ -29,3 +31,4 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
   tilesmith::sum_slices(tilesmith::args_of_entry(args, int(tilesmith::entry_of_grid())));
 #endif
 }
+#endif

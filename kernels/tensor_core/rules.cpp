@@ -60,6 +60,14 @@ Rule atomic_adds_rule(const KernelSignature& signature) {
           {"split_k", "reduction"}};
 }
 
+std::vector<Rule> group_rules(const KernelSignature& signature) {
+  if (signature.batch_mode != BatchMode::grouped) return {};
+  return {{"rows of groups",
+           "slices of K are added within a cluster: a pass over D would write rows that belong to no group",
+           [](const Config& c) { return c.at("split_k") == 1 || (c.at("reduction") == within_cluster && partial_slices(c) == 1); },
+           {"split_k", "reduction"}}};
+}
+
 int blocks_by_shared_memory(int bytes, const DeviceLimits& limits) {
   constexpr int kSystemBytes = 1024;  // of each block
   return limits.smem_per_sm_bytes / (bytes + kSystemBytes);

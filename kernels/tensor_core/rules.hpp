@@ -27,6 +27,9 @@ Rule reduction_rule();
 /// "There are atomic adds of 32 and 64 bits, and they add what is linear."
 Rule atomic_adds_rule(const KernelSignature& signature);
 
+/// "Slices of groups are added by a cluster": none where there are no groups.
+std::vector<Rule> group_rules(const KernelSignature& signature);
+
 /// Blocks with so much shared memory that an SM has room for.
 int blocks_by_shared_memory(int bytes, const DeviceLimits& limits);
 

@@ -16,6 +16,9 @@
 #ifdef TILESMITH_GATED
 #include "kernels/tensor_core/paired_columns.cuh"
 #endif
+#ifdef TILESMITH_GROUPED
+#include "kernels/common/grouped.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -39,7 +42,11 @@ struct Work {
   int k0, k;   // the slice's first step, and where K ends
   int slice;
 #ifdef TILESMITH_BATCH
+#ifndef TILESMITH_GROUPED
   int entry;
+#else
+  Group entry;
+#endif
 #endif
 
   __device__ __forceinline__ int steps() const { return (k - k0 + kNextStep - 1) / kNextStep; }
@@ -50,6 +57,7 @@ struct Work {
 __device__ __forceinline__ int tiled_columns(const GemmArgs& args) { return int(paired_columns(args.n)); }
 #endif
 
+#ifndef TILESMITH_GROUPED
 // Items of kItemM × kItemN of C.
 template <int kItemM, int kItemN>
 class WorkListOf {
@@ -105,8 +113,39 @@ class WorkListOf {
   int batch_;
 #endif
 };
+#else
+// The same of groups: group by group, so that blocks that run at a time share few matrices B. Read by whole warps, which first read().
+template <int kItemM, int kItemN, bool kKeeps = false>
+class WorkListOf {
+  static_assert(!kPartials && !kAtomicAdds, "a pass over D would write rows that belong to no group");
+
+ public:
+  __device__ __forceinline__ explicit WorkListOf(const GemmArgs& args)
+      : rows_(args), tiles_n_(unsigned((args.n - 1) / kItemN + 1)), k_(args.k) {}
+
+  // When what ran before has written the ends.
+  __device__ __forceinline__ void read(int* fault) { rows_.read(fault); }
+
+  __device__ __forceinline__ unsigned count() const { return rows_.count() * tiles_n_ * kSplitK; }
+
+  __device__ __forceinline__ Work at(unsigned item) const {
+    const unsigned slice = item % kSplitK, number = item / kSplitK;
+    const GroupTiles of = rows_.at(number / tiles_n_);
+    const TileIndex tile = tile_of_block<kGroupM>(number - of.first * tiles_n_, int(of.count), int(tiles_n_));
+    return {of.first_row + tile.m * kItemM, tile.n * kItemN, int(slice) * kBlockK, k_, int(slice), of.group};
+  }
+
+ private:
+  mutable GroupedRows<kItemM, kKeeps> rows_;
+  unsigned tiles_n_;
+  int k_;
+};
+#endif
 
 #ifdef TILESMITH_BATCH
+#ifdef TILESMITH_GROUPED
+__device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& all, const Group& group) { return matrices_of_entry(all, group); }
+#else
 // An entry's matrices, and its partial sums in the workspace.
 __device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch, int entry) {
   GemmArgs its = matrices_of_entry(batch, entry);
@@ -120,6 +159,7 @@ __device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch, int ent
   }
   return its;
 }
+#endif
 #endif
 
 }  // namespace tilesmith

@@ -101,7 +101,27 @@ class BoxWriter {
 };
 
 #ifdef TILESMITH_BATCH
+#ifndef TILESMITH_GROUPED
 using MapOfC = MapOfEntry;
+#else
+using MapOfC = MapOfGroups;
+
+// The rows of a box that are the group's, where the box has rows of the next one, too: by the warp that wrote them, 16 bytes a lane.
+__device__ __forceinline__ void store_part_of_box(const Destination& to, int m, int n, unsigned box) {
+  constexpr int kChunks = kBoxRowBytes / 16, kColsOfChunk = kBoxCols / kChunks;
+#pragma unroll
+  for (int i = 0; i < kBoxRows * kChunks / 32; ++i) {
+    const int at = i * 32 + int(threadIdx.x % 32), row = at / kChunks, chunk = at % kChunks;
+    uint4 words;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                 : "r"(box + unsigned(row * kBoxRowBytes + (chunk ^ row % 8) * 16)));
+    const int col = n + chunk * kColsOfChunk;
+    if (m + row < to.rows() && col < to.cols()) *reinterpret_cast<uint4*>(to.place(m + row, col)) = words;
+  }
+  __syncwarp();  // before the box is written again
+}
+#endif
 #endif
 
 // Through the warp's own boxes. (m0, n0): where the warp's tile lies in C.
@@ -137,6 +157,11 @@ __device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Desti
       writer.put(sums, i, col, box);
       publish_to_accelerator();
       __syncwarp();
+#ifdef TILESMITH_GROUPED
+      if (m + kBoxRows > to.rows()) {
+        store_part_of_box(to, m, n, box);
+      } else
+#endif
       if (m < to.rows() && n < to.cols()) store_box(map, n, m, box);
       end_store();
     }

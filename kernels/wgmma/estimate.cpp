@@ -61,7 +61,8 @@ double dealt_a_round(const EvenTiles& tiles, int width, unsigned clusters, doubl
 
 }  // namespace
 
-Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
+Estimate estimate(const Config& config, const KernelTarget& target, const Problem& asked) {
+  const Problem problem = evenly_split(asked);
   Estimate made;
   const Geometry g(config, target.type, target.trans);
   const double element = double(size_bytes(target.type.a)), output = double(size_bytes(target.type.output));

@@ -83,7 +83,7 @@ Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans)
 }
 
 std::int64_t Geometry::items(const Problem& problem) const {
-  return ((problem.m - 1) / (block_m * cluster_m) + 1) * ((tiled_columns(problem) - 1) / (block_n * cluster_n) + 1) * problem.batch;
+  return most_tile_rows(problem, block_m * cluster_m) * ((tiled_columns(problem) - 1) / (block_n * cluster_n) + 1);
 }
 
 EvenTiles Geometry::even_tiles(const Problem& problem, int group_m, unsigned clusters) const {

@@ -59,7 +59,7 @@ struct Geometry {
   Geometry(const Config& config, const TypePair& type, Transposes trans);
 
   int sharing_blocks() const { return cluster_m * cluster_n; }
-  /// Work items of a slice of K: a cluster's tiles each, of all entries of a batch.
+  /// Work items of a slice of K: a cluster's tiles each, of all entries of a batch; of groups the most that there may be.
   std::int64_t items(const Problem& problem) const;
   /// The same where columns (swapped: rows) are dealt evenly among as many clusters as run at a time.
   EvenTiles even_tiles(const Problem& problem, int group_m, unsigned clusters) const;

@@ -308,10 +308,19 @@ std::vector<Rule> pair_rules(const KernelTarget& target) {
   };
 }
 
+/// What the accelerator cannot store of groups.
+std::vector<Rule> box_rules(const KernelTarget& target) {
+  if (target.batch_mode != BatchMode::grouped) return {};
+  return {{"boxes of groups",
+           "of a group's last tile the warp stores what is the group's, which it does not of boxes that several warps fill",
+           [](const Config& c) { return c.at("store_tma") == 0 || c.at("swap") == 0; },
+           {"store_tma", "swap"}}};
+}
+
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  std::vector<Rule> all = joined({pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target)});
+  std::vector<Rule> all = joined({pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target), group_rules(target), box_rules(target)});
   if (target.type.a == Scalar::f32x3) {
     all.push_back({"promotion",
                    "what a tensor core truncates grows with the products that it adds up: those of up to 64 of K",

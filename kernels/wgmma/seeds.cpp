@@ -151,7 +151,8 @@ bool fills_device(const Config& config, const KernelTarget& target, const Proble
 
 }  // namespace
 
-std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
+std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
+  const Problem problem = evenly_split(asked);
   if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) {
@@ -171,7 +172,7 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
       if (!fills_device(config, target, problem) || !legal(config)) continue;
       const double cycles = wgmma::estimate(config, target, problem).cycles;
       of_tile.emplace_back(cycles, config);
-      if (tile.schedule == one_tile || is_split) continue;
+      if (tile.schedule == one_tile || is_split || target.batch_mode != BatchMode::single) continue;  // it deals out one C
       Config even = config;
       even.set("even", 1);
       if (!legal(even)) continue;

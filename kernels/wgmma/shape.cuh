@@ -74,7 +74,11 @@ static_assert(kSharingBlocks == 1 || !kClusterSums, "a cluster shares operands o
 
 // A work item is what a cluster computes at a time: tiles of one size, or those of even_tiles.cuh. These deal out the right
 // operand's extent: columns of C, or rows where operands are swapped.
+#ifndef TILESMITH_GROUPED
 using EqualWorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN>;
+#else
+using EqualWorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN, true>;
+#endif
 static_assert(kEven == 0 || (kPersistent && kLeftSharers == 1), "persistent blocks deal out what no two of a cluster split");
 
 struct EvenWork : Work {

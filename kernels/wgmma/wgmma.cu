@@ -121,7 +121,11 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     if constexpr (kStoreTma) prefetch_map(kernel_args.c);
   }
   const GemmArgs& args = kernel_args.gemm;
+#ifdef TILESMITH_GROUPED
+  WorkList list(args);
+#else
   const WorkList list(args);
+#endif
   const unsigned shared_at = unsigned(__cvta_generic_to_shared(shared));
   const Ring ring(shared_at, shared_at + kMemory.barriers_at);
   const ClusterPlace cluster(kSharingBlocks > 1 ? rank_in_cluster() : 0);
@@ -138,6 +142,13 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     wait_for_cluster();
   }
   wait_for_launch_before();
+#ifdef TILESMITH_GROUPED
+  list.read(fault_to_report(args));
+  if (cluster.first >= list.count()) {  // so do the cluster's other blocks
+    if (warp < kCopyingWarp) sync_some<kReady, kMultiplyingThreads + 32>();
+    return;
+  }
+#endif
   const Tiles tiles(kernel_args, list, cluster);
   if (warp == kCopyingWarp) start_first_copies(ring, tiles);
   if (warp >= kCopyingWarp) {

@@ -22,7 +22,8 @@ double alignment_distance(const Problem& a, const Problem& b) {
 
 }  // namespace
 
-double distance(const Problem& measured, const Problem& problem) {
+double distance(const Problem& measured_as, const Problem& problem_as) {
+  const Problem measured = evenly_split(measured_as), problem = evenly_split(problem_as);
   const double dm = log2_ratio(problem.m, measured.m);
   const double dn = log2_ratio(problem.n, measured.n);
   const double dk = log2_ratio(problem.k, measured.k);

@@ -33,7 +33,7 @@ constexpr double kLeastWeight = 1e-12;          // so that what is far away stil
 double plain_estimate_cycles(const KernelTarget& target, const Problem& problem) {
   constexpr double kLaunch = 3500, kProducts = 512, kBytes = 10;  // cycles; of an SM and cycle
   const double sms = std::max(1, target.limits.sm_count);
-  const double products = double(problem.m) * double(problem.n) * double(problem.k) * double(problem.batch);
+  const double products = double(problem.m) * double(problem.n) * double(problem.k) * double(problem.entries());
   const double bytes = double(problem.a_bytes()) + double(problem.b_bytes()) + double(problem.c_bytes());
   return kLaunch + std::max(products / (kProducts * sms), bytes / (kBytes * sms));
 }

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <span>
 
+#include "kernels/group_ends.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/driver/driver.hpp"
 
@@ -75,8 +77,13 @@ class OperandMemory {
  private:
   /// In every set. `first`: where the matrix lies in a set.
   void fill(const OperandMatrix& matrix, std::size_t first) {
-    const std::vector<std::byte> random = random_bytes(matrix.element);
     const std::size_t bytes = rounded(matrix.bytes());
+    if (matrix.role == OperandRole::offsets) {
+      for (std::size_t set = 0; set < sets_; ++set)
+        memory_.upload(std::as_bytes(std::span<const std::int32_t>(even_ends(problem_.m, problem_.batch))), set * set_ + first);
+      return;
+    }
+    const std::vector<std::byte> random = random_bytes(matrix.element);
     for (std::size_t set = 0; set < sets_; ++set) {
       for (std::size_t done = 0; done < bytes; done += random.size()) {
         memory_.upload(std::span(random).first(std::min(random.size(), bytes - done)), set * set_ + first + done);

@@ -86,6 +86,19 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
+/// An int of the host that kernels write by the same address: 0 until one does. It outlives all launches that were given it.
+class SharedWord {
+ public:
+  SharedWord();  ///< throws DeviceError
+  ~SharedWord();
+  SharedWord(const SharedWord&) = delete;
+  SharedWord& operator=(const SharedWord&) = delete;
+  int* data() const { return word_; }
+
+ private:
+  int* word_ = nullptr;
+};
+
 /// Ordered with the null stream, which upload(), download() and fill() use.
 class Stream {
  public:

@@ -49,6 +49,17 @@ DeviceBuffer::~DeviceBuffer() {
   if (const Driver* table = driver_or_null()) log_if_failed(table->mem_free(address(data_)), "cuMemFree");
 }
 
+SharedWord::SharedWord() {
+  void* memory = nullptr;
+  check(driver().mem_host_alloc(&memory, sizeof(int), CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc");
+  word_ = static_cast<int*>(memory);
+  *word_ = 0;
+}
+
+SharedWord::~SharedWord() {
+  if (const Driver* table = driver_or_null()) log_if_failed(table->mem_free_host(word_), "cuMemFreeHost");
+}
+
 void DeviceBuffer::upload(std::span<const std::byte> host, std::size_t offset_bytes) {
   check_range(offset_bytes, host.size(), bytes_, "upload");
   if (host.empty()) return;

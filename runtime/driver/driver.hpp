@@ -38,6 +38,8 @@ inline constexpr int kOldestDriverVersion = 12000;
   X(ctx_synchronize, "cuCtxSynchronize", 12000, ())                                                                  \
   X(mem_alloc, "cuMemAlloc", 12000, (CUdeviceptr * address, std::size_t bytes))                                      \
   X(mem_free, "cuMemFree", 12000, (CUdeviceptr address))                                                             \
+  X(mem_host_alloc, "cuMemHostAlloc", 12000, (void** memory, std::size_t bytes, unsigned flags))                     \
+  X(mem_free_host, "cuMemFreeHost", 12000, (void* memory))                                                           \
   X(mem_get_info, "cuMemGetInfo", 12000, (std::size_t * free_bytes, std::size_t * total_bytes))                      \
   X(memcpy_to_device, "cuMemcpyHtoD", 12000, (CUdeviceptr to, const void* from, std::size_t bytes))                  \
   X(memcpy_to_host, "cuMemcpyDtoH", 12000, (void* to, CUdeviceptr from, std::size_t bytes))                          \

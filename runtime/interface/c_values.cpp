@@ -16,6 +16,8 @@ constexpr std::size_t kFirstOptionsBytes = 24;  // of version 0.1, before any fi
 static_assert(sizeof(tilesmith_options) >= kFirstOptionsBytes && sizeof(tilesmith_run_args) >= kFirstRunArgsBytes);
 static_assert(sizeof(tilesmith_strided_batch) == sizeof(tilesmith_problem) + 4 * sizeof(std::int64_t) && offsetof(tilesmith_strided_batch, problem) == 0,
               "what stands behind the problem");
+static_assert(sizeof(tilesmith_grouped) == sizeof(tilesmith_problem) + 2 * sizeof(std::int64_t) && offsetof(tilesmith_grouped, problem) == 0,
+              "what stands behind the problem");
 static_assert(sizeof(tilesmith_problem) == 104 && offsetof(tilesmith_problem, m) == 16,
               "programs that were compiled before, and Python's, know this layout");
 
@@ -74,11 +76,18 @@ Struct of_any_version(const char* type, const Struct& from, Struct known, std::s
   return known;
 }
 
-/// Precondition: batch_size is not 0, so that the problem is the first member of a batch.
+/// Precondition: batch_size is not 0, so that the problem is the first member of a batch, or of groups.
 Problem batch_of(const tilesmith_problem& from, const Problem& entry) {
+  if (from.batch_size == std::int64_t(sizeof(tilesmith_grouped))) {
+    const auto& groups = reinterpret_cast<const tilesmith_grouped&>(from);
+    Problem problem = grouped(entry, groups.groups);
+    if (groups.stride_b != TILESMITH_PACKED) problem.stride_b = groups.stride_b;
+    return problem;
+  }
   if (from.batch_size != std::int64_t(sizeof(tilesmith_strided_batch)))
-    throw bad_argument(fmt::format("batch_size is {}: expected 0, or a tilesmith_strided_batch of {} bytes, filled by tilesmith_strided_batch_init",
-                                   from.batch_size, sizeof(tilesmith_strided_batch)));
+    throw bad_argument(fmt::format("batch_size is {}: expected 0, or a tilesmith_strided_batch of {} bytes, filled by tilesmith_strided_batch_init, or a "
+                                   "tilesmith_grouped of {}, filled by tilesmith_grouped_init",
+                                   from.batch_size, sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped)));
   const auto& batch = reinterpret_cast<const tilesmith_strided_batch&>(from);
   Problem problem = batched(entry, batch.count);
   const auto take = [](std::int64_t& stride, std::int64_t given) { stride = given == TILESMITH_PACKED ? stride : given; };
@@ -146,6 +155,7 @@ Operands to_operands(const tilesmith_run_args& from, Scalar scale) {
   operands.scale_m = known.scale_m;
   operands.scale_n = known.scale_n;
   operands.bias = known.bias;
+  operands.offsets = known.offsets;
   return operands;
 }
 

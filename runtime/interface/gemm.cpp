@@ -96,6 +96,7 @@ struct Library::State : runtime::LibraryState {
   /// The plan that gemm() keeps for a well-formed problem. Makes it, unless the stream is being captured.
   const runtime::Plan& kept_plan(const runtime::PlanKey& key, const Problem& problem, CUstream_st* stream);
   void clear_cache() noexcept;
+  runtime::RunOptions run_options() const { return {early_in_graphs(), group_fault()}; }
 
   runtime::PlanCache plans;
   runtime::StreamWorkspaces workspaces;
@@ -201,11 +202,11 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& 
       plan = &state_->kept_plan(key, asked, stream);
     }
     if (plan->workspace_bytes() == 0) {
-      runtime::run_plan(*plan, stream, operands, nullptr, state_->early_in_graphs());
+      runtime::run_plan(*plan, stream, operands, nullptr, state_->run_options());
       return;
     }
     const runtime::StreamWorkspaces::InUse workspace = state_->workspaces.take(stream, plan->workspace_bytes());
-    runtime::run_plan(*plan, stream, operands, workspace.data, state_->early_in_graphs());
+    runtime::run_plan(*plan, stream, operands, workspace.data, state_->run_options());
   });
 }
 
@@ -258,7 +259,7 @@ void GemmPlan::run(CUstream_st* stream, const Operands& operands, void* workspac
   translated([&] {
     if (!impl_) throw moved_from_plan();
     runtime::run_plan(*impl_->plan, stream, operands, workspace != nullptr ? workspace : impl_->workspace.data(),
-                      impl_->state->early_in_graphs());
+                      impl_->state->run_options());
   });
 }
 

@@ -12,6 +12,9 @@
 //
 // A strided batch is a problem, too: tilesmith::batched(problem, 64), and its strides where they differ. Pointers are entry 0's.
 //
+// So are groups of rows, each with a B of its own (mixture of experts): tilesmith::grouped(problem, 8). M is the most rows that all groups
+// have together; how many each has, Operands::offsets says on the device, and the host never waits for it.
+//
 // CUDA contexts. Tilesmith uses the device's primary context, the one that the CUDA runtime API uses: pointers from
 // cudaMalloc and a cudaStream_t are passed as they are. An application that uses the driver API retains that same
 // context (cuDevicePrimaryCtxRetain) and allocates in it. open(), plan() and the destructors leave the calling thread's
@@ -124,7 +127,8 @@ struct Operands {
   const void* b = nullptr;  ///< [b_rows, b_cols] row-major, row stride ldb elements; not read if α = 0 or K = 0
   double beta = 0;          ///< not 0: needs a problem of beta class `any`
   /// [m, n] row-major, row stride ldc elements; not read if β = 0. Null: D is overwritten in place. Another matrix than D, which then must
-  /// not overlap it, is copied to D first where there is no epilogue (is_fused): a problem with the epilogue c_apart does without.
+  /// not overlap it, is copied to D first where there is no epilogue (is_fused): a problem with the epilogue c_apart does without. Of groups
+  /// it is refused there.
   const void* c = nullptr;
   void* d = nullptr;  ///< [m, n] row-major ([m, n/2] behind a gate), row stride ldc elements; must not overlap A or B
   /// Where the epilogue has such scales: r, m values (scale_m) or one (scale_m1), and c, n (scale_n) or one (scale_n1); f32, aligned to
@@ -134,6 +138,11 @@ struct Operands {
   /// Where the epilogue has a bias: n elements (bias_n) or m (bias_m), of D's type or f32 (.._f32), aligned to an element; must not
   /// overlap D. Else not read.
   const void* bias = nullptr;
+  /// Of a grouped problem: device memory, s32, aligned to 4 bytes, where the rows of each group end, one value a group. Group 0 begins at row
+  /// 0, and each other one where the group ahead of it ends. They must not decrease and not pass M; M need not be reached: rows of D
+  /// behind the last end are not written. The kernel keeps to D whatever they are, and a wrong one is told later: the next gemm() or run()
+  /// of a grouped problem of the library, once that kernel has run, throws bad_argument and launches nothing. Must not overlap D. Else not read.
+  const void* offsets = nullptr;
 };
 
 class GemmPlan;

@@ -128,6 +128,7 @@ LibraryState::~LibraryState() {
     // The context is lost, and the kernels with it; unloading them logs what there is to say.
   }
   kernels_.clear();
+  group_fault_.reset();
   keep.release(std::move(context_));
 }
 
@@ -135,6 +136,7 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   const std::lock_guard lock(mutex_);
   const KernelTarget target{problem, context_->info().limits};
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return plan_of_nothing(problem, target);
+  if (problem.batch_mode == BatchMode::grouped && !group_fault_) group_fault_ = std::make_unique<SharedWord>();
   Planned planned = plan_untried(problem, target);
   if (options_.trial_budget > 1 && planned.why.rung == name(Level::model)) try_candidates(problem, target, planned);
   return planned;

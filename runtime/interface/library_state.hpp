@@ -35,6 +35,8 @@ class LibraryState {
   const Context& context() const { return *context_; }
   const std::string& device_text() const { return device_text_; }
   bool early_in_graphs() const { return options_.early_in_graphs; }
+  /// RunArgs::group_fault of all grouped problems, once one was planned.
+  int* group_fault() const { return group_fault_ ? group_fault_->data() : nullptr; }
 
  private:
   struct Kernel {
@@ -61,6 +63,7 @@ class LibraryState {
   LibraryOptions options_;
   std::unique_ptr<Context> context_;  // declared before the kernels: they are unloaded while it lives
   std::string device_text_;
+  std::unique_ptr<SharedWord> group_fault_;  // made under the lock, by the first plan that wants it
   std::mutex mutex_;  // guards all below
   std::unique_ptr<Catalogue> catalogue_;
   std::map<std::string, std::vector<db::Evidence>> evidence_;  // by type pair

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "runtime/driver/driver.hpp"
@@ -11,8 +12,9 @@ namespace {
 
 Error launch_error(int code, const Plan& plan) {
   if (code == Plan::kMisaligned) return misaligned(plan.problem());
-  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b, the output or one of the epilogue's vectors is null: expected device memory"};
-  if (code == Plan::kOverlap) return {ErrorCode::bad_argument, "the output overlaps a, b, a vector of the epilogue, or a c that lies elsewhere: expected memory of its own"};
+  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b, the output, offsets or one of the epilogue's vectors is null: expected device memory"};
+  if (code == Plan::kOverlap) return {ErrorCode::bad_argument, "the output overlaps a, b, offsets, a vector of the epilogue, or a c that lies elsewhere: expected memory of its own"};
+  if (code == Plan::kCopiesRows) return {ErrorCode::bad_argument, "c is another matrix than d: expected a grouped problem with the epilogue c_apart, or with another one"};
   if (code == Plan::kMissingWorkspace) {
     return {ErrorCode::missing_workspace,
             fmt::format("no workspace, or one that is not aligned to 256 bytes: expected {} bytes, or a call of "
@@ -24,6 +26,18 @@ Error launch_error(int code, const Plan& plan) {
                                                       : fmt::format("cuLaunchKernel: CUresult {}", code)};
 }
 
+/// What a former run reported.
+void check_group_ends(int* fault) {
+  if (fault == nullptr) return;
+  std::atomic_ref<int> word(*fault);
+  if (word.load(std::memory_order_relaxed) == 0) return;
+  const int group = word.exchange(0) - 1;
+  throw Error(ErrorCode::bad_argument,
+              fmt::format("in a grouped problem that ran before, group {} ended before the group ahead of it or behind M: expected offsets that do not "
+                          "decrease, up to M; this call launched nothing",
+                          group));
+}
+
 }  // namespace
 
 Error misaligned(const Problem& problem) {
@@ -33,8 +47,9 @@ Error misaligned(const Problem& problem) {
                       problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b), size_bytes(problem.type.output))};
 }
 
-void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, bool early_in_graphs) {
+void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, const RunOptions& options) {
   const Problem& on = plan.problem();
+  if (on.batch_mode == BatchMode::grouped) check_group_ends(options.group_fault);
   if (operands.beta != 0 && on.beta == BetaClass::zero) {
     throw Error(ErrorCode::bad_argument,
                 fmt::format("beta is {}: expected 0, the plan is for beta class zero", operands.beta));
@@ -47,11 +62,13 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
   args.set(OperandRole::scale_m, operands.scale_m);
   args.set(OperandRole::scale_n, operands.scale_n);
   args.set(OperandRole::bias, operands.bias);
+  args.set(OperandRole::offsets, operands.offsets);
   args.alpha = to_scale(on.type, operands.alpha);
   args.beta = to_scale(on.type, operands.beta);
   args.workspace = workspace;
   args.stream = stream;
-  args.early_in_graphs = early_in_graphs;
+  args.early_in_graphs = options.early_in_graphs;
+  args.group_fault = options.group_fault;
   const int code = plan.run(args);
   if (code != 0) throw launch_error(code, plan);
 }

@@ -6,8 +6,14 @@
 
 namespace tilesmith::runtime {
 
-/// Launches the plan. Throws Error, or std::invalid_argument for scales that the type pair does not have, before anything is launched.
-void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, bool early_in_graphs);
+/// What a library gives to the runs of all its plans.
+struct RunOptions {
+  bool early_in_graphs = false;
+  int* group_fault = nullptr;  ///< as RunArgs has it
+};
+
+/// Launches the plan. A wrong end that a grouped problem's kernel reported since the last call is thrown once, as bad_argument. Throws Error, or std::invalid_argument for scales that the type pair does not have, before anything is launched.
+void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, const RunOptions& options);
 
 /// The largest power of two, 16 at most, that divides the addresses that a run reads or writes.
 int align_bytes_of(const Problem& problem, const Operands& operands) noexcept;

@@ -181,6 +181,19 @@ tilesmith_status tilesmith_strided_batch_init(tilesmith_strided_batch* batch, co
   });
 }
 
+tilesmith_status tilesmith_grouped_init(tilesmith_grouped* grouped, const char* type, const char* transposes, int64_t m, int64_t n,
+                                        int64_t k, int64_t groups) {
+  if (grouped == nullptr) return null_argument("tilesmith_grouped_init", "grouped");
+  *grouped = tilesmith_grouped{};
+  tilesmith_grouped made{{}, groups, TILESMITH_PACKED};
+  if (const tilesmith_status status = tilesmith_problem_init(&made.problem, type, transposes, m, n, k); status != TILESMITH_OK) return status;
+  made.problem.batch_size = sizeof made;
+  return guarded([&] {
+    if (const auto wrong = tilesmith::problem_error(to_problem(made.problem))) throw Error(ErrorCode::bad_argument, *wrong);
+    *grouped = made;
+  });
+}
+
 tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
                                 const void* alpha, const void* a, const void* b, const void* beta, void* c) {
   if (library == nullptr) return null_argument("tilesmith_gemm", "library");

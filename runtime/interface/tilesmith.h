@@ -127,7 +127,7 @@ typedef struct tilesmith_problem {
   int8_t scale_n;        /* the same of its columns */
   int16_t c_is_apart;    /* not 0: of a problem without scales, bias and activation whose beta may be anything, the kernel reads C where it lies, so
                             that nothing is copied if it is not D. Problems with any of them do so anyway; 0 at first */
-  int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch, that struct's size in bytes */
+  int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch or tilesmith_grouped, that struct's size in bytes */
   int64_t reserved[1];   /* 0 */
 } tilesmith_problem;
 
@@ -146,6 +146,17 @@ typedef struct tilesmith_strided_batch {
   int64_t stride_c;          /* of C and D; TILESMITH_PACKED at first. Entries must not overlap, but may lie side by side within rows */
 } tilesmith_strided_batch;
 
+/* Rows of A and D that are split among groups, each with a B of its own, by ends in device memory (mixture of experts): rows of group g of D
+ * <- act(r*c^T o alpha*A*op(B_g) + beta*C + bias), for the same rows of A, C and D. m is the most rows that all groups have together; A is m x k
+ * (transposes NN or NT). How many rows each group has stands in tilesmith_run_args.offsets when the kernel runs; the host neither knows nor
+ * waits. Fill it with tilesmith_grouped_init, then change what differs. Give `&grouped.problem` where a tilesmith_problem is wanted, as long
+ * as it is part of this struct. */
+typedef struct tilesmith_grouped {
+  tilesmith_problem problem; /* of all rows */
+  int64_t groups;            /* 0 to 65536; 0: nothing to do */
+  int64_t stride_b;          /* elements from B of a group to B of the next; 0: all groups read one B; TILESMITH_PACKED at first */
+} tilesmith_grouped;
+
 /* One run of D <- act(r*c^T o alpha*op(A)*op(B) + beta*C + bias), where o multiplies element by element. Set it to 0, then `size`, then
  * the fields by name. Later versions add fields at the end. */
 typedef struct tilesmith_run_args {
@@ -155,12 +166,17 @@ typedef struct tilesmith_run_args {
   const void* a;         /* device memory, as the next three; not read if alpha or K is 0 */
   const void* b;         /* not read if alpha or K is 0 */
   const void* c;         /* m x n, row stride ldc; not read if beta is 0. NULL: D is overwritten in place. Another matrix than D, which then
-                            must not overlap it, is copied to D first where the problem has no scales, no bias, no activation and not c_is_apart */
+                            must not overlap it, is copied to D first where the problem has no scales, no bias, no activation and not c_is_apart; of
+                            groups it is refused there */
   void* d;               /* m x n, row stride ldc; must not overlap A or B */
   void* workspace;       /* for tilesmith_plan_run_args: NULL if none is needed or the plan owns one. Else NULL */
   const void* bias;      /* device memory, aligned to an element; must not overlap D. Not read if the problem has none */
   const void* scale_m;   /* r, device memory: f32, m or one; must not overlap D. Not read if the problem has none, as the next */
   const void* scale_n;   /* c, n or one */
+  const void* offsets;   /* of a tilesmith_grouped, else not read. Device memory, int32_t: where the rows of each group end, one value a group.
+                            They must not decrease and not pass m; rows of D behind the last end are not written. The kernel keeps to D
+                            whatever they are. A wrong one is told by the next run of a grouped problem of the library, once that kernel has
+                            run: it returns TILESMITH_BAD_ARGUMENT and launches nothing. Must not overlap D */
 } tilesmith_run_args;
 
 /* Where a plan's config came from. The strings live as long as the plan. */
@@ -224,6 +240,10 @@ tilesmith_status tilesmith_problem_init(tilesmith_problem* problem, const char* 
 /* The same of `count` entries, packed one behind the other. */
 tilesmith_status tilesmith_strided_batch_init(tilesmith_strided_batch* batch, const char* type, const char* transposes, int64_t m,
                                               int64_t n, int64_t k, int64_t count);
+
+/* Rows of all groups, m of them at the most, split among so many; each group's B packed behind the one before. */
+tilesmith_status tilesmith_grouped_init(tilesmith_grouped* grouped, const char* type, const char* transposes, int64_t m, int64_t n,
+                                        int64_t k, int64_t groups);
 
 /* Plans that need a workspace share one workspace a stream. So:
  * - Wait for a stream before you destroy it, and before you end a thread that used its own default stream

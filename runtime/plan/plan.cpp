@@ -196,7 +196,7 @@ int Plan::run(const RunArgs& args) const noexcept {
     return kMissingWorkspace;
   }
 
-  static_assert(offsetof(KernelArgs, more) == sizeof(GemmArgs) && offsetof(KernelArgsWithMaps, args) == offsetof(TensorGemmArgs, gemm),
+  static_assert(offsetof(KernelArgs, more) == sizeof(GemmArgs) && offsetof(KernelArgs, grouped) == sizeof(GemmArgs) + sizeof(ExtendedArgs) && offsetof(KernelArgsWithMaps, args) == offsetof(TensorGemmArgs, gemm),
                 "as kernels have it");
   KernelArgs all{};
   all.more.c = args.matrix(OperandRole::c);
@@ -204,6 +204,8 @@ int Plan::run(const RunArgs& args) const noexcept {
   all.more.scale_n = static_cast<const float*>(args.matrix(OperandRole::scale_n));
   all.more.bias = args.matrix(OperandRole::bias);
   all.more.batch = int(problem_.batch);
+  all.grouped.ends = static_cast<const int*>(args.matrix(OperandRole::offsets));
+  all.grouped.fault = args.group_fault;
   GemmArgs& kernel_args = all.gemm;
   kernel_args.workspace = sequence_.workspace_bytes > 0 ? args.workspace : nullptr;
   kernel_args.m = int(problem_.m);
@@ -212,6 +214,7 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.alpha = args.alpha;
   kernel_args.beta = args.beta;
   const bool copies_c = reads_c && !is_fused(problem_) && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
+  if (copies_c && problem_.batch_mode == BatchMode::grouped) return kCopiesRows;
   if (copies_c) {
     if (const CUresult result = copy_c_to_d(*driver_, problem_, args); result != CUDA_SUCCESS) return result;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/common/extended_args.cuh"
+#include "kernels/common/grouped_args.cuh"
 #include "kernels/family.hpp"
 #include "kernels/operand.hpp"
 #include "kernels/tensor_core/tensor_args.cuh"
@@ -26,6 +27,9 @@ struct RunArgs {
   void* workspace = nullptr;  ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
   CUstream_st* stream = nullptr;
   bool early_in_graphs = false;  ///< LibraryOptions::early_in_graphs
+  /// Of a grouped problem: where the kernel puts 1 + the number of a group whose end lies before the one before it, or behind M. It puts
+  /// nothing there while all ends are right. Memory that the device writes and the host may read; null: it is not told.
+  int* group_fault = nullptr;
 
   void set(OperandRole role, const void* matrix) { matrices[role] = const_cast<void*>(matrix); }
   /// C where none is given is D.
@@ -55,20 +59,22 @@ class Plan {
   /// stream is captured.
   /// Configs that copy by the tensor memory accelerator take tensor maps as kernel parameters. They are made with the plan; a
   /// run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
-  /// Where C is another matrix than D, β ≠ 0 and no kernel of the signature takes both (is_fused), C is copied to D first, by the driver.
+  /// Where C is another matrix than D, β ≠ 0 and no kernel of the signature takes both (is_fused), C is copied to D first, by the driver (kCopiesRows).
   /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. M = 0 or N = 0: nothing is launched.
   int run(const RunArgs& args) const noexcept;
 
   static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes, or is no multiple of an element
   static constexpr int kMissingWorkspace = -2;  ///< none was given, or one that is not 256-byte aligned
   static constexpr int kNullPointer = -3;       ///< a matrix is null that would be read or written
-  static constexpr int kOverlap = -4;           ///< D has an element in common with A, B, the bias, or a C that is not D
+  static constexpr int kOverlap = -4;           ///< D has an element in common with A, B, the bias, the offsets, or a C that is not D
+  static constexpr int kCopiesRows = -5;        ///< C of a grouped problem is not D, and no kernel takes both: a copy would write rows of no group
 
  private:
-  /// What a kernel takes; one of a plain signature looks at less. Host code has GemmArgs without its last member.
+  /// What a kernel takes; one of a plain signature looks at less. Host code has GemmArgs without its last members.
   struct KernelArgs {
     GemmArgs gemm;
     ExtendedArgs more;
+    GroupedArgs grouped;
   };
   struct KernelArgsWithMaps {
     TensorMap a, b, c;  // TensorGemmArgs

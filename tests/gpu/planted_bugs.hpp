@@ -8,6 +8,7 @@
 #include "tests/gpu/planted_epilogue_bugs.hpp"
 #include "tests/gpu/planted_gate_bugs.hpp"
 #include "tests/gpu/planted_ffma_bugs.hpp"
+#include "tests/gpu/planted_group_bugs.hpp"
 #include "tests/gpu/planted_mma_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
 #include "tests/gpu/planted_split_bugs.hpp"
@@ -130,6 +131,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : mma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : wgmma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : batch_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : group_bugs()) bugs.push_back(bug);
   for (const Bug& bug : ffma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : epilogue_bugs()) bugs.push_back(bug);
   for (const Bug& bug : gate_bugs()) bugs.push_back(bug);

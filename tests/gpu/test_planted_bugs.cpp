@@ -191,3 +191,18 @@ TEST_CASE("bugs of batches are caught on a tuned batch too, and what they are pl
     CHECK(outcome.status == (i < wrong ? db::Status::mismatch : db::Status::ok));
   }
 }
+
+TEST_CASE("bugs of groups are caught, and what they are planted in passes", "[groups]") {
+  Bench bench;
+  std::vector<planted::Bug> bugs = planted::group_bugs();
+  bench.each_outcome(bugs, [&](const planted::Bug& bug, const db::Outcome& outcome) {
+    INFO(bug.family << ": " << bug.name << ": " << outcome.message);
+    CHECK(outcome.status == db::Status::mismatch);
+    CHECK(outcome.message.find("refuses") == std::string::npos);
+  });
+  for (planted::Bug& bug : bugs) bug.edits.clear();
+  bench.each_outcome(bugs, [&](const planted::Bug& bug, const db::Outcome& outcome) {
+    INFO(bug.family << " " << bug.type << " " << name(bug.trans) << ": " << outcome.message);
+    CHECK(outcome.status == db::Status::ok);
+  });
+}

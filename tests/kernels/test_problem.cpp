@@ -99,7 +99,7 @@ TEST_CASE("a text that is no problem is refused with words that say what was exp
                        "f16f32 NN 64 64 64 ldc=128 batch=3 batch_mode=strided stride_c=64",
                        "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_b=68719476737",
                        "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_b=x",
-                       "f16f32 NN 64 64 64 batch=2 batch_mode=grouped"};
+                       "f16f32 NN 64 64 64 batch=2 batch_mode=ragged"};
   for (const char* given : bad) {
     std::string error;
     INFO(given);

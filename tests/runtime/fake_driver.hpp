@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/common/extended_args.cuh"
+#include "kernels/common/grouped_args.cuh"
 #include "kernels/launch.hpp"
 #include "runtime/driver/driver.hpp"
 
@@ -22,6 +23,7 @@ struct LaunchRecord {
   GemmArgs args{};
   bool overlaps = false;  ///< may start while the launch before it ends
   ExtendedArgs more{};
+  GroupedArgs grouped{};
 };
 
 /// A tensor map as it was asked for; sizes in elements.
@@ -106,6 +108,7 @@ inline CUresult launch(const LaunchRecord& record, void** parameters, const char
   state().launches.push_back(record);
   std::memcpy(&state().launches.back().args, parameters[0], sizeof(GemmArgs));
   std::memcpy(&state().launches.back().more, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs), sizeof(ExtendedArgs));
+  std::memcpy(&state().launches.back().grouped, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs) + sizeof(ExtendedArgs), sizeof(GroupedArgs));
   if (state().capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) state().capture.add_node();
   return note(call);
 }
@@ -175,6 +178,12 @@ inline Driver table() {
     return note_unsafe("mem_alloc");
   };
   t.mem_free = [](CUdeviceptr) { return note_unsafe("mem_free"); };
+  t.mem_host_alloc = [](void** memory, std::size_t, unsigned) {
+    static int word;
+    *memory = &word;
+    return note_unsafe("mem_host_alloc");
+  };
+  t.mem_free_host = [](void*) { return note_unsafe("mem_free_host"); };
   t.memcpy_to_device = [](CUdeviceptr, const void*, std::size_t) { return note("memcpy_to_device"); };
   t.memcpy_to_host = [](void*, CUdeviceptr, std::size_t) { return note("memcpy_to_host"); };
   t.memset_u8 = [](CUdeviceptr, unsigned char, std::size_t) { return note("memset_u8"); };

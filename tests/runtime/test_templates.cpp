@@ -161,7 +161,7 @@ TEST_CASE("what mma tries first for an Orin keeps its sums in registers, with ep
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
   for (const char* signature : {"bf16f32bf16 NT epilogue=bias_n+gelu_tanh", "f16f32f16 NN epilogue=c_apart", "f16f16 NN epilogue=bias_n+gelu",
                                 "f16f32f16 NT epilogue=bias_m+silu", "s8s32bf16 NT epilogue=scale_m+scale_n", "s8s32f16 NT epilogue=scale_m+bias_n", "bf16f32bf16 NT epilogue=swiglu", "f16f32f16 NN epilogue=bias_n+swiglu",
-                                "bf16f32bf16 NN batch_mode=strided", "bf16f32bf16 NT epilogue=bias_n+relu batch_mode=strided"}) {
+                                "bf16f32bf16 NN batch_mode=strided", "bf16f32bf16 NN batch_mode=grouped", "bf16f32bf16 NT epilogue=bias_n+relu batch_mode=strided"}) {
     std::string error;
     const auto parsed = parse_signature(signature, error);
     INFO(signature << ": " << error);

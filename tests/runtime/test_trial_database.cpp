@@ -48,14 +48,14 @@ TEST_CASE("a trial's winner is the exact entry of the next start, in the opened 
   CHECK(kept[0].device == fixture.info.identity);
   CHECK(kept[0].producer.driver_version == fixture.info.driver_version);
 
-  const std::size_t memsets = count("memset_u8_async");
+  const std::size_t memsets = runtime::fake::count("memset_u8_async");
   const Library library = Library::open(opened, with_trials_in(trials));
   const Explanation why = library.plan(fixture.problem(kProblem)).explain();
   CHECK(why.rung == "exact");
   CHECK(why.config == kept[0].config.text());
   CHECK(why.trust == "remeasure");
   CHECK(contains(why.reason, "in a trial"));
-  CHECK(count("memset_u8_async") == memsets);  // nothing is tried again
+  CHECK(runtime::fake::count("memset_u8_async") == memsets);  // nothing is tried again
   CHECK(trials_of(trials).size() == 1);
 }
 

@@ -87,9 +87,10 @@ void add_rows(TextTable& table, const BenchReport& report, const runtime::Device
       table.add(std::move(cells));
     }
   }
-  if (report.peer_first) add("cuBLASLt, first choice", *report.peer_first, std::nullopt, "");
+  const char* const how = problem.batch_mode == BatchMode::grouped ? ", a matmul a group" : "";
+  if (report.peer_first) add(fmt::format("cuBLASLt{}, first choice", how), *report.peer_first, std::nullopt, "");
   if (report.peer_best)
-    add(fmt::format("cuBLASLt, best of {}", report.peer_algorithms), *report.peer_best, report.peer_row_us, "");
+    add(fmt::format("cuBLASLt{}, best of {}", how, report.peer_algorithms), *report.peer_best, report.peer_row_us, "");
 }
 
 int run_bench(const BenchCommandOptions& options) {

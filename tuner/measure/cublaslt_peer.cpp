@@ -2,62 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 
+#include "kernels/group_ends.hpp"
+
 #include "runtime/driver/shared_library.hpp"
+#include "tuner/measure/cublaslt_calls.hpp"
 #include "tuner/measure/gate_kernel.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
-// The part of cuBLASLt's binary interface that is used here, as its documentation fixes it: the same from CUDA 11 to 13.
-// Declared by hand so that building needs no cuBLAS headers.
-using Handle = void*;
-using Descriptor = void*;
-enum DataType : int { kF32 = 0, kF64 = 1, kF16 = 2, kS8 = 3, kU8 = 8, kS32 = 10, kBf16 = 14, kE4m3 = 28, kE5m2 = 29 };
-enum ComputeType : int { kCompute16F = 64, kCompute32F = 68, kCompute64F = 70, kCompute32I = 72, kComputeTf32 = 77 };
-constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPointer = 8, kDescBiasType = 26;
-constexpr int kDescScaleA = 17, kDescScaleB = 18, kDescScaleModeA = 31, kDescScaleModeB = 32;
-constexpr int kScaleOne = 0, kScaleEach = 3;  // an f32 for the whole operand, or for each of its vectors along K
-constexpr int kEpilogueNone = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;  // both: their sum
-constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceAlignment[] = {5, 6, 7, 8};  // A, B, C, D
-constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;  // int32; int64, elements
-constexpr int kTransposeNo = 0, kTransposeYes = 1;
-
-struct Algorithm {
-  std::uint64_t data[8];
-};
-struct HeuristicResult {
-  Algorithm algorithm;
-  std::size_t workspace_bytes;
-  int state;
-  float waves;
-  int reserved[4];
-};
-
-struct Functions {
-  int (*create)(Handle*);
-  int (*destroy)(Handle);
-  std::size_t (*version)();
-  int (*desc_create)(Descriptor*, int compute, int scale);
-  int (*desc_destroy)(Descriptor);
-  int (*desc_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
-  int (*layout_create)(Descriptor*, int type, std::uint64_t rows, std::uint64_t cols, std::int64_t ld);
-  int (*layout_destroy)(Descriptor);
-  int (*layout_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
-  int (*preference_create)(Descriptor*);
-  int (*preference_destroy)(Descriptor);
-  int (*preference_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
-  int (*heuristics)(Handle, Descriptor matmul, Descriptor a, Descriptor b, Descriptor c, Descriptor d,
-                    Descriptor preference, int wanted, HeuristicResult*, int* found);
-  int (*matmul)(Handle, Descriptor matmul, const void* alpha, const void* a, Descriptor la, const void* b, Descriptor lb,
-                const void* beta, const void* c, Descriptor lc, void* d, Descriptor ld, const Algorithm*,
-                void* workspace, std::size_t workspace_bytes, CUstream_st*);
-};
+using namespace cublaslt;
 
 constexpr int kMostAlgorithms = 128;
+constexpr std::size_t kMostOfGroups = 8;  // a run of which is many launches
 
 template <typename Function>
 void bind(const runtime::SharedLibrary& library, const char* symbol, Function& function) {
@@ -294,9 +257,63 @@ std::string CublasLtPeer::version() const {
   return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
 
+namespace {
+
+/// Groups that have as many rows, as one problem of the peer's.
+struct GroupsAlike {
+  std::shared_ptr<Matmul> matmul;
+  std::vector<HeuristicResult> offered;
+};
+
+}  // namespace
+
+/// A matmul a group, one behind the other: the peer is told on the host what our kernels read on the device.
+std::vector<Contender> CublasLtPeer::contenders_of_groups(const OperandSets& operands) {
+  const Problem& problem = operands.problem();
+  if (problem.epilogue.has_scales()) return {};  // it would want each group's rows of them
+  const std::vector<GroupRows> groups = rows_of_groups(even_ends(problem.m, problem.batch), problem.m);
+  const auto alike = std::make_shared<std::map<std::int64_t, GroupsAlike>>();  // by rows
+  std::size_t fewest = SIZE_MAX;
+  for (const auto& [begin, end] : groups) {
+    if (begin == end || alike->contains(end - begin)) continue;
+    Problem one = entry_of(problem);
+    one.m = end - begin;
+    GroupsAlike& made = (*alike)[end - begin];
+    made.matmul = std::make_shared<Matmul>(impl_->call, one);
+    made.matmul->point_to(operands, 0);
+    made.offered = made.matmul->algorithms(impl_->handle, one);
+    fewest = std::min(fewest, made.offered.size());
+  }
+  std::vector<Contender> result;
+  for (std::size_t number = 0; number < std::min(fewest, kMostOfGroups); ++number) {
+    const auto enqueue = [alike, groups, number, &operands, impl = impl_.get()](int set, const runtime::Stream& stream) {
+      const Problem& of = operands.problem();
+      const auto place = [&](OperandRole role, std::int64_t elements) {
+        return static_cast<std::byte*>(operands.at(role, set)) + storage_bytes(operand(of, role).element, elements);
+      };
+      for (auto& [rows, one] : *alike) one.matmul->point_to(operands, set);
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        const auto [begin, end] = groups[g];
+        if (begin == end) continue;
+        const GroupsAlike& one = alike->at(end - begin);
+        const Matmul& matmul = *one.matmul;
+        const HeuristicResult& algorithm = one.offered[number];
+        const int status = impl->call.matmul(
+            impl->handle, matmul.operation.get, matmul.factors.alpha.data(), place(OperandRole::b, std::int64_t(g) * of.stride_b), matmul.layout_b.get,
+            place(OperandRole::a, begin * of.lda), matmul.layout_a.get, matmul.factors.beta.data(), place(OperandRole::c, begin * of.ldc), matmul.layout_c.get,
+            place(OperandRole::d, begin * of.ldc), matmul.layout_c.get, &algorithm.algorithm, impl->workspace.data(), algorithm.workspace_bytes, stream.get());
+        if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
+      }
+    };
+    result.push_back({fmt::format("cublaslt#{}", number), enqueue});
+  }
+  return result;
+}
+
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
   const Problem& problem = operands.problem();
   if (!does(problem)) return {};  // it would be asked for less than the problem
+  if (problem.batch_mode == BatchMode::grouped) return contenders_of_groups(operands);
   // Of a gated problem it makes the whole product, in a matrix of its own, with scales and bias; a kernel then gates it.
   Problem product = problem;
   std::shared_ptr<runtime::DeviceBuffer> made;

@@ -29,10 +29,12 @@ class CublasLtPeer {
   /// One contender an algorithm, the peer's own first choice first; empty if it refuses the problem, or has no such epilogue. Behind a gated product
   /// a kernel of ours gates it (gate_kernel.hpp), in the time too. α and β as
   /// of our own (stopwatch.hpp).
+  /// Of a grouped problem they are a matmul a group, with the even split that OperandSets has known on the host; the first 8 choices alone.
   /// `operands` and this object must outlive them.
   std::vector<Contender> contenders(const OperandSets& operands);
 
  private:
+  std::vector<Contender> contenders_of_groups(const OperandSets& operands);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,7 +1,10 @@
 #include "tuner/measure/operand_sets.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
+
+#include "kernels/group_ends.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -63,7 +66,12 @@ OperandSets::OperandSets(RandomFill& random, const Problem& problem, std::uint64
   impl_ = std::make_unique<Impl>(Impl{problem, Rotation(count), {}});
   const runtime::Stream stream;
   for (const OperandMatrix& matrix : matrices) {
-    const Slab& slab = impl_->slabs.emplace_back(make_slab(problem, matrix, count));
+    Slab& slab = impl_->slabs.emplace_back(make_slab(problem, matrix, count));
+    if (matrix.role == OperandRole::offsets) {
+      for (int set = 0; set < count; ++set)
+        slab.memory.upload(std::as_bytes(std::span<const std::int32_t>(even_ends(problem.m, problem.batch))), std::size_t(set) * slab.slot_bytes + slab.offset_bytes);
+      continue;
+    }
     // Filled from the first element's address on, so that elements and random values line up.
     random.fill(slab.memory, slab.offset_bytes, matrix.element, seed * kOperandRoleCount + std::uint64_t(matrix.role), stream);
   }

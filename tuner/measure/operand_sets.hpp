@@ -21,7 +21,8 @@ int operand_set_count(std::size_t set_bytes, std::size_t l2_bytes, std::size_t m
 
 /// Operand sets for one problem: its operands() in as many copies as make the rotation larger than twice the L2.
 /// D holds random data too, as C: finite, so that it may be read where β ≠ 0. Base pointers are aligned to the problem's
-/// align_bytes and not by more, so that what is timed is what the caller will get.
+/// align_bytes and not by more, so that what is timed is what the caller will get. Groups are split
+/// evenly (group_ends.hpp).
 class OperandSets {
  public:
   OperandSets(RandomFill& random, const Problem& problem, std::uint64_t seed = 1);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 namespace tilesmith::tuner {
 namespace {
@@ -160,6 +162,19 @@ BatteryCase make_case(Problem problem, Scales scales, Stage stage, std::size_t i
   return {std::move(problem), scales, stage, on_one_sm, in_place};
 }
 
+/// The problem with its rows split among groups.
+Problem make_groups(const Problem& problem, const Shape& shape, std::size_t index) {
+  constexpr std::int64_t kGroups[] = {3, 5, 4, 8};
+  Problem split = grouped(problem, shape.m == 300 && shape.n < 100 ? 130 : kGroups[index % 4]);
+  const auto layout = index % 5;
+  if (layout == 1) split.stride_b = 0;
+  if (layout > 2) split.stride_b = entry_stride(shape.rows, operand(split, OperandRole::b));
+  return split;
+}
+
+/// More groups than a warp has lanes.
+constexpr Shape kManyGroups[] = {{300, 40, 24}, {300, 72, 64}, {300, 33, 40, Rows::odd, 0}, {300, 96, 33, Rows::padded_16, 16, true}};
+
 }  // namespace
 
 std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
@@ -168,9 +183,13 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
   const std::span<const Scales> exact = exact_scales(type);
   const std::span<const Scales> real = real_scales();
   std::size_t index = 0;
-  for (const Shape& shape : kShapes) {
+  std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
+  const bool in_groups = signature.batch_mode == BatchMode::grouped;
+  if (in_groups) shapes.insert(shapes.end(), std::begin(kManyGroups), std::end(kManyGroups));
+  for (const Shape& shape : shapes) {
     Problem problem = make_problem(signature, shape);
     if (signature.batch_mode == BatchMode::strided) problem = make_batch(problem, shape, index);
+    if (in_groups) problem = make_groups(problem, shape, index);
     // A shape that the further stages use is also the one whose exact run must not be a trivial α = 0.
     Scales scales = exact[index % exact.size()];
     if (shape.extra && scales.alpha == 0) scales = exact[1];
@@ -189,6 +208,9 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
     many.on_one_sm = false;  // it would take long
     cases.push_back(std::move(many));
   }
+  if (in_groups) {
+    for (std::size_t i = 0; i < cases.size(); ++i) cases[i].ends = group_ends_of_case(cases[i].problem, i);
+  }
   return cases;
 }
 
@@ -197,8 +219,11 @@ std::string text(const Problem& problem, const Scales& scales, Stage stage) {
 }
 
 std::string text(const BatteryCase& battery_case) {
-  return fmt::format("{}{}{}", text(battery_case.problem, battery_case.scales, battery_case.stage),
-                     battery_case.on_one_sm ? " as on one SM" : "", battery_case.in_place ? "" : ", C apart");
+  constexpr std::size_t kMostShown = 8;
+  const std::span<const std::int32_t> ends = battery_case.ends;
+  const std::string groups = ends.empty() ? "" : fmt::format(", ends {}{}", fmt::join(ends.first(std::min(ends.size(), kMostShown)), " "), ends.size() > kMostShown ? " ..." : "");
+  return fmt::format("{}{}{}{}", text(battery_case.problem, battery_case.scales, battery_case.stage),
+                     battery_case.on_one_sm ? " as on one SM" : "", battery_case.in_place ? "" : ", C apart", groups);
 }
 
 }  // namespace tilesmith::tuner

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "kernels/on_all_cores.hpp"
+#include "kernels/group_ends.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"
@@ -37,6 +39,29 @@ std::byte* append_zone(BatteryImage& image, const Problem& problem, const Operan
   return image.operands.data() + start + zone.first_byte;
 }
 
+/// Of an entry's D; of a grouped problem up to where the last group ends.
+std::int64_t rows_written(const BatteryCase& of) {
+  if (of.problem.batch_mode != BatchMode::grouped || of.ends.empty()) return of.problem.m;
+  return rows_of_groups(of.ends, of.problem.m).back().end;
+}
+
+void append_ends(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix) {
+  std::byte* const first = append_zone(image, of.problem, matrix);
+  std::memcpy(first, of.ends.data(), of.ends.size() * sizeof(std::int32_t));
+}
+
+/// Of each group its rows times its B.
+std::vector<double> sums_of_groups(const BatteryCase& of, const OpMatrix& a, const std::vector<OpMatrix>& b) {
+  std::vector<double> sums;
+  const std::vector<GroupRows> groups = rows_of_groups(of.ends, of.problem.m);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto [begin, end] = groups[g];
+    const auto first = a.values.begin() + begin * a.cols;
+    append(sums, multiply({end - begin, a.cols, {first, first + (end - begin) * a.cols}}, b[b.size() == 1 ? 0 : g]));
+  }
+  return sums;
+}
+
 /// Puts A or B into the image. Returns its matrices, one of each entry or one for all, as the reference multiplies them: A is [m, k], B is
 /// [k, n].
 std::vector<OpMatrix> append_factor(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
@@ -47,6 +72,8 @@ std::vector<OpMatrix> append_factor(BatteryImage& image, const BatteryCase& of, 
   std::byte* first = append_zone(image, of.problem, matrix);
   // A: op's row is the vector, its column is k. B: op's column is the vector, its row is k.
   const bool poisoned = of.scales.alpha == 0 && !is_integer(element);
+  // Rows that belong to no group stay poisoned: a kernel may read them, but no result may hang on them.
+  const std::int64_t rows_read = is_a ? rows_written(of) : matrix.rows;
   std::vector<OpMatrix> ops;
   for (std::int64_t entry = 0; entry < matrix.matrices(); ++entry, first += std::size_t(matrix.entry_stride) * bytes) {
     OpMatrix op{transposed ? matrix.cols : matrix.rows, transposed ? matrix.rows : matrix.cols, {}};
@@ -56,8 +83,9 @@ std::vector<OpMatrix> append_factor(BatteryImage& image, const BatteryCase& of, 
         const std::int64_t vector = is_a ? entry * op.rows + i : entry * op.cols + j, k = is_a ? j : i;
         const std::int64_t at = transposed ? j * matrix.row_stride + i : i * matrix.row_stride + j;
         std::byte* element_at = first + std::size_t(at) * bytes;
-        if (!poisoned) encode(element, rule_value(rule, vector, k, of.problem.k), element_at);
-        op.values[std::size_t(i * op.cols + j)] = poisoned ? 0 : decode_operand(element, element_at);
+        const bool no_value = poisoned || (is_a && i >= rows_read);
+        if (!no_value) encode(element, rule_value(rule, vector, k, of.problem.k), element_at);
+        op.values[std::size_t(i * op.cols + j)] = no_value ? 0 : decode_operand(element, element_at);
       }
     }
     ops.push_back(std::move(op));
@@ -88,11 +116,12 @@ void append_d(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
   const Zone zone = make_zone(problem.c_bytes(), element, problem.align_bytes);
   const std::size_t start = image.c_image.size();
   const Tolerance allowed = tolerance(problem, of.stage, problem.k, of.scales);
-  const CaseRow row{start / bytes, zone.bytes / bytes,    zone.first_byte / bytes, problem.m,       problem.d_cols(),
+  const std::int64_t rows = rows_written(of);
+  const CaseRow row{start / bytes, zone.bytes / bytes,    zone.first_byte / bytes, rows,            problem.d_cols(),
                     problem.ldc,   image.expected.size(), allowed.absolute,        allowed.relative,
-                    problem.batch, problem.stride_c};
+                    problem.entries(), problem.stride_c};
   image.c_image.resize(start + zone.bytes);
-  image.expected.resize(image.expected.size() + std::size_t(problem.batch * problem.m * row.n));
+  image.expected.resize(image.expected.size() + std::size_t(problem.entries() * rows * row.n));
   for (std::uint64_t slot = 0; slot < row.slots; ++slot) {
     std::byte* at = image.c_image.data() + start + slot * bytes;
     const std::int64_t index = element_index(row, slot);
@@ -106,8 +135,8 @@ void append_d(BatteryImage& image, const BatteryCase& of, const ValueRule& rule,
     encode(element, rule_value(rule, i, j, problem.n), at);  // what C holds, here or elsewhere
     image.expected[row.expected + std::size_t(index)] =
         problem.epilogue.is_gated()
-            ? expected_pair(problem, of.stage, of.scales, i % problem.m, j, sum, of_vector)
-            : expected_value(problem, of.stage, of.scales, sum(j), decode(element, at), terms_at(problem, i % problem.m, j, of_vector));
+            ? expected_pair(problem, of.stage, of.scales, i % rows, j, sum, of_vector)
+            : expected_value(problem, of.stage, of.scales, sum(j), decode(element, at), terms_at(problem, i % rows, j, of_vector));
     if (of.scales.beta == 0 || !of.in_place) store_bits(element, poison_bits(element, kUnwrittenPattern), at);
   }
   image.rows.push_back(row);
@@ -132,6 +161,9 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
       case OperandRole::bias:
         vectors[matrix.role] = append_addend(image, of, matrix, rules.of(matrix.role), true);
         break;
+      case OperandRole::offsets:
+        append_ends(image, of, matrix);
+        break;
       case OperandRole::c:
         append_addend(image, of, matrix, rules.c, of.scales.beta != 0 && !of.in_place);
         break;
@@ -143,7 +175,9 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
     return factors[role][factors[role].size() == 1 ? 0 : std::size_t(entry)];
   };
   std::vector<double> sums;
-  for (std::int64_t entry = 0; entry < p.batch; ++entry) append(sums, multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry)));
+  const bool in_groups = p.batch_mode == BatchMode::grouped;
+  if (in_groups) sums = sums_of_groups(of, factors[OperandRole::a].front(), factors[OperandRole::b]);
+  for (std::int64_t entry = 0; !in_groups && entry < p.batch; ++entry) append(sums, multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry)));
   append_d(image, of, rules.c, sums, vectors);
   return image;
 }

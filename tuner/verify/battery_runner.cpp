@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/group_ends.hpp"
 #include "tuner/verify/launch_outcome.hpp"
 #include "tuner/verify/number_formats.hpp"
 
@@ -39,7 +40,8 @@ BatteryRunner::BatteryRunner(const runtime::Context& context, std::shared_ptr<co
                                      image_.c_image.size(),
                                      image_.cases.size(),
                                      2 * sizeof(Report),
-                                     sizeof(std::uint64_t)};
+                                     sizeof(std::uint64_t),
+                                     image_.cases.size() * sizeof(int)};
   std::size_t end = 0;
   for (int part = 0; part < kParts; ++part) {
     offsets_[std::size_t(part)] = end;
@@ -101,6 +103,7 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
     upload();
   }
   arena_.upload(active, offsets_[kFlags]);
+  arena_.upload(std::vector<std::byte>(image_.cases.size() * sizeof(int)), offsets_[kFaults]);
   context_.synchronize();
   kernels_->launch(stream, "reset_reports", 1, at(kReports), int{2});
   for (Part run : runs) {
@@ -117,6 +120,7 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
       args.beta = runtime::to_scale(image_.type(), scales.beta);
       args.workspace = workspace.prepare(*kernels_, stream, plans[i]->workspace_bytes());
       args.stream = stream.get();
+      args.group_fault = reinterpret_cast<int*>(at(kFaults)) + i;
       // Launches in a row: what one leaves behind, or still does when the next is under way, shows in the next one's result.
       const bool in_a_row = run == kRun2 && scales.beta == 0;
       std::vector<double> alphas{scales.alpha};
@@ -138,12 +142,26 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
   const std::uint64_t sum = sum_of_read_only(stream);
   const auto reports = download<std::array<Report, 2>>(arena_, offsets_[kReports]);
   db::Outcome outcome = judge(reports[0], reports[1]);
+  if (const std::string wrong = wrong_reports(plans); outcome.status == db::Status::ok && !wrong.empty()) outcome = {db::Status::mismatch, wrong, {}};
   if (sum != checksum_) {
     upload();
     // What the comparison found may be its own damage: only the stray write is certain.
     outcome = {db::Status::mismatch, "battery: wrote far outside C, into other operands", {}};
   }
   return outcome;
+}
+
+std::string BatteryRunner::wrong_reports(const std::vector<std::unique_ptr<runtime::Plan>>& plans) const {
+  if (image_.signature.batch_mode != BatchMode::grouped) return {};
+  std::vector<int> reported(image_.cases.size());
+  arena_.download(std::as_writable_bytes(std::span<int>(reported)), offsets_[kFaults]);
+  for (std::size_t i = 0; i < reported.size(); ++i) {
+    const BatteryCase& of = image_.cases[i];
+    const bool has_wrong = are_wrong(of.ends, of.problem.m);
+    if (plans[i] && (reported[i] != 0) != has_wrong)
+      return fmt::format("battery: {}: {}", text(of), has_wrong ? "reported no wrong end of a group" : fmt::format("reported a wrong end of group {}, and all are right", reported[i] - 1));
+  }
+  return {};
 }
 
 db::Outcome BatteryRunner::judge(const Report& on_c, const Report& on_workspace) const {

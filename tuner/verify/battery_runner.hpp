@@ -1,6 +1,6 @@
 // Runs the battery on the device: all cases launched back to back, twice (whole battery), then compared by one kernel.
 //
-//   arena:  case rows | operands of all cases | expected | image of C   │ C of run 1 | C of run 2 | flags, reports, sum
+//   arena:  case rows | operands of all cases | expected | image of C   │ C of run 1 | C of run 2 | flags, reports, sum, wrong ends
 //           ── checksummed: a kernel that writes far outside C is ──────┘
 //              caught, and the arena is made anew
 #pragma once
@@ -27,10 +27,12 @@ class BatteryRunner {
                   Battery battery, GuardedWorkspace& workspace, const runtime::Stream& stream);
 
  private:
-  enum Part { kRows, kOperands, kExpected, kImage, kRun1, kRun2, kFlags, kReports, kSum, kParts };
+  enum Part { kRows, kOperands, kExpected, kImage, kRun1, kRun2, kFlags, kReports, kSum, kFaults, kParts };
   std::byte* at(Part part) const { return arena_.data() + offsets_[part]; }
   void upload();
   std::uint64_t sum_of_read_only(const runtime::Stream& stream);
+  /// Empty, or what is wrong with which ends of groups were reported.
+  std::string wrong_reports(const std::vector<std::unique_ptr<runtime::Plan>>& plans) const;
   db::Outcome judge(const Report& on_c, const Report& on_workspace) const;
 
   const runtime::Context& context_;

@@ -98,6 +98,7 @@ const ValueRule& StageRules::of(OperandRole role) const {
       return bias;
     case OperandRole::c:
     case OperandRole::d:
+    case OperandRole::offsets:
       break;
   }
   return c;

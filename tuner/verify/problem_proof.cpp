@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/group_ends.hpp"
 #include "tuner/verify/freivalds.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/problem_state.hpp"
@@ -65,8 +66,7 @@ struct Panel {
   }
 };
 
-/// `number`: of the entry among those that are proven.
-std::optional<std::string> sampled_fault(const Problem& problem, const ProblemStage& stage, std::size_t number, const Panel& a,
+std::optional<std::string> sampled_fault(const Problem& problem, const ProblemStage& stage, const ReferencePart& part, const Panel& a,
                                          const Panel& b, const std::vector<std::int64_t>& rows) {
   const bool f64 = stage.sums_are_f64(problem.type);
   const bool real = stage.stage == Stage::real;
@@ -80,7 +80,7 @@ std::optional<std::string> sampled_fault(const Problem& problem, const ProblemSt
       if (is_integer(problem.type.a)) want = double(std::int32_t(std::uint32_t(std::int64_t(want))));
       std::byte stored[8] = {};
       const std::size_t bytes = f64 ? 8 : 4;
-      const std::int64_t row = std::int64_t(number) * stage.row_count + index;
+      const std::int64_t row = part.sums_row + index;
       stage.sums.download({stored, bytes}, std::size_t(row * problem.n + b.vectors[t]) * bytes);
       const double got = decode(f64 ? Scalar::f64 : Scalar::s32, stored);
       if (!verify::element_wrong(got, want, bound, 0)) continue;
@@ -91,22 +91,27 @@ std::optional<std::string> sampled_fault(const Problem& problem, const ProblemSt
   return std::nullopt;
 }
 
-/// One of the entries that are proven.
+/// A part's rows as rows of its A, those of a group counted from its first one.
+std::vector<std::int64_t> rows_of_part(const ProblemStage& stage, const ReferencePart& part, std::int64_t first_of_a) {
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = part.first_row; i < part.first_row + part.rows; ++i) rows.push_back((stage.sampled.empty() ? i : stage.sampled[std::size_t(i)]) - first_of_a);
+  return rows;
+}
+
+/// One of the parts that are proven. `p`: as a problem of its own; its rows of A begin at row `first_of_a`.
 template <typename Word>
-std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, const Zones& zones, std::size_t number) {
-  std::vector<std::int64_t> rows = stage.sampled;
-  if (rows.empty()) {
-    for (std::int64_t i = 0; i < p.m; ++i) rows.push_back(i);
-  }
+std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, const Zones& zones, const ReferencePart& part, std::int64_t first_of_a) {
+  const std::vector<std::int64_t> rows = rows_of_part(stage, part, first_of_a);
   Freivalds<Word> check(p, rows, 0x9d1);
   Panel samples_b(p.n, p.k, 21);
-  Panel samples_a(stage.row_count, p.k, 22);
+  Panel samples_a(part.rows, p.k, 22);
   const std::vector<std::int64_t> reference_rows = samples_a.vectors;
   for (std::int64_t& v : samples_a.vectors) v = rows[std::size_t(v)];  // rows of A while it streams by
   std::vector<std::byte> host;
   const auto for_each_stripe_of = [&](OperandRole role, const auto& look_at) {
     const OperandMatrix matrix = operand(p, role);
-    const auto skipped = std::size_t(storage_bytes(matrix.element, stage.entries[number] * matrix.entry_stride));
+    const std::int64_t elements = role == OperandRole::a ? part.a * matrix.entry_stride + first_of_a * matrix.row_stride : part.b * matrix.entry_stride;
+    const auto skipped = std::size_t(storage_bytes(matrix.element, elements));
     for_each_stripe(stage.inputs[role], zones[role].first_byte + skipped, matrix.element, matrix.rows, matrix.cols, matrix.row_stride, host, look_at);
   };
   for_each_stripe_of(OperandRole::b, [&](const RowStripe& stripe) {
@@ -119,20 +124,40 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
   });
   samples_a.vectors = reference_rows;
   // 32-bit sums are read as s32: exact data has signed sums, and s32 pairs are compared modulo 2^32 anyway.
-  const std::size_t sums_at = number * std::size_t(stage.row_count * p.n) * stage.sum_bytes(p.type);
-  for_each_stripe(stage.sums, sums_at, stage.sums_are_f64(p.type) ? Scalar::f64 : Scalar::s32, stage.row_count, p.n, p.n, host,
+  const std::size_t sums_at = std::size_t(part.sums_row * p.n) * stage.sum_bytes(p.type);
+  for_each_stripe(stage.sums, sums_at, stage.sums_are_f64(p.type) ? Scalar::f64 : Scalar::s32, part.rows, p.n, p.n, host,
                   [&](const RowStripe& stripe) { check.add_sums(stripe); });
   if (auto fault = check.fault(is_integer(p.type.a))) return fault;
-  return sampled_fault(p, stage, number, samples_a, samples_b, rows);
+  return sampled_fault(p, stage, part, samples_a, samples_b, rows);
+}
+
+/// Of groups all whose B have up to 2^27 elements together; of more the first, the last and some between.
+bool is_proven(const Problem& problem, std::size_t number, std::size_t count) {
+  constexpr double kMostElements = 1 << 27;
+  const double of_one = double(problem.n) * double(std::max<std::int64_t>(problem.k, 1));
+  const std::size_t wanted = std::max<std::size_t>(3, std::size_t(kMostElements / of_one));
+  if (count <= wanted || number == 0 || number + 1 == count) return true;
+  return number % (count / (wanted - 2) + 1) == verify::mixed(wanted, count, 14) % (count / (wanted - 2) + 1);
 }
 
 }  // namespace
 
 std::optional<std::string> reference_fault(const Problem& problem, const ProblemStage& stage, const Zones& zones) {
-  for (std::size_t number = 0; number < stage.entries.size(); ++number) {
-    const auto fault = stage.stage == Stage::real ? prove<double>(problem, stage, zones, number)
-                                                  : prove<std::uint64_t>(problem, stage, zones, number);
-    if (fault) return problem.batch == 1 ? *fault : fmt::format("entry {}: {}", stage.entries[number], *fault);
+  const std::vector<ReferencePart> parts = reference_parts(problem, stage);
+  const bool in_groups = problem.batch_mode == BatchMode::grouped;
+  const std::vector<GroupRows> groups = in_groups ? rows_of_groups(even_ends(problem.m, problem.batch), problem.m) : std::vector<GroupRows>();
+  for (std::size_t number = 0; number < parts.size(); ++number) {
+    if (in_groups && !is_proven(problem, number, parts.size())) continue;
+    const ReferencePart& part = parts[number];
+    Problem p = problem;
+    std::int64_t first_of_a = 0;
+    if (in_groups) {
+      first_of_a = groups[std::size_t(part.b)].begin;
+      p.m = groups[std::size_t(part.b)].end - first_of_a;
+    }
+    const auto fault = stage.stage == Stage::real ? prove<double>(p, stage, zones, part, first_of_a)
+                                                  : prove<std::uint64_t>(p, stage, zones, part, first_of_a);
+    if (fault) return problem.batch == 1 ? *fault : fmt::format("{} {}: {}", in_groups ? "group" : "entry", part.b, *fault);
   }
   return std::nullopt;
 }

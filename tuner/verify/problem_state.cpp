@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "kernels/group_ends.hpp"
 #include "tuner/verify/tolerance.hpp"
 
 namespace tilesmith::tuner {
@@ -38,16 +39,17 @@ std::vector<std::int64_t> sampled_rows(std::int64_t m, std::int64_t n, std::int6
 }
 
 std::vector<std::int64_t> sampled_entries(const Problem& problem, std::uint64_t seed) {
+  const std::int64_t count = problem.entries();
   constexpr double kMost = 256, kLargestSums = 1 << 30;
   const double sums = double(problem.m) * double(problem.n), work = sums * double(std::max<std::int64_t>(problem.k, 1));
   const double fit = std::min({kMost, kLargestRealWork / work, kLargestSums / (8 * sums)});
-  const std::int64_t wanted = std::min(problem.batch, std::max<std::int64_t>(3, std::int64_t(fit)));
-  std::set<std::int64_t> chosen{0, problem.batch - 1};
-  if (wanted == problem.batch) {
+  const std::int64_t wanted = std::min(count, std::max<std::int64_t>(3, std::int64_t(fit)));
+  std::set<std::int64_t> chosen{0, count - 1};
+  if (wanted == count) {
     for (std::int64_t entry = 0; entry < wanted; ++entry) chosen.insert(entry);
   }
   for (std::uint64_t i = 0; std::int64_t(chosen.size()) < wanted; ++i)
-    chosen.insert(std::int64_t(verify::mixed(seed, i, 12) % std::uint64_t(problem.batch)));
+    chosen.insert(std::int64_t(verify::mixed(seed, i, 12) % std::uint64_t(count)));
   return {chosen.begin(), chosen.end()};
 }
 
@@ -76,7 +78,7 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
   if (stage.stage == Stage::real) stage.sampled = sampled_rows(p.m, p.n, p.k, kSeed);
   stage.row_count = stage.sampled.empty() ? p.m : std::int64_t(stage.sampled.size());
   stage.entries = sampled_entries(p, kSeed);
-  if (!stage.sampled.empty() || std::int64_t(stage.entries.size()) < p.batch) {
+  if (!stage.sampled.empty() || std::int64_t(stage.entries.size()) < p.entries()) {
     for (const std::int64_t entry : stage.entries) {
       for (std::int64_t i = 0; i < stage.row_count; ++i)
         stage.compared.push_back(entry * p.m + (stage.sampled.empty() ? i : stage.sampled[std::size_t(i)]));
@@ -103,7 +105,7 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
                  0,
                  allowed.absolute,
                  allowed.relative,
-                 p.batch,
+                 p.entries(),
                  p.stride_c};
   context_.synchronize();  // our stream does not wait for the null stream's copies
   fill_operands(stage, stream);
@@ -120,10 +122,16 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
   }
 }
 
-void ProblemState::fill_operands(const ProblemStage& stage, const runtime::Stream& stream) const {
+void ProblemState::fill_operands(ProblemStage& stage, const runtime::Stream& stream) const {
   const Problem& p = problem_;
   for (const OperandMatrix& matrix : inputs(p)) {
     const Zone& zone = zones_[matrix.role];
+    if (matrix.role == OperandRole::offsets) {
+      runtime::DeviceBuffer& to = stage.inputs[matrix.role];
+      to.fill(0xff);
+      to.upload(std::as_bytes(std::span<const std::int32_t>(even_ends(p.m, p.batch))), zone.first_byte);
+      continue;
+    }
     const std::uint64_t slots = elements(zone, matrix.element), first = zone.first_byte / size_bytes(matrix.element);
     if (matrix.role == OperandRole::c || is_vector(matrix.role)) {
       const bool as_f32 = is_vector(matrix.role) && matrix.element == Scalar::f32;
@@ -138,6 +146,24 @@ void ProblemState::fill_operands(const ProblemStage& stage, const runtime::Strea
   }
 }
 
+std::vector<ReferencePart> reference_parts(const Problem& problem, const ProblemStage& stage) {
+  std::vector<ReferencePart> parts;
+  const std::int64_t rows = stage.row_count;
+  if (problem.batch_mode != BatchMode::grouped) {
+    for (std::size_t i = 0; i < stage.entries.size(); ++i) parts.push_back({stage.entries[i], stage.entries[i], 0, rows, std::int64_t(i) * rows});
+    return parts;
+  }
+  const auto at = [&](std::int64_t row) {  // among the rows that are there
+    return stage.sampled.empty() ? row : std::ranges::lower_bound(stage.sampled, row) - stage.sampled.begin();
+  };
+  const std::vector<GroupRows> groups = rows_of_groups(even_ends(problem.m, problem.batch), problem.m);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::int64_t first = at(groups[g].begin), count = at(groups[g].end) - first;
+    if (count > 0) parts.push_back({0, std::int64_t(g), first, count, first});
+  }
+  return parts;
+}
+
 void ProblemState::compute_sums(const ProblemStage& stage, const runtime::Stream& stream) const {
   const Problem& p = problem_;
   const bool real = stage.stage == Stage::real;
@@ -145,22 +171,20 @@ void ProblemState::compute_sums(const ProblemStage& stage, const runtime::Stream
   const double a_row = double(p.n) * double(std::max<std::int64_t>(p.k, 1));
   const std::int64_t rows_a_launch =
       std::clamp<std::int64_t>(std::int64_t(kLargestLaunchWork / a_row), 32, 32 * 65535) / 32 * 32;
-  std::byte* sums = stage.sums.data();
-  for (const std::int64_t entry : stage.entries) {
-    const auto matrix_of = [&](OperandRole role) {
+  for (const ReferencePart& part : reference_parts(p, stage)) {
+    const auto matrix_of = [&](OperandRole role, std::int64_t number) {
       const OperandMatrix matrix = operand(p, role);
-      return stage.first_of(zones_, role) + storage_bytes(matrix.element, entry * matrix.entry_stride);
+      return stage.first_of(zones_, role) + storage_bytes(matrix.element, number * matrix.entry_stride);
     };
-    for (std::int64_t first = 0; first < stage.row_count; first += rows_a_launch) {
-      const std::int64_t count = std::min(rows_a_launch, stage.row_count - first);
+    for (std::int64_t done = 0; done < part.rows; done += rows_a_launch) {
+      const std::int64_t first = part.first_row + done, count = std::min(rows_a_launch, part.rows - done);
       std::byte* rows =
           stage.sampled.empty() ? nullptr : stage.sampled_device.data() + std::size_t(first) * sizeof(std::int64_t);
       kernels_->launch_grid(
           stream, real ? "multiply_real" : "multiply_exact", {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1},
-          {32, 8, 1}, matrix_of(OperandRole::a), p.lda, int(p.trans.a), matrix_of(OperandRole::b),
-          p.ldb, int(p.trans.b), rows, first, count, p.n, p.k, sums + std::size_t(first * p.n) * sum_bytes);
+          {32, 8, 1}, matrix_of(OperandRole::a, part.a), p.lda, int(p.trans.a), matrix_of(OperandRole::b, part.b),
+          p.ldb, int(p.trans.b), rows, first, count, p.n, p.k, stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
     }
-    sums += std::size_t(stage.row_count * p.n) * sum_bytes;
   }
 }
 

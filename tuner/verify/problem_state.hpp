@@ -61,7 +61,7 @@ class ProblemState {
 
  private:
   void make_stage(ProblemStage& stage, const runtime::Stream& stream);
-  void fill_operands(const ProblemStage& stage, const runtime::Stream& stream) const;
+  void fill_operands(ProblemStage& stage, const runtime::Stream& stream) const;
   void compute_sums(const ProblemStage& stage, const runtime::Stream& stream) const;
 
   const runtime::Context& context_;
@@ -80,7 +80,15 @@ std::vector<std::int64_t> sampled_rows(std::int64_t m, std::int64_t n, std::int6
 /// else as many as that allows, at least three: the first, the last and random ones.
 std::vector<std::int64_t> sampled_entries(const Problem& problem, std::uint64_t seed);
 
-/// Proves a stage's sums on the host: Freivalds over the whole matrices, and single elements by definition. Empty, or
+/// What the reference computes of one B: an entry's rows, or a group's, where the groups are split evenly.
+struct ReferencePart {
+  std::int64_t a, b;             ///< which of the matrices
+  std::int64_t first_row, rows;  ///< of the rows that are there, all of a matrix or the sampled ones
+  std::int64_t sums_row;         ///< where the first one's sums stand
+};
+std::vector<ReferencePart> reference_parts(const Problem& problem, const ProblemStage& stage);
+
+/// Proves a stage's sums on the host. Of many groups the first, the last and some between: Freivalds over the whole matrices, and single elements by definition. Empty, or
 /// what is wrong with the reference.
 std::optional<std::string> reference_fault(const Problem& problem, const ProblemStage& stage, const Zones& zones);
 

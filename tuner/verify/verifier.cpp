@@ -171,7 +171,7 @@ std::string Verifier::Impl::describe(const Problem& p, const ProblemStage& stage
                           ? expected_pair(p, stage.stage, stage.scales, i % p.m, j, sum, of_vector)
                           : expected_value(p, stage.stage, stage.scales, sum(j), addend(OperandRole::c, i, j), terms_at(p, i % p.m, j, of_vector));
   return fmt::format("{}: {} is wrong, expected {:.9g}{}; {} of {} compared elements are wrong", what,
-                     place_in_c(p.batch, p.m, p.d_cols(), index), want,
+                     place_in_c(p.entries(), p.m, p.d_cols(), index), want,
                      stage.c_row.absolute > 0 ? fmt::format(" ± {:.2g}", stage.c_row.absolute) : std::string(),
                      report.count, stage.compared_rows() * p.d_cols());
 }

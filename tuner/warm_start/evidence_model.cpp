@@ -72,12 +72,13 @@ void describe_fit(const Config& config, const Problem& problem, const DeviceLimi
   if (config.has("block_k")) row[kSteps] = logarithm(double(problem.k) / config.at("block_k") / split_k);
 }
 
-void describe(const Config& config, const Problem& problem, const TriedOn& on, const Columns& columns, Feature* row) {
+void describe(const Config& config, const Problem& as, const TriedOn& on, const Columns& columns, Feature* row) {
+  const Problem problem = evenly_split(as);
   std::fill(row, row + columns.count(), kAbsent);
   row[kFamily] = index_of(families(), [&](const auto& family) { return family->name() == config.family(); });
   describe_problem(as_planned(problem), row);
   describe_fit(config, problem, on.limits, row);
-  if (const auto made = estimate(config, {problem, on.limits}, problem)) {
+  if (const auto made = estimate(config, {as, on.limits}, as)) {
     row[kWaves] = logarithm(made->waves);
     row[kEstimate] = logarithm(made->cycles / std::max(1.0, floor_us(on.device, problem)));
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/group_ends.hpp"
 #include "tuner/verify/battery_image.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
@@ -97,6 +98,7 @@ class HostKernel {
     const bool reads_operands = of.scales.alpha != 0 || bug_ == HostBug::reads_at_alpha_0;
     const std::int64_t depth = reads_operands ? depth_of(p) : 0;
     const std::int64_t entries = p.batch + (bug_ == HostBug::writes_entry_behind) - (bug_ == HostBug::skips_last_entry);
+    if (p.batch_mode == BatchMode::grouped) return run_groups(index, c_at, depth);
     const std::vector<std::byte> before = bug_ == HostBug::shares_scaled_c ? c : std::vector<std::byte>();
     for (std::int64_t entry = 0; entry < entries; ++entry) {
       const std::int64_t read = std::min(entry, p.batch - 1);
@@ -127,6 +129,24 @@ class HostKernel {
   }
 
  private:
+  /// Each group's rows by its B. skips_last_entry: the last group; writes_entry_behind: also the rows behind it; moves_shared_b.
+  void run_groups(std::size_t index, std::byte* c_at, std::int64_t depth) const {
+    const BatteryCase& of = image_.cases[index];
+    const Problem& p = of.problem;
+    std::vector<GroupRows> groups = rows_of_groups(of.ends, p.m);
+    if (bug_ == HostBug::skips_last_entry) groups.pop_back();
+    if (bug_ == HostBug::writes_entry_behind) groups.back().end = p.m;
+    if (bug_ == HostBug::skips_last_row && groups.back().end > groups.back().begin) --groups.back().end;
+    const std::vector<double> a = rows_of_a(index, 0, p.m, depth);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const std::size_t group = bug_ == HostBug::moves_shared_b && g + 1 < groups.size() ? g + 1 : g;
+      const std::vector<double> b = columns_of_b(index, p.stride_b == 0 ? 0 : std::int64_t(group), depth);
+      for (std::int64_t i = groups[g].begin; i < groups[g].end; ++i) {
+        for (std::int64_t j = 0; j < p.n; ++j) write(of, c_at, i, j, dot(a.data() + i * depth, b.data() + j * depth, depth));
+      }
+    }
+  }
+
   std::size_t c_bytes() const { return size_bytes(image_.type().output); }
 
   double operand(const std::byte* at) const {
@@ -167,7 +187,7 @@ class HostKernel {
   std::vector<double> columns_of_b(std::size_t index, std::int64_t entry, std::int64_t depth) const {  // [n, depth]
     const Problem& p = image_.cases[index].problem;
     const std::byte* b = image_.operands.data() + image_.bytes_at[OperandRole::b][index];
-    const bool moves = bug_ == HostBug::moves_shared_b && p.stride_b == 0;
+    const bool moves = bug_ == HostBug::moves_shared_b && p.stride_b == 0 && p.batch_mode == BatchMode::strided;
     b += std::size_t(entry * (moves ? p.b_rows() * p.ldb : p.stride_b)) * size_bytes(p.type.b);
     const std::int64_t ldb = bug_ == HostBug::swaps_leading_dims ? p.lda : p.ldb;
     std::vector<double> values;

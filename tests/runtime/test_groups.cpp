@@ -1,0 +1,116 @@
+// Grouped problems in C and C++, without a device.
+#include <string>
+
+#include "runtime/interface/gemm.hpp"
+#include "runtime/interface/tilesmith.h"
+#include "tests/catch.hpp"
+#include "tests/runtime/library_fixture.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+namespace fake = runtime::fake;
+using GroupsFixture = runtime::fake::LibraryFixture;
+
+std::string groups_line() { return tilesmith_last_error(); }
+
+std::string groups_database(const GroupsFixture& fixture) {
+  const char* const where = "f16f32 NN 1 1 1 batch_mode=grouped";
+  db::Store::open(fixture.path("groups.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  return fixture.path("groups.db").string();
+}
+
+}  // namespace
+
+TEST_CASE("groups in C are a problem with more behind it, and a run is given their ends", "[api][groups]") {
+  const GroupsFixture fixture;
+  tilesmith_library* library = nullptr;
+  tilesmith_options stored_kernels_only;
+  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
+  stored_kernels_only.allow_compile = 0;
+  REQUIRE(tilesmith_open_with_options(groups_database(fixture).c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
+  tilesmith_grouped groups;
+  CHECK(tilesmith_grouped_init(nullptr, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_grouped_init(&groups, "f16f32", "TN", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
+  CHECK(groups_line().find("expected NN or NT") != std::string::npos);
+  CHECK(tilesmith_grouped_init(&groups, "f16f32", "NN", 16, 24, 32, 65537) == TILESMITH_BAD_ARGUMENT);
+  CHECK(groups_line().find("batch is 65537: expected 0 to 65536") != std::string::npos);
+  CHECK(groups.problem.batch_size == 0);
+  REQUIRE(tilesmith_grouped_init(&groups, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_OK);
+  const float alpha = 2, zero = 0;
+  tilesmith_run_args args{};
+  args.size = sizeof args;
+  args.alpha = &alpha;
+  args.beta = &zero;
+  args.a = fake::address(0x10000000);
+  args.b = fake::address(0x20000000);
+  args.d = fake::writable(0x30000000);
+  CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(groups_line().find("offsets") != std::string::npos);
+  args.offsets = fake::address(0x40000002);
+  CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_MISALIGNED);
+  args.offsets = fake::address(0x30000010);
+  CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(groups_line().find("overlaps") != std::string::npos);
+  args.offsets = fake::address(0x40000004);
+  REQUIRE(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_OK);
+  const fake::LaunchRecord launch = fake::state().launches.at(0);
+  CHECK(launch.more.batch == 3);
+  CHECK(launch.more.stride_a == 0);
+  CHECK(launch.more.stride_b == 32 * 24);
+  CHECK(launch.more.stride_c == 0);
+  CHECK(launch.grouped.ends == fake::address(0x40000004));
+  REQUIRE(launch.grouped.fault != nullptr);
+  groups.stride_b = 5;
+  CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(groups_line().find("stride_b is 5: expected 0 or entries that do not overlap") != std::string::npos);
+  groups.groups = 0;
+  groups.stride_b = TILESMITH_PACKED;
+  CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_OK);
+  CHECK(fake::state().launches.size() == 1);
+  tilesmith_close(library);
+}
+
+TEST_CASE("a wrong end that a kernel reported is told once, by the next run of groups, which launches nothing", "[api][groups]") {
+  const GroupsFixture fixture;
+  const Library library = Library::open(groups_database(fixture), fake::stored_only());
+  const Problem groups = fixture.problem("f16f32 NN 16 24 32 batch=3 batch_mode=grouped");
+  Operands run;
+  run.a = fake::address(0x10000000);
+  run.b = fake::address(0x20000000);
+  run.d = fake::writable(0x30000000);
+  run.offsets = fake::address(0x40000000);
+  library.gemm(nullptr, groups, run);
+  *fake::state().launches.at(0).grouped.fault = 2;
+  try {
+    library.gemm(nullptr, groups, run);
+    FAIL("expected an error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::bad_argument);
+    CHECK(std::string(error.what()).find("group 1 ended before") != std::string::npos);
+  }
+  CHECK(fake::state().launches.size() == 1);
+  library.gemm(nullptr, groups, run);
+  CHECK(fake::state().launches.size() == 2);
+}
+
+TEST_CASE("C of groups is not copied to another D: rows of no group would be written", "[api][groups]") {
+  const GroupsFixture fixture;
+  const Library library = Library::open(groups_database(fixture), fake::stored_only());
+  const Problem groups = fixture.problem("f16f32 NN 16 24 32 beta=any batch=3 batch_mode=grouped");
+  Operands run;
+  run.a = fake::address(0x10000000);
+  run.b = fake::address(0x20000000);
+  run.beta = 1;
+  run.c = fake::address(0x50000000);
+  run.d = fake::writable(0x30000000);
+  run.offsets = fake::address(0x40000000);
+  try {
+    library.gemm(nullptr, groups, run);
+    FAIL("expected an error");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("c_apart") != std::string::npos);
+  }
+  CHECK(fake::state().copies.empty());
+}
