@@ -57,9 +57,9 @@ struct Problem : KernelSignature {
   std::int64_t a_cols() const { return trans.a ? m : k; }
   std::int64_t b_rows() const { return trans.b ? n : k; }
   std::int64_t b_cols() const { return trans.b ? k : n; }
-  std::int64_t d_cols() const { return epilogue.is_gated() ? n / 2 : n; }
   /// Matrices A, C and D that have M rows each: of a grouped problem one, however many groups share it.
   std::int64_t entries() const { return batch_mode == BatchMode::grouped && batch > 1 ? 1 : batch; }
+  std::int64_t d_cols() const { return epilogue.is_gated() ? n / 2 : n; }
   /// Of all entries, as what follows.
   double flop() const { return 2.0 * double(m) * double(n) * double(k) * double(entries()); }
   /// "effective operations": M·K + (2K−1)·M·N + 2·M·N.
@@ -80,7 +80,6 @@ Problem batched(Problem problem, std::int64_t batch);
 /// The same problem without its epilogue. Where it is gated C has twice the columns, in rows twice as far apart.
 Problem sister_of(Problem problem);
 
-/// One of a batch's entries as a problem of its own; a single one as it is.
 /// One of a batch's entries as a problem of its own; a single one as it is. Of a grouped problem all rows, with one B.
 Problem entry_of(Problem problem);
 

@@ -43,7 +43,7 @@ bool has_instruction(Scalar operand) {
   }
 }
 
-bool packs_for(const KernelSignature& signature) { return signature.type.a != Scalar::f32x3 || !signature.epilogue.is_gated(); }
+bool packs_for(const KernelSignature& signature) { return signature.type.a != Scalar::f32x3 || (!signature.epilogue.is_gated() && signature.batch_mode != BatchMode::grouped); }
 
 Rule reduction_rule() {
   return {"reduction",

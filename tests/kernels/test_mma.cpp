@@ -16,7 +16,7 @@ KernelTarget target_of(const char* pair, const char* arch, Transposes trans = {}
   return {{*find_type_pair(pair), trans}, *limits_for_arch(arch)};
 }
 
-Problem mma_problem_of(const KernelTarget& target, std::int64_t m, std::int64_t n, std::int64_t k) {
+Problem mma_problem(const KernelTarget& target, std::int64_t m, std::int64_t n, std::int64_t k) {
   return packed_problem(target, m, n, k);
 }
 
@@ -33,7 +33,7 @@ Config seed_with(const KernelTarget& target, const Problem& problem, const char*
 
 TEST_CASE("packing is a launch of its own with workspace for what it packs, and none where K is 0") {
   const KernelTarget target = target_of("f16f32", "sm_87");
-  const Problem odd = mma_problem_of(target, 1023, 1025, 1027);
+  const Problem odd = mma_problem(target, 1023, 1025, 1027);
   const Config config = seed_with(target, odd, "pack", 3);
   const LaunchSequence sequence = mma_family().launches(config, odd);
   REQUIRE(sequence.launches.size() == 2);
@@ -42,7 +42,7 @@ TEST_CASE("packing is a launch of its own with workspace for what it packs, and 
   CHECK(sequence.launches[1].b.offset_bytes >= std::size_t(1023 * 1027 * 2));
   CHECK(sequence.workspace_bytes >= std::size_t(1023 * 1027 * 2 + 1027 * 1025 * 2));
   CHECK(sequence.launches[1].a.row_stride % 64 == 0);
-  const LaunchSequence nothing = mma_family().launches(config, mma_problem_of(target, 48, 36, 0));
+  const LaunchSequence nothing = mma_family().launches(config, mma_problem(target, 48, 36, 0));
   REQUIRE(nothing.launches.size() == 1);
   CHECK(nothing.launches[0].entry == "gemm");
 }
@@ -52,7 +52,7 @@ TEST_CASE("launches that follow each other overlap on sm_90, the first as the co
     const KernelTarget target = target_of("f16f32", arch);
     for (const auto& [m, n, k] :
          {std::array{1023, 1025, 1027}, std::array{256, 256, 65536}, std::array{512, 512, 512}}) {
-      const Problem problem = mma_problem_of(target, m, n, k);
+      const Problem problem = mma_problem(target, m, n, k);
       for (Config config : mma_family().seeds(target, problem)) {
         for (const int early : {0, 1}) {
           config.set("early_launch", early);
@@ -71,7 +71,7 @@ TEST_CASE("launches that follow each other overlap on sm_90, the first as the co
 TEST_CASE("the copying warp comes on top of those that multiply, with three more where registers are traded") {
   const KernelTarget target = target_of("f16f32", "sm_90a", {false, true}),
                      plain = target_of("f16f32", "sm_90", {false, true});
-  const Problem problem = mma_problem_of(target, 4096, 4096, 4096);
+  const Problem problem = mma_problem(target, 4096, 4096, 4096);
   Config config = seed_with(target, problem, "tma", 1);
   config.set("block_m", 128);
   config.set("block_n", 256);
@@ -91,7 +91,7 @@ TEST_CASE("the copying warp comes on top of those that multiply, with three more
 TEST_CASE("tensor copies move boxes of at most 128 bytes a row that cover the tiles") {
   for (const Transposes trans : kAllTransposes) {
     const KernelTarget target = target_of("f16f32", "sm_90a", trans);
-    const Problem problem = mma_problem_of(target, 4096, 4096, 4096);
+    const Problem problem = mma_problem(target, 4096, 4096, 4096);
     const Config config = seed_with(target, problem, "tma", 1);
     const Launch launch = mma_family().launches(config, problem).launches.at(0);
     REQUIRE(launch.boxes);
@@ -106,22 +106,22 @@ TEST_CASE("tensor copies move boxes of at most 128 bytes a row that cover the ti
 TEST_CASE("tensor copies are for sm_90, and for operands that they swizzle as the fragment loads expect") {
   for (const char* arch : {"sm_80", "sm_87", "sm_89"}) {
     const KernelTarget target = target_of("f16f32", arch);
-    for (const Config& config : mma_family().seeds(target, mma_problem_of(target, 4096, 4096, 4096)))
+    for (const Config& config : mma_family().seeds(target, mma_problem(target, 4096, 4096, 4096)))
       CHECK(config.at("tma") == 0);
   }
   const KernelTarget nn = target_of("s8s32", "sm_90a"), nt = target_of("s8s32", "sm_90a", {false, true});
-  Config config = seed_with(nt, mma_problem_of(nt, 4096, 4096, 4096), "tma", 1);
+  Config config = seed_with(nt, mma_problem(nt, 4096, 4096, 4096), "tma", 1);
   CHECK_FALSE(illegal_because(mma_family(), config, nt));
   CHECK(illegal_because(mma_family(), config, nn)->find("tensor copies") != std::string::npos);
   for (const Transposes trans : kAllTransposes) {
     const KernelTarget words = target_of("tf32f32", "sm_90a", trans);
-    CHECK_FALSE(illegal_because(mma_family(), seed_with(words, mma_problem_of(words, 4096, 4096, 4096), "tma", 1), words));
+    CHECK_FALSE(illegal_because(mma_family(), seed_with(words, mma_problem(words, 4096, 4096, 4096), "tma", 1), words));
   }
 }
 
 TEST_CASE("operands of tf32 change places where B alone lies along N, and nowhere else") {
   const KernelTarget nn = target_of("tf32f32", "sm_87");
-  const Problem large = mma_problem_of(nn, 4096, 4096, 4096);
+  const Problem large = mma_problem(nn, 4096, 4096, 4096);
   CHECK(mma_family().seeds(nn, large).front().at("swap") == 1);
   Config swapped = seed_with(nn, large, "swap", 1);
   CHECK_FALSE(illegal_because(mma_family(), swapped, nn));
@@ -131,12 +131,12 @@ TEST_CASE("operands of tf32 change places where B alone lies along N, and nowher
     CHECK(illegal_because(mma_family(), swapped, other)->find("swapped operands") != std::string::npos);
   }
   const KernelTarget tn = target_of("tf32f32", "sm_90a", {true, false});
-  const Config packed = seed_with(tn, mma_problem_of(tn, 4096, 4096, 4096), "swap", 1);
+  const Config packed = seed_with(tn, mma_problem(tn, 4096, 4096, 4096), "swap", 1);
   CHECK_FALSE(illegal_because(mma_family(), packed, tn));
   CHECK(packed.at("pack") == 1);
   CHECK(packed.at("pack_k_major") == 1);
   const KernelTarget halves = target_of("f16f32", "sm_87");
-  Config of_halves = seed_with(halves, mma_problem_of(halves, 4096, 4096, 4096), "swap", 0);
+  Config of_halves = seed_with(halves, mma_problem(halves, 4096, 4096, 4096), "swap", 0);
   CHECK_FALSE(illegal_because(mma_family(), of_halves, halves));
   of_halves.set("swap", 1);
   CHECK(illegal_because(mma_family(), of_halves, halves)->find("swap") != std::string::npos);
@@ -146,7 +146,7 @@ TEST_CASE("operands of tf32 change places where B alone lies along N, and nowher
 
 TEST_CASE("operands of bytes and words that lie along M or N are turned K-major by packing, and copied as such") {
   const KernelTarget tn = target_of("s8s32", "sm_90a", {true, false});
-  const Problem large = mma_problem_of(tn, 4096, 4096, 4096), small = mma_problem_of(tn, 512, 768, 1024);
+  const Problem large = mma_problem(tn, 4096, 4096, 4096), small = mma_problem(tn, 512, 768, 1024);
   const Config turned = seed_with(tn, large, "pack_k_major", 1);
   CHECK(turned.at("pack") == 3);
   CHECK_FALSE(mma_family().dominated(turned, large));
@@ -174,14 +174,14 @@ TEST_CASE("operands of bytes and words that lie along M or N are turned K-major 
         std::string::npos);
 
   const KernelTarget halves = target_of("f16f32", "sm_90a");
-  const Problem odd = mma_problem_of(halves, 1023, 1153, 1027);
+  const Problem odd = mma_problem(halves, 1023, 1153, 1027);
   const Config of_halves = seed_with(halves, odd, "pack_k_major", 1);
   CHECK_FALSE(mma_family().dominated(of_halves, odd));
   Config of_b = of_halves;
   of_b.set("pack", 2);
-  CHECK(mma_family().dominated(of_b, mma_problem_of(halves, 1024, 1024, 1024)));
+  CHECK(mma_family().dominated(of_b, mma_problem(halves, 1024, 1024, 1024)));
   const KernelTarget nn = target_of("s8s32", "sm_90a");
-  const Problem aligned = mma_problem_of(nn, 4096, 4096, 4096);
+  const Problem aligned = mma_problem(nn, 4096, 4096, 4096);
   Config of_bytes = seed_with(nn, aligned, "pack_k_major", 1);
   CHECK(of_bytes.at("pack") == 2);
   CHECK_FALSE(mma_family().dominated(of_bytes, aligned));
@@ -196,7 +196,7 @@ TEST_CASE("operands of bytes and words that lie along M or N are turned K-major 
 TEST_CASE("bands of tiles are as tall as what an SM each computes is wide, or nearly") {
   const auto band = [](const char* pair, const char* arch) {
     const KernelTarget target = target_of(pair, arch);
-    return seed_with(target, mma_problem_of(target, 8192, 8192, 8192), "split_k", 1);
+    return seed_with(target, mma_problem(target, 8192, 8192, 8192), "split_k", 1);
   };
   const Config orin = band("f16f32", "sm_87"), h200 = band("f64f64", "sm_90a");
   INFO(orin.text() << " " << h200.text());
@@ -213,14 +213,14 @@ TEST_CASE("there are seeds where K has fewer steps than a pipeline has stages") 
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const int k : {1, 8, 64}) {
       const KernelTarget target = target_of("f16f32", arch);
-      CHECK_FALSE(mma_family().seeds(target, mma_problem_of(target, 512, 512, k)).empty());
+      CHECK_FALSE(mma_family().seeds(target, mma_problem(target, 512, 512, k)).empty());
     }
   }
 }
 
 TEST_CASE("what runs but cannot win is dominated, not refused") {
   const KernelTarget target = target_of("f16f32", "sm_87");
-  const Problem aligned = mma_problem_of(target, 1024, 1024, 1024), odd = mma_problem_of(target, 1023, 1025, 1027);
+  const Problem aligned = mma_problem(target, 1024, 1024, 1024), odd = mma_problem(target, 1023, 1025, 1027);
   const Config packing = seed_with(target, odd, "pack", 3), plain = seed_with(target, aligned, "pack", 0);
   CHECK_FALSE(mma_family().refusal(packing, aligned));
   CHECK(mma_family().dominated(packing, aligned));
@@ -239,7 +239,7 @@ TEST_CASE("seeds are legal configs that the problem takes, of several tiles, the
     for (const char* pair : {"f16f32", "s8s32", "f64f64"}) {
       const KernelTarget target = target_of(pair, arch);
       for (const auto& [m, n, k] : shapes) {
-        const Problem problem = mma_problem_of(target, m, n, k);
+        const Problem problem = mma_problem(target, m, n, k);
         const std::vector<Config> seeds = mma_family().seeds(target, problem);
         INFO(arch << " " << text(problem));
         REQUIRE(seeds.size() >= 3);
@@ -262,14 +262,14 @@ TEST_CASE("seeds are legal configs that the problem takes, of several tiles, the
 TEST_CASE(
     "the first seeds suit the shape: large tiles for large problems, narrow ones and slices of K for narrow ones") {
   const KernelTarget target = target_of("f16f32", "sm_90a");
-  const Config large = mma_family().seeds(target, mma_problem_of(target, 4096, 4096, 4096)).front();
+  const Config large = mma_family().seeds(target, mma_problem(target, 4096, 4096, 4096)).front();
   CHECK(large.at("block_m") * large.at("block_n") >= 128 * 128);
   CHECK(large.at("split_k") == 1);
-  const Config narrow = mma_family().seeds(target, mma_problem_of(target, 16, 4096, 4096)).front();
+  const Config narrow = mma_family().seeds(target, mma_problem(target, 16, 4096, 4096)).front();
   CHECK(narrow.at("block_m") == 16);
-  const std::vector<Config> of_narrow = mma_family().seeds(target, mma_problem_of(target, 16, 4096, 4096));
+  const std::vector<Config> of_narrow = mma_family().seeds(target, mma_problem(target, 16, 4096, 4096));
   REQUIRE(of_narrow.size() >= 5);
   CHECK(std::any_of(of_narrow.begin(), of_narrow.begin() + 5, [](const Config& c) { return c.at("split_k") > 1; }));
-  const Config deep = mma_family().seeds(target, mma_problem_of(target, 256, 256, 65536)).front();
+  const Config deep = mma_family().seeds(target, mma_problem(target, 256, 256, 65536)).front();
   CHECK(deep.at("split_k") >= 8);
 }
