@@ -33,6 +33,7 @@ inline void store_integer(Scalar type, std::byte* at, int value) {
     }
     case Scalar::tf32:
     case Scalar::f32:
+    case Scalar::f32x3:
       put(float(value));
       break;
     case Scalar::f64:
