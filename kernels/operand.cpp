@@ -30,6 +30,9 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     }
     case OperandRole::offsets:
       return {role, Scalar::s32, 1, problem.batch, std::max<std::int64_t>(1, problem.batch)};
+    case OperandRole::alpha:
+    case OperandRole::beta:
+      return {role, problem.type.scale, 1, 1, 1};
     case OperandRole::c:
     case OperandRole::d:
       break;
@@ -41,7 +44,7 @@ std::vector<OperandMatrix> operands(const Problem& problem) {
   std::vector<OperandMatrix> found{operand(problem, OperandRole::a), operand(problem, OperandRole::b), operand(problem, OperandRole::d)};
   if (is_fused(problem) && problem.beta == BetaClass::any) found.push_back(operand(problem, OperandRole::c));
   for (const OperandRole role : kOperandRoles) {
-    if (is_vector(role) && in_use(problem, role, true, true)) found.push_back(operand(problem, role));
+    if (is_vector(role) && in_use(problem, role, true, problem.beta == BetaClass::any)) found.push_back(operand(problem, role));
   }
   return found;
 }
@@ -67,6 +70,10 @@ bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies,
       return signature.epilogue.bias != Bias::none;
     case OperandRole::offsets:
       return signature.batch_mode == BatchMode::grouped;
+    case OperandRole::alpha:
+      return signature.scalars == Scalars::device;
+    case OperandRole::beta:
+      return signature.scalars == Scalars::device && adds_c;
     case OperandRole::d:
       break;
   }

@@ -13,13 +13,13 @@
 
 namespace tilesmith {
 
-/// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix. Scales, bias and offsets are one row.
-enum class OperandRole { a, b, c, d, scale_m, scale_n, bias, offsets };
+/// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix. Scales, bias, offsets, α and β are one row.
+enum class OperandRole { a, b, c, d, scale_m, scale_n, bias, offsets, alpha, beta };
 inline constexpr OperandRole kOperandRoles[] = {OperandRole::a, OperandRole::b, OperandRole::c, OperandRole::d,
                                                 OperandRole::scale_m, OperandRole::scale_n, OperandRole::bias,
-                                                OperandRole::offsets};
+                                                OperandRole::offsets, OperandRole::alpha, OperandRole::beta};
 
-/// What the epilogue reads besides C, and the ends of a grouped problem's groups (s32). Its address is a multiple of an element only.
+/// What the epilogue reads besides C, the ends of a grouped problem's groups (s32), and α and β in device memory (of the scale type). Its address is a multiple of an element only.
 inline bool is_vector(OperandRole role) { return role >= OperandRole::scale_m; }
 inline constexpr std::size_t kOperandRoleCount = std::size(kOperandRoles);
 
@@ -56,7 +56,7 @@ std::vector<OperandMatrix> operands(const Problem& problem);
 /// Those of them that a run only reads: all but D.
 std::vector<OperandMatrix> inputs(const Problem& problem);
 
-/// Whether a run reads or writes the matrix. `multiplies`: α ≠ 0 and K > 0. `adds_c`: β ≠ 0.
+/// Whether a run reads or writes the matrix. `multiplies`: α ≠ 0 and K > 0. `adds_c`: β ≠ 0, or not known to be 0.
 bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies, bool adds_c);
 
 }  // namespace tilesmith

@@ -120,13 +120,18 @@ Problem batched(Problem problem, std::int64_t batch) {
   return problem;
 }
 
+Problem with_host_scalars(Problem problem) {
+  problem.scalars = Scalars::host;
+  return problem;
+}
+
 Problem sister_of(Problem problem) {
   if (problem.epilogue.is_gated()) {
     problem.ldc *= 2;
     problem.stride_c *= 2;
   }
   problem.epilogue = {};
-  return problem;
+  return with_host_scalars(problem);
 }
 
 Problem grouped(Problem problem, std::int64_t groups) {

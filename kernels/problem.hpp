@@ -77,7 +77,10 @@ Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::in
 /// leading dimension apart).
 Problem batched(Problem problem, std::int64_t batch);
 
-/// The same problem without its epilogue. Where it is gated C has twice the columns, in rows twice as far apart.
+/// The same problem with α and β from the host.
+Problem with_host_scalars(Problem problem);
+
+/// The same problem without its epilogue, with α and β from the host. Where it is gated C has twice the columns, in rows twice as far apart.
 Problem sister_of(Problem problem);
 
 /// One of a batch's entries as a problem of its own; a single one as it is. Of a grouped problem all rows, with one B.

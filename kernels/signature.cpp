@@ -22,6 +22,7 @@ constexpr std::array kActivations{Named{Activation::identity, "identity"}, Named
                                   Named{Activation::gelu_tanh, "gelu_tanh"}, Named{Activation::silu, "silu"},
                                   Named{Activation::swiglu, "swiglu"}, Named{Activation::swiglu_interleaved, "swiglu_interleaved"}};
 constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{BatchMode::strided, "strided"}, Named{BatchMode::grouped, "grouped"}};
+constexpr std::array kScalars{Named{Scalars::host, "host"}, Named{Scalars::device, "device"}};
 constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}};
 
 template <typename Value, std::size_t Count>
@@ -83,15 +84,17 @@ std::optional<Epilogue> parse_epilogue(std::string_view text) {
 }
 
 std::string_view name(BatchMode mode) { return name_in(kBatchModes, mode); }
+std::string_view name(Scalars scalars) { return name_in(kScalars, scalars); }
 std::string_view name(Sparsity sparsity) { return name_in(kSparsities, sparsity); }
 
 std::string options_text(const KernelSignature& signature) {
   // By all fields at once: a field that a signature gets does not compile here until it is in the text.
-  const auto& [type, trans, epilogue, batch_mode, sparsity] = signature;
+  const auto& [type, trans, epilogue, batch_mode, sparsity, scalars] = signature;
   std::string result;
   if (!epilogue.is_linear()) result += fmt::format(" epilogue={}", name(epilogue));
   if (batch_mode != BatchMode::single) result += fmt::format(" batch_mode={}", name(batch_mode));
   if (sparsity != Sparsity::dense) result += fmt::format(" sparsity={}", name(sparsity));
+  if (scalars != Scalars::host) result += fmt::format(" scalars={}", name(scalars));
   return result;
 }
 
@@ -106,6 +109,7 @@ bool read_option(std::string_view word, KernelSignature& signature) {
   }
   if (key == "batch_mode") return read_value(kBatchModes, value, signature.batch_mode);
   if (key == "sparsity") return read_value(kSparsities, value, signature.sparsity);
+  if (key == "scalars") return read_value(kScalars, value, signature.scalars);
   return false;
 }
 
@@ -138,10 +142,16 @@ bool is_plain(const KernelSignature& signature) {
 
 bool is_fused(const KernelSignature& signature) { return !signature.epilogue.is_linear() || makes_integers_real(signature.type); }
 
+bool is_plain_but_scalars(const KernelSignature& signature) {
+  KernelSignature plain = signature;
+  plain.scalars = Scalars::host;
+  return is_plain(plain);
+}
+
 bool is_plain_but_epilogue(const KernelSignature& signature) {
   KernelSignature plain = signature;
   plain.epilogue = {};
-  return is_plain(plain);
+  return is_plain_but_scalars(plain);
 }
 
 bool is_plain_but_epilogue_and_batch(const KernelSignature& signature) {

@@ -61,12 +61,18 @@ enum class BatchMode {
   strided,  ///< Problem::batch of them, whose matrices lie at fixed distances
   grouped,  ///< the rows of A and D are split among Problem::batch groups, each with a B of its own, by offsets in device memory
 };
+/// Where α and β are when a kernel runs.
+enum class Scalars {
+  host,    ///< in its arguments
+  device,  ///< in device memory, where it reads them (OperandRole::alpha, beta)
+};
 /// Which operand has zeros in known places.
 enum class Sparsity { dense };  ///< none
 /// Words joined by "+", in this order: "c_apart" or "scale_m" or "scale_m1" (one value for all rows), "scale_n" or "scale_n1", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
 std::string name(const Epilogue& epilogue);
 std::optional<Epilogue> parse_epilogue(std::string_view text);
 std::string_view name(BatchMode mode);
+std::string_view name(Scalars scalars);
 std::string_view name(Sparsity sparsity);
 
 struct KernelSignature {
@@ -75,6 +81,7 @@ struct KernelSignature {
   Epilogue epilogue;
   BatchMode batch_mode = BatchMode::single;
   Sparsity sparsity = Sparsity::dense;
+  Scalars scalars = Scalars::host;
 
   friend bool operator==(const KernelSignature&, const KernelSignature&) = default;
   /// Of what is a signature and more.
@@ -82,14 +89,14 @@ struct KernelSignature {
 };
 
 /// "f16f32 NN", followed, where they differ from a signature of a type pair and transposes alone, by " epilogue=.. batch_mode=..
-/// sparsity=..". Two signatures are equal exactly when their texts are.
+/// sparsity=.. scalars=device". Two signatures are equal exactly when their texts are.
 std::string text(const KernelSignature& signature);
 
 /// Reads that text. Returns nullopt and sets `error` (one line, what was expected) if it does not parse.
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
 /// The options that a signature's text may have, for messages.
-inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, swiglu, swiglu_interleaved, joined by +, or c_apart), batch_mode= (strided, grouped), or sparsity= with a name of this version";
+inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, swiglu, swiglu_interleaved, joined by +, or c_apart), batch_mode= (strided, grouped), scalars= (device), or sparsity= with a name of this version";
 
 /// The part of the text behind the transposes, with a space before each word.
 std::string options_text(const KernelSignature& signature);
@@ -101,9 +108,11 @@ bool is_plain(const KernelSignature& signature);
 /// Whether its kernels finish sums by kernels/common/fused.cuh, and take C and D as two matrices: those with an epilogue, and those of
 /// integers whose results are not.
 bool is_fused(const KernelSignature& signature);
-/// The same as is_plain(), but for the epilogue.
+/// The same as is_plain(), but for where α and β are.
+bool is_plain_but_scalars(const KernelSignature& signature);
+/// The same, but for the epilogue, too.
 bool is_plain_but_epilogue(const KernelSignature& signature);
-/// The same as is_plain(), but for the epilogue and the batch mode.
+/// The same, but for the batch mode, too.
 bool is_plain_but_epilogue_and_batch(const KernelSignature& signature);
 
 }  // namespace tilesmith

@@ -11,12 +11,19 @@
 
 namespace tilesmith {
 
+#ifdef TILESMITH_DEVICE_SCALARS
+// Where α or β lies in device memory, in the type pair's scale type; null: it is 0. Stands where a value stands else.
+struct Scale {
+  const void* at;
+};
+#else
 // α or β in the type pair's scale type. The bytes beyond the member in use are zero.
 union Scale {
   float f32;
   int s32;
   double f64;
 };
+#endif
 
 struct GemmArgs {
   const void* a;    // [a_rows, a_cols] row-major, row stride lda elements

@@ -5,6 +5,15 @@
 
 namespace tilesmith {
 
+#ifdef TILESMITH_DEVICE_SCALARS
+// In a launch that may come early, behind its wait (overlap.cuh).
+template <typename T>
+__device__ __forceinline__ T scale_as(const Scale& scale) { return scale.at == nullptr ? T(0) : *static_cast<const T*>(scale.at); }
+
+// The host does not know that α is 0, and the product is computed: nothing becomes of it then, be it NaN or infinite.
+template <typename T>
+__device__ __forceinline__ T scaled(T alpha, T value) { return alpha == T(0) ? T(0) : alpha * value; }
+#else
 template <typename T>
 __device__ __forceinline__ T scale_as(const Scale& scale);
 template <>
@@ -17,6 +26,7 @@ __device__ __forceinline__ double scale_as<double>(const Scale& scale) { return 
 // Products and sums of s32 wrap modulo 2^32: computed unsigned, where wrapping is defined.
 template <typename T>
 __device__ __forceinline__ T scaled(T alpha, T value) { return alpha * value; }
+#endif
 template <>
 __device__ __forceinline__ int scaled<int>(int alpha, int value) { return int(unsigned(alpha) * unsigned(value)); }
 

@@ -38,8 +38,13 @@ class OfPairs {
 };
 
 // x or y of a sum.
+#ifdef TILESMITH_DEVICE_SCALARS
+__device__ __forceinline__ ScaleType before_gate(Accumulator sum, ScaleType scale, float of_column, ScaleType bias, bool multiplies) {
+  ScaleType value = multiplies ? ScaleType(sum) : ScaleType(0);
+#else
 __device__ __forceinline__ ScaleType before_gate(Accumulator sum, ScaleType scale, float of_column, ScaleType bias) {
   ScaleType value = ScaleType(sum);
+#endif
   if (kScaleEachColumn) value *= ScaleType(of_column);
   value *= scale;
   return kHasBias ? value + bias : value;
@@ -88,8 +93,14 @@ __device__ __forceinline__ Destination gate(Product sums, const Destination& to,
         sums.get(row / 2, row % 2, 2 * (begin + b) + 1, y);
 #pragma unroll
         for (int e = 0; e < Product::kRun; ++e) {
+#ifdef TILESMITH_DEVICE_SCALARS
+          const bool multiplies = to.alpha() != ScaleType(0);
+          const ScaleType of_x = before_gate(x[e], scale[row], scales[b].x(e), kBiasAlongN ? ScaleType(biases[b].x(e)) : bias[row], multiplies);
+          const ScaleType of_y = before_gate(y[e], scale[row], scales[b].y(e), kBiasAlongN ? ScaleType(biases[b].y(e)) : bias[row], multiplies);
+#else
           const ScaleType of_x = before_gate(x[e], scale[row], scales[b].x(e), kBiasAlongN ? ScaleType(biases[b].x(e)) : bias[row]);
           const ScaleType of_y = before_gate(y[e], scale[row], scales[b].y(e), kBiasAlongN ? ScaleType(biases[b].y(e)) : bias[row]);
+#endif
           x[e] = kept(gated(of_x, of_y));
         }
         sums.set(row / 2, row % 2, 2 * (begin + b), x);

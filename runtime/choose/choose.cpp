@@ -62,8 +62,9 @@ struct Chooser::State {
       if (same_kernels) note_failures(one);
       learn(one.best, same_kernels, seen, stored);
       learn(one.retired_times, false, seen, stored);
-      if ((same_kernels || problem.epilogue.is_linear()) && (device == nullptr || one.device() == *device))
-        exact_.emplace(text(problem), &one);  // the latter as a sister
+      const bool may_be_sister = problem.scalars == Scalars::host && (problem.epilogue.is_linear() || problem.epilogue == target.epilogue);
+      if ((same_kernels || may_be_sister) && (device == nullptr || one.device() == *device))
+        exact_.emplace(text(problem), &one);
     }
     for (const Config& config : stored.candidates) {
       if (!needs_proof(config) && seen.insert(config.text()).second) add_candidate(config, stored);
@@ -128,12 +129,13 @@ struct Chooser::State {
     return found;
   }
 
-  /// The fastest that may run here of those measured on the same problem without its epilogue, with this beta class or else with β = 0.
+  /// The fastest that may run here of those measured on the same problem with α and β from the host, or else without its epilogue, with this
+  /// beta class or else with β = 0.
   const Config* best_of_sister(const Problem& problem) const {
-    if (problem.epilogue.is_linear()) return nullptr;
-    Problem sister = sister_of(problem);
-    for (const BetaClass beta : {problem.beta, BetaClass::zero}) {
-      sister.beta = beta;
+    Problem plain = sister_of(problem);
+    plain.beta = BetaClass::zero;
+    for (const Problem& sister : {with_host_scalars(problem), sister_of(problem), plain}) {
+      if (sister == problem || (problem.epilogue.is_linear() && problem.scalars == Scalars::host)) continue;
       const auto [first, last] = exact_.equal_range(text(sister));
       for (auto at = first; at != last; ++at) {
         for (const db::Judged& one : at->second->best) {

@@ -20,7 +20,7 @@ std::string why(const RankedConfig& one) {
   const Prediction& p = one.prediction;
   std::string text = fmt::format("not measured itself; predicted {:.2f} us: estimated {:.2f} us, times {:.2f} by what was measured",
                                  p.us, p.estimated_us, p.us / p.estimated_us);
-  if (one.of_sister) text += "; the fastest for the same problem without its epilogue";
+  if (one.of_sister) text += "; the fastest for the same problem without its epilogue or scalars=device";
   if (p.nearest == nullptr) return text + "; the config itself was measured nowhere";
   return text + fmt::format("; the config's nearest measurement is {:.2f} us for {} on {}, {:.2f} doublings away",
                             p.nearest->outcome.timing->median_us, tilesmith::text(p.nearest->problem), p.nearest->device.name,

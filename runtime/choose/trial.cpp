@@ -61,8 +61,8 @@ class OperandMemory {
       args.set(matrix.role, at);
       at += rounded(matrix.bytes());
     }
-    args.alpha = to_scale(problem_.type, 1);
-    args.beta = to_scale(problem_.type, problem_.beta == BetaClass::zero ? 0 : 1);
+    args.alpha = scale_of(OperandRole::alpha);
+    args.beta = scale_of(OperandRole::beta);
     args.workspace = workspace_.data();
     args.stream = stream.get();
     return args;
@@ -75,12 +75,21 @@ class OperandMemory {
   }
 
  private:
+  /// Of α or β, wherever it lies.
+  Scale scale_of(OperandRole role) const { return to_scale(problem_.type, role == OperandRole::alpha || problem_.beta == BetaClass::any ? 1 : 0); }
+
   /// In every set. `first`: where the matrix lies in a set.
   void fill(const OperandMatrix& matrix, std::size_t first) {
     const std::size_t bytes = rounded(matrix.bytes());
     if (matrix.role == OperandRole::offsets) {
       for (std::size_t set = 0; set < sets_; ++set)
         memory_.upload(std::as_bytes(std::span<const std::int32_t>(even_ends(problem_.m, problem_.batch))), set * set_ + first);
+      return;
+    }
+    if (matrix.role == OperandRole::alpha || matrix.role == OperandRole::beta) {
+      const Scale scale = scale_of(matrix.role);
+      for (std::size_t set = 0; set < sets_; ++set)
+        memory_.upload(std::as_bytes(std::span(&scale, 1)).first(size_bytes(matrix.element)), set * set_ + first);
       return;
     }
     const std::vector<std::byte> random = random_bytes(matrix.element);

@@ -112,7 +112,7 @@ tilesmith_problem named_problem(const char* type, const char* transposes) {
 Problem to_problem(const tilesmith_problem& from) {
   const TypePair& type = type_of(text_in(from.type));
   const Transposes trans = transposes_of(text_in(from.transposes));
-  for (const std::int64_t reserved : from.reserved) {
+  for (const auto reserved : from.reserved) {
     if (reserved != 0) throw bad_argument("a reserved field is not 0: expected a problem filled by tilesmith_problem_init");
   }
   KernelSignature signature{type, trans, epilogue_of(from)};
@@ -122,6 +122,7 @@ Problem to_problem(const tilesmith_problem& from) {
   if (from.ldb != 0) problem.ldb = from.ldb;
   if (from.ldc != 0) problem.ldc = from.ldc;
   problem.align_bytes = from.align_bytes;
+  problem.scalars = from.scalars_on_device != 0 ? Scalars::device : Scalars::host;
   problem.beta = from.beta_is_zero != 0 ? BetaClass::zero : BetaClass::any;
   return from.batch_size == 0 ? problem : batch_of(from, problem);
 }
@@ -148,10 +149,26 @@ LibraryOptions to_options(const tilesmith_options& from) {
   return options;
 }
 
-Operands to_operands(const tilesmith_run_args& from, Scalar scale) {
+void take_scalars(const Problem& problem, const void* alpha, const void* beta, Operands& operands) {
+  if (problem.scalars == Scalars::device) {
+    if (alpha == nullptr || (beta == nullptr && problem.beta == BetaClass::any)) throw bad_argument("alpha or beta is null: expected device memory (scalars_on_device)");
+    operands.device_alpha = alpha;
+    operands.device_beta = beta;
+    return;
+  }
+  if (alpha == nullptr || beta == nullptr) throw bad_argument("alpha or beta is null: expected host memory");
+  operands.alpha = read_scale(alpha, problem.type.scale);
+  operands.beta = read_scale(beta, problem.type.scale);
+}
+
+Operands to_operands(const tilesmith_run_args& from, const Problem& problem) {
   const tilesmith_run_args known = of_any_version("tilesmith_run_args", from, tilesmith_run_args{}, kFirstRunArgsBytes);
-  if (known.alpha == nullptr || known.beta == nullptr) throw bad_argument("alpha or beta is null: expected host memory");
-  Operands operands{read_scale(known.alpha, scale), known.a, known.b, read_scale(known.beta, scale), known.c, known.d};
+  Operands operands;
+  take_scalars(problem, known.alpha, known.beta, operands);
+  operands.a = known.a;
+  operands.b = known.b;
+  operands.c = known.c;
+  operands.d = known.d;
   operands.scale_m = known.scale_m;
   operands.scale_n = known.scale_n;
   operands.bias = known.bias;

@@ -19,7 +19,9 @@ void write_default_options(void* options, std::size_t size);
 LibraryOptions to_options(const tilesmith_options& from);
 
 /// Throws Error (bad_argument) as for options, and if α or β is null. `scale`: the type that those have.
-Operands to_operands(const tilesmith_run_args& from, Scalar scale);
+Operands to_operands(const tilesmith_run_args& from, const Problem& problem);
+/// α and β, or where they lie in device memory.
+void take_scalars(const Problem& problem, const void* alpha, const void* beta, Operands& operands);
 
 /// α or β. Exact: every f32 and s32 is a double.
 double read_scale(const void* value, Scalar type);

@@ -186,7 +186,7 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& 
   translated([&] {
     if (!state_) throw moved_from_library();
     const int align_bytes = runtime::align_bytes_of(problem, operands);
-    const BetaClass beta_class = operands.beta == 0 ? BetaClass::zero : BetaClass::any;
+    const BetaClass beta_class = runtime::beta_class_of(problem, operands);
     const runtime::PlanKey key = runtime::key_of(problem, align_bytes, beta_class);
     const CurrentContext current(state_->context());
     const runtime::Plan* plan = state_->plans.find(key);

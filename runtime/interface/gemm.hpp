@@ -121,7 +121,8 @@ struct LibraryOptions {
 /// The operands of D ← act(r·cᵀ ∘ α·op(A)·op(B) + β·C + bias). Scales, bias and act are there if the problem's epilogue has them (kernels/signature.hpp).
 /// Pointers are device addresses. Set fields by name: later versions have more.
 struct Operands {
-  /// α and β are rounded to the type pair's scale type; for integer outputs they must be integers that 32 bits hold.
+  /// α and β are rounded to the type pair's scale type; for integer outputs they must be integers that 32 bits hold. Of a problem whose
+  /// scalars lie in device memory they stay as they are here, 1 and 0, or they are refused.
   double alpha = 1;
   const void* a = nullptr;  ///< [a_rows, a_cols] row-major, row stride lda elements; not read if α = 0 or K = 0
   const void* b = nullptr;  ///< [b_rows, b_cols] row-major, row stride ldb elements; not read if α = 0 or K = 0
@@ -143,6 +144,12 @@ struct Operands {
   /// behind the last end are not written. The kernel keeps to D whatever they are, and a wrong one is told later: the next gemm() or run()
   /// of a grouped problem of the library, once that kernel has run, throws bad_argument and launches nothing. Must not overlap D. Else not read.
   const void* offsets = nullptr;
+  /// Of a problem whose scalars lie in device memory (problem.scalars = Scalars::device), else null: one value each in the type pair's scale
+  /// type, aligned to it. The kernel reads them when it runs, so that a captured graph takes what stands there at each launch. Nothing may
+  /// change them until it has run. D must not overlap them. A and B must be there and are read even if α is 0; then nothing becomes of what
+  /// they hold. β is read if the problem's beta class is `any`, and C has to be there then; where β is 0 nothing becomes of what C holds.
+  const void* device_alpha = nullptr;
+  const void* device_beta = nullptr;
 };
 
 class GemmPlan;
@@ -180,7 +187,7 @@ class Library {
   /// Enqueues D ← α·op(A)·op(B) + β·C as GemmPlan::run() does, by a plan that the library keeps. The first call of a problem makes
   /// the plan, as plan() does. Later calls find it in less than 200 ns, in any number of threads at a time. There is a plan
   /// for each set of the problem's fields. Two of them are the call's: `align_bytes` is the largest power of two, 16 at most, that
-  /// divides the pointers, and `beta` is zero if β is 0. A plan takes some kilobytes; see clear_cache().
+  /// divides the pointers, and `beta` is zero if β is 0 (the problem's own where β lies in device memory). A plan takes some kilobytes; see clear_cache().
   /// `stream`: null is the default stream. Calls into one stream wait for each other on the host if their plans need a workspace.
   /// Throws what plan() and run() throw.
   void gemm(CUstream_st* stream, const Problem& problem, const Operands& operands) const;
@@ -223,7 +230,7 @@ class GemmPlan {
   void reserve_workspace();
 
   /// Enqueues D ← α·op(A)·op(B) + β·C and nothing else: no allocation, no lock, no file, no compilation. Can be
-  /// captured in a CUDA graph (α, β and the pointers are then fixed in it).
+  /// captured in a CUDA graph (α, β and the pointers are then fixed in it, but for scalars in device memory).
   /// A kernel of yours that is launched programmatically behind a plan (sm_90) must wait for it before it touches memory, and before it ends.
   /// `workspace`: null if workspace_bytes() is 0 or reserve_workspace() was called.
   /// Throws before anything is launched if an argument does not fit.

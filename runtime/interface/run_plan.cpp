@@ -12,8 +12,8 @@ namespace {
 
 Error launch_error(int code, const Plan& plan) {
   if (code == Plan::kMisaligned) return misaligned(plan.problem());
-  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b, the output, offsets or one of the epilogue's vectors is null: expected device memory"};
-  if (code == Plan::kOverlap) return {ErrorCode::bad_argument, "the output overlaps a, b, offsets, a vector of the epilogue, or a c that lies elsewhere: expected memory of its own"};
+  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b, the output, offsets, device_alpha, device_beta or one of the epilogue's vectors is null: expected device memory"};
+  if (code == Plan::kOverlap) return {ErrorCode::bad_argument, "the output overlaps a, b, offsets, alpha or beta in device memory, a vector of the epilogue, or a c that lies elsewhere: expected memory of its own"};
   if (code == Plan::kCopiesRows) return {ErrorCode::bad_argument, "c is another matrix than d: expected a grouped problem with the epilogue c_apart, or with another one"};
   if (code == Plan::kMissingWorkspace) {
     return {ErrorCode::missing_workspace,
@@ -38,6 +38,18 @@ void check_group_ends(int* fault) {
                           group));
 }
 
+/// α and β are in one place or the other.
+void check_scalars(const Problem& on, const Operands& operands) {
+  if (on.scalars == Scalars::host) {
+    if (operands.device_alpha == nullptr && operands.device_beta == nullptr) return;
+    throw Error(ErrorCode::bad_argument, "device_alpha or device_beta is given: expected null, the problem takes alpha and beta from the host (scalars=host)");
+  }
+  if (operands.alpha == 1 && operands.beta == 0) return;
+  throw Error(ErrorCode::bad_argument,
+              fmt::format("alpha is {} and beta {}: expected 1 and 0 as they are at first, the problem takes both from device memory (scalars=device)",
+                          operands.alpha, operands.beta));
+}
+
 }  // namespace
 
 Error misaligned(const Problem& problem) {
@@ -50,6 +62,7 @@ Error misaligned(const Problem& problem) {
 void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, const RunOptions& options) {
   const Problem& on = plan.problem();
   if (on.batch_mode == BatchMode::grouped) check_group_ends(options.group_fault);
+  check_scalars(on, operands);
   if (operands.beta != 0 && on.beta == BetaClass::zero) {
     throw Error(ErrorCode::bad_argument,
                 fmt::format("beta is {}: expected 0, the plan is for beta class zero", operands.beta));
@@ -63,6 +76,8 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
   args.set(OperandRole::scale_n, operands.scale_n);
   args.set(OperandRole::bias, operands.bias);
   args.set(OperandRole::offsets, operands.offsets);
+  args.set(OperandRole::alpha, operands.device_alpha);
+  args.set(OperandRole::beta, operands.device_beta);
   args.alpha = to_scale(on.type, operands.alpha);
   args.beta = to_scale(on.type, operands.beta);
   args.workspace = workspace;
@@ -73,10 +88,15 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
   if (code != 0) throw launch_error(code, plan);
 }
 
+BetaClass beta_class_of(const Problem& problem, const Operands& operands) noexcept {
+  if (problem.scalars == Scalars::device) return problem.beta;
+  return operands.beta == 0 ? BetaClass::zero : BetaClass::any;
+}
+
 int align_bytes_of(const Problem& problem, const Operands& operands) noexcept {
   auto bits = std::uintptr_t{kDefaultAlignBytes} | reinterpret_cast<std::uintptr_t>(operands.d);
-  if (operands.beta != 0) bits |= reinterpret_cast<std::uintptr_t>(operands.c);
-  if (problem.k > 0 && operands.alpha != 0) {
+  if (beta_class_of(problem, operands) == BetaClass::any) bits |= reinterpret_cast<std::uintptr_t>(operands.c);
+  if (problem.k > 0 && (problem.scalars == Scalars::device || operands.alpha != 0)) {
     bits |= reinterpret_cast<std::uintptr_t>(operands.a) | reinterpret_cast<std::uintptr_t>(operands.b);
   }
   return int(bits & (~bits + 1));

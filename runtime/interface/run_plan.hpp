@@ -15,6 +15,9 @@ struct RunOptions {
 /// Launches the plan. A wrong end that a grouped problem's kernel reported since the last call is thrown once, as bad_argument. Throws Error, or std::invalid_argument for scales that the type pair does not have, before anything is launched.
 void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, const RunOptions& options);
 
+/// The beta class of a run: what β on the host is; the problem's where β lies in device memory.
+BetaClass beta_class_of(const Problem& problem, const Operands& operands) noexcept;
+
 /// The largest power of two, 16 at most, that divides the addresses that a run reads or writes.
 int align_bytes_of(const Problem& problem, const Operands& operands) noexcept;
 

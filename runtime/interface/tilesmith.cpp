@@ -19,7 +19,7 @@ namespace {
 
 using tilesmith::Error;
 using tilesmith::ErrorCode;
-using tilesmith::runtime::read_scale;
+using tilesmith::runtime::take_scalars;
 using tilesmith::runtime::to_operands;
 using tilesmith::runtime::to_problem;
 
@@ -63,6 +63,16 @@ tilesmith_status guarded(Call&& call) noexcept {
   } catch (...) {
     return fail(TILESMITH_INTERNAL, "unknown exception");
   }
+}
+
+/// C is D.
+tilesmith::Operands operands_in_place(const tilesmith::Problem& problem, const void* alpha, const void* a, const void* b, const void* beta, void* c) {
+  tilesmith::Operands operands;
+  take_scalars(problem, alpha, beta, operands);
+  operands.a = a;
+  operands.b = b;
+  operands.c = operands.d = c;
+  return operands;
 }
 
 tilesmith_library* new_library(const char* path, const tilesmith::LibraryOptions& options) {
@@ -202,8 +212,7 @@ tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* 
   if (beta == nullptr) return null_argument("tilesmith_gemm", "beta");
   return guarded([&] {
     const tilesmith::Problem asked = to_problem(*problem);
-    const tilesmith::Scalar scale = asked.type.scale;
-    library->library.gemm(stream, asked, read_scale(alpha, scale), a, b, read_scale(beta, scale), c);
+    library->library.gemm(stream, asked, operands_in_place(asked, alpha, a, b, beta, c));
   });
 }
 
@@ -214,7 +223,7 @@ tilesmith_status tilesmith_gemm_args(tilesmith_library* library, struct CUstream
   if (args == nullptr) return null_argument("tilesmith_gemm_args", "args");
   return guarded([&] {
     const tilesmith::Problem asked = to_problem(*problem);
-    const tilesmith::Operands operands = to_operands(*args, asked.type.scale);
+    const tilesmith::Operands operands = to_operands(*args, asked);
     if (args->workspace != nullptr) throw Error(ErrorCode::bad_argument, "workspace is given: expected null, the library has its own");
     library->library.gemm(stream, asked, operands);
   });
@@ -270,15 +279,14 @@ tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_
   if (alpha == nullptr) return null_argument("tilesmith_plan_run", "alpha");
   if (beta == nullptr) return null_argument("tilesmith_plan_run", "beta");
   return guarded([&] {
-    const tilesmith::Scalar scale = plan->plan.problem().type.scale;
-    plan->plan.run(stream, read_scale(alpha, scale), a, b, read_scale(beta, scale), c, workspace);
+    plan->plan.run(stream, operands_in_place(plan->plan.problem(), alpha, a, b, beta, c), workspace);
   });
 }
 
 tilesmith_status tilesmith_plan_run_args(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run_args* args) {
   if (plan == nullptr) return null_argument("tilesmith_plan_run_args", "plan");
   if (args == nullptr) return null_argument("tilesmith_plan_run_args", "args");
-  return guarded([&] { plan->plan.run(stream, to_operands(*args, plan->plan.problem().type.scale), args->workspace); });
+  return guarded([&] { plan->plan.run(stream, to_operands(*args, plan->plan.problem()), args->workspace); });
 }
 
 }  // extern "C"

@@ -128,7 +128,9 @@ typedef struct tilesmith_problem {
   int16_t c_is_apart;    /* not 0: of a problem without scales, bias and activation whose beta may be anything, the kernel reads C where it lies, so
                             that nothing is copied if it is not D. Problems with any of them do so anyway; 0 at first */
   int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch or tilesmith_grouped, that struct's size in bytes */
-  int64_t reserved[1];   /* 0 */
+  int32_t scalars_on_device; /* not 0: every run is given alpha and beta in device memory, where the kernel reads them when it runs; 0 at
+                            first: in host memory, read before the call returns */
+  int32_t reserved[1];   /* 0 */
 } tilesmith_problem;
 
 /* A stride of a strided batch: matrices are packed one behind the other, a stored matrix's rows times its leading dimension apart. */
@@ -161,8 +163,12 @@ typedef struct tilesmith_grouped {
  * the fields by name. Later versions add fields at the end. */
 typedef struct tilesmith_run_args {
   size_t size;           /* sizeof(tilesmith_run_args), as the application was compiled */
-  const void* alpha;     /* host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all others */
-  const void* beta;      /* the same */
+  const void* alpha;     /* host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all others.
+                            Of a problem with scalars_on_device: device memory, aligned to that type. A captured graph then takes what stands
+                            there at each launch. Nothing may change it until the kernel has run; D must not overlap it. a and b are read
+                            even if it is 0, and nothing becomes of what they hold */
+  const void* beta;      /* the same. On the device it is read, and c has to be there, where beta_is_zero is 0, whatever it comes to; nothing
+                            becomes of what c holds if it is 0. Where beta_is_zero is not 0 it is not read there, and may be NULL */
   const void* a;         /* device memory, as the next three; not read if alpha or K is 0 */
   const void* b;         /* not read if alpha or K is 0 */
   const void* c;         /* m x n, row stride ldc; not read if beta is 0. NULL: D is overwritten in place. Another matrix than D, which then
@@ -257,7 +263,8 @@ tilesmith_status tilesmith_grouped_init(tilesmith_grouped* grouped, const char* 
  * Enqueues C <- alpha*op(A)*op(B) + beta*C as tilesmith_plan_run does, by a plan that the library keeps. The first call of a problem
  * makes the plan, as tilesmith_plan_create does. Later calls find it in less than 200 ns, in any number of threads at a time.
  * There is a plan for each set of the problem's fields. Two of them are the call's: align_bytes is the largest power of two, 16 at
- * most, that divides the pointers, and beta_is_zero is whether beta is 0. A plan takes some kilobytes; see tilesmith_clear_cache.
+ * most, that divides the pointers, and beta_is_zero is whether beta is 0 (the problem's own with scalars_on_device). A plan takes some
+ * kilobytes; see tilesmith_clear_cache.
  * stream: null is the default stream. Calls into one stream wait for each other on the host if their plans need a workspace.
  * alpha, a, b, beta, c: as for tilesmith_plan_run. */
 tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
@@ -296,7 +303,7 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
  * memory, and before it ends.
  * a, b, c: device memory; a and b are not read if alpha or K is 0, c is not read if beta is 0. c must not overlap a or b.
  * alpha, beta: host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all
- * others. Read before the call returns.
+ * others. Read before the call returns. Of a problem with scalars_on_device they are device memory, as tilesmith_run_args says.
  * workspace: null if none is needed or the plan owns one. */
 tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const void* alpha,
                                     const void* a, const void* b, const void* beta, void* c, void* workspace);

@@ -31,6 +31,14 @@ bool is_zero(Scalar type, const Scale& scale) noexcept {
   }
 }
 
+/// As kernels of such signatures have it in the place of a value.
+Scale address_of_scalar(const void* scalar) noexcept {
+  static_assert(sizeof(Scale) == sizeof scalar);
+  Scale scale;
+  std::memcpy(&scale, &scalar, sizeof scale);
+  return scale;
+}
+
 bool is_aligned(const void* pointer, std::size_t align_bytes) noexcept {
   return (reinterpret_cast<std::uintptr_t>(pointer) & (align_bytes - 1)) == 0;
 }
@@ -179,8 +187,9 @@ bool Plan::have_common(std::uintptr_t x, const Extent& of_x, std::uintptr_t y, c
 
 int Plan::run(const RunArgs& args) const noexcept {
   if (functions_.empty()) return CUDA_SUCCESS;
-  const bool reads_operands = problem_.k > 0 && !is_zero(problem_.type.scale, args.alpha);
-  const bool reads_c = problem_.beta == BetaClass::any && !is_zero(problem_.type.scale, args.beta);
+  const bool on_device = problem_.scalars == Scalars::device;  // what they are is known to the kernel alone
+  const bool reads_operands = problem_.k > 0 && (on_device || !is_zero(problem_.type.scale, args.alpha));
+  const bool reads_c = problem_.beta == BetaClass::any && (on_device || !is_zero(problem_.type.scale, args.beta));
   for (const OperandRole role : kOperandRoles) {
     if (!in_use(problem_, role, reads_operands, reads_c)) continue;
     const void* const matrix = args.matrix(role);
@@ -211,8 +220,8 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.m = int(problem_.m);
   kernel_args.n = int(problem_.n);
   kernel_args.k = reads_operands ? int(problem_.k) : 0;
-  kernel_args.alpha = args.alpha;
-  kernel_args.beta = args.beta;
+  kernel_args.alpha = on_device ? address_of_scalar(args.matrix(OperandRole::alpha)) : args.alpha;
+  kernel_args.beta = on_device ? address_of_scalar(reads_c ? args.matrix(OperandRole::beta) : nullptr) : args.beta;
   const bool copies_c = reads_c && !is_fused(problem_) && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
   if (copies_c && problem_.batch_mode == BatchMode::grouped) return kCopiesRows;
   if (copies_c) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <stdexcept>
@@ -12,6 +11,7 @@
 
 #include "runtime/driver/shared_library.hpp"
 #include "tuner/measure/cublaslt_calls.hpp"
+#include "tuner/measure/cublaslt_factors.hpp"
 #include "tuner/measure/gate_kernel.hpp"
 
 namespace tilesmith::tuner {
@@ -74,27 +74,6 @@ Arithmetic arithmetic_of(const TypePair& type) {
     case Scalar::s32: return {kCompute32I, kS32};
     default: return {kCompute32F, kF32};
   }
-}
-
-/// α = 1 and β in the peer's scale type: 0, or where the problem's may be anything what our own contenders have (stopwatch.hpp).
-struct Factors {
-  alignas(8) std::array<unsigned char, 8> alpha{}, beta{};
-};
-
-Factors factors_of(int scale_type, BetaClass beta) {
-  Factors factors;
-  const auto set = [&](auto one, auto half) {
-    static_assert(sizeof(one) == sizeof(half) && sizeof(one) <= 8);
-    __builtin_memcpy(factors.alpha.data(), &one, sizeof(one));
-    if (beta == BetaClass::any) __builtin_memcpy(factors.beta.data(), &half, sizeof(half));
-  };
-  switch (scale_type) {
-    case kF16: set(std::uint16_t{0x3C00}, std::uint16_t{0x3800}); break;
-    case kF64: set(1.0, 0.5); break;
-    case kS32: set(std::int32_t{1}, std::int32_t{1}); break;
-    default: set(1.0F, 0.5F); break;
-  }
-  return factors;
 }
 
 /// Whether cuBLASLt computes this as well: it scales 8-bit floats, both operands in one way; its bias lies along our N, its GELU is the tanh form, and it knows no SiLU. Behind
@@ -164,9 +143,8 @@ struct Matmul {
   Owned operation, layout_b, layout_a, layout_c;
   Factors factors;
 
-  Matmul(const Functions& functions, const Problem& problem) : call(functions) {
+  Matmul(const Functions& functions, const Problem& problem) : call(functions), factors(arithmetic_of(problem.type).scale, problem) {
     const Arithmetic arithmetic = arithmetic_of(problem.type);
-    factors = factors_of(arithmetic.scale, problem.beta);
     check(call.desc_create(&operation.get, arithmetic.compute, arithmetic.scale), "cublasLtMatmulDescCreate");
     operation.end = call.desc_destroy;
     const int trans_b = problem.trans.b ? kTransposeYes : kTransposeNo;
@@ -174,6 +152,10 @@ struct Matmul {
     check(call.desc_set(operation.get, kDescTransA, &trans_b, sizeof trans_b), "cublasLtMatmulDescSetAttribute");
     check(call.desc_set(operation.get, kDescTransB, &trans_a, sizeof trans_a), "cublasLtMatmulDescSetAttribute");
     set_epilogue(problem);
+    if (factors.are_on_device()) {
+      const int mode = kPointersToDevice;
+      check(call.desc_set(operation.get, kDescPointerMode, &mode, sizeof mode), "cublasLtMatmulDescSetAttribute");
+    }
     make_layout(layout_b, operand(problem, OperandRole::b));
     make_layout(layout_a, operand(problem, OperandRole::a));
     make_layout(layout_c, operand(problem, OperandRole::c));
@@ -299,8 +281,8 @@ std::vector<Contender> CublasLtPeer::contenders_of_groups(const OperandSets& ope
         const Matmul& matmul = *one.matmul;
         const HeuristicResult& algorithm = one.offered[number];
         const int status = impl->call.matmul(
-            impl->handle, matmul.operation.get, matmul.factors.alpha.data(), place(OperandRole::b, std::int64_t(g) * of.stride_b), matmul.layout_b.get,
-            place(OperandRole::a, begin * of.lda), matmul.layout_a.get, matmul.factors.beta.data(), place(OperandRole::c, begin * of.ldc), matmul.layout_c.get,
+            impl->handle, matmul.operation.get, matmul.factors.alpha(), place(OperandRole::b, std::int64_t(g) * of.stride_b), matmul.layout_b.get,
+            place(OperandRole::a, begin * of.lda), matmul.layout_a.get, matmul.factors.beta(), place(OperandRole::c, begin * of.ldc), matmul.layout_c.get,
             place(OperandRole::d, begin * of.ldc), matmul.layout_c.get, &algorithm.algorithm, impl->workspace.data(), algorithm.workspace_bytes, stream.get());
         if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
       }
@@ -332,8 +314,8 @@ std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
       matmul->point_to(operands, set);
       void* const d = made ? made->data() : operands.at(OperandRole::d, set);
       const int status = impl->call.matmul(
-          impl->handle, matmul->operation.get, matmul->factors.alpha.data(), operands.at(OperandRole::b, set), matmul->layout_b.get,
-          operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.beta.data(), made ? d : operands.at(OperandRole::c, set),
+          impl->handle, matmul->operation.get, matmul->factors.alpha(), operands.at(OperandRole::b, set), matmul->layout_b.get,
+          operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.beta(), made ? d : operands.at(OperandRole::c, set),
           matmul->layout_c.get, d, matmul->layout_c.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes, stream.get());
       if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
       if (gate) gate->enqueue(d, operands.at(OperandRole::d, set), stream);

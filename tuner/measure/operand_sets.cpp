@@ -50,6 +50,11 @@ int operand_set_count(std::size_t set_bytes, std::size_t l2_bytes, std::size_t m
   return int(std::max<std::size_t>(1, std::min(wanted, memory_budget_bytes / set_bytes)));
 }
 
+double timed_scalar(const Problem& problem, OperandRole role) {
+  if (role == OperandRole::alpha) return 1;
+  return problem.beta == BetaClass::zero ? 0 : is_integer(problem.type.scale) ? 1 : 0.5;
+}
+
 struct OperandSets::Impl {
   Problem problem;
   Rotation rotation;
@@ -70,6 +75,12 @@ OperandSets::OperandSets(RandomFill& random, const Problem& problem, std::uint64
     if (matrix.role == OperandRole::offsets) {
       for (int set = 0; set < count; ++set)
         slab.memory.upload(std::as_bytes(std::span<const std::int32_t>(even_ends(problem.m, problem.batch))), std::size_t(set) * slab.slot_bytes + slab.offset_bytes);
+      continue;
+    }
+    if (matrix.role == OperandRole::alpha || matrix.role == OperandRole::beta) {
+      const Scale scale = runtime::to_scale(problem.type, timed_scalar(problem, matrix.role));
+      for (int set = 0; set < count; ++set)
+        slab.memory.upload(std::as_bytes(std::span(&scale, 1)).first(size_bytes(matrix.element)), std::size_t(set) * slab.slot_bytes + slab.offset_bytes);
       continue;
     }
     // Filled from the first element's address on, so that elements and random values line up.

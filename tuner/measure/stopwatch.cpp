@@ -228,11 +228,9 @@ Stopwatch::~Stopwatch() = default;
 double Stopwatch::clock_probe_us() const { return impl_->clock_probe.base_us(); }
 
 Contender Stopwatch::contender(const runtime::Plan& plan, const OperandSets& operands, void* workspace) {
-  const TypePair& type = plan.problem().type;
-  const bool reads_c = plan.problem().beta == BetaClass::any;
-  const Scale alpha = runtime::to_scale(type, 1);
-  // 0.5: repeated runs on the same C stay bounded. Integers wrap, so 1 does for them.
-  const Scale beta = runtime::to_scale(type, !reads_c ? 0 : is_integer(type.scale) ? 1 : 0.5);
+  const Problem& problem = plan.problem();
+  const Scale alpha = runtime::to_scale(problem.type, timed_scalar(problem, OperandRole::alpha));
+  const Scale beta = runtime::to_scale(problem.type, timed_scalar(problem, OperandRole::beta));
   return {plan.config().text(), [&plan, &operands, workspace, alpha, beta](int set, const runtime::Stream& stream) {
             runtime::RunArgs args;
             operands.put(set, args);

@@ -50,6 +50,17 @@ void append_ends(BatteryImage& image, const BatteryCase& of, const OperandMatrix
   std::memcpy(first, of.ends.data(), of.ends.size() * sizeof(std::int32_t));
 }
 
+/// Puts α or β into the image. Of α another value lies in a place of its own.
+void append_scalar(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix) {
+  const bool is_alpha = matrix.role == OperandRole::alpha;
+  encode(matrix.element, is_alpha ? of.scales.alpha : of.scales.beta, append_zone(image, of.problem, matrix));
+  if (!is_alpha) return;
+  BatteryImage other;
+  encode(matrix.element, first_alpha(of.scales), append_zone(other, of.problem, matrix));
+  image.other_alpha_at.push_back(image.operands.size() + other.bytes_at[matrix.role].front());
+  append(image.operands, other.operands);
+}
+
 /// Of each group its rows times its B.
 std::vector<double> sums_of_groups(const BatteryCase& of, const OpMatrix& a, const std::vector<OpMatrix>& b) {
   std::vector<double> sums;
@@ -164,6 +175,10 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
       case OperandRole::offsets:
         append_ends(image, of, matrix);
         break;
+      case OperandRole::alpha:
+      case OperandRole::beta:
+        append_scalar(image, of, matrix);
+        break;
       case OperandRole::c:
         append_addend(image, of, matrix, rules.c, of.scales.beta != 0 && !of.in_place);
         break;
@@ -191,6 +206,7 @@ void append(BatteryImage& to, const BatteryImage& from) {
   for (const OperandRole role : kOperandRoles) {  // of what a case does not have, any place
     to.bytes_at[role].push_back(to.operands.size() + (from.bytes_at[role].empty() ? 0 : from.bytes_at[role].front()));
   }
+  to.other_alpha_at.push_back(to.operands.size() + (from.other_alpha_at.empty() ? 0 : from.other_alpha_at.front()));
   append(to.operands, from.operands);
   append(to.expected, from.expected);
   append(to.c_image, from.c_image);

@@ -32,6 +32,7 @@ struct BatteryImage {
   std::vector<BatteryCase> cases;
   std::vector<CaseRow> rows;            ///< one a case; counted in elements of the output type
   ByRole<std::vector<std::size_t>> bytes_at;  ///< of an input's element (0, 0) within `operands`, one a case
+  std::vector<std::size_t> other_alpha_at;    ///< of α that lies in device memory: another value, one a case (first_alpha())
   std::vector<std::byte> operands;            ///< the inputs of all cases; guards and row padding are NaN (integers: garbage)
   std::vector<double> expected;     ///< D of all cases, [batch, m, n] packed
   std::vector<std::byte> c_image;   ///< D as every run finds it: canaries outside; inside what C holds, or poison where that is not read here
@@ -41,6 +42,9 @@ struct BatteryImage {
   /// Byte offset of C's element (0, 0) of a case within `c_image`.
   std::size_t c_bytes_at(std::size_t index) const;
 };
+
+/// α of a launch whose result the next one overwrites.
+inline double first_alpha(const Scales& scales) { return 2 * scales.alpha + 1; }
 
 BatteryImage make_battery_image(const KernelSignature& signature);
 

@@ -124,9 +124,13 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
       // Launches in a row: what one leaves behind, or still does when the next is under way, shows in the next one's result.
       const bool in_a_row = run == kRun2 && scales.beta == 0;
       std::vector<double> alphas{scales.alpha};
-      if (in_a_row) alphas.insert(alphas.begin(), 2 * scales.alpha + 1);  // another result, which the next overwrites
-      for (const double alpha : alphas) {
-        args.alpha = runtime::to_scale(image_.type(), alpha);
+      if (in_a_row) alphas.insert(alphas.begin(), first_alpha(scales));  // another result, which the next overwrites
+      for (std::size_t launch = 0; launch < alphas.size(); ++launch) {
+        args.alpha = runtime::to_scale(image_.type(), alphas[launch]);
+        if (image_.signature.scalars == Scalars::device) {
+          const bool is_last = launch + 1 == alphas.size();
+          args.set(OperandRole::alpha, at(kOperands) + (is_last ? image_.bytes_at[OperandRole::alpha] : image_.other_alpha_at)[i]);
+        }
         if (auto failed = launch_outcome(plans[i]->run(args), "battery: " + text(image_.cases[i]))) {
           stream.synchronize();
           return *failed;

@@ -99,6 +99,8 @@ const ValueRule& StageRules::of(OperandRole role) const {
     case OperandRole::c:
     case OperandRole::d:
     case OperandRole::offsets:
+    case OperandRole::alpha:
+    case OperandRole::beta:
       break;
   }
   return c;

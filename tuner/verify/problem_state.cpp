@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/group_ends.hpp"
+#include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"
 
 namespace tilesmith::tuner {
@@ -130,6 +131,14 @@ void ProblemState::fill_operands(ProblemStage& stage, const runtime::Stream& str
       runtime::DeviceBuffer& to = stage.inputs[matrix.role];
       to.fill(0xff);
       to.upload(std::as_bytes(std::span<const std::int32_t>(even_ends(p.m, p.batch))), zone.first_byte);
+      continue;
+    }
+    if (matrix.role == OperandRole::alpha || matrix.role == OperandRole::beta) {
+      std::byte stored[8] = {};
+      encode(matrix.element, matrix.role == OperandRole::alpha ? stage.scales.alpha : stage.scales.beta, stored);
+      runtime::DeviceBuffer& to = stage.inputs[matrix.role];
+      to.fill(0xff);
+      to.upload({stored, size_bytes(matrix.element)}, zone.first_byte);
       continue;
     }
     const std::uint64_t slots = elements(zone, matrix.element), first = zone.first_byte / size_bytes(matrix.element);

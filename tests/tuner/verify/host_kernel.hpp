@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/group_ends.hpp"
@@ -44,6 +45,9 @@ enum class HostBug {
   writes_entry_behind,  ///< one more entry than there are
   shares_scaled_c,      ///< each entry reads the first one's C
   reads_at_alpha_0,
+  swaps_scalars,       ///< α and β in device memory
+  keeps_first_alpha,   ///< α as the launch before had it
+  reads_scalar_behind  ///< the value behind each
 };
 
 /// The value as a float format holds it, rounded to nearest, ties to even.
@@ -95,7 +99,7 @@ class HostKernel {
     const Problem& p = of.problem;
     std::byte* const c_at = c.data() + image_.c_bytes_at(index);
     const std::int64_t rows = bug_ == HostBug::skips_last_row ? p.m - 1 : p.m;
-    const bool reads_operands = of.scales.alpha != 0 || bug_ == HostBug::reads_at_alpha_0;
+    const bool reads_operands = scalars_of(index).alpha != 0 || bug_ == HostBug::reads_at_alpha_0;
     const std::int64_t depth = reads_operands ? depth_of(p) : 0;
     const std::int64_t entries = p.batch + (bug_ == HostBug::writes_entry_behind) - (bug_ == HostBug::skips_last_entry);
     if (p.batch_mode == BatchMode::grouped) return run_groups(index, c_at, depth);
@@ -108,7 +112,7 @@ class HostKernel {
         for (std::int64_t j = 0; j < p.n; ++j) {
           const std::size_t held = image_.c_bytes_at(index) + std::size_t(i * p.ldc + j) * c_bytes();
           if (bug_ == HostBug::shares_scaled_c) std::copy_n(before.begin() + std::ptrdiff_t(held), c_bytes(), its_c + std::size_t(i * p.ldc + j) * c_bytes());
-          write(of, its_c, i, j, dot(a.data() + i * depth, b.data() + j * depth, depth));
+          write(index, its_c, i, j, dot(a.data() + i * depth, b.data() + j * depth, depth));
         }
       }
     }
@@ -142,7 +146,7 @@ class HostKernel {
       const std::size_t group = bug_ == HostBug::moves_shared_b && g + 1 < groups.size() ? g + 1 : g;
       const std::vector<double> b = columns_of_b(index, p.stride_b == 0 ? 0 : std::int64_t(group), depth);
       for (std::int64_t i = groups[g].begin; i < groups[g].end; ++i) {
-        for (std::int64_t j = 0; j < p.n; ++j) write(of, c_at, i, j, dot(a.data() + i * depth, b.data() + j * depth, depth));
+        for (std::int64_t j = 0; j < p.n; ++j) write(index, c_at, i, j, dot(a.data() + i * depth, b.data() + j * depth, depth));
       }
     }
   }
@@ -208,9 +212,23 @@ class HostKernel {
     return sum;
   }
 
-  void write(const BatteryCase& of, std::byte* c_at, std::int64_t i, std::int64_t j, double sum) const {
+  /// Those of the case; in device memory what lies there, and 0 where there is no β.
+  Scales scalars_of(std::size_t index) const {
+    const BatteryCase& of = image_.cases[index];
+    if (of.problem.scalars == Scalars::host) return of.scales;
+    const Scalar element = image_.type().scale;
+    const std::size_t behind = bug_ == HostBug::reads_scalar_behind ? size_bytes(element) : 0;
+    const auto value = [&](std::size_t at) { return decode(element, image_.operands.data() + at + behind); };
+    Scales scales{value(bug_ == HostBug::keeps_first_alpha ? image_.other_alpha_at[index] : image_.bytes_at[OperandRole::alpha][index]), 0};
+    if (of.problem.beta == BetaClass::any) scales.beta = value(image_.bytes_at[OperandRole::beta][index]);
+    if (bug_ == HostBug::swaps_scalars) std::swap(scales.alpha, scales.beta);
+    return scales;
+  }
+
+  void write(std::size_t index, std::byte* c_at, std::int64_t i, std::int64_t j, double sum) const {
+    const BatteryCase& of = image_.cases[index];
     std::byte* at = c_at + std::size_t(i * of.problem.ldc + j) * c_bytes();
-    Scales scales = of.scales;
+    Scales scales = scalars_of(index);
     if (bug_ == HostBug::ignores_alpha) scales.alpha = 1;
     if (bug_ == HostBug::ignores_beta) scales.beta = 0;
     if (bug_ == HostBug::rounds_before_beta) sum = rounded(image_.type().output, sum);

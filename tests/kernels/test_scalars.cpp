@@ -1,0 +1,90 @@
+// α and β in device memory: as text, as operands, and in what a kernel is compiled from.
+#include "kernels/family.hpp"
+#include "kernels/operand.hpp"
+#include "kernels/plan_hash.hpp"
+#include "kernels/render.hpp"
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+Problem scalars_problem(const std::string& text) {
+  std::string error;
+  const auto problem = parse_problem(text, error);
+  INFO(error);
+  REQUIRE(problem);
+  return *problem;
+}
+
+}  // namespace
+
+TEST_CASE("scalars in device memory are read from a problem's text and written there, behind all other options", "[signature][scalars]") {
+  for (const char* text : {"f16f32 NN 64 64 64 scalars=device", "s8s32 NT 64 64 64 beta=any scalars=device", "f64f64 TT 8 8 8 batch=3 batch_mode=strided scalars=device",
+                           "bf16f32bf16 NT 64 64 64 beta=any epilogue=bias_n+gelu batch=4 batch_mode=grouped scalars=device"}) {
+    std::string error;
+    const auto problem = parse_problem(text, error);
+    INFO(text << ": " << error);
+    REQUIRE(problem);
+    CHECK(problem->scalars == Scalars::device);
+    CHECK_FALSE(is_plain(*problem));
+    const auto back = parse_problem(tilesmith::text(*problem), error);
+    REQUIRE(back);
+    CHECK(*back == *problem);
+    const auto signature = parse_signature(tilesmith::text(problem->signature()), error);
+    REQUIRE(signature);
+    CHECK(*signature == problem->signature());
+    CHECK(tilesmith::text(*problem).ends_with(" scalars=device"));
+    CHECK(tilesmith::text(with_host_scalars(*problem)).find("scalars") == std::string::npos);
+  }
+  CHECK(text(scalars_problem("f16f32 NN 64 64 64 scalars=host")) == "f16f32 NN 64 64 64");
+  CHECK(text(sister_of(scalars_problem("f16f32 NN 64 64 64 epilogue=relu scalars=device"))) == "f16f32 NN 64 64 64");
+  for (const char* wrong : {"scalars=", "scalars=both", "scalars", "device_scalars"}) {
+    std::string error;
+    CHECK_FALSE(parse_problem(std::string("f16f32 NN 64 64 64 ") + wrong, error));
+    INFO(error);
+    CHECK(error.find("scalars= (device)") != std::string::npos);
+  }
+}
+
+TEST_CASE("scalars in device memory are operands of the scale type, β where it is not known to be 0", "[operand][scalars]") {
+  const auto roles = [&](const char* text) {
+    std::vector<OperandRole> found;
+    for (const OperandMatrix& one : operands(scalars_problem(text))) found.push_back(one.role);
+    return found;
+  };
+  using enum OperandRole;
+  CHECK(roles("bf16f32bf16 NN 8 16 32 scalars=device") == std::vector{a, b, d, alpha});
+  CHECK(roles("bf16f32bf16 NN 8 16 32 beta=any scalars=device") == std::vector{a, b, d, alpha, beta});
+  CHECK(roles("bf16f32bf16 NN 8 16 32 beta=any") == std::vector{a, b, d});
+  CHECK(operand(scalars_problem("bf16f32bf16 NN 8 16 32 scalars=device"), alpha).bytes() == 4);
+  CHECK(operand(scalars_problem("f64f64 NN 8 16 32 scalars=device"), alpha).bytes() == 8);
+  CHECK(operand(scalars_problem("s8s32 NN 8 16 32 scalars=device"), beta).element == Scalar::s32);
+  CHECK(is_vector(alpha));
+}
+
+TEST_CASE("every family has kernels that read scalars in device memory for what it computes, and no other kernel is changed", "[family][scalars]") {
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    for (const auto& family : families()) {
+      if (family->needs_proof()) continue;  // a user's own, of other tests
+      for (const char* text : {"f16f32 NN", "f32f32 NT", "s8s32 NT", "bf16f32bf16 NT epilogue=bias_n+relu", "bf16f32 NN batch_mode=strided", "f16f32 NT batch_mode=grouped"}) {
+        std::string error;
+        KernelTarget target{*parse_signature(text, error), *limits_for_arch(arch)};
+        const bool supported = family->supports(target);
+        KernelTarget device = target;
+        device.scalars = Scalars::device;
+        INFO(family->name() << " " << text << " on " << arch);
+        CHECK(family->supports(device) == supported);
+        if (!supported) continue;
+        const std::vector<Config> seeds = family->seeds(target, ordinary_problem(target));
+        if (seeds.empty()) continue;
+        CHECK(family->seeds(device, ordinary_problem(device)) == seeds);
+        const std::string source = family->source(seeds.front(), target), of_device = family->source(seeds.front(), device);
+        CHECK(source.find("TILESMITH_DEVICE_SCALARS") == std::string::npos);
+        CHECK(of_device.find("#define TILESMITH_DEVICE_SCALARS\n") != std::string::npos);
+        const std::string options = compiler_options_text(target);
+        CHECK(kernel_hash(seeds.front(), target, options) != kernel_hash(seeds.front(), device, options));
+      }
+    }
+  }
+}
