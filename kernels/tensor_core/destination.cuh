@@ -177,6 +177,23 @@ class Destination {
     return to;
   }
 
+#ifdef TILESMITH_DEVICE_SCALARS
+  // sums ← α·sums
+  template <int Count>
+  __device__ __forceinline__ void multiply(Accumulator (&sums)[Count]) const {
+#pragma unroll
+    for (int e = 0; e < Count; ++e) sums[e] = linear<Accumulator>(alpha_, sums[e]);
+  }
+
+  // Where sums go that have α and what C holds in them.
+  __device__ __forceinline__ Destination behind_scalars() const {
+    Destination to = *this;
+    to.alpha_ = ScaleType(1);
+    to.beta_ = ScaleType(0);
+    return to;
+  }
+#endif
+
   // Sums as they are stored, over whatever C holds.
   template <int Count>
   __device__ __forceinline__ void finish(const Accumulator (&sums)[Count], Stored (&out)[Count]) const {

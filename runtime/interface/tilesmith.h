@@ -303,7 +303,8 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
  * memory, and before it ends.
  * a, b, c: device memory; a and b are not read if alpha or K is 0, c is not read if beta is 0. c must not overlap a or b.
  * alpha, beta: host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all
- * others. Read before the call returns. Of a problem with scalars_on_device they are device memory, as tilesmith_run_args says.
+ * others. Read before the call returns. Of a problem with scalars_on_device they are device memory, as
+ * tilesmith_run_args says, and neither is NULL here.
  * workspace: null if none is needed or the plan owns one. */
 tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const void* alpha,
                                     const void* a, const void* b, const void* beta, void* c, void* workspace);

@@ -30,9 +30,10 @@ struct Bug {
   const char* config = nullptr;  ///< canonical text, in the place of a rung
   const char* epilogue = "linear";
   BatchMode batch_mode = BatchMode::single;
+  Scalars scalars = Scalars::host;
 
   KernelTarget target(const DeviceLimits& limits) const {
-    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode}, limits};
+    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode, Sparsity::dense, scalars}, limits};
   }
 };
 

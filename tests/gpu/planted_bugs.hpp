@@ -10,6 +10,7 @@
 #include "tests/gpu/planted_ffma_bugs.hpp"
 #include "tests/gpu/planted_group_bugs.hpp"
 #include "tests/gpu/planted_mma_bugs.hpp"
+#include "tests/gpu/planted_scalar_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
 #include "tests/gpu/planted_split_bugs.hpp"
 #include "tests/gpu/planted_wgmma_bugs.hpp"
@@ -136,6 +137,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : epilogue_bugs()) bugs.push_back(bug);
   for (const Bug& bug : gate_bugs()) bugs.push_back(bug);
   for (const Bug& bug : split_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : scalar_bugs()) bugs.push_back(bug);
   return bugs;
 }
 

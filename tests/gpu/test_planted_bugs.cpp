@@ -86,6 +86,21 @@ TEST_CASE("every bug planted in a gate is caught, and what it is planted in pass
   });
 }
 
+TEST_CASE("every bug planted in kernels that read scalars from device memory is caught, and what it is planted in passes", "[.][scalar_bugs]") {
+  Bench bench;
+  std::vector<planted::Bug> bugs = planted::scalar_bugs();
+  bench.each_outcome(bugs, [&](const planted::Bug& bug, const db::Outcome& outcome) {
+    INFO(bug.family << ": " << bug.name << ": " << outcome.message);
+    CHECK(outcome.status == db::Status::mismatch);
+    CHECK(outcome.message.find("refuses") == std::string::npos);
+  });
+  for (planted::Bug& bug : bugs) bug.edits.clear();
+  bench.each_outcome(bugs, [&](const planted::Bug& bug, const db::Outcome& outcome) {
+    INFO(bug.family << " " << bug.type << " " << name(bug.trans) << " " << bug.epilogue << ": " << outcome.message);
+    CHECK(outcome.status == db::Status::ok);
+  });
+}
+
 TEST_CASE("with each shape once the battery passes what is right and catches what is always wrong") {
   Bench bench;
   std::vector<planted::Bug> wrong;

@@ -85,6 +85,25 @@ TEST_CASE("what was fastest without the epilogue comes first with it, before wha
   CHECK(given.choose("f16f32 NN 520 512 512 epilogue=relu").reason.find("without its epilogue") == std::string::npos);
 }
 
+TEST_CASE("what was fastest with the host's scalars comes first with those in device memory, before what was without the epilogue", "[choose][scalars]") {
+  Given given;
+  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 10), entry("f16f32 NN 576 576 512", toy(192), 1)};
+  const Choice choice = given.choose("f16f32 NN 512 512 512 scalars=device");
+  CHECK(choice.level == Level::model);
+  CHECK(choice.config == toy(64));
+  CHECK(choice.reason.find("scalars=device") != std::string::npos);
+  CHECK(given.choose("f16f32 NN 512 512 512 beta=any scalars=device").config == toy(64));
+  // An epilogue's own records are nearer than those without one.
+  given.entries.push_back(entry("f16f32 NN 512 512 512 epilogue=relu", toy(128), 11));
+  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=relu scalars=device").config == toy(128));
+  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=silu scalars=device").config == toy(64));
+  given.entries.push_back(entry("f16f32 NN 512 512 512 scalars=device", toy(192), 12));
+  CHECK(given.choose("f16f32 NN 512 512 512 scalars=device").level == Level::exact);
+  // Those in device memory say nothing exact of the host's.
+  given.entries = {entry("f16f32 NN 512 512 512 scalars=device", toy(192), 12)};
+  CHECK(given.choose("f16f32 NN 512 512 512").level != Level::exact);
+}
+
 TEST_CASE("what is predicted is the estimate, corrected by what was measured of that very config", "[choose]") {
   Given given;
   // The estimate has tiles of 64 and of 128 alike for 8 times as many products; measured, the larger one takes a third.
