@@ -62,6 +62,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add("// ", config.text(), " for ", text(target.signature()), " on ", target.limits.arch, "\n");
   if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
   if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");
+  if (type.output == Scalar::s8) add("#include \"kernels/common/rounded_s8.cuh\"\n");
   if (is_fp8(type.a)) add("#include <cuda_fp8.h>\n");
   const bool fused = is_fused(target);
   if (!is_plain(target) || fused) add("#define TILESMITH_EXTENDED\n");
@@ -75,14 +76,22 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
   add_type("Accumulator", type.accumulator);
-  add_type("Output", type.output);
+  if (type.output == Scalar::s8) {
+    add("using Output = RoundedS8;\n");
+  } else {
+    add_type("Output", type.output);
+  }
   add_type("ScaleType", type.scale);
   add_flag("kOperandIsTf32", type.a == Scalar::tf32);
   add_flag("kOperandIsBf16", type.a == Scalar::bf16);
   add_flag("kTransA", target.trans.a);
   add_flag("kTransB", target.trans.b);
   if (const Epilogue& epilogue = target.epilogue; fused) {
-    add_type("BiasType", epilogue.bias_is_f32 ? Scalar::f32 : type.output);
+    if (epilogue.bias_is_f32) {
+      add_type("BiasType", Scalar::f32);
+    } else {
+      add("using BiasType = Output;\n");
+    }
     add_flag("kScaleM", epilogue.scale_m != Scaling::none);
     add_flag("kScaleN", epilogue.scale_n != Scaling::none);
     add_flag("kScaleEachRow", epilogue.scale_m == Scaling::each);

@@ -140,7 +140,9 @@ bool is_plain(const KernelSignature& signature) {
   return signature == KernelSignature{signature.type, signature.trans} && signature.type.a == signature.type.b;
 }
 
-bool is_fused(const KernelSignature& signature) { return !signature.epilogue.is_linear() || makes_integers_real(signature.type); }
+bool is_fused(const KernelSignature& signature) {
+  return !signature.epilogue.is_linear() || makes_integers_real(signature.type) || has_byte_results(signature.type);
+}
 
 bool is_plain_but_scalars(const KernelSignature& signature) {
   KernelSignature plain = signature;

@@ -105,8 +105,8 @@ bool read_option(std::string_view word, KernelSignature& signature);
 
 /// One type for A and B, and nothing but the product: all that a kernel family computes unless it says more.
 bool is_plain(const KernelSignature& signature);
-/// Whether its kernels finish sums by kernels/common/fused.cuh, and take C and D as two matrices: those with an epilogue, and those of
-/// integers whose results are not.
+/// Whether its kernels finish sums by kernels/common/fused.cuh, and take C and D as two matrices: those with an epilogue, those of
+/// integers whose results are not, and those whose results take a byte.
 bool is_fused(const KernelSignature& signature);
 /// The same as is_plain(), but for where α and β are.
 bool is_plain_but_scalars(const KernelSignature& signature);

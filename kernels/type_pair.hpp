@@ -27,7 +27,8 @@ bool is_fp8(Scalar scalar);
 inline bool is_whole_f32(Scalar scalar) { return scalar == Scalar::f32 || scalar == Scalar::f32x3; }
 
 /// One row of the table of type pairs. `name` is the canonical text (`f16f32`, `bf16f32bf16`, ...). `a` and `b` are the types of the operands.
-/// `scale` is the type of α and β: f32 for floating outputs up to 32 bits, f64 for f64, s32 for integers.
+/// `scale` is the type of α and β: f32 for outputs up to 32 bits but s32, whose own it is, and f64 for f64.
+/// Results that s8 or e4m3 cannot hold become its nearest end, as infinities do; NaN is 0 as s8. All round to nearest, ties to even.
 struct TypePair {
   std::string_view name;
   Scalar a;
@@ -39,8 +40,11 @@ struct TypePair {
   friend bool operator==(const TypePair& a, const TypePair& b) { return a.name == b.name; }
 };
 
-/// Products of integers whose results are real numbers: α, scales, β, bias and activation are f32, and so are sums from then on.
-inline bool makes_integers_real(const TypePair& type) { return is_integer(type.accumulator) && !is_integer(type.output); }
+/// Products of integers whose results are real numbers, or are rounded from some: α, scales, β, bias and activation are f32, and so are
+/// sums from then on.
+inline bool makes_integers_real(const TypePair& type) { return is_integer(type.accumulator) && !is_integer(type.scale); }
+/// Results of a byte each: they are stored in other ways than wider ones.
+inline bool has_byte_results(const TypePair& type) { return size_bits(type.output) == 8; }
 
 /// All type pairs this build knows, in the order in which they are documented.
 std::span<const TypePair> type_pairs();

@@ -28,7 +28,11 @@ template <int Count>
 class Held {
   static constexpr int kBytes = Count * int(sizeof(Stored));
   struct alignas(kBytes < 16 ? kBytes : 16) Words {
+#ifdef TILESMITH_EPILOGUE
+    Either<kBytes == 1, unsigned char, Either<kBytes == 2, unsigned short, unsigned>> w[kBytes < 4 ? 1 : kBytes / 4];
+#else
     Either<kBytes == 2, unsigned short, unsigned> w[kBytes < 4 ? 1 : kBytes / 4];
+#endif
   };
 
  public:
@@ -163,7 +167,7 @@ class Destination {
   __device__ __forceinline__ void take(const Held<Count>& held, Accumulator (&sums)[Count]) const {
 #pragma unroll
 #ifdef TILESMITH_EPILOGUE
-    for (int e = 0; e < Count; ++e) sums[e] = kept(linear<ScaleType>(alpha_, value_of(sums[e]), beta_, held.at(e)));
+    for (int e = 0; e < Count; ++e) sums[e] = kept(linear<ScaleType>(alpha_, value_of(sums[e]), beta_, ScaleType(held.at(e))));
 #else
     for (int e = 0; e < Count; ++e) sums[e] = linear<Accumulator>(alpha_, sums[e], beta_, held.at(e));
 #endif
@@ -242,7 +246,11 @@ class Destination {
 #endif
   __device__ __forceinline__ Stored finished(Accumulator sum) const {
     if constexpr (kPartials) {
+#ifdef TILESMITH_EPILOGUE
+      return Stored(sum);
+#else
       return sum;
+#endif
     } else {
 #ifdef TILESMITH_EPILOGUE
       return linear<Stored>(alpha_, value_of(sum));

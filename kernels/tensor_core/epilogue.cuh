@@ -144,7 +144,12 @@ __device__ __forceinline__ void store_rows(const Destination& to, int n0, Get ge
 template <int kFirst, int kVector, bool kBlend, typename Sums>
 __device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Destination& to, int m0, int n0,
                                                     Accumulator* scratch) {
+#ifdef TILESMITH_EPILOGUE
+  constexpr int kPad = sizeof(Stored) > 1 ? kSumsPad : 16;  // rows of bytes begin at multiples of 16, too
+  constexpr int kAtATime = staged_columns(Sums::kColumns - kFirst), kStride = kAtATime + (kBlend ? kSumsPad : kPad);
+#else
   constexpr int kAtATime = staged_columns(Sums::kColumns - kFirst), kStride = kAtATime + kSumsPad;
+#endif
   constexpr int kEnd = Sums::kColumns - (Sums::kColumns - kFirst) % kAtATime;
   constexpr int kRunsPerRow = kAtATime / kVector, kLanesPerRow = kRunsPerRow < 32 ? kRunsPerRow : 32;
   constexpr int kRowsOfLanes = 32 / kLanesPerRow, kPart = kLanesPerRow * kVector;  // columns of a row a turn

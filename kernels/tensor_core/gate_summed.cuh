@@ -20,12 +20,27 @@ __device__ __forceinline__ void store_gated_rows(const Destination& to, const Ac
       for (int e = 0; e < int(sizeof(run) / sizeof(run[0])); ++e) run[e] = added(run[e], more[e]);
     }
   };
-  const auto gate_at = [&](int row, int pair, auto& x) {
+  const auto gate_run = [&](int row, int pair, auto& x) {
     Accumulator y[sizeof(x) / sizeof(x[0])];
     const int col = pair / kPairedRun * kPairedStep + pair % kPairedRun;
     add_parts(row, col, x);
     add_parts(row, col + kPairedRun, y);
     to.gate_run(m0 + row, pair0 + pair, x, y);
+  };
+  // Neighbours that are stored together may be of two runs: of bytes.
+  const auto gate_at = [&](int row, int pair, auto& x) {
+    constexpr int kCount = sizeof(x) / sizeof(x[0]);
+    if constexpr (kCount <= kPairedRun) {
+      gate_run(row, pair, x);
+    } else {
+#pragma unroll
+      for (int first = 0; first < kCount; first += kPairedRun) {
+        Accumulator run[kPairedRun];
+        gate_run(row, pair + first, run);
+#pragma unroll
+        for (int e = 0; e < kPairedRun; ++e) x[first + e] = run[e];
+      }
+    }
   };
   store_rows<kRows, kBlockN / 2, kStoringWarps>(
       to.behind_epilogue(), pair0, gate_at,

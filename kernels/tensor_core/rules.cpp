@@ -68,6 +68,15 @@ std::vector<Rule> group_rules(const KernelSignature& signature) {
            {"split_k", "reduction"}}};
 }
 
+Rule byte_results_rule(const KernelSignature& signature) {
+  const bool of_bytes = has_byte_results(signature.type);
+  const int whole = signature.epilogue.is_gated() ? 32 : 16;
+  return {"results of a byte",
+          "rows of a tile in shared memory are stored by 16 bytes: columns of D in multiples of 16 where a result is a byte",
+          [=](const Config& c) { return !of_bytes || c.at("block_n") % whole == 0; },
+          {"block_n"}};
+}
+
 int blocks_by_shared_memory(int bytes, const DeviceLimits& limits) {
   constexpr int kSystemBytes = 1024;  // of each block
   return limits.smem_per_sm_bytes / (bytes + kSystemBytes);

@@ -30,6 +30,9 @@ Rule atomic_adds_rule(const KernelSignature& signature);
 /// "Slices of groups are added by a cluster": none where there are no groups.
 std::vector<Rule> group_rules(const KernelSignature& signature);
 
+/// "Results of a byte are stored 16 at a time."
+Rule byte_results_rule(const KernelSignature& signature);
+
 /// Blocks with so much shared memory that an SM has room for.
 int blocks_by_shared_memory(int bytes, const DeviceLimits& limits);
 

@@ -74,7 +74,11 @@ class BoxWriter {
           const unsigned chunk = unsigned(2 * (j ^ other) + t / 2) ^ unsigned(g);
           put_words(row + chunk * 16, runs[j]);
         }
+#ifdef TILESMITH_EPILOGUE
+      } else if constexpr (kElementBytes == 2) {  // there are no boxes of bytes
+#else
       } else {
+#endif
         const unsigned row = box + unsigned((8 * r + lane_ % 8) * kBoxRowBytes);
 #pragma unroll
         for (int j = 0; j < kInstructions; j += 4) {

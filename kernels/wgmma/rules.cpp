@@ -223,6 +223,7 @@ std::vector<Rule> sum_rules(const KernelTarget& target) {
   return {
       reduction_rule(),
       atomic_adds_rule(target),
+      byte_results_rule(target),
       {"split K",
        "slices are for problems of few tiles: persistent grids and bands of tiles are not",
        [](const Config& c) { return c.at("split_k") == 1 || (c.at("schedule") == one_tile && c.at("group_m") == 1); },
@@ -233,10 +234,11 @@ std::vector<Rule> sum_rules(const KernelTarget& target) {
        {"split_k", "reduction", "store_staged"}},
       {"store by the accelerator",
        "it stores boxes of 16 rows of 128 bytes, by way of shared memory, whose sums a warp has whole and to itself: "
-       "of "
-       "persistent blocks, which go on meanwhile. Or a block has them, with swapped operands",
+       "of persistent blocks, which go on meanwhile. Or a block has them, with swapped operands. Results of a byte are not written into "
+       "boxes",
        [type, trans](const Config& c) {
          if (c.at("store_tma") == 0) return true;
+         if (has_byte_results(type)) return false;
          if (c.at("store_staged") == 0 || c.at("split_k") > 1) return false;
          if (left_from_registers(c, type, trans)) return false;  // its rows lie anyhow
          return (c.at("swap") == 1 || c.at("schedule") != one_tile) && c.at("block_m") % kBoxRows == 0 &&

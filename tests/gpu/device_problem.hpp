@@ -1,5 +1,6 @@
 // Operands of a problem on the device, filled with small integers, and a plain loop on the host as reference: every
-// partial sum is exact in every type, so a right result has no error at all (in bf16 while no result exceeds 256).
+// partial sum is exact in every type, so a right result has no error at all (in bf16 while no result exceeds 256; a byte is
+// what the verifier's formats round to, in the nearest end's place beyond what it holds).
 #pragma once
 
 #include <cmath>
@@ -11,6 +12,7 @@
 
 #include "kernels/problem.hpp"
 #include "runtime/driver/device.hpp"
+#include "tuner/verify/number_formats.hpp"
 
 namespace tilesmith::test {
 
@@ -85,6 +87,9 @@ inline double load_output(Scalar type, const std::byte* at) {
       return get(double{});
     case Scalar::s32:
       return get(std::int32_t{});
+    case Scalar::s8:
+    case Scalar::e4m3:
+      return tuner::decode(type, at);
     default:
       return get(float{});
   }
@@ -121,7 +126,8 @@ class DeviceProblem {
         double sum = 0;
         for (std::int64_t l = 0; l < problem_.k; ++l) sum += a_at(i, l) * b_at(l, j);
         const auto at = std::size_t(i * problem_.ldc + j);
-        const double expected = alpha * sum + (beta == 0 ? 0 : beta * host_c_[at]) + (bias ? bias(i, j) : 0);
+        const double exact = alpha * sum + (beta == 0 ? 0 : beta * host_c_[at]) + (bias ? bias(i, j) : 0);
+        const double expected = bytes == 1 ? stored_byte(exact) : exact;
         const double error = std::abs(load_output(problem_.type.output, raw.data() + at * bytes) - expected);
         if (!(error <= worst)) worst = error;
         if (std::isnan(worst)) return worst;
@@ -131,6 +137,11 @@ class DeviceProblem {
   }
 
  private:
+  double stored_byte(double value) const {
+    std::byte stored;
+    tuner::encode(problem_.type.output, tuner::bounded(problem_.type.output, value), &stored);
+    return tuner::decode(problem_.type.output, &stored);
+  }
   double a_at(std::int64_t i, std::int64_t l) const {
     return host_a_[std::size_t(problem_.trans.a ? l * problem_.lda + i : i * problem_.lda + l)];
   }

@@ -5,6 +5,7 @@
 
 #include "tests/gpu/planted_batch_bugs.hpp"
 #include "tests/gpu/planted_bug.hpp"
+#include "tests/gpu/planted_byte_bugs.hpp"
 #include "tests/gpu/planted_epilogue_bugs.hpp"
 #include "tests/gpu/planted_gate_bugs.hpp"
 #include "tests/gpu/planted_ffma_bugs.hpp"
@@ -136,6 +137,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : ffma_bugs()) bugs.push_back(bug);
   for (const Bug& bug : epilogue_bugs()) bugs.push_back(bug);
   for (const Bug& bug : gate_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : byte_bugs()) bugs.push_back(bug);
   for (const Bug& bug : split_bugs()) bugs.push_back(bug);
   for (const Bug& bug : scalar_bugs()) bugs.push_back(bug);
   return bugs;

@@ -12,6 +12,7 @@
 #include "runtime/driver/shared_library.hpp"
 #include "tuner/measure/cublaslt_calls.hpp"
 #include "tuner/measure/cublaslt_factors.hpp"
+#include "tuner/measure/cublaslt_types.hpp"
 #include "tuner/measure/gate_kernel.hpp"
 
 namespace tilesmith::tuner {
@@ -44,43 +45,12 @@ runtime::SharedLibrary open_library() {
   throw std::runtime_error(fmt::format("cuBLASLt is not here: tried {}", tried));
 }
 
-int data_type(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::f16: return kF16;
-    case Scalar::bf16: return kBf16;
-    case Scalar::tf32:
-    case Scalar::f32:
-    case Scalar::f32x3: return kF32;
-    case Scalar::f64: return kF64;
-    case Scalar::s8: return kS8;
-    case Scalar::u8: return kU8;
-    case Scalar::s32: return kS32;
-    case Scalar::e4m3: return kE4m3;
-    case Scalar::e5m2: return kE5m2;
-  }
-  return -1;
-}
-
-struct Arithmetic {
-  int compute;
-  int scale;
-};
-
-Arithmetic arithmetic_of(const TypePair& type) {
-  if (type.a == Scalar::tf32) return {kComputeTf32, kF32};
-  switch (type.accumulator) {
-    case Scalar::f16: return {kCompute16F, kF16};
-    case Scalar::f64: return {kCompute64F, kF64};
-    case Scalar::s32: return {kCompute32I, kS32};
-    default: return {kCompute32F, kF32};
-  }
-}
-
 /// Whether cuBLASLt computes this as well: it scales 8-bit floats, both operands in one way; its bias lies along our N, its GELU is the tanh form, and it knows no SiLU. Behind
 /// a product of one entry a gate is a kernel of ours. (Its own columns
 /// are our rows.)
 bool does(const KernelSignature& signature) {
   const Epilogue& epilogue = signature.epilogue;
+  if (has_byte_results(signature.type) && epilogue.is_gated()) return false;
   if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
   return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m && (!epilogue.is_gated() || signature.batch_mode == BatchMode::single) && epilogue.activation != Activation::gelu &&
          epilogue.activation != Activation::silu;
@@ -140,10 +110,11 @@ namespace {
 /// change places, each stored row-major matrix is a column-major one of swapped extents, and the transposes stay.
 struct Matmul {
   const Functions& call;
-  Owned operation, layout_b, layout_a, layout_c;
+  Owned operation, layout_b, layout_a, layout_c, layout_d;
   Factors factors;
+  bool reads_c = true;
 
-  Matmul(const Functions& functions, const Problem& problem) : call(functions), factors(arithmetic_of(problem.type).scale, problem) {
+  Matmul(const Functions& functions, const Problem& problem) : call(functions), factors(problem) {
     const Arithmetic arithmetic = arithmetic_of(problem.type);
     check(call.desc_create(&operation.get, arithmetic.compute, arithmetic.scale), "cublasLtMatmulDescCreate");
     operation.end = call.desc_destroy;
@@ -158,7 +129,13 @@ struct Matmul {
     }
     make_layout(layout_b, operand(problem, OperandRole::b));
     make_layout(layout_a, operand(problem, OperandRole::a));
-    make_layout(layout_c, operand(problem, OperandRole::c));
+    OperandMatrix c = operand(problem, OperandRole::c);
+    if (c.element == Scalar::e4m3) {
+      c.element = Scalar::bf16;  // it knows no other; with a beta of 0, C is not read
+      reads_c = false;
+    }
+    make_layout(layout_c, c);
+    make_layout(layout_d, operand(problem, OperandRole::d));
   }
 
   void set_epilogue(const Problem& problem) {
@@ -216,7 +193,7 @@ struct Matmul {
     }
     std::vector<HeuristicResult> results(kMostAlgorithms);
     int found = 0;
-    const int status = call.heuristics(handle, operation.get, layout_b.get, layout_a.get, layout_c.get, layout_c.get,
+    const int status = call.heuristics(handle, operation.get, layout_b.get, layout_a.get, layout_c.get, layout_d.get,
                                        preference.get, kMostAlgorithms, results.data(), &found);
     if (status != 0) found = 0;  // it refuses the problem
     results.resize(std::size_t(found));
@@ -283,7 +260,7 @@ std::vector<Contender> CublasLtPeer::contenders_of_groups(const OperandSets& ope
         const int status = impl->call.matmul(
             impl->handle, matmul.operation.get, matmul.factors.alpha(), place(OperandRole::b, std::int64_t(g) * of.stride_b), matmul.layout_b.get,
             place(OperandRole::a, begin * of.lda), matmul.layout_a.get, matmul.factors.beta(), place(OperandRole::c, begin * of.ldc), matmul.layout_c.get,
-            place(OperandRole::d, begin * of.ldc), matmul.layout_c.get, &algorithm.algorithm, impl->workspace.data(), algorithm.workspace_bytes, stream.get());
+            place(OperandRole::d, begin * of.ldc), matmul.layout_d.get, &algorithm.algorithm, impl->workspace.data(), algorithm.workspace_bytes, stream.get());
         if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
       }
     };
@@ -295,6 +272,7 @@ std::vector<Contender> CublasLtPeer::contenders_of_groups(const OperandSets& ope
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
   const Problem& problem = operands.problem();
   if (!does(problem)) return {};  // it would be asked for less than the problem
+  if (problem.type.output == Scalar::e4m3 && problem.beta != BetaClass::zero) return {};  // its C is never e4m3
   if (problem.batch_mode == BatchMode::grouped) return contenders_of_groups(operands);
   // Of a gated problem it makes the whole product, in a matrix of its own, with scales and bias; a kernel then gates it.
   Problem product = problem;
@@ -307,16 +285,18 @@ std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
     gate = std::make_shared<const GateKernel>(impl_->context, problem);
   }
   const auto matmul = std::make_shared<Matmul>(impl_->call, product);
+  if (!matmul->reads_c && !matmul->factors.is_beta_known_zero()) return {};
   matmul->point_to(operands, 0);
   std::vector<Contender> result;
   for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, product)) {
     const auto enqueue = [matmul, offered, &operands, made, gate, impl = impl_.get()](int set, const runtime::Stream& stream) {
       matmul->point_to(operands, set);
       void* const d = made ? made->data() : operands.at(OperandRole::d, set);
+      const void* const c = matmul->reads_c ? (made ? d : operands.at(OperandRole::c, set)) : nullptr;
       const int status = impl->call.matmul(
           impl->handle, matmul->operation.get, matmul->factors.alpha(), operands.at(OperandRole::b, set), matmul->layout_b.get,
-          operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.beta(), made ? d : operands.at(OperandRole::c, set),
-          matmul->layout_c.get, d, matmul->layout_c.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes, stream.get());
+          operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.beta(), c,
+          matmul->layout_c.get, d, matmul->layout_d.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes, stream.get());
       if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
       if (gate) gate->enqueue(d, operands.at(OperandRole::d, set), stream);
     };

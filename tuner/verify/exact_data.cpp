@@ -69,6 +69,8 @@ ExactLimits exact_limits(const TypePair& type) {
                                                            : 120;
   const auto narrowest = [&](Scalar scalar) { return type.accumulator == scalar || type.output == scalar; };
   // bf16 has no bit to spare: |2·sum| + |c| ≤ 248, and where results come in halves |sum| + |c|/2 ≤ 124.
+  // e4m3 holds integers to 16 and halves to 8: |2·sum| + |c| + |bias| ≤ 14, and |sum|/2 + 3·|c| + |bias| ≤ 7.
+  if (type.output == Scalar::e4m3) return {6, 16, operand_range, 1};
   if (narrowest(Scalar::bf16)) return {120, 256, operand_range, 8};
   if (narrowest(Scalar::f16)) return {512, 2048, operand_range, 16};
   // Tensor cores keep 14 bits of sums of 8-bit floats.
@@ -80,6 +82,8 @@ ExactLimits exact_limits(const TypePair& type) {
 ExactLimits wide_c_limits(const TypePair& type) {
   // An f16 must not overflow either: |2·sum| + |c| ≤ 65000.
   if (type.output == Scalar::f16) return {32000, 2048, 120, 1000};
+  // Most results are within ±448, what lies beyond is stored as that.
+  if (type.output == Scalar::e4m3) return {1024, 16, 16, 16};
   if (is_fp8(type.a)) return {4096, 256, exact_limits(type).operand_range, 250};
   return {2097152, 256, 120, 250};
 }
@@ -109,7 +113,7 @@ const ValueRule& StageRules::of(OperandRole role) const {
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules) {
   const Epilogue& epilogue = signature.epilogue;
   return {int(epilogue.scale_m), int(epilogue.scale_n), int(epilogue.bias), epilogue.bias_is_f32 ? 1 : 0, int(epilogue.activation),
-          is_integer(signature.type.output) ? 1 : 0, rules.scale_m, rules.scale_n, rules.bias};
+          is_integer(signature.type.scale) ? 1 : 0, rules.scale_m, rules.scale_n, rules.bias};
 }
 
 bool is_exact(const KernelSignature& signature) {
@@ -148,11 +152,13 @@ double largest_sum(const TypePair& type, Stage stage, std::int64_t k) {
 }
 
 Scales fitting_scales(const KernelSignature& signature, Stage stage, std::int64_t k, Scales scales) {
-  if (!signature.epilogue.is_gated()) return scales;
-  scales.beta = 0;  // there is no C
-  constexpr double kLargest = 100;  // |x|, |y| beside a bias of a few; f16 holds what their product comes to
-  if (signature.type.output != Scalar::f16 && !makes_integers_real(signature.type)) return scales;
-  while (std::abs(scales.alpha) * largest_sum(signature.type, stage, k) > kLargest) scales.alpha /= 2;
+  const bool gated = signature.epilogue.is_gated(), bytes = has_byte_results(signature.type), real = makes_integers_real(signature.type);
+  if (gated) scales.beta = 0;  // there is no C
+  if (!(gated && (bytes || real || signature.type.output == Scalar::f16)) && !(bytes && real)) return scales;
+  // Of a gate |x|, |y| beside a bias of a few: f16 holds what their product of 100 each comes to, a byte most of 40 each. Of sums that are
+  // rounded to s8 most are a sixth of the largest.
+  const double largest = gated ? bytes ? 40 : 100 : 400;
+  while (std::abs(scales.alpha) * largest_sum(signature.type, stage, k) > largest) scales.alpha /= 2;
   return scales;
 }
 
@@ -183,7 +189,7 @@ StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::i
   const ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);
   const ValueRule scale_m = rule(kRuleIntegers, 1, 1, seed_scale_m), scale_n = rule(kRuleIntegers, 1, 1, seed_scale_n);
   // Half of C's: bf16 then still has the bit for |2·sum| + |c| + |bias| ≤ 252.
-  const ValueRule c = rule(kRuleIntegers, limits.c_range, 1, seed_c), bias = rule(kRuleIntegers, limits.c_range / 2, 1, seed_bias);
+  const ValueRule c = rule(kRuleIntegers, limits.c_range, 1, seed_c), bias = rule(kRuleIntegers, std::max(limits.c_range / 2, 1), 1, seed_bias);
   const double depth = double(std::max<std::int64_t>(k, 1));
   if (stage == Stage::wide_a || stage == Stage::wide_b) {
     const ValueRule wide = rule(kRuleWide, 1, 1, seed_a);

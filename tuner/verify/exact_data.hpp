@@ -44,7 +44,7 @@ std::span<const Scales> real_scales();
 
 /// About the largest magnitude of a sum of this stage's data, before α.
 double largest_sum(const TypePair& type, Stage stage, std::int64_t k);
-/// The scales as they are; of a gated epilogue β is 0, and α so small that D's type holds products of two sums.
+/// The scales as they are, but where results would be beyond what D's type holds α is smaller: of gates, which have no β either, and of s8.
 Scales fitting_scales(const KernelSignature& signature, Stage stage, std::int64_t k, Scales scales);
 
 /// What keeps sums exact. Integer pairs wrap modulo 2^32 and need no limit: sum_limit is infinite.

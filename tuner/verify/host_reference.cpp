@@ -35,7 +35,8 @@ double scaled(const TypePair& type, const Scales& scales, double acc, double c) 
 
 double expected_value(const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, const Terms& terms) {
   const TypePair& type = signature.type;
-  const double value = verify::epilogue_value(epilogue_rule(signature, {}), scaled(type, scales, terms.scale * acc, c), terms.bias);
+  const double finished = verify::epilogue_value(epilogue_rule(signature, {}), scaled(type, scales, terms.scale * acc, c), terms.bias);
+  const double value = signature.epilogue.is_gated() ? finished : bounded(type.output, finished);
   if (stage == Stage::real || !is_exact(signature)) return value;
   std::byte stored[8];
   encode(type.output, value, stored);

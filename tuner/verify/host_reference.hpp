@@ -6,6 +6,7 @@
 
 #include "kernels/operand.hpp"
 #include "tuner/verify/exact_data.hpp"
+#include "tuner/verify/number_formats.hpp"
 
 namespace tilesmith::tuner {
 
@@ -44,12 +45,12 @@ Terms terms_at(const KernelSignature& signature, std::int64_t i, std::int64_t j,
 /// it is not exact in it. (Of a gated epilogue: of x or y, before the gate.) In the real-valued stage, and behind an activation that is not exact, what D must be near: the same, not rounded.
 double expected_value(const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, const Terms& terms = {});
 
-/// What D[i][pair] of a gated epilogue must be near. `sum(n)`: op(A)·op(B) in row i and column n; `value` as for terms_at().
+/// What D[i][pair] of a gated epilogue must be near, as far as D's type reaches. `sum(n)`: op(A)·op(B) in row i and column n; `value` as for terms_at().
 template <typename Sum, typename Value>
 double expected_pair(const Problem& problem, Stage stage, const Scales& scales, std::int64_t i, std::int64_t pair, const Sum& sum, const Value& value) {
   const auto column = [&](bool y) { return std::int64_t(verify::gate_column(int(problem.epilogue.activation), pair, y, problem.d_cols())); };
   const auto half = [&](std::int64_t n) { return expected_value(problem, stage, scales, sum(n), 0, terms_at(problem, i, n, value)); };
-  return verify::gate_value(half(column(false)), half(column(true)));
+  return bounded(problem.type.output, verify::gate_value(half(column(false)), half(column(true))));
 }
 
 /// The integer modulo 2^32 as s32 holds it.

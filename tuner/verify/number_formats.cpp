@@ -108,6 +108,12 @@ float round_to_tf32(float value) {
   return std::bit_cast<float>(verify::tf32_rounded_bits(std::bit_cast<std::uint32_t>(value)));
 }
 
+double bounded(Scalar element, double value) {
+  if (element == Scalar::s8) return std::clamp(value, -128.0, 127.0);
+  if (element == Scalar::e4m3) return std::clamp(value, -kE4m3.largest, kE4m3.largest);
+  return value;
+}
+
 void encode(Scalar element, double value, std::byte* at) {
   switch (element) {
     case Scalar::f16:
@@ -121,7 +127,7 @@ void encode(Scalar element, double value, std::byte* at) {
     case Scalar::f64:
       return store(value, at);
     case Scalar::s8:
-      return store(std::int8_t(value), at);
+      return store(std::int8_t(std::nearbyint(bounded(element, value))), at);
     case Scalar::u8:
       return store(std::uint8_t(value), at);
     case Scalar::s32:

@@ -17,7 +17,11 @@ std::uint8_t to_fp8(Scalar element, double value);  ///< round to nearest, ties 
 double from_fp8(Scalar element, std::uint8_t bits);
 float round_to_tf32(float value);  ///< round to nearest, ties away from zero, as cvt.rna.tf32.f32 does
 
-/// Writes `value` in the element's format (tf32: as f32, unrounded). The integer formats take integers in their range.
+/// `value`, or the nearest end of what s8 or e4m3 hold: results beyond are stored so. NaN, and other elements' values, stay.
+double bounded(Scalar element, double value);
+
+/// Writes `value` in the element's format (tf32: as f32, unrounded). s8 is rounded to nearest, ties to even, and bounded; the other integer
+/// formats take integers in their range.
 void encode(Scalar element, double value, std::byte* at);
 /// Reads what is stored.
 double decode(Scalar element, const std::byte* at);

@@ -36,6 +36,7 @@ struct {0} {{
   typedef unsigned short Stored;
   static __device__ double value(Stored s) {{ return f16_value(s); }}
   static __device__ Stored stored(double v) {{ return f16_bits(v); }}
+  static __device__ double bounded(double v) {{ return v; }}
   static __device__ u64 bits(Stored s) {{ return s; }}
   static __device__ Stored poison(u64) {{ return 0x7fffu; }}
   static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
@@ -47,6 +48,7 @@ struct {0} {{
   typedef unsigned short Stored;
   static __device__ double value(Stored s) {{ return bf16_value(s); }}
   static __device__ Stored stored(double v) {{ return bf16_bits(v); }}
+  static __device__ double bounded(double v) {{ return v; }}
   static __device__ u64 bits(Stored s) {{ return s; }}
   static __device__ Stored poison(u64) {{ return 0x7fffu; }}
   static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
@@ -59,6 +61,7 @@ struct {0} {{
   typedef u32 Stored;
   static __device__ double value(Stored s) {{ return __uint_as_float({1}(s)); }}
   static __device__ Stored stored(double v) {{ return __float_as_uint((float)v); }}
+  static __device__ double bounded(double v) {{ return v; }}
   static __device__ u64 bits(Stored s) {{ return s; }}
   static __device__ Stored poison(u64) {{ return 0x7fffffffu; }}
   static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
@@ -70,6 +73,7 @@ struct {0} {{
   typedef u64 Stored;
   static __device__ double value(Stored s) {{ return __longlong_as_double((i64)s); }}
   static __device__ Stored stored(double v) {{ return (u64)__double_as_longlong(v); }}
+  static __device__ double bounded(double v) {{ return v; }}
   static __device__ u64 bits(Stored s) {{ return s; }}
   static __device__ Stored poison(u64) {{ return 0x7fffffffffffffffull; }}
   static __device__ Stored canary(u64 h) {{ return h; }}
@@ -97,6 +101,7 @@ struct {0} {{
     const int units = (int)rint(ldexp(magnitude, {1} - exponent));
     return (Stored)(sign | (units < hidden ? units : ((exponent + {2}) << {1}) + (units - hidden)));
   }}
+  static __device__ double bounded(double v) {{ return {4}; }}
   static __device__ u64 bits(Stored s) {{ return s; }}
   static __device__ Stored poison(u64) {{ return 0x7fu; }}
   static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
@@ -108,7 +113,8 @@ constexpr const char* kInteger = R"device(
 struct {0} {{
   typedef {1} Stored;
   static __device__ double value(Stored s) {{ return (double)s; }}
-  static __device__ Stored stored(double v) {{ return (Stored)(int)v; }}
+  static __device__ Stored stored(double v) {{ return (Stored)(int)rint(v); }}
+  static __device__ double bounded(double v) {{ return {3}; }}
   static __device__ u64 bits(Stored s) {{ return ({2})s; }}
   static __device__ Stored poison(u64 h) {{ return (Stored)({2})h; }}
   static __device__ Stored canary(u64 h) {{ return (Stored)({2})h; }}
@@ -129,15 +135,15 @@ std::string format_struct(Scalar scalar, const char* as) {
     case Scalar::f64:
       return fmt::format(fmt::runtime(kF64), as);
     case Scalar::s8:
-      return fmt::format(fmt::runtime(kInteger), as, "signed char", "unsigned char");
+      return fmt::format(fmt::runtime(kInteger), as, "signed char", "unsigned char", "v < -128.0 ? -128.0 : v > 127.0 ? 127.0 : v");
     case Scalar::u8:
-      return fmt::format(fmt::runtime(kInteger), as, "unsigned char", "unsigned char");
+      return fmt::format(fmt::runtime(kInteger), as, "unsigned char", "unsigned char", "v");
     case Scalar::s32:
-      return fmt::format(fmt::runtime(kInteger), as, "int", "u32");
+      return fmt::format(fmt::runtime(kInteger), as, "int", "u32", "v");
     case Scalar::e4m3:
-      return fmt::format(fmt::runtime(kFp8), as, 3, 7, 0x7f);
+      return fmt::format(fmt::runtime(kFp8), as, 3, 7, 0x7f, "v < -448.0 ? -448.0 : v > 448.0 ? 448.0 : v");
     case Scalar::e5m2:
-      return fmt::format(fmt::runtime(kFp8), as, 2, 15, 0x7d);
+      return fmt::format(fmt::runtime(kFp8), as, 2, 15, 0x7d, "v");
   }
   return {};
 }

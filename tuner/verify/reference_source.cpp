@@ -223,6 +223,7 @@ static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRu
     } else {
       want = epilogue_value(epilogue, scaled_sum(alpha * scale_value(epilogue, m, j), sums[t], beta, c), bias_value(epilogue, m, j));
     }
+    want = Output::bounded(want);
     if (Exact && exact_epilogue != 0) want = Output::value(Output::stored(want));
     if (element_wrong(Output::value(zone[slot]), want, row.absolute, row.relative)) {
       findings.add(case_index, slot, kFaultWrong);

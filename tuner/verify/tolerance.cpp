@@ -38,6 +38,9 @@
 // they stay below 6.5 times that; of u8 they are 255²·K at most. As f32 a sum is rounded, and once more for each of α, two scales, β·c, the bias and their sums: 2^-22
 // of the largest of them in all. Then the output is, by half a unit; f32, which is as wide as the sums, by no more than that.
 //
+// Results of a byte. Of s8 the step is 1, and rounding is off by half of it, whatever the result; of e4m3 half a unit, and half the least
+// step, 2^-9, where the result is small. What they cannot hold is the nearest end, in the reference too, which makes no error larger.
+//
 // Behind a bias or an activation. The bias (|bias| ≤ 1) is rounded once more, as β·c is. No activation is steeper than 1.13, so an
 // error before it grows by as much. It is computed in the scale type: from e^x, a quotient and erf of about two units each,
 // and where x < 0 from 1 + erf, which cancels. To the last bit that is 2^-19 of 1 where the result is small (|x| ≤ 6 there; beyond, gelu
@@ -69,9 +72,17 @@ double unit(Scalar scalar) {
       return std::ldexp(1, -23);
     case Scalar::f64:
       return std::ldexp(1, -52);
+    case Scalar::e4m3:
+      return std::ldexp(1, -3);
     default:
       return 0;
   }
+}
+
+/// Half the distance of the smallest results, where it matters beside the bounds.
+double half_step(Scalar scalar) {
+  if (scalar == Scalar::s8) return 0.5;
+  return scalar == Scalar::e4m3 ? std::ldexp(1, -10) : 0;
 }
 
 /// See above: of the exact stage, where sums are exact before they become real.
@@ -115,7 +126,7 @@ Tolerance gated_tolerance(const KernelSignature& signature, Stage stage, std::in
   const bool f64 = type.scale == Scalar::f64;
   constexpr double kLargestBias = 8, kSteepest = 1.13;
   const double largest = std::abs(scales.alpha) * largest_sum(type, stage, k) + (signature.epilogue.bias != Bias::none ? kLargestBias : 0);
-  const double least_step = type.output == Scalar::f16 ? std::ldexp(1, -24) : 0;
+  const double least_step = type.output == Scalar::f16 ? std::ldexp(1, -24) : half_step(type.output);
   return {(kSteepest + 1) * largest * before + kSteepest * before * before + std::ldexp(largest, f64 ? -65 : -36) + least_step,
           unit(type.output) / (rounds_output(type) ? 2 : 1) + std::ldexp(1, f64 ? -49 : -20)};
 }
@@ -133,10 +144,11 @@ Tolerance tolerance(const KernelSignature& signature, Stage stage, std::int64_t 
   }
   if (epilogue.is_gated()) return gated_tolerance(signature, stage, k, scales, allowed.absolute);
   const bool activates = epilogue.activation != Activation::identity && epilogue.activation != Activation::relu;
-  if (!activates) return allowed;
+  const double rounded = !is_exact(signature) || stage == Stage::real ? half_step(type.output) : 0;
+  if (!activates) return {allowed.absolute + rounded, allowed.relative};
   constexpr double kSteepest = 1.13;
   const double activation = type.scale == Scalar::f64 ? std::ldexp(1, -48) : std::ldexp(1, -19);
-  return {kSteepest * allowed.absolute + activation, unit(type.output) / (rounds_output(type) ? 2 : 1) + activation / 2};
+  return {kSteepest * allowed.absolute + activation + rounded, unit(type.output) / (rounds_output(type) ? 2 : 1) + activation / 2};
 }
 
 }  // namespace tilesmith::tuner
