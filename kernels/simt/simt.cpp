@@ -10,20 +10,25 @@ namespace {
 
 /// What the template derives from its constants, derived here from the config: names as in simt.cu.
 struct Geometry {
-  int threads;
-  int smem_bytes;  // static
+  int entries;     // of a batch, in a block
+  int threads;     // of an entry
+  int smem_bytes;  // static, of a block
   int registers;   // a thread: sums and one row of operands
 
   Geometry(const Config& config, const TypePair& type) {
     const int block_m = config.at("block_m"), block_n = config.at("block_n");
     const int thread_m = config.at("thread_m"), thread_n = config.at("thread_n");
+    entries = config.has("entries") ? config.at("entries") : 1;
     const int pack = is_integer(type.a) ? 4 : 1;  // 8-bit integers go four to a word
     const int word = type.a == Scalar::f64 ? 8 : 4;
     threads = (block_m / thread_m) * (block_n / thread_n);
-    smem_bytes = (config.at("block_k") / pack) * (block_m + 1 + block_n + 1) * word;
+    smem_bytes = (config.at("block_k") / pack) * (block_m + 1 + block_n + 1) * word * entries;
     registers = (thread_m * thread_n + thread_m + thread_n) * word / 4;
   }
 };
+
+/// Entries of a batch may be several to a block; groups are not known before the kernel runs.
+bool shares_blocks(const KernelSignature& signature) { return signature.batch_mode == BatchMode::strided; }
 
 class Simt final : public Family {
  public:
@@ -34,14 +39,18 @@ class Simt final : public Family {
 
   bool supports(const KernelTarget& target) const override { return is_plain_but_epilogue_and_batch(target) && target.limits.sm >= 80; }
 
-  std::vector<Parameter> parameters(const KernelTarget&) const override {
-    return {
-        {"block_m", {16, 32, 64, 128}, "rows of C a block computes"},
-        {"block_n", {16, 32, 64, 128}, "columns of C a block computes"},
+  std::vector<Parameter> parameters(const KernelTarget& target) const override {
+    std::vector<int> extents{16, 32, 64, 128};
+    if (shares_blocks(target)) extents.insert(extents.begin(), 8);
+    std::vector<Parameter> all{
+        {"block_m", extents, "rows of C a block computes"},
+        {"block_n", extents, "columns of C a block computes"},
         {"block_k", {8, 16, 32}, "K-step: elements of K in shared memory at a time"},
         {"thread_m", {1, 2, 4, 8}, "rows of C a thread computes"},
         {"thread_n", {1, 2, 4, 8}, "columns of C a thread computes"},
     };
+    if (shares_blocks(target)) all.push_back({"entries", {1, 2, 4, 8, 16}, "neighbouring entries of a batch that share a block, each with threads of its own"});
+    return all;
   }
 
   std::vector<Rule> rules(const KernelTarget& target) const override {
@@ -53,7 +62,8 @@ class Simt final : public Family {
          [gated](const Config& c) { return !gated || c.at("thread_n") % 2 == 0; }},
         {"threads", "a block has 32 to 512 threads: fewer cannot fill a warp, more leave each too few registers",
          [type](const Config& c) {
-           const int threads = Geometry(c, type).threads;
+           const Geometry g(c, type);
+           const int threads = g.threads * g.entries;
            return threads >= 32 && threads <= 512;
          }},
         {"static shared memory", "a kernel's static shared memory is at most 48 KiB",
@@ -61,7 +71,7 @@ class Simt final : public Family {
         {"registers", "sums and operands of a thread must fit its registers beside addresses",
          [type, limits](const Config& c) {
            const Geometry g(c, type);
-           return g.registers <= 200 && (g.registers + 32) * g.threads <= limits.registers_per_sm;
+           return g.registers <= 200 && (g.registers + 32) * g.threads * g.entries <= limits.registers_per_sm;
          }},
     };
   }
@@ -78,14 +88,16 @@ class Simt final : public Family {
     const bool grouped = problem.batch_mode == BatchMode::grouped;
     const std::int64_t rows = grouped ? most_tile_rows(problem, config.at("block_m")) : (problem.m - 1) / config.at("block_m") + 1;
     launch.grid.x = unsigned(rows * ((problem.n - 1) / config.at("block_n") + 1));
-    launch.block.x = unsigned(Geometry(config, problem.type).threads);
+    const Geometry g(config, problem.type);
+    launch.block.x = unsigned(g.threads);
+    launch.block.y = unsigned(g.entries);
     launch.a.row_stride = problem.lda;
     launch.b.row_stride = problem.ldb;
     launch.c.row_stride = problem.ldc;
     launch.a.entry_stride = problem.stride_a;
     launch.b.entry_stride = problem.stride_b;
     launch.c.entry_stride = problem.stride_c;
-    if (!grouped) add_entries(launch.grid, problem.batch);
+    if (!grouped) add_entries(launch.grid, (problem.batch - 1) / g.entries + 1);
     return {{launch}, 0};
   }
 
@@ -93,15 +105,26 @@ class Simt final : public Family {
     return render_source(config, target, "kernels/simt/simt.cu");
   }
 
-  std::vector<Config> seeds(const KernelTarget& target) const override { return {simt_generic_config(target)}; }
+  std::vector<Config> seeds(const KernelTarget& target) const override {
+    std::vector<Config> all{simt_generic_config(target)};
+    if (!shares_blocks(target)) return all;
+    // A whole small entry in two warps, four of them a block.
+    for (const int extent : {16, 32}) {
+      const int own = extent / 8;
+      all.push_back(Config("simt", {{"block_m", extent}, {"block_n", extent}, {"block_k", 16}, {"thread_m", own}, {"thread_n", own}, {"entries", 4}}));
+    }
+    return all;
+  }
 };
 
 }  // namespace
 
 std::unique_ptr<Family> make_simt() { return std::make_unique<Simt>(); }
 
-Config simt_generic_config(const KernelTarget&) {
-  return Config("simt", {{"block_m", 64}, {"block_n", 64}, {"block_k", 16}, {"thread_m", 4}, {"thread_n", 4}});
+Config simt_generic_config(const KernelTarget& target) {
+  Config config("simt", {{"block_m", 64}, {"block_n", 64}, {"block_k", 16}, {"thread_m", 4}, {"thread_n", 4}});
+  if (shares_blocks(target)) config.set("entries", 1);
+  return config;
 }
 
 }  // namespace tilesmith

@@ -136,13 +136,21 @@ gemm(const __grid_constant__ tilesmith::GemmArgs args) {
 #include "kernels/common/grouped.cuh"
 #endif
 
+#ifdef TILESMITH_GROUPED
+namespace tilesmith {
+constexpr int kEntries = 1;
+}
+#endif
+
 // The pointers of an entry take registers: where no number of blocks is asked for, the compiler spills for their sake.
-extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, 1)
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads * tilesmith::kEntries, 1)
 gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
   using namespace tilesmith;
 #ifndef TILESMITH_GROUPED
-  if (is_beyond_batch(batch)) return;
-  const GemmArgs args = matrices_of_entry(batch, entry_of_grid());
+  // kEntries neighbours share a block, each has the threads of one y. Those without an entry are gone when the others meet at barriers.
+  const unsigned entry = entry_of_grid() * kEntries + threadIdx.y;
+  if (entry >= unsigned(batch.more.batch)) return;
+  const GemmArgs args = matrices_of_entry(batch, entry);
 #else
   GroupedRows<kBlockM, true> rows(batch);
   rows.read(fault_to_report(batch));
@@ -152,8 +160,15 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
   const GemmArgs args = matrices_of_entry(batch, tiles.group);
 #endif
 #endif
+#ifndef TILESMITH_BATCH
   __shared__ Stored shared_a[kStepRows * kStrideA];
   __shared__ Stored shared_b[kStepRows * kStrideB];
+#else
+  __shared__ Stored shared_of_entries_a[kEntries][kStepRows * kStrideA];
+  __shared__ Stored shared_of_entries_b[kEntries][kStepRows * kStrideB];
+  Stored* const shared_a = shared_of_entries_a[threadIdx.y];
+  Stored* const shared_b = shared_of_entries_b[threadIdx.y];
+#endif
 
 #ifndef TILESMITH_GROUPED
   const int tiles_m = (args.m - 1) / kBlockM + 1;

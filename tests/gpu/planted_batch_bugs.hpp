@@ -10,6 +10,8 @@
 
 namespace tilesmith::planted {
 
+inline constexpr const char* kEntriesOfBlock = "simt{block_m=16,block_n=16,block_k=16,thread_m=2,thread_n=2,entries=4}";
+
 inline std::vector<Bug> batch_bugs() {
   return {
       {"the stride of A is ignored",
@@ -35,8 +37,26 @@ inline std::vector<Bug> batch_bugs() {
        kGeneric,
        "s8s32",
        kNT,
-       {{"entry_of_grid() >= unsigned(batch.more.batch)", "entry_of_grid() + 1 >= unsigned(batch.more.batch)"}},
+       {{"entry >= unsigned(batch.more.batch)", "entry + 1 >= unsigned(batch.more.batch)"}},
        nullptr,
+       "linear",
+       BatchMode::strided},
+      {"the entries of a block share an A",
+       "simt",
+       kGeneric,
+       "f16f32f16",
+       kNT,
+       {{"shared_of_entries_a[threadIdx.y]", "shared_of_entries_a[0]"}},
+       kEntriesOfBlock,
+       "linear",
+       BatchMode::strided},
+      {"blocks begin an entry too early",
+       "simt",
+       kGeneric,
+       "f32f32",
+       kNN,
+       {{"entry_of_grid() * kEntries + threadIdx.y", "entry_of_grid() * (kEntries - 1) + threadIdx.y"}},
+       kEntriesOfBlock,
        "linear",
        BatchMode::strided},
       {"entries beyond a grid's y are taken for the first ones",
