@@ -106,6 +106,7 @@ std::optional<std::string> refused_because(const Family& family, const Config& c
 
 Problem ordinary_problem(const KernelTarget& target) {
   if (target.batch_mode == BatchMode::strided) return batched(packed_problem(target, 256, 256, 256), 64);
+  if (target.batch_mode == BatchMode::pointers) return by_pointers(packed_problem(target, 256, 256, 256), 64);
   if (target.batch_mode == BatchMode::grouped) return grouped(packed_problem(target, 4096, 1024, 1024), 8);
   return packed_problem(target, 1024, 1024, 1024);
 }

@@ -21,7 +21,7 @@ struct OperandSource {
   bool from_workspace = false;
   std::size_t offset_bytes = 0;
   std::int64_t row_stride = 0;    // elements
-  std::int64_t entry_stride = 0;  // elements from an entry of a batch to the next; 0: all are one matrix, or there is no batch
+  std::int64_t entry_stride = 0;  // elements from an entry of a batch to the next; 0: all are one matrix, or there is no batch; kByPointers
 };
 
 /// A matrix as the tensor memory accelerator (TMA, sm_90) sees it, and the boxes of it that one copy moves. A row of a box has

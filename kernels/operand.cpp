@@ -55,6 +55,10 @@ std::vector<OperandMatrix> inputs(const Problem& problem) {
   return found;
 }
 
+std::int64_t entry_stride_for_kernels(const Problem& problem, OperandRole role) {
+  return problem.batch_mode == BatchMode::pointers ? kByPointers : operand(problem, role).entry_stride;
+}
+
 bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies, bool adds_c) {
   switch (role) {
     case OperandRole::a:

@@ -56,6 +56,11 @@ std::vector<OperandMatrix> operands(const Problem& problem);
 /// Those of them that a run only reads: all but D.
 std::vector<OperandMatrix> inputs(const Problem& problem);
 
+/// In a stride's place where kernels find entries by an array of pointers (batch.cuh).
+inline constexpr std::int64_t kByPointers = -1;
+/// What kernels are told of where entries of A, B, C or D lie that the caller has.
+std::int64_t entry_stride_for_kernels(const Problem& problem, OperandRole role);
+
 /// Whether a run reads or writes the matrix. `multiplies`: α ≠ 0 and K > 0. `adds_c`: β ≠ 0, or not known to be 0.
 bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies, bool adds_c);
 

@@ -47,7 +47,7 @@ bool are_apart(const OperandMatrix& matrix) {
 std::optional<std::string> batch_error(const Problem& problem) {
   const std::pair<const char*, OperandRole> strides[] = {{"stride_a", OperandRole::a}, {"stride_b", OperandRole::b}, {"stride_c", OperandRole::c}};
   const bool single = problem.batch_mode == BatchMode::single, grouped = problem.batch_mode == BatchMode::grouped;
-  if (single && problem.batch != 1) return fmt::format("batch is {}: expected 1 without batch_mode=strided or grouped", problem.batch);
+  if (single && problem.batch != 1) return fmt::format("batch is {}: expected 1 without batch_mode=strided, pointers or grouped", problem.batch);
   const std::int64_t most = grouped ? kMaxGroups : kMaxBatch;
   if (problem.batch < 0 || problem.batch > most) return fmt::format("batch is {}: expected 0 to {}", problem.batch, most);
   if (grouped && problem.trans.a) return fmt::format("transposes are {}: expected NN or NT, a group has rows of A as it is stored", name(problem.trans));
@@ -55,6 +55,8 @@ std::optional<std::string> batch_error(const Problem& problem) {
   for (const auto& [stride, role] : strides) {
     const OperandMatrix of = operand(problem, role);
     const std::int64_t value = of.entry_stride;
+    if (problem.batch_mode == BatchMode::pointers && value != of.rows * of.row_stride)
+      return fmt::format("{} is {}: expected none, each entry has a pointer of its own", stride, value);
     if (single && value != 0) return fmt::format("{} is {}: expected none without batch_mode=strided", stride, value);
     if (grouped && value != 0 && role != OperandRole::b) return fmt::format("{} is {}: expected none, groups are rows of one matrix", stride, value);
     if (value < 0 || value > kMaxEntryStride) return fmt::format("{} is {}: expected 0 to {}", stride, value, kMaxEntryStride);
@@ -77,7 +79,8 @@ std::int64_t packed_stride(const Problem& problem, OperandRole role) {
 /// Its entries or groups as they lie where no stride is given.
 Problem packed_batch(const Problem& problem) {
   if (problem.batch_mode == BatchMode::single) return entry_of(problem);
-  return problem.batch_mode == BatchMode::grouped ? grouped(problem, problem.batch) : batched(problem, problem.batch);
+  if (problem.batch_mode == BatchMode::grouped) return grouped(problem, problem.batch);
+  return problem.batch_mode == BatchMode::pointers ? by_pointers(problem, problem.batch) : batched(problem, problem.batch);
 }
 
 }  // namespace
@@ -107,8 +110,7 @@ Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::in
   problem.lda = std::max<std::int64_t>(1, problem.a_cols());
   problem.ldb = std::max<std::int64_t>(1, problem.b_cols());
   problem.ldc = std::max<std::int64_t>(1, problem.d_cols());
-  if (problem.batch_mode == BatchMode::grouped) return grouped(problem, 1);
-  return problem.batch_mode == BatchMode::single ? problem : batched(problem, 1);
+  return packed_batch(problem);
 }
 
 Problem batched(Problem problem, std::int64_t batch) {
@@ -117,6 +119,12 @@ Problem batched(Problem problem, std::int64_t batch) {
   problem.stride_a = packed_stride(problem, OperandRole::a);
   problem.stride_b = packed_stride(problem, OperandRole::b);
   problem.stride_c = packed_stride(problem, OperandRole::c);
+  return problem;
+}
+
+Problem by_pointers(Problem problem, std::int64_t batch) {
+  problem = batched(problem, batch);
+  problem.batch_mode = BatchMode::pointers;
   return problem;
 }
 

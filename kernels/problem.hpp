@@ -77,6 +77,9 @@ Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::in
 /// leading dimension apart).
 Problem batched(Problem problem, std::int64_t batch);
 
+/// A batch of the problem whose matrices lie where arrays of pointers say. Its strides are those of batched(): the tuner's own entries lie so.
+Problem by_pointers(Problem problem, std::int64_t batch);
+
 /// The same problem with α and β from the host.
 Problem with_host_scalars(Problem problem);
 

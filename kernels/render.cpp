@@ -71,6 +71,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (gated) add("#define TILESMITH_GATED\n");
   if (target.batch_mode != BatchMode::single) add("#define TILESMITH_BATCH\n");
   if (target.batch_mode == BatchMode::grouped) add("#define TILESMITH_GROUPED\n");
+  if (target.batch_mode == BatchMode::pointers) add("#define TILESMITH_POINTERS\n");
   if (target.scalars == Scalars::device) add("#define TILESMITH_DEVICE_SCALARS\n");
   if (type.a == Scalar::f32x3) add("#define TILESMITH_THREE_PRODUCTS\n");
   add("namespace tilesmith {\n");

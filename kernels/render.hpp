@@ -17,6 +17,7 @@ namespace tilesmith {
 /// stay as they are (source_hash.hpp).
 ///   #define TILESMITH_EXTENDED    GemmArgs has ExtendedArgs (kernels/common/extended_args.cuh)
 ///   #define TILESMITH_BATCH       there are ExtendedArgs::batch problems (kernels/common/batch.cuh)
+///   #define TILESMITH_POINTERS    whose matrices lie where arrays of pointers say (kernels/common/batch.cuh)
 ///   #define TILESMITH_GROUPED     these are groups, which share one A and one D; GemmArgs has GroupedArgs (kernels/common/grouped.cuh)
 ///   #define TILESMITH_DEVICE_SCALARS  GemmArgs has addresses of α and β (kernels/common/gemm_args.cuh)
 ///   #define TILESMITH_EPILOGUE    is_fused(): D ← act(r·cᵀ ∘ α·AB + β·C + bias) (kernels/common/fused.cuh), and:

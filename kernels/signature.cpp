@@ -21,7 +21,7 @@ struct Named {
 constexpr std::array kActivations{Named{Activation::identity, "identity"}, Named{Activation::relu, "relu"}, Named{Activation::gelu, "gelu"},
                                   Named{Activation::gelu_tanh, "gelu_tanh"}, Named{Activation::silu, "silu"},
                                   Named{Activation::swiglu, "swiglu"}, Named{Activation::swiglu_interleaved, "swiglu_interleaved"}};
-constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{BatchMode::strided, "strided"}, Named{BatchMode::grouped, "grouped"}};
+constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{BatchMode::strided, "strided"}, Named{BatchMode::pointers, "pointers"}, Named{BatchMode::grouped, "grouped"}};
 constexpr std::array kScalars{Named{Scalars::host, "host"}, Named{Scalars::device, "device"}};
 constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}};
 

@@ -59,6 +59,7 @@ struct Epilogue {
 enum class BatchMode {
   single,   ///< there is one
   strided,  ///< Problem::batch of them, whose matrices lie at fixed distances
+  pointers, ///< the same, whose matrices lie where arrays of pointers in device memory say
   grouped,  ///< the rows of A and D are split among Problem::batch groups, each with a B of its own, by offsets in device memory
 };
 /// Where α and β are when a kernel runs.
@@ -96,7 +97,7 @@ std::string text(const KernelSignature& signature);
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
 /// The options that a signature's text may have, for messages.
-inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, swiglu, swiglu_interleaved, joined by +, or c_apart), batch_mode= (strided, grouped), scalars= (device), or sparsity= with a name of this version";
+inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, swiglu, swiglu_interleaved, joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), or sparsity= with a name of this version";
 
 /// The part of the text behind the transposes, with a space before each word.
 std::string options_text(const KernelSignature& signature);

@@ -28,7 +28,7 @@ struct Geometry {
 };
 
 /// Entries of a batch may be several to a block; groups are not known before the kernel runs.
-bool shares_blocks(const KernelSignature& signature) { return signature.batch_mode == BatchMode::strided; }
+bool shares_blocks(const KernelSignature& signature) { return signature.batch_mode == BatchMode::strided || signature.batch_mode == BatchMode::pointers; }
 
 class Simt final : public Family {
  public:
@@ -94,9 +94,9 @@ class Simt final : public Family {
     launch.a.row_stride = problem.lda;
     launch.b.row_stride = problem.ldb;
     launch.c.row_stride = problem.ldc;
-    launch.a.entry_stride = problem.stride_a;
-    launch.b.entry_stride = problem.stride_b;
-    launch.c.entry_stride = problem.stride_c;
+    launch.a.entry_stride = entry_stride_for_kernels(problem, OperandRole::a);
+    launch.b.entry_stride = entry_stride_for_kernels(problem, OperandRole::b);
+    launch.c.entry_stride = entry_stride_for_kernels(problem, OperandRole::c);
     if (!grouped) add_entries(launch.grid, (problem.batch - 1) / g.entries + 1);
     return {{launch}, 0};
   }

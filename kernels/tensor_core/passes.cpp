@@ -133,9 +133,9 @@ LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& pro
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
   gemm.c.row_stride = problem.ldc;
-  gemm.a.entry_stride = problem.stride_a;
-  gemm.b.entry_stride = problem.stride_b;
-  gemm.c.entry_stride = problem.stride_c;
+  gemm.a.entry_stride = entry_stride_for_kernels(problem, OperandRole::a);
+  gemm.b.entry_stride = entry_stride_for_kernels(problem, OperandRole::b);
+  gemm.c.entry_stride = entry_stride_for_kernels(problem, OperandRole::c);
   const Launch callers = gemm;
 
   const auto pass = [&](std::string entry, std::int64_t blocks, int threads = kPassThreads) {

@@ -30,6 +30,7 @@ int must_pack(const TypePair& type, Transposes trans, bool swap) {
 
 bool supports(const KernelTarget& target) {
   const Scalar operand = target.type.a;
+  if (target.batch_mode == BatchMode::pointers) return false;  // tensor maps have addresses of their own
   return is_plain_but_epilogue_and_batch(target) && target.limits.arch == "sm_90a" && packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 

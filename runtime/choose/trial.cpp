@@ -1,3 +1,4 @@
+#include "runtime/plan/pointer_tables.hpp"
 #include "runtime/choose/trial.hpp"
 
 #include <algorithm>
@@ -52,19 +53,27 @@ class OperandMemory {
       fill(matrix, first);
       first += rounded(matrix.bytes());
     }
+    for (std::size_t set = 0; set < sets_; ++set) matrices_of(set);
   }
 
   RunArgs args(std::size_t launch, const Stream& stream) const {
-    std::byte* at = memory_.data() + launch % sets_ * set_;
+    RunArgs args = matrices_of(launch % sets_);
+    args.alpha = scale_of(OperandRole::alpha);
+    args.beta = scale_of(OperandRole::beta);
+    args.workspace = workspace_.data();
+    args.stream = stream.get();
+    return args;
+  }
+
+  /// Arrays of pointers are made by the first call of a set, which is no time to capture.
+  RunArgs matrices_of(std::size_t set) const {
+    std::byte* at = memory_.data() + set * set_;
     RunArgs args;
     for (const OperandMatrix& matrix : matrices_) {
       args.set(matrix.role, at);
       at += rounded(matrix.bytes());
     }
-    args.alpha = scale_of(OperandRole::alpha);
-    args.beta = scale_of(OperandRole::beta);
-    args.workspace = workspace_.data();
-    args.stream = stream.get();
+    pointers_.put(problem_, args);
     return args;
   }
 
@@ -104,6 +113,7 @@ class OperandMemory {
   std::vector<OperandMatrix> matrices_;
   std::size_t set_ = 0, sets_ = 0;
   DeviceBuffer memory_, between_, workspace_;
+  mutable PointerTables pointers_;
 };
 
 class Timed {

@@ -89,6 +89,10 @@ Problem batch_of(const tilesmith_problem& from, const Problem& entry) {
                                    "tilesmith_grouped of {}, filled by tilesmith_grouped_init",
                                    from.batch_size, sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped)));
   const auto& batch = reinterpret_cast<const tilesmith_strided_batch&>(from);
+  const bool by_pointer[] = {batch.stride_a == TILESMITH_BY_POINTERS, batch.stride_b == TILESMITH_BY_POINTERS, batch.stride_c == TILESMITH_BY_POINTERS};
+  if (by_pointer[0] && by_pointer[1] && by_pointer[2]) return by_pointers(entry, batch.count);
+  if (by_pointer[0] || by_pointer[1] || by_pointer[2])
+    throw bad_argument("one stride is TILESMITH_BY_POINTERS and another is not: expected all three of stride_a, stride_b and stride_c, or none");
   Problem problem = batched(entry, batch.count);
   const auto take = [](std::int64_t& stride, std::int64_t given) { stride = given == TILESMITH_PACKED ? stride : given; };
   take(problem.stride_a, batch.stride_a);

@@ -11,6 +11,7 @@
 //   library.gemm(stream, problem, 1.0, a, b, 0.0, c);
 //
 // A strided batch is a problem, too: tilesmith::batched(problem, 64), and its strides where they differ. Pointers are entry 0's.
+// Of tilesmith::by_pointers(problem, 64) the matrices lie anywhere: pointers are those of arrays of pointers in device memory.
 //
 // So are groups of rows, each with a B of its own (mixture of experts): tilesmith::grouped(problem, 8). M is the most rows that all groups
 // have together; how many each has, Operands::offsets says on the device, and the host never waits for it.
@@ -131,6 +132,9 @@ struct Operands {
   /// not overlap it, is copied to D first where there is no epilogue (is_fused): a problem with the epilogue c_apart does without. Of groups
   /// it is refused there.
   const void* c = nullptr;
+  /// Of a problem by pointers (batch_mode): a, b, c and d are device arrays of Problem::batch pointers each, aligned to 8 bytes, which the
+  /// kernel reads when it runs, so that a captured graph takes what stands there at each launch. Each pointer is a multiple of align_bytes,
+  /// which nobody checks, nor whether matrices overlap. Null as c, or d's own array: in place; another array as c needs an epilogue.
   void* d = nullptr;  ///< [m, n] row-major ([m, n/2] behind a gate), row stride ldc elements; must not overlap A or B
   /// Where the epilogue has such scales: r, m values (scale_m) or one (scale_m1), and c, n (scale_n) or one (scale_n1); f32, aligned to
   /// 4 bytes; must not overlap D. Else not read.

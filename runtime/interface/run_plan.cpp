@@ -14,7 +14,7 @@ Error launch_error(int code, const Plan& plan) {
   if (code == Plan::kMisaligned) return misaligned(plan.problem());
   if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b, the output, offsets, device_alpha, device_beta or one of the epilogue's vectors is null: expected device memory"};
   if (code == Plan::kOverlap) return {ErrorCode::bad_argument, "the output overlaps a, b, offsets, alpha or beta in device memory, a vector of the epilogue, or a c that lies elsewhere: expected memory of its own"};
-  if (code == Plan::kCopiesRows) return {ErrorCode::bad_argument, "c is another matrix than d: expected a grouped problem with the epilogue c_apart, or with another one"};
+  if (code == Plan::kCopiesRows) return {ErrorCode::bad_argument, "c is another matrix than d, or another array of pointers: expected a problem of groups or pointers with the epilogue c_apart, or with another one"};
   if (code == Plan::kMissingWorkspace) {
     return {ErrorCode::missing_workspace,
             fmt::format("no workspace, or one that is not aligned to 256 bytes: expected {} bytes, or a call of "
@@ -94,6 +94,7 @@ BetaClass beta_class_of(const Problem& problem, const Operands& operands) noexce
 }
 
 int align_bytes_of(const Problem& problem, const Operands& operands) noexcept {
+  if (problem.batch_mode == BatchMode::pointers) return problem.align_bytes;  // the host does not see them
   auto bits = std::uintptr_t{kDefaultAlignBytes} | reinterpret_cast<std::uintptr_t>(operands.d);
   if (beta_class_of(problem, operands) == BetaClass::any) bits |= reinterpret_cast<std::uintptr_t>(operands.c);
   if (problem.k > 0 && (problem.scalars == Scalars::device || operands.alpha != 0)) {

@@ -136,6 +136,11 @@ typedef struct tilesmith_problem {
 /* A stride of a strided batch: matrices are packed one behind the other, a stored matrix's rows times its leading dimension apart. */
 #define TILESMITH_PACKED (-1)
 
+/* All three strides of a strided batch: its matrices lie anywhere. a, b, c and d of a run are arrays of `count` pointers in device memory,
+ * aligned to 8 bytes, which the kernel reads when it runs. Each pointer is a multiple of the problem's align_bytes, which nobody checks, nor
+ * whether matrices overlap. The arrays stay as they are until the kernel has run. C in another place than D is one of the epilogue's. */
+#define TILESMITH_BY_POINTERS (-2)
+
 /* Many problems of one shape at fixed distances, its entries: D_i <- act(r*c^T o alpha*op(A_i)*op(B_i) + beta*C_i + bias), i < count;
  * scales and bias are one for all. Fill it with
  * tilesmith_strided_batch_init, then change what differs. Give `&batch.problem` where a tilesmith_problem is wanted, as long as it is part
@@ -143,7 +148,8 @@ typedef struct tilesmith_problem {
 typedef struct tilesmith_strided_batch {
   tilesmith_problem problem; /* of one entry */
   int64_t count;             /* entries, 0 to 2^20; 0: nothing to do */
-  int64_t stride_a;          /* elements from A of an entry to A of the next; 0: all entries read one A; TILESMITH_PACKED at first */
+  int64_t stride_a;          /* elements from A of an entry to A of the next; 0: all entries read one A; TILESMITH_PACKED at first, or
+                                TILESMITH_BY_POINTERS */
   int64_t stride_b;          /* the same of B */
   int64_t stride_c;          /* of C and D; TILESMITH_PACKED at first. Entries must not overlap, but may lie side by side within rows */
 } tilesmith_strided_batch;

@@ -152,6 +152,12 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   for (const OperandRole role : kOperandRoles) {
     const std::size_t element = size_bytes(operand(problem_, role).element);
     extents_[role] = extent_of(operand(problem_, role));
+    if (problem_.batch_mode == BatchMode::pointers && !is_vector(role)) {  // what is given is an array of pointers
+      const auto bytes = std::uintptr_t(problem_.batch) * sizeof(void*);
+      extents_[role] = {bytes, bytes, bytes + 1};
+      align_bytes_[role] = sizeof(void*);
+      continue;
+    }
     align_bytes_[role] = is_vector(role) ? element : std::max(std::size_t(problem_.align_bytes), element);
   }
   functions_.reserve(sequence_.launches.size());
@@ -223,7 +229,7 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.alpha = on_device ? address_of_scalar(args.matrix(OperandRole::alpha)) : args.alpha;
   kernel_args.beta = on_device ? address_of_scalar(reads_c ? args.matrix(OperandRole::beta) : nullptr) : args.beta;
   const bool copies_c = reads_c && !is_fused(problem_) && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
-  if (copies_c && problem_.batch_mode == BatchMode::grouped) return kCopiesRows;
+  if (copies_c && (problem_.batch_mode == BatchMode::grouped || problem_.batch_mode == BatchMode::pointers)) return kCopiesRows;
   if (copies_c) {
     if (const CUresult result = copy_c_to_d(*driver_, problem_, args); result != CUDA_SUCCESS) return result;
   }

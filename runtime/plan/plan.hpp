@@ -68,7 +68,7 @@ class Plan {
   static constexpr int kMissingWorkspace = -2;  ///< none was given, or one that is not 256-byte aligned
   static constexpr int kNullPointer = -3;       ///< a matrix is null that would be read or written
   static constexpr int kOverlap = -4;           ///< D has an element in common with A, B, a vector (is_vector), or a C that is not D
-  static constexpr int kCopiesRows = -5;        ///< C of a grouped problem is not D, and no kernel takes both: a copy would write rows of no group
+  static constexpr int kCopiesRows = -5;        ///< C of a grouped problem, or of one by pointers, is not D, and no kernel takes both: the host knows no rows to copy
 
  private:
   /// What a kernel takes; one of a plain signature looks at less. Host code has GemmArgs without its last members.

@@ -11,6 +11,7 @@
 #include "tests/gpu/planted_ffma_bugs.hpp"
 #include "tests/gpu/planted_group_bugs.hpp"
 #include "tests/gpu/planted_mma_bugs.hpp"
+#include "tests/gpu/planted_pointer_bugs.hpp"
 #include "tests/gpu/planted_scalar_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
 #include "tests/gpu/planted_split_bugs.hpp"
@@ -138,6 +139,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : epilogue_bugs()) bugs.push_back(bug);
   for (const Bug& bug : gate_bugs()) bugs.push_back(bug);
   for (const Bug& bug : byte_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : pointer_bugs()) bugs.push_back(bug);
   for (const Bug& bug : split_bugs()) bugs.push_back(bug);
   for (const Bug& bug : scalar_bugs()) bugs.push_back(bug);
   return bugs;

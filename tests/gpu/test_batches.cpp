@@ -1,7 +1,9 @@
-// Strided batches through the library on a device, against sums of f64 on the host.
+// Batches, strided and by pointers, through the library on a device, against sums of f64 on the host.
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "runtime/interface/tilesmith.h"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_problem.hpp"
+#include "tests/gpu/family_sample.hpp"
 #include "tests/gpu/small_store.hpp"
 
 using namespace tilesmith;
@@ -141,4 +144,103 @@ TEST_CASE("a batch of none does nothing, in C too, where a batch is right", "[gp
   stream.synchronize();
   CHECK(batch.max_error(1, 1) == 0);
   tilesmith_close(library);
+}
+
+namespace {
+
+/// The addresses of a matrix's entries, from entry `first` on and then from 0.
+runtime::DeviceBuffer addresses(const Problem& problem, OperandRole role, void* of, std::int64_t first) {
+  const OperandMatrix matrix = operand(problem, role);
+  std::vector<std::byte*> at;
+  for (std::int64_t i = 0; i < problem.batch; ++i)
+    at.push_back(static_cast<std::byte*>(of) + storage_bytes(matrix.element, (i + first) % problem.batch * matrix.entry_stride));
+  runtime::DeviceBuffer table(at.size() * sizeof(at[0]));
+  table.upload(std::as_bytes(std::span<std::byte*>(at)));
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("matrices of a batch are found by pointers, in whatever order, and a captured graph takes new ones", "[gpu][api][pointers]") {
+  const runtime::Context context(0);
+  const runtime::Stream stream;
+  const Library library = library_without_database();
+  for (const char* where : {
+           "f16f32 NN 64 64 64 beta=any batch=17 batch_mode=pointers",
+           "bf16f32bf16 NT 33 47 24 beta=any batch=5 batch_mode=pointers",
+           "s8s32 TN 32 32 32 lda=160 beta=any batch=6 batch_mode=pointers",
+           "f64f64 TT 5 7 9 beta=any batch=1 batch_mode=pointers",
+           "f16f32 NN 2 3 4 beta=any batch=70000 batch_mode=pointers",
+           "f32f32 NT 130 140 72 beta=any align=4 batch=3 batch_mode=pointers",
+       }) {
+    INFO(where);
+    Batch batch(problem_of(where)), other(problem_of(where));
+    runtime::DeviceBuffer a = addresses(batch.problem, OperandRole::a, batch.a.data(), 2), b = addresses(batch.problem, OperandRole::b, batch.b.data(), 2),
+                          c = addresses(batch.problem, OperandRole::c, batch.c.data(), 2);
+    const GemmPlan plan = library.plan(batch.problem);
+    runtime::DeviceBuffer workspace;
+    if (plan.workspace_bytes() > 0) workspace = runtime::DeviceBuffer(plan.workspace_bytes());
+    context.synchronize();
+    const runtime::Graph graph = runtime::Graph::capture(stream, [&] { plan.run(stream.get(), 1, a.data(), b.data(), 2, c.data(), workspace.data()); });
+    graph.launch(stream);
+    stream.synchronize();
+    CHECK(batch.max_error(1, 2) == 0);
+    const auto copy = [](runtime::DeviceBuffer& to, const runtime::DeviceBuffer& from) {
+      std::vector<std::byte> raw(from.size());
+      from.download(raw);
+      to.upload(raw);
+    };
+    copy(a, addresses(other.problem, OperandRole::a, other.a.data(), 0));
+    copy(b, addresses(other.problem, OperandRole::b, other.b.data(), 0));
+    copy(c, addresses(other.problem, OperandRole::c, other.c.data(), 0));
+    context.synchronize();
+    graph.launch(stream);
+    stream.synchronize();
+    CHECK(other.max_error(1, 2) == 0);
+    CHECK(batch.max_error(1, 2) == 0);
+  }
+}
+
+TEST_CASE("of pointers, another array as C needs an epilogue", "[gpu][api][pointers]") {
+  const runtime::Context context(0);
+  const runtime::Stream stream;
+  const Library library = library_without_database();
+  for (const bool apart : {false, true}) {
+    Problem problem = problem_of("f16f32 NN 40 48 32 beta=any batch=4 batch_mode=pointers");
+    problem.epilogue.c_apart = apart;
+    Batch batch(problem);
+    const DeviceBatch d(operand(problem, OperandRole::d), 9);
+    const runtime::DeviceBuffer a = addresses(problem, OperandRole::a, batch.a.data(), 0), b = addresses(problem, OperandRole::b, batch.b.data(), 0),
+                                c = addresses(problem, OperandRole::c, batch.c.data(), 0), to = addresses(problem, OperandRole::d, d.data(), 0);
+    context.synchronize();
+    const Operands operands{.a = a.data(), .b = b.data(), .beta = 1, .c = c.data(), .d = to.data()};
+    if (!apart) {
+      CHECK_THROWS_WITH(library.gemm(stream.get(), problem, operands), Catch::Contains("another array of pointers"));
+      continue;
+    }
+    library.gemm(stream.get(), problem, operands);
+    stream.synchronize();
+    const std::vector<std::byte> result = d.download(), before = batch.c.download();
+    Batch same(problem);  // the same integers, in place
+    const runtime::DeviceBuffer in_place = addresses(problem, OperandRole::c, same.c.data(), 0);
+    library.gemm(stream.get(), problem, Operands{.a = a.data(), .b = b.data(), .beta = 1, .c = in_place.data(), .d = in_place.data()});
+    stream.synchronize();
+    CHECK(same.max_error(1, 1) == 0);
+    CHECK(same.c.download() == result);
+    CHECK(before == Batch(problem).c.download());
+  }
+}
+
+TEST_CASE("a sample of every family passes the battery with batches by pointers", "[gpu][batch][pointers]") {
+  const runtime::Context context(0);
+  Signatures signatures;
+  for (const char* text : {"f16f32 NN batch_mode=pointers", "bf16f32bf16 NT epilogue=bias_n+gelu batch_mode=pointers", "f32f32 TN batch_mode=pointers", "s8s32 TT batch_mode=pointers",
+                           "f64f64 NN batch_mode=pointers", "bf16f32bf16 NN epilogue=swiglu batch_mode=pointers", "tf32f32 NT batch_mode=pointers scalars=device"}) {
+    std::string error;
+    const auto found = parse_signature(text, error);
+    INFO(error);
+    REQUIRE(found);
+    signatures.push_back({*found});
+  }
+  verify_sample(context, 9, std::numeric_limits<double>::infinity(), signatures);
 }

@@ -156,3 +156,30 @@ TEST_CASE("plans of a batch differ by entries and strides, and from those of one
   std::ranges::sort(hashes);
   CHECK(std::ranges::adjacent_find(hashes) == hashes.end());
 }
+
+TEST_CASE("a batch by pointers has a count and no strides, and its kernels are told so") {
+  const Problem batch = strided_problem("f16f32 NT 100 72 64 lda=80 batch=9 batch_mode=pointers");
+  CHECK(text(batch) == "f16f32 NT 100 72 64 lda=80 batch=9 batch_mode=pointers");
+  CHECK(by_pointers(entry_of(batch), 9) == batch);
+  CHECK(batch.stride_a == 8000);  // where the tuner's own lie
+  CHECK(entry_stride_for_kernels(batch, OperandRole::a) == kByPointers);
+  std::string error;
+  CHECK_FALSE(parse_problem("f16f32 NT 100 72 64 batch=9 stride_a=0 batch_mode=pointers", error));
+  CHECK(error.find("expected none, each entry has a pointer of its own") != std::string::npos);
+  for (const auto& family : families()) {
+    const std::string name(family->name());
+    INFO(name);
+    REQUIRE(family->supports(batch_target(batch)) == (name == "simt" || name == "mma"));
+    if (!family->supports(batch_target(batch))) continue;
+    for (const Config& config : family->seeds(batch_target(batch), as_planned(batch))) {
+      INFO(config.text());
+      CHECK_FALSE(illegal_because(*family, config, batch_target(batch)));
+      for (const Launch& launch : family->launches(config, as_planned(batch)).launches) {
+        CHECK(launch.a.from_workspace == (launch.a.entry_stride != kByPointers));
+        CHECK(launch.b.from_workspace == (launch.b.entry_stride != kByPointers));
+        CHECK(launch.c.entry_stride == kByPointers);
+        if (launch.boxes) CHECK((launch.a.from_workspace && launch.b.from_workspace && !launch.boxes->c));
+      }
+    }
+  }
+}

@@ -246,3 +246,32 @@ TEST_CASE("a strided batch in C is a problem with more behind it", "[api]") {
   CHECK(fake::state().launches.size() == 1);
   tilesmith_close(library);
 }
+
+TEST_CASE("a batch by pointers in C is a strided one with another word for its strides", "[api]") {
+  const Fixture fixture;
+  tilesmith_library* library = nullptr;
+  tilesmith_options stored_kernels_only;
+  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
+  stored_kernels_only.allow_compile = 0;
+  const char* const where = "f16f32 NN 1 1 1 batch_mode=pointers";
+  db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  REQUIRE(tilesmith_open_with_options(fixture.path("generic.db").c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
+  tilesmith_strided_batch batch;
+  REQUIRE(tilesmith_strided_batch_init(&batch, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_OK);
+  batch.stride_a = batch.stride_c = TILESMITH_BY_POINTERS;
+  const float alpha = 2, zero = 0;
+  const auto run = [&](std::uintptr_t d) { return tilesmith_gemm(library, nullptr, &batch.problem, &alpha, address(0x10000008), address(0x20000008), &zero, writable(d)); };
+  CHECK(run(0x30000008) == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("one stride is TILESMITH_BY_POINTERS and another is not") != std::string::npos);
+  batch.stride_b = TILESMITH_BY_POINTERS;
+  REQUIRE(run(0x30000008) == TILESMITH_OK);  // an array of pointers is aligned to 8 bytes, whatever align_bytes says
+  const ExtendedArgs more = fake::state().launches.at(0).more;
+  CHECK(more.batch == 3);
+  CHECK(more.stride_a == kByPointers);
+  CHECK(more.stride_b == kByPointers);
+  CHECK(more.stride_c == kByPointers);
+  CHECK(run(0x30000004) == TILESMITH_BAD_ARGUMENT);
+  CHECK(run(0x10000010) == TILESMITH_BAD_ARGUMENT);  // within A's array
+  CHECK(fake::state().launches.size() == 1);
+  tilesmith_close(library);
+}

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/group_ends.hpp"
+#include "runtime/plan/pointer_tables.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -59,6 +60,7 @@ struct OperandSets::Impl {
   Problem problem;
   Rotation rotation;
   std::vector<Slab> slabs;
+  runtime::PointerTables pointers = {};
 };
 
 OperandSets::OperandSets(RandomFill& random, const Problem& problem, std::uint64_t seed) {
@@ -87,6 +89,10 @@ OperandSets::OperandSets(RandomFill& random, const Problem& problem, std::uint64
     random.fill(slab.memory, slab.offset_bytes, matrix.element, seed * kOperandRoleCount + std::uint64_t(matrix.role), stream);
   }
   stream.synchronize();
+  for (int set = 0; set < count; ++set) {
+    runtime::RunArgs args;
+    put(set, args);  // makes arrays of pointers now, before anything is timed or captured
+  }
 }
 
 OperandSets::~OperandSets() = default;
@@ -102,6 +108,7 @@ void* OperandSets::at(OperandRole role, int set) const {
 }
 void OperandSets::put(int set, runtime::RunArgs& args) const {
   for (const Slab& slab : impl_->slabs) args.set(slab.role, slab.at(set));
+  impl_->pointers.put(impl_->problem, args);
 }
 const Problem& OperandSets::problem() const { return impl_->problem; }
 

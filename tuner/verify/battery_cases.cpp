@@ -147,7 +147,8 @@ Problem make_batch(Problem problem, const Shape& shape, std::size_t index) {
 /// More entries than a grid has blocks in y.
 Problem make_long_batch(const KernelSignature& signature, const Shape& shape) {
   constexpr std::int64_t kEntries = 65543;
-  return batched(make_problem(signature, shape), kEntries);
+  const Problem entry = make_problem(signature, shape);
+  return signature.batch_mode == BatchMode::pointers ? by_pointers(entry, kEntries) : batched(entry, kEntries);
 }
 
 BatteryCase make_case(Problem problem, Scales scales, Stage stage, std::size_t index) {
@@ -189,6 +190,7 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
   for (const Shape& shape : shapes) {
     Problem problem = make_problem(signature, shape);
     if (signature.batch_mode == BatchMode::strided) problem = make_batch(problem, shape, index);
+    if (signature.batch_mode == BatchMode::pointers) problem = by_pointers(problem, make_batch(problem, shape, index).batch);
     if (in_groups) problem = make_groups(problem, shape, index);
     // A shape that the further stages use is also the one whose exact run must not be a trivial α = 0.
     Scales scales = exact[index % exact.size()];
@@ -203,7 +205,7 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
     }
     ++index;
   }
-  if (signature.batch_mode == BatchMode::strided) {
+  if (signature.batch_mode == BatchMode::strided || signature.batch_mode == BatchMode::pointers) {
     BatteryCase many = make_case(make_long_batch(signature, {2, 3, 2}), exact[0], Stage::exact, 0);
     many.on_one_sm = false;  // it would take long
     cases.push_back(std::move(many));

@@ -121,6 +121,7 @@ db::Outcome BatteryRunner::run(const std::shared_ptr<const runtime::Module>& mod
       args.workspace = workspace.prepare(*kernels_, stream, plans[i]->workspace_bytes());
       args.stream = stream.get();
       args.group_fault = reinterpret_cast<int*>(at(kFaults)) + i;
+      pointers_.put(image_.cases[i].problem, args);
       // Launches in a row: what one leaves behind, or still does when the next is under way, shows in the next one's result.
       const bool in_a_row = run == kRun2 && scales.beta == 0;
       std::vector<double> alphas{scales.alpha};

@@ -11,6 +11,7 @@
 #include "db/evidence.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/plan/plan.hpp"
+#include "runtime/plan/pointer_tables.hpp"
 #include "tuner/verify/battery_image.hpp"
 #include "tuner/verify/reference_kernels.hpp"
 #include "tuner/verify/workspace.hpp"
@@ -42,6 +43,7 @@ class BatteryRunner {
   std::array<std::size_t, kParts> offsets_{};
   std::size_t read_only_bytes_ = 0;
   runtime::DeviceBuffer arena_;
+  runtime::PointerTables pointers_;
   std::uint64_t checksum_ = 0;
 };
 

@@ -9,6 +9,7 @@
 
 #include "kernels/problem.hpp"
 #include "runtime/driver/device.hpp"
+#include "runtime/plan/pointer_tables.hpp"
 #include "tuner/verify/battery_image.hpp"
 #include "tuner/verify/exact_data.hpp"
 #include "tuner/verify/reference_kernels.hpp"
@@ -55,6 +56,7 @@ class ProblemState {
   const std::vector<ProblemStage>& stages() const { return stages_; }
   const Zones& zones() const { return zones_; }
   runtime::DeviceBuffer& c() { return c_; }
+  runtime::PointerTables& pointers() { return pointers_; }
 
   /// Enqueues the sum over what candidates must not change; `sum` is a device address of 8 bytes.
   void enqueue_checksum(const ProblemStage& stage, const runtime::Stream& stream, std::byte* sum) const;
@@ -69,6 +71,7 @@ class ProblemState {
   Problem problem_;
   Zones zones_;
   runtime::DeviceBuffer c_;
+  runtime::PointerTables pointers_;
   std::vector<ProblemStage> stages_;
 };
 

@@ -129,6 +129,7 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
   args.beta = runtime::to_scale(problem.type, stage.scales.beta);
   args.workspace = workspace.prepare(with, stream, plan.workspace_bytes());
   args.stream = stream.get();
+  of.pointers().put(problem, args);
   if (auto failed = launch_outcome(plan.run(args), "problem: " + text(problem, stage.scales, stage.stage)))
     return failed;
   workspace.check(with, stream, 0, report + offsetof(StageReport, on_workspace));

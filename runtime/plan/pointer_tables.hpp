@@ -1,0 +1,24 @@
+// Arrays of pointers for problems with batch_mode=pointers whose matrices lie at fixed distances: as verification, timing and trials have
+// them.
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "runtime/driver/device.hpp"
+#include "runtime/plan/plan.hpp"
+
+namespace tilesmith::runtime {
+
+/// Keeps the arrays that it made: one for each role and address. Not thread-safe.
+class PointerTables {
+ public:
+  /// In the place of each matrix of a batch that a kernel finds by pointers: the array of its entries' addresses, Problem's strides apart.
+  /// Makes what it has not, which allocates and copies. Of other problems args stay as they are.
+  void put(const Problem& problem, RunArgs& args);
+
+ private:
+  std::map<std::pair<OperandRole, const void*>, DeviceBuffer> tables_;
+};
+
+}  // namespace tilesmith::runtime
