@@ -197,7 +197,6 @@ std::vector<Rule> packing_rules(const KernelTarget& target) {
 /// How a stage is filled.
 std::vector<Rule> copy_rules(const KernelTarget& target) {
   const TypePair type = target.type;
-  const bool by_pointers = target.batch_mode == BatchMode::pointers;
   const Transposes trans = target.trans;
   const int element = int(size_bytes(target.type.a));
   return {
@@ -226,10 +225,9 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
       {"tensor copies",
        "the accelerator swizzles as the fragment loads of 16-bit and tf32 operands, and of K-major 8-bit ones, "
        "expect it, in rows of 32 or whole 64 bytes; it is tried with pipelines deep enough to be worth a warp "
-       "that only copies, and two buffers of fragments. Its maps have addresses: of entries found by pointers both operands are packed",
-       [trans, element, by_pointers](const Config& c) {
+       "that only copies, and two buffers of fragments",
+       [trans, element](const Config& c) {
          if (c.at("tma") == 0) return true;
-         if (by_pointers && (c.at("pack") & (pack_a | pack_b)) != (pack_a | pack_b)) return false;
          if (element == 8 || c.at("copy_bytes") < 16 || c.at("stages") < 3 || c.at("frag_buffers") == 1) return false;
          if (c.at("block_k") * element < 128 && c.at("stages") < 6) return false;
          const auto fits = [&](bool k_major, int block, int warp) {
@@ -272,7 +270,7 @@ std::vector<Rule> overlap_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  return joined({{paired_columns_rule(target, b_k_major, {"pack", "pack_k_major"})}, tile_rules(), warp_rules(target), sum_rules(target), grid_rules(), stage_rules(target), packing_rules(target), copy_rules(target), overlap_rules(target), group_rules(target)});
+  return joined({{paired_columns_rule(target, b_k_major, {"pack", "pack_k_major"})}, tile_rules(), warp_rules(target), sum_rules(target), grid_rules(), stage_rules(target), packing_rules(target), copy_rules(target), overlap_rules(target), group_rules(target), pointer_rules(target, "tma")});
 }
 
 }  // namespace tilesmith::mma

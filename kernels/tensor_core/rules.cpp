@@ -68,6 +68,22 @@ std::vector<Rule> group_rules(const KernelSignature& signature) {
            {"split_k", "reduction"}}};
 }
 
+std::vector<Rule> pointer_rules(const KernelSignature& signature, const std::string& maps) {
+  if (signature.batch_mode != BatchMode::pointers) return {};
+  return {{"tensor maps of entries",
+           "tensor maps are made on the host, which does not know where the entries lie: what is copied by one is packed first",
+           [maps](const Config& c) { return c.at("pack") == (pack_a | pack_b) || (!maps.empty() && c.at(maps) == 0); },
+           maps.empty() ? Names{"pack"} : Names{"pack", maps}}};
+}
+
+std::vector<Rule> pointer_store_rules(const KernelSignature& signature) {
+  if (signature.batch_mode != BatchMode::pointers) return {};
+  return {{"boxes of entries",
+           "the tensor map of a C that is stored in boxes is made on the host, which does not know where the entries lie",
+           [](const Config& c) { return c.at("store_tma") == 0; },
+           {"store_tma"}}};
+}
+
 Rule byte_results_rule(const KernelSignature& signature) {
   const bool of_bytes = has_byte_results(signature.type);
   const int whole = signature.epilogue.is_gated() ? 32 : 16;

@@ -30,6 +30,12 @@ Rule atomic_adds_rule(const KernelSignature& signature);
 /// "Slices of groups are added by a cluster": none where there are no groups.
 std::vector<Rule> group_rules(const KernelSignature& signature);
 
+/// "Of entries that lie anywhere there are no tensor maps": none where there are no pointers. `maps`: the parameter that asks for maps of the
+/// operands; empty: they are always taken.
+std::vector<Rule> pointer_rules(const KernelSignature& signature, const std::string& maps);
+/// The same of C, where the parameter store_tma is 1.
+std::vector<Rule> pointer_store_rules(const KernelSignature& signature);
+
 /// "Results of a byte are stored 16 at a time."
 Rule byte_results_rule(const KernelSignature& signature);
 

@@ -30,7 +30,6 @@ int must_pack(const TypePair& type, Transposes trans, bool swap) {
 
 bool supports(const KernelTarget& target) {
   const Scalar operand = target.type.a;
-  if (target.batch_mode == BatchMode::pointers) return false;  // tensor maps have addresses of their own
   return is_plain_but_epilogue_and_batch(target) && target.limits.arch == "sm_90a" && packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 
@@ -323,7 +322,7 @@ std::vector<Rule> box_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  std::vector<Rule> all = joined({pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target), group_rules(target), box_rules(target)});
+  std::vector<Rule> all = joined({pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target), group_rules(target), box_rules(target), pointer_rules(target, ""), pointer_store_rules(target)});
   if (target.type.a == Scalar::f32x3) {
     all.push_back({"promotion",
                    "what a tensor core truncates grows with the products that it adds up: those of up to 64 of K",

@@ -61,6 +61,7 @@ constexpr Tile kTiles[] = {
 
 /// Operands that must be packed: those that the instruction cannot take, and those whose rows TMA cannot.
 int needed_pack(const Problem& problem, bool swap) {
+  if (problem.batch_mode == BatchMode::pointers) return pack_a | pack_b;
   const auto [a, b] = operand_aligns(problem);
   const bool pairs = problem.epilogue.is_gated() && (!problem.trans.b || problem.n % kPairedStep != 0);
   return must_pack(problem.type, problem.trans, swap) | (pairs ? int(pack_b) : 0) | (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
@@ -89,7 +90,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
   const int panel = panel_elements(target.type);
   std::vector<Config> found;
   // The accelerator stores whole tiles, where C's rows let it.
-  const bool by_boxes = takes_boxes(problem);
+  const bool by_boxes = takes_boxes(problem) && problem.batch_mode != BatchMode::pointers;
   for (const int panels : {1, 2, 4}) {
     for (const int cluster : {1, 2, 4, 8}) {
       if (cluster > 2 && tile.schedule != one_tile) continue;  // persistent ones leave SMs idle

@@ -15,7 +15,8 @@ void PointerTables::put(const Problem& problem, RunArgs& args) {
     const std::size_t bytes = std::size_t(problem.batch) * sizeof(std::byte*);
     if (table.size() < bytes) {
       std::vector<std::byte*> entries;
-      for (std::int64_t entry = 0; entry < problem.batch; ++entry) entries.push_back(static_cast<std::byte*>(matrix) + storage_bytes(of.element, entry * of.entry_stride));
+      // From the last to the first: a kernel that goes on from a pointer by a distance is wrong.
+      for (std::int64_t entry = problem.batch; entry-- > 0;) entries.push_back(static_cast<std::byte*>(matrix) + storage_bytes(of.element, entry * of.entry_stride));
       table = DeviceBuffer(bytes);
       table.upload(std::as_bytes(std::span<std::byte*>(entries)));
     }

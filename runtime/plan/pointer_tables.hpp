@@ -13,7 +13,7 @@ namespace tilesmith::runtime {
 /// Keeps the arrays that it made: one for each role and address. Not thread-safe.
 class PointerTables {
  public:
-  /// In the place of each matrix of a batch that a kernel finds by pointers: the array of its entries' addresses, Problem's strides apart.
+  /// In the place of each matrix of a batch that a kernel finds by pointers: the array of its entries' addresses, Problem's strides apart, the last entry first.
   /// Makes what it has not, which allocates and copies. Of other problems args stay as they are.
   void put(const Problem& problem, RunArgs& args);
 

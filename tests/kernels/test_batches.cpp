@@ -169,7 +169,7 @@ TEST_CASE("a batch by pointers has a count and no strides, and its kernels are t
   for (const auto& family : families()) {
     const std::string name(family->name());
     INFO(name);
-    REQUIRE(family->supports(batch_target(batch)) == (name == "simt" || name == "mma"));
+    REQUIRE(family->supports(batch_target(batch)) == (name == "simt" || name == "mma" || name == "wgmma"));
     if (!family->supports(batch_target(batch))) continue;
     for (const Config& config : family->seeds(batch_target(batch), as_planned(batch))) {
       INFO(config.text());

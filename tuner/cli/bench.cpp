@@ -87,7 +87,7 @@ void add_rows(TextTable& table, const BenchReport& report, const runtime::Device
       table.add(std::move(cells));
     }
   }
-  const char* const how = problem.batch_mode == BatchMode::grouped ? ", a matmul a group" : "";
+  const char* const how = problem.batch_mode == BatchMode::grouped ? ", a matmul a group" : problem.batch_mode == BatchMode::pointers ? ", by distances" : "";
   if (report.peer_first) add(fmt::format("cuBLASLt{}, first choice", how), *report.peer_first, std::nullopt, "");
   if (report.peer_best)
     add(fmt::format("cuBLASLt{}, best of {}", how, report.peer_algorithms), *report.peer_best, report.peer_row_us, "");

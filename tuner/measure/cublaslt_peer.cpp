@@ -51,7 +51,6 @@ runtime::SharedLibrary open_library() {
 bool does(const KernelSignature& signature) {
   const Epilogue& epilogue = signature.epilogue;
   if (has_byte_results(signature.type) && epilogue.is_gated()) return false;
-  if (signature.batch_mode == BatchMode::pointers) return false;
   if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
   return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m && (!epilogue.is_gated() || signature.batch_mode == BatchMode::single) && epilogue.activation != Activation::gelu &&
          epilogue.activation != Activation::silu;

@@ -30,6 +30,7 @@ class CublasLtPeer {
   /// a kernel of ours gates it (gate_kernel.hpp), in the time too. α and β as
   /// of our own (stopwatch.hpp).
   /// Of a grouped problem they are a matmul a group, with the even split that OperandSets has known on the host; the first 8 choices alone.
+  /// Of a batch by pointers it takes the distances at which OperandSets lays out the entries.
   /// `operands` and this object must outlive them.
   std::vector<Contender> contenders(const OperandSets& operands);
 
