@@ -96,9 +96,11 @@ std::vector<Rule> warp_rules(const KernelTarget& target) {
 /// How slices of K are added, and how C is stored.
 std::vector<Rule> sum_rules(const KernelTarget& target) {
   const TypePair type = target.type;
+  const int columns_of_one = target.epilogue.is_gated() ? 2 : 1;  // columns of the product for one of D
   return {
       reduction_rule(),
       atomic_adds_rule(target),
+      byte_results_rule(target),
       {"split K",
        "slices are for problems of few tiles: persistent grids and bands of tiles are not",
        [](const Config& c) { return c.at("split_k") == 1 || (c.at("persistent") == 0 && c.at("group_m") == 1); },
@@ -109,8 +111,8 @@ std::vector<Rule> sum_rules(const KernelTarget& target) {
        {"slice_k", "split_k", "reduction", "store_staged", "persistent"}},
       {"staged store",
        "a row of a warp's tile must split into 16-byte stores",
-       [type](const Config& c) {
-         return c.at("store_staged") == 0 || c.at("warp_n") * int(size_bytes(type.output)) % 16 == 0;
+       [type, columns_of_one](const Config& c) {
+         return c.at("store_staged") == 0 || c.at("warp_n") / columns_of_one * int(size_bytes(type.output)) % 16 == 0;
        },
        {"warp_n", "store_staged"}},
   };
