@@ -1,9 +1,28 @@
 #include "runtime/plan/pointer_tables.hpp"
 
+#include <cstdint>
+#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tilesmith::runtime {
+
+namespace {
+
+/// 0 to count − 1 in an order that no distance describes: always the same, and so of every role, which leaves each result in its place.
+std::vector<std::int64_t> shuffled(std::int64_t count) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::uint64_t state = 0x9E3779B97F4A7C15u;
+  for (std::size_t last = order.size(); last-- > 1;) {  // Sattolo's: one cycle through all, so that none is in its own place
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    std::swap(order[last], order[std::size_t((state >> 33) % last)]);
+  }
+  return order;
+}
+
+}  // namespace
 
 void PointerTables::put(const Problem& problem, RunArgs& args) {
   if (problem.batch_mode != BatchMode::pointers) return;
@@ -15,8 +34,7 @@ void PointerTables::put(const Problem& problem, RunArgs& args) {
     const std::size_t bytes = std::size_t(problem.batch) * sizeof(std::byte*);
     if (table.size() < bytes) {
       std::vector<std::byte*> entries;
-      // From the last to the first: a kernel that goes on from a pointer by a distance is wrong.
-      for (std::int64_t entry = problem.batch; entry-- > 0;) entries.push_back(static_cast<std::byte*>(matrix) + storage_bytes(of.element, entry * of.entry_stride));
+      for (const std::int64_t entry : shuffled(problem.batch)) entries.push_back(static_cast<std::byte*>(matrix) + storage_bytes(of.element, entry * of.entry_stride));
       table = DeviceBuffer(bytes);
       table.upload(std::as_bytes(std::span<std::byte*>(entries)));
     }

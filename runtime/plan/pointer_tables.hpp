@@ -13,7 +13,8 @@ namespace tilesmith::runtime {
 /// Keeps the arrays that it made: one for each role and address. Not thread-safe.
 class PointerTables {
  public:
-  /// In the place of each matrix of a batch that a kernel finds by pointers: the array of its entries' addresses, Problem's strides apart, the last entry first.
+  /// In the place of each matrix of a batch that a kernel finds by pointers: the array of its entries' addresses, Problem's strides apart, in
+  /// an order that no distance describes: a kernel that goes on from one of them is wrong.
   /// Makes what it has not, which allocates and copies. Of other problems args stay as they are.
   void put(const Problem& problem, RunArgs& args);
 
