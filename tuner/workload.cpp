@@ -18,7 +18,7 @@ constexpr std::size_t kLongestWord = 64;         // bytes; the longest legal one
 constexpr std::size_t kLargestFile = 16u << 20;  // bytes; a workload of that size was not meant as one
 constexpr double kLargestWeight = 1e12;
 constexpr const char* kExpectedLine =
-    "expected 'type trans M N K [weight] [lda=, ldb=, ldc=ELEMENTS] [align=BYTES] [beta=zero|any] [batch=N batch_mode=strided|pointers|grouped]', e.g. 'f16f32 NN 1024 1024 1024 2'";
+    "expected 'type trans M N K [weight] [lda=, ldb=, ldc=N] [align=BYTES] [beta=any] [batch=N batch_mode=strided|pointers|grouped]', e.g. 'f16f32 NN 1024 1024 1024 2'";
 
 /// A word as an error may show it: no control or foreign bytes, and short.
 std::string shown(std::string_view word) {

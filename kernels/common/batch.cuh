@@ -1,5 +1,5 @@
-// The entries of a batch (macro TILESMITH_BATCH, kernels/render.hpp): strided, or found by pointers (TILESMITH_POINTERS). Kernels that know nothing of batches are given an entry's
-// arguments: the batch's, with pointers moved on.
+// The entries of a batch (macro TILESMITH_BATCH, kernels/render.hpp): strided, or found by pointers (TILESMITH_POINTERS). Kernels that know
+// nothing of batches are given an entry's arguments: the batch's, with pointers moved on.
 #pragma once
 
 #include "kernels/common/gemm_args.cuh"

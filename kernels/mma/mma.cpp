@@ -77,8 +77,8 @@ std::optional<std::string> Mma::dominated(const Config& config, const Problem& p
   const int copy = config.at("copy_bytes"), pack = config.at("pack");
   const std::array align = tensor_core::operand_aligns(problem);
   const std::array k_major = {!problem.trans.a, problem.trans.b};
-  const bool for_maps = problem.batch_mode == BatchMode::pointers && config.at("tma") == 1;
-  for (int operand = 0; operand < 2 && !for_maps; ++operand) {
+  if (problem.batch_mode == BatchMode::pointers && config.at("tma") == 1) return std::nullopt;  // both are packed
+  for (int operand = 0; operand < 2; ++operand) {
     const bool turns = config.at("pack_k_major") == 1 && !k_major[operand] && (size_bytes(problem.type.a) != 2 || problem.epilogue.is_gated());
     if ((pack >> operand & 1) != 0 && align[operand] >= 16 && !turns) {
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);

@@ -88,7 +88,8 @@ std::optional<std::string> Wgmma::dominated(const Config& config, const Problem&
     return fmt::format("C has more than {} columns: wider tiles read A once for more of them", config.at("block_n"));
   const std::array align = tensor_core::operand_aligns(problem);
   const std::array k_major = {!problem.trans.a, problem.trans.b};
-  for (int operand = 0; operand < 2 && problem.batch_mode != BatchMode::pointers; ++operand) {  // of pointers both are packed
+  if (problem.batch_mode == BatchMode::pointers) return std::nullopt;  // both are packed
+  for (int operand = 0; operand < 2; ++operand) {
     const bool gated = operand == 1 && problem.epilogue.is_gated();  // of such columns rows must run along K, in whole steps of pairs
     const bool as_it_lies = gated ? k_major[operand] && problem.n % kPairedStep == 0 : k_major[operand] || size_bytes(problem.type.a) == 2;
     const bool must = (wgmma::must_pack(problem.type, problem.trans, config.at("swap") == 1) >> operand & 1) != 0;

@@ -129,8 +129,8 @@ struct Chooser::State {
     return found;
   }
 
-  /// The fastest that may run here of those measured on the same problem with α and β from the host, or else without its epilogue, with this
-  /// beta class or else with β = 0.
+  /// The fastest that may run here of those measured on a plainer problem. That has α and β from the host, or else no epilogue either, or
+  /// else β = 0, too.
   const Config* best_of_sister(const Problem& problem) const {
     Problem plain = sister_of(problem);
     plain.beta = BetaClass::zero;

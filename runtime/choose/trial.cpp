@@ -1,4 +1,3 @@
-#include "runtime/plan/pointer_tables.hpp"
 #include "runtime/choose/trial.hpp"
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "kernels/group_ends.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/driver/driver.hpp"
+#include "runtime/plan/pointer_tables.hpp"
 
 namespace tilesmith::runtime {
 namespace {

@@ -18,9 +18,9 @@ void write_default_options(void* options, std::size_t size);
 /// Throws Error (bad_argument) if the size is none that there was, or a field that this library does not know is not 0.
 LibraryOptions to_options(const tilesmith_options& from);
 
-/// Throws Error (bad_argument) as for options, and if α or β is null. `scale`: the type that those have.
+/// Throws Error (bad_argument) as for options, and as take_scalars().
 Operands to_operands(const tilesmith_run_args& from, const Problem& problem);
-/// α and β, or where they lie in device memory.
+/// α and β, or where the problem has them in device memory. Throws Error (bad_argument) if one is null that is read.
 void take_scalars(const Problem& problem, const void* alpha, const void* beta, Operands& operands);
 
 /// α or β. Exact: every f32 and s32 is a double.

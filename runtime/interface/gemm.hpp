@@ -121,6 +121,9 @@ struct LibraryOptions {
 
 /// The operands of D ← act(r·cᵀ ∘ α·op(A)·op(B) + β·C + bias). Scales, bias and act are there if the problem's epilogue has them (kernels/signature.hpp).
 /// Pointers are device addresses. Set fields by name: later versions have more.
+/// Of a problem by pointers (batch_mode) a, b, c and d are device arrays of Problem::batch pointers each, aligned to 8 bytes. The kernel reads
+/// them when it runs. A captured graph takes what stands there at each launch. Each pointer is a multiple of align_bytes; nobody checks that,
+/// nor whether matrices overlap. c is null or d's own array: in place. Another array as c needs an epilogue.
 struct Operands {
   /// α and β are rounded to the type pair's scale type; for integer outputs they must be integers that 32 bits hold. Of a problem whose
   /// scalars lie in device memory they stay as they are here, 1 and 0, or they are refused.
@@ -132,9 +135,6 @@ struct Operands {
   /// not overlap it, is copied to D first where there is no epilogue (is_fused): a problem with the epilogue c_apart does without. Of groups
   /// it is refused there.
   const void* c = nullptr;
-  /// Of a problem by pointers (batch_mode): a, b, c and d are device arrays of Problem::batch pointers each, aligned to 8 bytes, which the
-  /// kernel reads when it runs, so that a captured graph takes what stands there at each launch. Each pointer is a multiple of align_bytes,
-  /// which nobody checks, nor whether matrices overlap. Null as c, or d's own array: in place; another array as c needs an epilogue.
   void* d = nullptr;  ///< [m, n] row-major ([m, n/2] behind a gate), row stride ldc elements; must not overlap A or B
   /// Where the epilogue has such scales: r, m values (scale_m) or one (scale_m1), and c, n (scale_n) or one (scale_n1); f32, aligned to
   /// 4 bytes; must not overlap D. Else not read.

@@ -213,8 +213,12 @@ int Plan::run(const RunArgs& args) const noexcept {
 
   static_assert(offsetof(KernelArgs, more) == sizeof(GemmArgs) && offsetof(KernelArgs, grouped) == sizeof(GemmArgs) + sizeof(ExtendedArgs) && offsetof(KernelArgsWithMaps, args) == offsetof(TensorGemmArgs, gemm),
                 "as kernels have it");
+  // Kernels that find entries by pointers look up those of all matrices: what the run does not read may be no array, and D's stands there.
+  const auto given = [&](OperandRole role, bool is_read) {
+    return args.matrix(is_read || problem_.batch_mode != BatchMode::pointers ? role : OperandRole::d);
+  };
   KernelArgs all{};
-  all.more.c = args.matrix(OperandRole::c);
+  all.more.c = given(OperandRole::c, reads_c);
   all.more.scale_m = static_cast<const float*>(args.matrix(OperandRole::scale_m));
   all.more.scale_n = static_cast<const float*>(args.matrix(OperandRole::scale_n));
   all.more.bias = args.matrix(OperandRole::bias);
@@ -238,8 +242,8 @@ int Plan::run(const RunArgs& args) const noexcept {
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const Launch& launch = sequence_.launches[i];
     const bool overlaps = i == 0 ? place.early_pays && (!place.captured || args.early_in_graphs) : launch.overlaps_previous;
-    kernel_args.a = locate(launch.a, args.matrix(OperandRole::a), args.workspace);
-    kernel_args.b = locate(launch.b, args.matrix(OperandRole::b), args.workspace);
+    kernel_args.a = locate(launch.a, given(OperandRole::a, reads_operands), args.workspace);
+    kernel_args.b = locate(launch.b, given(OperandRole::b, reads_operands), args.workspace);
     kernel_args.c = locate(launch.c, args.matrix(OperandRole::d), args.workspace);
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;

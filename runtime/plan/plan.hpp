@@ -22,7 +22,7 @@ struct Driver;  // runtime/driver/driver.hpp
 /// What changes from one run to the next. Pointers are device addresses. Set by name: later versions have more.
 struct RunArgs {
   ByRole<void*> matrices;  ///< only D is written. C is null: D, which is then overwritten in place
-  Scale alpha{};  ///< not looked at where the problem's scalars lie in device memory: `matrices` has their addresses then
+  Scale alpha{};  ///< Not looked at where the problem's scalars lie in device memory. Then `matrices` has their addresses.
   Scale beta{};
   void* workspace = nullptr;  ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
   CUstream_st* stream = nullptr;
@@ -59,7 +59,8 @@ class Plan {
   /// stream is captured.
   /// Configs that copy by the tensor memory accelerator take tensor maps as kernel parameters. They are made with the plan; a
   /// run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
-  /// Where C is another matrix than D, β ≠ 0, or in device memory, and no kernel of the signature takes both (is_fused), C is copied to D first, by the driver (kCopiesRows).
+  /// C is copied to D first, by the driver, where it is another matrix, no kernel of the signature takes both (is_fused), and β is not 0, or lies
+  /// in device memory. Not of groups, nor by pointers (kCopiesRows).
   /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. Where the kernel finds α in device memory they are read, and nothing
   /// becomes of them if it is 0. M = 0 or N = 0: nothing is launched.
   int run(const RunArgs& args) const noexcept;
@@ -67,8 +68,8 @@ class Plan {
   static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes, or is no multiple of an element
   static constexpr int kMissingWorkspace = -2;  ///< none was given, or one that is not 256-byte aligned
   static constexpr int kNullPointer = -3;       ///< a matrix is null that would be read or written
-  static constexpr int kOverlap = -4;           ///< D has an element in common with A, B, a vector (is_vector), or a C that is not D
-  static constexpr int kCopiesRows = -5;        ///< C of a grouped problem, or of one by pointers, is not D, and no kernel takes both: the host knows no rows to copy
+  static constexpr int kOverlap = -4;           ///< D has an element in common with A, B, a vector (is_vector), or a C that is not D.
+  static constexpr int kCopiesRows = -5;        ///< C would have to be copied to D, and the host does not know its rows: of groups, or by pointers.
 
  private:
   /// What a kernel takes; one of a plain signature looks at less. Host code has GemmArgs without its last members.

@@ -29,16 +29,16 @@ void PointerTables::put(const Problem& problem, RunArgs& args) {
   for (const OperandRole role : kOperandRoles) {
     void*& matrix = args.matrices[role];
     if (is_vector(role) || matrix == nullptr) continue;
-    DeviceBuffer& table = tables_[{role, matrix}];
     const OperandMatrix of = operand(problem, role);
-    const std::size_t bytes = std::size_t(problem.batch) * sizeof(std::byte*);
-    if (table.size() < bytes) {
+    const std::int64_t apart = storage_bytes(of.element, of.entry_stride);
+    const auto [found, is_new] = tables_.try_emplace({matrix, apart, problem.batch});
+    if (is_new) {
       std::vector<std::byte*> entries;
-      for (const std::int64_t entry : shuffled(problem.batch)) entries.push_back(static_cast<std::byte*>(matrix) + storage_bytes(of.element, entry * of.entry_stride));
-      table = DeviceBuffer(bytes);
-      table.upload(std::as_bytes(std::span<std::byte*>(entries)));
+      for (const std::int64_t entry : shuffled(problem.batch)) entries.push_back(static_cast<std::byte*>(matrix) + entry * apart);
+      found->second = DeviceBuffer(entries.size() * sizeof entries[0]);
+      found->second.upload(std::as_bytes(std::span<std::byte*>(entries)));
     }
-    matrix = table.data();
+    matrix = found->second.data();
   }
 }
 

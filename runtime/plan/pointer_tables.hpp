@@ -2,15 +2,16 @@
 // them.
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <utility>
+#include <tuple>
 
 #include "runtime/driver/device.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace tilesmith::runtime {
 
-/// Keeps the arrays that it made: one for each role and address. Not thread-safe.
+/// Keeps the arrays that it made. Not thread-safe.
 class PointerTables {
  public:
   /// In the place of each matrix of a batch that a kernel finds by pointers: the array of its entries' addresses, Problem's strides apart, in
@@ -19,7 +20,8 @@ class PointerTables {
   void put(const Problem& problem, RunArgs& args);
 
  private:
-  std::map<std::pair<OperandRole, const void*>, DeviceBuffer> tables_;
+  /// By the first entry's address, the bytes from one to the next, and their count.
+  std::map<std::tuple<const void*, std::int64_t, std::int64_t>, DeviceBuffer> tables_;
 };
 
 }  // namespace tilesmith::runtime

@@ -38,6 +38,14 @@ inline Group make_group(const Family& family, const KernelTarget& target, std::s
   return group;
 }
 
+inline KernelSignature signature_of(const std::string& text) {
+  std::string error;
+  const auto found = parse_signature(text, error);
+  INFO(text << ": " << error);
+  REQUIRE(found);
+  return *found;
+}
+
 /// By type pair: batteries of a type pair's transposes lie on the device together.
 using Signatures = std::vector<std::vector<KernelSignature>>;
 

@@ -231,16 +231,23 @@ TEST_CASE("of pointers, another array as C needs an epilogue", "[gpu][api][point
   }
 }
 
+TEST_CASE("by pointers, with alpha of 0 only C is scaled, and arrays of A and B need not be there", "[gpu][api][pointers]") {
+  const runtime::Context context(0);
+  const runtime::Stream stream;
+  Batch batch(problem_of("f16f32 NN 70 48 32 beta=any batch=5 batch_mode=pointers"));
+  const runtime::DeviceBuffer c = addresses(batch.problem, OperandRole::c, batch.c.data(), 1);
+  context.synchronize();
+  library_without_database().gemm(stream.get(), batch.problem, Operands{.alpha = 0, .beta = 2, .c = c.data(), .d = c.data()});
+  stream.synchronize();
+  CHECK(batch.max_error(0, 2) == 0);
+}
+
 TEST_CASE("a sample of every family passes the battery with batches by pointers", "[gpu][batch][pointers]") {
   const runtime::Context context(0);
   Signatures signatures;
   for (const char* text : {"f16f32 NN batch_mode=pointers", "bf16f32bf16 NT epilogue=bias_n+gelu batch_mode=pointers", "f32f32 TN batch_mode=pointers", "s8s32 TT batch_mode=pointers",
                            "f64f64 NN batch_mode=pointers", "bf16f32bf16 NN epilogue=swiglu batch_mode=pointers", "tf32f32 NT batch_mode=pointers scalars=device"}) {
-    std::string error;
-    const auto found = parse_signature(text, error);
-    INFO(error);
-    REQUIRE(found);
-    signatures.push_back({*found});
+    signatures.push_back({signature_of(text)});
   }
   verify_sample(context, 9, std::numeric_limits<double>::infinity(), signatures);
 }

@@ -18,14 +18,6 @@ using namespace tilesmith::test;
 
 namespace {
 
-KernelSignature signature(const std::string& text) {
-  std::string error;
-  const auto found = parse_signature(text, error);
-  INFO(error);
-  REQUIRE(found);
-  return *found;
-}
-
 /// D of M×1·1×1 products with K = 1: each of 256 operands by their bits, times 1, α and nothing else.
 std::vector<std::byte> bytes_of(const char* type, int one, double alpha) {
   const runtime::Context context(0);
@@ -63,7 +55,7 @@ TEST_CASE("a sample of every family passes the battery with results of a byte", 
             "e4m3f32e4m3 NN batch_mode=grouped"},
            {"e5m2f32e4m3 NT epilogue=scale_m+scale_n+bias_n"}}) {
     auto& of_type = signatures.emplace_back();
-    for (const char* text : together) of_type.push_back(signature(text));
+    for (const char* text : together) of_type.push_back(signature_of(text));
   }
   verify_sample(context, 9, std::numeric_limits<double>::infinity(), signatures);
 }

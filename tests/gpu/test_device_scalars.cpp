@@ -78,13 +78,7 @@ TEST_CASE("a sample of every family passes the battery with scalars in device me
            {"s8s32bf16 NT epilogue=scale_m+scale_n scalars=device"},
            {"e4m3f32bf16 NT epilogue=scale_m1+scale_n1 scalars=device"}}) {
     auto& of_type = signatures.emplace_back();
-    for (const char* text : together) {
-      std::string error;
-      const auto signature = parse_signature(text, error);
-      INFO(error);
-      REQUIRE(signature);
-      of_type.push_back(*signature);
-    }
+    for (const char* text : together) of_type.push_back(signature_of(text));
   }
   verify_sample(context, 5, std::numeric_limits<double>::infinity(), signatures);
 }

@@ -17,14 +17,6 @@ using namespace tilesmith::test;
 
 namespace {
 
-KernelSignature signature(const std::string& text) {
-  std::string error;
-  const auto found = parse_signature(text, error);
-  INFO(error);
-  REQUIRE(found);
-  return *found;
-}
-
 Library quiet_library() {
   LibraryOptions quiet;
   quiet.log_misses = false;
@@ -60,7 +52,7 @@ TEST_CASE("a sample of every family passes the battery with epilogues of every k
            {"e5m2f32 NT epilogue=bias_m+silu"},
            {"f64f64 TN epilogue=bias_n+relu", "f64f64 NN epilogue=bias_m+gelu"}}) {
     auto& of_type = signatures.emplace_back();
-    for (const char* text : together) of_type.push_back(signature(text));
+    for (const char* text : together) of_type.push_back(signature_of(text));
   }
   verify_sample(context, 12, std::numeric_limits<double>::infinity(), signatures);
 }
@@ -79,7 +71,7 @@ TEST_CASE("a sample of every family passes the battery with gated columns", "[gp
            {"f64f64 NT epilogue=bias_m+swiglu"},
            {"bf16f32bf16 NT epilogue=bias_n+swiglu batch_mode=strided", "bf16f32bf16 NN epilogue=swiglu_interleaved batch_mode=strided"}}) {
     auto& of_type = signatures.emplace_back();
-    for (const char* text : together) of_type.push_back(signature(text));
+    for (const char* text : together) of_type.push_back(signature_of(text));
   }
   verify_sample(context, 10, std::numeric_limits<double>::infinity(), signatures);
 }
@@ -93,7 +85,7 @@ TEST_CASE("the library gates NaN and infinities as x·σ(x)·y has it, in halves
   const auto n = std::int64_t(bias.size());
   const runtime::DeviceBuffer zeros = upload(std::vector<float>(bias.size() * bias.size())), values = upload(bias);
   for (const bool interleaved : {false, true}) {
-    const Problem problem = packed_problem(signature(interleaved ? "tf32f32 NN epilogue=bias_n+swiglu_interleaved" : "tf32f32 NN epilogue=bias_n+swiglu"), n, n, n);
+    const Problem problem = packed_problem(signature_of(interleaved ? "tf32f32 NN epilogue=bias_n+swiglu_interleaved" : "tf32f32 NN epilogue=bias_n+swiglu"), n, n, n);
     runtime::DeviceBuffer d(bias.size() * bias.size() / 2 * sizeof(float));
     context.synchronize();
     Operands operands;
@@ -130,7 +122,7 @@ TEST_CASE("what an epilogue makes of NaN and infinities is what its header says"
   for (const char* activation : {"linear", "relu", "gelu", "gelu_tanh", "silu"}) {
     INFO(activation);
     const std::string with = std::string(activation) == "linear" ? "bias_n" : "bias_n+" + std::string(activation);
-    const Problem problem = packed_problem(signature("tf32f32 NN epilogue=" + with), size, size, size);
+    const Problem problem = packed_problem(signature_of("tf32f32 NN epilogue=" + with), size, size, size);
     Operands operands;
     operands.a = operands.b = zeros.data();
     operands.d = d.data();

@@ -8,18 +8,12 @@
 #include "kernels/plan_hash.hpp"
 #include "kernels/tensor_core/pass_layout.cuh"
 #include "tests/catch.hpp"
+#include "tests/problem_of_text.hpp"
 
 using namespace tilesmith;
+using tests::problem_of_text;
 
 namespace {
-
-Problem strided_problem(const char* text) {
-  std::string error;
-  const auto read = parse_problem(text, error);
-  INFO(error);
-  REQUIRE(read);
-  return *read;
-}
 
 KernelTarget batch_target(const Problem& of, const char* arch = "sm_90a") { return {of, *limits_for_arch(arch)}; }
 
@@ -35,10 +29,10 @@ TEST_CASE("simt, mma and wgmma have kernels for batches, with epilogues too; the
     for (const auto& family : families()) {
       const std::string name(family->name());
       INFO(name << " " << text);
-      CHECK(family->supports(batch_target(strided_problem(text))) == (name == "simt" || name == "mma" || name == "wgmma"));
+      CHECK(family->supports(batch_target(problem_of_text(text))) == (name == "simt" || name == "mma" || name == "wgmma"));
     }
   }
-  CHECK_FALSE(find_family("wgmma")->supports(batch_target(strided_problem("f16f32 NN 64 64 64 batch=3 batch_mode=strided"), "sm_87")));
+  CHECK_FALSE(find_family("wgmma")->supports(batch_target(problem_of_text("f16f32 NN 64 64 64 batch=3 batch_mode=strided"), "sm_87")));
 }
 
 TEST_CASE("a grid has slices of y and z for as many entries as there are, and few more") {
@@ -53,7 +47,7 @@ TEST_CASE("a grid has slices of y and z for as many entries as there are, and fe
 }
 
 TEST_CASE("blocks are there for the tiles of all entries, and maps have a coordinate for them") {
-  const Problem batch = strided_problem("bf16f32bf16 NN 100 72 64 batch=9 stride_b=0 batch_mode=strided");
+  const Problem batch = problem_of_text("bf16f32bf16 NN 100 72 64 batch=9 stride_b=0 batch_mode=strided");
   for (const char* family : {"mma", "wgmma"}) {
     for (const Config& config : find_family(family)->seeds(batch_target(batch), as_planned(batch))) {
       const LaunchSequence sequence = find_family(family)->launches(config, as_planned(batch));
@@ -84,7 +78,7 @@ TEST_CASE("blocks are there for the tiles of all entries, and maps have a coordi
 }
 
 TEST_CASE("what all entries read is packed once, other operands and partial sums for each") {
-  const Problem odd = strided_problem("f16f32 NN 70 71 65 batch=4 stride_b=0 batch_mode=strided");
+  const Problem odd = problem_of_text("f16f32 NN 70 71 65 batch=4 stride_b=0 batch_mode=strided");
   Config config = batch_guess("mma", odd);
   for (const auto& [name, value] : {std::pair{"pack", 3}, {"split_k", 1}, {"reduction", 0}, {"copy_bytes", 16}, {"pack_k_major", 0}}) config.set(name, value);
   const LaunchSequence packed = find_family("mma")->launches(config, as_planned(odd));
@@ -102,7 +96,7 @@ TEST_CASE("what all entries read is packed once, other operands and partial sums
 }
 
 TEST_CASE("rows of a batch whose strides are odd are not copied as they lie") {
-  Problem batch = strided_problem("bf16f32bf16 NN 64 64 64 batch=4 batch_mode=strided");
+  Problem batch = problem_of_text("bf16f32bf16 NN 64 64 64 batch=4 batch_mode=strided");
   const Config config = batch_guess("wgmma", batch);
   CHECK(config.at("pack") == 0);
   CHECK_FALSE(refused_because(*find_family("wgmma"), config, batch));
@@ -113,14 +107,14 @@ TEST_CASE("rows of a batch whose strides are odd are not copied as they lie") {
 }
 
 TEST_CASE("more tiles than a grid has blocks are refused") {
-  const Problem most = strided_problem("f16f32 NN 1024 1024 16 batch=1048576 batch_mode=strided");
-  Config config = batch_guess("mma", strided_problem("f16f32 NN 1024 1024 16 batch=2 batch_mode=strided"));
+  const Problem most = problem_of_text("f16f32 NN 1024 1024 16 batch=1048576 batch_mode=strided");
+  Config config = batch_guess("mma", problem_of_text("f16f32 NN 1024 1024 16 batch=2 batch_mode=strided"));
   for (const char* side : {"block_m", "block_n"}) config.set(side, 16);
   CHECK(refused_because(*find_family("mma"), config, most)->find("more tiles of C than a grid has blocks") != std::string::npos);
 }
 
 TEST_CASE("estimates and first guesses know how many entries there are: a batch of small problems fills the device without slices") {
-  const Problem one = strided_problem("bf16f32bf16 NN 128 128 128 batch=1 batch_mode=strided");
+  const Problem one = problem_of_text("bf16f32bf16 NN 128 128 128 batch=1 batch_mode=strided");
   for (const char* family : {"mma", "wgmma"}) {
     INFO(family);
     double before = 0;
@@ -145,12 +139,12 @@ TEST_CASE("estimates and first guesses know how many entries there are: a batch 
 }
 
 TEST_CASE("plans of a batch differ by entries and strides, and from those of one problem") {
-  const std::string options = compiler_options_text(batch_target(strided_problem("f16f32 NN 64 64 64")));
-  const Config config = batch_guess("wgmma", strided_problem("f16f32 NN 64 64 64 batch=4 batch_mode=strided"));
+  const std::string options = compiler_options_text(batch_target(problem_of_text("f16f32 NN 64 64 64")));
+  const Config config = batch_guess("wgmma", problem_of_text("f16f32 NN 64 64 64 batch=4 batch_mode=strided"));
   std::vector<std::string> hashes;
   for (const char* text : {"f16f32 NN 64 64 64", "f16f32 NN 64 64 64 batch=4 batch_mode=strided", "f16f32 NN 64 64 64 batch=5 batch_mode=strided",
                            "f16f32 NN 64 64 64 batch=4 stride_a=0 batch_mode=strided", "f16f32 NN 64 64 64 batch=4 stride_c=8192 batch_mode=strided"}) {
-    hashes.push_back(plan_hash(config, strided_problem(text), options));
+    hashes.push_back(plan_hash(config, problem_of_text(text), options));
     CHECK_FALSE(hashes.back().empty());
   }
   std::ranges::sort(hashes);
@@ -158,7 +152,7 @@ TEST_CASE("plans of a batch differ by entries and strides, and from those of one
 }
 
 TEST_CASE("a batch by pointers has a count and no strides, and its kernels are told so") {
-  const Problem batch = strided_problem("f16f32 NT 100 72 64 lda=80 batch=9 batch_mode=pointers");
+  const Problem batch = problem_of_text("f16f32 NT 100 72 64 lda=80 batch=9 batch_mode=pointers");
   CHECK(text(batch) == "f16f32 NT 100 72 64 lda=80 batch=9 batch_mode=pointers");
   CHECK(by_pointers(entry_of(batch), 9) == batch);
   CHECK(batch.stride_a == 8000);  // where the tuner's own lie

@@ -5,18 +5,12 @@
 #include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/tensor_core/passes.hpp"
 #include "tests/catch.hpp"
+#include "tests/problem_of_text.hpp"
 
 using namespace tilesmith;
+using tests::problem_of_text;
 
 namespace {
-
-Problem gated_problem(const std::string& text) {
-  std::string error;
-  const auto problem = parse_problem(text, error);
-  INFO(error);
-  REQUIRE(problem);
-  return *problem;
-}
 
 KernelTarget gated_target(const Problem& problem) { return {problem.signature(), *limits_for_arch("sm_90a")}; }
 
@@ -37,23 +31,23 @@ TEST_CASE("pairs are tiled by whole steps of 16 columns", "[gate]") {
   STATIC_REQUIRE(paired_columns(16) == 16);
   STATIC_REQUIRE(paired_columns(18) == 32);
   STATIC_REQUIRE(paired_columns(0) == 0);
-  CHECK(tensor_core::tiled_columns(gated_problem("f16f32 NT 8 18 8 epilogue=swiglu")) == 32);
-  CHECK(tensor_core::tiled_columns(gated_problem("f16f32 NT 8 18 8")) == 18);
+  CHECK(tensor_core::tiled_columns(problem_of_text("f16f32 NT 8 18 8 epilogue=swiglu")) == 32);
+  CHECK(tensor_core::tiled_columns(problem_of_text("f16f32 NT 8 18 8")) == 18);
 }
 
 TEST_CASE("simt, mma and wgmma gate pairs; families that store what they sum do not", "[gate]") {
-  const KernelTarget target = gated_target(gated_problem("bf16f32bf16 NT 64 64 64 epilogue=swiglu"));
+  const KernelTarget target = gated_target(problem_of_text("bf16f32bf16 NT 64 64 64 epilogue=swiglu"));
   for (const char* family : {"simt", "mma", "wgmma"}) CHECK(find_family(family)->supports(target));
   for (const char* family : {"wmma", "gemv"}) CHECK_FALSE(find_family(family)->supports(target));
-  CHECK_FALSE(find_family("ffma")->supports(gated_target(gated_problem("f32f32 NT 64 64 64 epilogue=swiglu"))));
-  CHECK(find_family("simt")->supports(gated_target(gated_problem("f32f32 NT 64 64 64 epilogue=swiglu"))));
+  CHECK_FALSE(find_family("ffma")->supports(gated_target(problem_of_text("f32f32 NT 64 64 64 epilogue=swiglu"))));
+  CHECK(find_family("simt")->supports(gated_target(problem_of_text("f32f32 NT 64 64 64 epilogue=swiglu"))));
   CHECK_FALSE(illegal_because(*find_family("simt"), generic_config(target), target));
 }
 
 TEST_CASE("an unpacked B is brought by runs of either half, D is stored with half the columns", "[gate]") {
   const Config config = *Config::parse(kWgmma);
   for (const bool interleaved : {false, true}) {
-    const Problem problem = gated_problem(interleaved ? "bf16f32bf16 NT 512 1024 256 epilogue=swiglu_interleaved" : "bf16f32bf16 NT 512 1024 256 epilogue=swiglu");
+    const Problem problem = problem_of_text(interleaved ? "bf16f32bf16 NT 512 1024 256 epilogue=swiglu_interleaved" : "bf16f32bf16 NT 512 1024 256 epilogue=swiglu");
     REQUIRE(refusal_of(config, problem).empty());
     const LaunchSequence sequence = find_family("wgmma")->launches(config, problem);
     const TensorBoxes& boxes = *sequence.launches.front().boxes;
@@ -68,13 +62,13 @@ TEST_CASE("an unpacked B is brought by runs of either half, D is stored with hal
 TEST_CASE("why a kernel cannot gate pairs is said", "[gate]") {
   Config config = *Config::parse(kWgmma);
   config.set("store_tma", 0);
-  CHECK(refusal_of(config, gated_problem("bf16f32bf16 NT 512 1032 256 epilogue=swiglu")).find("by 8 of either half") != std::string::npos);
+  CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NT 512 1032 256 epilogue=swiglu")).find("by 8 of either half") != std::string::npos);
   config.set("store_tma", 1);
-  CHECK(refusal_of(config, gated_problem("bf16f32bf16 NN 512 1024 256 epilogue=swiglu")).find("rows along K") != std::string::npos);
+  CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NN 512 1024 256 epilogue=swiglu")).find("rows along K") != std::string::npos);
   config.set("pack", 2);
-  CHECK(refusal_of(config, gated_problem("bf16f32bf16 NN 512 1024 256 epilogue=swiglu")).empty());
-  CHECK(refusal_of(config, gated_problem("bf16f32bf16 NT 512 1040 256 epilogue=swiglu")).empty());
-  const Problem ragged = gated_problem("bf16f32bf16 NN 512 1040 256 epilogue=swiglu");
+  CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NN 512 1024 256 epilogue=swiglu")).empty());
+  CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NT 512 1040 256 epilogue=swiglu")).empty());
+  const Problem ragged = problem_of_text("bf16f32bf16 NN 512 1040 256 epilogue=swiglu");
   const LaunchSequence sequence = find_family("wgmma")->launches(config, ragged);
   REQUIRE(sequence.launches.size() == 2);
   CHECK(sequence.launches.back().boxes->b.matrix_rows == 1040);
@@ -85,14 +79,14 @@ TEST_CASE("why a kernel cannot gate pairs is said", "[gate]") {
   config.set("store_staged", 0);
   config.set("block_n", 72);
   config.set("cluster_m", 1);
-  CHECK(refusal_of(config, gated_problem("bf16f32bf16 NT 512 1024 256 epilogue=swiglu")).find("8 of x and 8 of y") != std::string::npos);
+  CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NT 512 1024 256 epilogue=swiglu")).find("8 of x and 8 of y") != std::string::npos);
 }
 
 TEST_CASE("first guesses gate pairs however B lies", "[gate]") {
   for (const char* text : {"bf16f32bf16 NT 2048 4096 1024 epilogue=swiglu", "bf16f32bf16 NN 2048 4096 1024 epilogue=swiglu", "bf16f32bf16 NT 16 4096 1024 epilogue=bias_n+swiglu_interleaved",
                            "bf16f32bf16 NT 512 1036 256 epilogue=swiglu"}) {
     INFO(text);
-    const Problem problem = gated_problem(text);
+    const Problem problem = problem_of_text(text);
     for (const char* family : {"mma", "wgmma"}) {
       INFO(family);
       int run = 0;

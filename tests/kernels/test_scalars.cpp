@@ -4,20 +4,10 @@
 #include "kernels/plan_hash.hpp"
 #include "kernels/render.hpp"
 #include "tests/catch.hpp"
+#include "tests/problem_of_text.hpp"
 
 using namespace tilesmith;
-
-namespace {
-
-Problem scalars_problem(const std::string& text) {
-  std::string error;
-  const auto problem = parse_problem(text, error);
-  INFO(error);
-  REQUIRE(problem);
-  return *problem;
-}
-
-}  // namespace
+using tests::problem_of_text;
 
 TEST_CASE("scalars in device memory are read from a problem's text and written there, behind all other options", "[signature][scalars]") {
   for (const char* text : {"f16f32 NN 64 64 64 scalars=device", "s8s32 NT 64 64 64 beta=any scalars=device", "f64f64 TT 8 8 8 batch=3 batch_mode=strided scalars=device",
@@ -37,8 +27,8 @@ TEST_CASE("scalars in device memory are read from a problem's text and written t
     CHECK(tilesmith::text(*problem).ends_with(" scalars=device"));
     CHECK(tilesmith::text(with_host_scalars(*problem)).find("scalars") == std::string::npos);
   }
-  CHECK(text(scalars_problem("f16f32 NN 64 64 64 scalars=host")) == "f16f32 NN 64 64 64");
-  CHECK(text(sister_of(scalars_problem("f16f32 NN 64 64 64 epilogue=relu scalars=device"))) == "f16f32 NN 64 64 64");
+  CHECK(text(problem_of_text("f16f32 NN 64 64 64 scalars=host")) == "f16f32 NN 64 64 64");
+  CHECK(text(sister_of(problem_of_text("f16f32 NN 64 64 64 epilogue=relu scalars=device"))) == "f16f32 NN 64 64 64");
   for (const char* wrong : {"scalars=", "scalars=both", "scalars", "device_scalars"}) {
     std::string error;
     CHECK_FALSE(parse_problem(std::string("f16f32 NN 64 64 64 ") + wrong, error));
@@ -50,16 +40,16 @@ TEST_CASE("scalars in device memory are read from a problem's text and written t
 TEST_CASE("scalars in device memory are operands of the scale type, β where it is not known to be 0", "[operand][scalars]") {
   const auto roles = [&](const char* text) {
     std::vector<OperandRole> found;
-    for (const OperandMatrix& one : operands(scalars_problem(text))) found.push_back(one.role);
+    for (const OperandMatrix& one : operands(problem_of_text(text))) found.push_back(one.role);
     return found;
   };
   using enum OperandRole;
   CHECK(roles("bf16f32bf16 NN 8 16 32 scalars=device") == std::vector{a, b, d, alpha});
   CHECK(roles("bf16f32bf16 NN 8 16 32 beta=any scalars=device") == std::vector{a, b, d, alpha, beta});
   CHECK(roles("bf16f32bf16 NN 8 16 32 beta=any") == std::vector{a, b, d});
-  CHECK(operand(scalars_problem("bf16f32bf16 NN 8 16 32 scalars=device"), alpha).bytes() == 4);
-  CHECK(operand(scalars_problem("f64f64 NN 8 16 32 scalars=device"), alpha).bytes() == 8);
-  CHECK(operand(scalars_problem("s8s32 NN 8 16 32 scalars=device"), beta).element == Scalar::s32);
+  CHECK(operand(problem_of_text("bf16f32bf16 NN 8 16 32 scalars=device"), alpha).bytes() == 4);
+  CHECK(operand(problem_of_text("f64f64 NN 8 16 32 scalars=device"), alpha).bytes() == 8);
+  CHECK(operand(problem_of_text("s8s32 NN 8 16 32 scalars=device"), beta).element == Scalar::s32);
   CHECK(is_vector(alpha));
 }
 

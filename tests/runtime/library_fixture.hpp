@@ -13,6 +13,8 @@
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/interface/gemm.hpp"
+#include "runtime/interface/tilesmith.h"
+#include "tests/catch.hpp"
 #include "tests/runtime/fake_driver.hpp"
 
 namespace tilesmith::runtime::fake {
@@ -133,6 +135,16 @@ class LibraryFixture {
 
 inline const void* address(std::uintptr_t value) { return reinterpret_cast<const void*>(value); }
 inline void* writable(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
+
+/// In C, on a database, and compiling nothing.
+inline tilesmith_library* open_stored_in_c(const std::filesystem::path& database) {
+  tilesmith_options options;
+  tilesmith_library* library = nullptr;
+  REQUIRE(tilesmith_options_init(&options, sizeof options) == TILESMITH_OK);
+  options.allow_compile = 0;
+  REQUIRE(tilesmith_open_with_options(database.c_str(), &options, &library) == TILESMITH_OK);
+  return library;
+}
 
 inline LibraryOptions stored_only() {
   LibraryOptions options;

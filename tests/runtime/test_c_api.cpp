@@ -14,6 +14,7 @@ namespace {
 
 namespace fake = runtime::fake;
 using runtime::fake::address;
+using runtime::fake::open_stored_in_c;
 using runtime::fake::stored_only;
 using runtime::fake::writable;
 using Fixture = runtime::fake::LibraryFixture;
@@ -53,13 +54,9 @@ TEST_CASE("the C interface plans, explains and runs", "[api]") {
 
 TEST_CASE("the C interface takes a run's operands as a struct of any later version, C and D apart", "[api]") {
   const Fixture fixture;
-  tilesmith_library* library = nullptr;
-  tilesmith_options stored_kernels_only;
-  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
-  stored_kernels_only.allow_compile = 0;
   db::Store::open(fixture.path("generic.db")).record_build(
       fixture.build("f16f32 NN 1 1 1", generic_config(fixture.target(fixture.problem("f16f32 NN 1 1 1")))));
-  REQUIRE(tilesmith_open_with_options(fixture.path("generic.db").c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
+  tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
   tilesmith_problem problem;
   REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 16, 16, 16) == TILESMITH_OK);
   problem.beta_is_zero = 0;
@@ -102,11 +99,7 @@ TEST_CASE("the C interface reads scales in the type pair's scale type", "[api]")
       store.record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
     }
   }
-  tilesmith_library* library = nullptr;
-  tilesmith_options stored_kernels_only;
-  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
-  stored_kernels_only.allow_compile = 0;
-  REQUIRE(tilesmith_open_with_options(fixture.path("generic.db").c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
+  tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
   const auto launch = [&](const char* type, const void* alpha, const void* beta) {
     tilesmith_problem problem;
     tilesmith_plan* plan = nullptr;
@@ -210,13 +203,9 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
 TEST_CASE("a strided batch in C is a problem with more behind it", "[api]") {
   const Fixture fixture;
   const auto line = [] { return std::string(tilesmith_last_error()); };
-  tilesmith_library* library = nullptr;
-  tilesmith_options stored_kernels_only;
-  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
-  stored_kernels_only.allow_compile = 0;
   const char* const where = "f16f32 NN 1 1 1 batch_mode=strided";
   db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
-  REQUIRE(tilesmith_open_with_options(fixture.path("generic.db").c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
+  tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
   tilesmith_strided_batch batch;
   CHECK(tilesmith_strided_batch_init(nullptr, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_strided_batch_init(&batch, "f16f32", "NX", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
@@ -249,13 +238,9 @@ TEST_CASE("a strided batch in C is a problem with more behind it", "[api]") {
 
 TEST_CASE("a batch by pointers in C is a strided one with another word for its strides", "[api]") {
   const Fixture fixture;
-  tilesmith_library* library = nullptr;
-  tilesmith_options stored_kernels_only;
-  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
-  stored_kernels_only.allow_compile = 0;
   const char* const where = "f16f32 NN 1 1 1 batch_mode=pointers";
   db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
-  REQUIRE(tilesmith_open_with_options(fixture.path("generic.db").c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
+  tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
   tilesmith_strided_batch batch;
   REQUIRE(tilesmith_strided_batch_init(&batch, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_OK);
   batch.stride_a = batch.stride_c = TILESMITH_BY_POINTERS;
@@ -274,4 +259,30 @@ TEST_CASE("a batch by pointers in C is a strided one with another word for its s
   CHECK(run(0x10000010) == TILESMITH_BAD_ARGUMENT);  // within A's array
   CHECK(fake::state().launches.size() == 1);
   tilesmith_close(library);
+}
+
+TEST_CASE("by pointers, a kernel is given D's array where the run does not read another, which may be none", "[api]") {
+  const Fixture fixture;
+  const char* const where = "f16f32 NN 1 1 1 epilogue=c_apart batch_mode=pointers beta=any";
+  db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  const Library library = Library::open(fixture.path("generic.db"), stored_only());
+  const Problem problem = fixture.problem("f16f32 NN 16 24 32 epilogue=c_apart batch=3 batch_mode=pointers beta=any");
+  Operands run;
+  run.d = writable(0x30000008);
+  run.alpha = 0;
+  run.beta = 1;
+  run.c = address(0x50000008);
+  library.gemm(nullptr, problem, run);
+  CHECK(fake::state().launches.back().args.a == run.d);
+  CHECK(fake::state().launches.back().args.b == run.d);
+  CHECK(fake::state().launches.back().more.c == run.c);
+  const GemmPlan plan = library.plan(problem);
+  run.alpha = 1;
+  run.beta = 0;
+  run.a = address(0x10000008);
+  run.b = address(0x20000008);
+  run.c = address(0x50000001);  // not read
+  plan.run(nullptr, run, nullptr);
+  CHECK(fake::state().launches.back().args.a == run.a);
+  CHECK(fake::state().launches.back().more.c == run.d);
 }

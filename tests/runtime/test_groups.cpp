@@ -25,11 +25,7 @@ std::string groups_database(const GroupsFixture& fixture) {
 
 TEST_CASE("groups in C are a problem with more behind it, and a run is given their ends", "[api][groups]") {
   const GroupsFixture fixture;
-  tilesmith_library* library = nullptr;
-  tilesmith_options stored_kernels_only;
-  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
-  stored_kernels_only.allow_compile = 0;
-  REQUIRE(tilesmith_open_with_options(groups_database(fixture).c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
+  tilesmith_library* const library = fake::open_stored_in_c(groups_database(fixture));
   tilesmith_grouped groups;
   CHECK(tilesmith_grouped_init(nullptr, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_grouped_init(&groups, "f16f32", "TN", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);

@@ -154,11 +154,7 @@ TEST_CASE("a problem whose scalars are the host's refuses addresses of others", 
 
 TEST_CASE("in C a problem says where alpha and beta are, in every call", "[api][scalars]") {
   const fake::LibraryFixture fixture;
-  tilesmith_library* library = nullptr;
-  tilesmith_options stored_kernels_only;
-  REQUIRE(tilesmith_options_init(&stored_kernels_only, sizeof stored_kernels_only) == TILESMITH_OK);
-  stored_kernels_only.allow_compile = 0;
-  REQUIRE(tilesmith_open_with_options(scalars_database(fixture).c_str(), &stored_kernels_only, &library) == TILESMITH_OK);
+  tilesmith_library* const library = fake::open_stored_in_c(scalars_database(fixture));
   tilesmith_problem problem;
   REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 16, 24, 32) == TILESMITH_OK);
   CHECK(problem.scalars_on_device == 0);

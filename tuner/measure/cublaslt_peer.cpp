@@ -180,6 +180,7 @@ struct Matmul {
   }
 
   std::vector<HeuristicResult> algorithms(Handle handle, const Problem& problem) {
+    if (!reads_c && !factors.is_beta_known_zero()) return {};
     Owned preference;
     check(call.preference_create(&preference.get), "cublasLtMatmulPreferenceCreate");
     preference.end = call.preference_destroy;
@@ -259,7 +260,7 @@ std::vector<Contender> CublasLtPeer::contenders_of_groups(const OperandSets& ope
         const HeuristicResult& algorithm = one.offered[number];
         const int status = impl->call.matmul(
             impl->handle, matmul.operation.get, matmul.factors.alpha(), place(OperandRole::b, std::int64_t(g) * of.stride_b), matmul.layout_b.get,
-            place(OperandRole::a, begin * of.lda), matmul.layout_a.get, matmul.factors.beta(), place(OperandRole::c, begin * of.ldc), matmul.layout_c.get,
+            place(OperandRole::a, begin * of.lda), matmul.layout_a.get, matmul.factors.beta(), matmul.reads_c ? place(OperandRole::c, begin * of.ldc) : nullptr, matmul.layout_c.get,
             place(OperandRole::d, begin * of.ldc), matmul.layout_d.get, &algorithm.algorithm, impl->workspace.data(), algorithm.workspace_bytes, stream.get());
         if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
       }
@@ -272,7 +273,6 @@ std::vector<Contender> CublasLtPeer::contenders_of_groups(const OperandSets& ope
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
   const Problem& problem = operands.problem();
   if (!does(problem)) return {};  // it would be asked for less than the problem
-  if (problem.type.output == Scalar::e4m3 && problem.beta != BetaClass::zero) return {};  // its C is never e4m3
   if (problem.batch_mode == BatchMode::grouped) return contenders_of_groups(operands);
   // Of a gated problem it makes the whole product, in a matrix of its own, with scales and bias; a kernel then gates it.
   Problem product = problem;
@@ -285,7 +285,6 @@ std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
     gate = std::make_shared<const GateKernel>(impl_->context, problem);
   }
   const auto matmul = std::make_shared<Matmul>(impl_->call, product);
-  if (!matmul->reads_c && !matmul->factors.is_beta_known_zero()) return {};
   matmul->point_to(operands, 0);
   std::vector<Contender> result;
   for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, product)) {
