@@ -31,6 +31,7 @@ __device__ __forceinline__ ScaleType value_of(Accumulator kept) {
 
 constexpr bool kHasScales = kScaleM || kScaleN;
 constexpr bool kHasBias = kBiasAlongN || kBiasAlongM;
+constexpr bool kActivates = kRelu || kGelu || kGeluTanh || kSilu;
 
 __device__ __forceinline__ float exponential(float x) { return __expf(x); }
 __device__ __forceinline__ double exponential(double x) { return exp(x); }
@@ -57,6 +58,71 @@ __device__ __forceinline__ S activated(S x) {
     return times_sigmoid(x, x);
   } else {
     return x;
+  }
+}
+
+// What the quotient and the power of each would take of the slow operations is most of what an activation takes. So two share a
+// reciprocal: 1/a = b·(1/ab).
+//
+// Powers are kept to 2^63, so that ab does not overflow; what is left of σ there, 2^−62, is taken off, and nothing below 0 is kept. So σ is
+// off by 2^−62 at most besides what rounding does, 0 where it is below that, and −∞ becomes NaN as in times_sigmoid().
+struct Sigmoids {
+  static constexpr float kMostPower = 63, kLeft = 2.168404344971009e-19F;  // 2^−62
+
+  float first, second;
+
+  // Of u where first_power = −u·log2(e).
+  __device__ __forceinline__ Sigmoids(float first_power, float second_power) {
+    const float a = 1 + power_of_two(first_power), b = 1 + power_of_two(second_power);
+    float of_both;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(of_both) : "f"(a * b));
+    first = less_left(b, of_both);
+    second = less_left(a, of_both);
+  }
+
+ private:
+  static __device__ __forceinline__ float power_of_two(float power) {
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(fminf(power, kMostPower)));  // of NaN, too
+    return result;
+  }
+  static __device__ __forceinline__ float less_left(float other, float of_both) {
+    float result;
+    asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(other), "f"(of_both), "f"(-kLeft));
+    return result;
+  }
+};
+
+constexpr float kMinusLog2E = -1.44269504088896340736F;
+
+// −u·log2(e) for x·σ(u).
+__device__ __forceinline__ float power_of_activation(float x) {
+  if constexpr (kGeluTanh) {
+    constexpr float kLinear = float(-1.44269504088896340736 * 2 * 0.79788456080286535588), kCubic = float(-1.44269504088896340736 * 2 * 0.79788456080286535588 * 0.044715);
+    return x * (kLinear + kCubic * (x * x));
+  } else {
+    return kMinusLog2E * x;
+  }
+}
+
+template <typename S>
+constexpr bool kSharesReciprocals = false;
+template <>
+constexpr bool kSharesReciprocals<float> = true;
+
+// Neighbours, each as activated() has it.
+template <typename S, int Count>
+__device__ __forceinline__ void activate(S (&x)[Count]) {
+  if constexpr ((kGeluTanh || kSilu) && kSharesReciprocals<S> && Count % 2 == 0) {
+#pragma unroll
+    for (int e = 0; e < Count; e += 2) {
+      const Sigmoids sigmoids(power_of_activation(x[e]), power_of_activation(x[e + 1]));
+      x[e] *= sigmoids.first;
+      x[e + 1] *= sigmoids.second;
+    }
+  } else {
+#pragma unroll
+    for (int e = 0; e < Count; ++e) x[e] = activated(x[e]);
   }
 }
 

@@ -12,6 +12,22 @@ __device__ __forceinline__ int column_of_y(int pair, int n) { return kGateInterl
 
 __device__ __forceinline__ ScaleType gated(ScaleType x, ScaleType y) { return times_sigmoid(x, x) * y; }
 
+// Neighbours: x ← silu(x)·y.
+template <typename S, int Count>
+__device__ __forceinline__ void gate_each(S (&x)[Count], const S (&y)[Count]) {
+  if constexpr (kSharesReciprocals<S> && Count % 2 == 0) {
+#pragma unroll
+    for (int e = 0; e < Count; e += 2) {
+      const Sigmoids sigmoids(kMinusLog2E * x[e], kMinusLog2E * x[e + 1]);
+      x[e] = x[e] * sigmoids.first * y[e];
+      x[e + 1] = x[e + 1] * sigmoids.second * y[e + 1];
+    }
+  } else {
+#pragma unroll
+    for (int e = 0; e < Count; ++e) x[e] = gated(x[e], y[e]);
+  }
+}
+
 // What a sum of column n of the product is before the gate.
 template <typename Sum>
 __device__ __forceinline__ ScaleType before_gate(const GemmArgs& args, int m, int n, Sum sum) {

@@ -2,44 +2,15 @@
 // with α = 1 and β = 0. What C holds is taken in between scales and bias (blend.cuh). Where several warps or blocks hold sums of the same
 // elements, it is done as rows leave shared memory instead (store_rows_by() in epilogue.cuh), or as slices are added (reduce.cuh).
 //
-// A vector that lies along a thread's runs is loaded by batches of runs, each for all rows that the thread has. One that lies across them
-// is loaded once, an element a row.
+// A vector that lies along a thread's runs is taken by batches of runs, each for all rows that the thread has. One that lies across them
+// has an element a row. They come from memory (vector_run.cuh), or from registers that they were brought to before the block multiplied
+// (ahead.cuh).
 #pragma once
 
 #include "kernels/tensor_core/blend.cuh"
+#include "kernels/tensor_core/vector_run.cuh"
 
 namespace tilesmith {
-
-// What a vector has for Count neighbours along it.
-template <typename Element, int Count>
-class VectorRun {
-  struct alignas(Count * sizeof(Element) < 16 ? Count * sizeof(Element) : 16) Run {
-    Element x[Count];
-  };
-
- public:
-  // `left`: elements from `from` to the vector's end. `whole`: as is_whole_vector() says.
-  __device__ __forceinline__ void load(const Element* from, int left, bool whole) {
-    if (whole) {
-      if (left > 0) run_ = *reinterpret_cast<const Run*>(from);
-    } else {
-#pragma unroll
-      for (int e = 0; e < Count; ++e) {
-        if (e < left) run_.x[e] = from[e];
-      }
-    }
-  }
-  __device__ __forceinline__ Element at(int e) const { return run_.x[e]; }
-
- private:
-  Run run_ = {};
-};
-
-// Whether the vector consists of whole runs, each at a multiple of its bytes; the same for the whole launch.
-template <int Count, typename Element>
-__device__ __forceinline__ bool is_whole_vector(const Element* vector, int length) {
-  return reinterpret_cast<unsigned long long>(vector) % (Count * sizeof(Element)) == 0 && length % Count == 0;
-}
 
 // Brings a vector's part of a tile to the first cache while the block multiplies, as fetch_held() does what C holds.
 //   `thread`: this one's number of kThreads
@@ -63,66 +34,49 @@ __device__ __forceinline__ void fetch_vectors(const Destination& to, int m0, int
   }
 }
 
-// Where a thread's sums lie: runs along one dimension of D, rows of the warp's tile along the other.
-template <typename Sums>
-struct SumsPlace {
-  int runs_at, runs_end, rows_at, rows_end;
-
-  __device__ __forceinline__ SumsPlace(const Destination& to, int m0, int n0)
-      : runs_at((Sums::kSwapped ? m0 : n0) + Sums::first_column()),
-        runs_end(Sums::kSwapped ? to.rows() : to.cols()),
-        rows_at(Sums::kSwapped ? n0 : m0),
-        rows_end(Sums::kSwapped ? to.cols() : to.rows()) {}
-};
-
-// Changes one run of a row: sum e becomes change(sum, e).
+// Changes one run of a row: its values become change(values).
 template <typename Sums, typename Change>
 __device__ __forceinline__ void change_run(Sums& sums, int row, int run, Change change) {
   Accumulator mine[Sums::kRun];
+  ScaleType values[Sums::kRun];
   sums.get(row / 2, row % 2, run, mine);
 #pragma unroll
-  for (int e = 0; e < Sums::kRun; ++e) mine[e] = change(mine[e], e);
+  for (int e = 0; e < Sums::kRun; ++e) values[e] = value_of(mine[e]);
+  change(values);
+#pragma unroll
+  for (int e = 0; e < Sums::kRun; ++e) mine[e] = kept(values[e]);
   sums.set(row / 2, row % 2, run, mine);
 }
 
-// sums ← change(sum, the vector's element for it), for a vector along the runs.
-template <typename Element, typename Sums, typename Change>
-__device__ __forceinline__ void change_along(Sums sums, const SumsPlace<Sums>& place, const Element* vector, Change change) {
-  constexpr int kRun = Sums::kRun, kRows = 2 * Sums::kRowGroups;
-  constexpr int kWords = (kRun * int(sizeof(Element)) + 3) / 4, kFit = 16 / kWords;  // loads that are under way together
-  constexpr int kAtATime = Sums::kRunsPerRow < kFit ? Sums::kRunsPerRow : kFit;
-  const bool whole = is_whole_vector<kRun>(vector, place.runs_end);
+// By what lies along the runs: change(a run's values, runs[i]) of each row, where get(first, runs) brings a batch.
+template <typename Element, int kAtMost, typename Sums, typename Get, typename Change>
+__device__ __forceinline__ void change_along(Sums sums, Get get, Change change) {
+  constexpr int kAtATime = Sums::kRunsPerRow < kAtMost ? Sums::kRunsPerRow : kAtMost;
 #pragma unroll
   for (int first = 0; first < Sums::kRunsPerRow; first += kAtATime) {
-    VectorRun<Element, kRun> of_run[kAtATime];
+    VectorRun<Element, Sums::kRun> runs[kAtATime];
+    get(first, runs);
 #pragma unroll
-    for (int b = 0; b < kAtATime; ++b) {
-      if (first + b >= Sums::kRunsPerRow) break;
-      const int at = place.runs_at + Sums::offset(first + b);
-      of_run[b].load(vector + at, place.runs_end - at, whole);
-    }
-#pragma unroll
-    for (int row = 0; row < kRows; ++row) {
+    for (int row = 0; row < 2 * Sums::kRowGroups; ++row) {
 #pragma unroll
       for (int b = 0; b < kAtATime; ++b) {
         if (first + b >= Sums::kRunsPerRow) break;
-        change_run(sums, row, first + b, [&](Accumulator sum, int e) { return kept(change(value_of(sum), of_run[b].at(e))); });
+        change_run(sums, row, first + b, [&](auto& values) { change(values, runs[b]); });
       }
     }
   }
 }
 
-// The same for a vector across them; `each` false: of it there is one element, for all; null: there is none, and it is 0.
-template <typename Element, typename Sums, typename Change>
-__device__ __forceinline__ void change_across(Sums sums, const SumsPlace<Sums>& place, const Element* vector, bool each, Change change) {
-  constexpr int kRows = 2 * Sums::kRowGroups;
+// By what each row has: change(a run's values, get(row)).
+template <typename Sums, typename Get, typename Change>
+__device__ __forceinline__ void change_across(Sums sums, Get get, Change change) {
 #pragma unroll
-  for (int row = 0; row < kRows; ++row) {
-    const int at = each ? place.rows_at + sums.row(row / 2, row % 2) : 0;
-    const Element of_row = vector != nullptr && (!each || at < place.rows_end) ? vector[at] : Element(0);
+  for (int row = 0; row < 2 * Sums::kRowGroups; ++row) {
+    const auto of_row = get(row);
 #pragma unroll
-    for (int run = 0; run < Sums::kRunsPerRow; ++run)
-      change_run(sums, row, run, [&](Accumulator sum, int) { return kept(change(value_of(sum), of_row)); });
+    for (int run = 0; run < Sums::kRunsPerRow; ++run) {
+      change_run(sums, row, run, [&](auto& values) { change(values, of_row); });
+    }
   }
 }
 
@@ -132,42 +86,81 @@ __device__ __forceinline__ void make_real(Sums sums) {
 #pragma unroll
   for (int row = 0; row < 2 * Sums::kRowGroups; ++row) {
 #pragma unroll
-    for (int run = 0; run < Sums::kRunsPerRow; ++run) change_run(sums, row, run, [](Accumulator sum, int) { return kept(ScaleType(sum)); });
+    for (int run = 0; run < Sums::kRunsPerRow; ++run) {
+      Accumulator mine[Sums::kRun];
+      sums.get(row / 2, row % 2, run, mine);
+#pragma unroll
+      for (int e = 0; e < Sums::kRun; ++e) mine[e] = kept(ScaleType(mine[e]));
+      sums.set(row / 2, row % 2, run, mine);
+    }
   }
 }
 
-template <typename Sums>
-__device__ __forceinline__ void scale(Sums sums, const SumsPlace<Sums>& place, const Destination& to) {
-  constexpr bool kEachRun = Sums::kSwapped ? kScaleEachRow : kScaleEachColumn, kRuns = Sums::kSwapped ? kScaleM : kScaleN;
-  constexpr bool kEachOfRows = Sums::kSwapped ? kScaleEachColumn : kScaleEachRow, kOfRows = Sums::kSwapped ? kScaleN : kScaleM;
-  const float* const along = Sums::kSwapped ? to.scale_m() : to.scale_n();
-  const float* const across = Sums::kSwapped ? to.scale_n() : to.scale_m();
-  const auto times = [](ScaleType sum, float by) { return sum * ScaleType(by); };
-  if constexpr (kOfRows) change_across(sums, place, across, kEachOfRows, times);
-  if constexpr (kEachRun) {
-    change_along(sums, place, along, times);
-  } else if constexpr (kRuns) {
-    change_across(sums, place, along, false, times);
+template <typename Sums, typename Vectors>
+__device__ __forceinline__ void scale(Sums sums, const Vectors& vectors) {
+  using Places = VectorPlaces<Sums>;
+  const auto times = [](auto& values, float by) {
+    for (auto& value : values) value *= ScaleType(by);
+  };
+  if constexpr (Places::kScalesRows) change_across(sums, [&](int row) { return vectors.scale_of_row(row); }, times);
+  if constexpr (Places::kScalesEachRun) {
+    using Run = VectorRun<float, Sums::kRun>;
+    change_along<float, Vectors::at_a_time(Run::kWords)>(
+        sums, [&](int first, auto& runs) { vectors.scales(first, runs); },
+        [](auto& values, const Run& by) {
+#pragma unroll
+          for (int e = 0; e < Sums::kRun; ++e) values[e] *= ScaleType(by.at(e));
+        });
+  } else if constexpr (Places::kScalesRuns) {
+    change_across(sums, [&](int) { return vectors.one_scale(); }, times);
   }
 }
 
-// (m0, n0): where the warp's tile lies in D. Returns where its sums go now.
+// α, bias and activation. `alpha` is 1 where the sums have it.
+template <typename Sums, typename Vectors>
+__device__ __forceinline__ void finish(Sums sums, ScaleType alpha, const Vectors& vectors) {
+  if constexpr (VectorPlaces<Sums>::kBiasAlongRuns) {
+    using Run = VectorRun<BiasType, Sums::kRun>;
+    change_along<BiasType, Vectors::at_a_time(Run::kWords)>(
+        sums, [&](int first, auto& runs) { vectors.biases(first, runs); },
+        [alpha](auto& values, const Run& bias) {
+#pragma unroll
+          for (int e = 0; e < Sums::kRun; ++e) values[e] = added<ScaleType>(scaled<ScaleType>(alpha, values[e]), ScaleType(bias.at(e)));
+          activate(values);
+        });
+  } else {
+    change_across(
+        sums, [&](int row) { return VectorPlaces<Sums>::kBiasAcrossRuns ? vectors.bias_of_row(row) : BiasType(0); },
+        [alpha](auto& values, BiasType bias) {
+#pragma unroll
+          for (int e = 0; e < Sums::kRun; ++e) {
+            values[e] = scaled<ScaleType>(alpha, values[e]);
+            if constexpr (kHasBias) values[e] = added<ScaleType>(values[e], ScaleType(bias));
+          }
+          activate(values);
+        });
+  }
+}
+
+// blend_held() makes sums α·sums + β·C. Returns where they go now.
+template <typename Sums, typename Vectors, typename BlendHeld>
+__device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, const Vectors& vectors, BlendHeld blend_held) {
+  if constexpr (kSumsBecomeReal) make_real(sums);
+  if constexpr (kHasScales) scale(sums, vectors);
+  if (!to.overwrites()) blend_held();
+  if constexpr (kHasBias || kActivates) {
+    finish(sums, to.overwrites() ? to.alpha() : ScaleType(1), vectors);
+  } else {
+    if (to.overwrites()) finish(sums, to.alpha(), vectors);
+  }
+  return to.behind_epilogue();
+}
+
+// The same with vectors as they lie in memory. (m0, n0): where the warp's tile lies in D.
 template <typename Sums>
 __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, int m0, int n0) {
   asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
-  const SumsPlace<Sums> place(to, m0, n0);
-  if constexpr (kSumsBecomeReal) make_real(sums);
-  if constexpr (kHasScales) scale(sums, place, to);
-  if (!to.overwrites()) blend<false, false>(sums, to, m0, n0);
-  const ScaleType alpha = to.overwrites() ? to.alpha() : ScaleType(1);  // else it is in the sums
-  const auto finish = [alpha](ScaleType sum, BiasType bias) { return fused<ScaleType>(scaled<ScaleType>(alpha, sum), bias); };
-  constexpr bool kAlongRuns = Sums::kSwapped ? kBiasAlongM : kBiasAlongN;
-  if constexpr (kAlongRuns) {
-    change_along(sums, place, to.bias(), finish);
-  } else {
-    change_across(sums, place, kHasBias ? to.bias() : nullptr, true, finish);
-  }
-  return to.behind_epilogue();
+  return fuse(sums, to, VectorsInMemory<Sums>(to, m0, n0), [&] { blend<false, false>(sums, to, m0, n0); });
 }
 
 }  // namespace tilesmith

@@ -7,35 +7,55 @@
 
 namespace tilesmith {
 
-// What a vector along N has for two neighbouring pairs.
+// What a vector along N has for two neighbouring pairs: their x, and their y behind; or all of them in their order.
 template <typename Element>
 class OfPairs {
+  static constexpr int kRuns = kGateInterleaved ? 1 : 2, kRun = 4 / kRuns, kWordsOfRun = VectorRun<Element, kRun>::kWords;
+
  public:
+  static constexpr int kWords = kRuns * kWordsOfRun;
+
   static __device__ __forceinline__ bool is_whole(const Element* vector, int pairs) {
-    return kGateInterleaved ? is_whole_vector<4>(vector, 2 * pairs) : is_whole_vector<2>(vector, pairs);
+    return is_whole_vector<kRun>(vector, kGateInterleaved ? 2 * pairs : pairs);
   }
-  // `whole`: as is_whole() says.
-  __device__ __forceinline__ void load(const Element* vector, int pair, int pairs, bool whole) {
-    if constexpr (kGateInterleaved) {
-      all_.load(vector + 2 * pair, 2 * (pairs - pair), whole);
-    } else {
-      x_.load(vector + pair, pairs - pair, whole);
-      y_.load(vector + pairs + pair, pairs - pair, whole);
-    }
+  // Of a vector that is_whole(), or of any.
+  __device__ __forceinline__ void load_whole(const Element* vector, int pair, int pairs) {
+    load(vector, pair, pairs, [](auto& run, const Element* from, int left) { run.load_whole(from, left); });
   }
-  __device__ __forceinline__ Element x(int e) const {
-    if constexpr (kGateInterleaved) return all_.at(2 * e);
-    return x_.at(e);
+  __device__ __forceinline__ void load_each(const Element* vector, int pair, int pairs) {
+    load(vector, pair, pairs, [](auto& run, const Element* from, int left) { run.load_each(from, left); });
   }
-  __device__ __forceinline__ Element y(int e) const {
-    if constexpr (kGateInterleaved) return all_.at(2 * e + 1);
-    return y_.at(e);
-  }
+  __device__ __forceinline__ Element x(int e) const { return runs_[0].at(kGateInterleaved ? 2 * e : e); }
+  __device__ __forceinline__ Element y(int e) const { return kGateInterleaved ? runs_[0].at(2 * e + 1) : runs_[kRuns - 1].at(e); }
+
+  __device__ __forceinline__ unsigned word(int i) const { return runs_[i / kWordsOfRun].word(i % kWordsOfRun); }
+  __device__ __forceinline__ void set_word(int i, unsigned word) { runs_[i / kWordsOfRun].set_word(i % kWordsOfRun, word); }
 
  private:
-  VectorRun<Element, 2> x_, y_;
-  VectorRun<Element, kGateInterleaved ? 4 : 1> all_;
+  template <typename Load>
+  __device__ __forceinline__ void load(const Element* vector, int pair, int pairs, Load load) {
+    if constexpr (kGateInterleaved) {
+      load(runs_[0], vector + 2 * pair, 2 * (pairs - pair));
+    } else {
+      load(runs_[0], vector + pair, pairs - pair);
+      load(runs_[kRuns - 1], vector + pairs + pair, pairs - pair);
+    }
+  }
+
+  VectorRun<Element, kRun> runs_[kRuns];
 };
+
+// Of pairs from pair_of(i) on, for all i; asked once whether the vector is whole, as in load_runs().
+template <typename Element, int Count, typename PairOf>
+__device__ __forceinline__ void load_pairs(OfPairs<Element> (&all)[Count], const Element* vector, int pairs, PairOf pair_of) {
+  if (__builtin_expect(OfPairs<Element>::is_whole(vector, pairs), 1)) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) all[i].load_whole(vector, pair_of(i), pairs);
+  } else {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) all[i].load_each(vector, pair_of(i), pairs);
+  }
+}
 
 // x or y of a sum.
 #ifdef TILESMITH_DEVICE_SCALARS
@@ -50,39 +70,64 @@ __device__ __forceinline__ ScaleType before_gate(Accumulator sum, ScaleType scal
   return kHasBias ? value + bias : value;
 }
 
-// (m0, pair0): where the warp's tile lies in D. Returns where its sums go now.
+// Vectors that are loaded where they are used, by batches of runs of pairs. (m0, pair0): where the warp's tile lies in D.
 template <typename Product>
-__device__ __forceinline__ Destination gate(Product sums, const Destination& to, int m0, int pair0) {
-  asm volatile("" : "+r"(m0), "+r"(pair0));  // what is derived from them is not computed ahead, beside all the sums
+class PairVectorsInMemory {
+ public:
+  __device__ __forceinline__ PairVectorsInMemory(const Destination& to, int m0, int pair0) : to_(to), m0_(m0), pair_(pair0 + Product::first_column()) {}
+
+  static constexpr int at_a_time(int words) { return words > 8 ? 2 : words > 4 ? 4 : 8; }
+
+  template <int Count>
+  __device__ __forceinline__ void scales(int first, OfPairs<float> (&pairs)[Count]) const {
+    load_pairs(pairs, to_.scale_n(), to_.pairs(), [&](int i) { return pair_of(first + i); });
+  }
+  template <int Count>
+  __device__ __forceinline__ void biases(int first, OfPairs<BiasType> (&pairs)[Count]) const {
+    load_pairs(pairs, to_.bias(), to_.pairs(), [&](int i) { return pair_of(first + i); });
+  }
+  __device__ __forceinline__ float one_scale() const { return to_.scale_n()[0]; }
+  __device__ __forceinline__ float scale_of_row(int row) const {
+    return !kScaleEachRow ? to_.scale_m()[0] : is_inside(row) ? to_.scale_m()[m_of(row)] : 0.0f;
+  }
+  __device__ __forceinline__ BiasType bias_of_row(int row) const {
+    return is_inside(row) ? to_.bias()[m_of(row)] : BiasType(0);
+  }
+
+  // Where a run's first pair lies in D, beyond all pairs where there is no such run.
+  __device__ __forceinline__ int pair_of(int run) const { return run < Product::kRunsPerRow / 2 ? pair_ + 8 * run : to_.pairs(); }
+ private:
+  __device__ __forceinline__ int m_of(int row) const { return m0_ + Product::row(row / 2, row % 2); }
+  __device__ __forceinline__ bool is_inside(int row) const { return m_of(row) < to_.rows(); }
+
+  const Destination& to_;
+  int m0_, pair_;
+};
+
+// Returns where the sums go now.
+template <typename Product, typename Vectors>
+__device__ __forceinline__ Destination gate(Product sums, const Destination& to, const Vectors& vectors) {
   constexpr int kRows = 2 * Product::kRowGroups, kRuns = Product::kRunsPerRow / 2;
-  constexpr int kWords = (kScaleEachColumn ? 4 : 0) + (kBiasAlongN ? int(sizeof(BiasType)) : 0), kFit = kWords > 4 ? 2 : kWords > 2 ? 4 : 8;
-  constexpr int kAtATime = kFit < kRuns ? kFit : kRuns;  // runs whose loads are under way together
-  const int pairs = to.pairs(), first = pair0 + Product::first_column();
-  const bool whole_scales = kScaleEachColumn && OfPairs<float>::is_whole(to.scale_n(), pairs);
-  const bool whole_biases = kBiasAlongN && OfPairs<BiasType>::is_whole(to.bias(), pairs);
+  constexpr int kWords = (kScaleEachColumn ? OfPairs<float>::kWords : 0) + (kBiasAlongN ? OfPairs<BiasType>::kWords : 0);
+  constexpr int kFit = Vectors::at_a_time(kWords), kAtATime = kFit < kRuns ? kFit : kRuns;  // runs whose loads are under way together
   // α, and what scales or is added to a whole row.
   ScaleType scale[kRows], bias[kRows];
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
-    const int m = m0 + sums.row(row / 2, row % 2);
-    const bool inside = m < to.rows();
     scale[row] = to.alpha();
-    bias[row] = ScaleType(0);
-    if (kScaleM) scale[row] *= ScaleType(!kScaleEachRow ? to.scale_m()[0] : inside ? to.scale_m()[m] : 0.0f);
-    if (kScaleN && !kScaleEachColumn) scale[row] *= ScaleType(to.scale_n()[0]);
-    if (kBiasAlongM && inside) bias[row] = ScaleType(to.bias()[m]);
+    if (kScaleM) scale[row] *= ScaleType(vectors.scale_of_row(row));
+    if (kScaleN && !kScaleEachColumn) scale[row] *= ScaleType(vectors.one_scale());
+    bias[row] = kBiasAlongM ? ScaleType(vectors.bias_of_row(row)) : ScaleType(0);
   }
+#ifdef TILESMITH_DEVICE_SCALARS
+  const bool multiplies = to.alpha() != ScaleType(0);
+#endif
 #pragma unroll
   for (int begin = 0; begin < kRuns; begin += kAtATime) {
     OfPairs<float> scales[kAtATime];
     OfPairs<BiasType> biases[kAtATime];
-#pragma unroll
-    for (int b = 0; b < kAtATime; ++b) {
-      if (begin + b >= kRuns) break;
-      const int pair = first + 8 * (begin + b);
-      if (kScaleEachColumn) scales[b].load(to.scale_n(), pair, pairs, whole_scales);
-      if (kBiasAlongN) biases[b].load(to.bias(), pair, pairs, whole_biases);
-    }
+    if constexpr (kScaleEachColumn) vectors.scales(begin, scales);
+    if constexpr (kBiasAlongN) vectors.biases(begin, biases);
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
 #pragma unroll
@@ -91,23 +136,32 @@ __device__ __forceinline__ Destination gate(Product sums, const Destination& to,
         Accumulator x[Product::kRun], y[Product::kRun];
         sums.get(row / 2, row % 2, 2 * (begin + b), x);
         sums.get(row / 2, row % 2, 2 * (begin + b) + 1, y);
+        ScaleType of_x[Product::kRun], of_y[Product::kRun];
 #pragma unroll
         for (int e = 0; e < Product::kRun; ++e) {
 #ifdef TILESMITH_DEVICE_SCALARS
-          const bool multiplies = to.alpha() != ScaleType(0);
-          const ScaleType of_x = before_gate(x[e], scale[row], scales[b].x(e), kBiasAlongN ? ScaleType(biases[b].x(e)) : bias[row], multiplies);
-          const ScaleType of_y = before_gate(y[e], scale[row], scales[b].y(e), kBiasAlongN ? ScaleType(biases[b].y(e)) : bias[row], multiplies);
+          of_x[e] = before_gate(x[e], scale[row], scales[b].x(e), kBiasAlongN ? ScaleType(biases[b].x(e)) : bias[row], multiplies);
+          of_y[e] = before_gate(y[e], scale[row], scales[b].y(e), kBiasAlongN ? ScaleType(biases[b].y(e)) : bias[row], multiplies);
 #else
-          const ScaleType of_x = before_gate(x[e], scale[row], scales[b].x(e), kBiasAlongN ? ScaleType(biases[b].x(e)) : bias[row]);
-          const ScaleType of_y = before_gate(y[e], scale[row], scales[b].y(e), kBiasAlongN ? ScaleType(biases[b].y(e)) : bias[row]);
+          of_x[e] = before_gate(x[e], scale[row], scales[b].x(e), kBiasAlongN ? ScaleType(biases[b].x(e)) : bias[row]);
+          of_y[e] = before_gate(y[e], scale[row], scales[b].y(e), kBiasAlongN ? ScaleType(biases[b].y(e)) : bias[row]);
 #endif
-          x[e] = kept(gated(of_x, of_y));
         }
+        gate_each(of_x, of_y);
+#pragma unroll
+        for (int e = 0; e < Product::kRun; ++e) x[e] = kept(of_x[e]);
         sums.set(row / 2, row % 2, 2 * (begin + b), x);
       }
     }
   }
   return to.behind_epilogue();
+}
+
+// The same with vectors as they lie in memory.
+template <typename Product>
+__device__ __forceinline__ Destination gate(Product sums, const Destination& to, int m0, int pair0) {
+  asm volatile("" : "+r"(m0), "+r"(pair0));  // what is derived from them is not computed ahead, beside all the sums
+  return gate(sums, to, PairVectorsInMemory<Product>(to, m0, pair0));
 }
 
 // Where operands are swapped x and y are 8 rows of an instruction apart, in one thread too. Elements are stored as they are: those of

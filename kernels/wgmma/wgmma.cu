@@ -12,10 +12,7 @@
 // These want to know whether launches overlap (kOverlap, shape.cuh).
 #include "kernels/tensor_core/passes.cuh"
 #ifdef TILESMITH_EPILOGUE
-#include "kernels/tensor_core/fuse.cuh"
-#endif
-#ifdef TILESMITH_GATED
-#include "kernels/tensor_core/gate_sums.cuh"
+#include "kernels/wgmma/ahead.cuh"
 #endif
 
 namespace tilesmith {
@@ -166,16 +163,25 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const int group = kWarpgroups == 1 ? 0 : int(warp / 4);
   RingReader reader(ring);
   GroupTile tile;
+#ifdef TILESMITH_EPILOGUE
+#ifdef TILESMITH_GATED
+  constexpr bool kFusesAhead = kGatesSums && !kSwap;
+  constexpr int kColumnsOfD = 2;  // of the product's that one of D takes
+#else
+  constexpr bool kFusesAhead = !kSummed && !kPartials;
+  constexpr int kColumnsOfD = 1;
+#endif
+  FusedAhead ahead;  // of the item that is multiplied
+#endif
   const auto store_item = [&](const ItemWork& work) {
 #ifdef TILESMITH_EPILOGUE
 #ifdef TILESMITH_GATED
     const Destination raw = Destination(within(args, work), work.slice / kClusterK).ending_at(kPartials ? 0x7fffffff : last_pair(work));
     Destination to = raw;
-    if constexpr (kGatesSums && !kSwap) to = gate(ProductSums(tile), raw, work.m0 + place.m0, (work.n0 + place.n0) / 2);
+    if constexpr (kFusesAhead) to = ahead.gate(ProductSums(tile), raw);
 #else
     const Destination raw(within(args, work), work.slice / kClusterK);
-    const Destination to =
-        kSummed || kPartials ? raw : fuse(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0);
+    const Destination to = kFusesAhead ? ahead.fuse(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0) : raw;
 #endif
 #ifdef TILESMITH_BATCH
     store(tile, to, MapOfC{kernel_args.c, work.entry}, work, place, shared);
@@ -192,16 +198,22 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   };
   const auto fetch = [&](const ItemWork& work) {
     constexpr int kThreadsOfTile = kTileGroups * 128;
+#ifdef TILESMITH_EPILOGUE
+    const Destination to(within(args, work), work.slice / kClusterK);
+    const int thread = int(threadIdx.x) % kThreadsOfTile;
+    if (!is_held_ahead<kFusesAhead>(to)) fetch_held<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
+    if constexpr (kFusesAhead) {
+      ahead.load(to, work.m0 + place.m0, (work.n0 + place.n0) / kColumnsOfD);
+    } else {
+#ifdef TILESMITH_GATED
+      fetch_pair_vectors<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
+#else
+      fetch_vectors<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
+#endif
+    }
+#else
     fetch_held<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                int(threadIdx.x) % kThreadsOfTile);
-#ifdef TILESMITH_GATED
-    fetch_pair_vectors<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
-                                       int(threadIdx.x) % kThreadsOfTile);
-#else
-#ifdef TILESMITH_EPILOGUE
-    fetch_vectors<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
-                               int(threadIdx.x) % kThreadsOfTile);
-#endif
 #endif
   };
   if constexpr (kSchedule == kOneTile) {
