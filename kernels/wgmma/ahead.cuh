@@ -115,14 +115,27 @@ class HeldAhead {
     return kFits && !to.overwrites() && to.is_whole_runs<kAlongN>();
   }
 
-  // (m0, n0): where the warp's tile lies in C.
-  __device__ __forceinline__ void load(const Destination& to, int m0, int n0) {
-    if constexpr (kFits) {
-      each([&](int row, int run, int load, Held<kAlongN>& held) {
-        const int along = Sums::first_column() + Sums::offset(run) + load, across = Sums::row(row / 2, row % 2);
-        const int m = m0 + (Sums::kSwapped ? along : across), n = n0 + (Sums::kSwapped ? across : along);
-        if (to.left(m, n) > 0) held.load(to.held_at(m, n));
-      });
+  // (m0, n0): where the warp's tile lies in C. Loads take the first cache a while, and a persistent block would begin to multiply as much
+  // later: there a few are started beside each of an item's first steps, if it has enough of them, else all at once.
+  __device__ __forceinline__ void load(const Destination& to, int m0, int n0, int steps) {
+    parts_ = 0;
+    if (!is_brought(to)) return;
+    if (kPersistent && steps >= kParts) {
+      parts_ = kParts;
+    } else {
+#pragma unroll
+      for (int number = 0; number < kNumber; ++number) load_one(to, m0, n0, number);
+    }
+  }
+  __device__ __forceinline__ bool goes_on(int step) const { return kFits && kPersistent && step < parts_; }
+  __device__ __forceinline__ void go_on(const Destination& to, int m0, int n0, int step) {
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      if (step != part) continue;
+#pragma unroll
+      for (int i = 0; i < kOfPart; ++i) {
+        if (part * kOfPart + i < kNumber) load_one(to, m0, n0, part * kOfPart + i);
+      }
     }
   }
 
@@ -145,18 +158,16 @@ class HeldAhead {
   }
 
  private:
-  template <typename Use>
-  __device__ __forceinline__ void each(Use use) {
-#pragma unroll
-    for (int row = 0; row < kRows; ++row) {
-#pragma unroll
-      for (int run = 0; run < Sums::kRunsPerRow; ++run) {
-#pragma unroll
-        for (int load = 0; load < kLoads; ++load) use(row, run, load, held_[row][run][load]);
-      }
-    }
+  static constexpr int kNumber = kRows * Sums::kRunsPerRow * kLoads, kOfPart = 8, kParts = (kNumber + kOfPart - 1) / kOfPart;
+
+  __device__ __forceinline__ void load_one(const Destination& to, int m0, int n0, int number) {
+    const int load = number % kLoads, run = number / kLoads % Sums::kRunsPerRow, row = number / kLoads / Sums::kRunsPerRow;
+    const int along = Sums::first_column() + Sums::offset(run) + load, across = Sums::row(row / 2, row % 2);
+    const int m = m0 + (Sums::kSwapped ? along : across), n = n0 + (Sums::kSwapped ? across : along);
+    if (to.left(m, n) > 0) held_[row][run][load].load(to.held_at(m, n));
   }
 
+  int parts_;  // that are started beside as many steps
   Held<kAlongN> held_[kRows][Sums::kRunsPerRow][kLoads];
 };
 
@@ -167,10 +178,13 @@ __device__ __forceinline__ bool is_held_ahead(const Destination& to) { return kF
 // All of it, for a warp's tile.
 class FusedAhead {
  public:
-  __device__ __forceinline__ void load(const Destination& to, int m0, int n0) {
+  __device__ __forceinline__ void load(const Destination& to, int m0, int n0, int steps) {
     vectors_.load(to, m0, n0);
-    if (HeldAhead<WarpSums>::is_brought(to)) held_.load(to, m0, n0);
+    held_.load(to, m0, n0, steps);
   }
+  // While the products of a step are under way: whether something is left to be brought, and a part of it.
+  __device__ __forceinline__ bool goes_on(int step) const { return held_.goes_on(step); }
+  __device__ __forceinline__ void go_on(const Destination& to, int m0, int n0, int step) { held_.go_on(to, m0, n0, step); }
 
   // Returns where the sums go now.
   __device__ __forceinline__ Destination fuse(WarpSums sums, const Destination& to, int m0, int n0) {
@@ -234,7 +248,9 @@ class FusedAhead {
 
  public:
   // (m0, pair0): where the warp's tile lies in D.
-  __device__ __forceinline__ void load(const Destination& to, int m0, int pair0) { vectors_.load(to, m0, pair0); }
+  __device__ __forceinline__ void load(const Destination& to, int m0, int pair0, int) { vectors_.load(to, m0, pair0); }
+  __device__ __forceinline__ bool goes_on(int) const { return false; }
+  __device__ __forceinline__ void go_on(const Destination&, int, int, int) {}
   // Returns where the sums go now.
   __device__ __forceinline__ Destination gate(Product sums, const Destination& to) const { return tilesmith::gate(sums, to, vectors_); }
 

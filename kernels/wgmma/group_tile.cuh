@@ -39,6 +39,18 @@ enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4, k
 class GroupTile {
  public:
   // Of the steps of an item, in their order. Of a narrow one the last columns' sums stay zero.
+#ifdef TILESMITH_EPILOGUE
+  // beside(step) is done while the step's products are under way.
+  template <typename Beside>
+  __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool narrow, Beside beside) {
+    clear();
+    if (kEven != 0 && narrow) {
+      accumulate_by<true>(reader, steps, group, beside);
+    } else {
+      accumulate_by<false>(reader, steps, group, beside);
+    }
+  }
+#else
   __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool narrow) {
     clear();
     if (kEven != 0 && narrow) {
@@ -47,6 +59,7 @@ class GroupTile {
       accumulate_by<false>(reader, steps, group);
     }
   }
+#endif
 
   __device__ __forceinline__ Accumulator& sum(int i, int r, int instruction, int e) {
     if constexpr (kPackedSums) {
@@ -57,8 +70,13 @@ class GroupTile {
   }
 
  private:
+#ifdef TILESMITH_EPILOGUE
+  template <bool Narrow, typename Beside>
+  __device__ __forceinline__ void accumulate_by(RingReader& reader, int steps, int group, const Beside& beside) {
+#else
   template <bool Narrow>
   __device__ __forceinline__ void accumulate_by(RingReader& reader, int steps, int group) {
+#endif
     // In items shorter than the ring the first group could be an item further before the second one waits.
     const bool staggered = kStagger > 0 && steps > kStages;
     const int apart = staggered && group == 1 ? steps - kStagger : 0;  // the second's first step after the wait
@@ -69,6 +87,9 @@ class GroupTile {
         sync_some<kLastStep, kMultiplyingThreads>();
       }
       multiply_step<Narrow>(reader, group, step == 0 || step == apart);
+#ifdef TILESMITH_EPILOGUE
+      beside(step);
+#endif
     }
     if (staggered && group == 0) arrive_at_some<kLastStep, kMultiplyingThreads>();
     wait_for_products<0>();

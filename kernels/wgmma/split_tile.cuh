@@ -17,7 +17,12 @@ namespace tilesmith {
 class GroupTile {
  public:
   // Of the steps of an item, in their order.
+#ifdef TILESMITH_EPILOGUE
+  template <typename Beside>
+  __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool, Beside beside) {
+#else
   __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool) {
+#endif
     clear();
     if (steps == 0) return;
     unsigned stage = reader.wait_for_step();
@@ -43,6 +48,9 @@ class GroupTile {
         reader.release<kSharingBlocks>();
         promote();
       }
+#ifdef TILESMITH_EPILOGUE
+      beside(step);
+#endif
       of_part = ends ? 0 : of_part + 1;
       stage = next;
     }

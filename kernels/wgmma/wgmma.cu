@@ -203,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const int thread = int(threadIdx.x) % kThreadsOfTile;
     if (!is_held_ahead<kFusesAhead>(to)) fetch_held<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
     if constexpr (kFusesAhead) {
-      ahead.load(to, work.m0 + place.m0, (work.n0 + place.n0) / kColumnsOfD);
+      ahead.load(to, work.m0 + place.m0, (work.n0 + place.n0) / kColumnsOfD, work.steps());
     } else {
 #ifdef TILESMITH_GATED
       fetch_pair_vectors<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
@@ -216,16 +216,33 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
                                int(threadIdx.x) % kThreadsOfTile);
 #endif
   };
+#ifdef TILESMITH_EPILOGUE
+  // What is done while an item is multiplied, step by step.
+  const auto beside = [&](const ItemWork& work) {
+    return [&](int step) {
+      if (kFusesAhead && ahead.goes_on(step))
+        ahead.go_on(Destination(within(args, work), work.slice / kClusterK), work.m0 + place.m0, work.n0 + place.n0, step);
+    };
+  };
+#endif
   if constexpr (kSchedule == kOneTile) {
     const ItemWork work = cluster.place(list.at(cluster.first));
     fetch(work);
+#ifdef TILESMITH_EPILOGUE
+    tile.accumulate(reader, work.steps(), group, is_narrow(work), beside(work));
+#else
     tile.accumulate(reader, work.steps(), group, is_narrow(work));
+#endif
     store_item(work);
   } else if constexpr (kSchedule == kCooperative) {
     for (unsigned item = cluster.first; item < list.count(); item += cluster.step) {
       const ItemWork work = cluster.place(list.at(item));
       fetch(work);
+#ifdef TILESMITH_EPILOGUE
+      tile.accumulate(reader, work.steps(), group, is_narrow(work), beside(work));
+#else
       tile.accumulate(reader, work.steps(), group, is_narrow(work));
+#endif
       store_item(work);
     }
   } else {
@@ -237,7 +254,11 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       const ItemWork work = cluster.place(list.at(item));
       fetch(work);
       if (item != cluster.first) take_turn(second);
+#ifdef TILESMITH_EPILOGUE
+      tile.accumulate(reader, work.steps(), 0, is_narrow(work), beside(work));
+#else
       tile.accumulate(reader, work.steps(), 0, is_narrow(work));
+#endif
       if (item + cluster.step < list.count()) give_turn(!second);
       store_item(work);
       reader.skip(work.steps());
