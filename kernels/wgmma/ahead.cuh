@@ -22,7 +22,13 @@ constexpr int kGrantedRegisters = 65536 / kMinBlocks / kGrantedThreads / 8 * 8;
 // To blocks of 512 threads ptxas gives no more than at the launch (geometry.cpp).
 constexpr int kMostRegisters = kTradesRegisters && kThreads < 512 ? kMultiplyingRegisters : kGrantedRegisters;
 constexpr int kRegistersOfThread = kMostRegisters < 240 ? kMostRegisters : 240;
-constexpr int kRegistersBeside = kHasBias || kHasScales || kActivates ? 68 : 44;  // what the products and the vectors take besides sums
+// What the products, the vectors and the stores take besides sums and what C holds.
+#ifdef TILESMITH_BATCH
+constexpr int kRegistersOfBatch = 16;
+#else
+constexpr int kRegistersOfBatch = 0;
+#endif
+constexpr int kRegistersBeside = (kHasBias || kHasScales || kActivates ? 68 : 44) + (kSharingBlocks > 1 ? 8 : 0) + kRegistersOfBatch;
 
 // Item: what a run takes, of kWords words.
 template <typename Item, int kRuns>
@@ -171,13 +177,14 @@ class HeldAhead {
   Held<kAlongN> held_[kRows][Sums::kRunsPerRow][kLoads];
 };
 
-// Whether what C holds is brought to registers; else it is to the L2 (fetch_held()).
-template <bool kFusesAhead>
-__device__ __forceinline__ bool is_held_ahead(const Destination& to) { return kFusesAhead && HeldAhead<WarpSums>::is_brought(to); }
-
 // All of it, for a warp's tile.
+template <typename Sums>
 class FusedAhead {
  public:
+  // Whether what C holds is brought to registers; else it is to the L2 (fetch_held()).
+  __device__ __forceinline__ bool brings_held(const Destination& to) const { return HeldAhead<Sums>::is_brought(to); }
+
+  // (m0, n0): where the warp's tile lies in D.
   __device__ __forceinline__ void load(const Destination& to, int m0, int n0, int steps) {
     vectors_.load(to, m0, n0);
     held_.load(to, m0, n0, steps);
@@ -187,10 +194,10 @@ class FusedAhead {
   __device__ __forceinline__ void go_on(const Destination& to, int m0, int n0, int step) { held_.go_on(to, m0, n0, step); }
 
   // Returns where the sums go now.
-  __device__ __forceinline__ Destination fuse(WarpSums sums, const Destination& to, int m0, int n0) {
+  __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, int m0, int n0) {
     asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
     return tilesmith::fuse(sums, to, vectors_, [&] {
-      if (HeldAhead<WarpSums>::is_brought(to)) {
+      if (HeldAhead<Sums>::is_brought(to)) {
         held_.blend_into(sums, to);
       } else {
         blend<false, false>(sums, to, m0, n0);
@@ -199,15 +206,12 @@ class FusedAhead {
   }
 
  private:
-  VectorsAhead<WarpSums> vectors_;
-  HeldAhead<WarpSums> held_;
+  VectorsAhead<Sums> vectors_;
+  HeldAhead<Sums> held_;
 };
 #else
-template <bool>
-__device__ __forceinline__ bool is_held_ahead(const Destination&) { return false; }
-
+template <typename Product>
 class FusedAhead {
-  using Product = ProductSums;
   static constexpr int kRuns = Product::kRunsPerRow / 2, kRows = 2 * Product::kRowGroups;
 
   class Vectors {
@@ -247,6 +251,8 @@ class FusedAhead {
   };
 
  public:
+  __device__ __forceinline__ bool brings_held(const Destination&) const { return false; }
+
   // (m0, pair0): where the warp's tile lies in D.
   __device__ __forceinline__ void load(const Destination& to, int m0, int pair0, int) { vectors_.load(to, m0, pair0); }
   __device__ __forceinline__ bool goes_on(int) const { return false; }
@@ -258,5 +264,18 @@ class FusedAhead {
   Vectors vectors_;
 };
 #endif
+
+// Where sums are finished as they leave shared memory, as slices are added, or one by one.
+class NothingAhead {
+ public:
+  __device__ __forceinline__ bool brings_held(const Destination&) const { return false; }
+  __device__ __forceinline__ void load(const Destination&, int, int, int) {}
+  __device__ __forceinline__ bool goes_on(int) const { return false; }
+  __device__ __forceinline__ void go_on(const Destination&, int, int, int) {}
+  template <typename Sums>
+  __device__ __forceinline__ Destination fuse(const Sums&, const Destination& to, int, int) const { return to; }
+  template <typename Product>
+  __device__ __forceinline__ Destination gate(const Product&, const Destination& to) const { return to; }
+};
 
 }  // namespace tilesmith

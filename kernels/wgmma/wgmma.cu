@@ -167,21 +167,22 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 #ifdef TILESMITH_GATED
   constexpr bool kFusesAhead = kGatesSums && !kSwap;
   constexpr int kColumnsOfD = 2;  // of the product's that one of D takes
+  using Ahead = FusedAhead<ProductSums>;
 #else
   constexpr bool kFusesAhead = !kSummed && !kPartials;
   constexpr int kColumnsOfD = 1;
+  using Ahead = FusedAhead<WarpSums>;
 #endif
-  FusedAhead ahead;  // of the item that is multiplied
+  Either<kFusesAhead, Ahead, NothingAhead> ahead;  // of the item that is multiplied
 #endif
   const auto store_item = [&](const ItemWork& work) {
 #ifdef TILESMITH_EPILOGUE
 #ifdef TILESMITH_GATED
     const Destination raw = Destination(within(args, work), work.slice / kClusterK).ending_at(kPartials ? 0x7fffffff : last_pair(work));
-    Destination to = raw;
-    if constexpr (kFusesAhead) to = ahead.gate(ProductSums(tile), raw);
+    const Destination to = ahead.gate(ProductSums(tile), raw);
 #else
     const Destination raw(within(args, work), work.slice / kClusterK);
-    const Destination to = kFusesAhead ? ahead.fuse(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0) : raw;
+    const Destination to = ahead.fuse(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0);
 #endif
 #ifdef TILESMITH_BATCH
     store(tile, to, MapOfC{kernel_args.c, work.entry}, work, place, shared);
@@ -201,16 +202,13 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 #ifdef TILESMITH_EPILOGUE
     const Destination to(within(args, work), work.slice / kClusterK);
     const int thread = int(threadIdx.x) % kThreadsOfTile;
-    if (!is_held_ahead<kFusesAhead>(to)) fetch_held<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
-    if constexpr (kFusesAhead) {
-      ahead.load(to, work.m0 + place.m0, (work.n0 + place.n0) / kColumnsOfD, work.steps());
-    } else {
+    if (!ahead.brings_held(to)) fetch_held<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
+    ahead.load(to, work.m0 + place.m0, (work.n0 + place.n0) / kColumnsOfD, work.steps());
 #ifdef TILESMITH_GATED
-      fetch_pair_vectors<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
+    if constexpr (!kFusesAhead) fetch_pair_vectors<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
 #else
-      fetch_vectors<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
+    if constexpr (!kFusesAhead) fetch_vectors<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
 #endif
-    }
 #else
     fetch_held<kThreadsOfTile>(Destination(within(args, work), work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                int(threadIdx.x) % kThreadsOfTile);
@@ -220,7 +218,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   // What is done while an item is multiplied, step by step.
   const auto beside = [&](const ItemWork& work) {
     return [&](int step) {
-      if (kFusesAhead && ahead.goes_on(step))
+      if (ahead.goes_on(step))
         ahead.go_on(Destination(within(args, work), work.slice / kClusterK), work.m0 + place.m0, work.n0 + place.n0, step);
     };
   };
