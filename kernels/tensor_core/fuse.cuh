@@ -160,7 +160,8 @@ __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, co
 template <typename Sums>
 __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, int m0, int n0) {
   asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
-  return fuse(sums, to, VectorsInMemory<Sums>(to, m0, n0), [&] { blend<false, false>(sums, to, m0, n0); });
+  constexpr bool kTight = kSumRegisters<Sums> >= 128 && (kHasScales || kHasBias || kActivates);
+  return fuse(sums, to, VectorsInMemory<Sums>(to, m0, n0), [&] { blend<kTight, true>(sums, to, m0, n0); });
 }
 
 }  // namespace tilesmith
