@@ -156,12 +156,15 @@ __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, co
   return to.behind_epilogue();
 }
 
+// Whether sums of so many registers, and what is done with them besides, leave few for what C holds.
+template <typename Sums, int kMany>
+constexpr bool kBlendsFew = kSumRegisters<Sums> >= kMany && (kHasScales || kHasBias || kActivates);
+
 // The same with vectors as they lie in memory. (m0, n0): where the warp's tile lies in D.
 template <typename Sums>
 __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, int m0, int n0) {
   asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
-  constexpr bool kTight = kSumRegisters<Sums> >= 128 && (kHasScales || kHasBias || kActivates);
-  return fuse(sums, to, VectorsInMemory<Sums>(to, m0, n0), [&] { blend<kTight, true>(sums, to, m0, n0); });
+  return fuse(sums, to, VectorsInMemory<Sums>(to, m0, n0), [&] { blend<kBlendsFew<Sums, 128>, true>(sums, to, m0, n0); });
 }
 
 }  // namespace tilesmith

@@ -68,7 +68,7 @@ class VectorsAhead {
   static constexpr int kRows = 2 * Sums::kRowGroups;
 
  public:
-  static constexpr int at_a_time(int words) { return 16 / words; }
+  static constexpr int at_a_time(int words) { return 8 / words; }
 
   // (m0, n0): where the warp's tile lies in D.
   __device__ __forceinline__ void load(const Destination& to, int m0, int n0) {
@@ -200,7 +200,7 @@ class FusedAhead {
       if (HeldAhead<Sums>::is_brought(to)) {
         held_.blend_into(sums, to);
       } else {
-        blend<false, false>(sums, to, m0, n0);
+        blend<kBlendsFew<Sums, 144>, false>(sums, to, m0, n0);
       }
     });
   }
