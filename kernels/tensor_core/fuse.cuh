@@ -7,7 +7,6 @@
 // (ahead.cuh).
 #pragma once
 
-#include "kernels/tensor_core/blend.cuh"
 #include "kernels/tensor_core/vector_run.cuh"
 
 namespace tilesmith {

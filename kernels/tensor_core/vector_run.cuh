@@ -1,7 +1,7 @@
 // What the vectors of an epilogue (scales, bias) have for a warp's sums, and how it is loaded.
 #pragma once
 
-#include "kernels/tensor_core/destination.cuh"
+#include "kernels/tensor_core/blend.cuh"
 
 namespace tilesmith {
 
@@ -90,7 +90,7 @@ class VectorsInMemory {
   __device__ __forceinline__ VectorsInMemory(const Destination& to, int m0, int n0) : to_(to), place_(to, m0, n0) {}
 
   // Runs that are loaded together: of so many words each.
-  static constexpr int at_a_time(int words) { return 8 / words; }
+  static constexpr int at_a_time(int words) { return (kSumRegisters<Sums> < 128 ? 16 : 8) / words; }
 
   // Of runs first, first + 1, ...
   template <int Count>

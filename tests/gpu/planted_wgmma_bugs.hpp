@@ -36,6 +36,7 @@ inline constexpr const char* kEven =
     "wgmma{block_m=64,block_n=128,block_k=64,stages=3,warpgroups=1,schedule=1,even=1,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
     "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=1,reduction=0,pack=0,early_launch=0}";
 inline constexpr const char* kBoxes = TILESMITH_WGMMA_BY(1, 64, 128, 64, 1, 1, 1, 1, 0, 0);
+inline constexpr const char* kTallBoxes = TILESMITH_WGMMA_BY(1, 128, 64, 64, 1, 1, 1, 1, 0, 0);
 inline constexpr const char* kBoxesInTurns = TILESMITH_WGMMA_BY(1, 128, 128, 64, 2, 2, 1, 1, 0, 0);
 inline constexpr const char* kSwappedBoxes = TILESMITH_WGMMA_BY(1, 80, 64, 64, 1, 0, 1, 1, 1, 0);
 inline constexpr const char* kLeftWords = TILESMITH_WGMMA(64, 64, 32, 1, 0, 1, 0, 0, 0);
