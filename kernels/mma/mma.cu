@@ -64,15 +64,17 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 #ifdef TILESMITH_BATCH
     const GemmArgs args = args_of_entry(gemm_args(kernel_args), work.entry);
 #endif
+#ifdef TILESMITH_EPILOGUE
+    const Destination to(args, work.slice / kClusterK);
+    fetch_held<kMultiplyingThreads>(to.held(), work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
+#ifdef TILESMITH_GATED
+    fetch_pair_vectors<kMultiplyingThreads>(to, work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
+#else
+    fetch_vectors<kMultiplyingThreads>(to, work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
+#endif
+#else
     fetch_held<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
                                     int(threadIdx.x));
-#ifdef TILESMITH_GATED
-    fetch_pair_vectors<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
-#else
-#ifdef TILESMITH_EPILOGUE
-    fetch_vectors<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
-                                    int(threadIdx.x));
-#endif
 #endif
   };
   const WarpPlace warp;

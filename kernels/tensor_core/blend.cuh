@@ -1,4 +1,5 @@
-// What C holds, where β is not 0: of sums that are stored straight or by boxes, taken into them before any is stored.
+// What C holds, where β is not 0: of sums that are stored straight or by boxes, taken into them before any is stored. Of an epilogue, where
+// C may lie apart from D, `to` is Destination::held().
 //
 // A load of C takes as long as some hundred instructions, and with a store before it that may be to the same place it waits
 // for that too. So all loads of a batch are under way together, as many as there are registers for, and no store lies
@@ -21,11 +22,7 @@ __device__ __forceinline__ void fetch_held(const Destination& to, int m0, int n0
     for (int i = thread; i < rows * lines; i += kThreads) {
       const int m = m0 + i / lines, in_tile = i % lines * kLine;
       const int n = n0 + (in_tile < columns ? in_tile : columns - 1);
-#ifdef TILESMITH_EPILOGUE
-      if (m < to.rows() && n < to.cols()) asm volatile("prefetch.global.L2 [%0];" ::"l"(to.held_at(m, n)));
-#else
       if (m < to.rows() && n < to.cols()) asm volatile("prefetch.global.L2 [%0];" ::"l"(to.place(m, n)));
-#endif
     }
   }
 }
@@ -57,18 +54,10 @@ __device__ __forceinline__ void blend_by(Sums& sums, const Destination& to, int 
       for (int e = 0; e < kLoads; ++e) {
         if constexpr (Sums::kSwapped) {
           const int m = m0 + Sums::first_column() + offset + e, n = n0 + along;
-#ifdef TILESMITH_EPILOGUE
-          if (to.left(m, n) > 0) held[b][e].load(to.held_at(m, n));
-#else
           if (to.left(m, n) > 0) held[b][e].load(to.place(m, n));
-#endif
         } else {  // a pointer and constants: what C's other rows have in common is not kept beside all the sums
           const int m = m0 + along, n = n0 + Sums::first_column(), ahead = offset + e * kAlongN;
-#ifdef TILESMITH_EPILOGUE
-          if (to.left(m, n) > ahead) held[b][e].load(to.held_at(m, n) + ahead);
-#else
           if (to.left(m, n) > ahead) held[b][e].load(to.place(m, n) + ahead);
-#endif
         }
       }
     }

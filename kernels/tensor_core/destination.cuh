@@ -94,6 +94,12 @@ class Destination {
 #ifdef TILESMITH_EPILOGUE
   // Where what C holds is read. Not of partial sums.
   __device__ __forceinline__ const Stored* held_at(int m, int n) const { return c_ + m * stride_ + n; }
+  // The same with these places: for what reads C only.
+  __device__ __forceinline__ Destination held() const {
+    Destination at_c = *this;
+    at_c.rows_ = const_cast<Stored*>(c_);
+    return at_c;
+  }
   __device__ __forceinline__ const BiasType* bias() const { return static_cast<const BiasType*>(more_.bias); }
   __device__ __forceinline__ const float* scale_m() const { return more_.scale_m; }
   __device__ __forceinline__ const float* scale_n() const { return more_.scale_n; }

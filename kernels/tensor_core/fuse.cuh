@@ -163,7 +163,7 @@ constexpr bool kBlendsFew = kSumRegisters<Sums> >= kMany && (kHasScales || kHasB
 template <typename Sums>
 __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, int m0, int n0) {
   asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
-  return fuse(sums, to, VectorsInMemory<Sums>(to, m0, n0), [&] { blend<kBlendsFew<Sums, 128>, true>(sums, to, m0, n0); });
+  return fuse(sums, to, VectorsInMemory<Sums>(to, m0, n0), [&] { blend<kBlendsFew<Sums, 128>, true>(sums, to.held(), m0, n0); });
 }
 
 }  // namespace tilesmith

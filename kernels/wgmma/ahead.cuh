@@ -200,7 +200,7 @@ class FusedAhead {
       if (HeldAhead<Sums>::is_brought(to)) {
         held_.blend_into(sums, to);
       } else {
-        blend<kBlendsFew<Sums, 144>, false>(sums, to, m0, n0);
+        blend<kBlendsFew<Sums, 144>, false>(sums, to.held(), m0, n0);
       }
     });
   }

@@ -202,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 #ifdef TILESMITH_EPILOGUE
     const Destination to(within(args, work), work.slice / kClusterK);
     const int thread = int(threadIdx.x) % kThreadsOfTile;
-    if (!ahead.brings_held(to)) fetch_held<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
+    if (!ahead.brings_held(to)) fetch_held<kThreadsOfTile>(to.held(), work.m0, work.n0, kBlockM, kBlockN, thread);
     ahead.load(to, work.m0 + place.m0, (work.n0 + place.n0) / kColumnsOfD, work.steps());
 #ifdef TILESMITH_GATED
     if constexpr (!kFusesAhead) fetch_pair_vectors<kThreadsOfTile>(to, work.m0, work.n0, kBlockM, kBlockN, thread);
