@@ -9,7 +9,7 @@
 //          transposes and type pair on record, and where no measured problem is near, the families' own initial configs.
 //          The fastest for the same problem without its epilogue, if that was measured here, comes first.
 //          What is dominated is left out of a search, not of this choice. Configs of families that make no estimate
-//          (`simt`, `wmma`) come last.
+//          (`wmma`; `simt`, but for batches and groups) come last.
 // trial    On request of an application: of the model's first few the fastest, timed by the library itself (trial.hpp).
 // generic  The config that refuses no problem, where nothing else can run; and where M, N or K is 0: there is nothing to multiply.
 #pragma once
