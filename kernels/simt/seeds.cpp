@@ -15,9 +15,9 @@ constexpr int kWholeEntry = 32;  // rows and columns, at most, of tiles of which
 
 /// Where sums and operands leave fewer than so many registers, f64 kernels spilled (sm_87, sm_90a).
 bool has_registers(const Config& config, const KernelTarget& target) {
-  constexpr int kOtherRegisters = 48;
+  constexpr int kLeastOtherRegisters = 48;
   const Geometry g(config, target.type);
-  return g.registers + kOtherRegisters <= std::min(target.limits.registers_per_thread, target.limits.registers_per_sm / (g.threads * g.entries));
+  return g.registers + kLeastOtherRegisters <= std::min(target.limits.registers_per_thread, target.limits.registers_per_sm / (g.threads * g.entries));
 }
 
 /// The smallest extents that hold all rows or columns, and half of them: what is larger computes padding.

@@ -95,3 +95,71 @@ TEST_CASE("what simt took on single problems, which it does not estimate, says n
   CHECK(choice.config.family() == "simt");
   CHECK(choice.predicted_us == Approx(untuned(strided("f16f32f16", 16, 65536), "sm_90a").predicted_us));
 }
+
+TEST_CASE("a plain problem is chosen for by its fused sister's records, and an epilogue by another's", "[choose]") {
+  Given given;
+  // By other shapes tiles of 192 promise the most.
+  const db::Evidence elsewhere = entry("f16f32 NN 576 576 512", toy(192), 1);
+  given.entries = {entry("f16f32 NN 512 512 512 epilogue=bias_n+relu", toy(64), 9), entry("f16f32 NN 512 512 512 epilogue=bias_n+relu", toy(128), 10), elsewhere};
+  for (const char* fused : {"", " epilogue=gelu", " epilogue=swiglu", " epilogue=bias_n+relu scalars=device", " beta=any epilogue=bias_n+relu"}) {
+    INFO(fused);
+    const Choice choice = given.choose(fmt::format("f16f32 NN 512 512 512{}", fused));
+    CHECK(choice.level == Level::model);
+    CHECK(choice.config == toy(64));
+    CHECK(choice.reason.find("its sister f16f32 NN 512 512 512 epilogue=bias_n+relu") != std::string::npos);
+  }
+  // The nearest sister counts: the plain one of two that are as near, and of epilogues the same with the host's scalars.
+  given.entries.push_back(entry("f16f32 NN 512 512 512", toy(128), 8));
+  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=gelu").config == toy(128));
+  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=bias_n+relu scalars=device").config == toy(64));
+  // A plain problem with β and its plain sister are the same kernels: all times count, and none comes first by name.
+  CHECK(given.choose("f16f32 NN 512 512 512 beta=any").reason.find("sister") == std::string::npos);
+  // Other rows, another batch, another type pair or device are no sisters.
+  for (const char* other : {"f16f32 NN 512 512 520 epilogue=gelu", "f16f32 NN 512 512 512 epilogue=gelu batch=2 batch_mode=strided", "bf16f32 NN 512 512 512 epilogue=gelu"})
+    CHECK(given.choose(other).reason.find("sister") == std::string::npos);
+  const db::DeviceIdentity other_device = device("Other GPU");
+  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=gelu", &other_device).reason.find("sister") == std::string::npos);
+}
+
+TEST_CASE("a sister's next best comes first where its best cannot run", "[choose]") {
+  Given given;
+  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 10), entry("f16f32 NN 576 576 512", toy(192), 1),
+                   entry("f16f32 NN 512 512 512 epilogue=relu", toy(64), 9)};
+  given.entries.back().outcome = {db::Status::spilled, "spills 8 bytes", std::nullopt};
+  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=relu").config == toy(128));
+}
+
+TEST_CASE("the records of a batch serve a batch of other entries, with and without an epilogue", "[choose][batches]") {
+  Given given;
+  given.entries = {entry(strided("f16f32", 128, 64), toy(64), 9), entry(strided("f16f32", 128, 64), toy(128), 5)};
+  for (const char* count : {"32", "48", "96", "256"}) {
+    INFO(count);
+    const std::string asked = fmt::format("f16f32 NN 128 128 128 batch={} batch_mode=strided", count);
+    for (const std::string& where : {asked, asked + " epilogue=bias_n+gelu"}) {
+      const Choice choice = given.choose(where);
+      CHECK(choice.level == Level::model);
+      CHECK(choice.config == toy(128));
+      REQUIRE(choice.evidence);
+      CHECK(choice.evidence->problem.batch == 64);
+    }
+  }
+  CHECK(given.choose("f16f32 NN 128 128 128 batch=64 batch_mode=pointers").config == toy(128));
+  // What a batch's sister took is nearer than a batch of other entries, and that nearer than one problem of the shape.
+  given.entries.push_back(entry(strided("f16f32", 128, 48), toy(64), 4));
+  CHECK(given.choose("f16f32 NN 128 128 128 batch=48 batch_mode=strided epilogue=relu").config == toy(64));
+  given.entries = {entry(strided("f16f32", 128, 64), toy(64), 5), entry(strided("f16f32", 128, 64), toy(128), 5.5), entry("f16f32 NN 128 128 128", toy(64), 3),
+                   entry("f16f32 NN 128 128 128", toy(128), 1)};
+  CHECK(given.choose(strided("f16f32", 128, 56)).config == toy(64));
+  CHECK(given.choose("f16f32 NN 128 128 136").config == toy(128));
+}
+
+TEST_CASE("64 times 128³ is six doublings from 128³, and half of one from 45 times", "[choose][batches]") {
+  const Problem one = problem("f16f32 NN 128 128 128"), many = problem(strided("f16f32", 128, 64));
+  CHECK(distance(one, many) == Approx(6.05));
+  CHECK(distance(many, one) == Approx(6.05));
+  CHECK(distance(many, problem(strided("f16f32", 128, 45))) == Approx(0.508).epsilon(0.01));
+  CHECK(distance(many, problem("f16f32 NN 128 128 128 batch=64 batch_mode=pointers")) == Approx(0.05));
+  CHECK(distance(many, problem("f16f32 NN 128 128 128 batch=64 batch_mode=strided epilogue=relu")) == Approx(0.1));
+  // A broadcast B is another alignment or none, not another distance; groups are a batch of equal ones.
+  CHECK(distance(problem("f16f32 NN 8192 128 128 batch=64 batch_mode=grouped"), many) == Approx(0.05));
+}
