@@ -45,27 +45,31 @@ TEST_CASE("untuned batches of small entries take CUDA cores, of larger ones tens
   CHECK(untuned(strided("f16f32f16", 16, 65536), "sm_90a").predicted_us == Approx(105).epsilon(0.2));  // wgmma took 173 us, mma 227
 }
 
-TEST_CASE("untuned batches of f32 take a tile by their shape", "[choose][batches]") {
+TEST_CASE("untuned batches of f32 take simt where entries are small and many, else ffma, with tiles by their shape", "[choose][batches]") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const int extent : {4, 8, 16, 32, 64, 128, 256}) {
       for (const int batch : {64, 4096}) {
         INFO(arch << " " << extent << " " << batch);
         const Choice choice = untuned(strided("f32f32", extent, batch), arch);
         CHECK(choice.level == Level::model);
-        CHECK(choice.config.family() == "simt");
-        CHECK(choice.config.at("block_m") <= std::max(8, extent));
-        CHECK(choice.config.at("block_n") <= std::max(8, extent));
+        if (extent <= 16 && batch == 4096) CHECK(choice.config.family() == "simt");
+        if (extent >= 32) CHECK(choice.config.family() == "ffma");
+        CHECK(choice.config.at("block_m") <= std::max(16, extent));
+        CHECK(choice.config.at("block_n") <= std::max(32, extent));
         CHECK(choice.predicted_us > 0);
       }
     }
   }
-  const Config tiny = untuned(strided("f32f32", 8, 262144), "sm_90a").config;
-  CHECK(tiny.at("entries") > 1);
+  CHECK(untuned(strided("f32f32", 8, 262144), "sm_90a").config.at("entries") > 1);
   const Config large = untuned(strided("f32f32", 256, 64), "sm_90a").config;
   CHECK(large.at("thread_m") * large.at("thread_n") >= 32);
-  // By pointers it is the same.
+  // By pointers it is the same; groups have estimates, too.
   CHECK(untuned("f32f32 NN 16 16 16 batch=65536 batch_mode=pointers", "sm_90a").config.family() == "simt");
   CHECK(untuned("f32f32 NN 4096 1024 1024 batch=8 batch_mode=grouped", "sm_90a").level == Level::model);
+  // A gate, which ffma lacks.
+  const Choice gated = untuned("f32f32 NN 256 256 256 batch=64 batch_mode=strided epilogue=swiglu", "sm_90a");
+  CHECK(gated.level == Level::model);
+  CHECK(gated.config.at("thread_n") % 2 == 0);
 }
 
 TEST_CASE("untuned f32 problems take ffma, with larger tiles for larger problems", "[choose]") {
@@ -84,6 +88,17 @@ TEST_CASE("untuned f32 problems take ffma, with larger tiles for larger problems
     CHECK(untuned("f32f32 NN 16 4096 4096", arch).config.at("block_m") == 16);
     CHECK(untuned("f32f32 TN 4096 16 4096", arch).config.at("block_n") <= 32);
   }
+}
+
+TEST_CASE("untuned f32 and batches of one row or column take gemv where the matrix is large", "[choose][batches]") {
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    for (const char* where : {"f32f32 NN 1 4096 4096", "f32f32 NT 1 4096 4096", "f32f32 NN 4096 1 4096", "f32f32 TN 4095 1 4093", "f32f32 NN 1 1024 1024 batch=64 batch_mode=strided",
+                              "bf16f32bf16 NT 1 1024 1024 batch=64 batch_mode=pointers", "f64f64 NN 1 2000 500 batch=100 batch_mode=strided epilogue=bias_n"}) {
+      INFO(arch << " " << where);
+      CHECK(untuned(where, arch).config.family() == "gemv");
+    }
+  }
+  CHECK(untuned("f16f32f16 NN 1 16 16 batch=65536 batch_mode=strided", "sm_90a").config.family() == "simt");
 }
 
 TEST_CASE("what simt took on single problems, which it does not estimate, says nothing of its batches", "[choose][batches]") {
