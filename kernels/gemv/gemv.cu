@@ -56,9 +56,14 @@ __device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch) {
 
 }  // namespace tilesmith
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
+// 128 registers a thread: where no number of blocks is asked for, the compiler keeps to 64 and spills for the sake of an entry's pointers.
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, 512 / tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
+#else
+#ifdef TILESMITH_WHOLE_F32
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, 512 / tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs args) {
 #else
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs args) {
+#endif
 #endif
   using namespace tilesmith;
   extern __shared__ __align__(16) unsigned char shared[];
