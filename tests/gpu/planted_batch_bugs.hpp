@@ -13,11 +13,8 @@ namespace tilesmith::planted {
 
 inline constexpr const char* kEntriesOfBlock = "simt{block_m=16,block_n=16,block_k=16,thread_m=2,thread_n=2,entries=4}";
 
-inline constexpr const char* kAlong =
-    "gemv{matrix=1,shifted=0,threads=256,lanes=32,rows=1,unroll=2,split_k=1,cluster=0,prefetch_bytes=0,overlap=0,early_launch=0}";
-
-inline Bug gemv_bug(const char* name, const char* type, Transposes trans, std::vector<Edit> edits, const char* config, BatchMode mode = BatchMode::strided) {
-  return {name, "gemv", 0, type, trans, std::move(edits), config, "linear", mode};
+inline Bug gemv_bug(const char* name, const char* type, Transposes trans, std::vector<Edit> edits, const char* config) {
+  return {name, "gemv", 0, type, trans, std::move(edits), config, "linear", BatchMode::strided};
 }
 
 inline std::vector<Bug> batch_bugs() {
@@ -220,8 +217,6 @@ inline std::vector<Bug> batch_bugs() {
                kAcrossSplit),
       gemv_bug("the last entry is left out", "f64f64", kNT, {{"if (is_beyond_batch(batch)) return;", "if (entry_of_grid() + 1 >= unsigned(batch.more.batch)) return;"}}, kAlong),
       gemv_bug("entries beyond a grid's y are taken for the first ones", "bf16f32bf16", kNT, {{"return blockIdx.z * gridDim.y + blockIdx.y;", "return blockIdx.y;"}}, kAlong),
-      gemv_bug("factors are rounded to tf32", "f32f32", kNT, {{"return __uint_as_float(chunk.w[i]);", "return rounded_to_tf32(chunk.w[i]);"}}, kAlong, BatchMode::single),
-      gemv_bug("the vector is rounded to tf32", "f32f32", kNN, {{"return __uint_as_float(unsigned(bits));", "return rounded_to_tf32(unsigned(bits));"}}, kAcross),
   };
 }
 
