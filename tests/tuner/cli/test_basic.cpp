@@ -185,7 +185,7 @@ TEST_CASE("what a space cannot have is one line that says what was expected") {
   const TempFolder folder;
   const std::pair<const char*, const char*> wrong[] = {{"beta=any", "kernels serve any"},     {"lda=128", "expected epilogue="},
                                                        {"batch=4", "batch_mode=strided"},    {"epilogue=foo", "--with: 'epilogue=foo'"},
-                                                       {"", "--with"},                       {"batch_mode=strided", "has no kernel for f32f32 NN batch_mode=strided on sm_87"}};
+                                                       {"", "--with"},                       {"epilogue=swiglu", "has no kernel for f32f32 NN epilogue=swiglu on sm_87"}};
   for (const auto& [field, part] : wrong) {
     INFO(field);
     const Finished result = run(folder, {"space", "--family", "ffma", "--type", "f32f32", "--arch", "sm_87", "--with", field});
