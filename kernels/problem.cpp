@@ -142,6 +142,16 @@ Problem sister_of(Problem problem) {
   return with_host_scalars(problem);
 }
 
+Problem plainest_sister(Problem problem) {
+  problem = sister_of(problem);
+  problem.beta = BetaClass::zero;
+  return problem;
+}
+
+bool are_sisters(const Problem& a, const Problem& b) {
+  return a != b && plainest_sister(a) == plainest_sister(b);
+}
+
 Problem grouped(Problem problem, std::int64_t groups) {
   problem.batch_mode = BatchMode::grouped;
   problem.batch = groups;

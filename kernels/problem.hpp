@@ -85,6 +85,11 @@ Problem with_host_scalars(Problem problem);
 
 /// The same problem without its epilogue, with α and β from the host. Where it is gated C has twice the columns, in rows twice as far apart.
 Problem sister_of(Problem problem);
+/// The same with β = 0: what all sisters share.
+Problem plainest_sister(Problem problem);
+/// Whether two problems differ, and in nothing but epilogue, where α and β are, and beta class. What is fast for the one is a good guess for
+/// the other.
+bool are_sisters(const Problem& a, const Problem& b);
 
 /// One of a batch's entries as a problem of its own; a single one as it is. Of a grouped problem all rows, with one B.
 Problem entry_of(Problem problem);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/gemv/geometry.hpp"
+#include "kernels/tensor_core/passes.hpp"
 
 namespace tilesmith::gemv {
 namespace {
@@ -30,7 +31,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double sms = std::max(1, target.limits.sm_count);
 
   made.sms = sms;
-  made.blocks = std::ceil(outputs / g.outputs) * split_k;
+  made.blocks = std::ceil(outputs / g.outputs) * split_k * double(problem.batch);
   made.room_by_threads = std::min(target.limits.threads_per_sm / threads, target.limits.blocks_per_sm);
   made.room_by_shared_memory = std::max(1, target.limits.smem_per_sm_bytes / std::max(1, g.smem_bytes));
   made.resident = std::min({double(made.room_by_threads), double(made.room_by_shared_memory), std::ceil(made.blocks / sms)});
@@ -43,7 +44,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double round_bytes = double(threads) * config.at("unroll") * rows * kChunkBytes;
   const double in_flight = made.resident * std::min(round_bytes, bytes_of_block);
   const double busiest = blocks_of_sm * bytes_of_block;
-  made.dram = outputs * k * element / (target.limits.rates.dram_bytes * sms);
+  const double matrices = tensor_core::matrices_of(problem, matrix_is_b ? OperandRole::b : OperandRole::a);
+  made.dram = matrices * outputs * k * element / (target.limits.rates.dram_bytes * sms);
   made.latency = std::ceil(blocks_of_sm / made.resident) * kBlockStart + busiest / in_flight * kMemoryLatency;
   // Batches of chunks: where K ends within one, its chunks are looked at element by element.
   const double batch = g.along ? double(config.at("lanes")) * config.at("unroll") * g.vector : double(threads / config.at("lanes")) * config.at("unroll");

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "kernels/batch_grid.hpp"
 #include "kernels/gemv/estimate.hpp"
 #include "kernels/gemv/geometry.hpp"
 #include "kernels/gemv/rules.hpp"
@@ -24,6 +25,11 @@ std::int64_t outputs_of(const Config& config, const Problem& problem) {
 
 std::int64_t matrix_ld(const Config& config, const Problem& problem) {
   return config.at("matrix") == 1 ? problem.ldb : problem.lda;
+}
+
+/// Of its rows in all entries of a batch.
+int matrix_align_bytes(const Config& config, const Problem& problem) {
+  return config.at("matrix") == 1 ? b_align_bytes(problem) : a_align_bytes(problem);
 }
 
 /// As shift_period() in task.cuh: after how many rows the distance to the last 16-byte step comes again.
@@ -49,7 +55,8 @@ class Gemv final : public Family {
   }
 
   bool supports(const KernelTarget& target) const override {
-    return is_plain_but_epilogue(target) && !target.epilogue.is_gated() && target.limits.sm >= 80 && !is_fp8(target.type.a) && !is_whole_f32(target.type.a);
+    return is_plain_but_epilogue_and_batch(target) && target.batch_mode != BatchMode::grouped && !target.epilogue.is_gated() && target.limits.sm >= 80 &&
+           !is_fp8(target.type.a) && target.type.a != Scalar::f32x3;
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return gemv::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return gemv::rules(target); }
@@ -65,7 +72,7 @@ class Gemv final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/gemv/gemv.cu");
+    return render_source(config, target, "kernels/gemv/gemv.cu", target.type.a == Scalar::f32 ? "#define TILESMITH_WHOLE_F32\n" : "");
   }
 };
 
@@ -73,7 +80,7 @@ std::optional<std::string> Gemv::refusal(const Config& config, const Problem& pr
   const bool matrix_is_b = config.at("matrix") == 1;
   if (matrix_is_b && problem.m != 1) return fmt::format("M is {}: where the matrix is B, M must be 1", problem.m);
   if (!matrix_is_b && problem.n != 1) return fmt::format("N is {}: where the matrix is A, N must be 1", problem.n);
-  const int align = row_align_bytes(problem, problem.type.a, matrix_ld(config, problem));
+  const int align = matrix_align_bytes(config, problem);
   if (config.at("shifted") == 0 && align < kChunkBytes) {
     return fmt::format("rows of {} are aligned to {} bytes; unshifted chunks take {} bytes", matrix_is_b ? 'B' : 'A',
                        align, kChunkBytes);
@@ -83,7 +90,7 @@ std::optional<std::string> Gemv::refusal(const Config& config, const Problem& pr
 }
 
 std::optional<std::string> Gemv::dominated(const Config& config, const Problem& problem) const {
-  const int align = row_align_bytes(problem, problem.type.a, matrix_ld(config, problem));
+  const int align = matrix_align_bytes(config, problem);
   if (config.at("shifted") == 1 && align >= kChunkBytes)
     return "the matrix's rows are aligned: there is nothing to shift";
   return std::nullopt;
@@ -102,15 +109,20 @@ LaunchSequence Gemv::launches(const Config& config, const Problem& problem) cons
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
   gemm.c.row_stride = problem.ldc;
+  gemm.a.entry_stride = entry_stride_for_kernels(problem, OperandRole::a);
+  gemm.b.entry_stride = entry_stride_for_kernels(problem, OperandRole::b);
+  gemm.c.entry_stride = entry_stride_for_kernels(problem, OperandRole::c);
   gemm.overlaps_previous = config.at("early_launch") == 1;
+  add_entries(gemm.grid, problem.batch);
   sequence.launches.push_back(gemm);
 
   if (has_second_launch(config)) {
     const std::int64_t outputs = outputs_of(config, problem);
-    sequence.workspace_bytes = std::size_t(split_k * outputs * geometry.sum_bytes);
+    sequence.workspace_bytes = std::size_t(problem.batch * split_k * outputs * geometry.sum_bytes);
     Launch sum = gemm;
     sum.entry = "sum_slices";
     sum.grid = {unsigned((outputs + kPassThreads - 1) / kPassThreads), 1, 1};
+    add_entries(sum.grid, problem.batch);
     sum.block = {kPassThreads, 1, 1};
     sum.dynamic_smem_bytes = 0;
     sum.overlaps_previous = config.at("overlap") == 1;

@@ -21,6 +21,8 @@
 // What warps hold of the same outputs meets in shared memory, what slices of K hold (kSplitK blocks) in the shared memory of
 // a cluster or in the workspace, always in the same order (store.cuh).
 //
+// Entries of a batch have a slice of the grid's y and z each (kernels/common/batch.cuh).
+//
 // Rows that do not start at 16-byte steps (kShifted): chunks start at 16-byte steps all the same, `shift` elements before the
 // row or the tile, and what lies outside the row counts as zero. The shift differs from row to row, but it is the same in
 // every P-th row, P = 16 / gcd(16, bytes of a row): a block (along) or a warp (across) keeps to rows of one shift.
@@ -39,7 +41,30 @@ constexpr int kBlockN = kMatrixIsB ? kOutputs : 1;
 
 }  // namespace tilesmith
 
+#ifdef TILESMITH_BATCH
+#include "kernels/common/batch.cuh"
+
+namespace tilesmith {
+
+// The arguments of the entry that the block's y and z are of, with its own sums of slices.
+__device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch) {
+  const unsigned entry = entry_of_grid();
+  GemmArgs args = matrices_of_entry(batch, entry);
+  if constexpr (kWorkspaceSums) args.workspace = static_cast<Sum*>(batch.workspace) + entry * (kSplitK * static_cast<long long>(kMatrixIsB ? batch.n : batch.m));
+  return args;
+}
+
+}  // namespace tilesmith
+
+// 128 registers a thread: where no number of blocks is asked for, the compiler keeps to 64 and spills for the sake of an entry's pointers.
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, 512 / tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
+#else
+#ifdef TILESMITH_WHOLE_F32
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, 512 / tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs args) {
+#else
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs args) {
+#endif
+#endif
   using namespace tilesmith;
   extern __shared__ __align__(16) unsigned char shared[];
   Bits* panel = reinterpret_cast<Bits*>(shared);
@@ -47,6 +72,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
 
   let_launch_after_come();
   wait_for_stream();
+#ifdef TILESMITH_BATCH
+  if (is_beyond_batch(batch)) return;  // with all blocks of its cluster
+  const GemmArgs args = args_of_entry(batch);
+#endif
   const Task task(args);
   const Tile tile(task, int(blockIdx.x) / kSplitK);
   const int slice = int(blockIdx.x) % kSplitK;
@@ -62,5 +91,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
   tilesmith::let_stream_come();
   tilesmith::wait_for_launch_before();
+#ifndef TILESMITH_BATCH
   tilesmith::sum_slices(args);
+#else
+  if (!tilesmith::is_beyond_batch(args)) tilesmith::sum_slices(tilesmith::args_of_entry(args));
+#endif
 }

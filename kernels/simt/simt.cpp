@@ -1,34 +1,19 @@
 #include "kernels/simt/simt.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "kernels/batch_grid.hpp"
 #include "kernels/render.hpp"
+#include "kernels/simt/estimate.hpp"
+#include "kernels/simt/geometry.hpp"
+#include "kernels/simt/seeds.hpp"
 
 namespace tilesmith {
 namespace {
 
-/// What the template derives from its constants, derived here from the config: names as in simt.cu.
-struct Geometry {
-  int entries;     // of a batch, in a block
-  int threads;     // of an entry
-  int smem_bytes;  // static, of a block
-  int registers;   // a thread: sums and one row of operands
-
-  Geometry(const Config& config, const TypePair& type) {
-    const int block_m = config.at("block_m"), block_n = config.at("block_n");
-    const int thread_m = config.at("thread_m"), thread_n = config.at("thread_n");
-    entries = config.has("entries") ? config.at("entries") : 1;
-    const int pack = is_integer(type.a) ? 4 : 1;  // 8-bit integers go four to a word
-    const int word = type.a == Scalar::f64 ? 8 : 4;
-    threads = (block_m / thread_m) * (block_n / thread_n);
-    smem_bytes = (config.at("block_k") / pack) * (block_m + 1 + block_n + 1) * word * entries;
-    registers = (thread_m * thread_n + thread_m + thread_n) * word / 4;
-  }
-};
-
-/// Entries of a batch may be several to a block; groups are not known before the kernel runs.
-bool shares_blocks(const KernelSignature& signature) { return signature.batch_mode == BatchMode::strided || signature.batch_mode == BatchMode::pointers; }
+using simt::Geometry;
+using simt::shares_blocks;
 
 class Simt final : public Family {
  public:
@@ -103,6 +88,20 @@ class Simt final : public Family {
 
   std::string source(const Config& config, const KernelTarget& target) const override {
     return render_source(config, target, "kernels/simt/simt.cu");
+  }
+
+  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
+    return simt::estimate(config, target, problem);
+  }
+
+  /// Of batches what is estimated to take shortest, then what serves any.
+  std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
+    std::vector<Config> all;
+    if (shares_blocks(target)) all = simt::seeds(target, problem, rules(target));
+    for (Config& config : seeds(target)) {
+      if (std::ranges::find(all, config) == all.end()) all.push_back(std::move(config));
+    }
+    return all;
   }
 
   std::vector<Config> seeds(const KernelTarget& target) const override {

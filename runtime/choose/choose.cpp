@@ -11,6 +11,7 @@
 
 #include "db/ranked.hpp"
 #include "runtime/choose/ranked_config.hpp"
+#include "runtime/choose/sisters.hpp"
 #include "runtime/choose/time_model.hpp"
 
 namespace tilesmith::runtime {
@@ -62,9 +63,9 @@ struct Chooser::State {
       if (same_kernels) note_failures(one);
       learn(one.best, same_kernels, seen, stored);
       learn(one.retired_times, false, seen, stored);
-      const bool may_be_sister = problem.scalars == Scalars::host && (problem.epilogue.is_linear() || problem.epilogue == target.epilogue);
-      if ((same_kernels || may_be_sister) && (device == nullptr || one.device() == *device))
-        exact_.emplace(text(problem), &one);
+      if (device != nullptr && !(one.device() == *device)) continue;
+      if (same_kernels) exact_.emplace(text(problem), &one);
+      sisters_.add(one);
     }
     for (const Config& config : stored.candidates) {
       if (!needs_proof(config) && seen.insert(config.text()).second) add_candidate(config, stored);
@@ -129,22 +130,16 @@ struct Chooser::State {
     return found;
   }
 
-  /// The fastest that may run here of those measured on a plainer problem. That has α and β from the host, or else no epilogue either, or
-  /// else β = 0, too.
-  const Config* best_of_sister(const Problem& problem) const {
-    Problem plain = sister_of(problem);
-    plain.beta = BetaClass::zero;
-    for (const Problem& sister : {with_host_scalars(problem), sister_of(problem), plain}) {
-      if (sister == problem || (problem.epilogue.is_linear() && problem.scalars == Scalars::host)) continue;
-      const auto [first, last] = exact_.equal_range(text(sister));
-      for (auto at = first; at != last; ++at) {
-        for (const db::Judged& one : at->second->best) {
-          const Family* family = find_family(one.entry->config.family());
-          if (family != nullptr && runs(*family, one.entry->config, problem)) return &one.entry->config;
-        }
+  /// Of what may run, the fastest of the nearest sister that has any.
+  void mark_best_of_sister(const Problem& problem, std::vector<RankedConfig>& found) const {
+    for (const db::RankedProblem* sister : sisters_.nearest_first(problem)) {
+      for (const db::Judged& one : sister->best) {
+        const auto at = std::ranges::find_if(found, [&](const RankedConfig& may_run) { return *may_run.config == one.entry->config; });
+        if (at == found.end()) continue;
+        at->sister = &sister->problem();
+        return;
       }
     }
-    return nullptr;
   }
 
   /// Of the model level, best first; `initial`: keeps the configs that are in no evidence alive.
@@ -177,9 +172,7 @@ struct Chooser::State {
         if (std::ranges::none_of(found, [&](const RankedConfig& one) { return *one.config == config; })) add(handle, seeds_are_stored_);
       }
     }
-    if (const Config* sister = best_of_sister(problem)) {
-      for (RankedConfig& one : found) one.of_sister = *one.config == *sister;
-    }
+    mark_best_of_sister(problem, found);
     const std::size_t count = std::min(most, found.size());
     std::partial_sort(found.begin(), found.begin() + std::ptrdiff_t(count), found.end(), comes_first);
     found.resize(count);
@@ -252,6 +245,7 @@ struct Chooser::State {
   TimeModel model_;
   std::vector<db::RankedProblem> ranked_;
   std::multimap<std::string, const db::RankedProblem*> exact_;  // by problem text
+  Sisters sisters_;                                           // of this device
   std::vector<Candidate> candidates_;
   std::set<std::string> failed_;                              // configs that have no right kernel
   std::map<std::string, std::set<std::string>> failed_here_;  // by problem text

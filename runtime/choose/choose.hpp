@@ -7,9 +7,10 @@
 //          `trust` and `reason` say so: only a tuner can verify it.
 // model    The config with the shortest predicted time (time_model.hpp). Candidates are what was best, or nearly, for any shape,
 //          transposes and type pair on record, and where no measured problem is near, the families' own initial configs.
-//          The fastest for the same problem without its epilogue, if that was measured here, comes first.
+//          The fastest for the nearest sister, the same problem with another epilogue or none, or with α and β elsewhere, comes first if one
+//          was measured here.
 //          What is dominated is left out of a search, not of this choice. Configs of families that make no estimate
-//          (`simt`, `wmma`) come last.
+//          (`wmma`; `simt`, but for batches and groups) come last.
 // trial    On request of an application: of the model's first few the fastest, timed by the library itself (trial.hpp).
 // generic  The config that refuses no problem, where nothing else can run; and where M, N or K is 0: there is nothing to multiply.
 #pragma once

@@ -10,6 +10,7 @@ constexpr double kAlignmentDoublings = 0.5;  // for each halving of one operand'
 constexpr double kBetaDoublings = 0.05;
 constexpr double kEpilogueDoublings = 0.1;
 constexpr double kScalarsDoublings = 0.02;
+constexpr double kBatchModeDoublings = 0.05;
 constexpr double kAlikeDeviceDoublings = 0.02;
 constexpr double kOtherDeviceDoublings = 2;
 
@@ -31,7 +32,8 @@ double distance(const Problem& measured_as, const Problem& problem_as) {
   const double entries = log2_ratio(std::max<std::int64_t>(problem.batch, 1), std::max<std::int64_t>(measured.batch, 1));
   return std::sqrt(dm * dm + dn * dn + dk * dk + entries * entries) + kAlignmentDoublings * alignment_distance(as_planned(problem), as_planned(measured)) +
          (problem.beta == measured.beta ? 0 : kBetaDoublings) + (problem.epilogue == measured.epilogue ? 0 : kEpilogueDoublings) +
-         (problem.scalars == measured.scalars ? 0 : kScalarsDoublings);
+         (problem.scalars == measured.scalars ? 0 : kScalarsDoublings) +
+         (problem_as.batch_mode == measured_as.batch_mode ? 0 : kBatchModeDoublings);
 }
 
 double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& here) {

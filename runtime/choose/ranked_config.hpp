@@ -11,7 +11,7 @@ struct RankedConfig {
   const Config* config;
   Prediction prediction;
   bool stored;             ///< nothing has to be compiled for it
-  bool of_sister = false;  ///< the fastest for the same problem without its epilogue, or with α and β from the host
+  const Problem* sister = nullptr;  ///< of whose configs it was the fastest (runtime/choose/sisters.hpp)
 
   /// What configs are ranked by: as if it took longer where its kernel has to be compiled first.
   double rank_us() const;

@@ -57,6 +57,9 @@ std::string tile_text(const Config& config) {
   return text + (config.has("split_k") && config.at("split_k") > 1 ? " split" : "");
 }
 
+/// What keeps apart measurements that an estimate was made for and others.
+std::string how_text(bool by_family) { return by_family ? "" : " counted"; }
+
 double doublings_between(const Problem& measured, const Problem& problem) {
   double far = distance(measured, problem);
   const double transposes = double(measured.trans.a != problem.trans.a) + double(measured.trans.b != problem.trans.b);
@@ -88,15 +91,17 @@ bool TimeModel::add(const db::Evidence& entry) {
   if (legality(*family, problem).illegal_because(entry.config) || refused_because(*family, entry.config, problem)) return false;
   KernelTarget there{problem, target_.limits};
   if (entry.device.sm_count > 0) there.limits.sm_count = entry.device.sm_count;
-  const double ratio = entry.outcome.timing->median_us / estimated(entry.config, there, problem).us;
+  const Estimated made = estimated(entry.config, there, problem);
+  const double ratio = entry.outcome.timing->median_us / made.us;
   if (!(ratio > 0) || !std::isfinite(ratio)) return false;
 
   const std::string place = fmt::format("{}\n{}", text(problem), db::text(entry.device));
   const auto [at, new_place] = place_index_.try_emplace(place, std::uint32_t(places_.size()));
   if (new_place) places_.push_back({problem, device_ ? device_doublings(entry.device, *device_) : 0});
   const auto index_in = [](auto& index, const std::string& text) { return index.try_emplace(text, std::uint32_t(index.size())).first->second; };
-  const auto [config, new_config] = config_index_.try_emplace(entry.config.text(), std::uint32_t(known_.size()));
-  if (new_config) known_.push_back({index_in(tile_index_, tile_text(entry.config)), index_in(family_index_, entry.config.family())});
+  const std::string how = how_text(made.by_family);
+  const auto [config, new_config] = config_index_.try_emplace(entry.config.text() + how, std::uint32_t(known_.size()));
+  if (new_config) known_.push_back({index_in(tile_index_, tile_text(entry.config) + how), index_in(family_index_, entry.config.family() + how)});
   points_.push_back({config->second, at->second, std::log(ratio), &entry});
   return true;
 }
@@ -106,7 +111,11 @@ TimeModel::Handle TimeModel::handle(const Config& config) const {
     const auto found = index.find(text);
     return found == index.end() ? std::nullopt : std::optional(found->second);
   };
-  return {&config, in(config_index_, config.text()), in(tile_index_, tile_text(config)), in(family_index_, config.family())};
+  const auto measured = [&](bool by_family) -> Handle::Measured {
+    const std::string how = how_text(by_family);
+    return {in(config_index_, config.text() + how), in(tile_index_, tile_text(config) + how), in(family_index_, config.family() + how)};
+  };
+  return {&config, measured(true), measured(false)};
 }
 
 TimeModel::At::At(const TimeModel& model, const Problem& problem)
@@ -140,10 +149,11 @@ TimeModel::At::At(const TimeModel& model, const Problem& problem)
 
 std::optional<Prediction> TimeModel::At::predict(const Handle& config) const {
   const Estimated made = estimated(*config.config, model_.target_, problem_);
-  if (!made.by_family && !config.family) return std::nullopt;
-  double correction = config.family ? by_family_[*config.family].with_prior(0, made.by_family ? kFamilyPrior : 0) : 0;
-  if (config.tile) correction = by_tile_[*config.tile].with_prior(correction, kTilePrior);
-  const OfConfig* own = config.known ? &by_config_[*config.known] : nullptr;
+  const Handle::Measured& measured = made.by_family ? config.by_estimate : config.by_count;
+  if (!made.by_family && !measured.family) return std::nullopt;
+  double correction = measured.family ? by_family_[*measured.family].with_prior(0, made.by_family ? kFamilyPrior : 0) : 0;
+  if (measured.tile) correction = by_tile_[*measured.tile].with_prior(correction, kTilePrior);
+  const OfConfig* own = measured.known ? &by_config_[*measured.known] : nullptr;
   if (own != nullptr) correction = own->mean.with_prior(correction, kConfigPrior);
 
   Prediction prediction;

@@ -45,8 +45,11 @@ class TimeModel {
 
   /// What of a config is the same for every problem: look it up once. It holds until the next add().
   struct Handle {
+    struct Measured {
+      std::optional<std::uint32_t> known, tile, family;
+    };
     const Config* config;
-    std::optional<std::uint32_t> known, tile, family;
+    Measured by_estimate, by_count;  ///< where the family makes an estimate, and where bytes and products alone are counted
   };
   Handle handle(const Config& config) const;
 
@@ -99,7 +102,8 @@ class TimeModel {
   std::vector<Point> points_;
   std::vector<Place> places_;
   std::vector<Known> known_;  // configs
-  std::unordered_map<std::string, std::uint32_t> config_index_, place_index_, tile_index_, family_index_;  // by text
+  // By text. A family that estimates batches alone is two: what its estimates are wrong by says nothing of what is counted without one.
+  std::unordered_map<std::string, std::uint32_t> config_index_, place_index_, tile_index_, family_index_;
   std::unordered_map<std::string, Legality> legalities_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "db/logger.hpp"
+#include "db/trust.hpp"
 
 namespace tilesmith::runtime {
 namespace {

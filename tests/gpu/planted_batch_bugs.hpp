@@ -13,6 +13,10 @@ namespace tilesmith::planted {
 
 inline constexpr const char* kEntriesOfBlock = "simt{block_m=16,block_n=16,block_k=16,thread_m=2,thread_n=2,entries=4}";
 
+inline Bug gemv_bug(const char* name, const char* type, Transposes trans, std::vector<Edit> edits, const char* config) {
+  return {name, "gemv", 0, type, trans, std::move(edits), config, "linear", BatchMode::strided};
+}
+
 inline std::vector<Bug> batch_bugs() {
   return {
       {"the stride of A is ignored",
@@ -206,6 +210,13 @@ inline std::vector<Bug> batch_bugs() {
        kFfmaSplit,
        "linear",
        BatchMode::strided},
+      gemv_bug("all entries have the first one's vector", "f16f32f16", kNN,
+               {{"GemmArgs args = matrices_of_entry(batch, entry);", "GemmArgs args = matrices_of_entry(batch, entry);\n  args.a = batch.a;"}}, kAcross),
+      gemv_bug("entries' slices fall on one another", "f16f32", kNN, {{"static_cast<Sum*>(batch.workspace) + entry *", "static_cast<Sum*>(batch.workspace) + entry / 2 *"}}, kAcrossSplit),
+      gemv_bug("slices of the first entry alone are added", "s8s32", kNN, {{"if (!tilesmith::is_beyond_batch(args)) tilesmith::sum_slices", "if (tilesmith::entry_of_grid() == 0) tilesmith::sum_slices"}},
+               kAcrossSplit),
+      gemv_bug("the last entry is left out", "f64f64", kNT, {{"if (is_beyond_batch(batch)) return;", "if (entry_of_grid() + 1 >= unsigned(batch.more.batch)) return;"}}, kAlong),
+      gemv_bug("entries beyond a grid's y are taken for the first ones", "bf16f32bf16", kNT, {{"return blockIdx.z * gridDim.y + blockIdx.y;", "return blockIdx.y;"}}, kAlong),
   };
 }
 

@@ -1,9 +1,10 @@
-// Bugs planted in the family `ffma`, and in simt's f32.
+// Bugs planted in the family `ffma`, and in the f32 of `simt` and `gemv`.
 #pragma once
 
 #include <vector>
 
 #include "tests/gpu/planted_bug.hpp"
+#include "tests/gpu/planted_mma_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
 
 namespace tilesmith::planted {
@@ -25,6 +26,8 @@ inline std::vector<Bug> ffma_bugs() {
        kTN,
        {{"__fmaf_rn(a[i], b[j], sums.x[i][j])", "__fmaf_rn(__uint_as_float(__float_as_uint(a[i]) & 0xffffe000u), b[j], sums.x[i][j])"}},
        kFfmaSliced},
+      {"factors are rounded to tf32", "gemv", 0, "f32f32", kNT, {{"return __uint_as_float(chunk.w[i]);", "return rounded_to_tf32(chunk.w[i]);"}}, kAlong},
+      {"the vector is rounded to tf32", "gemv", 0, "f32f32", kNN, {{"return __uint_as_float(unsigned(bits));", "return rounded_to_tf32(unsigned(bits));"}}, kAcross},
       {"asynchronous copies are not waited for",
        "ffma",
        0,

@@ -34,6 +34,8 @@ inline constexpr const char* kTf32Swapped = TILESMITH_MMA(8, 64, 1, 32, 1, 0, 0,
 
 inline constexpr const char* kAcross =
     "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=1,cluster=0,prefetch_bytes=0,overlap=0,early_launch=0}";
+inline constexpr const char* kAlong =
+    "gemv{matrix=1,shifted=0,threads=256,lanes=32,rows=1,unroll=2,split_k=1,cluster=0,prefetch_bytes=0,overlap=0,early_launch=0}";
 inline constexpr const char* kAcrossSplit =
     "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=2,cluster=0,prefetch_bytes=0,overlap=1,early_launch=0}";
 

@@ -7,6 +7,7 @@
 #include "kernels/estimate.hpp"
 #include "kernels/plan_hash.hpp"
 #include "kernels/tensor_core/pass_layout.cuh"
+#include "kernels/operand.hpp"
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
 
@@ -24,20 +25,21 @@ Config batch_guess(const char* family, const Problem& of, const char* arch = "sm
 
 }  // namespace
 
-TEST_CASE("simt, mma and wgmma have kernels for batches, ffma for those of f32, with epilogues too; the others have none") {
+TEST_CASE("all families but wmma have kernels for batches, ffma for those of f32, with epilogues too") {
   for (const char* text : {"f16f32 NN 64 64 64 batch=3 batch_mode=strided", "bf16f32bf16 NT 64 64 64 batch=3 epilogue=bias_n+relu batch_mode=strided"}) {
     for (const auto& family : families()) {
       const std::string name(family->name());
       INFO(name << " " << text);
-      CHECK(family->supports(batch_target(problem_of_text(text))) == (name == "simt" || name == "mma" || name == "wgmma"));
+      CHECK(family->supports(batch_target(problem_of_text(text))) == (name == "simt" || name == "mma" || name == "wgmma" || name == "gemv"));
     }
   }
   for (const char* text : {"f32f32 NN 64 64 64 batch=3 batch_mode=strided", "f32f32 TT 64 64 64 batch=3 batch_mode=pointers",
                            "f32f32 NT 64 64 64 batch=3 epilogue=bias_n+relu batch_mode=grouped"}) {
+    const Problem of = problem_of_text(text);
     for (const auto& family : families()) {
       const std::string name(family->name());
       INFO(name << " " << text);
-      CHECK(family->supports(batch_target(problem_of_text(text))) == (name == "simt" || name == "ffma"));
+      CHECK(family->supports(batch_target(of)) == (name == "simt" || name == "ffma" || (name == "gemv" && of.batch_mode != BatchMode::grouped)));
     }
   }
   CHECK_FALSE(find_family("wgmma")->supports(batch_target(problem_of_text("f16f32 NN 64 64 64 batch=3 batch_mode=strided"), "sm_87")));
@@ -172,7 +174,7 @@ TEST_CASE("a batch by pointers has a count and no strides, and its kernels are t
   for (const auto& family : families()) {
     const std::string name(family->name());
     INFO(name);
-    REQUIRE(family->supports(batch_target(batch)) == (name == "simt" || name == "mma" || name == "wgmma"));
+    REQUIRE(family->supports(batch_target(batch)) == (name == "simt" || name == "mma" || name == "wgmma" || name == "gemv"));
     if (!family->supports(batch_target(batch))) continue;
     for (const Config& config : family->seeds(batch_target(batch), as_planned(batch))) {
       INFO(config.text());
@@ -185,4 +187,43 @@ TEST_CASE("a batch by pointers has a count and no strides, and its kernels are t
       }
     }
   }
+}
+
+TEST_CASE("gemv has a slice of the grid and sums of slices for each entry, and reads a shared matrix once") {
+  const Family& gemv = *find_family("gemv");
+  for (const char* text : {"f16f32 NN 1 300 264 batch=70000 batch_mode=strided", "f32f32 NT 1 300 264 batch=9 batch_mode=pointers", "f32f32 TT 300 1 264 batch=9 stride_b=0 batch_mode=strided",
+                           "bf16f32bf16 NN 1 300 264 batch=9 stride_b=0 batch_mode=strided epilogue=bias_n+silu"}) {
+    const Problem batch = problem_of_text(text);
+    for (const Config& config : gemv.seeds(batch_target(batch), as_planned(batch))) {
+      if (refused_because(gemv, config, batch)) continue;
+      INFO(text << " " << config.text());
+      CHECK_FALSE(illegal_because(gemv, config, batch_target(batch)));
+      const LaunchSequence sequence = gemv.launches(config, as_planned(batch)), single = gemv.launches(config, as_planned(entry_of(batch)));
+      REQUIRE(sequence.launches.size() == single.launches.size());
+      CHECK(sequence.workspace_bytes == std::size_t(batch.batch) * single.workspace_bytes);
+      for (std::size_t i = 0; i < single.launches.size(); ++i) {
+        CHECK(sequence.launches[i].grid.x == single.launches[i].grid.x);
+        CHECK(std::int64_t(sequence.launches[i].grid.y) * sequence.launches[i].grid.z >= batch.batch);
+        CHECK(sequence.launches[i].b.entry_stride == entry_stride_for_kernels(batch, OperandRole::b));
+      }
+      CHECK(estimate(config, batch_target(batch), batch)->blocks == Approx(double(batch.batch) * estimate(config, batch_target(entry_of(batch)), entry_of(batch))->blocks));
+    }
+  }
+  const Problem apart = problem_of_text("bf16f32bf16 NN 1 4096 4096 batch=16 batch_mode=strided"), shared = problem_of_text("bf16f32bf16 NN 1 4096 4096 batch=16 stride_b=0 batch_mode=strided");
+  const Config config = batch_guess("gemv", apart);
+  CHECK(estimate(config, batch_target(apart), apart)->dram == Approx(16 * estimate(config, batch_target(shared), shared)->dram));
+}
+
+TEST_CASE("gemv's unshifted chunks need all entries aligned, and its shifted ones serve any") {
+  const Family& gemv = *find_family("gemv");
+  Problem batch = problem_of_text("f16f32 NT 1 64 64 batch=4 batch_mode=strided");
+  Config config = batch_guess("gemv", batch);
+  REQUIRE(config.at("shifted") == 0);
+  CHECK_FALSE(refused_because(gemv, config, batch));
+  batch.stride_b += 1;
+  CHECK(refused_because(gemv, config, batch)->find("rows of B are aligned to 2 bytes") != std::string::npos);
+  config.set("shifted", 1);
+  CHECK_FALSE(refused_because(gemv, config, batch));
+  CHECK_FALSE(gemv.dominated(config, as_planned(batch)));
+  CHECK(refused_because(gemv, config, problem_of_text("f16f32 NT 2 64 64 batch=4 batch_mode=strided")));
 }

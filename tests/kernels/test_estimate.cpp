@@ -1,6 +1,7 @@
 // The analytic prior: its parts, by hand.
 #include "kernels/estimate.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -40,8 +41,80 @@ TEST_CASE("an estimate counts blocks, what an SM has room for, waves, and what b
   }
 }
 
-TEST_CASE("families without an estimate make none") {
-  const Problem cube = packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64);
-  const KernelTarget target{{cube.type, {}}, *limits_for_arch("sm_87")};
-  CHECK_FALSE(estimate(generic_config(target), target, cube));
+TEST_CASE("families without an estimate make none, and simt none of a single problem") {
+  for (const Problem& single : {packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64), packed_problem({*find_type_pair("f32f32"), {}}, 16, 16, 16)}) {
+    const KernelTarget target{single, *limits_for_arch("sm_87")};
+    CHECK_FALSE(estimate(generic_config(target), target, single));
+  }
+}
+
+namespace {
+
+Config small_entries(int extent, int block_k, int thread_m, int thread_n, int entries) {
+  return Config("simt", {{"block_m", extent}, {"block_n", extent}, {"block_k", block_k}, {"thread_m", thread_m}, {"thread_n", thread_n}, {"entries", entries}});
+}
+
+}  // namespace
+
+TEST_CASE("simt's estimate of small entries is near what an H100 took") {
+  struct Measured {
+    const char* type;
+    int extent, batch;
+    Config config;
+    double us;
+  };
+  const Measured measured[] = {{"f32f32", 8, 262144, small_entries(8, 8, 4, 2, 16), 119.2},   {"f16f32f16", 16, 65536, small_entries(16, 8, 4, 2, 1), 118.1},
+                               {"f16f32f16", 16, 65536, small_entries(16, 8, 4, 2, 2), 105.4}, {"f32f32", 16, 65536, small_entries(16, 8, 4, 2, 1), 112.4},
+                               {"f32f32", 16, 65536, small_entries(16, 8, 4, 2, 2), 113.5},    {"f32f32", 16, 65536, small_entries(16, 8, 4, 2, 16), 135.3}};
+  for (const Measured& one : measured) {
+    INFO(one.type << " " << one.extent << " " << one.config.text());
+    const Problem batch = batched(packed_problem({*find_type_pair(one.type), {}}, one.extent, one.extent, one.extent), one.batch);
+    const KernelTarget target{batch, *limits_for_arch("sm_90a")};
+    CHECK(estimate(one.config, target, batch)->cycles / target.limits.rates.mhz == Approx(one.us).epsilon(0.13));
+  }
+}
+
+TEST_CASE("simt's estimate of a batch counts blocks of entries, how fast they start, and products") {
+  const KernelSignature f32{*find_type_pair("f32f32"), {}};
+  const DeviceLimits limits = *limits_for_arch("sm_90a");
+  const Problem tiny = batched(packed_problem(f32, 8, 8, 8), 262144);
+  const KernelTarget target{tiny, limits};
+  const Estimate one = *estimate(small_entries(8, 8, 2, 1, 1), target, tiny), four = *estimate(small_entries(8, 8, 2, 1, 4), target, tiny);
+  CHECK(one.blocks == 262144);
+  CHECK(four.blocks == 65536);
+  CHECK(one.bound_by() == "latency");  // no more blocks start
+  CHECK(one.cycles > 1.5 * four.cycles);
+  CHECK(four.dram > 0);
+  // All entries read one B: a third of the bytes less.
+  Problem broadcast = tiny;
+  broadcast.stride_b = 0;
+  CHECK(estimate(small_entries(8, 8, 2, 1, 4), target, broadcast)->dram < 0.7 * four.dram);
+  // Large entries are products; pointers cost a load more.
+  const Problem large = batched(packed_problem(f32, 512, 512, 512), 64);
+  const Estimate products = *estimate(small_entries(64, 16, 8, 8, 1), {large, limits}, large);
+  CHECK(products.multiplying > products.dram);
+  CHECK(products.multiplying <= products.cycles);
+  const Problem pointed = by_pointers(packed_problem(f32, 8, 8, 8), 262144);
+  CHECK(estimate(small_entries(8, 8, 2, 1, 4), {pointed, limits}, pointed)->cycles > four.cycles);
+  // A group's share of the rows is an entry.
+  const Problem groups = grouped(packed_problem(f32, 4096, 512, 512), 8);
+  CHECK(estimate(generic_config({groups, limits}), {groups, limits}, groups)->blocks == 8 * 8 * 8);
+}
+
+TEST_CASE("simt's first configs for a batch hold its entries, and several where they are small") {
+  for (const char* type : {"f32f32", "f64f64", "s8s32", "f16f32f16"}) {
+    for (const int extent : {4, 8, 16, 32, 64, 128, 256}) {
+      INFO(type << " " << extent);
+      const Problem batch = batched(packed_problem({*find_type_pair(type), {}}, extent, extent, extent), 16384);
+      const KernelTarget target{batch, *limits_for_arch("sm_87")};
+      const Family& simt = *find_family("simt");
+      const std::vector<Config> seeds = simt.seeds(target, batch);
+      REQUIRE(seeds.size() >= 4);
+      for (const Config& config : seeds) CHECK_FALSE(illegal_because(simt, config, target));
+      CHECK(seeds.front().at("block_m") <= std::max(8, std::min(extent, 128)));
+      if (extent <= 8) CHECK(seeds.front().at("entries") > 1);
+      CHECK(std::find(seeds.begin(), seeds.end(), generic_config(target)) != seeds.end());
+      for (std::size_t i = 1; i < 4; ++i) CHECK(estimate(seeds[i - 1], target, batch)->cycles <= estimate(seeds[i], target, batch)->cycles);
+    }
+  }
 }

@@ -1,6 +1,7 @@
 // A family of tiles, evidence of it, and the choice among that.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,8 +49,8 @@ class Toy final : public Family {
   std::string source(const Config&, const KernelTarget&) const override { return ""; }
   /// Waves of blocks, each of which takes as long as its tile has products, on one of 132 multiprocessors.
   std::optional<Estimate> estimate(const Config& config, const KernelTarget&, const Problem& p) const override {
-    const Extent3 grid = launches(config, p).launches[0].grid;
-    const double waves = (grid.x * grid.y + 131) / 132;
+    const Extent3 grid = launches(config, p).launches[0].grid;  // of one entry
+    const double waves = std::ceil(double(grid.x) * grid.y * double(p.entries()) / 132);
     Estimate made;
     made.cycles = 3500 + waves * config.at("tile") * config.at("tile") * double(p.k) / 512;
     return made;

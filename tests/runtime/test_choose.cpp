@@ -70,19 +70,19 @@ TEST_CASE("what was fastest without the epilogue comes first with it, before wha
   const Choice choice = given.choose("f16f32 NN 512 512 512 epilogue=bias_n+relu");
   CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(64));
-  CHECK(choice.reason.find("without its epilogue") != std::string::npos);
+  CHECK(choice.reason.find("the fastest for its sister f16f32 NN 512 512 512") != std::string::npos);
   REQUIRE_FALSE(choice.runners_up.empty());
   CHECK(choice.runners_up[0].config == toy(192));
   // With β, too: where only β = 0 was measured, that counts.
   CHECK(given.choose("f16f32 NN 512 512 512 beta=any epilogue=c_apart").config == toy(64));
-  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=swiglu").reason.find("without its epilogue") != std::string::npos);  // whose D is half as wide
+  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=swiglu").reason.find("its sister") != std::string::npos);  // whose D is half as wide
   // Its own records count more.
   given.entries.push_back(entry("f16f32 NN 512 512 512 epilogue=bias_n+relu", toy(128), 10));
   const Choice measured = given.choose("f16f32 NN 512 512 512 epilogue=bias_n+relu");
   CHECK(measured.level == Level::exact);
   CHECK(measured.config == toy(128));
   // Other shapes have no sister.
-  CHECK(given.choose("f16f32 NN 520 512 512 epilogue=relu").reason.find("without its epilogue") == std::string::npos);
+  CHECK(given.choose("f16f32 NN 520 512 512 epilogue=relu").reason.find("sister") == std::string::npos);
 }
 
 TEST_CASE("what was fastest with the host's scalars comes first with those in device memory, before what was without the epilogue", "[choose][scalars]") {
@@ -91,7 +91,7 @@ TEST_CASE("what was fastest with the host's scalars comes first with those in de
   const Choice choice = given.choose("f16f32 NN 512 512 512 scalars=device");
   CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(64));
-  CHECK(choice.reason.find("scalars=device") != std::string::npos);
+  CHECK(choice.reason.find("its sister f16f32 NN 512 512 512") != std::string::npos);
   CHECK(given.choose("f16f32 NN 512 512 512 beta=any scalars=device").config == toy(64));
   // An epilogue's own records are nearer than those without one.
   given.entries.push_back(entry("f16f32 NN 512 512 512 epilogue=relu", toy(128), 11));

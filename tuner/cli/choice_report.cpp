@@ -15,7 +15,17 @@ namespace {
 
 constexpr std::size_t kWorst = 5;
 
-std::string_view name(ChoosingBy by) { return by == ChoosingBy::no_evidence ? "no evidence" : "other shapes"; }
+std::string_view name(ChoosingBy by) {
+  switch (by) {
+    case ChoosingBy::other_shapes:
+      return "other shapes";
+    case ChoosingBy::no_evidence:
+      return "no evidence";
+    case ChoosingBy::sisters:
+      return "sisters";
+  }
+  return "?";
+}
 
 std::vector<SimulatedChoice> worst_first(std::vector<SimulatedChoice> choices) {
   std::erase_if(choices, [](const SimulatedChoice& one) { return one.us <= 0; });

@@ -69,15 +69,6 @@ void add_workload(Workload& into, const Workload& from, const std::vector<TypePa
   into.name += (into.name.empty() ? "" : "+") + from.name;
 }
 
-/// The problem with these fields.
-Problem with_fields(const Problem& problem, const std::vector<std::string>& fields) {
-  std::string text = tilesmith::text(problem), error;
-  for (const std::string& field : fields) text += " " + field;
-  const auto made = parse_problem(text, error);
-  if (!made) throw UsageError(fmt::format("--with: {}", error));
-  return *made;
-}
-
 void add_shapes(Workload& into, const std::vector<std::string>& shapes, const std::vector<std::string>& fields, std::vector<TypePair> types,
                 std::vector<Transposes> trans) {
   if (types.empty()) types.push_back(*find_type_pair("f16f32"));
@@ -110,6 +101,14 @@ const char* database_in_environment() {
 }
 
 }  // namespace
+
+Problem with_fields(const Problem& problem, const std::vector<std::string>& fields) {
+  std::string text = tilesmith::text(problem), error;
+  for (const std::string& field : fields) text += " " + field;
+  const auto made = parse_problem(text, error);
+  if (!made) throw UsageError(fmt::format("--with: {}", error));
+  return *made;
+}
 
 std::vector<std::string> split_commas(const std::vector<std::string>& texts) {
   std::vector<std::string> result;

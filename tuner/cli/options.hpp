@@ -36,6 +36,9 @@ void add_problem_options(CLI::App& app, ProblemOptions& options);
 /// and workloads the built-in workload `fallback` is taken. Throws UsageError or WorkloadError, also when nothing is left.
 Workload select_problems(const ProblemOptions& options, std::string_view fallback = "quick");
 
+/// The problem with these fields, as --with gives them. Throws UsageError.
+Problem with_fields(const Problem& problem, const std::vector<std::string>& fields);
+
 /// "f16f32,bf16f32" → pairs. `option` names the option in errors.
 std::vector<TypePair> parse_types(const std::vector<std::string>& texts, std::string_view option = "--type");
 std::vector<Transposes> parse_trans(const std::vector<std::string>& texts, std::string_view option = "--trans");

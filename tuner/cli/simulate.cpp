@@ -133,13 +133,13 @@ void require_svg(const std::string& path) {
   require_writable(path, "--plot");
 }
 
-/// Each landscape's problems, chosen for without the evidence of their shapes, and without any.
+/// Each landscape's problems, chosen for without the evidence of their shapes, and without any; and those that have sisters by these.
 int run_choose(const SimulateCommandOptions& options, TextFormat format) {
   StopOnSignal signals;
   std::vector<SimulatedChoices> all;
   for (const std::string& path : options.landscapes) {
     const db::Landscape landscape = db::load_landscape(path);
-    for (const ChoosingBy by : {ChoosingBy::other_shapes, ChoosingBy::no_evidence}) {
+    for (const ChoosingBy by : {ChoosingBy::other_shapes, ChoosingBy::no_evidence, ChoosingBy::sisters}) {
       std::atomic<std::size_t> done{0};
       std::vector<SimulatedChoice> choices = simulate_choices(landscape, by, signals.stop(), [&] {
         if (const std::size_t count = ++done; count % 100 == 0) spdlog::info("{}: {} chosen", path, count_of(count, "problem"));
@@ -148,7 +148,7 @@ int run_choose(const SimulateCommandOptions& options, TextFormat format) {
         spdlog::info("interrupted: nothing is printed of an unfinished comparison");
         return signals.exit_status();
       }
-      all.push_back({path, by, std::move(choices)});
+      if (by != ChoosingBy::sisters || !choices.empty()) all.push_back({path, by, std::move(choices)});
     }
   }
   write_result(choice_report(all, format, stdout_width()));
@@ -230,8 +230,9 @@ Command add_simulate(CLI::App& program) {
       ->group("Search");
   add_seed_option(*app, simulation.seed, "Seed of the first run, the next has the next: same seed, same figures")->group("Search");
   app->add_flag("--choose", options->choose,
-                "Instead of searches: what the library would choose for each recorded problem if no problem of its M, N, K had been "
-                "measured, and if nothing had; held against the best recorded")
+                "Instead of searches: what the library would choose for each recorded problem if no problem of its M, N, K and batch had been "
+                "measured, and if nothing had; where it was recorded with several epilogues also if all others had (sisters); held against "
+                "the best recorded")
       ->group("Search");
   app->add_option("--plot", options->plot,
                   "Draw the mean fractions of the optimum over evaluations, a panel a landscape")

@@ -19,13 +19,13 @@ namespace {
 
 struct SpaceOptions {
   std::string family, type = "f16f32", trans = "NN", arch;
+  std::vector<std::string> with;
   bool list = false, ladder = false;
 };
 
 std::string as_text(const Family& family, const KernelTarget& target, const Space& space, std::size_t width) {
   using Align = TextTable::Align;
-  std::string out = fmt::format("{}: {}\n{} {} on {}\n\n", family.name(), family.summary(), target.type.name,
-                                name(target.trans), target.limits.arch);
+  std::string out = fmt::format("{}: {}\n{} on {}\n\n", family.name(), family.summary(), text(target.signature()), target.limits.arch);
   TextTable parameters({{"parameter"}, {"values"}, {"meaning"}});
   for (const Parameter& parameter : space.parameters) {
     parameters.add({parameter.name, fmt::format("{}", fmt::join(parameter.values, " ")), parameter.meaning});
@@ -38,6 +38,21 @@ std::string as_text(const Family& family, const KernelTarget& target, const Spac
   return out + fmt::format("\n{} legal configs (--list prints them)\n", format_count((long long)(space.configs.size())));
 }
 
+/// A space is one of kernels: of the fields that tune's --with takes, those of a signature, and how many entries a batch has.
+KernelSignature signature_of(const TypePair& type, Transposes trans, const std::vector<std::string>& with) {
+  constexpr std::int64_t kAnySize = 1024;
+  std::vector<std::string> fields;
+  if (!with.empty()) fields = split_commas(with);
+  for (const std::string& field : fields) {
+    const std::string_view field_name = std::string_view(field).substr(0, field.find('='));
+    for (const char* of_shape : {"lda", "ldb", "ldc", "align", "beta", "stride_a", "stride_b", "stride_c"}) {
+      if (field_name == of_shape)
+        throw UsageError(fmt::format("--with '{}': kernels serve any; expected epilogue=, batch_mode=, scalars=, or batch= with a batch_mode=", field));
+    }
+  }
+  return with_fields(packed_problem({type, trans}, kAnySize, kAnySize, kAnySize), fields).signature();
+}
+
 int run_space(const SpaceOptions& options) {
   const std::vector<std::string> named = parse_families({options.family});
   if (named.size() != 1) throw UsageError(fmt::format("--family '{}': expected one family", options.family));
@@ -47,14 +62,15 @@ int run_space(const SpaceOptions& options) {
   const std::vector<Transposes> trans = parse_trans({options.trans});
   if (trans.size() != 1) throw UsageError(fmt::format("--trans '{}': expected one of NN, NT, TN, TT", options.trans));
   const DeviceLimits limits = options.arch.empty() ? require_device(0, "use --arch ARCH").limits : require_arch(options.arch);
-  const KernelTarget target{{types.front(), trans.front()}, limits};
+  const KernelTarget target{signature_of(types.front(), trans.front(), options.with), limits};
   if (!family.supports(target)) {
-    throw UsageError(fmt::format("--family {}: has no kernel for {} on {}", family.name(), target.type.name, limits.arch));
+    const bool plain = target.signature() == KernelSignature{target.type, target.trans};
+    throw UsageError(fmt::format("--family {}: has no kernel for {} on {}", family.name(), plain ? std::string(target.type.name) : text(target.signature()), limits.arch));
   }
   if (options.ladder) {
     std::string lines;
     for (const NamedConfig& rung : family.ladder(target)) lines += fmt::format("{}: {}\n", rung.name, rung.config.text());
-    if (lines.empty()) spdlog::warn("the family {} has no ladder for {} {}", family.name(), target.type.name, name(target.trans));
+    if (lines.empty()) spdlog::warn("the family {} has no ladder for {}", family.name(), text(target.signature()));
     write_result(lines);
     return kExitOk;
   }
@@ -79,10 +95,15 @@ Command add_space(CLI::App& program) {
   app->add_option("--family", options->family, "Which family")->type_name("NAME")->required();
   app->add_option("--type", options->type, "Type pair")->type_name("PAIR")->capture_default_str();
   app->add_option("--trans", options->trans, "NN, NT, TN or TT")->type_name("TRANS")->capture_default_str();
+  app->add_option("--with", options->with,
+                  "Fields as tune's --with has them, comma-separated or repeated: epilogue= with words joined by +, batch_mode= strided, pointers or "
+                  "grouped, batch= with one of them, scalars=device")
+      ->type_name("FIELD=VALUE,..");
   app->add_option("--arch", options->arch, fmt::format("{}; default: that of the GPU here", supported_archs()))->type_name("ARCH");
   CLI::Option* list = app->add_flag("--list", options->list, "Print every legal config, one a line");
   app->add_flag("--ladder", options->ladder, "Print the named configs of the known ladder, slowest first")->excludes(list);
-  app->footer("Families, beside those that --family-dir brings:" + known + "\n\nExample:\n  tilesmith space --family wmma --type bf16f32 --arch sm_87");
+  app->footer("Families, beside those that --family-dir brings:" + known + "\n\nExamples:\n  tilesmith space --family wmma --type bf16f32 --arch sm_87"
+              "\n  tilesmith space --family simt --type f32f32 --with batch_mode=strided --arch sm_87");
   return {app, [options] { return run_space(*options); }};
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kMostRanked = 64;  // of a choice's ranking: what comes later says nothing of the choice
 
-using Shape = std::array<std::int64_t, 3>;
-Shape shape_of(const Problem& problem) { return {problem.m, problem.n, problem.k}; }
+using Shape = std::array<std::int64_t, 4>;
+Shape shape_of(const Problem& problem) { return {problem.m, problem.n, problem.k, problem.batch}; }
 
 /// What a recording knows of configs that are legal today.
 class RecordedProblem {
@@ -50,13 +50,26 @@ class RecordedProblem {
   const db::DeviceIdentity& device() const { return landscape_.device; }
   const std::vector<std::vector<db::Judged>>& problems() const { return problems_; }
 
-  /// What tells of the problem's type pair, but nothing of its shape.
-  std::vector<db::Evidence> of_other_shapes(const Problem& problem) const {
+  /// What tells of the problem's type pair, but nothing of its shape; or of its shape, but not of itself.
+  std::vector<db::Evidence> without(const Problem& problem, ChoosingBy by) const {
     std::vector<db::Evidence> found;
+    if (by == ChoosingBy::no_evidence) return found;
     for (const std::vector<db::Judged>& one : problems_) {
       const Problem& other = one.front().entry->problem;
-      if (shape_of(other) == shape_of(problem) || !runtime::tell_of_each_other(other.type, problem.type)) continue;
+      const bool left_out = by == ChoosingBy::sisters ? other == problem : shape_of(other) == shape_of(problem);
+      if (left_out || !runtime::tell_of_each_other(other.type, problem.type)) continue;
       for (const db::Judged& judged : one) found.push_back(*judged.entry);
+    }
+    return found;
+  }
+
+  /// Which of problems() are judged.
+  std::vector<std::size_t> judged(ChoosingBy by) const {
+    std::map<std::string, std::size_t> families;
+    for (const std::vector<db::Judged>& one : problems_) ++families[text(plainest_sister(one.front().entry->problem))];
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < problems_.size(); ++i) {
+      if (by != ChoosingBy::sisters || families.at(text(plainest_sister(problems_[i].front().entry->problem))) > 1) found.push_back(i);
     }
     return found;
   }
@@ -74,8 +87,7 @@ SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const Record
   std::unordered_map<std::string, double> times;
   for (const db::Judged& one : recorded) times.emplace(one.entry->config.text(), one.entry->outcome.timing->median_us);
 
-  const std::vector<db::Evidence> evidence =
-      by == ChoosingBy::no_evidence ? std::vector<db::Evidence>() : all.of_other_shapes(simulated.problem);
+  const std::vector<db::Evidence> evidence = all.without(simulated.problem, by);
   const KernelTarget target = all.target_of(simulated.problem);
   const runtime::Chooser chooser(evidence, target, [&](const std::string& family) { return all.producer(family); }, &all.device());
   const std::vector<runtime::Choice::RunnerUp> ranking = chooser.candidates(simulated.problem, kMostRanked);
@@ -96,10 +108,11 @@ SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const Record
 std::vector<SimulatedChoice> simulate_choices(const db::Landscape& landscape, ChoosingBy by, const std::atomic<bool>& stop,
                                               const std::function<void()>& on_done) {
   const RecordedProblem recorded(landscape);
-  std::vector<SimulatedChoice> choices(recorded.problems().size());
+  const std::vector<std::size_t> judged = recorded.judged(by);
+  std::vector<SimulatedChoice> choices(judged.size());
   on_all_cores(choices.size(), [&](std::size_t i) {
     if (stop) return;
-    choices[i] = choose_for(recorded.problems()[i], recorded, by);
+    choices[i] = choose_for(recorded.problems()[judged[i]], recorded, by);
     on_done();
   });
   return choices;

@@ -1,5 +1,5 @@
 // What the runtime's choice is worth on problems that nobody tuned, by a recording: each problem is chosen for with every measurement of
-// its M, N, K left out, of all type pairs and transposes, and the choice is held against the recording.
+// its M, N, K and batch left out, of all type pairs, transposes and epilogues, and the choice is held against the recording.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,11 @@
 namespace tilesmith::tuner {
 
 /// What the choice may go by.
-enum class ChoosingBy { other_shapes, no_evidence };
+enum class ChoosingBy {
+  other_shapes,
+  no_evidence,
+  sisters,  ///< everything but the problem itself; of problems that have a sister in the recording (are_sisters)
+};
 
 struct SimulatedChoice {
   Problem problem;
@@ -23,7 +27,7 @@ struct SimulatedChoice {
   double of_best() const { return us > 0 ? best_us / us : 0; }
 };
 
-/// One for each problem of the recording with M, N, K ≥ 1 and a time of a config that is legal today, by problem text. Times of former
+/// One for each problem of the recording (by `sisters`: that has one) with M, N, K ≥ 1 and a time of a config that is legal today, by problem text. Times of former
 /// templates count too: the question is how far times tell of other problems. On all cores. `on_done` is
 /// called after each, by several threads; where `stop` is set the rest is left out.
 std::vector<SimulatedChoice> simulate_choices(const db::Landscape& landscape, ChoosingBy by, const std::atomic<bool>& stop,

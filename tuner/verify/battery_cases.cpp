@@ -206,9 +206,12 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
     ++index;
   }
   if (signature.batch_mode == BatchMode::strided || signature.batch_mode == BatchMode::pointers) {
-    BatteryCase many = make_case(make_long_batch(signature, {2, 3, 2}), exact[0], Stage::exact, 0);
-    many.on_one_sm = false;  // it would take long
-    cases.push_back(std::move(many));
+    // One row or column for `gemv`, which runs no other shapes.
+    for (const Shape& shape : {Shape{2, 3, 2}, Shape{1, 3, 2}, Shape{3, 1, 2}}) {
+      BatteryCase many = make_case(make_long_batch(signature, shape), exact[0], Stage::exact, 0);
+      many.on_one_sm = false;  // it would take long
+      cases.push_back(std::move(many));
+    }
   }
   if (in_groups) {
     for (std::size_t i = 0; i < cases.size(); ++i) cases[i].ends = group_ends_of_case(cases[i].problem, i);

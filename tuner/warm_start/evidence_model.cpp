@@ -19,6 +19,7 @@ constexpr double kResolution = 1024;    // targets are ln(slowdown) in whole mul
 constexpr double kWorst = 3;            // ln(slowdown): how bad is bad enough is not worth learning
 constexpr Feature kAbsent = -1000;
 constexpr const char* kBatch = "entries of a batch";  // a column that is there only where some problem has several
+constexpr const char* kWork = "work of the epilogue";  // the same, where some problem has one
 
 enum Column {
   kFamily, kM, kN, kK, kType, kOperandBytes, kTransA, kTransB, kAlignA, kAlignB, kAlignC,
@@ -72,6 +73,12 @@ void describe_fit(const Config& config, const Problem& problem, const DeviceLimi
   if (config.has("block_k")) row[kSteps] = logarithm(double(problem.k) / config.at("block_k") / split_k);
 }
 
+/// None, a second matrix or a vector, an activation, or a gate: what a kernel does with its sums, the more the higher.
+Feature work_of(const Epilogue& epilogue) {
+  if (epilogue.is_linear()) return 0;
+  return epilogue.is_gated() ? 3 : epilogue.activation == Activation::identity ? 1 : 2;
+}
+
 void describe(const Config& config, const Problem& as, const TriedOn& on, const Columns& columns, Feature* row) {
   const Problem problem = evenly_split(as);
   std::fill(row, row + columns.count(), kAbsent);
@@ -82,6 +89,7 @@ void describe(const Config& config, const Problem& as, const TriedOn& on, const 
     row[kWaves] = logarithm(made->waves);
     row[kEstimate] = logarithm(made->cycles / std::max(1.0, floor_us(on.device, problem)));
   }
+  if (columns.has(kWork)) row[columns.of(kWork)] = work_of(problem.epilogue);
   if (columns.has(kBatch)) row[columns.of(kBatch)] = logarithm(double(problem.batch));
   for (const auto& [name, value] : config.values())
     row[columns.of(name.text())] = value > 0 ? logarithm(value) : Feature(value - kStepsADoubling);
@@ -97,6 +105,8 @@ std::vector<Config> most_promising_first(std::vector<Config> candidates, std::sp
   for (const Config& config : candidates) columns.add(config);
   const auto is_batch = [](const Problem& of) { return of.batch != 1; };
   if (is_batch(problem) || std::ranges::any_of(tried, is_batch, &Tried::problem)) columns.add(kBatch);
+  const auto has_epilogue = [](const Problem& of) { return !of.epilogue.is_linear(); };
+  if (has_epilogue(problem) || std::ranges::any_of(tried, has_epilogue, &Tried::problem)) columns.add(kWork);
   std::vector<Feature> features(tried.size() * columns.count());
   std::vector<std::int32_t> targets;
   for (std::size_t i = 0; i < tried.size(); ++i) {

@@ -88,6 +88,7 @@ Guesses Guesser::of(const Problem& problem, std::size_t most) {
   List list(guesses.to_try, most);
   add_own(guesses, list, problem);
   if (list.full() || whom_.only_finalists > 0) return guesses;
+  add_best_of_sister(list, problem);
   // What was fastest on devices that are alike, what the model promises most of, what was best nearby and what a family thinks best
   // in turn: a short search hears of all.
   const std::vector<Config> of_alike = of_devices_alike(problem);
@@ -158,6 +159,21 @@ void Guesser::add_own(Guesses& guesses, List& list, const Problem& problem) {
   for (bool any = true; any;) {
     any = list.add_next(own.former_times, next_former);
     any = list.add_next(own.varied, next_varied) || any;
+  }
+}
+
+/// The best of the same problem with another epilogue, or none: nothing else is as likely to be as fast.
+void Guesser::add_best_of_sister(List& list, const Problem& problem) {
+  std::vector<std::pair<double, const Config*>> sisters;
+  for (const db::Evidence& best : bests_.all()) {
+    if (best.device == whom_.device && are_sisters(best.problem, problem)) sisters.emplace_back(doublings_apart(best.problem, problem), &best.config);
+  }
+  std::ranges::stable_sort(sisters, {}, &std::pair<double, const Config*>::first);
+  for (const auto& [far, best] : sisters) {
+    const auto config = runnable(*best, problem);
+    if (!config || list.holds(*config)) continue;
+    list.add(*config);
+    return;
   }
 }
 

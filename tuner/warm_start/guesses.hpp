@@ -66,6 +66,7 @@ class Guesser {
   std::optional<Config> runnable(const Config& config, const Problem& problem);
   OwnEvidence evidence_on(const db::DeviceIdentity& device, const Problem& problem);
   void add_own(Guesses& guesses, List& list, const Problem& problem);
+  void add_best_of_sister(List& list, const Problem& problem);
   std::vector<Config> of_devices_alike(const Problem& problem);
   std::vector<Config> nearest_bests(const Problem& problem, const List& list, const std::vector<Config>& of_alike);
   const std::vector<Config>& family_guesses(const Problem& problem);

@@ -18,6 +18,7 @@ constexpr std::size_t kMostTried = 1000;           // candidates, of the nearest
 constexpr std::size_t kMostOfOne = 24;             // of them of one problem: many problems say more than much of a few
 constexpr std::size_t kProblemsThatTell = 3;       // that a family is outclassed
 constexpr double kOutclassed = 2;                  // as a slowdown
+constexpr double kBatchesThatTell = 4;             // doublings: where large entries bore a family out, small ones may not
 
 /// Of many the faster half that is asked for, and every so-many-th of the rest.
 std::vector<Tried> some_of(std::vector<Tried> tried) {
@@ -101,7 +102,8 @@ TriedNearby tried_nearby(const Problem& problem, std::span<const db::Evidence> b
     std::vector<Tried> of_one;
     for (auto& [config, slowdown] : slowdowns)
       of_one.push_back({best->problem, std::move(config), slowdown.value_or(worst)});
-    if (best->problem.type == problem.type) families.add(of_one);
+    const bool tells_of_families = problem.batch_mode == BatchMode::single ? best->problem.batch_mode == BatchMode::single : far <= kBatchesThatTell;
+    if (best->problem.type == problem.type && tells_of_families) families.add(of_one);
     for (Tried& one : some_of(std::move(of_one))) tried.sample.push_back(std::move(one));
   }
   tried.outclassed = families.outclassed();

@@ -159,3 +159,39 @@ TEST_CASE("space shows parameters, rules with their reasons, and the same count 
   for (int at = int(count.size()) - 3; at > 0; at -= 3) count.insert(std::size_t(at), 1, ',');
   CHECK(contains(shown.out, count + " legal configs"));
 }
+
+TEST_CASE("a space is shown with an epilogue, a batch and scalars in device memory") {
+  const TempFolder folder;
+  const std::vector<std::string> simt{"space", "--family", "simt", "--arch", "sm_90a"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = simt;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(folder, arguments);
+  };
+  const Finished plain = with({});
+  CHECK(contains(plain.out, "f16f32 NN on sm_90a"));
+  CHECK_FALSE(contains(plain.out, "entries"));
+  const Finished batch = with({"--with", "batch=64,batch_mode=strided", "--with", "epilogue=bias_n+gelu"});
+  CHECK(batch.status == 0);
+  CHECK(contains(batch.out, "f16f32 NN epilogue=bias_n+gelu batch_mode=strided on sm_90a"));
+  CHECK(contains(batch.out, "entries"));
+  CHECK(contains(with({"--with", "batch_mode=pointers,scalars=device"}).out, "batch_mode=pointers scalars=device on sm_90a"));
+  const Finished listed = with({"--with", "batch_mode=strided", "--list"});
+  CHECK(contains(listed.out, "entries=16}\n"));
+  CHECK(contains(with({"--with", "epilogue=swiglu"}).out, "pairs of columns"));  // a rule of its own
+}
+
+TEST_CASE("what a space cannot have is one line that says what was expected") {
+  const TempFolder folder;
+  const std::pair<const char*, const char*> wrong[] = {{"beta=any", "kernels serve any"},     {"lda=128", "expected epilogue="},
+                                                       {"batch=4", "batch_mode=strided"},    {"epilogue=foo", "--with: 'epilogue=foo'"},
+                                                       {"", "--with"},                       {"epilogue=swiglu", "has no kernel for f32f32 NN epilogue=swiglu on sm_87"}};
+  for (const auto& [field, part] : wrong) {
+    INFO(field);
+    const Finished result = run(folder, {"space", "--family", "ffma", "--type", "f32f32", "--arch", "sm_87", "--with", field});
+    CHECK(result.status == 2);
+    CHECK(result.out.empty());
+    CHECK(lines_of(result.err) == 1);
+    CHECK(contains(result.err, part));
+  }
+}

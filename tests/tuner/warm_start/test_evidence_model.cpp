@@ -154,7 +154,7 @@ TEST_CASE("what was tried on the problem itself teaches nothing of it, and a few
 
 TEST_CASE("three problems speak against a family, and not two of them on devices alike") {
   const Fixture fixture;
-  const auto outclassed_after = [&](std::initializer_list<std::int64_t> sizes) {
+  const auto outclassed_after = [&](std::initializer_list<std::int64_t> sizes, const Problem& problem = square(128)) {
     db::Store store = db::Store::in_memory();
     for (const std::int64_t size : sizes) {
       for (const char* name : {"Toy", "another"}) {
@@ -166,8 +166,10 @@ TEST_CASE("three problems speak against a family, and not two of them on devices
       }
     }
     const auto as_it_is = [](const Config& config, const Problem&) { return config; };
-    return tried_nearby(square(128), bests_of(store), store, fixture.evaluator.device(), as_it_is).outclassed;
+    return tried_nearby(problem, bests_of(store), store, fixture.evaluator.device(), as_it_is).outclassed;
   };
   CHECK(outclassed_after({64, 256}).empty());
   CHECK(outclassed_after({64, 256, 512}) == std::set<std::string>{"slow"});
+  CHECK(outclassed_after({64, 256, 512}, batched(square(128), 2)) == std::set<std::string>{"slow"});
+  CHECK(outclassed_after({64, 256, 512}, batched(square(16), 65536)).empty());  // they tell of large products
 }

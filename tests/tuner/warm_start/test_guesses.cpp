@@ -260,3 +260,40 @@ TEST_CASE("while a problem is searched, the evaluator hears of the first guesses
   REQUIRE(evaluator.foreseen.size() == 4);
   CHECK(evaluator.foreseen[3].finalists == std::vector{toy_config(5, 3, 2), toy_config(4, 3, 2)});
 }
+
+TEST_CASE("the best of a sister is the first guess, before those of nearer shapes, with and without the epilogue") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  Problem fused = square(1024), gated = square(1024), near = square(1024);
+  fused.epilogue = *parse_epilogue("bias_n+gelu");
+  gated.epilogue = *parse_epilogue("swiglu");
+  gated.ldc = 512;
+  near.m = 1040;
+  near.epilogue = fused.epilogue;
+  plant(store, evaluator, near, toy_config(1, 1, 1));  // a fiftieth of a doubling away
+  plant(store, evaluator, square(1024), toy_config(5, 3, 1));
+  plant(store, evaluator, square(1024), toy_config(6, 3, 1), "", 6);  // slower
+  CHECK(guesser_for(evaluator, store).of(fused).to_try.front() == toy_config(5, 3, 1));
+  CHECK(guesser_for(evaluator, store).of(gated).to_try.front() == toy_config(5, 3, 1));
+  CHECK(guesser_for(evaluator, store).of(near).known.size() == 1);
+  // The other way round, and from one epilogue to another.
+  db::Store of_fused = db::Store::in_memory();
+  plant(of_fused, evaluator, near, toy_config(1, 1, 1));
+  plant(of_fused, evaluator, fused, toy_config(7, 3, 1));
+  Problem plain_near = square(1024);
+  plain_near.m = 1008;
+  plant(of_fused, evaluator, plain_near, toy_config(2, 2, 1));
+  CHECK(guesser_for(evaluator, of_fused).of(square(1024)).to_try.front() == toy_config(7, 3, 1));
+  Problem relu = square(1024);
+  relu.epilogue = *parse_epilogue("relu");
+  CHECK(guesser_for(evaluator, of_fused).of(relu).to_try.front() == toy_config(7, 3, 1));
+}
+
+TEST_CASE("a batch of other entries is a guess, and comes before one problem of the shape") {
+  ToyEvaluator evaluator;
+  db::Store store = db::Store::in_memory();
+  plant(store, evaluator, square(128), toy_config(1, 1, 1));
+  plant(store, evaluator, batched(square(128), 64), toy_config(5, 3, 1));
+  CHECK(guesser_for(evaluator, store).of(batched(square(128), 48)).to_try.front() == toy_config(5, 3, 1));
+  CHECK(guesser_for(evaluator, store).of(square(136)).to_try.front() == toy_config(1, 1, 1));
+}

@@ -1,0 +1,32 @@
+// What the template of family `simt` derives from its constants, derived from the config: names as in simt.cu.
+#pragma once
+
+#include "kernels/config.hpp"
+#include "kernels/signature.hpp"
+
+namespace tilesmith::simt {
+
+struct Geometry {
+  int entries;     // of a batch, in a block
+  int threads;     // of an entry
+  int smem_bytes;  // static, of a block
+  int registers;   // a thread: sums and one row of operands
+
+  Geometry(const Config& config, const TypePair& type) {
+    const int block_m = config.at("block_m"), block_n = config.at("block_n");
+    const int thread_m = config.at("thread_m"), thread_n = config.at("thread_n");
+    entries = config.has("entries") ? config.at("entries") : 1;
+    const int pack = is_integer(type.a) ? 4 : 1;  // 8-bit integers go four to a word
+    const int word = type.a == Scalar::f64 ? 8 : 4;
+    threads = (block_m / thread_m) * (block_n / thread_n);
+    smem_bytes = (config.at("block_k") / pack) * (block_m + 1 + block_n + 1) * word * entries;
+    registers = (thread_m * thread_n + thread_m + thread_n) * word / 4;
+  }
+};
+
+/// Entries of a batch may be several to a block; groups are not known before the kernel runs.
+inline bool shares_blocks(const KernelSignature& signature) {
+  return signature.batch_mode == BatchMode::strided || signature.batch_mode == BatchMode::pointers;
+}
+
+}  // namespace tilesmith::simt

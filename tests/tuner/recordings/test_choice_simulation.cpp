@@ -1,0 +1,94 @@
+// What a choice is worth by a recording: what is left out, and what is judged.
+#include "tuner/recordings/choice_simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/family.hpp"
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+Problem problem_of(const std::string& canonical) {
+  std::string error;
+  const auto parsed = parse_problem(canonical, error);
+  if (!parsed) throw std::runtime_error(error);
+  return *parsed;
+}
+
+/// Three of mma's first configs, the `fastest` of which takes the least.
+void record(db::Landscape& landscape, const std::string& where, std::size_t fastest) {
+  const Problem problem = problem_of(where);
+  KernelTarget target{problem, *limits_for_arch(landscape.arch)};
+  const std::vector<Config> configs = find_family("mma")->seeds(target, as_planned(problem_of("f16f32 NN 512 512 512")));
+  for (std::size_t i = 0; i < 3; ++i) {
+    db::Evidence entry;
+    entry.problem = problem;
+    entry.config = configs.at(i);
+    entry.device = landscape.device;
+    entry.producer = landscape.producers["mma"];
+    db::Timing timing;
+    timing.median_us = i == fastest ? 10 : 12;
+    timing.samples = 9;
+    entry.outcome = {db::Status::ok, "", timing};
+    landscape.index[text(problem) + "\n" + entry.config.text()] = landscape.entries.size();
+    landscape.entries.push_back(entry);
+  }
+}
+
+db::Landscape empty_landscape() {
+  db::Landscape landscape;
+  landscape.device.name = "Recorded";
+  landscape.device.sm = 87;
+  landscape.device.sm_count = 16;
+  landscape.arch = "sm_87";
+  landscape.producers["mma"] = {"-O", "12.6", "540", "cold-1"};
+  return landscape;
+}
+
+std::vector<SimulatedChoice> simulated(const db::Landscape& landscape, ChoosingBy by) {
+  const std::atomic<bool> stop{false};
+  return simulate_choices(landscape, by, stop, [] {});
+}
+
+double of_best(const std::vector<SimulatedChoice>& choices, const std::string& where) {
+  const auto at = std::ranges::find(choices, problem_of(where), &SimulatedChoice::problem);
+  return at == choices.end() ? -1 : at->of_best();
+}
+
+}  // namespace
+
+TEST_CASE("by sisters a problem is chosen for with all but its own records, by other shapes without its sisters'") {
+  db::Landscape landscape = empty_landscape();
+  // On the shape in question the third is fastest, with and without an epilogue; elsewhere the first.
+  record(landscape, "f16f32 NN 512 512 512", 2);
+  record(landscape, "f16f32 NN 512 512 512 epilogue=bias_n+gelu", 2);
+  record(landscape, "f16f32 NN 544 512 512", 0);
+  const auto by_sisters = simulated(landscape, ChoosingBy::sisters);
+  CHECK(by_sisters.size() == 2);  // the third has none
+  CHECK(of_best(by_sisters, "f16f32 NN 512 512 512") == 1);
+  CHECK(of_best(by_sisters, "f16f32 NN 512 512 512 epilogue=bias_n+gelu") == 1);
+  const auto by_others = simulated(landscape, ChoosingBy::other_shapes);
+  CHECK(by_others.size() == 3);
+  CHECK(of_best(by_others, "f16f32 NN 512 512 512") < 1);
+  CHECK(of_best(by_others, "f16f32 NN 512 512 512 epilogue=bias_n+gelu") < 1);
+  CHECK(simulated(landscape, ChoosingBy::no_evidence).size() == 3);
+}
+
+TEST_CASE("another batch count is another shape, and the nearer one is chosen by") {
+  db::Landscape landscape = empty_landscape();
+  const auto strided = [](int batch) { return fmt::format("f16f32 NN 128 128 128 batch={} batch_mode=strided", batch); };
+  record(landscape, strided(64), 2);
+  record(landscape, strided(60), 2);
+  record(landscape, "f16f32 NN 128 128 128", 0);
+  const auto choices = simulated(landscape, ChoosingBy::other_shapes);
+  CHECK(choices.size() == 3);
+  CHECK(of_best(choices, strided(64)) == 1);
+  CHECK(of_best(choices, strided(60)) == 1);
+  CHECK(simulated(landscape, ChoosingBy::sisters).empty());
+}
