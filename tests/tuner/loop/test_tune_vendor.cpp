@@ -202,3 +202,22 @@ TEST_CASE("a run's later best is beside the vendor of its own final benchmark", 
   const db::VendorIndex index(store.vendor_times());
   REQUIRE(beside_best(store, index) != nullptr);
 }
+
+TEST_CASE("of rounds that do not compare the vendor is beside the last one's finalists alone", "[vendor]") {
+  ToyEvaluator evaluator;
+  evaluator.final_benchmark_factor = 1.5;
+  evaluator.vendor_answers = [&] {
+    evaluator.final_benchmark_factor *= 2;  // the next round
+    return std::optional(vendor_of(12, 11));
+  };
+  db::Store store = db::Store::in_memory();
+  TuneOptions options = beside_vendor(evaluator);
+  options.finalists = 4;
+  quiet_tune(squares({64}), options, evaluator, store);
+  REQUIRE(evaluator.played_off.size() > 1);
+  const std::vector<db::VendorTimes> rows = store.vendor_times();
+  REQUIRE(rows.size() == 1);
+  const std::vector<Config>& last = evaluator.played_off.back();
+  CHECK(rows[0].beside.size() == last.size());
+  for (const db::VendorTimes::Beside& one : rows[0].beside) CHECK(std::ranges::find(last, one.config) != last.end());
+}
