@@ -215,10 +215,11 @@ std::vector<db::Outcome> MeasureSession::Impl::play(std::vector<Contender> playi
     contest.conclude({played.begin() + std::ptrdiff_t(ours), played.end()}, **vendor.answer);
     played.resize(ours);
     return played;
-  } catch (const runtime::DeviceError& error) {
-    if (error.context_lost()) throw;
+  } catch (const std::exception& error) {
+    const auto* const device = dynamic_cast<const runtime::DeviceError*>(&error);
+    if (device != nullptr && device->context_lost()) throw;
     (*vendor.answer)->times.message = in_phase(Phase::final_benchmark, error.what());
-    (*vendor.answer)->by_machine = error.out_of_memory();
+    (*vendor.answer)->by_machine = device != nullptr && device->out_of_memory();
     playing.resize(ours);
     return stopwatch.final_benchmark(playing, sets.rotation(), known);
   }

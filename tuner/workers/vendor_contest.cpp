@@ -52,27 +52,24 @@ std::vector<Contender> VendorContest::offered(const OperandSets& operands, Vendo
   return all;
 }
 
-void VendorContest::choose(const VendorAsk& ask, const std::vector<Contender>& offered, const OperandSets& operands, Stopwatch& stopwatch,
+void VendorContest::choose(const VendorAsk& ask, const std::vector<Contender>& all, const OperandSets& operands, Stopwatch& stopwatch,
                            const std::optional<Control>& control) {
-  chosen_.clear();
-  timed_ = 0;
-  failure_.clear();
   const auto began = std::chrono::steady_clock::now();
   std::vector<std::pair<double, std::size_t>> order;
   double fastest_us = 0;
-  for (std::size_t i = 0; i < offered.size(); ++i) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - began;
     if (i >= kAlwaysTimed && spent.count() >= ask.seconds) break;
     try {
-      stopwatch.try_out(offered[i]);
-      const db::Outcome timed = stopwatch.time(offered[i], operands.rotation(), fastest_us, control);
+      stopwatch.try_out(all[i]);
+      const db::Outcome timed = stopwatch.time(all[i], operands.rotation(), fastest_us, control);
       if (!timed.timing) continue;
       const double us = timed.timing->median_us;
       fastest_us = fastest_us == 0 ? us : std::min(fastest_us, us);
       order.emplace_back(us, i);
-    } catch (const runtime::DeviceError& error) {
-      if (error.context_lost()) throw;
-      if (failure_.empty()) failure_ = fmt::format("{}: {}", offered[i].name, error.what());
+    } catch (const std::exception& error) {
+      if (is_lost(error)) throw;
+      if (failure_.empty()) failure_ = fmt::format("{}: {}", all[i].name, error.what());
     }
   }
   timed_ = int(order.size());
@@ -82,6 +79,16 @@ void VendorContest::choose(const VendorAsk& ask, const std::vector<Contender>& o
   for (const auto& [us, i] : order) {
     if (i != 0 && chosen_.size() < kVendorPlayers) chosen_.push_back(i);
   }
+  for (const std::size_t i : chosen_) players_.push_back(all[i]);
+}
+
+void VendorContest::forget() {
+  problem_.reset();
+  operands_ = nullptr;
+  players_.clear();
+  chosen_.clear();
+  offered_ = timed_ = 0;
+  failure_.clear();
 }
 
 std::vector<Contender> VendorContest::players(const VendorAsk& ask, const OperandSets& operands, Stopwatch& stopwatch,
@@ -89,21 +96,20 @@ std::vector<Contender> VendorContest::players(const VendorAsk& ask, const Operan
   answer = {};
   answer.times.problem = operands.problem();
   answer.times.device = context_.info().identity;
-  const std::vector<Contender> all = offered(operands, answer);
-  answer.times.offered = int(all.size());
-  if (all.empty()) return {};
-  if (!problem_ || !(*problem_ == operands.problem())) {
-    problem_.reset();
+  if (!problem_ || !(*problem_ == operands.problem()) || operands_ != &operands) {
+    forget();
+    const std::vector<Contender> all = offered(operands, answer);
+    if (all.empty()) return {};
+    offered_ = int(all.size());
     choose(ask, all, operands, stopwatch, control);
     problem_ = operands.problem();
+    operands_ = &operands;
   }
-  std::vector<Contender> players;
-  for (const std::size_t i : chosen_) {
-    if (i < all.size()) players.push_back(all[i]);
-  }
-  answer.times.timed = std::min(timed_, answer.times.offered);
-  if (players.empty()) answer.times.message = failure_.empty() ? "none of cuBLASLt's algorithms had a time" : failure_;
-  return players;
+  answer.times.vendor_version = peer_->version();
+  answer.times.offered = offered_;
+  answer.times.timed = timed_;
+  if (players_.empty()) answer.times.message = failure_.empty() ? "none of cuBLASLt's algorithms had a time" : failure_;
+  return players_;
 }
 
 void VendorContest::conclude(const std::vector<db::Outcome>& outcomes, VendorAnswer& answer) const {
@@ -132,8 +138,8 @@ void VendorContest::conclude(const std::vector<db::Outcome>& outcomes, VendorAns
 }
 
 void VendorContest::release() {
+  forget();  // its contenders before the library
   peer_.reset();
-  problem_.reset();
 }
 
 }  // namespace tilesmith::tuner
