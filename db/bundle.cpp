@@ -31,6 +31,7 @@
 #include "db/export.hpp"
 #include "db/files.hpp"
 #include "db/former_hashes.hpp"
+#include "db/vendor_json.hpp"
 #include "kernels/on_all_cores.hpp"
 
 namespace tilesmith::db {
@@ -193,6 +194,10 @@ std::string payload_of(const Bundle& bundle, const OnPacked& on_packed) {
     require_consistent(best);
     index["bests"].push_back(to_json(best));
   }
+  for (const VendorTimes& times : bundle.vendor) {
+    if (const auto wrong = vendor_times_error(times)) throw FormatError("vendor_times: " + *wrong);
+  }
+  if (!bundle.vendor.empty()) index["vendor_times"] = vendor_times_to_json(bundle.vendor);  // readers of before pass over it
   Cubins cubins;
   std::vector<std::size_t> cubin_of;  // of each build
   std::size_t cubins_bytes_left = kLargestCubinsBytes;
@@ -274,6 +279,7 @@ Bundle bundle_of(std::string_view file, std::size_t cubins_bytes) {
     }
   };
   each("bests", [&](const Json& entry) { bundle.bests.push_back(evidence_from_json(entry)); });
+  bundle.vendor = vendor_times_of(index);
   Builds builds(frames, cubins_bytes, bundle.builds);
   each("builds", [&](const Json& entry) { add_build(builds, entry); });
   return bundle;

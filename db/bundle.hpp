@@ -19,6 +19,7 @@ struct Bundle {
   std::string made_at;
   std::vector<Evidence> bests;
   std::vector<KernelBuild> builds;   ///< of the bests and of the generic level
+  std::vector<VendorTimes> vendor = {};  ///< what the vendor took beside the bests
 };
 
 /// Written to a temporary file, then renamed. Its cubins are compressed on all cores, which is what takes long: `on_packed(done, total)`

@@ -6,6 +6,7 @@
 
 #include "db/evidence_json.hpp"
 #include "db/export_header.hpp"
+#include "db/vendor_json.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -15,6 +16,7 @@ double tflops(const Evidence& entry) { return entry.problem.flop() / entry.outco
 
 std::string export_json(std::span<const JudgedBest> bests) {
   Json json = {{"tilesmith_export", 1}, {"made_at", now_utc()}, {"entries", Json::array()}};
+  std::vector<VendorTimes> vendor;
   for (const JudgedBest& best : bests) {
     Json entry = to_json(best.evidence);
     entry["tflops"] = tflops(best.evidence);
@@ -22,7 +24,10 @@ std::string export_json(std::span<const JudgedBest> bests) {
     entry["candidates_ok"] = best.ok;
     entry["trust"] = best.trust;
     json["entries"].push_back(std::move(entry));
+    const bool is_new = best.vendor && std::ranges::none_of(vendor, [&](const VendorTimes& one) { return one.id == best.vendor->id; });
+    if (is_new) vendor.push_back(*best.vendor);
   }
+  if (!vendor.empty()) json["vendor_times"] = vendor_times_to_json(vendor);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

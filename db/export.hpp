@@ -20,6 +20,7 @@ struct JudgedBest {
   std::int64_t candidates = 0;  ///< how many candidates were tried for it
   std::int64_t ok = 0;          ///< how many of them were right
   std::string trust;            ///< the name of its trust, or "illegal" where a rule of today refuses its config
+  std::optional<VendorTimes> vendor = std::nullopt;  ///< what the vendor took beside it
 };
 
 /// These bests, in their order.

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "db/migrations.hpp"
 #include "kernels/plan_hash.hpp"
 
 namespace tilesmith::db {
@@ -120,6 +121,16 @@ void kernel_in_sql(sqlite3_context* context, int, sqlite3_value** values) {
                                                    : std::string(template_hash.substr(0, kDigits)));
 }
 
+/// Tables of schema.sql as a connection's own, empty ones.
+std::string as_temporary(std::string_view tables) {
+  std::string sql(tables);
+  const std::size_t index = sql.find("CREATE INDEX");
+  sql.erase(index, sql.find(';', index) + 1 - index);
+  constexpr std::string_view kCreate = "CREATE TABLE", kCreateOwn = "CREATE TEMP TABLE";
+  for (std::size_t at = 0; (at = sql.find(kCreate, at)) != std::string::npos; at += kCreateOwn.size()) sql.replace(at, kCreate.size(), kCreateOwn);
+  return sql;
+}
+
 constexpr std::string_view kEvidenceOfTemplates =
     "id, problem_id, config_id, device_id, producer_id, status, message, median_us, spread, samples, clock_mhz, temperature_c, power_w, "
     "drift, run, origin, created_at, "
@@ -172,7 +183,8 @@ void read_as_of_today(const Database& database, int version) {
     show("proofs", "*", of_candidates);
     show("evidence", version >= 5 ? "*" : kEvidenceOfTemplates, of_candidates);
   }
-  show("kernels", version < 5 ? kKernelsOfTemplates : kKernelsOfTwoWords, "true");
+  if (version < 7) show("kernels", version < 5 ? kKernelsOfTemplates : kKernelsOfTwoWords, "true");
+  if (version < 8) database.execute(as_temporary(vendor_tables_sql()));
   database.execute("PRAGMA query_only = 1");
 }
 

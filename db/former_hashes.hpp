@@ -26,7 +26,8 @@ void add_carrying_functions(const Database& database);
 /// recorded them. An SQL condition.
 extern const std::string_view kFailedByMachine;
 
-/// A database of this former schema reads as one of today: until it is closed, temporary views stand for tables that differ.
+/// A database of this former schema reads as one of today: until it is closed, temporary views stand for tables that differ,
+/// and empty tables for those that it lacks.
 void read_as_of_today(const Database& database, int version);
 
 }  // namespace tilesmith::db

@@ -87,22 +87,27 @@ SELECT problems.type, problems.trans, problems.m, problems.n, problems.k,
        producers.driver_version AS driver, producers.nvrtc_version AS nvrtc, evidence.plan_hash,
        producers.measuring_policy AS policy,
        evidence.origin, evidence.run, evidence.created_at,
-       problems.text AS problem, devices.key AS device_key, evidence.id AS evidence_id, trust
+       problems.text AS problem, devices.key AS device_key, evidence.id AS evidence_id, trust,
+       vendor_times.first_us AS vendor_us, vendor_times.best_us AS vendor_best_us, vendor_times.id AS vendor_id
 FROM chosen
 JOIN evidence ON evidence.id = chosen.id
 JOIN problems ON problems.id = evidence.problem_id
 JOIN configs ON configs.id = evidence.config_id
 JOIN devices ON devices.id = evidence.device_id
 JOIN producers ON producers.id = evidence.producer_id
+LEFT JOIN vendor_times ON vendor_times.id = chosen.vendor
 ORDER BY chosen.place)";
 
 /// A temporary table, which lies in memory beside the database, whether that may be written or not. It hides a view of that name, which
 /// files of former schemas have.
 void make_best_table(const Store& store, const Database& database, const std::vector<JudgedBest>& bests) {
-  std::string chosen = "(0, 0, '')";  // no entry
-  for (std::size_t i = 0; i < bests.size(); ++i) chosen += fmt::format(", ({}, {}, '{}')", i + 1, bests[i].evidence.id, bests[i].trust);
+  std::string chosen = "(0, 0, '', NULL)";  // no entry
+  for (std::size_t i = 0; i < bests.size(); ++i) {
+    const JudgedBest& best = bests[i];
+    chosen += fmt::format(", ({}, {}, '{}', {})", i + 1, best.evidence.id, best.trust, best.vendor ? std::to_string(best.vendor->id) : "NULL");
+  }
   database.execute(fmt::format("PRAGMA query_only = 0; PRAGMA temp_store = MEMORY; DROP TABLE IF EXISTS temp.best; "
-                               "CREATE TEMP TABLE best AS WITH chosen (place, id, trust) AS (VALUES {}) {}", chosen, kBestTable));
+                               "CREATE TEMP TABLE best AS WITH chosen (place, id, trust, vendor) AS (VALUES {}) {}", chosen, kBestTable));
   if (store.read_only()) database.execute("PRAGMA query_only = 1");
 }
 

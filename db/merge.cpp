@@ -16,6 +16,7 @@
 #include "db/files.hpp"
 #include "db/landscape.hpp"
 #include "db/store_access.hpp"
+#include "db/vendor_json.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -23,11 +24,13 @@ namespace {
 constexpr int kExportVersion = 1;
 constexpr std::size_t kLargestImportBytes = std::size_t{4} << 30;
 
-using ForEachEvidence = std::function<void(const std::function<void(const Evidence&)>&)>;
+template <typename Row>
+using ForEach = std::function<void(const std::function<void(const Row&)>&)>;
+using ForEachEvidence = ForEach<Evidence>;
 
-/// Below all ids, and never 0, which is no entry's.
-std::int64_t lowest_id(const Database& database) {
-  Statement row(database, "SELECT min(coalesce(min(id), 0), 0) AS lowest FROM evidence");
+/// Below all ids of a table, and never 0, which is no entry's.
+std::int64_t lowest_id(const Database& database, std::string_view table) {
+  Statement row(database, fmt::format("SELECT min(coalesce(min(id), 0), 0) AS lowest FROM {}", table));
   row.step();
   return row.integer("lowest");
 }
@@ -40,27 +43,19 @@ class Adder {
   /// Adds the entries of one source, which `each` gives in their order, the same each time it is asked. What is new counts as recorded now,
   /// but of a candidate the source's order stays: an entry that the source recorded before one that is known here gets an id below all.
   void add_in_order(const ForEachEvidence& each) {
-    std::map<Candidate, std::int64_t> last_known;  // by candidate: the place in the source
-    std::vector<std::pair<Candidate, std::int64_t>> fresh;
-    std::int64_t place = 0;
-    each([&](const Evidence& given) {
-      const Evidence entry = completed(given);  // its time as it is stored
-      const Candidate candidate = candidate_of(entry);
-      if (const auto known = find_evidence(interner_, entry)) last_known[candidate] = place;
-      else fresh.emplace_back(candidate, place);
-      ++place;
-    });
-    const auto is_history = [&](const Candidate& candidate, std::int64_t at) {
-      const auto known = last_known.find(candidate);
-      return known != last_known.end() && at < known->second;
-    };
-    const auto history = std::count_if(fresh.begin(), fresh.end(), [&](const auto& one) { return is_history(one.first, one.second); });
-    std::int64_t id = lowest_id(database_) - history;
-    place = 0;
-    each([&](const Evidence& given) {
-      const Evidence entry = completed(given);
-      add(entry, is_history(candidate_of(entry), place++) ? &id : nullptr);
-    });
+    add_rows<Evidence>("evidence", each, [&](const Evidence& entry) { return candidate_of(entry); },
+                       [&](const Evidence& entry) { return find_evidence(interner_, entry).has_value(); },
+                       [&](const Evidence& entry, std::optional<std::int64_t> id) { insert_evidence(database_, interner_, entry, id); },
+                       result_.added, result_.known);
+  }
+  /// The same of what the vendor took.
+  void add_vendor_in_order(const ForEach<VendorTimes>& each) {
+    std::int64_t known = 0;
+    add_rows<VendorTimes>("vendor_times", each,
+                          [&](const VendorTimes& one) { return Candidate{interner_.problem(one.problem), interner_.device(one.device), 0}; },
+                          [&](const VendorTimes& one) { return find_vendor(interner_, one).has_value(); },
+                          [&](const VendorTimes& one, std::optional<std::int64_t> id) { insert_vendor(database_, interner_, one, id); },
+                          result_.vendor_added, known);
   }
   void add(const PackedBuild& build) {
     if (insert_build(database_, interner_, build, OnKnown::keep)) ++result_.builds_added;
@@ -83,14 +78,36 @@ class Adder {
     return {interner_.problem(entry.problem), interner_.device(entry.device), interner_.config(entry.config)};
   }
 
-  /// `history_id`: of an entry that goes below all others, the id to take; it is then the next one's.
-  void add(const Evidence& entry, std::int64_t* history_id) {
-    if (find_evidence(interner_, entry)) {
-      ++result_.known;
-      return;
-    }
-    insert_evidence(database_, interner_, entry, history_id != nullptr ? std::optional((*history_id)++) : std::nullopt);
-    ++result_.added;
+  template <typename Row, typename CandidateOf, typename IsKnown, typename Insert>
+  void add_rows(std::string_view table, const ForEach<Row>& each, CandidateOf&& candidate_of, IsKnown&& is_known, Insert&& insert,
+                std::int64_t& added, std::int64_t& known) {
+    std::map<Candidate, std::int64_t> last_known;  // by candidate: the place in the source
+    std::vector<std::pair<Candidate, std::int64_t>> fresh;
+    std::int64_t place = 0;
+    each([&](const Row& given) {
+      const Row row = completed(given);  // its time as it is stored
+      const Candidate candidate = candidate_of(row);
+      if (is_known(row)) last_known[candidate] = place;
+      else fresh.emplace_back(candidate, place);
+      ++place;
+    });
+    const auto is_history = [&](const Candidate& candidate, std::int64_t at) {
+      const auto found = last_known.find(candidate);
+      return found != last_known.end() && at < found->second;
+    };
+    const auto history = std::count_if(fresh.begin(), fresh.end(), [&](const auto& one) { return is_history(one.first, one.second); });
+    std::int64_t history_id = lowest_id(database_, table) - history;
+    place = 0;
+    each([&](const Row& given) {
+      const Row row = completed(given);
+      const bool below_all = is_history(candidate_of(row), place++);
+      if (is_known(row)) {
+        ++known;
+        return;
+      }
+      insert(row, below_all ? std::optional(history_id++) : std::nullopt);
+      ++added;
+    });
   }
 
   const Database& database_;
@@ -99,13 +116,17 @@ class Adder {
   MergeResult result_;
 };
 
+/// Whether one was recorded after another, as of evidence.
+bool is_later(const VendorTimes& a, const VendorTimes& b) { return a.id != b.id ? a.id > b.id : a.created_at > b.created_at; }
+
 /// A file's entries, which stand there by problem, as their store had recorded them.
-ForEachEvidence in_order(const std::vector<Evidence>& entries) {
-  std::vector<const Evidence*> order;
-  for (const Evidence& entry : entries) order.push_back(&entry);
-  std::stable_sort(order.begin(), order.end(), [](const Evidence* a, const Evidence* b) { return is_later(*b, *a); });
-  return [order](const std::function<void(const Evidence&)>& use) {
-    for (const Evidence* entry : order) use(*entry);
+template <typename Row>
+ForEach<Row> in_order(const std::vector<Row>& entries) {
+  std::vector<const Row*> order;
+  for (const Row& entry : entries) order.push_back(&entry);
+  std::stable_sort(order.begin(), order.end(), [](const Row* a, const Row* b) { return is_later(*b, *a); });
+  return [order](const std::function<void(const Row&)>& use) {
+    for (const Row* entry : order) use(*entry);
   };
 }
 
@@ -114,6 +135,7 @@ MergeResult import_bundle(Store& into, const std::filesystem::path& path, std::s
   const std::string made_at = normalized_utc(bundle.made_at).value_or(now_utc());
   Adder adder(into);
   adder.add_in_order(in_order(bundle.bests));
+  adder.add_vendor_in_order(in_order(bundle.vendor));
   for (const KernelBuild& build : bundle.builds) adder.add(PackedBuild{build, made_at, {}});
   return adder.commit();
 }
@@ -147,13 +169,17 @@ std::vector<Evidence> read_export(const Json& json) {
 
 MergeResult import_export(Store& into, const std::filesystem::path& path, std::string_view content) {
   std::vector<Evidence> entries;
+  std::vector<VendorTimes> vendor;
   try {
-    entries = read_export(parse_json(content));
+    const Json json = parse_json(content);
+    entries = read_export(json);
+    vendor = vendor_times_of(json);
   } catch (const FormatError& error) {
     throw StoreError(fmt::format("{}: {}", path.string(), error.what()));
   }
   Adder adder(into);
   adder.add_in_order(in_order(entries));
+  adder.add_vendor_in_order(in_order(vendor));
   return adder.commit();
 }
 
@@ -181,6 +207,13 @@ MergeResult merge(Store& into, const Store& from) {
           throw StoreError(fmt::format("{}: evidence {}: {}", from.path().string(), entry.id, *wrong));
         }
         use(entry);
+      });
+    });
+    adder.add_vendor_in_order([&](const std::function<void(const VendorTimes&)>& use) {
+      for_each_vendor(source, [&](const VendorTimes& times) {
+        if (const auto wrong = vendor_times_error(times))
+          throw StoreError(fmt::format("{}: vendor_times {}: {}", from.path().string(), times.id, *wrong));
+        use(times);
       });
     });
   } catch (const StoreError&) {

@@ -12,9 +12,10 @@ struct MergeResult {
   std::int64_t added = 0;      ///< evidence entries
   std::int64_t known = 0;      ///< already there (same candidate, device, producer, run and time)
   std::int64_t builds_added = 0;
+  std::int64_t vendor_added = 0;  ///< rows of what the vendor took
 };
 
-/// Everything of `from` (devices, problems, configs, builds, proofs, evidence, runs) that `into` lacks, in one transaction. What is added
+/// Everything of `from` (devices, problems, configs, builds, proofs, evidence, the vendor's times, runs) that `into` lacks, in one transaction. What is added
 /// counts as recorded now, in the order of `from`; of a candidate, what `from` recorded before an entry that `into` has stays before it.
 MergeResult merge(Store& into, const Store& from);
 

@@ -72,6 +72,11 @@ std::string_view signatures() {
 
 }  // namespace
 
+std::string_view vendor_tables_sql() {
+  const std::size_t begin = kSchemaSql.find("CREATE TABLE vendor_times");
+  return kSchemaSql.substr(begin, kSchemaSql.find("-- From here on views") - begin);
+}
+
 std::span<const Migration> migrations() {
   // A database that is opened for reading is not migrated: read_as_of_today() says what its rows would be.
   static const std::array kSteps = {
@@ -81,6 +86,7 @@ std::span<const Migration> migrations() {
       Migration{5, plan_hashes()},
       Migration{6, no_machine_failures()},
       Migration{7, signatures()},
+      Migration{8, vendor_tables_sql()},
   };
   static_assert(kSteps.size() + 1 == kSchemaVersion, "every version after the first needs its migration");
   return kSteps;

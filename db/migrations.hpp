@@ -13,7 +13,7 @@ namespace tilesmith::db {
 extern const std::string_view kSchemaSql;
 
 /// What schema.sql sets as user_version and application_id (a test compares them).
-inline constexpr int kSchemaVersion = 7;
+inline constexpr int kSchemaVersion = 8;
 inline constexpr std::int64_t kApplicationId = 0x5453474d;  // "TSGM"
 
 /// One step: turns a database of the version before into `to_version`.
@@ -24,6 +24,9 @@ struct Migration {
 
 /// All steps from version 1 on, in order, one a version.
 std::span<const Migration> migrations();
+
+/// The part of schema.sql that makes the tables of vendor_times.hpp, which came with version 8.
+std::string_view vendor_tables_sql();
 
 struct Schema {
   int version = kSchemaVersion;

@@ -5,6 +5,7 @@
 --   builds   ──> kernels ──> configs;  builds ──> cubins    what the compiler made of a kernel
 --   proofs   ──> kernels, devices                           the battery's verdict on a kernel
 --   runs                                                    tuning runs; evidence names its run by uuid
+--   vendor_beside ──> vendor_times ──> problems, devices    what the vendor's library took, and which entries were timed beside it
 --
 -- What is best is no view: it depends on the program's kernels, launches and rules (ranked.hpp). `query --sql` offers it as the table `best`.
 --
@@ -12,7 +13,7 @@
 -- their ids, the order in which this file got them. Of a merge, entries keep the order of their source.
 
 PRAGMA application_id = 1414743885;  -- 'TSGM'
-PRAGMA user_version = 7;
+PRAGMA user_version = 8;
 
 CREATE TABLE devices (
   id                   INTEGER PRIMARY KEY,
@@ -139,6 +140,46 @@ CREATE TABLE evidence (
 CREATE INDEX evidence_by_candidate ON evidence (problem_id, device_id, config_id);  -- and id, as every index
 CREATE INDEX evidence_by_time ON evidence (created_at);
 CREATE INDEX evidence_by_run ON evidence (run);
+
+-- The vendor's library on a problem, timed in turn with entries of ours in a final benchmark (vendor_times.hpp).
+CREATE TABLE vendor_times (
+  id               INTEGER PRIMARY KEY,
+  problem_id       INTEGER NOT NULL REFERENCES problems (id),
+  device_id        INTEGER NOT NULL REFERENCES devices (id),
+  vendor           TEXT NOT NULL,     -- 'cublaslt'
+  vendor_version   TEXT NOT NULL,
+  driver_version   TEXT NOT NULL,
+  measuring_policy TEXT NOT NULL,
+  message          TEXT NOT NULL,     -- why there is no time; else what disturbed it
+  offered          INTEGER NOT NULL,  -- algorithms of its heuristic
+  timed            INTEGER NOT NULL,  -- of these
+  first_us         REAL,              -- its own first choice; NULL: no time
+  first_spread     REAL,
+  first_algorithm  TEXT NOT NULL,
+  best_us          REAL,              -- the fastest that was timed
+  best_spread      REAL,
+  best_algorithm   TEXT NOT NULL,
+  samples          INTEGER NOT NULL,
+  clock_mhz        REAL NOT NULL,     -- 0: unknown, as the next two
+  temperature_c    REAL NOT NULL,
+  power_w          REAL NOT NULL,
+  drift            REAL NOT NULL,
+  run              TEXT NOT NULL,
+  origin           TEXT NOT NULL,
+  created_at       TEXT NOT NULL,
+  CHECK (first_us IS NULL OR (first_us > 0 AND first_us < 1e300)),
+  CHECK (best_us IS NULL OR (best_us > 0 AND best_us < 1e300))
+) STRICT;
+CREATE INDEX vendor_times_by_problem ON vendor_times (problem_id, device_id);
+
+-- The entries that it may be compared with: config_id, plan_hash and median_us are those of the entry.
+CREATE TABLE vendor_beside (
+  vendor_id INTEGER NOT NULL REFERENCES vendor_times (id),
+  config_id INTEGER NOT NULL REFERENCES configs (id),
+  plan_hash TEXT NOT NULL,
+  median_us REAL NOT NULL,
+  PRIMARY KEY (vendor_id, config_id)
+) STRICT, WITHOUT ROWID;
 
 -- From here on views. They hold nothing: a database of an earlier version gets them anew, as they are here (migrations.cpp).
 DROP VIEW IF EXISTS latest;

@@ -15,6 +15,8 @@ namespace {
 
 constexpr const char* kInMemory = ":memory:";
 
+}  // namespace
+
 std::string one_line(std::string text) {
   std::replace_if(text.begin(), text.end(), &is_control_character, ' ');
   return text;
@@ -25,8 +27,6 @@ std::string host_name() {
   if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "unknown host";
   return one_line(name);
 }
-
-}  // namespace
 
 /// Who reads meanwhile leaves the log as it is, and the file alone would lack what is in there until there is a next writer.
 Store::Impl::~Impl() {

@@ -1,7 +1,7 @@
 // The store: one SQLite file with devices, problems, configs, cubins, evidence and tuning runs.
 //
 // INSERTs: evidence and all that it refers to in rows.cpp; kernels, cubins, builds and proofs in builds.cpp (kernel keys in rows.cpp); runs in
-// store.cpp.
+// store.cpp; the vendor's times in vendor_rows.cpp.
 //
 // Errors: every function throws StoreError (one line: the file, what was wrong, what was expected) when the database
 // cannot be read or written; nothing is then half-written (each public call is one transaction). Whatever writes throws once the
@@ -25,6 +25,7 @@
 
 #include "db/error.hpp"
 #include "db/evidence.hpp"
+#include "db/vendor_times.hpp"
 
 namespace tilesmith::db {
 
@@ -127,6 +128,12 @@ class Store {
   void record_proof(const Proof& proof);  ///< throws std::logic_error if the outcome is the machine's
   std::optional<Outcome> find_proof(const KernelKey& key, const DeviceIdentity& device,
                                     const std::string& driver_version, const std::string& battery) const;
+
+  /// Commits a row. `times.id` is ignored; empty created_at and origin are filled in. Returns the new id. Throws std::logic_error if it
+  /// contradicts itself (vendor_times_error).
+  std::int64_t record_vendor(const VendorTimes& times);
+  /// Latest first. Of the filter type, trans, m, n, k, problem, device, device_exactly, sm, run and limit count.
+  std::vector<VendorTimes> vendor_times(const EvidenceFilter& filter = {}) const;
 
   void begin_run(const Run& run);
   void end_run(const std::string& uuid, const std::string& how);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ class StoreAccess {
 
 /// Checks an entry and fills in what may be empty (created_at, origin). Throws std::logic_error if it contradicts itself.
 Evidence completed(const Evidence& evidence);
+/// What others write in one line: what would break it, or speak to a terminal, becomes a space.
+std::string one_line(std::string text);
+/// This host's name.
+std::string host_name();
 
 /// Calls `use` with each entry of the file, failures of the machine among them, in the order of recording.
 void for_each_evidence(const Database& database, const std::function<void(const Evidence&)>& use);
@@ -49,6 +54,15 @@ void insert_proof(const Database& database, Interner& interner, const Store::Pro
                   OnKnown on_known);
 void for_each_proof(const Database& database,
                     const std::function<void(const Store::Proof&, const std::string& created_at)>& use);
+
+/// As completed() of an entry.
+VendorTimes completed(const VendorTimes& times);
+/// Inserts a row that vendor_times_error() lets through. Returns its id: `id`, which no row has, or else the next above all others.
+std::int64_t insert_vendor(const Database& database, Interner& interner, const VendorTimes& times, std::optional<std::int64_t> id = std::nullopt);
+/// The id of the same row (problem, device, vendor, run, time and figures), if it is there already.
+std::optional<std::int64_t> find_vendor(Interner& interner, const VendorTimes& times);
+/// Calls `use` with each row of the file in the order of recording.
+void for_each_vendor(const Database& database, const std::function<void(const VendorTimes&)>& use);
 
 void insert_run(const Database& database, const Run& run, OnKnown on_known);
 

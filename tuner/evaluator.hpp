@@ -12,6 +12,7 @@
 #include "db/evidence.hpp"
 #include "db/store.hpp"
 #include "kernels/device_limits.hpp"
+#include "tuner/vendor.hpp"
 
 namespace tilesmith::tuner {
 
@@ -78,6 +79,16 @@ class Evaluator {
 
   /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.
   virtual std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) = 0;
+  /// Whether it is worth asking for the vendor's times.
+  virtual bool has_vendor() const { return false; }
+  struct BesideVendor {
+    std::vector<db::Outcome> outcomes;     ///< as of final_benchmark()
+    std::optional<db::VendorTimes> vendor; ///< without run and what was beside it; none where the library is not to be had
+  };
+  /// The same, with the vendor's algorithms among the finalists. What fails of the vendor's is in its message.
+  virtual BesideVendor final_benchmark_beside_vendor(const Problem& problem, std::span<const Config> finalists, const VendorAsk&) {
+    return {final_benchmark(problem, finalists), std::nullopt};
+  }
   /// Whether the landscape or device can say anything of this config for this problem (a replay knows only its own).
   virtual bool knows(const Problem&, const Config&) const { return true; }
 };

@@ -32,6 +32,13 @@ class StoreCatalogue final : public Catalogue {
     return evidence_to_choose_by(store_, type, sm);
   }
 
+  std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
+    db::EvidenceFilter filter;
+    filter.type = std::string(type.name);
+    filter.device_exactly = device;
+    return store_.vendor_times(filter);
+  }
+
   std::set<std::string> stored_configs(const KernelTarget& target) const override {
     const std::string options = compiler_options_text(target);
     const auto is_today = [&](const Config& config, const std::string& hash) {
@@ -64,6 +71,14 @@ class BundleCatalogue final : public Catalogue {
     std::vector<db::Evidence> found;
     for (const db::Evidence& entry : bundle_.bests) {
       if (tell_of_each_other(entry.problem.type, type) && entry.device.sm == sm) found.push_back(entry);
+    }
+    return found;
+  }
+
+  std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
+    std::vector<db::VendorTimes> found;
+    for (const db::VendorTimes& one : bundle_.vendor) {
+      if (one.problem.type == type && one.device == device) found.push_back(one);
     }
     return found;
   }

@@ -24,6 +24,9 @@ class WithTrials final : public Catalogue {
     std::copy_if(more.begin(), more.end(), std::back_inserter(found), [](const db::Evidence& entry) { return db::is_trial(entry.producer); });
     return found;
   }
+  std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
+    return opened_->vendor_times(type, device);  // a trial is beside no vendor
+  }
   std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const override {
     auto build = opened_->find_build(key, driver_version);
     return build ? build : or_nothing([&] { return trials_->find_build(key, driver_version); });

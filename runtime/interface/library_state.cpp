@@ -16,6 +16,7 @@
 #include "runtime/choose/producer_to_judge_by.hpp"
 #include "runtime/choose/trial.hpp"
 #include "runtime/choose/trial_database.hpp"
+#include "runtime/interface/explanation.hpp"
 
 namespace tilesmith::runtime {
 namespace {
@@ -42,20 +43,6 @@ std::unique_ptr<Context> open_context(int ordinal) {
     const bool memory = error.code() == CUDA_ERROR_OUT_OF_MEMORY;
     throw Error(memory ? ErrorCode::out_of_memory : ErrorCode::no_device, error.what());
   }
-}
-
-Explanation explain(const Choice& choice) {
-  Explanation why;
-  why.rung = name(choice.level);
-  why.reason = reason_of(choice);
-  why.config = choice.config.text();
-  if (choice.evidence) why.trust = name(choice.trust);
-  why.predicted_us = choice.predicted_us;
-  if (choice.evidence) {
-    why.measured = text(choice.evidence->problem);
-    if (choice.evidence->outcome.timing) why.median_us = choice.evidence->outcome.timing->median_us;
-  }
-  return why;
 }
 
 /// Throws DeviceError.
@@ -96,7 +83,7 @@ class PassedOver {
 /// Nothing is launched, so that it needs no kernel.
 LibraryState::Planned plan_of_nothing(const Problem& problem, const KernelTarget& target) {
   const Choice choice = choose({}, problem, target, {});
-  return {Plan(nullptr, choice.config, problem), explain(choice)};
+  return {Plan(nullptr, choice.config, problem), explain(choice, {})};
 }
 
 Choice generic_choice(const KernelTarget& target, std::size_t passed_over) {
@@ -205,7 +192,7 @@ LibraryState::Planned LibraryState::plan_untried(const Problem& problem, const K
         producer.nvrtc_version = kernel.nvrtc_version;
         choice.trust = db::judge(*choice.evidence, producer);
       }
-      Planned planned{Plan(kernel.module, choice.config, problem), explain(choice)};
+      Planned planned{Plan(kernel.module, choice.config, problem), explain(choice, vendor_of(target.type))};
       planned.why.reason += passed_over.text();
       planned.why.kernel = kernel.source;
       if (choice.level != Level::exact || kernel.compiled) log_miss(problem, planned.why, kernel.compiled);
@@ -228,6 +215,12 @@ LibraryState::Planned LibraryState::plan_untried(const Problem& problem, const K
 }
 
 bool LibraryState::can_compile() const { return options_.allow_compile && nvrtc_unavailable_because().empty(); }
+
+const db::VendorIndex& LibraryState::vendor_of(const TypePair& type) {
+  const auto known = vendor_.find(std::string(type.name));
+  if (known != vendor_.end()) return known->second;
+  return vendor_.emplace(type.name, db::VendorIndex(catalogue_->vendor_times(type, context_->info().identity))).first->second;
+}
 
 const Chooser& LibraryState::chooser_for(const KernelTarget& target) {
   const std::string type(target.type.name), key = text(target.signature());

@@ -52,6 +52,8 @@ class LibraryState {
   void try_candidates(const Problem& problem, const KernelTarget& target, Planned& first);
   void keep_winner(const Problem& problem, const KernelTarget& target, const Config& config, const db::Timing& timing);
   const Chooser& chooser_for(const KernelTarget& target);
+  /// What the vendor took on this device, read once a type pair.
+  const db::VendorIndex& vendor_of(const TypePair& type);
   bool can_compile() const;
   /// As load(); a config that had no kernel before has none now, and costs nothing.
   Kernel load_unless_refused(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
@@ -67,6 +69,7 @@ class LibraryState {
   std::mutex mutex_;  // guards all below
   std::unique_ptr<Catalogue> catalogue_;
   std::map<std::string, std::vector<db::Evidence>> evidence_;  // by type pair
+  std::map<std::string, db::VendorIndex> vendor_;              // by type pair
   std::map<std::string, Chooser> choosers_;                    // by type pair and transposes; go by evidence_
   std::map<std::string, Kernel> kernels_;                      // by type pair, transposes and config
   std::map<std::string, std::string> refused_;                 // likewise: why there is no kernel, or none that loads

@@ -7,8 +7,12 @@
 
 namespace tilesmith::db::test {
 
-/// Kernels as they were until schema 7: with type and transposes in columns of their own.
+/// A database as schema 7 had it.
+inline void forget_vendor(const Database& database) { database.execute("DROP TABLE vendor_beside; DROP TABLE vendor_times"); }
+
+/// Without the vendor's times, and kernels as they were until schema 7: with type and transposes in columns of their own.
 inline void split_signatures(const Database& database) {
+  forget_vendor(database);
   database.execute(
       "CREATE TABLE split (id INTEGER PRIMARY KEY, config_id INTEGER NOT NULL REFERENCES configs (id), type TEXT NOT NULL, "
       "trans TEXT NOT NULL, arch TEXT NOT NULL, kernel_hash TEXT NOT NULL, compiler_options TEXT NOT NULL, nvrtc_version TEXT NOT NULL, "

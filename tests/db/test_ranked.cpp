@@ -160,7 +160,7 @@ TEST_CASE("a statement finds the bests that it is given in the table best, with 
   std::string columns;
   for (const std::string& column : result.columns) columns += column + " ";
   CHECK(columns == "type trans m n k device power_mode family config median_us tflops spread samples clock_mhz temperature_c power_w "
-                   "driver nvrtc plan_hash policy origin run created_at problem device_key evidence_id trust ");
+                   "driver nvrtc plan_hash policy origin run created_at problem device_key evidence_id trust vendor_us vendor_best_us vendor_id ");
   const std::vector<SqlValue>& row = result.rows[1];
   CHECK(row[0].text == "f16f32");
   CHECK(row[1].text == "NN");

@@ -14,6 +14,9 @@ constexpr int kKilledM = 145, kNoMemoryM = 177;
 // And with this the process says that it cannot measure.
 constexpr int kBrokenM = 209;
 
+// In final benchmarks of these the vendor's library ends the process, hangs, is not there, answers nonsense, or refuses.
+constexpr int kVendorCrashM = 241, kVendorHangM = 273, kVendorMissingM = 305, kVendorNonsenseM = 337, kVendorRefusesM = 369;
+
 inline runtime::DeviceInfo fictional_device() {
   runtime::DeviceInfo device;
   device.identity.name = "Fictional";

@@ -120,6 +120,19 @@ class ToyEvaluator : public Evaluator {
       outcomes.push_back(ok(outcome_of(config).timing->median_us * final_benchmark_factor));
     return outcomes;
   }
+  bool has_vendor() const override { return vendor.has_value() || vendor_answers; }
+  BesideVendor final_benchmark_beside_vendor(const Problem& problem, std::span<const Config> finalists, const VendorAsk& ask) override {
+    asked_vendor.push_back(ask.seconds);
+    BesideVendor played{final_benchmark(problem, finalists), std::nullopt};
+    clock += seconds_vendor;
+    played.vendor = vendor_answers ? vendor_answers() : vendor;
+    if (!played.vendor) return played;
+    played.vendor->problem = problem;
+    played.vendor->device = identity_;
+    played.vendor->driver_version = producer_.driver_version;
+    played.vendor->measuring_policy = producer_.measuring_policy;
+    return played;
+  }
   bool knows(const Problem&, const Config& config) const override { return unknown.count(config.text()) == 0; }
 
   /// Smallest, 10 µs, at x = 5, y = 3, z = 2.
@@ -151,6 +164,10 @@ class ToyEvaluator : public Evaluator {
   bool final_benchmark_fails = false;
   std::map<std::string, db::Outcome> plants;  // by config text
   std::function<db::Outcome(const Candidate&)> answers;  // instead of outcome_of(), outside final benchmarks
+  std::optional<db::VendorTimes> vendor;      // what it answers of the vendor; none: it has none
+  std::function<std::optional<db::VendorTimes>()> vendor_answers;  // instead
+  std::vector<double> asked_vendor;           // seconds
+  double seconds_vendor = 0;                  // of each round beside it
   std::set<std::string> unknown;              // config texts
   std::map<std::string, int> evaluations;     // by problem and config text
   std::vector<Config> order;

@@ -87,6 +87,10 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
     for (std::string& family : db::families_not_loaded(entries)) today.not_loaded.insert(std::move(family));
     add(entries, judge, with_retired, most, today);
   }
+  const db::VendorIndex vendor(store.vendor_times());
+  for (db::JudgedBest& best : today.bests) {
+    if (const db::VendorTimes* beside = vendor.beside(best.evidence)) best.vendor = *beside;
+  }
   return today;
 }
 

@@ -39,4 +39,7 @@ class BundleKernels {
   std::size_t compiled_ = 0;
 };
 
+/// What the vendor took beside these entries, each row once.
+std::vector<db::VendorTimes> vendor_beside(const db::Store& store, const std::vector<db::Evidence>& bests);
+
 }  // namespace tilesmith::tuner

@@ -56,6 +56,7 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
     }
   }
   report.bests = bundle.bests.size();
+  bundle.vendor = vendor_beside(store, bundle.bests);
   for (const auto& [signature_text, signature] : generic) {
     const KernelTarget target{signature, device.limits};
     on_kernel(++done, total);

@@ -100,6 +100,7 @@ db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device,
     return !kernels.has(entry.config, {entry.problem, device.limits});
   });
   report.compiled = kernels.compiled_count();
+  if (store != nullptr) bundle.vendor = vendor_beside(*store, bundle.bests);
   bundle.builds = kernels.take();
   return bundle;
 }

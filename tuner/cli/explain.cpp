@@ -102,7 +102,52 @@ std::string evidence_lines(const db::Evidence& entry, db::Trust trust, double cl
   return out;
 }
 
-std::string as_text(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice, const std::string& not_loaded, std::size_t width) {
+/// What is known of the vendor, on the exact level alone.
+struct ExplainedVendor {
+  std::optional<db::VendorTimes> beside;  ///< the choice's evidence
+  std::string none_because;
+};
+
+ExplainedVendor vendor_of(const db::Store& store, const Problem& problem, const runtime::Choice& choice) {
+  if (choice.level != runtime::Level::exact || !choice.evidence) return {};
+  db::EvidenceFilter filter;
+  filter.problem = problem;
+  filter.device_exactly = choice.evidence->device;
+  const db::VendorIndex index(store.vendor_times(filter));
+  if (const db::VendorTimes* beside = index.beside(*choice.evidence)) return {*beside, ""};
+  const db::VendorTimes* newest = index.newest(problem, choice.evidence->device);
+  if (newest == nullptr) return {std::nullopt, "not timed beside this entry"};
+  return {std::nullopt, newest->has_time() ? "timed beside another entry" : newest->message};
+}
+
+std::string vendor_line(const ExplainedVendor& vendor, double our_us) {
+  if (!vendor.beside) return vendor.none_because.empty() ? "" : "none: " + vendor.none_because;
+  const db::VendorTimes& times = *vendor.beside;
+  const auto one = [&](const db::VendorTime& time) {
+    return time.us > 0 ? fmt::format("{} us (x {})", format_us(time.us), vendor_ratio(time, our_us)) : std::string("no time");
+  };
+  return fmt::format("cuBLASLt {}: first choice {}, best of {} {}{}", times.vendor_version, one(times.first), times.timed, one(times.best),
+                     times.message.empty() ? "" : "; " + times.message);
+}
+
+nlohmann::ordered_json as_json(const ExplainedVendor& vendor, double our_us) {
+  if (!vendor.beside) return nullptr;
+  const db::VendorTimes& times = *vendor.beside;
+  const auto one = [&](const db::VendorTime& time) -> nlohmann::ordered_json {
+    if (!(time.us > 0)) return nullptr;
+    return {{"us", time.us}, {"spread", time.spread}, {"x", time.us / our_us}, {"algorithm", time.algorithm}};
+  };
+  return {{"vendor", times.vendor}, {"version", times.vendor_version}, {"first", one(times.first)},   {"best", one(times.best)},
+          {"offered", times.offered}, {"timed", times.timed},          {"message", times.message}, {"driver_version", times.driver_version},
+          {"measuring_policy", times.measuring_policy}, {"run", times.run}, {"created_at", times.created_at}};
+}
+
+double median_of(const runtime::Choice& choice) {
+  return choice.evidence && choice.evidence->outcome.timing ? choice.evidence->outcome.timing->median_us : 0;
+}
+
+std::string as_text(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice, const ExplainedVendor& vendor,
+                    const std::string& not_loaded, std::size_t width) {
   std::string out;
   add_line(out, "problem", text(problem));
   add_line(out, "device", device.identity.name.empty() ? device.limits.arch + " (no device of it is known)"
@@ -112,6 +157,7 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   add_line(out, "because", runtime::reason_of(choice));
   if (choice.level == runtime::Level::model) add_line(out, "predicted", fmt::format("{} us", format_us(choice.predicted_us)));
   if (choice.evidence) out += evidence_lines(*choice.evidence, choice.trust, device.clock_mhz);
+  add_line(out, "vendor", vendor_line(vendor, median_of(choice)));
   add_line(out, "left out", not_loaded);
   if (choice.runners_up.empty()) return out;
   TextTable table({{"runner-up", TextTable::Align::right}, {"level"}, {"µs", TextTable::Align::right}, {"note"}, {"config"}});
@@ -167,6 +213,7 @@ int run_explain(const ExplainOptions& options) {
   const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
   const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);
   const std::vector<std::string> not_loaded = db::families_not_loaded(entries);
+  const ExplainedVendor vendor = vendor_of(store, problem, choice);
   std::optional<Prior> prior;
   if (options.prior) {
     if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) throw UsageError("--prior: expected M, N, K and batch of at least 1");
@@ -175,11 +222,12 @@ int run_explain(const ExplainOptions& options) {
   }
   if (format == TextFormat::json) {
     nlohmann::ordered_json json = as_json(problem, device, choice);
+    json["vendor"] = as_json(vendor, median_of(choice));
     json["not_loaded"] = not_loaded;
     if (prior) json["prior"] = as_json(*prior);
     write_result(json_text(json));
   } else {
-    const std::string text = as_text(problem, device, choice, db::not_loaded_text(not_loaded), stdout_width());
+    const std::string text = as_text(problem, device, choice, vendor, db::not_loaded_text(not_loaded), stdout_width());
     write_result(prior ? text + "\n" + as_text(*prior, stdout_width()) : text);
   }
   return kExitOk;
@@ -209,7 +257,7 @@ Command add_explain(CLI::App& program) {
   app->footer(
       "Rungs, in order: `exact` (evidence for this very problem), `model` (the config with the shortest predicted time: an analytic\n"
       "estimate, corrected by what was measured on other problems), `generic` (a plain kernel that runs everything). Without --device the answer is for the GPU here, else for the only\n"
-      "device of the database.\n"
+      "device of the database. On the exact level `vendor` is what cuBLASLt took beside the entry, and x that time over the entry's.\n"
       "\nExamples:\n"
       "  tilesmith explain f16f32 NN 1024 1024 1024\n"
       "  tilesmith explain --type bf16f32 --shape 1024x4096x77\n"

@@ -25,6 +25,7 @@ struct QueryOptions {
   std::vector<std::string> types, trans, shapes, families;
   std::string device, status, sort = "newest", format = "table", sql, output, db;
   bool all = false, retired = false;
+  std::string slower_than_vendor;  // empty: no filter
   std::int64_t limit = 0;
 };
 
@@ -65,8 +66,18 @@ std::string rendered(const nlohmann::ordered_json& records, const std::vector<st
   return format == TextFormat::json ? json_text(records) : to_csv(records, columns);
 }
 
+/// Keeps the bests that the vendor was faster than in the same final benchmark, by its first choice or by its best.
+void keep_slower_than_vendor(std::vector<db::JudgedBest>& bests, const std::string& by) {
+  std::erase_if(bests, [&](const db::JudgedBest& best) {
+    if (!best.vendor) return true;
+    const double us = by == "first" ? best.vendor->first.us : best.vendor->best.us;
+    return !(us > 0 && us < best.evidence.outcome.timing->median_us);
+  });
+}
+
 void query_bests(const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {
   BestsToday today = bests_today(store, wanted, options.retired);
+  if (!options.slower_than_vendor.empty()) keep_slower_than_vendor(today.bests, options.slower_than_vendor);
   keep_first(today.bests, options.limit);
   if (format != TextFormat::table) {
     write_result(rendered(best_records(today.bests), best_columns(), format), options.output);
@@ -110,6 +121,8 @@ int run_query(const QueryOptions& options) {
   Wanted wanted = wanted_by(options);
   const bool all = options.all || status_of(options).has_value();
   by_time(options, all);
+  if (const std::string& by = options.slower_than_vendor; !by.empty() && by != "first" && by != "best")
+    throw UsageError(fmt::format("--slower-than-vendor '{}': expected first or best", by));
   const std::size_t width = is_stdout(options.output) ? stdout_width() : 0;
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   if (!options.sql.empty()) {
@@ -152,6 +165,10 @@ Command add_query(CLI::App& program) {
   add(app->add_option("--sort", options->sort, "How all evidence comes: newest first, or time, the fastest first")
           ->type_name("newest|time")->capture_default_str());
   add(add_retired_option(*app, options->retired))->excludes(all)->excludes(status);
+  add(app->add_flag("--slower-than-vendor{first}", options->slower_than_vendor,
+                    "Only bests that cuBLASLt's first choice was faster than, timed in turn with them by tune; =best: that the fastest of its "
+                    "algorithms was"))
+      ->excludes(all)->excludes(status);
   add(app->add_option("--limit", options->limit, "At most this many rows; 0: all")
           ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description("")));
   CLI::Option* sql = app->add_option("--sql", options->sql, "One read-only SQL statement instead of filters")
@@ -167,9 +184,12 @@ Command add_query(CLI::App& program) {
       "A best is what would run, as `explain` judges it, on a device that is not here by its newest evidence; trust says how far\n"
       "its evidence counts: valid, reverify (driver or NVRTC changed), remeasure (a former measuring policy, or a library's trial;\n"
       "none of today's). --sql finds the same bests in the table `best`.\n"
+      "vendor is the time of cuBLASLt's first choice in the final benchmark that the best's own time is of, x that over the best's,\n"
+      "x best the same of the fastest of its algorithms. Above 1 ours is faster. A best that was timed without it has none.\n"
       "\nExamples:\n"
       "  tilesmith query --type f16f32 --trans NN --device H200\n"
       "  tilesmith query --status mismatch --format json\n"
+      "  tilesmith query --slower-than-vendor --device H200\n"
       "  tilesmith query --sql 'SELECT * FROM best LIMIT 5' --format csv");
   return {app, [options] { return run_query(*options); }};
 }

@@ -178,21 +178,34 @@ nlohmann::ordered_json best_records(const std::vector<db::JudgedBest>& bests) {
   for (const db::JudgedBest& best : bests) {
     records.push_back(record(best.evidence, best.candidates, best.ok));
     records.back()["trust"] = best.trust;
+    const db::VendorTimes vendor = best.vendor.value_or(db::VendorTimes{});
+    records.back()["vendor_us"] = positive(vendor.first.us);
+    records.back()["vendor_best_us"] = positive(vendor.best.us);
+    records.back()["vendor_version"] = best.vendor ? Json(vendor.vendor_version) : Json(nullptr);
   }
   return records;
 }
 
 std::vector<std::string> best_columns() {
   std::vector<std::string> columns = record_columns();
-  columns.emplace_back("trust");
+  for (const char* column : {"trust", "vendor_us", "vendor_best_us", "vendor_version"}) columns.emplace_back(column);
   return columns;
 }
 
+std::string vendor_ratio(const db::VendorTime& time, double our_us) { return time.us > 0 && our_us > 0 ? fmt::format("{:.3f}", time.us / our_us) : "-"; }
+
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width) {
   ProblemColumns problem;
-  for (const db::JudgedBest& best : bests) problem.see(best.evidence);
+  bool has_vendor = false;
+  for (const db::JudgedBest& best : bests) {
+    problem.see(best.evidence);
+    has_vendor = has_vendor || best.vendor;
+  }
   const auto table = [&](bool with_device) {
     std::vector<TextTable::Column> columns = problem.columns();
+    if (has_vendor) {
+      for (const char* title : {"vendor", "x", "x best"}) columns.push_back({title, Align::right});
+    }
     columns.push_back({"right/tried", Align::right});
     columns.push_back({"trust"});
     if (with_device) columns.push_back({"device"});
@@ -201,6 +214,11 @@ std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t wid
     made.hang_from(columns.size() - 1);
     for (const db::JudgedBest& best : bests) {
       std::vector<std::string> cells = problem.cells(best.evidence);
+      if (has_vendor) {
+        const db::VendorTimes vendor = best.vendor.value_or(db::VendorTimes{});
+        cells.push_back(format_us(vendor.first.us));
+        for (const db::VendorTime& time : {vendor.first, vendor.best}) cells.push_back(vendor_ratio(time, median_us(best.evidence)));
+      }
       cells.push_back(fmt::format("{}/{}", best.ok, best.candidates));
       cells.push_back(best.trust);
       if (with_device) cells.push_back(problem.device_cell(best.evidence.device));

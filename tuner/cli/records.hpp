@@ -26,8 +26,11 @@ std::vector<std::string> record_columns();
 nlohmann::ordered_json best_records(const std::vector<db::JudgedBest>& bests);
 std::vector<std::string> best_columns();
 
+/// The vendor's time over ours, "1.042"; "-" without both.
+std::string vendor_ratio(const db::VendorTime& time, double our_us);
+
 /// Best configs, one a line: type, transposes, M, N, K, layout (if any row has one of its own), µs, rate, percent of
-/// peak, spread, right of tried, trust, device, config.
+/// peak, spread, the vendor's first choice and it and its best over ours (if any row has them), right of tried, trust, device, config.
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width);
 /// All evidence, one a line, with status, time of recording and message.
 std::string evidence_table(const std::vector<db::Evidence>& entries, std::size_t width);

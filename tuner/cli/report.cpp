@@ -88,6 +88,7 @@ int run_report(const ReportCommandOptions& options) {
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   about.database = store.path().string();
   about.made_at = db::now_utc();
+  about.vendor = db::VendorIndex(store.vendor_times());
   const std::vector<db::Evidence> entries = entries_of(store, options.device);
   std::vector<report::RunFigures> runs = runs_to_report(store, entries, options, about.run);
   const bool bench_tells_device = std::all_of(about.bench.begin(), about.bench.end(), [](const BenchRow& row) { return !row.device.empty(); });
@@ -129,7 +130,7 @@ Command add_report(CLI::App& program) {
       ->type_name("TEXT")
       ->group("Filters");
   app->add_option("--bench", options->bench,
-                  "What `tilesmith bench --peer cublaslt --out` wrote: adds the ratio to cuBLASLt")
+                  "What `tilesmith bench --peer cublaslt --out` wrote: the ratio to cuBLASLt, where tune has not stored it beside the best")
       ->type_name("CSV")
       ->group("More to go by");
   app->add_option(

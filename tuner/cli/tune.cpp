@@ -34,6 +34,7 @@ std::unique_ptr<Evaluator> make_evaluator(const TuneCommandOptions& options, con
   device.as = options.as;
   device.compile_processes = options.compile_jobs;
   device.time_limit = prepared.time_limit;
+  device.vendor = prepared.tune.vendor;
   return make_device_evaluator(store, device);
 }
 
@@ -141,6 +142,10 @@ Command add_tune(CLI::App& program) {
       ->group("Search")
       ->excludes(app->get_option("--strategy"))
       ->excludes(app->get_option("--max-candidates"));
+  app->add_option("--peer", options->peer,
+                  "Which vendor's library is timed in turn with the finalists, its times kept beside theirs: cublaslt or none [cublaslt where it "
+                  "can be opened; none with --as and --replay]")
+      ->type_name("NAME")->group("Search");
   app->add_option("--device", options->device,
                   "Ordinal of the GPU (see `tilesmith devices`), several such as 0,2, or all: a tuner process for each, which "
                   "share the problems")
@@ -180,6 +185,8 @@ Command add_tune(CLI::App& program) {
       "others go on without it, and the exit status is 1, or 2 if it could not work at all.\n"
       "A problem on which measuring fails, in no way that is a candidate's, is set aside; the others are tuned, and the exit status is 3,\n"
       "unless the tuner of another device got to it.\n"
+      "cuBLASLt's first choice and its fastest algorithm play along in final benchmarks (`query` and `explain` show them). A problem that has\n"
+      "no such times gets them when it is tuned again. Its failures cost a message each.\n"
       "Without problems given, the built-in workload `quick` is tuned.\n"
       "\nExamples:\n"
       "  tilesmith tune --shape 4096 --type f16f32,bf16f32 --trans all --budget 10m\n"

@@ -24,6 +24,7 @@ struct TuneCommandOptions {
   std::uint64_t seed = TuneOptions{}.seed;
   std::optional<int> finalists;
   bool only_finalists = false;
+  std::string peer;  // empty: as can be
   std::string device = "0";
   std::string as;
   std::string db;

@@ -156,6 +156,15 @@ std::vector<TuneDevice> choose_devices(const TuneCommandOptions& options, Worklo
   return present_devices(ordinals, options.as, options.dry_run ? "use --arch ARCH to count for one" : kNoDeviceAdvice);
 }
 
+/// cuBLASLt runs its own code, and a recording none of anybody's.
+bool times_vendor(const TuneCommandOptions& options) {
+  if (!options.peer.empty() && options.peer != "cublaslt" && options.peer != "none")
+    throw UsageError(fmt::format("--peer '{}': expected cublaslt or none", options.peer));
+  const char* const other = !options.as.empty() ? "--as, whose code is not cuBLASLt's" : !options.replays.empty() ? "--replay, which runs no kernel" : nullptr;
+  if (other != nullptr && options.peer == "cublaslt") throw UsageError(fmt::format("--peer cublaslt: expected only without {}", other));
+  return other == nullptr && options.peer != "none";
+}
+
 }  // namespace
 
 PreparedTune prepare_tune(const TuneCommandOptions& options) {
@@ -171,6 +180,7 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
   tune.only_finalists = options.only_finalists;
   if (options.only_finalists) tune.finalists = kFinalistsAlone;
   if (options.finalists) tune.finalists = *options.finalists;
+  tune.vendor = times_vendor(options);
   tune.command = command_line();
   if (const std::string own = " --board"; options.board) tune.command.resize(tune.command.size() - own.size());
   tune.workload_name = prepared.workload.name;

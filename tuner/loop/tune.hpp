@@ -13,7 +13,9 @@
 //   4. guesses alone until ten configs have a time, then in turn with what the strategy proposes (Hints in strategy.hpp);
 //   5. meanwhile the evaluator may prepare what the next problem will try first, and will play off of what is known;
 //   6. at the end the best are played off interleaved. The final benchmark's times are recorded as newer evidence of the same
-//      candidates, so they are the ones that count.
+//      candidates, so they are the ones that count;
+//   7. the vendor's library plays along in its rounds, and what it took is stored with the entries beside it (db/vendor_times.hpp). A
+//      problem whose best has no such times, or nothing new, gets a round for it alone.
 //
 // With `only_finalists` there is no search: what is on record by former policies, kernels or drivers gives each problem its candidates
 // (former_finalists), which go through 2, 5 and 6 as others do. Those that have evidence of today are not tried again, so such a
@@ -54,6 +56,7 @@ struct TuneOptions {
   std::int64_t max_candidates = 0;          ///< a problem, reused evidence included; 0: none
   std::vector<std::string> families;        ///< empty: all
   int finalists = 8;                        ///< in the final benchmark; fewer than 2: no final benchmark
+  bool vendor = false;                      ///< the vendor's library is timed beside them, where the evaluator has it
   bool only_finalists = false;              ///< nothing is searched: so many of what is on record are timed again and played off
   std::string command;                      ///< for the run's record
   std::string workload_name;                ///< for the run's record; empty: the workload's own

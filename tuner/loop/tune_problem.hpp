@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,6 +97,14 @@ class ProblemTuning {
   void set_best(std::size_t index);
   double final_benchmark_reserve() const;
   void final_benchmark();
+  bool play_finalists();
+  void time_vendor();
+  bool is_vendor_wanted() const;
+  bool has_vendor_times(std::size_t index) const;
+  std::vector<db::Outcome> play_round(const std::vector<Config>& configs, std::optional<db::VendorTimes>& vendor);
+  void take_vendor(std::optional<db::VendorTimes> vendor, bool comparable);
+  bool is_known_reason(const db::VendorTimes& times) const;
+  void record_vendor();
   std::vector<std::size_t> first_to_play(std::optional<std::size_t> known_best) const;
   std::vector<std::size_t> winner_and_challengers() const;
   bool final_benchmark_round(const std::vector<std::size_t>& finalists, Score winner_us);
@@ -120,6 +129,8 @@ class ProblemTuning {
   std::vector<char> of_before_;   // by index: what is known of it is of another run, which had another night's device
   std::vector<char> played_off_;  // by index: its time compares with those of the others
   double final_benchmark_scale_ = 1;     // times that count over those measured, of its last round
+  std::set<std::size_t> beside_vendor_;  // indices whose times are of rounds of this final benchmark that compare
+  std::optional<db::VendorTimes> vendor_;  // of the last such round that had any; on their scale
   std::int64_t submitted_ = 0, pending_ = 0, timed_ = 0;
   bool out_of_time_ = false;
   double last_outcome_at_ = 0;

@@ -39,7 +39,15 @@ std::optional<std::size_t> ProblemTuning::fastest(const std::function<bool(std::
 }
 
 void ProblemTuning::final_benchmark() {
-  if (run_.options.finalists < 2) return;
+  const double began = run_.clock_seconds();
+  const bool played = play_finalists();
+  time_vendor();
+  if (played) run_.final_benchmark_seconds.add(run_.clock_seconds() - began);
+}
+
+/// Whether there was any round.
+bool ProblemTuning::play_finalists() {
+  if (run_.options.finalists < 2) return false;
   const double began = run_.clock_seconds();
   std::optional<std::size_t> known_best = fastest([&](std::size_t index) { return played_off_[index] != 0; });
   if (known_best && disturbed_[*known_best]) {  // nothing is held against its time
@@ -47,8 +55,8 @@ void ProblemTuning::final_benchmark() {
     std::fill(played_off_.begin(), played_off_.end(), char{0});
   }
   const std::vector<std::size_t> first = first_to_play(known_best);
-  if (first.size() < 2 || run_.stop) return;
-  if (!final_benchmark_round(first, known_best ? time_us_[*known_best] : std::nullopt)) return;
+  if (first.size() < 2 || run_.stop) return false;
+  if (!final_benchmark_round(first, known_best ? time_us_[*known_best] : std::nullopt)) return false;
   for (int rounds = 1;; ++rounds) {
     set_best(finalists().front());  // played-off times may be larger than the single ones before
     report(std::nullopt);
@@ -58,7 +66,7 @@ void ProblemTuning::final_benchmark() {
     const std::vector<std::size_t> playing = winner_and_challengers();
     if (playing.size() < 2 || !final_benchmark_round(playing, time_us_[playing.front()])) break;
   }
-  run_.final_benchmark_seconds.add(run_.clock_seconds() - began);
+  return true;
 }
 
 /// None if the choice would stay what it is: its time is of a final benchmark, and what is new is behind it.
@@ -110,7 +118,8 @@ std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
 bool ProblemTuning::final_benchmark_round(const std::vector<std::size_t>& finalists, Score winner_us) {
   std::vector<Config> configs;
   for (const std::size_t index : finalists) configs.push_back(start_.space.config(index));
-  std::vector<db::Outcome> outcomes = run_.evaluator.final_benchmark(problem_, configs);
+  std::optional<db::VendorTimes> vendor;
+  std::vector<db::Outcome> outcomes = play_round(configs, vendor);
   const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return score_of(o).has_value(); });
   if (outcomes.size() != finalists.size() || !any) {
     spdlog::warn("{}: the final benchmark failed ({}); single timings stand", text(problem_),
@@ -121,6 +130,8 @@ bool ProblemTuning::final_benchmark_round(const std::vector<std::size_t>& finali
   const bool comparable = winner_us && again_us && std::abs(final_benchmark_scale_ * *again_us / *winner_us - 1) <= kMostDrift;
   if (!comparable) std::fill(played_off_.begin(), played_off_.end(), char{0});  // what was played before is on another scale
   final_benchmark_scale_ = comparable ? *winner_us / *again_us : 1;
+  take_vendor(std::move(vendor), comparable);
+  if (comparable) beside_vendor_.insert(finalists.front());
   for (std::size_t i = comparable ? 1 : 0; i < finalists.size(); ++i) {
     const std::size_t index = finalists[i];
     if (comparable && score_of(outcomes[i])) outcomes[i].timing->median_us *= final_benchmark_scale_;
@@ -130,6 +141,8 @@ bool ProblemTuning::final_benchmark_round(const std::vector<std::size_t>& finali
     const Score played_us = score_of(outcomes[i]);
     time_us_[index] = played_us;
     disturbed_[index] = played_us && !outcomes[i].message.empty();
+    if (played_us) beside_vendor_.insert(index);
+    else beside_vendor_.erase(index);
   }
   return true;
 }

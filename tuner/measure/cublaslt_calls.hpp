@@ -21,6 +21,15 @@ inline constexpr int kScaleOne = 0, kScaleEach = 3;  // an f32 for the whole ope
 inline constexpr int kEpilogueNone = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;  // both: their sum
 inline constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceAlignment[] = {5, 6, 7, 8};  // A, B, C, D
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;  // int32; int64, elements
+/// Attributes of an algorithm, and how many bytes each has. The last two came with CUDA 12.
+struct AlgorithmWord {
+  const char* word;
+  int attribute;
+  std::size_t bytes;
+};
+inline constexpr AlgorithmWord kAlgorithmWords[] = {{"id", 0, 4},        {"tile", 1, 4},   {"stages", 6, 4}, {"split_k", 2, 4},
+                                                    {"reduction", 3, 4}, {"swizzle", 4, 4}, {"custom", 5, 4}, {"inner", 7, 2},
+                                                    {"cluster", 8, 2}};
 inline constexpr int kTransposeNo = 0, kTransposeYes = 1;
 
 struct Algorithm {
@@ -52,6 +61,7 @@ struct Functions {
   int (*matmul)(Handle, Descriptor matmul, const void* alpha, const void* a, Descriptor la, const void* b, Descriptor lb,
                 const void* beta, const void* c, Descriptor lc, void* d, Descriptor ld, const Algorithm*,
                 void* workspace, std::size_t workspace_bytes, CUstream_st*);
+  int (*algorithm_get)(const Algorithm*, int attribute, void* value, std::size_t bytes, std::size_t* written);  // null: not there
 };
 
 }  // namespace tilesmith::tuner::cublaslt

@@ -76,6 +76,7 @@ struct CublasLtPeer::Impl {
   Handle handle = nullptr;
   runtime::DeviceBuffer workspace{kWorkspaceBytes};
   const runtime::Context& context;
+  std::vector<HeuristicResult> last_offered;  ///< to be described
 
   explicit Impl(const runtime::Context& of) : library(open_library()), context(of) {
     bind(library, "cublasLtCreate", call.create);
@@ -92,6 +93,7 @@ struct CublasLtPeer::Impl {
     bind(library, "cublasLtMatmulPreferenceSetAttribute", call.preference_set);
     bind(library, "cublasLtMatmulAlgoGetHeuristic", call.heuristics);
     bind(library, "cublasLtMatmul", call.matmul);
+    call.algorithm_get = reinterpret_cast<decltype(call.algorithm_get)>(library.symbol("cublasLtMatmulAlgoConfigGetAttribute"));
     if (const int status = call.create(&handle); status != 0) {
       throw std::runtime_error(fmt::format("cublasLtCreate failed with status {}", status));
     }
@@ -270,8 +272,21 @@ std::vector<Contender> CublasLtPeer::contenders_of_groups(const OperandSets& ope
   return result;
 }
 
+std::string CublasLtPeer::description(std::size_t place) const {
+  std::string text = fmt::format("#{}", place);
+  if (impl_->call.algorithm_get == nullptr || place >= impl_->last_offered.size()) return text;
+  for (const AlgorithmWord& one : kAlgorithmWords) {
+    std::uint32_t value = 0;
+    std::size_t written = 0;
+    if (impl_->call.algorithm_get(&impl_->last_offered[place].algorithm, one.attribute, &value, one.bytes, &written) == 0)
+      text += fmt::format(" {}={}", one.word, value);
+  }
+  return text;
+}
+
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
   const Problem& problem = operands.problem();
+  impl_->last_offered.clear();
   if (!does(problem)) return {};  // it would be asked for less than the problem
   if (problem.batch_mode == BatchMode::grouped) return contenders_of_groups(operands);
   // Of a gated problem it makes the whole product, in a matrix of its own, with scales and bias; a kernel then gates it.
@@ -287,7 +302,8 @@ std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
   const auto matmul = std::make_shared<Matmul>(impl_->call, product);
   matmul->point_to(operands, 0);
   std::vector<Contender> result;
-  for (const HeuristicResult& offered : matmul->algorithms(impl_->handle, product)) {
+  impl_->last_offered = matmul->algorithms(impl_->handle, product);
+  for (const HeuristicResult& offered : impl_->last_offered) {
     const auto enqueue = [matmul, offered, &operands, made, gate, impl = impl_.get()](int set, const runtime::Stream& stream) {
       matmul->point_to(operands, set);
       void* const d = made ? made->data() : operands.at(OperandRole::d, set);

@@ -34,6 +34,10 @@ class CublasLtPeer {
   /// `operands` and this object must outlive them.
   std::vector<Contender> contenders(const OperandSets& operands);
 
+  /// An algorithm of the last contenders(), by its place there and the library's own numbers for it, as far as it tells them:
+  /// "#0 id=66 tile=20 stages=35 ...".
+  std::string description(std::size_t place) const;
+
  private:
   std::vector<Contender> contenders_of_groups(const OperandSets& operands);
   struct Impl;

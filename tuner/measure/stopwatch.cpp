@@ -200,7 +200,13 @@ struct Stopwatch::Impl {
     return taken.outcome(timing);
   }
 
-  std::vector<std::vector<double>> play_rounds(std::deque<Sampler>& samplers) {
+  /// A single one decides beside all others: it has nobody else to be told from.
+  static bool is_decided(std::vector<std::vector<double>> samples_us, std::size_t deciding) {
+    if (deciding > 1) samples_us.resize(deciding);
+    return winner_is_settled(samples_us);
+  }
+
+  std::vector<std::vector<double>> play_rounds(std::deque<Sampler>& samplers, std::size_t deciding) {
     std::vector<FinalBenchmarkSample> turns;
     std::vector<std::size_t> order(samplers.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -210,7 +216,7 @@ struct Stopwatch::Impl {
       const double spent_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
       if (round > 0 && spent_us > kFinalBenchmarkMostUs) break;
       if (round >= kFinalBenchmarkLeastRounds &&
-          (spent_us > kFinalBenchmarkUs || winner_is_settled(without_shared_drift(turns, samplers.size())))) {
+          (spent_us > kFinalBenchmarkUs || is_decided(without_shared_drift(turns, samplers.size()), deciding))) {
         break;
       }
       for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[shuffler() % i]);
@@ -270,14 +276,15 @@ db::Outcome Stopwatch::time(const Contender& contender, Rotation& rotation, doub
 }
 
 std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Contender> contenders, Rotation& rotation,
-                                             std::optional<KnownTime> known) {
+                                             std::optional<KnownTime> known, std::size_t deciding) {
   if (contenders.empty()) return {};
+  if (deciding == 0 || deciding > contenders.size()) deciding = contenders.size();
   const bool beside_control = known && !is_short(known->us);
   std::deque<Sampler> samplers;
   double fastest_us = 0;
   for (const Contender& contender : contenders) {
     const Sampler& added = samplers.emplace_back(contender, rotation, impl_->pacing, impl_->stream);
-    fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
+    if (samplers.size() <= deciding) fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
   }
   std::optional<Graphs> graphs;
   if (!beside_control && is_short(fastest_us)) graphs.emplace(rotation.operand_sets(), fastest_us, impl_->policy.before);
@@ -287,7 +294,7 @@ std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Contender> c
   const DriftBy by = beside_control ? DriftBy::control : graphs ? DriftBy::clock_probe : DriftBy::nothing;
   const auto measure = [&] {
     if (!graphs) impl_->settle([&] { return take_turn(samplers); });
-    return impl_->play_rounds(samplers);
+    return impl_->play_rounds(samplers, deciding);
   };
   const auto taken = impl_->undisturbed(
       "final benchmark", by, measure,

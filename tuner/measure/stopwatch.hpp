@@ -78,8 +78,9 @@ class Stopwatch {
 
   /// Times several interleaved, round by round in shuffled order, until their order is settled or inside the noise.
   /// Results in the order of the arguments; where `known` names a contender whose launches are not short, on its scale.
+  /// `deciding`: how many, the first of them, say how launches are timed and when that ends; the others play along. 0: all.
   std::vector<db::Outcome> final_benchmark(std::span<const Contender> contenders, Rotation& rotation,
-                                    std::optional<KnownTime> known = std::nullopt);
+                                    std::optional<KnownTime> known = std::nullopt, std::size_t deciding = 0);
 
  private:
   struct Impl;

@@ -52,7 +52,7 @@ std::string problem_row(const Report& report, std::size_t index) {
                      us > 0 ? rate.value : kNone);
   row += number_cell(rate.of_peak ? format_percent(*rate.of_peak) : "-", rate.of_peak.value_or(kNone));
   row += gain_cell(problem);
-  if (!report.options.bench_name.empty()) row += peer_cell(problem);
+  if (has_peer(report)) row += peer_cell(problem);
   row += number_cell(format_count((long long)(problem.tried)), double(problem.tried));
   row += number_cell(format_count((long long)(problem.failed)), double(problem.failed),
                      problem.failed == problem.tried ? "bad" : "");
@@ -70,7 +70,7 @@ std::string head_of(const Report& report) {
   head += header("family") + header("µs", true, "median of the best config") + header("rate", true);
   head += header("of peak", true, "of the multiply units, or of the memory where the rate is GB/s");
   head += header("gain", true, "baseline's time over the best's");
-  if (!report.options.bench_name.empty()) head += header("× cuBLASLt", true, "its best time over ours");
+  if (has_peer(report)) head += header("× cuBLASLt", true, "its best time over ours");
   head += header("tried", true, "candidates") + header("failed", true, "candidates");
   head += header("found", true,
                  "when the best was first timed: work since the beginning, and which evaluation of the problem");
@@ -96,7 +96,7 @@ std::string problems_section(const Report& report) {
       "<p>Gain is the baseline's time over the best's. The baseline is what the database held before, or else the "
       "first "
       "candidate that passed. Peak is the device's data-sheet rate; problems that memory bounds are given in GB/s.";
-  if (!report.options.bench_name.empty()) {
+  if (has_peer(report)) {
     text += " Against cuBLASLt, ~ marks a ratio of two runs; the others were timed interleaved.";
   }
   text += "</p>\n";

@@ -104,6 +104,14 @@ std::vector<const db::Evidence*> failed_candidates(const ProblemEntries& entries
   return failed;
 }
 
+std::optional<PeerRatio> stored_peer_ratio(const ProblemFigures& figures, const db::VendorIndex& vendor) {
+  if (!figures.best) return std::nullopt;
+  if (const db::VendorTimes* beside = vendor.beside(*figures.best))
+    return PeerRatio{false, beside->best.us / figures.best->outcome.timing->median_us, true};
+  const db::VendorTimes* newest = vendor.newest(figures.problem, figures.device);
+  return newest != nullptr && !newest->has_time() ? std::optional(PeerRatio{true, 0, false}) : std::nullopt;
+}
+
 std::optional<PeerRatio> peer_ratio(const ProblemFigures& figures, const std::vector<BenchRow>& rows) {
   std::optional<PeerRatio> result;
   const std::string device = db::text(figures.device);

@@ -20,6 +20,8 @@ ProblemFigures figures_of(const ProblemEntries& entries, const Selection& work);
 std::vector<const db::Evidence*> failed_candidates(const ProblemEntries& entries);
 
 /// Rows of the CSV file that are about this problem; nullopt if there are none.
+/// What a tuner stored of it: the vendor's best beside this very best, or that it refused the problem.
+std::optional<PeerRatio> stored_peer_ratio(const ProblemFigures& figures, const db::VendorIndex& vendor);
 std::optional<PeerRatio> peer_ratio(const ProblemFigures& figures, const std::vector<BenchRow>& rows);
 
 }  // namespace tilesmith::tuner::report

@@ -173,6 +173,10 @@ Report make_report(const std::vector<db::Evidence>& entries, std::vector<RunFigu
     ProblemFigures figures = figures_of(of_problem, report.selection);
     figures.seconds = seconds.at(place);
     figures.peer = peer_ratio(figures, report.options.bench);
+    if (!figures.peer || !figures.peer->same_run) {
+      const auto stored = stored_peer_ratio(figures, report.options.vendor);
+      if (stored && (!figures.peer || !stored->refused)) figures.peer = stored;
+    }
     report.tried += figures.tried;
     report.failed += figures.failed;
     report.problems.push_back(std::move(figures));
@@ -196,6 +200,10 @@ Mean mean_gain(const Report& report) {
 
 Mean mean_peer_ratio(const Report& report) {
   return geometric_mean(report, [](const ProblemFigures& p) { return p.peer ? p.peer->ratio : 0; });
+}
+
+bool has_peer(const Report& report) {
+  return !report.options.bench_name.empty() || std::ranges::any_of(report.problems, [](const ProblemFigures& p) { return p.peer.has_value(); });
 }
 
 }  // namespace tilesmith::tuner::report

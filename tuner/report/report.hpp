@@ -72,6 +72,7 @@ struct ReportOptions {
   std::optional<Workload> workload;  ///< gives weights, and what was to be tuned
   std::vector<BenchRow> bench;
   std::string bench_name;  ///< path, for the page; empty: no CSV
+  db::VendorIndex vendor = {};  ///< what the vendor took, where no CSV tells it
   std::string made_at;     ///< ISO 8601 UTC
 };
 
@@ -103,5 +104,7 @@ struct Mean {
 Mean mean_gain(const Report& report, Baseline::Kind kind);
 Mean mean_gain(const Report& report);
 Mean mean_peer_ratio(const Report& report);
+/// Whether anything is known of the vendor, or was to be.
+bool has_peer(const Report& report);
 
 }  // namespace tilesmith::tuner::report

@@ -39,7 +39,8 @@ DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions&
       compile_processes_(options.compile_processes > 0 ? options.compile_processes : default_compile_process_count(kReservedCores, device.integrated)),
       postpone_for_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.postpone_for)),
       pool_(compile_processes_, options.compile_limit, options.worker_executable),
-      measuring_process_(options.device, options.as, options.time_limit, options.worker_executable) {}
+      measuring_process_(options.device, options.as, options.time_limit, options.worker_executable),
+      vendor_(options.vendor) {}
 
 db::Producer DeviceEvaluator::producer(const std::string&) const {
   db::Producer producer;

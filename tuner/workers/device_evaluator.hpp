@@ -30,6 +30,7 @@ struct DeviceEvaluatorOptions {
   std::chrono::duration<double> time_limit{20};        ///< of one phase (battery, verification, timing) of a candidate
   std::chrono::duration<double> compile_limit{60};     ///< of one compilation
   std::chrono::duration<double> postpone_for{5};       ///< how long a candidate whose timing was disturbed waits
+  bool vendor = false;                                 ///< times cuBLASLt beside finalists, where it can be opened
   std::string worker_executable;                       ///< its main calls worker_main(); empty: this very program
 };
 
@@ -51,6 +52,8 @@ class DeviceEvaluator final : public Evaluator {
   std::size_t most_foreseen() const override;
   void foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override;
   std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) override;
+  bool has_vendor() const override { return vendor_; }
+  BesideVendor final_benchmark_beside_vendor(const Problem& problem, std::span<const Config> finalists, const VendorAsk& ask) override;
 
  private:
   /// A candidate on its way, with its kernel once that is there.
@@ -89,7 +92,11 @@ class DeviceEvaluator final : public Evaluator {
   std::vector<Finalist> prepare(const Problem& problem, std::span<const Config> configs, std::vector<db::Outcome>& outcomes);
   db::Outcome evaluate_alone(const Item& item);
   std::vector<CompilePool::Done> builds_now(std::span<const Finalist> finalists);
-  bool play_together(const Problem& problem, const std::vector<Finalist>& finalists, std::vector<db::Outcome>& outcomes);
+  bool play_together(const Problem& problem, const std::vector<Finalist>& finalists, const std::optional<VendorAsk>& ask, BesideVendor& result,
+                     db::Outcome& ended_by);
+  BesideVendor play(const Problem& problem, std::span<const Config> finalists, std::optional<VendorAsk> ask);
+  void take_vendor(const Problem& problem, const VendorAnswer& answer, BesideVendor& result);
+  void vendor_failed(const Problem& problem, const std::string& why, BesideVendor& result);
   MeasureProcess::Answer exchange(const Message& request);
 
   db::Store& store_;
@@ -108,6 +115,8 @@ class DeviceEvaluator final : public Evaluator {
   std::deque<Item> ready_;
   std::optional<Item> measuring_;
   std::deque<Evaluated> done_;
+  bool vendor_;              // whether it is still worth asking for
+  int vendor_failures_ = 0;  // problems on which it cost a measuring process
   bool held_ = false;                                             // a final benchmark has the device for itself
   std::unordered_map<std::string, double> best_us_;               // by problem
   struct ControlOf {

@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "runtime/compile/compiler.hpp"
+#include "tuner/measure/timing_policy.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 #include "tuner/workers/protocol.hpp"
 
 namespace tilesmith::tuner {
 namespace {
+
+constexpr int kMostVendorFailures = 2;
 
 /// While it lives, no candidate in flight is given to the device.
 class [[nodiscard]] Hold {
@@ -98,41 +101,84 @@ MeasureProcess::Answer DeviceEvaluator::exchange(const Message& request) {
   }
 }
 
-/// False if the process did not live to the end of it, or any finalist lost the context for all.
-bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Finalist>& finalists,
-                                    std::vector<db::Outcome>& outcomes) {
-  FinalBenchmarkRequest request{problem, {}, control_of(problem)};
+/// What the answer says of the vendor.
+void DeviceEvaluator::take_vendor(const Problem& problem, const VendorAnswer& answer, BesideVendor& result) {
+  if (!answer.unavailable.empty()) {
+    vendor_ = false;
+    spdlog::info("the vendor is not timed: {}", answer.unavailable);
+    return;
+  }
+  result.vendor = answer.times;
+  result.vendor->problem = problem;
+  result.vendor->device = device_.identity;
+  result.vendor->driver_version = device_.driver_version;
+  result.vendor->measuring_policy = kMeasuringPolicy;
+}
+
+/// It cost a process, and was alone in that: the finalists did without it.
+void DeviceEvaluator::vendor_failed(const Problem& problem, const std::string& why, BesideVendor& result) {
+  VendorAnswer answer;
+  answer.times.message = why;
+  take_vendor(problem, answer, result);
+  if (++vendor_failures_ < kMostVendorFailures) return;
+  vendor_ = false;
+  spdlog::warn("the vendor is not timed any more: it ended the measuring process on {} problems", vendor_failures_);
+}
+
+/// False if the process did not live to the end of it, or any finalist lost the context for all; `ended_by` then says so.
+bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Finalist>& finalists, const std::optional<VendorAsk>& ask,
+                                    BesideVendor& result, db::Outcome& ended_by) {
+  FinalBenchmarkRequest request{problem, {}, control_of(problem), ask};
   for (const Finalist& finalist : finalists) {
     request.finalists.push_back({problem, finalist.item.candidate.config, finalist.item.cubin, true, 0});
   }
   const MeasureProcess::Answer answer = exchange(to_message(request));
   const auto parsed = answer.message ? final_benchmark_answer(*answer.message) : std::nullopt;
   if (!parsed || parsed->context_lost || parsed->outcomes.size() != finalists.size()) {
-    spdlog::warn("{}: the final benchmark ended early ({}); finalists are timed one by one", text(problem),
-                 parsed ? "device fault" : answer.message ? "malformed answer" : answer.failure.message);
+    ended_by = answer.failure;
+    if (answer.message) ended_by.message = parsed ? "device fault" : "malformed answer";
     return false;
   }
-  for (std::size_t i = 0; i < finalists.size(); ++i) outcomes[finalists[i].index] = parsed->outcomes[i];
+  for (std::size_t i = 0; i < finalists.size(); ++i) result.outcomes[finalists[i].index] = parsed->outcomes[i];
+  if (parsed->vendor) take_vendor(problem, *parsed->vendor, result);
   return true;
 }
 
-std::vector<db::Outcome> DeviceEvaluator::final_benchmark(const Problem& problem, std::span<const Config> configs) {
+Evaluator::BesideVendor DeviceEvaluator::play(const Problem& problem, std::span<const Config> configs, std::optional<VendorAsk> ask) {
   const Hold hold(held_);
-  std::vector<db::Outcome> outcomes(configs.size());
+  BesideVendor result;
+  result.outcomes.resize(configs.size());
   const auto began = std::chrono::steady_clock::now();
-  const std::vector<Finalist> finalists = prepare(problem, configs, outcomes);
+  const std::vector<Finalist> finalists = prepare(problem, configs, result.outcomes);
   const auto ready = std::chrono::steady_clock::now();
-  if (finalists.empty()) return outcomes;
-  if (play_together(problem, finalists, outcomes)) {
+  if (finalists.empty()) return result;
+  db::Outcome ended_by;
+  bool played = play_together(problem, finalists, ask, result, ended_by);
+  if (!played && ask) {
+    spdlog::warn("{}: the final benchmark beside the vendor ended early ({}); it is played without", text(problem), ended_by.message);
+    const db::Outcome beside_vendor = ended_by;
+    played = play_together(problem, finalists, std::nullopt, result, ended_by);
+    if (played && !beside_vendor.by_machine) vendor_failed(problem, beside_vendor.message, result);
+  }
+  if (played) {
     int rounds = 0;
-    for (const db::Outcome& outcome : outcomes) rounds = std::max(rounds, outcome.timing ? outcome.timing->samples : 0);
+    for (const db::Outcome& outcome : result.outcomes) rounds = std::max(rounds, outcome.timing ? outcome.timing->samples : 0);
     const auto ms = [](std::chrono::duration<double, std::milli> took) { return took.count(); };
     spdlog::debug("{}: played off {} in {} rounds: kernels {:.1f} ms, final benchmark {:.1f} ms", text(problem), finalists.size(),
                   rounds, ms(ready - began), ms(std::chrono::steady_clock::now() - ready));
-    return outcomes;
+    return result;
   }
-  for (const Finalist& finalist : finalists) outcomes[finalist.index] = evaluate_alone(finalist.item);
-  return outcomes;
+  spdlog::warn("{}: the final benchmark ended early ({}); finalists are timed one by one", text(problem), ended_by.message);
+  for (const Finalist& finalist : finalists) result.outcomes[finalist.index] = evaluate_alone(finalist.item);
+  return result;
+}
+
+std::vector<db::Outcome> DeviceEvaluator::final_benchmark(const Problem& problem, std::span<const Config> configs) {
+  return play(problem, configs, std::nullopt).outcomes;
+}
+
+Evaluator::BesideVendor DeviceEvaluator::final_benchmark_beside_vendor(const Problem& problem, std::span<const Config> configs, const VendorAsk& ask) {
+  return play(problem, configs, vendor_ ? std::optional(ask) : std::nullopt);
 }
 
 }  // namespace tilesmith::tuner

@@ -17,6 +17,7 @@
 #include "tuner/verify/verifier.hpp"
 #include "tuner/workers/module_cache.hpp"
 #include "tuner/workers/trial_launches.hpp"
+#include "tuner/workers/vendor_contest.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -57,7 +58,7 @@ std::optional<Phase> parse_phase(std::string_view text) {
 
 struct MeasureSession::Impl {
   Impl(const runtime::Context& in_context, const TimingPolicy& policy)
-      : context(in_context), verifier(in_context), stopwatch(in_context, policy), random(in_context), modules(kModulesHeld) {}
+      : context(in_context), verifier(in_context), stopwatch(in_context, policy), random(in_context), modules(kModulesHeld), contest(in_context) {}
 
   const runtime::Context& context;
   Verifier verifier;
@@ -66,6 +67,7 @@ struct MeasureSession::Impl {
   ModuleCache modules;
   std::optional<OperandSets> operands;
   runtime::DeviceBuffer workspace;
+  VendorContest contest;
   bool context_lost = false;
 
   runtime::Plan make_plan(const Problem& problem, const Config& config, std::span<const std::byte> cubin) {
@@ -118,8 +120,19 @@ struct MeasureSession::Impl {
     runtime::Plan plan;
     bool is_control = false;
   };
-  void final_benchmark(const Problem& problem, std::span<const Job> finalists, const std::optional<ControlKernel>& control,
+  /// What plays beside finalists, and is to be told.
+  struct Vendor {
+    std::optional<VendorAsk> ask;
+    std::optional<VendorAnswer>* answer;
+    const OnPhase& on_phase;
+  };
+  void final_benchmark(const Problem& problem, std::span<const Job> finalists, const std::optional<ControlKernel>& control, const Vendor& vendor,
                 std::vector<db::Outcome>& outcomes);
+  std::vector<db::Outcome> play(std::vector<Contender> playing, const OperandSets& sets, const std::optional<KnownTime>& known, const Vendor& vendor);
+  void release() {
+    operands.reset();
+    contest.release();
+  }
 };
 
 MeasureSession::MeasureSession(const runtime::Context& context, TimingPolicy policy)
@@ -175,7 +188,7 @@ MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& o
   } catch (const runtime::DeviceError& error) {
     result.outcome = impl_->device_error(result.phase, error);
     // Of a device out of memory nothing can be told about what the caches hold: they are made anew.
-    if (!impl_->context_lost) impl_->operands.reset();
+    if (!impl_->context_lost) impl_->release();
   } catch (const std::bad_alloc& error) {
     result.outcome = out_of_memory("host", result.phase, error.what());
   } catch (const std::invalid_argument& error) {
@@ -185,8 +198,35 @@ MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& o
   return result;
 }
 
+/// The outcomes of those that play, the vendor's beside them. Where it fails them all they play again without it.
+std::vector<db::Outcome> MeasureSession::Impl::play(std::vector<Contender> playing, const OperandSets& sets, const std::optional<KnownTime>& known,
+                                                    const Vendor& vendor) {
+  const std::size_t ours = playing.size();
+  if (vendor.ask) {
+    std::optional<Control> control;
+    if (known && !is_short(known->us)) control = Control{playing[known->contender], known->us};
+    VendorAnswer& answer = vendor.answer->emplace();
+    for (Contender& player : contest.players(*vendor.ask, sets, stopwatch, control, answer)) playing.push_back(std::move(player));
+    if (vendor.on_phase) vendor.on_phase(Phase::final_benchmark, false);  // its time begins now
+  }
+  if (playing.size() == ours) return stopwatch.final_benchmark(playing, sets.rotation(), known);
+  try {
+    std::vector<db::Outcome> played = stopwatch.final_benchmark(playing, sets.rotation(), known, ours);
+    contest.conclude({played.begin() + std::ptrdiff_t(ours), played.end()}, **vendor.answer);
+    played.resize(ours);
+    return played;
+  } catch (const std::exception& error) {
+    const auto* const device = dynamic_cast<const runtime::DeviceError*>(&error);
+    if (device != nullptr && device->context_lost()) throw;
+    (*vendor.answer)->times.message = in_phase(Phase::final_benchmark, error.what());
+    (*vendor.answer)->by_machine = device != nullptr && device->out_of_memory();
+    playing.resize(ours);
+    return stopwatch.final_benchmark(playing, sets.rotation(), known);
+  }
+}
+
 void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<const Job> finalists, const std::optional<ControlKernel>& control,
-                                    std::vector<db::Outcome>& outcomes) {
+                                    const Vendor& vendor, std::vector<db::Outcome>& outcomes) {
   const OperandSets& sets = operands_of(problem);
   std::deque<Player> players;
   std::size_t workspace_bytes = 0;
@@ -221,21 +261,28 @@ void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<con
     if (players[i].is_control) known = KnownTime{playing.size(), control->us};
     playing.push_back(all[i]);
   }
-  const std::vector<db::Outcome> played = stopwatch.final_benchmark(playing, sets.rotation(), known);
+  const std::vector<db::Outcome> played = play(std::move(playing), sets, known, vendor);
   for (std::size_t i = 0; i < able.size(); ++i) {
     if (const auto finalist = players[able[i]].finalist) outcomes[*finalist] = played[i];
   }
 }
 
 std::vector<db::Outcome> MeasureSession::final_benchmark(const Problem& problem, std::span<const Job> finalists,
-                                                  const std::optional<ControlKernel>& control) {
+                                                  const std::optional<ControlKernel>& control, const std::optional<VendorAsk>& ask,
+                                                  std::optional<VendorAnswer>* vendor, const OnPhase& on_phase) {
   std::vector<db::Outcome> outcomes(finalists.size());
   try {
-    impl_->final_benchmark(problem, finalists, control, outcomes);
+    impl_->final_benchmark(problem, finalists, control, {vendor != nullptr ? ask : std::nullopt, vendor, on_phase}, outcomes);
+    if (vendor != nullptr && *vendor && (*vendor)->by_machine) {
+      spdlog::warn("{}: the vendor has no time: {}", text(problem), (*vendor)->times.message);
+      vendor->reset();
+    }
   } catch (const runtime::DeviceError& error) {
+    if (vendor != nullptr) vendor->reset();
     outcomes.assign(finalists.size(), impl_->device_error(Phase::final_benchmark, error));
-    if (!impl_->context_lost) impl_->operands.reset();
+    if (!impl_->context_lost) impl_->release();
   } catch (const std::bad_alloc& error) {
+    if (vendor != nullptr) vendor->reset();
     outcomes.assign(finalists.size(), out_of_memory("host", Phase::final_benchmark, error.what()));
   }
   return outcomes;

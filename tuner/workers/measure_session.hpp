@@ -16,6 +16,7 @@
 #include "db/evidence.hpp"
 #include "runtime/driver/device.hpp"
 #include "tuner/measure/timing_policy.hpp"
+#include "tuner/vendor.hpp"
 
 namespace tilesmith::tuner {
 
@@ -57,8 +58,12 @@ class MeasureSession {
   /// Interleaved timing of candidates that evaluate() already found right. One that cannot be loaded or launched any
   /// more has that as its outcome, and the others are timed without it. After a lost context every outcome is
   /// device_fault, and the process must end.
+  /// With `ask` the vendor's algorithms play along, and `vendor` has what became of them, unless the context is lost. Whatever fails there
+  /// costs the finalists nothing.
   std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Job> finalists,
-                                    const std::optional<ControlKernel>& control = std::nullopt);
+                                    const std::optional<ControlKernel>& control = std::nullopt,
+                                    const std::optional<VendorAsk>& ask = std::nullopt, std::optional<VendorAnswer>* vendor = nullptr,
+                                    const OnPhase& on_phase = {});
   bool context_lost() const;
 
   /// The clock probe's time that drift is relative to.

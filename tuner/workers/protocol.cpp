@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "db/vendor_json.hpp"
+
 namespace tilesmith::tuner {
 namespace {
 
@@ -226,6 +228,7 @@ Message to_message(const FinalBenchmarkRequest& request) {
     append_cubin(message, finalist.cubin);
   }
   append_control(message, request.control);
+  if (request.vendor) message.json["vendor_seconds"] = request.vendor->seconds;
   return message;
 }
 
@@ -236,6 +239,8 @@ std::optional<FinalBenchmarkRequest> final_benchmark_request(const Message& mess
     const auto problem = problem_of(from);
     if (!problem) return std::nullopt;
     FinalBenchmarkRequest request{*problem, {}, std::nullopt};
+    if (from.contains("vendor_seconds")) request.vendor = VendorAsk{from.at("vendor_seconds")};
+    if (request.vendor && !(std::isfinite(request.vendor->seconds) && request.vendor->seconds >= 0)) return std::nullopt;
     Cubins cubins(message);
     for (const json& entry : from.at("finalists")) {
       const auto config = config_of(entry);
@@ -248,15 +253,34 @@ std::optional<FinalBenchmarkRequest> final_benchmark_request(const Message& mess
   });
 }
 
+namespace {
+
+/// What is not of its form is an answer of its own: the finalists' outcomes count all the same.
+VendorAnswer vendor_answer(const json& from) {
+  VendorAnswer answer;
+  try {
+    if (from.contains("unavailable")) answer.unavailable = from.at("unavailable").get<std::string>();
+    else answer.times = db::vendor_times_from_json(from.at("times"));
+  } catch (const std::exception& error) {
+    answer.unavailable = std::string("the measuring process answered nonsense: ") + error.what();
+  }
+  return answer;
+}
+
+}  // namespace
+
 Message to_message(const FinalBenchmarkAnswer& answer) {
   Message message{{{"outcomes", json::array()}, {"context_lost", answer.context_lost}}, {}};
   for (const db::Outcome& outcome : answer.outcomes) message.json["outcomes"].push_back(outcome_to_json(outcome));
+  if (answer.vendor && !answer.vendor->unavailable.empty()) message.json["vendor"] = {{"unavailable", answer.vendor->unavailable}};
+  else if (answer.vendor) message.json["vendor"] = {{"times", json(db::to_json(answer.vendor->times))}};
   return message;
 }
 
 std::optional<FinalBenchmarkAnswer> final_benchmark_answer(const Message& message) {
   return checked([&]() -> std::optional<FinalBenchmarkAnswer> {
     FinalBenchmarkAnswer answer{{}, message.json.at("context_lost")};
+    if (message.json.contains("vendor")) answer.vendor = vendor_answer(message.json.at("vendor"));
     for (const json& entry : message.json.at("outcomes")) {
       const auto outcome = outcome_from_json(entry);
       if (!outcome) return std::nullopt;

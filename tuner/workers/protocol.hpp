@@ -6,8 +6,9 @@
 //                or {"out_of_memory":true} of a host that has none left
 //   evaluate     {"do":"evaluate","problem","config","battery_passed","incumbent_us","cubin_bytes","control"} + cubins
 //                → any number of {"phase","new_problem"}, then {"outcome","battery_passed","context_lost","phase"}
-//   final_benchmark     {"do":"final_benchmark","problem","finalists":[{"config","cubin_bytes"}],"control"} + cubins
-//                → {"outcomes":[..],"context_lost"}
+//   final_benchmark     {"do":"final_benchmark","problem","finalists":[{"config","cubin_bytes"}],"control","vendor_seconds"} + cubins
+//                → {"outcomes":[..],"context_lost","vendor"}, before it {"phase","new_problem"} where the vendor was asked for
+//   "vendor_seconds", where the vendor's algorithms are to play along: VendorAsk; "vendor": {"unavailable"} or {"times"}.
 //   "control", where there is one: {"config","us","cubin_bytes"}; cubins stand one after the other, the control's last.
 //   a measuring process begins with {"ready":true,"clock_probe_us"}; any worker may say {"fatal":"..."} and end.
 #pragma once
@@ -60,6 +61,7 @@ struct FinalBenchmarkRequest {
   Problem problem;
   std::vector<MeasureSession::Job> finalists;
   std::optional<MeasureSession::ControlKernel> control;
+  std::optional<VendorAsk> vendor = std::nullopt;
 };
 Message to_message(const FinalBenchmarkRequest& request);
 std::optional<FinalBenchmarkRequest> final_benchmark_request(const Message& message);
@@ -67,6 +69,7 @@ std::optional<FinalBenchmarkRequest> final_benchmark_request(const Message& mess
 struct FinalBenchmarkAnswer {
   std::vector<db::Outcome> outcomes;
   bool context_lost = false;
+  std::optional<VendorAnswer> vendor = std::nullopt;
 };
 Message to_message(const FinalBenchmarkAnswer& answer);
 std::optional<FinalBenchmarkAnswer> final_benchmark_answer(const Message& message);

@@ -76,7 +76,10 @@ void measure_loop(MeasureSession& session, Connection& tuner) {
       answer.json["clock_probe_us"] = session.clock_probe_us();
       if (!tuner.send(answer)) return;
     } else if (const auto request = final_benchmark_request(*message)) {
-      const FinalBenchmarkAnswer answer{session.final_benchmark(request->problem, request->finalists, request->control), session.context_lost()};
+      FinalBenchmarkAnswer answer;
+      const auto note = [&](Phase phase, bool new_problem) { tuner.send(to_message(PhaseNote{phase, new_problem})); };
+      answer.outcomes = session.final_benchmark(request->problem, request->finalists, request->control, request->vendor, &answer.vendor, note);
+      answer.context_lost = session.context_lost();
       if (!tuner.send(to_message(answer))) return;
     } else {
       tuner.send({{{"fatal", "the request is malformed"}}, {}});

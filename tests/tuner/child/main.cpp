@@ -101,6 +101,27 @@ MeasureSession::Result measured(Connection& tuner, const MeasureSession::Job& jo
   return {std::move(outcome), true, false, Phase::timing};
 }
 
+/// What the vendor's library comes to on a problem.
+std::optional<VendorAnswer> vendor_answer(const Problem& problem) {
+  if (problem.m == tests::kVendorCrashM) std::abort();
+  if (problem.m == tests::kVendorHangM) never_end();
+  VendorAnswer answer;
+  if (problem.m == tests::kVendorMissingM) {
+    answer.unavailable = "cuBLASLt is not here: tried libcublasLt.so.13";
+    return answer;
+  }
+  answer.times.problem = problem;
+  answer.times.device = tests::fictional_device().identity;
+  answer.times.vendor_version = "13.1.0";
+  answer.times.message = problem.m == tests::kVendorRefusesM ? "cuBLASLt offers no algorithm" : "";
+  if (!answer.times.message.empty()) return answer;
+  answer.times.first = {70, 0.01, "#0"};
+  answer.times.best = {60, 0.01, "#1"};
+  answer.times.offered = answer.times.timed = problem.m == tests::kVendorNonsenseM ? -1 : 2;
+  answer.times.samples = 15;
+  return answer;
+}
+
 /// `given_clock_probe_us`: 0 for the first one
 int measure_without_device(double given_clock_probe_us) {
   Connection tuner(kWorkerSocket);
@@ -126,6 +147,7 @@ int measure_without_device(double given_clock_probe_us) {
         if (kind == test::kDrillFault || kind == test::kDrillTooBig) std::abort();
         answer.outcomes.push_back(timed(double(finalist.cubin.size()) + (request->control ? request->control->us : 0)));
       }
+      if (request->vendor) answer.vendor = vendor_answer(request->problem);
       tuner.send(to_message(answer));
     }
   }

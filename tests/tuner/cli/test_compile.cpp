@@ -254,6 +254,14 @@ TEST_CASE("a bundle takes a generic kernel that spills where there is no other")
     entry.outcome = {db::Status::ok, "", db::Timing{}};
     entry.outcome.timing->median_us = 3;
     store.record(entry);
+    db::VendorTimes vendor;
+    vendor.problem = entry.problem;
+    vendor.device = entry.device;
+    vendor.first = vendor.best = {4, 0.01, "#0"};
+    vendor.beside.push_back({entry.config, entry.plan_hash, 5});  // of another final benchmark
+    store.record_vendor(vendor);
+    vendor.beside[0].median_us = 3;
+    store.record_vendor(vendor);
   }
   const Finished result = run(folder, {"export", "--format", "bundle", "-o", "orin.tsb", "--db", "orin.db"});
   INFO(result.err);
@@ -263,6 +271,8 @@ TEST_CASE("a bundle takes a generic kernel that spills where there is no other")
   std::size_t spilled = 0;
   for (const db::KernelBuild& build : bundle.builds) spilled += build.status == db::Status::spilled ? 1 : 0;
   CHECK(spilled == 1);
+  REQUIRE(bundle.vendor.size() == 1);
+  CHECK(bundle.vendor[0].is_beside(bundle.bests[0]));
 }
 
 TEST_CASE("a bundle holds the bests' kernels and the generic kernels of every type pair and transposes") {

@@ -176,6 +176,43 @@ TEST_CASE("the peer's ratio is that of the same run where the config is the same
   CHECK_FALSE(report_of(night, "latest", options).problems.at(0).peer);
 }
 
+TEST_CASE("what the vendor took beside the best is its ratio, before a CSV's of another run", "[vendor]") {
+  MadeNight night;
+  night.passed(1, 20);
+  const db::Evidence& best = night.entries.back();
+  db::VendorTimes times;
+  times.problem = best.problem;
+  times.device = best.device;
+  times.first = {30, 0.01, "#0"};
+  times.best = {25, 0.01, "#1"};
+  times.beside.push_back({best.config, best.plan_hash, 20});
+  ReportOptions options;
+  options.vendor = db::VendorIndex({times});
+  const Report report = report_of(night, "latest", options);
+  CHECK(report.problems.at(0).peer->ratio == Approx(25.0 / 20));
+  CHECK(report.problems.at(0).peer->same_run);
+  CHECK(has_peer(report));
+  BenchRow row;
+  row.problem = night.problem;
+  row.config = MadeNight::config(2);
+  row.us = 25;
+  row.peer_us = 40;
+  options.bench = {row};
+  CHECK(report_of(night, "latest", options).problems.at(0).peer->ratio == Approx(25.0 / 20));
+  options.bench[0].config = MadeNight::config(1);
+  CHECK(report_of(night, "latest", options).problems.at(0).peer->ratio == Approx(40.0 / 25));
+  options.bench.clear();
+  times.beside[0].median_us = 21;  // of another final benchmark
+  options.vendor = db::VendorIndex({times});
+  CHECK_FALSE(report_of(night, "latest", options).problems.at(0).peer);
+  CHECK_FALSE(has_peer(report_of(night, "latest", options)));
+  times.first = times.best = {};
+  times.beside.clear();
+  times.message = "cuBLASLt offers no algorithm";
+  options.vendor = db::VendorIndex({times});
+  CHECK(report_of(night, "latest", options).problems.at(0).peer->refused);
+}
+
 TEST_CASE("a workload gives weights, and tells what was not reached") {
   MadeNight night;
   night.passed(1, 20);
