@@ -92,6 +92,10 @@ struct Explanation {
               ///< verify it again (`tilesmith tune`); or "remeasure": it was timed by a former measuring policy, or
               ///< in a trial (trial_database), and nothing on its problem by today's; until then it is used as it is
   std::string kernel;  ///< "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"; empty if M or N is 0: nothing is launched
+  /// Of cuBLASLt, timed in turn with the config in the final benchmark that median_us is of, on this very device. Compare them with that. 0 where
+  /// they are not known, and on other levels than "exact".
+  double vendor_us = 0;       ///< its first choice
+  double vendor_best_us = 0;  ///< the fastest of what its heuristic offered
 };
 
 struct LibraryOptions {

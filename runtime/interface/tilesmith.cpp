@@ -23,6 +23,7 @@ using tilesmith::runtime::take_scalars;
 using tilesmith::runtime::to_operands;
 using tilesmith::runtime::to_problem;
 
+static_assert(sizeof(tilesmith_explanation) == 11 * 8, "applications were compiled with its size");
 static_assert(int(ErrorCode::bad_argument) == TILESMITH_BAD_ARGUMENT &&
                   int(ErrorCode::bad_database) == TILESMITH_BAD_DATABASE &&
                   int(ErrorCode::no_device) == TILESMITH_NO_DEVICE &&
@@ -265,11 +266,12 @@ tilesmith_status tilesmith_plan_reserve_workspace(tilesmith_plan* plan) {
 
 tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_explanation* explanation) {
   if (explanation == nullptr) return null_argument("tilesmith_plan_explain", "explanation");
-  *explanation = tilesmith_explanation{"", "", "", "", "", "", 0, 0, {}};
+  *explanation = tilesmith_explanation{"", "", "", "", "", "", 0, 0, 0, 0, {}};
   if (plan == nullptr) return null_argument("tilesmith_plan_explain", "plan");
   const tilesmith::Explanation& why = plan->plan.explain();
   *explanation = {why.rung.c_str(),   why.config.c_str(), why.reason.c_str(), why.measured.c_str(),
-                  why.trust.c_str(), why.kernel.c_str(), why.median_us, why.predicted_us, {}};
+                  why.trust.c_str(), why.kernel.c_str(), why.median_us, why.predicted_us,
+                  why.vendor_us,     why.vendor_best_us, {}};
   return TILESMITH_OK;
 }
 

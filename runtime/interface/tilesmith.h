@@ -202,7 +202,11 @@ typedef struct tilesmith_explanation {
   const char* kernel;   /* "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"; "" if m or n is 0: nothing is launched */
   double median_us;     /* its time there, as stored; 0 if there is none */
   double predicted_us;  /* on the model level, for this problem; elsewhere 0 */
-  int64_t reserved[3];
+  /* Of cuBLASLt, timed in turn with the plan's config in the final benchmark that median_us is of, on this very device: compare them with
+     that. 0 where they are not known, and on other levels than "exact". They do not depend on trust, which says whether median_us is of today. */
+  double vendor_us;      /* its first choice */
+  double vendor_best_us; /* the fastest of what its heuristic offered */
+  int64_t reserved[1];
 } tilesmith_explanation;
 
 /* "0.1.0" */
