@@ -11,7 +11,7 @@ namespace tilesmith::cublas {
 namespace {
 
 /// %p becomes the process's number. A forked child whose path has none appends it, so that it does not write over its parent's.
-std::string path_of(const ShimState& state) {
+std::string capture_path(const ShimState& state) {
   std::string path = settings().capture;
   const std::string number = std::to_string(state.process);
   bool has_number = false;
@@ -19,7 +19,7 @@ std::string path_of(const ShimState& state) {
   return has_number || !state.is_child ? path : path + "." + number;
 }
 
-std::string text_of(ShimState& state, std::uint64_t& calls) {
+std::string capture_text(ShimState& state, std::uint64_t& calls) {
   std::string text = "# calls of cuBLAS by process " + std::to_string(state.process) + ", weighted by how often they were made\n";
   for (const KnownProblem* problem : state.problems.all()) {
     const std::uint64_t count = problem->calls[std::size_t(Reason::capture_mode)].load(std::memory_order_relaxed);
@@ -30,9 +30,9 @@ std::string text_of(ShimState& state, std::uint64_t& calls) {
   return text;
 }
 
-void write(ShimState& state) {
+void write_capture(ShimState& state) {
   std::uint64_t calls = 0;
-  const std::string text = text_of(state, calls), path = path_of(state);
+  const std::string text = capture_text(state, calls), path = capture_path(state);
   const std::lock_guard lock(state.output);
   if (calls == state.calls_in_file) return;
   const std::string beside = path + ".part" + std::to_string(state.process);
@@ -53,7 +53,7 @@ void write(ShimState& state) {
 
 void write_capture_file() noexcept {
   try {
-    if (ShimState* const state = shim_state()) write(*state);
+    if (ShimState* const state = shim_state()) write_capture(*state);
   } catch (...) {  // out of memory: the next time, perhaps
   }
 }

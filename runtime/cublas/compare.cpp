@@ -10,7 +10,7 @@ namespace tilesmith::cublas {
 namespace {
 
 template <typename Value>
-Value read(const unsigned char* place) {
+Value read_value(const unsigned char* place) {
   Value value;
   std::memcpy(&value, place, sizeof value);
   return value;
@@ -18,12 +18,12 @@ Value read(const unsigned char* place) {
 
 double value_of(int type, const unsigned char* place) {
   switch (type) {
-    case kF64: return read<double>(place);
-    case kF32: return read<float>(place);
+    case kF64: return read_value<double>(place);
+    case kF32: return read_value<float>(place);
     case kF16: return from_f16_at(place);
-    case kBf16: return float_of_bits(std::uint32_t{read<std::uint16_t>(place)} << 16);
-    case kS8: return read<std::int8_t>(place);
-    case kS32: return read<std::int32_t>(place);
+    case kBf16: return float_of_bits(std::uint32_t{read_value<std::uint16_t>(place)} << 16);
+    case kS8: return read_value<std::int8_t>(place);
+    case kS32: return read_value<std::int32_t>(place);
     default: return NAN;
   }
 }

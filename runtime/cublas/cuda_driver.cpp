@@ -16,7 +16,7 @@ struct PoolProperties {
 };
 constexpr int kReleaseThreshold = 4;  // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 
-const CudaDriver* load() {
+const CudaDriver* load_driver() {
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
   static CudaDriver driver{};
@@ -68,7 +68,7 @@ struct SeenContext {
 }  // namespace
 
 const CudaDriver* cuda_driver() noexcept {
-  static const CudaDriver* const loaded = load();
+  static const CudaDriver* const loaded = load_driver();
   return loaded;
 }
 

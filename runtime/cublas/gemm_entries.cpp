@@ -78,7 +78,7 @@ using namespace tilesmith::cublas;
     if (!is_wanted()) return forward();                                                                                                           \
     GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, compute);                                                                           \
     set_matrices(call, a, type_a, lda, b, type_b, ldb, c, type_c, ldc);                                                                           \
-    return serve(call, handle, forward_to(forward));                                                                                              \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                              \
   }
 
 #define TILESMITH_GEMM_STRIDED_EX(NAME, INT)                                                                                                      \
@@ -92,7 +92,7 @@ using namespace tilesmith::cublas;
     GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, compute);                                                                           \
     set_matrices(call, a, type_a, lda, b, type_b, ldb, c, type_c, ldc);                                                                           \
     set_strides(call, stride_a, stride_b, stride_c, count);                                                                                       \
-    return serve(call, handle, forward_to(forward));                                                                                              \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                              \
   }
 
 #define TILESMITH_GEMM_BATCHED_EX(NAME, INT)                                                                                                      \
@@ -106,7 +106,7 @@ using namespace tilesmith::cublas;
     GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, compute);                                                                           \
     set_matrices(call, a, type_a, lda, b, type_b, ldb, const_cast<void**>(c), type_c, ldc);                                                       \
     set_pointers(call, count);                                                                                                                    \
-    return serve(call, handle, forward_to(forward));                                                                                              \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                              \
   }
 
 // cublasSgemm and its like: TYPES, the element's type here.
@@ -118,7 +118,7 @@ using namespace tilesmith::cublas;
     if (!is_wanted()) return forward();                                                                                                       \
     GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, TYPES.compute);                                                                 \
     set_matrices(call, a, TYPES.type, lda, b, TYPES.type, ldb, c, TYPES.type, ldc);                                                           \
-    return serve(call, handle, forward_to(forward));                                                                                          \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                          \
   }
 
 #define TILESMITH_GEMM_STRIDED(NAME, TYPES, ELEMENT, INT)                                                                                     \
@@ -131,7 +131,7 @@ using namespace tilesmith::cublas;
     GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, TYPES.compute);                                                                 \
     set_matrices(call, a, TYPES.type, lda, b, TYPES.type, ldb, c, TYPES.type, ldc);                                                           \
     set_strides(call, stride_a, stride_b, stride_c, count);                                                                                   \
-    return serve(call, handle, forward_to(forward));                                                                                          \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                          \
   }
 
 #define TILESMITH_GEMM_BATCHED(NAME, TYPES, ELEMENT, INT)                                                                                     \
@@ -143,7 +143,7 @@ using namespace tilesmith::cublas;
     GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, TYPES.compute);                                                                 \
     set_matrices(call, a, TYPES.type, lda, b, TYPES.type, ldb, const_cast<ELEMENT**>(c), TYPES.type, ldc);                                    \
     set_pointers(call, count);                                                                                                                \
-    return serve(call, handle, forward_to(forward));                                                                                          \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                          \
   }
 
 #define TILESMITH_BOTH(KIND, NAME) \
@@ -175,7 +175,7 @@ TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasHgemmBatched, kHalf, void)
     if (!is_wanted()) return forward();                                                                                                   \
     GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, kCompute32F);                                                               \
     set_matrices(call, a, type_a, lda, b, type_b, ldb, c, type_c, ldc);                                                                   \
-    return serve(call, handle, forward_to(forward));                                                                                      \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                      \
   }
 TILESMITH_BOTH(TILESMITH_SGEMM_EX, cublasSgemmEx)
 

@@ -6,21 +6,21 @@
 namespace tilesmith::cublas {
 namespace {
 
-struct Slot {
+struct HandleSlot {
   std::atomic<Handle> handle{nullptr};
   std::atomic<void*> memory{nullptr};
   std::atomic<std::size_t> bytes{0};
 };
-constexpr std::size_t kSlots = 512;
-Slot slots[kSlots];
+constexpr std::size_t kHandleSlots = 512;
+HandleSlot handle_slots[kHandleSlots];
 
 /// A handle keeps its slot for ever: where it is destroyed, its workspace is taken away.
-Slot* slot_of(Handle handle, bool may_add) noexcept {
-  std::size_t at = (reinterpret_cast<std::uintptr_t>(handle) * 0x9E3779B97F4A7C15u >> 40) % kSlots;
-  for (std::size_t tried = 0; tried < kSlots; ++tried, at = (at + 1) % kSlots) {
-    Handle known = slots[at].handle.load(std::memory_order_acquire);
-    if (known == nullptr && may_add && slots[at].handle.compare_exchange_strong(known, handle)) return &slots[at];
-    if (known == handle) return &slots[at];
+HandleSlot* slot_of(Handle handle, bool may_add) noexcept {
+  std::size_t at = (reinterpret_cast<std::uintptr_t>(handle) * 0x9E3779B97F4A7C15u >> 40) % kHandleSlots;
+  for (std::size_t tried = 0; tried < kHandleSlots; ++tried, at = (at + 1) % kHandleSlots) {
+    Handle known = handle_slots[at].handle.load(std::memory_order_acquire);
+    if (known == nullptr && may_add && handle_slots[at].handle.compare_exchange_strong(known, handle)) return &handle_slots[at];
+    if (known == handle) return &handle_slots[at];
     if (known == nullptr) return nullptr;
   }
   return nullptr;
@@ -29,14 +29,14 @@ Slot* slot_of(Handle handle, bool may_add) noexcept {
 }  // namespace
 
 void note_workspace(Handle handle, Workspace workspace) noexcept {
-  Slot* const slot = slot_of(handle, workspace.memory != nullptr);
+  HandleSlot* const slot = slot_of(handle, workspace.memory != nullptr);
   if (slot == nullptr) return;
   slot->bytes.store(workspace.bytes, std::memory_order_relaxed);
   slot->memory.store(workspace.memory, std::memory_order_relaxed);
 }
 
 Workspace workspace_of(Handle handle) noexcept {
-  const Slot* const slot = slot_of(handle, false);
+  const HandleSlot* const slot = slot_of(handle, false);
   if (slot == nullptr) return {};
   return {slot->memory.load(std::memory_order_relaxed), slot->bytes.load(std::memory_order_relaxed)};
 }

@@ -4,6 +4,7 @@
 #include "runtime/cublas/matmul_layout.hpp"
 #include "runtime/cublas/real_library.hpp"
 #include "runtime/cublas/serve.hpp"
+#include "runtime/cublas/type_pairs.hpp"
 
 namespace tilesmith::cublas {
 namespace {
@@ -76,7 +77,9 @@ Reason take_matrices(const MatrixLayout& a, const MatrixLayout& b, const MatrixL
   return c == d || !reads_c(call) ? Reason::none : Reason::layout;
 }
 
+/// Only 8-bit types have scales.
 Reason take_scales(const Description& description, GemmCall& call) {
+  if (bytes_of(call.type_a) > 1 && bytes_of(call.type_d) > 1) return Reason::none;
   description.read(kDescScaleA, call.scale_a);
   description.read(kDescScaleB, call.scale_b);
   const void* const none = nullptr;
@@ -142,10 +145,11 @@ extern "C" [[gnu::visibility("default")]] Status cublasLtMatmul(Handle handle, D
   call.workspace = workspace;
   call.workspace_bytes = bytes;
   MatrixLayout of_a, of_b, of_c, of_d;
-  if (description == nullptr || !read_layout(layout_a, of_a) || !read_layout(layout_b, of_b) || !read_layout(layout_d, of_d) ||
-      !read_layout(layout_c != nullptr ? layout_c : layout_d, of_c))
+  if (description == nullptr || !read_layout(layout_a, of_a) || !read_layout(layout_b, of_b) || !read_layout(layout_d, of_d))
     return forward_because(Reason::bad_arguments, forward_to(forward));
+  if (layout_c == layout_d || layout_c == nullptr) of_c = of_d;
+  else if (!read_layout(layout_c, of_c)) return forward_because(Reason::bad_arguments, forward_to(forward));
   const Reason reason = describe(description, of_a, of_b, of_c, of_d, call);
   if (reason != Reason::none) return forward_because(reason, forward_to(forward));
-  return serve(call, nullptr, forward_to(forward));
+  return serve_matmul(call, forward_to(forward));
 }

@@ -9,9 +9,9 @@
 namespace tilesmith::cublas {
 namespace {
 
-constexpr std::size_t kWords = kLayoutBytes / 8, kRemembered = 64;
+constexpr std::size_t kLayoutWords = kLayoutBytes / 8, kRemembered = 64;
 struct Remembered {
-  std::uint64_t words[kWords];
+  std::uint64_t words[kLayoutWords];
   MatrixLayout layout;
   bool is_set;
 };
@@ -20,7 +20,7 @@ thread_local std::unique_ptr<Remembered[]> remembered;
 
 RealFunction<DescriptorGetter> get_of_layout{Library::cublaslt, "cublasLtMatrixLayoutGetAttribute"};
 
-bool ask(Descriptor of, MatrixLayout& layout) noexcept {
+bool ask_layout(Descriptor of, MatrixLayout& layout) noexcept {
   auto* const getter = get_of_layout.get();
   if (getter == nullptr) return false;
   const auto read = [&](int attribute, auto& value) {
@@ -44,14 +44,17 @@ bool ask(Descriptor of, MatrixLayout& layout) noexcept {
 
 bool read_layout(Descriptor of, MatrixLayout& layout) noexcept {
   if (of == nullptr) return false;
-  std::uint64_t words[kWords], hash = 0;
+  std::uint64_t words[kLayoutWords], hash = 0, factor = 0xD6E8FEB86659FD93;
   std::memcpy(words, of, sizeof words);
-  for (const std::uint64_t word : words) hash = (hash ^ word) * 0xD6E8FEB86659FD93;
+  for (const std::uint64_t word : words) {
+    hash += word * factor;  // of each alone, so that they need not wait for each other
+    factor += 0x9E3779B97F4A7C16;
+  }
   if (remembered == nullptr) remembered.reset(new (std::nothrow) Remembered[kRemembered]{});
-  if (remembered == nullptr) return ask(of, layout);
+  if (remembered == nullptr) return ask_layout(of, layout);
   Remembered& place = remembered[(hash >> 40) % kRemembered];
   if (!place.is_set || std::memcmp(place.words, words, sizeof words) != 0) {
-    if (!ask(of, layout)) return false;
+    if (!ask_layout(of, layout)) return false;
     std::memcpy(place.words, words, sizeof words);
     place.layout = layout;
     place.is_set = true;

@@ -85,7 +85,7 @@ void add_search_folders(const char* path, std::vector<std::string>& folders) {
   dlclose(handle);
 }
 
-std::vector<std::string> matches(const std::string& pattern) {
+std::vector<std::string> files_like(const std::string& pattern) {
   glob_t found{};
   std::vector<std::string> result;
   if (glob(pattern.c_str(), 0, nullptr, &found) == 0) result.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
@@ -95,7 +95,7 @@ std::vector<std::string> matches(const std::string& pattern) {
 
 /// What ldconfig was told, and the toolkit's own folders.
 void add_usual_folders(std::vector<std::string>& folders) {
-  for (const std::string& file : matches("/etc/ld.so.conf.d/*.conf")) {
+  for (const std::string& file : files_like("/etc/ld.so.conf.d/*.conf")) {
     std::ifstream lines(file);
     for (std::string line; std::getline(lines, line);) {
       if (!line.empty() && line[0] == '/') folders.push_back(line);
@@ -104,12 +104,12 @@ void add_usual_folders(std::vector<std::string>& folders) {
   const std::string toolkit = std::string("/usr/local/cuda-") + kMajor;
   folders.push_back("/usr/local/cuda/lib64");
   for (const std::string& pattern : {toolkit + "*/lib64", toolkit + "*/targets/*-linux/lib", std::string("/usr/lib/*-linux-gnu")}) {
-    for (std::string& folder : matches(pattern)) folders.push_back(std::move(folder));
+    for (std::string& folder : files_like(pattern)) folders.push_back(std::move(folder));
   }
   folders.insert(folders.end(), {"/opt/cuda/lib64", "/usr/lib64", "/usr/lib"});
 }
 
-void* find(Library library) {
+void* find_library(Library library) {
   const Kind& kind = kind_of(library);
   const std::string& given = settings().real_cublas;
   if (library == Library::cublas && !given.empty()) {
@@ -141,7 +141,7 @@ void* handle_of(Library library) {
   const std::lock_guard lock(mutex);
   const int at = library == Library::cublas ? 0 : 1;
   if (handles[at] == nullptr && failed[at]) handles[at] = find_loaded(loaded_paths(), kind_of(library));
-  else if (handles[at] == nullptr) handles[at] = find(library);
+  else if (handles[at] == nullptr) handles[at] = find_library(library);
   failed[at] = handles[at] == nullptr;
   return handles[at];
 }

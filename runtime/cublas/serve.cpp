@@ -65,15 +65,8 @@ Reason serve_known(ShimState& state, KnownProblem& problem, GemmCall& call, Hand
   return reason;
 }
 
-}  // namespace
-
-bool is_wanted() noexcept { return !inside && settings().mode != Mode::off; }
-
-Status serve(GemmCall& call, Handle handle, Forward forward) noexcept {
-  ShimState* const state = shim_state();
-  if (state == nullptr) return forward();
-  const Inside now;
-  Reason reason = handle == nullptr || ask_state(handle, call) ? Reason::none : Reason::bad_arguments;
+/// `handle`: of cuBLAS, or null. `reason`: why the call is to be forwarded in any case, or none.
+Status serve(ShimState& state, GemmCall& call, Handle handle, Reason reason, Forward forward) noexcept {
   ProblemKey key;
   if (reason == Reason::none) reason = key_of(call, key);
   if (reason == Reason::none && settings().mode != Mode::capture) reason = device_of_thread(key.device);
@@ -81,14 +74,33 @@ Status serve(GemmCall& call, Handle handle, Forward forward) noexcept {
   Status status = kSuccess;
   try {
     if (reason == Reason::none) {
-      problem = state->problems.find_or_add(key);
-      reason = problem != nullptr ? serve_known(*state, *problem, call, handle, forward, status) : Reason::too_many;
+      problem = state.problems.find_or_add(key);
+      reason = problem != nullptr ? serve_known(state, *problem, call, handle, forward, status) : Reason::too_many;
     }
   } catch (...) {  // out of memory
     reason = Reason::too_many;
   }
-  count(problem != nullptr ? problem->calls : state->unkeyed, reason);
+  count(problem != nullptr ? problem->calls : state.unkeyed, reason);
   return reason == Reason::none ? status : forward();
+}
+
+}  // namespace
+
+bool is_wanted() noexcept { return !inside && settings().mode != Mode::off; }
+
+Status serve_gemm(GemmCall& call, Handle handle, Forward forward) noexcept {
+  ShimState* const state = shim_state();
+  if (state == nullptr) return forward();
+  const Inside now;
+  const bool is_known = handle != nullptr && ask_state(handle, call);
+  return serve(*state, call, handle, is_known ? Reason::none : Reason::bad_arguments, forward);
+}
+
+Status serve_matmul(GemmCall& call, Forward forward) noexcept {
+  ShimState* const state = shim_state();
+  if (state == nullptr) return forward();
+  const Inside now;
+  return serve(*state, call, nullptr, Reason::none, forward);
 }
 
 Status forward_because(Reason reason, Forward forward) noexcept {

@@ -20,8 +20,10 @@ Forward forward_to(Closure& closure) {
 /// False where the shim is off, or where cuBLAS itself calls while it serves a call.
 bool is_wanted() noexcept;
 
-/// `handle`: of cuBLAS, whose state is asked for; null where the call has its stream, modes and workspace.
-Status serve(GemmCall& call, Handle handle, Forward forward) noexcept;
+/// A call of cuBLAS: its handle is asked for stream, modes and workspace.
+Status serve_gemm(GemmCall& call, Handle handle, Forward forward) noexcept;
+/// A call of cuBLASLt, which has them.
+Status serve_matmul(GemmCall& call, Forward forward) noexcept;
 
 /// A call that is no problem of ours.
 Status forward_because(Reason reason, Forward forward) noexcept;

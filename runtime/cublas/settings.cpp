@@ -33,7 +33,7 @@ Mode mode_of(const std::string& given) {
   return Mode::off;
 }
 
-Settings read() {
+Settings read_settings() {
   Settings result;
   result.mode = mode_of(variable("TILESMITH_CUBLAS"));
   result.database = variable("TILESMITH_DB");
@@ -67,7 +67,7 @@ const char* name(Mode mode) {
 }
 
 const Settings& settings() {
-  static const auto* const kept = new Settings(read());  // never destroyed: calls may come while the process ends
+  static const auto* const kept = new Settings(read_settings());  // never destroyed: calls may come while the process ends
   return *kept;
 }
 

@@ -11,10 +11,10 @@
 namespace tilesmith::cublas {
 namespace {
 
-std::atomic<ShimState*> current{nullptr};
-std::mutex making;
+std::atomic<ShimState*> current_state{nullptr};
+std::mutex making_state;
 
-ShimState* make() noexcept {
+ShimState* make_state() noexcept {
   try {
     return new ShimState();
   } catch (...) {
@@ -23,8 +23,8 @@ ShimState* make() noexcept {
 }
 
 void before_fork() {
-  making.lock();
-  if (ShimState* const state = current.load()) {
+  making_state.lock();
+  if (ShimState* const state = current_state.load()) {
     state->problems.mutex().lock();
     state->planner.mutex().lock();
     state->output.lock();
@@ -37,24 +37,24 @@ void unlock_all(ShimState* state) {
     state->planner.mutex().unlock();
     state->problems.mutex().unlock();
   }
-  making.unlock();
+  making_state.unlock();
 }
 
-void after_fork_in_parent() { unlock_all(current.load()); }
+void after_fork_in_parent() { unlock_all(current_state.load()); }
 
 /// The parent's plans belong to its context and its thread: the child begins anew, and counts its own calls alone.
 void after_fork_in_child() {
-  ShimState* const parents = current.load();
+  ShimState* const parents = current_state.load();
   if (parents != nullptr) {
-    ShimState* const own = make();
+    ShimState* const own = make_state();
     if (own != nullptr) own->is_child = true;
-    current.store(own);
+    current_state.store(own);
   }
   unlock_all(parents);
 }
 
 void at_exit() {
-  ShimState* const state = current.load();
+  ShimState* const state = current_state.load();
   if (state == nullptr || state->process != getpid()) return;
   state->planner.stop();
   if (settings().mode == Mode::capture) write_capture_file();
@@ -64,17 +64,17 @@ void at_exit() {
 }  // namespace
 
 ShimState* shim_state() noexcept {
-  if (ShimState* const known = current.load(std::memory_order_acquire)) return known;
-  const std::lock_guard lock(making);
-  if (ShimState* const known = current.load()) return known;
+  if (ShimState* const known = current_state.load(std::memory_order_acquire)) return known;
+  const std::lock_guard lock(making_state);
+  if (ShimState* const known = current_state.load()) return known;
   static bool registered = false;
   if (!registered) {
     // Late enough that the end of the process runs it before the driver's own.
     if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0 || std::atexit(at_exit) != 0) return nullptr;
     registered = true;
   }
-  ShimState* const made = make();
-  current.store(made, std::memory_order_release);
+  ShimState* const made = make_state();
+  current_state.store(made, std::memory_order_release);
   return made;
 }
 

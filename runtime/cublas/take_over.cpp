@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uintptr_t kWorkspaceAlign = 256;
 
-Reason run(KnownProblem& problem, const GemmCall& call, void* workspace) {
+Reason run_plan(KnownProblem& problem, const GemmCall& call, void* workspace) {
   Scalars scalars;
   tilesmith_run_args args = run_args_of(call, scalars);
   args.workspace = workspace;
@@ -27,13 +27,13 @@ Reason run(KnownProblem& problem, const GemmCall& call, void* workspace) {
 }  // namespace
 
 Reason take_over(KnownProblem& problem, const GemmCall& call) {
-  if (problem.workspace_bytes == 0) return run(problem, call, nullptr);
+  if (problem.workspace_bytes == 0) return run_plan(problem, call, nullptr);
   // The application's workspace is for this very stream. What is allocated here would stay part of a captured graph.
   const bool fits = call.workspace_bytes >= problem.workspace_bytes && reinterpret_cast<std::uintptr_t>(call.workspace) % kWorkspaceAlign == 0;
-  if (call.workspace != nullptr && fits) return run(problem, call, call.workspace);
+  if (call.workspace != nullptr && fits) return run_plan(problem, call, call.workspace);
   if (problem.pool == nullptr || is_captured(call.stream)) return Reason::no_workspace;
   const StreamMemory memory(problem.pool, problem.workspace_bytes, call.stream);
-  return memory.get() != nullptr ? run(problem, call, memory.get()) : Reason::no_workspace;
+  return memory.get() != nullptr ? run_plan(problem, call, memory.get()) : Reason::no_workspace;
 }
 
 }  // namespace tilesmith::cublas

@@ -11,22 +11,22 @@
 namespace tilesmith::cublas {
 namespace {
 
-constexpr const char* kName = TILESMITH_LIBRARY_NAME;  // the SONAME of this version
-std::atomic<const TilesmithApi*> opened{nullptr};
+constexpr const char* kLibraryName = TILESMITH_LIBRARY_NAME;  // the SONAME of this version
+std::atomic<const TilesmithApi*> opened_api{nullptr};
 
 /// Beside the shim, or where the shim stands in a folder of its own, above that.
 void* open_library() {
   const std::string& given = settings().library;
   if (!given.empty()) return dlopen(given.c_str(), RTLD_NOW | RTLD_LOCAL);
   for (const std::string& folder : {own_folder(), own_folder() + "../", own_folder() + "../../"}) {
-    const std::string path = folder + kName;
+    const std::string path = folder + kLibraryName;
     if (access(path.c_str(), R_OK) != 0) continue;
     if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   }
-  return dlopen(kName, RTLD_NOW | RTLD_LOCAL);
+  return dlopen(kLibraryName, RTLD_NOW | RTLD_LOCAL);
 }
 
-const TilesmithApi* load() {
+const TilesmithApi* load_api() {
   void* const library = open_library();
   if (library == nullptr) {
     say("%s; expected libtilesmith beside the shim, or its path in TILESMITH_LIBRARY; every call is forwarded", dlerror());
@@ -53,12 +53,12 @@ const TilesmithApi* load() {
 
 const TilesmithApi* tilesmith_api() noexcept {
   static bool tried = false;
-  if (!tried) opened.store(load(), std::memory_order_release);
+  if (!tried) opened_api.store(load_api(), std::memory_order_release);
   tried = true;
   return opened_tilesmith_api();
 }
 
-const TilesmithApi* opened_tilesmith_api() noexcept { return opened.load(std::memory_order_acquire); }
+const TilesmithApi* opened_tilesmith_api() noexcept { return opened_api.load(std::memory_order_acquire); }
 
 std::string own_folder() {
   Dl_info info{};

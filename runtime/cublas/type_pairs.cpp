@@ -9,14 +9,14 @@ namespace {
 /// How products are summed, of what a compute type and the math mode allow.
 enum class Sums : std::uint8_t { f16, f32, tf32, f64, s32 };
 
-struct Row {
+struct PairRow {
   const char* name;
   int type_ab, type_d, scale_type;
   Sums sums;
 };
 
 // tf32 stands for f32 operands that may be rounded: it is no less exact than the f16 and bf16 that other fast modes allow.
-constexpr Row kRows[] = {
+constexpr PairRow kPairRows[] = {
     {"f16f32f16", kF16, kF16, kF32, Sums::f32},      {"f16f32", kF16, kF32, kF32, Sums::f32},
     {"f16f16", kF16, kF16, kF16, Sums::f16},         {"bf16f32bf16", kBf16, kBf16, kF32, Sums::f32},
     {"bf16f32", kBf16, kF32, kF32, Sums::f32},       {"f32f32", kF32, kF32, kF32, Sums::f32},
@@ -79,7 +79,7 @@ int scale_type_of(int compute) {
   }
 }
 
-const char* pair_name(std::uint8_t pair) { return pair < sizeof kRows / sizeof *kRows ? kRows[pair].name : "unknown"; }
+const char* pair_name(std::uint8_t pair) { return pair < sizeof kPairRows / sizeof *kPairRows ? kPairRows[pair].name : "unknown"; }
 
 int bytes_of(int type) noexcept {
   switch (type) {
@@ -100,8 +100,8 @@ Reason pair_of(const GemmCall& call, std::uint8_t& pair) noexcept {
   if (call.type_a != call.type_b) return Reason::types;
   Sums sums{};
   if (const Reason reason = sums_of(call, sums); reason != Reason::none) return reason;
-  for (std::uint8_t i = 0; i < sizeof kRows / sizeof *kRows; ++i) {
-    const Row& row = kRows[i];
+  for (std::uint8_t i = 0; i < sizeof kPairRows / sizeof *kPairRows; ++i) {
+    const PairRow& row = kPairRows[i];
     if (row.type_ab != call.type_a || row.type_d != call.type_d || row.sums != sums || row.scale_type != call.scale_type) continue;
     if (call.type_a == kE4m3 && !call.fast_accum) return Reason::precise_fp8;
     pair = i;

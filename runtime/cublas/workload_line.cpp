@@ -6,7 +6,7 @@
 namespace tilesmith::cublas {
 namespace {
 
-void add_number(std::string& line, const char* name, std::int64_t value) {
+void add_field(std::string& line, const char* name, std::int64_t value) {
   char word[64];
   std::snprintf(word, sizeof word, " %s=%" PRId64, name, value);
   line += word;
@@ -24,15 +24,15 @@ void add_epilogue(std::string& line, const ProblemKey& key) {
 
 void add_batch(std::string& line, const ProblemKey& key, std::int64_t rows_a, std::int64_t rows_b) {
   if (key.batch_kind == std::uint8_t(BatchKind::single)) return;
-  add_number(line, "batch", key.batch);
+  add_field(line, "batch", key.batch);
   if (key.batch_kind == std::uint8_t(BatchKind::pointers)) {
     line += " batch_mode=pointers";
     return;
   }
   line += " batch_mode=strided";
-  if (key.stride_a != rows_a * key.lda) add_number(line, "stride_a", key.stride_a);
-  if (key.stride_b != rows_b * key.ldb) add_number(line, "stride_b", key.stride_b);
-  if (key.stride_c != key.m * key.ldc) add_number(line, "stride_c", key.stride_c);
+  if (key.stride_a != rows_a * key.lda) add_field(line, "stride_a", key.stride_a);
+  if (key.stride_b != rows_b * key.ldb) add_field(line, "stride_b", key.stride_b);
+  if (key.stride_c != key.m * key.ldc) add_field(line, "stride_c", key.stride_c);
 }
 
 }  // namespace
@@ -44,10 +44,10 @@ std::string workload_line(const ProblemKey& key) {
   std::string line = head;
   const std::int64_t rows_a = key.trans_a != 0 ? key.k : key.m, cols_a = key.trans_a != 0 ? key.m : key.k;
   const std::int64_t rows_b = key.trans_b != 0 ? key.n : key.k, cols_b = key.trans_b != 0 ? key.k : key.n;
-  if (key.lda != cols_a) add_number(line, "lda", key.lda);
-  if (key.ldb != cols_b) add_number(line, "ldb", key.ldb);
-  if (key.ldc != key.n) add_number(line, "ldc", key.ldc);
-  if (key.align_bytes != 16) add_number(line, "align", key.align_bytes);
+  if (key.lda != cols_a) add_field(line, "lda", key.lda);
+  if (key.ldb != cols_b) add_field(line, "ldb", key.ldb);
+  if (key.ldc != key.n) add_field(line, "ldc", key.ldc);
+  if (key.align_bytes != 16) add_field(line, "align", key.align_bytes);
   if (key.beta_is_zero == 0) line += " beta=any";
   add_batch(line, key, rows_a, rows_b);
   add_epilogue(line, key);
