@@ -1,5 +1,6 @@
 // cublasLtMatmul: what its descriptors say, by cuBLASLt's own getters.
 #include <cstring>
+#include <initializer_list>
 
 #include "runtime/cublas/matmul_layout.hpp"
 #include "runtime/cublas/real_library.hpp"

@@ -2,6 +2,8 @@
 // each call that is forwarded; cuBLASLt's descriptors are real ones.
 #include <dlfcn.h>
 
+#include <initializer_list>
+
 #include "tests/cublas_shim/client.hpp"
 
 namespace {

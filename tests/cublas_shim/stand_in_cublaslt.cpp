@@ -1,6 +1,7 @@
 // A libcublasLt.so.N with its SONAME and version node. Descriptors are maps from attribute to value.
 #include <atomic>
 #include <cstring>
+#include <initializer_list>
 
 #include "tests/cublas_shim/cublas.h"
 
