@@ -55,7 +55,9 @@ Reason take_matrices(const MatrixLayout& a, const MatrixLayout& b, const MatrixL
     if (layout->order != kOrderCol && layout->order != kOrderRow) return Reason::layout;
   }
   // A row-major matrix is, column-major, the transposed one.
-  call.k = call.op_a == kOpN ? a.cols : a.rows;
+  const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
+  call.k = ta ? a.rows : a.cols;
+  if ((ta ? a.cols : a.rows) != d.rows || (tb ? b.rows : b.cols) != d.cols || (tb ? b.cols : b.rows) != call.k) return Reason::bad_arguments;
   if (a.order == kOrderRow) call.op_a = flipped(call.op_a);
   if (b.order == kOrderRow) call.op_b = flipped(call.op_b);
   call.m = d.rows;

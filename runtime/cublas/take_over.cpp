@@ -13,6 +13,7 @@ Reason run_plan(KnownProblem& problem, const GemmCall& call, void* workspace) {
   Scalars scalars;
   tilesmith_run_args args = run_args_of(call, scalars);
   args.workspace = workspace;
+  if (problem.key.beta_is_zero != 0) args.c = nullptr;  // not read; cuBLASLt's callers leave anything there
   const TilesmithApi& api = *opened_tilesmith_api();
   const tilesmith_status status = api.plan_run_args(problem.plan, call.stream, &args);
   if (status == TILESMITH_OK) return Reason::none;

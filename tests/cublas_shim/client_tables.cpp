@@ -4,7 +4,7 @@
 void types() {
   TAKES(gemm_ex(64), "f16f32f16 NT 5 3 64 ld 64 64 3");
   const tilesmith_run_args args = last_args();
-  EXPECT(args.a == kB && args.b == kA && args.c == kC && args.d == kC && args.alpha == &kOne && args.beta == &kZero);
+  EXPECT(args.a == kB && args.b == kA && args.c == nullptr && args.d == kC && args.alpha == &kOne && args.beta == &kZero);
   TAKES(gemm_ex(64, F16, F32), "f16f32 NT 5 3 64 ld 64 64 3");
   TAKES(gemm_ex(64, BF16, BF16), "bf16f32bf16 NT 5 3 64 ld 64 64 3");
   TAKES(gemm_ex(64, BF16, F32), "bf16f32 NT 5 3 64 ld 64 64 3");
@@ -27,6 +27,7 @@ void forms() {
   auto* const f = static_cast<float*>(kC);
   auto* const d = static_cast<double*>(kC);
   TAKES(cublasGemmEx_64(handle, N, T, 4, 6, 10, &kOne, kA, BF16, 9, kB, BF16, 7, &kTwo, kC, BF16, 5, COMPUTE_32F, -1), "bf16f32bf16 TN 6 4 10 ld 7 9 5 beta=1");
+  EXPECT(last_args().c == kC && last_args().d == kC);
   TAKES(f32_gemm(12), "f32f32 NN 5 8 12 ld 12 8 8");
   TAKES(cublasSgemm_v2_64(handle, T, T, 8, 5, 12, &kOne, f, 12, f, 5, &kZero, f, 8), "f32f32 TT 5 8 12 ld 5 12 8");
   TAKES(cublasDgemm_v2(handle, N, N, 8, 5, 12, &kOneD, d, 8, d, 12, &kZeroD, d, 8), "f64f64 NN 5 8 12 ld 12 8 8");
@@ -122,6 +123,10 @@ void matmuls() {
     EXPECT(eight_bit() == 0 && biased() == 0);
     usleep(1000);
   }
+  EXPECT(runs() == before);
+  Matmul crooked(12);  // of which cuBLASLt says what is wrong
+  cublasLtMatrixLayoutCreate(&crooked.b, BF16, 13, 5, 13);
+  for (int i = 0; i < 3; ++i) crooked();
   EXPECT(runs() == before);
   const int calls = stand_in_cublaslt_calls();
   biased();
