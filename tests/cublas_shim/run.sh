@@ -92,6 +92,10 @@ for major in 12 13; do
   says 'forwarded: the library or the database did not open \(2 problems\)'
   runs "no library" 0 env LD_PRELOAD="$preload" TILESMITH_LIBRARY="$work/missing.so" "$client" forwarded
   says 'missing.so: cannot open shared object file.*expected libtilesmith beside the shim'
+  runs "the library beside the shim" 0 env -u TILESMITH_LIBRARY LD_PRELOAD="$preload" "$client" forwarded
+  says '; every call is forwarded$'
+  says 'forwarded: the library or the database did not open'
+  runs overhead 0 env LD_PRELOAD="$preload" "$client" overhead
   runs "a quiet log" 0 env LD_PRELOAD="$preload" TILESMITH_LOG=off "$client" taken
   silent_about tilesmith
   runs check 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=check "$client" checks
