@@ -54,7 +54,7 @@ Function* of_cuda(const char* name) {
 template <typename Call>
 bool is_taken_over(Call call) {
   const int before = runs();
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 5000; ++i) {
     if (call() != 0) return false;
     if (runs() > before) return true;
     usleep(2000);
@@ -66,11 +66,13 @@ bool is_taken_over(Call call) {
 template <typename Call>
 bool is_forwarded(Call call) {
   const int before = runs(), plans_before = plans();
-  for (int i = 0; i < 500 && plans() == plans_before; ++i) {
+  for (int i = 0; i < 5000 && plans() == plans_before; ++i) {
     call();
     usleep(2000);
   }
-  usleep(20000);
-  for (int i = 0; i < 3; ++i) call();
+  for (int i = 0; i < 5; ++i) {
+    usleep(20000);
+    call();
+  }
   return runs() == before;
 }
