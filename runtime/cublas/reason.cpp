@@ -19,7 +19,6 @@ const char* text(Reason reason) {
     case Reason::batch_too_large: return "a batch that is too large";
     case Reason::no_context: return "the thread had no CUDA context yet";
     case Reason::not_primary_context: return "a CUDA context of the application's own";
-    case Reason::inside: return "made by cuBLAS itself";
     case Reason::waiting: return "its plan was not ready yet";
     case Reason::capturing: return "its plan was not ready, and the stream was being captured";
     case Reason::too_many: return "too many different problems";

@@ -23,7 +23,6 @@ enum class Reason : unsigned char {
   // Where.
   no_context,
   not_primary_context,
-  inside,
   // What is known of the problem.
   waiting,
   capturing,
