@@ -63,6 +63,13 @@ for room in driver compile plan choose interface; do
   before="$before|$room"
 done
 
+found=$(grep -rnE '^ *#include *"' runtime/cublas | grep -vE '"runtime/(cublas/|interface/tilesmith\.h")' || true)
+if [ -n "$found" ]; then
+  printf '%s\n  runtime/cublas may include its own files and runtime/interface/tilesmith.h: the shim opens the library when it runs\n' "$found"
+  status=1
+fi
+check runtime/cublas '<(cuda|cublas|nv|library_types)' 'it is built where there is no CUDA'
+
 check kernels '[<"](cuda|nvrtc|mma|nvml|cublas)' 'host code of kernels needs no CUDA header'
 check db '[<"](cuda|nvrtc|mma|nvml|cublas)' 'it works where there is no CUDA'
 

@@ -1,0 +1,27 @@
+// All that a process knows: one object, which a forked child replaces by a new one.
+#pragma once
+
+#include <unistd.h>
+
+#include <mutex>
+
+#include "runtime/cublas/planner.hpp"
+#include "runtime/cublas/problem_table.hpp"
+
+namespace tilesmith::cublas {
+
+struct ShimState {
+  ProblemTable problems;
+  Planner planner;
+  CallCounts unkeyed{};  // calls that are no problem of ours
+  std::atomic<std::uint64_t> checked{0}, differing{0};
+  std::mutex output;     // of the capture file
+  std::uint64_t calls_in_file = 0;
+  pid_t process = getpid();
+  bool is_child = false;  // of a fork
+};
+
+/// Made by the first call, which also has the process report at its end. Null: out of memory, forward everything.
+ShimState* shim_state() noexcept;
+
+}  // namespace tilesmith::cublas

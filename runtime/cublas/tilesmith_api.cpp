@@ -1,0 +1,70 @@
+#include "runtime/cublas/tilesmith_api.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <type_traits>
+
+#include "runtime/cublas/settings.hpp"
+
+namespace tilesmith::cublas {
+namespace {
+
+constexpr const char* kLibraryName = TILESMITH_LIBRARY_NAME;  // the SONAME of this version
+std::atomic<const TilesmithApi*> opened_api{nullptr};
+
+/// Beside the shim, or where the shim stands in a folder of its own, above that.
+void* open_library() {
+  const std::string& given = settings().library;
+  if (!given.empty()) return dlopen(given.c_str(), RTLD_NOW | RTLD_LOCAL);
+  for (const std::string& folder : {own_folder(), own_folder() + "../", own_folder() + "../../"}) {
+    const std::string path = folder + kLibraryName;
+    if (access(path.c_str(), R_OK) != 0) continue;
+    if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return dlopen(kLibraryName, RTLD_NOW | RTLD_LOCAL);
+}
+
+const TilesmithApi* load_api() {
+  void* const library = open_library();
+  if (library == nullptr) {
+    say("%s; expected libtilesmith beside the shim, or its path in TILESMITH_LIBRARY; every call is forwarded", dlerror());
+    return nullptr;
+  }
+  static TilesmithApi api{};
+  const char* missing = nullptr;
+  const auto bind = [&](auto& function, const char* symbol) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+    if (function == nullptr) missing = symbol;
+  };
+  bind(api.options_init, "tilesmith_options_init");
+  bind(api.open_with_options, "tilesmith_open_with_options");
+  bind(api.plan_create, "tilesmith_plan_create");
+  bind(api.plan_explain, "tilesmith_plan_explain");
+  bind(api.plan_workspace_bytes, "tilesmith_plan_workspace_bytes");
+  bind(api.plan_run_args, "tilesmith_plan_run_args");
+  bind(api.last_error, "tilesmith_last_error");
+  if (missing != nullptr) say("libtilesmith has no %s: expected version " TILESMITH_LIBRARY_NAME "; every call is forwarded", missing);
+  return missing == nullptr ? &api : nullptr;
+}
+
+}  // namespace
+
+const TilesmithApi* tilesmith_api() noexcept {
+  static bool tried = false;
+  if (!tried) opened_api.store(load_api(), std::memory_order_release);
+  tried = true;
+  return opened_tilesmith_api();
+}
+
+const TilesmithApi* opened_tilesmith_api() noexcept { return opened_api.load(std::memory_order_acquire); }
+
+std::string own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return "";
+  const std::string path = info.dli_fname;
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+}  // namespace tilesmith::cublas

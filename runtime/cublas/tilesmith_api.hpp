@@ -1,0 +1,28 @@
+// libtilesmith, opened when it is first needed. Were it linked, preloading the shim would bring its libraries into every program.
+#pragma once
+
+#include <string>
+
+#include "runtime/interface/tilesmith.h"
+
+namespace tilesmith::cublas {
+
+struct TilesmithApi {
+  decltype(&tilesmith_options_init) options_init;
+  decltype(&tilesmith_open_with_options) open_with_options;
+  decltype(&tilesmith_plan_create) plan_create;
+  decltype(&tilesmith_plan_explain) plan_explain;
+  decltype(&tilesmith_plan_workspace_bytes) plan_workspace_bytes;
+  decltype(&tilesmith_plan_run_args) plan_run_args;
+  decltype(&tilesmith_last_error) last_error;
+};
+
+/// Null: it is not there, which was told once. The first call takes long; it may come from one thread at a time.
+const TilesmithApi* tilesmith_api() noexcept;
+/// The same, once it was opened; never opens it.
+const TilesmithApi* opened_tilesmith_api() noexcept;
+
+/// The folder of the file that this code is in, with a slash at its end; "" where it is not known.
+std::string own_folder();
+
+}  // namespace tilesmith::cublas

@@ -1,0 +1,28 @@
+// A program that is linked with nothing of CUDA's: it opens cuBLAS by name, or a plug-in that was linked with it.
+#include "tests/cublas_shim/client.hpp"
+
+int main(int, char** arguments) {
+  void* const library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::puts(dlerror());
+    return 1;
+  }
+  const std::string name = arguments[1];
+  if (name.find("plugin") != std::string::npos) {
+    auto* const multiply = reinterpret_cast<int (*)()>(dlsym(library, "plugin_multiply"));
+    EXPECT(is_taken_over([&] { return multiply(); }));
+  } else {
+    auto* const create = reinterpret_cast<decltype(&cublasCreate_v2)>(dlsym(library, "cublasCreate_v2"));
+    auto* const gemm = reinterpret_cast<decltype(&cublasGemmEx)>(dlsym(library, "cublasGemmEx"));
+    auto* const asum = reinterpret_cast<decltype(&cublasDasum)>(dlsym(library, "cublasDasum"));
+    alignas(16) static float matrix[256];
+    const float one = 1, zero = 0;
+    const double values[3] = {1, -2, 3};
+    void* handle = nullptr;
+    EXPECT(create(&handle) == 0);
+    EXPECT(asum(3, values, 1) == 6);
+    EXPECT(is_taken_over([&] { return gemm(handle, 0, 0, 4, 4, 4, &one, matrix, 0, 4, matrix, 0, 4, &zero, matrix, 0, 4, 68, -1); }));
+  }
+  if (failures == 0) std::puts("as expected");
+  return failures == 0 ? 0 : 1;
+}

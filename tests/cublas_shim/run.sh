@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# Runs the test programs under the shims and looks at what they say.
+#
+# Usage: run.sh FOLDER_OF_PROGRAMS FOLDER_OF_SHIMS MAJOR_VERSION
+set -uo pipefail
+room=$1
+shims=$2
+major=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+touch "$work/tuned.db"
+export TILESMITH_LIBRARY=$room/driver/stand_in_tilesmith.so LD_LIBRARY_PATH=$room/driver TILESMITH_DB=$work/tuned.db TILESMITH_CUBLAS=run
+unset TILESMITH_CAPTURE TILESMITH_REAL_CUBLAS TILESMITH_LOG NVIDIA_TF32_OVERRIDE
+cd "$work" || exit 1
+failed=0
+
+# runs NAME STATUS COMMAND...: its output is kept in $work/out.
+runs() {
+  local name=$1 expected=$2
+  shift 2
+  timeout 60 "$@" >out 2>&1
+  local status=$?
+  [ $status = "$expected" ] && return 0
+  echo "== $name: exit status $status, expected $expected"
+  sed 's/^/   /' out
+  failed=1
+}
+# says TEXT: the last command's output has a line with it.
+says() {
+  grep -qE -- "$1" out && return 0
+  echo "== nothing says '$1'$(cmp -s out shown || sed 's/^/\n   /' out)"
+  cp out shown
+  failed=1
+}
+silent_about() {
+  grep -qE -- "$1" out || return 0
+  echo "== something says '$1':"
+  sed 's/^/   /' out
+  failed=1
+}
+
+client=$room/cublas_client$major
+preload=$shims/libtilesmith-cublas$major.so
+whole=$shims/tilesmith-cublas$major/libcublas.so.$major
+other=$shims/libtilesmith-cublas$((25 - major)).so
+for shim in "$preload" "$whole"; do
+  for part in types forms matmuls workspaces; do
+    runs "$part under $shim" 0 env LD_PRELOAD="$shim" "$client" $part
+    says 'as expected'
+    says "tilesmith: cublas $major: process [0-9]+, run: [0-9]+ calls of [0-9]+ problems"
+  done
+  runs "reasons under $shim" 0 env LD_PRELOAD="$shim" "$client" reasons
+  says 'cuBLAS is as fast or faster \(1 problems\)'
+  says 'not in the database \(2 problems\)'
+  says 'f16f32f16 NT 5 3 11: not in the database'
+  says 'to be verified or timed again \(1 problems\)'
+  says "without cuBLAS's time \(1 problems\)"
+  says 'forwarded: it could not be planned \(1 problems\)'
+  says 'NT 5 3 37: not planned: stand-in failed'
+  says 'NT 5 3 23: forwarded from now on: stand-in failed'
+  says ' 2  forwarded: pedantic math'
+  says ' 1  forwarded: emulated'
+  says ' 2  forwarded: a combination of types'
+  says ' 1  forwarded: nothing to multiply'
+  says ' 1  forwarded: alpha and beta in device memory as f16'
+  says ' 1  forwarded: arguments that cuBLAS has to judge'
+  says ' 1  forwarded: its plan was not ready, and the stream was being captured'
+  says ' 1  forwarded: the thread had no CUDA context yet'
+  says " 1  forwarded: a CUDA context of the application's own"
+  silent_about 'forwarded: unknown'
+  runs "threads under $shim" 0 env LD_PRELOAD="$shim" "$client" threads
+  says 'run: 32000 calls of 40 problems'
+  runs "fork under $shim" 0 env LD_PRELOAD="$shim" "$client" fork
+  [ "$(grep -c 'tilesmith: cublas .* calls of 1 problems' out)" = 2 ] || { echo "== two processes have no two tables"; cat out; failed=1; }
+done
+
+runs "both shims" 0 env LD_PRELOAD="$other:$preload" "$client" taken
+says "cublas $major: "
+silent_about "cublas $((25 - major)): "
+runs "the other version's shim" 0 env LD_PRELOAD="$other" "$client" forwarded
+silent_about 'tilesmith'
+runs off 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=off "$client" forwarded
+silent_about 'tilesmith'
+runs "an unknown mode" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=fast "$client" forwarded
+says "^tilesmith: cublas: TILESMITH_CUBLAS is 'fast': expected off, capture, run or check; it is off now$"
+runs "no database" 0 env LD_PRELOAD="$preload" TILESMITH_DB="$work/missing.db" "$client" forwarded
+says 'missing.db: cannot be read, expected a database'
+touch broken.db
+runs "a broken database" 0 env LD_PRELOAD="$preload" TILESMITH_DB="$work/broken.db" "$client" forwarded
+says 'stand-in failed; every call is forwarded'
+says 'forwarded: the library or the database did not open \(2 problems\)'
+runs "no library" 0 env LD_PRELOAD="$preload" TILESMITH_LIBRARY="$work/missing.so" "$client" forwarded
+says 'missing.so: cannot open shared object file.*expected libtilesmith beside the shim'
+runs "the library beside the shim" 0 env -u TILESMITH_LIBRARY LD_PRELOAD="$preload" "$client" forwarded
+says '; every call is forwarded$'
+says 'forwarded: the library or the database did not open'
+runs overhead 0 env LD_PRELOAD="$preload" "$client" overhead
+runs "a quiet log" 0 env LD_PRELOAD="$preload" TILESMITH_LOG=off "$client" taken
+silent_about tilesmith
+runs check 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=check "$client" checks
+says '2  checked, of which 1 differ'
+says 'f32f32 NN 5 8 31: 1 of 40 results differ; the first: entry 0, row 2, column 1 of D as cuBLAS sees it: 1.5 here, 1 by cuBLAS'
+
+runs capture 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/app.workload" "$client" forwarded
+printf 'f16f32f16 NT 5 3 64 10\nf16f32f16 NT 5 3 65 10\n' | diff - <(grep -v '^#' app.workload) || failed=1
+runs "capture with a fork" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/%p.workload" "$client" fork-at-once
+[ "$(cat [0-9]*.workload | grep -v '^#' | sort | tr '\n' ' ')" = 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 64 5 ' ] || { echo "== captured:"; cat [0-9]*.workload; failed=1; }
+rm -f ./*.workload*
+runs "capture with a fork and one path" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/app.workload" "$client" fork
+[ "$(cat app.workload app.workload.* | grep -v '^#' | sort | tr '\n' ' ')" = 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 64 5 ' ] || { echo "== captured:"; ls; cat app.workload*; failed=1; }
+runs "a capture that cannot be written" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE=/no/folder/x "$client" forwarded
+says '/no/folder/x: cannot be written'
+rm -f ./*.workload*
+
+whole=$(dirname "$whole")
+runs "a plug-in that was opened RTLD_LOCAL" 0 env LD_PRELOAD="$preload" "$room/cublas_client_dlopen" "$room/driver/cublas_plugin$major.so"
+says 'as expected'
+real=$room/real/libcublas.so.$major
+runs "a program that opens cuBLAS by name" 0 env LD_LIBRARY_PATH="$whole:$room/driver" TILESMITH_REAL_CUBLAS="$real" "$room/cublas_client_dlopen" "libcublas.so.$major"
+says 'as expected'
+runs "the same, the real one by the loader's folders" 0 env LD_PRELOAD="$whole/libcublas.so.$major" LD_LIBRARY_PATH="$room/driver:$room/real" "$room/cublas_client_dlopen" "libcublas.so.$major"
+says 'as expected'
+runs "a wrong path" 0 env LD_PRELOAD="$whole/libcublas.so.$major" LD_LIBRARY_PATH="$room/driver:$room/real" TILESMITH_REAL_CUBLAS=libcublas.so "$room/cublas_client_dlopen" "libcublas.so.$major"
+says "TILESMITH_REAL_CUBLAS is 'libcublas.so': expected the absolute path of cuBLAS"
+runs "itself as the real one" 0 env LD_PRELOAD="$whole/libcublas.so.$major" LD_LIBRARY_PATH="$room/driver:$room/real" TILESMITH_REAL_CUBLAS="$whole/libcublas.so.$major" "$room/cublas_client_dlopen" "libcublas.so.$major"
+says "expected the file of libcublas.so.$major .it is another library"
+runs "a program without cuBLAS" 0 env LD_PRELOAD="$preload" /bin/true
+silent_about tilesmith
+exit $failed

@@ -1,0 +1,181 @@
+// What the shim makes of calls: keys, problems and lines of workloads.
+#include "kernels/problem.hpp"
+#include "runtime/cublas/problem_key.hpp"
+#include "runtime/interface/c_values.hpp"
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::cublas;
+
+namespace {
+
+alignas(16) char memory[256];
+const float kOne = 1, kZero = 0, kNegativeZero = -0.0F;
+
+GemmCall usual_call() {
+  GemmCall call;
+  call.m = 24;
+  call.n = 5;
+  call.k = 16;
+  call.op_a = kOpT;
+  call.lda = 16;
+  call.ldb = 16;
+  call.ldd = 24;
+  call.type_a = call.type_b = call.type_d = kBf16;
+  call.alpha = &kOne;
+  call.beta = &kZero;
+  call.a = memory;
+  call.b = memory + 16;
+  call.c = call.d = memory + 32;
+  return call;
+}
+
+ProblemKey key_that_is(const GemmCall& call) {
+  ProblemKey key;
+  REQUIRE(key_of(call, key) == Reason::none);
+  return key;
+}
+
+Reason reason_of(const GemmCall& call) {
+  ProblemKey key;
+  return key_of(call, key);
+}
+
+/// The line, which also has to be read as the very problem that is planned.
+std::string line_of(const GemmCall& call) {
+  const ProblemKey key = key_that_is(call);
+  std::string line = workload_line(key), error;
+  const std::optional<Problem> read = parse_problem(line, error);
+  INFO(line << ": " << error);
+  REQUIRE(read);
+  const tilesmith_strided_batch planned = problem_of(key);
+  CHECK(text(*read) == text(runtime::to_problem(planned.problem)));
+  return line;
+}
+
+}  // namespace
+
+TEST_CASE("a call of cuBLAS is a line of a workload, its operands swapped") {
+  GemmCall call = usual_call();
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16");
+  call.lda = 20;
+  call.ldb = 18;
+  call.ldd = 40;
+  call.beta = &kOne;
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 lda=18 ldb=20 ldc=40 beta=any");
+  call.op_a = kOpN;
+  call.op_b = kOpC;
+  call.lda = 24;
+  call.a = memory + 2;
+  CHECK(line_of(call) == "bf16f32bf16 TN 5 24 16 lda=18 ldc=40 align=2 beta=any");
+  call = usual_call();
+  call.device_scalars = true;
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 beta=any scalars=device");
+}
+
+TEST_CASE("batches are lines of a workload") {
+  GemmCall call = usual_call();
+  call.batch_kind = BatchKind::strided;
+  call.batch = 3;
+  call.stride_a = std::int64_t{16} * 24;
+  call.stride_b = std::int64_t{16} * 5;
+  call.stride_d = std::int64_t{24} * 5;
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 batch=3 batch_mode=strided");
+  call.stride_a = 0;
+  call.stride_b = 100;
+  call.stride_d = 200;
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 batch=3 batch_mode=strided stride_a=100 stride_b=0 stride_c=200");
+  call.batch_kind = BatchKind::pointers;
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 align=2 batch=3 batch_mode=pointers");
+}
+
+TEST_CASE("epilogues are lines of a workload") {
+  GemmCall call = usual_call();
+  call.epilogue = kEpilogueBias | kEpilogueGelu;
+  call.bias = memory;
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 epilogue=bias_n+gelu_tanh");
+  call.bias_type = kF32;
+  call.epilogue = kEpilogueBias | kEpilogueRelu;
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 epilogue=bias_n_f32+relu");
+  call.epilogue = kEpilogueNone;
+  call.beta = &kOne;
+  call.c = memory + 64;
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 beta=any epilogue=c_apart");
+  call = usual_call();
+  call.type_a = call.type_b = kE4m3;
+  call.fast_accum = true;
+  call.scale_a = call.scale_b = memory;
+  CHECK(line_of(call) == "e4m3f32bf16 NT 5 24 16 epilogue=scale_m1+scale_n1");
+  call.scales_each = true;
+  CHECK(line_of(call) == "e4m3f32bf16 NT 5 24 16 epilogue=scale_m+scale_n");
+}
+
+TEST_CASE("two calls have one key only if one plan serves both") {
+  const ProblemKey key = key_that_is(usual_call());
+  GemmCall same = usual_call();
+  same.beta = &kNegativeZero;
+  same.b = memory + 48;
+  same.op_a = kOpC;
+  CHECK(key_that_is(same) == key);
+  CHECK(hash_of(key_that_is(same)) == hash_of(key));
+  const auto differs = [&](auto change) {
+    GemmCall call = usual_call();
+    change(call);
+    return !(key_that_is(call) == key) && hash_of(key_that_is(call)) != hash_of(key);
+  };
+  CHECK(differs([](GemmCall& call) { call.n = 6; }));
+  CHECK(differs([](GemmCall& call) { call.ldb = 17; }));
+  CHECK(differs([](GemmCall& call) { call.d = memory + 34; }));
+  CHECK(differs([](GemmCall& call) { call.beta = &kOne; }));
+  CHECK(differs([](GemmCall& call) { call.device_scalars = true; }));
+  CHECK(differs([](GemmCall& call) { call.epilogue = kEpilogueRelu; }));
+  CHECK(differs([](GemmCall& call) { call.type_d = kF32; }));
+}
+
+TEST_CASE("math modes and compute types say whether f32 may be rounded") {
+  GemmCall call = usual_call();
+  call.type_a = call.type_b = call.type_d = kF32;
+  CHECK(std::string(type_pair_name(key_that_is(call))) == "f32f32");
+  call.math = kTf32Math;
+  CHECK(std::string(type_pair_name(key_that_is(call))) == "tf32f32");
+  call.math = kPedanticMath;
+  CHECK(reason_of(call) == Reason::pedantic);
+  call.math = 4;
+  CHECK(reason_of(call) == Reason::emulated);
+  call.math = kDefaultMath;
+  call.compute = kCompute32FFast16F;
+  CHECK(std::string(type_pair_name(key_that_is(call))) == "tf32f32");
+  for (const int compute : {65, 69, 71, 73}) {
+    call.compute = compute;
+    CHECK(reason_of(call) == Reason::pedantic);
+  }
+  call.compute = 78;
+  CHECK(reason_of(call) == Reason::emulated);
+  call.compute = 12345;
+  CHECK(reason_of(call) == Reason::types);
+  call = usual_call();
+  call.compute = kCompute16F;  // of bf16 there is none
+  call.scale_type = kF16;
+  CHECK(reason_of(call) == Reason::types);
+}
+
+TEST_CASE("what cuBLAS has to judge is forwarded") {
+  const auto reason_after = [](auto change) {
+    GemmCall call = usual_call();
+    change(call);
+    return reason_of(call);
+  };
+  CHECK(reason_after([](GemmCall& call) { call.m = 0; }) == Reason::empty);
+  CHECK(reason_after([](GemmCall& call) { call.k = -1; }) == Reason::bad_arguments);
+  CHECK(reason_after([](GemmCall& call) { call.lda = 15; }) == Reason::bad_arguments);
+  CHECK(reason_after([](GemmCall& call) { call.ldd = 23; }) == Reason::bad_arguments);
+  CHECK(reason_after([](GemmCall& call) { call.op_b = 7; }) == Reason::bad_arguments);
+  CHECK(reason_after([](GemmCall& call) { call.alpha = nullptr; }) == Reason::bad_arguments);
+  CHECK(reason_after([](GemmCall& call) { call.d = memory + 1; }) == Reason::bad_arguments);  // not on an element
+  CHECK(reason_after([](GemmCall& call) { call.epilogue = kEpilogueBias; }) == Reason::epilogue);  // where is it?
+  CHECK(reason_after([](GemmCall& call) { call.epilogue = 128 | kEpilogueRelu; }) == Reason::epilogue);
+  CHECK(reason_after([](GemmCall& call) { call.scale_a = memory; }) == Reason::scales);
+  CHECK(reason_after([](GemmCall& call) { call.m = std::int64_t{1} << 29, call.ldd = call.m; }) == Reason::layout);
+  CHECK(reason_after([](GemmCall& call) { call.type_a = call.type_b = kE4m3; }) == Reason::precise_fp8);
+  CHECK(reason_after([](GemmCall& call) { call.batch_kind = BatchKind::strided, call.batch = 1 << 21; }) == Reason::batch_too_large);
+}
