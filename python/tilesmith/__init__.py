@@ -43,8 +43,7 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
     """
     if library is None:
         library = library_of(a)
-    return library.gemm(a, b, out, alpha=alpha, beta=beta, c=c, bias=bias, activation=activation, scale_m=scale_m, scale_n=scale_n,
-                        offsets=offsets, compute=compute, out_dtype=out_dtype, stream=stream)
+    return library.run(a, b, out, alpha, beta, c, bias, activation, scale_m, scale_n, offsets, compute, out_dtype, stream)
 
 
 def open(path: Optional[Path] = None, device: int = 0, **options: Any) -> Library:

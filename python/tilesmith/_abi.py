@@ -74,6 +74,7 @@ _FUNCTIONS = {
     "tilesmith_plan_workspace_bytes": (c_int32, [c_void_p, POINTER(c_uint64)]),
     "tilesmith_plan_reserve_workspace": (c_int32, [c_void_p]),
     "tilesmith_plan_explain": (c_int32, [c_void_p, POINTER(CExplanation)]),
+    "tilesmith_plan_run": (c_int32, [c_void_p] * 8),
     "tilesmith_plan_run_args": (c_int32, [c_void_p] * 3),
 }
 

@@ -6,6 +6,7 @@ View of a key, once for each key.
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from typing import Any, Callable, Hashable, NamedTuple, Optional, Tuple
@@ -74,11 +75,10 @@ def _describe_torch(key: Any) -> View:
 
 
 def _empty_torch(like: Any, shape: Tuple[int, ...], dtype: str) -> Any:
-    import torch
-
-    return torch.empty(shape, dtype=torch_dtype(dtype), device=like.device)
+    return like.new_empty(shape, dtype=torch_dtype(dtype))
 
 
+@functools.lru_cache(maxsize=None)
 def torch_dtype(name: str) -> Any:
     import torch
 
@@ -180,6 +180,11 @@ def adapter_of(array: Any, what: str) -> Adapter:
         adapter = _find_adapter(array, kind, what)
         _adapters[kind] = adapter
     return adapter
+
+
+def adapter_of_type(kind: type) -> Adapter:
+    """Of a type that adapter_of() has met."""
+    return _adapters[kind]
 
 
 def _find_adapter(array: Any, kind: type, what: str) -> Adapter:

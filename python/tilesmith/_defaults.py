@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import pathlib
 import threading
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 from . import _abi
 from ._arrays import View, adapter_of
 from ._library import Library
 
 _libraries: Dict[int, Library] = {}
+_replaced: List[Library] = []  # kept open: a captured graph may hold their kernels
 _lock = threading.Lock()
 
 # Part of a device's name: the database that ships for it. Others of its architecture may use it too.
@@ -59,9 +60,10 @@ def default_library(ordinal: int) -> Library:
 def set_default(library: Optional[Library], ordinal: int = 0) -> None:
     """From now on tilesmith.gemm and tilesmith.torch use this library for its device; None: what is opened by default, once it is needed."""
     with _lock:
-        if library is None:
-            _libraries.pop(ordinal, None)
-        else:
+        former = _libraries.pop(ordinal if library is None else library.ordinal, None)
+        if former is not None:
+            _replaced.append(former)
+        if library is not None:
             _libraries[library.ordinal] = library
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Hashable, List, Optional, Tuple
 
 from . import _abi
-from ._arrays import View, adapter_of, elements, look
+from ._arrays import View, adapter_of_type, elements, look
 from ._prepare import Prepared
 from ._types import scale_type
 
@@ -16,46 +16,62 @@ _ARGS_BYTES = ctypes.sizeof(_abi.CRunArgs)
 
 
 class Extra:
-    """Addresses and keys of the operands that are there. c is left out where it is not read, or is out itself."""
+    """Addresses and keys of the operands that are there. c is left out where it is not read, or is out itself. Every call makes one, so it
+    does no more than look."""
 
-    __slots__ = ("key", "addresses", "reads_c", "device_scalars", "c_address", "_arrays", "_keys")
+    __slots__ = ("key", "addresses", "reads_c", "device_scalars", "c_address")
 
     def __init__(self, out: Any, out_address: int, stream: Optional[int], c: Any, bias: Any, scale_m: Any, scale_n: Any, offsets: Any,
                  alpha: Any, beta: Any) -> None:
+        self.addresses: Dict[str, int] = {}
+        keys: List[Tuple[str, type, Hashable]] = []
+        self.device_scalars = (type(alpha) not in NUMBERS or type(beta) not in NUMBERS) and self._scalars(alpha, beta, stream, keys)
+        self.reads_c = "beta" in self.addresses or (not self.device_scalars and beta != 0)
+        self.c_address = 0
+        if self.reads_c:
+            self._look_at_c(c, out, out_address, stream, keys)
+        for name, array in (("bias", bias), ("scale_m", scale_m), ("scale_n", scale_n), ("offsets", offsets)):
+            if array is not None:
+                self.addresses[name], key = look(array, name, stream)
+                keys.append((name, type(array), key))
+        self.key = (tuple(keys), self.reads_c, self.c_address & 15)
+
+    def _scalars(self, alpha: Any, beta: Any, stream: Optional[int], keys: List[Tuple[str, type, Hashable]]) -> bool:
         alpha_is_array, beta_is_array = _is_array(alpha), _is_array(beta)
-        self.device_scalars = alpha_is_array or beta_is_array
-        if self.device_scalars and not (alpha_is_array and (beta_is_array or beta == 0)):
+        if not (alpha_is_array or beta_is_array):
+            return False
+        if not (alpha_is_array and (beta_is_array or beta == 0)):
             raise TypeError("one of alpha and beta is an array and the other a number; expected both in device memory, or beta 0")
-        self.reads_c = beta_is_array or beta != 0
-        if self.reads_c and c is None and out is None:
+        for name, value in (("alpha", alpha), ("beta", beta if beta_is_array else None)):
+            if value is not None:
+                self.addresses[name], key = look(value, name, stream)
+                keys.append((name, type(value), key))
+        return True
+
+    def _look_at_c(self, c: Any, out: Any, out_address: int, stream: Optional[int], keys: List[Tuple[str, type, Hashable]]) -> None:
+        if c is None and out is None:
             raise ValueError("beta is not 0, and neither c nor out is there; expected c, or an out that is added to")
-        given = {"bias": bias, "scale_m": scale_m, "scale_n": scale_n, "offsets": offsets, "c": c if self.reads_c else None}
-        if self.device_scalars:
-            given.update(alpha=alpha, beta=beta if beta_is_array else None)
-        self._arrays = {name: array for name, array in given.items() if array is not None}
-        looks = {name: look(array, name, stream) for name, array in self._arrays.items()}
-        if "c" in looks and out is not None and looks["c"][0] == out_address:
-            del looks["c"], self._arrays["c"]
-        self.addresses = {name: address for name, (address, _) in looks.items()}
-        self._keys = {name: key for name, (_, key) in looks.items()}
-        self.c_address = self.addresses.get("c", 0)
-        self.key = (tuple(self._keys.items()), tuple(map(type, self._arrays.values())), self.reads_c, self.c_address & 15)
+        if c is None:
+            return
+        address, key = look(c, "c", stream)
+        if out is None or address != out_address:
+            self.addresses["c"] = self.c_address = address
+            keys.append(("c", type(c), key))
 
     def views(self) -> Dict[str, Optional[View]]:
-        """Of EXTRA_VIEWS. Alpha and beta are checked here."""
-        views = {name: adapter_of(array, name).describe(self._keys[name]) for name, array in self._arrays.items()}
-        for name in ("alpha", "beta"):
-            view = views.pop(name, None)
-            if view is not None and elements(view) != 1:
-                raise ValueError(f"{name} has {elements(view)} elements; expected one, or a number")
-        return {name: views.get(name) for name in EXTRA_VIEWS}
+        """Of EXTRA_VIEWS, and of alpha and beta where they are arrays."""
+        found = {name: adapter_of_type(kind).describe(key) for name, kind, key in self.key[0]}
+        return {**dict.fromkeys(EXTRA_VIEWS), **found}
 
-    def check_scalars(self, pair: str) -> None:
-        for name in ("alpha", "beta"):
-            if name in self._arrays:
-                dtype = adapter_of(self._arrays[name], name).describe(self._keys[name]).dtype
-                if dtype != scale_type(pair):
-                    raise ValueError(f"{name} is {dtype}; expected {scale_type(pair)} in device memory for {pair}")
+
+def check_scalar(view: Optional[View], name: str, pair: str) -> None:
+    """Of alpha or beta in device memory; None: it is a number."""
+    if view is None:
+        return
+    if elements(view) != 1:
+        raise ValueError(f"{name} has {elements(view)} elements; expected one, or a number")
+    if view.dtype != scale_type(pair):
+        raise ValueError(f"{name} is {view.dtype}; expected {scale_type(pair)} in device memory for {pair}")
 
 
 def _is_array(value: Any) -> bool:
@@ -65,12 +81,13 @@ def _is_array(value: Any) -> bool:
 def extra_args(prepared: Prepared, extra: Optional[Extra], alpha: Any, beta: Any, a: int, b: int, d: int) -> Any:
     """The tilesmith_run_args of a run, a and b in the order of the problem. What it points to lives as long as it does."""
     at = (extra.addresses if extra is not None else {}).get
-    args = _abi.CRunArgs(_ARGS_BYTES, None, None, a, b, at("c"), d, None, at("bias"), at("scale_m"), at("scale_n"), at("offsets"))
-    if prepared.swapped:
-        args.scale_m, args.scale_n = args.scale_n, args.scale_m
+    held = None
     if extra is not None and extra.device_scalars:
-        args.alpha, args.beta = at("alpha"), at("beta")
+        one, other = at("alpha"), at("beta")
     else:
-        args.held = scalars = prepared.scalar_of(alpha), prepared.scalar_of(beta)
-        args.alpha, args.beta = map(ctypes.addressof, scalars)
+        held = prepared.scalar_of(alpha), prepared.scalar_of(beta)
+        one, other = ctypes.addressof(held[0]), ctypes.addressof(held[1])
+    scales = (at("scale_n"), at("scale_m")) if prepared.swapped else (at("scale_m"), at("scale_n"))
+    args = _abi.CRunArgs(_ARGS_BYTES, one, other, a, b, at("c"), d, None, at("bias"), *scales, at("offsets"))
+    args.held = held
     return args

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi, _dlpack
-from ._arrays import DLPACK, adapter_of, look, stream_number
+from ._arrays import DLPACK, View, adapter_of, adapter_of_type, look, stream_number
 from ._errors import Error
-from ._extra import EXTRA_VIEWS, NUMBERS, Extra, extra_args
+from ._extra import EXTRA_VIEWS, NUMBERS, Extra, check_scalar, extra_args
 from ._plan import Explanation, Plan
 from ._prepare import Layouts, Prepared, prepare
 from ._problem import Problem
@@ -21,7 +21,7 @@ _byref = ctypes.byref
 MOST_PREPARED = 4096
 
 
-class _Call(NamedTuple):
+class Call(NamedTuple):
     """A product, looked up: what it needs and where its operands are."""
 
     prepared: Prepared
@@ -31,6 +31,12 @@ class _Call(NamedTuple):
     b: int
     d: int
     args: Optional[_abi.CRunArgs]
+
+
+class _Refused(NamedTuple):
+    """What prepare() said of layouts that are no product."""
+
+    error: Exception
 
 
 class Library:
@@ -54,7 +60,7 @@ class Library:
         self.path = None if path is None else os.fspath(path)
         self.ordinal = device
         self._gemm, self._gemm_args = lib.tilesmith_gemm, lib.tilesmith_gemm_args
-        self._prepared: Dict[Any, Prepared] = {}
+        self._prepared: Dict[Any, Any] = {}  # Prepared, or _Refused
 
     def close(self) -> None:
         """Wait for every product and graph first. Plans stay usable."""
@@ -91,17 +97,26 @@ class Library:
              activation: Optional[str] = None, scale_m: Any = None, scale_n: Any = None, offsets: Any = None, compute: Optional[str] = None,
              out_dtype: Any = None, stream: Any = None) -> Any:
         """tilesmith.gemm by this library, which must be opened for the operands' device."""
-        call = self._look_up(a, b, out, alpha, beta, c, bias, activation, scale_m, scale_n, offsets, compute, out_dtype, stream)
-        prepared = call.prepared
-        if call.args is None:
+        return self.run(a, b, out, alpha, beta, c, bias, activation, scale_m, scale_n, offsets, compute, out_dtype, stream)
+
+    def run(self, a: Any, b: Any, out: Any, alpha: Any, beta: Any, c: Any, bias: Any, activation: Optional[str], scale_m: Any, scale_n: Any,
+            offsets: Any, compute: Optional[str], out_dtype: Any, stream: Any) -> Any:
+        """gemm() with all its arguments in a row, which costs less."""
+        prepared, extra, stream, pa, pb, pd = self.find(a, b, out, alpha, beta, c, bias, activation, scale_m, scale_n, offsets, compute,
+                                                        out_dtype, stream)
+        if stream is None:
+            stream = adapter_of_type(type(a)).stream(self.ordinal)
+        if out is None:
+            out, pd = allocate(a, prepared)
+        if prepared.plain:
             one = prepared.one_address if alpha == 1 else _byref(prepared.scalar_of(alpha))
             other = prepared.zero_address if beta == 0 else _byref(prepared.scalar_of(beta))
-            status = self._gemm(self._handle, call.stream, prepared.address, one, call.a, call.b, other, call.d)
+            status = self._gemm(self._handle, stream, prepared.address, one, pa, pb, other, pd)
         else:
-            status = self._gemm_args(self._handle, call.stream, prepared.address, _byref(call.args))
+            status = self._gemm_args(self._handle, stream, prepared.address, _byref(extra_args(prepared, extra, alpha, beta, pa, pb, pd)))
         if status:
             _abi.check(status)
-        return call.out
+        return out
 
     def prepare(self, a: Any, b: Any, out: Any = None, **as_gemm: Any) -> None:
         """Does what the first gemm() with such operands would do, but for the launch. Call it, or gemm(), before you capture a stream."""
@@ -126,7 +141,7 @@ class Library:
         """Destroys the plans and workspaces that gemm() keeps. Wait for every product and graph first."""
         self._lib.tilesmith_clear_cache(self.handle)
 
-    def look_up(self, a: Any, b: Any, out: Any, given: Dict[str, Any]) -> _Call:
+    def look_up(self, a: Any, b: Any, out: Any, given: Dict[str, Any]) -> Call:
         """A call of gemm() with the arguments by name, before it launches. For Plan."""
         known: Dict[str, Any] = dict(alpha=1.0, beta=0.0, c=None, bias=None, activation=None, scale_m=None, scale_n=None, offsets=None,
                                      compute=None, out_dtype=None, stream=None)
@@ -134,10 +149,19 @@ class Library:
         if unknown:
             raise TypeError(f"unknown argument {sorted(unknown)[0]}; expected {', '.join(known)}")
         known.update(given)
-        return self._look_up(a, b, out, *known.values())
+        prepared, extra, stream, pa, pb, pd = self.find(a, b, out, *known.values())
+        if stream is None:
+            stream = adapter_of_type(type(a)).stream(self.ordinal)
+        if out is None:
+            out, pd = allocate(a, prepared)
+        args = None if prepared.plain else extra_args(prepared, extra, known["alpha"], known["beta"], pa, pb, pd)
+        return Call(prepared, out, stream, pa, pb, pd, args)
 
-    def _look_up(self, a: Any, b: Any, out: Any, alpha: Any, beta: Any, c: Any, bias: Any, activation: Optional[str], scale_m: Any,
-                 scale_n: Any, offsets: Any, compute: Optional[str], out_dtype: Any, stream: Any) -> _Call:
+    def find(self, a: Any, b: Any, out: Any, alpha: Any, beta: Any, c: Any, bias: Any, activation: Optional[str], scale_m: Any, scale_n: Any,
+             offsets: Any, compute: Optional[str], out_dtype: Any, stream: Any
+             ) -> Tuple[Prepared, Optional[Extra], Optional[int], int, int, int]:
+        """What gemm() needs, in tuples, since every call does this: prepared, extra, the stream if one is given, and the addresses of a and b
+        in the order of the problem, and of out if it is there."""
         if stream is not None and (type(stream) is not int or stream < 0):
             stream = stream_number(stream)
         adapter = adapter_of(a, "a")
@@ -152,19 +176,26 @@ class Library:
         prepared = self._prepared.get(key)
         if prepared is None:
             prepared = self._prepare(key, a, b, out, extra)
-        if stream is None:
-            stream = adapter.stream(self.ordinal)
-        if out is None:
-            out = adapter.empty(a, prepared.out_shape, prepared.out_dtype)
-            pd = adapter.look(out)[0]
+        elif type(prepared) is _Refused:
+            raise type(prepared.error)(*prepared.error.args)
         if prepared.swapped:
             pa, pb = pb, pa
-        args = None if prepared.plain else extra_args(prepared, extra, alpha, beta, pa, pb, pd)
-        return _Call(prepared, out, stream, pa, pb, pd, args)
+        return prepared, extra, stream, pa, pb, pd
 
     def _prepare(self, key: Any, a: Any, b: Any, out: Any, extra: Optional[Extra]) -> Prepared:
+        if len(self._prepared) >= MOST_PREPARED:
+            self._prepared.clear()
+        try:
+            prepared = self._prepare_now(key, a, b, out, extra)
+        except (TypeError, ValueError) as why:
+            self._prepared[key] = _Refused(why.with_traceback(None))
+            raise
+        self._prepared[key] = prepared
+        return prepared
+
+    def _prepare_now(self, key: Any, a: Any, b: Any, out: Any, extra: Optional[Extra]) -> Prepared:
         ka, kb, kd, activation, compute, out_dtype, low_bits = key[:7]
-        views = {"a": adapter_of(a, "a").describe(ka), "b": adapter_of(b, "b").describe(kb)}
+        views: Dict[str, Optional[View]] = {"a": adapter_of(a, "a").describe(ka), "b": adapter_of(b, "b").describe(kb)}
         views["out"] = None if out is None else adapter_of(out, "out").describe(kd)
         views.update(extra.views() if extra is not None else dict.fromkeys(EXTRA_VIEWS))
         for name, view in views.items():
@@ -172,12 +203,17 @@ class Library:
                 raise ValueError(f"{name} is on device {view.device}; expected device {self.ordinal}, for which the library is opened")
         if extra is not None:
             low_bits |= extra.c_address & 15
+        one, other = views.pop("alpha", None), views.pop("beta", None)
         prepared = prepare(Layouts(
             **views, activation=activation, compute=compute, out_dtype=out_dtype, reads_c=extra is not None and extra.reads_c,
             device_scalars=extra is not None and extra.device_scalars, align_bytes=(16 | low_bits) & -(16 | low_bits)))
-        if extra is not None:
-            extra.check_scalars(prepared.problem.type)
-        if len(self._prepared) >= MOST_PREPARED:
-            self._prepared.clear()
-        self._prepared[key] = prepared
+        check_scalar(one, "alpha", prepared.problem.type)
+        check_scalar(other, "beta", prepared.problem.type)
         return prepared
+
+
+def allocate(like: Any, prepared: Prepared) -> Tuple[Any, int]:
+    """out, as the operands' library makes it, and its address."""
+    adapter = adapter_of_type(type(like))
+    out = adapter.empty(like, prepared.out_shape, prepared.out_dtype)
+    return out, adapter.look(out)[0]

@@ -71,6 +71,12 @@ class Problem:
     def type(self) -> str:
         return self.c.type.decode()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to multiply."""
+        c, held = self.c, self._held
+        return 0 in (c.m, c.n, c.k, getattr(held, "count", 1), getattr(held, "groups", 1))
+
     def _epilogue_words(self) -> str:
         c = self.c
         words = ["scale_m" + _SCALING_WORDS[c.scale_m]] if c.scale_m else []

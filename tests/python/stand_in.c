@@ -303,6 +303,12 @@ EXPORT tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstre
   return run(stream, problem, &args);
 }
 
+EXPORT tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const void* alpha, const void* a,
+                                           const void* b, const void* beta, void* c, void* workspace) {
+  const tilesmith_run_args args = {.size = sizeof args, .alpha = alpha, .beta = beta, .a = a, .b = b, .d = c, .workspace = workspace};
+  return run(stream, &plan->problem.problem, &args);
+}
+
 EXPORT tilesmith_status tilesmith_plan_run_args(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run_args* args) {
   return run(stream, &plan->problem.problem, args);
 }
