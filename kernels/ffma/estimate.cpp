@@ -39,7 +39,8 @@ double share_of_issue(double warps) {
 
 }  // namespace
 
-Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
+Estimate estimate(const Config& config, const KernelTarget& target, const Problem& asked) {
+  const Problem problem = evenly_split(asked);
   Estimate made;
   const Geometry g(config, target.trans);
   const DeviceLimits& limits = target.limits;
@@ -91,8 +92,9 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.l2 = blocks_in_turn * steps * l2;
   made.latency = std::ceil(made.waves) * (kFirstStep + steps * kMemoryLatency / (config.at("stages") - 1));
   made.storing = blocks_in_turn * epilogue;
-  const double m = double(problem.m), n = double(problem.n), k = double(problem.k), sums = m * n;
-  made.dram = (m * k + n * k + sums) * kElementBytes / (limits.rates.dram_bytes * sms);
+  const double m = double(problem.m), n = double(problem.n), k = double(problem.k), sums = m * n * double(problem.batch);
+  const double read = tensor_core::matrices_of(problem, OperandRole::a) * m * k + tensor_core::matrices_of(problem, OperandRole::b) * n * k;
+  made.dram = (read + sums) * kElementBytes / (limits.rates.dram_bytes * sms);
   cycles = std::hypot(cycles, made.dram);
 
   const double without_passes = cycles;

@@ -47,7 +47,7 @@ Geometry::Geometry(const Config& config, Transposes trans)
 }
 
 std::int64_t Geometry::tiles(const Problem& problem) const {
-  return ((problem.m - 1) / block_m + 1) * ((problem.n - 1) / block_n + 1);
+  return most_tile_rows(problem, block_m) * ((problem.n - 1) / block_n + 1);
 }
 
 int registers_left(const Geometry& geometry, int min_blocks, const DeviceLimits& limits) {

@@ -30,6 +30,7 @@ struct Geometry {
   /// Precondition: the warps' tiles are no larger than the block's.
   Geometry(const Config& config, Transposes trans);
 
+  /// Of all entries.
   std::int64_t tiles(const Problem& problem) const;
 };
 

@@ -134,7 +134,7 @@ std::vector<Rule> grid_rules(const KernelTarget& target) {
 }  // namespace
 
 bool supports(const KernelTarget& target) {
-  return is_plain_but_epilogue(target) && !target.epilogue.is_gated() && target.limits.sm >= 80 && target.type.a == Scalar::f32 && target.type.b == Scalar::f32;
+  return is_plain_but_epilogue_and_batch(target) && !target.epilogue.is_gated() && target.limits.sm >= 80 && target.type.a == Scalar::f32 && target.type.b == Scalar::f32;
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
@@ -163,7 +163,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
 }
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  return joined({tile_rules(), limit_rules(target), copy_rules(target), grid_rules(target)});
+  return joined({tile_rules(), limit_rules(target), copy_rules(target), grid_rules(target), group_rules(target)});
 }
 
 }  // namespace tilesmith::ffma

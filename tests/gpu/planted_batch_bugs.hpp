@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "tests/gpu/planted_ffma_bugs.hpp"
 #include "tests/gpu/planted_mma_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
 #include "tests/gpu/planted_wgmma_bugs.hpp"
@@ -185,6 +186,24 @@ inline std::vector<Bug> batch_bugs() {
        {{"tilesmith::sum_slices(tilesmith::args_of_entry(args, int(tilesmith::entry_of_grid())))",
          "tilesmith::sum_slices(tilesmith::args_of_entry(args, int(tilesmith::entry_of_grid() / 2)))"}},
        kSplit,
+       "linear",
+       BatchMode::strided},
+      {"tiles are those of the entry before",
+       "ffma",
+       0,
+       "f32f32",
+       kNN,
+       {{"args_of_entry(batch, work.entry)", "args_of_entry(batch, work.entry == 0 ? 0 : work.entry - 1)"}},
+       kFfmaSliced,
+       "linear",
+       BatchMode::strided},
+      {"slices of the first entry are added for all",
+       "ffma",
+       0,
+       "f32f32",
+       kTN,
+       {{"tilesmith::sum_slices(tilesmith::args_of_entry(args, int(tilesmith::entry_of_grid())))", "tilesmith::sum_slices(args)"}},
+       kFfmaSplit,
        "linear",
        BatchMode::strided},
   };

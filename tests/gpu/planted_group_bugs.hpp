@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "tests/gpu/planted_ffma_bugs.hpp"
 #include "tests/gpu/planted_mma_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
 #include "tests/gpu/planted_wgmma_bugs.hpp"
@@ -32,6 +33,7 @@ inline std::vector<Bug> group_bugs() {
                 {{"rows_before_ = first == 0 ? 0 : last(rows_end_);", "rows_before_ = 0;"}}, kPersistent),
       group_bug("the end of a group is not masked", "wgmma", "f16f32", kNT, {{"its.m = group.end;", ""}}, kOneGroup),
       group_bug("blocks that share operands copy the first group's B", "wgmma", "bf16f32bf16", kNN, {{"of.stride_b == 0 ? 0 : work.entry", "0"}}, kShared),
+      group_bug("all groups share the first one's B", "ffma", "f32f32", kNT, {{"group.number * all.more.stride_b", "0 * all.more.stride_b"}}, kFfmaSliced),
       group_bug("a group's tiles begin one further", "wgmma", "bf16f32bf16", kNT,
                 {{"number - of.first * tiles_n_", "(number - of.first * tiles_n_ + 1) % (of.count * tiles_n_)"}, {"of.first_row + tile.m * kItemM", "of.first_row + tile.m * (kItemM - 8)"}},
                 kTurns),

@@ -24,12 +24,20 @@ Config batch_guess(const char* family, const Problem& of, const char* arch = "sm
 
 }  // namespace
 
-TEST_CASE("simt, mma and wgmma have kernels for batches, with epilogues too; the others have none") {
+TEST_CASE("simt, mma and wgmma have kernels for batches, ffma for those of f32, with epilogues too; the others have none") {
   for (const char* text : {"f16f32 NN 64 64 64 batch=3 batch_mode=strided", "bf16f32bf16 NT 64 64 64 batch=3 epilogue=bias_n+relu batch_mode=strided"}) {
     for (const auto& family : families()) {
       const std::string name(family->name());
       INFO(name << " " << text);
       CHECK(family->supports(batch_target(problem_of_text(text))) == (name == "simt" || name == "mma" || name == "wgmma"));
+    }
+  }
+  for (const char* text : {"f32f32 NN 64 64 64 batch=3 batch_mode=strided", "f32f32 TT 64 64 64 batch=3 batch_mode=pointers",
+                           "f32f32 NT 64 64 64 batch=3 epilogue=bias_n+relu batch_mode=grouped"}) {
+    for (const auto& family : families()) {
+      const std::string name(family->name());
+      INFO(name << " " << text);
+      CHECK(family->supports(batch_target(problem_of_text(text))) == (name == "simt" || name == "ffma"));
     }
   }
   CHECK_FALSE(find_family("wgmma")->supports(batch_target(problem_of_text("f16f32 NN 64 64 64 batch=3 batch_mode=strided"), "sm_87")));
@@ -47,8 +55,8 @@ TEST_CASE("a grid has slices of y and z for as many entries as there are, and fe
 }
 
 TEST_CASE("blocks are there for the tiles of all entries, and maps have a coordinate for them") {
-  const Problem batch = problem_of_text("bf16f32bf16 NN 100 72 64 batch=9 stride_b=0 batch_mode=strided");
-  for (const char* family : {"mma", "wgmma"}) {
+  for (const auto& [family, type] : {std::pair{"mma", "bf16f32bf16"}, {"wgmma", "bf16f32bf16"}, {"ffma", "f32f32"}}) {
+    const Problem batch = problem_of_text(std::string(type) + " NN 100 72 64 batch=9 stride_b=0 batch_mode=strided");
     for (const Config& config : find_family(family)->seeds(batch_target(batch), as_planned(batch))) {
       const LaunchSequence sequence = find_family(family)->launches(config, as_planned(batch));
       const LaunchSequence single = find_family(family)->launches(config, as_planned(entry_of(batch)));
@@ -72,6 +80,7 @@ TEST_CASE("blocks are there for the tiles of all entries, and maps have a coordi
       }
     }
   }
+  const Problem batch = problem_of_text("bf16f32bf16 NN 100 72 64 batch=9 stride_b=0 batch_mode=strided");
   const LaunchSequence plain = find_family("simt")->launches(generic_config(batch_target(batch)), batch);
   CHECK(plain.launches.at(0).grid.x == 4);
   CHECK(plain.launches.at(0).grid.y == 9);
@@ -114,8 +123,8 @@ TEST_CASE("more tiles than a grid has blocks are refused") {
 }
 
 TEST_CASE("estimates and first guesses know how many entries there are: a batch of small problems fills the device without slices") {
-  const Problem one = problem_of_text("bf16f32bf16 NN 128 128 128 batch=1 batch_mode=strided");
-  for (const char* family : {"mma", "wgmma"}) {
+  for (const auto& [family, type] : {std::pair{"mma", "bf16f32bf16"}, {"wgmma", "bf16f32bf16"}, {"ffma", "f32f32"}}) {
+    const Problem one = problem_of_text(std::string(type) + " NN 128 128 128 batch=1 batch_mode=strided");
     INFO(family);
     double before = 0;
     for (const std::int64_t entries : {1, 64, 256, 1024}) {

@@ -80,14 +80,14 @@ TEST_CASE("ends that decrease or lie outside cut groups, and are wrong") {
   CHECK(even_ends(10, 4) == std::vector<std::int32_t>{2, 5, 7, 10});
 }
 
-TEST_CASE("simt, mma and wgmma have kernels for groups, the first guesses are legal, and none passes over D") {
+TEST_CASE("simt, mma and wgmma have kernels for groups, ffma for those of f32, the first guesses are legal, and none passes over D") {
   for (const char* text : {"bf16f32bf16 NN 4096 14336 4096 batch=8 batch_mode=grouped", "bf16f32bf16 NT 1024 1536 2048 batch=128 batch_mode=grouped",
-                           "f16f32 NN 77 129 65 batch=9 epilogue=bias_n+relu batch_mode=grouped", "s8s32 NN 16 4096 4096 batch=8 batch_mode=grouped"}) {
+                           "f16f32 NN 77 129 65 batch=9 epilogue=bias_n+relu batch_mode=grouped", "s8s32 NN 16 4096 4096 batch=8 batch_mode=grouped", "f32f32 NN 1024 512 512 batch=8 batch_mode=grouped"}) {
     const Problem split = groups_of(text);
     for (const auto& family : families()) {
       const std::string name(family->name());
       INFO(name << " " << text);
-      CHECK(family->supports(groups_target(split)) == (name == "simt" || name == "mma" || name == "wgmma"));
+      CHECK(family->supports(groups_target(split)) == (split.type.a == Scalar::f32 ? name == "simt" || name == "ffma" : name == "simt" || name == "mma" || name == "wgmma"));
       if (!family->supports(groups_target(split))) continue;
       for (const Config& config : family->seeds(groups_target(split), as_planned(split))) {
         INFO(config.text());
