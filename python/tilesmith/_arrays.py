@@ -215,9 +215,8 @@ def elements(view: View) -> int:
 
 def stream_number(stream: Any) -> int:
     """A stream as a number: an int, or an object with cuda_stream (PyTorch), ptr (CuPy) or __cuda_stream__ (cuda.core)."""
-    if isinstance(stream, int):
-        number = stream
-    else:
+    number: Any = stream
+    if not isinstance(stream, int):
         number = getattr(stream, "cuda_stream", None)
         if number is None:
             number = getattr(stream, "ptr", None)

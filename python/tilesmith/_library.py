@@ -53,7 +53,7 @@ class Library:
         options.device, options.allow_compile, options.log_misses = device, allow_compile, log_misses
         options.trial_budget, options.early_in_graphs = trial_budget, early_in_graphs
         options.trial_database = None if trial_database is None else os.fsencode(trial_database)
-        options.family_dirs = ":".join(map(os.fspath, family_dirs)).encode() or None
+        options.family_dirs = ":".join(str(os.fspath(folder)) for folder in family_dirs).encode() or None
         handle = ctypes.c_void_p()
         _abi.check(lib.tilesmith_open_with_options(None if path is None else os.fsencode(path), _byref(options), _byref(handle)))
         self._handle = handle.value
@@ -195,7 +195,7 @@ class Library:
 
     def _prepare_now(self, key: Any, a: Any, b: Any, out: Any, extra: Optional[Extra]) -> Prepared:
         ka, kb, kd, activation, compute, out_dtype, low_bits = key[:7]
-        views: Dict[str, Optional[View]] = {"a": adapter_of(a, "a").describe(ka), "b": adapter_of(b, "b").describe(kb)}
+        views: Dict[str, Any] = {"a": adapter_of(a, "a").describe(ka), "b": adapter_of(b, "b").describe(kb)}
         views["out"] = None if out is None else adapter_of(out, "out").describe(kd)
         views.update(extra.views() if extra is not None else dict.fromkeys(EXTRA_VIEWS))
         for name, view in views.items():

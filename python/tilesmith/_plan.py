@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional
 
 from . import _abi
 from ._errors import Error
@@ -77,8 +77,8 @@ class Plan:
     def explain(self) -> Explanation:
         found = _abi.CExplanation()
         _abi.check(self._lib.tilesmith_plan_explain(self.handle, ctypes.byref(found)))
-        texts = (getattr(found, name).decode(errors="replace") for name in Explanation._fields[:6])
-        return Explanation(*texts, found.median_us, found.predicted_us)
+        texts: List[str] = [getattr(found, name).decode(errors="replace") for name in Explanation._fields[:6]]
+        return Explanation._make([*texts, found.median_us, found.predicted_us])
 
     def run(self, a: Any, b: Any, out: Any = None, *, workspace: Optional[int] = None, **as_gemm: Any) -> Any:
         """Enqueues the launches and nothing else. The operands must be those of the plan's problem, laid out and aligned so.

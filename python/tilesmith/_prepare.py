@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from . import _abi
 from ._arrays import View, elements
@@ -11,7 +11,7 @@ from ._layout import Matrix, matrix, shape_text, vector_length
 from ._problem import Problem, activation_number
 from ._types import scale_type, type_name, type_pair, usual_output
 
-_SCALARS = {"f32": ctypes.c_float, "f64": ctypes.c_double, "s32": ctypes.c_int32}
+_SCALARS: Dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double, "s32": ctypes.c_int32}
 
 
 class Layouts(NamedTuple):
@@ -41,7 +41,7 @@ class Prepared:
     def __init__(self, problem: Problem, swapped: bool, plain: bool, out_shape: Tuple[int, ...], out_dtype: str) -> None:
         self.problem, self.address, self.swapped, self.plain = problem, problem.address, swapped, plain
         self.out_shape, self.out_dtype = out_shape, out_dtype
-        self.scalar = _SCALARS[scale_type(problem.type)]
+        self.scalar: Any = _SCALARS[scale_type(problem.type)]
         self.one, self.zero = self.scalar(1), self.scalar(0)
         self.one_address, self.zero_address = ctypes.addressof(self.one), ctypes.addressof(self.zero)
 
@@ -69,10 +69,10 @@ def prepare(on: Layouts) -> Prepared:
         raise ValueError(f"b has {n} columns; expected an even number for {on.activation}")
     if gated and on.reads_c:
         raise ValueError(f"beta is not 0; expected 0 with {on.activation}")
-    count = _groups(on, a, b) if on.offsets is not None else _entries(a, b, on)
+    count = _groups(on, on.offsets, a, b) if on.offsets is not None else _entries(a, b, on)
     columns = n // 2 if gated else n
     batched = count is not None and on.offsets is None
-    out_shape = (count, m, columns) if batched else (m, columns)
+    out_shape: Tuple[int, ...] = (m, columns) if count is None or not batched else (count, m, columns)
     out_dtype = _output_type(on)
     pair = type_pair(on.a.dtype, on.b.dtype, out_dtype, on.compute)
     d = _output(on, out_shape)
@@ -80,7 +80,7 @@ def prepare(on: Layouts) -> Prepared:
     if swapped and (gated or on.offsets is not None):
         raise ValueError(f"out has contiguous columns; expected contiguous rows with {'offsets' if on.offsets is not None else on.activation}")
     if on.c is not None:
-        _check_c(on, d, out_shape, out_dtype)
+        _check_c(on, on.c, d, out_shape, out_dtype)
 
     bias = _bias(on, m, n, out_dtype, swapped)
     scale_m, scale_n = _scaling(on.scale_m, m, "scale_m", "a row"), _scaling(on.scale_n, n, "scale_n", "a column")
@@ -88,7 +88,7 @@ def prepare(on: Layouts) -> Prepared:
     first, second = (b, a) if swapped else (a, b)
     if swapped:
         scale_m, scale_n = scale_n, scale_m
-    fields = {}
+    fields: Dict[str, Any] = {}
     if batched and count != 1:
         fields.update(batch=count, stride_a=_distance(first), stride_b=_distance(second), stride_c=_distance(d) if d else _abi.PACKED)
     elif on.offsets is not None:
@@ -124,13 +124,13 @@ def _entries(a: Matrix, b: Matrix, on: Layouts) -> Optional[int]:
     return b.entries if a.entries is None else a.entries
 
 
-def _groups(on: Layouts, a: Matrix, b: Matrix) -> int:
+def _groups(on: Layouts, offsets: View, a: Matrix, b: Matrix) -> int:
     if a.entries is not None or b.entries is None:
         raise ValueError(f"a is {shape_text(on.a.shape)} and b {shape_text(on.b.shape)}; expected 2 and 3 dimensions with offsets: rows, and a b for each group")
     if a.by_columns:
         raise ValueError("a has contiguous columns; expected contiguous rows with offsets")
-    if on.offsets.dtype != "s32" or vector_length(on.offsets, "offsets") != b.entries:
-        raise ValueError(f"offsets is {shape_text(on.offsets.shape)} of {on.offsets.dtype}; expected {b.entries} of s32, the ends of the groups of b")
+    if offsets.dtype != "s32" or vector_length(offsets, "offsets") != b.entries:
+        raise ValueError(f"offsets is {shape_text(offsets.shape)} of {offsets.dtype}; expected {b.entries} of s32, the ends of the groups of b")
     return b.entries
 
 
@@ -157,15 +157,15 @@ def _output(on: Layouts, shape: Tuple[int, ...]) -> Optional[Matrix]:
     return matrix(on.out, "out")
 
 
-def _check_c(on: Layouts, d: Optional[Matrix], shape: Tuple[int, ...], dtype: str) -> None:
-    if on.c.shape != shape or on.c.dtype != dtype:
-        raise ValueError(f"c is {shape_text(on.c.shape)} of {on.c.dtype}; expected {shape_text(shape)} of {dtype}, as out")
-    c = matrix(on.c, "c")
+def _check_c(on: Layouts, given: View, d: Optional[Matrix], shape: Tuple[int, ...], dtype: str) -> None:
+    if given.shape != shape or given.dtype != dtype:
+        raise ValueError(f"c is {shape_text(given.shape)} of {given.dtype}; expected {shape_text(shape)} of {dtype}, as out")
+    c = matrix(given, "c")
     same = (not c.by_columns and not _step(c)) if d is None else (c.by_columns, c.step) == (d.by_columns, d.step)
     if same and c.entries not in (None, 1):
         same = _distance(c) == (_abi.PACKED if d is None else _distance(d))
     if not same:
-        raise ValueError(f"c has strides {on.c.strides}; expected those of out, {on.out.strides if on.out else 'packed rows'}")
+        raise ValueError(f"c has strides {given.strides}; expected those of out, {on.out.strides if on.out else 'packed rows'}")
 
 
 def _bias(on: Layouts, m: int, n: int, out_dtype: str, swapped: bool) -> Optional[str]:

@@ -38,6 +38,15 @@ def main():
     print(f"PyTorch, out allocated     {micros(lambda: library.gemm(ta, tb, stream=0)):5.2f} us, of it torch.empty {micros(lambda: torch.empty((0, 0), dtype=ta.dtype, device=ta.device)):.2f} us")
     print(f"tilesmith.gemm, out given  {micros(lambda: tilesmith.gemm(ta, tb, td, stream=0)):5.2f} us")
     print(f"torch.mm, out given        {micros(lambda: torch.mm(ta, tb, out=td)):5.2f} us")
+    from tilesmith.torch import enabled
+
+    x = torch.ones(1, 1)
+    own = micros(lambda: torch.mm(x, x))
+    with enabled(_key="CPU"):
+        served = micros(lambda: torch.mm(x, x))
+    with enabled(levels=["generic"], _key="CPU"):
+        forwarded = micros(lambda: torch.mm(x, x))
+    print(f"torch.mm of 1x1            {own:5.2f} us; served in enabled() {served:.2f} us, forwarded {forwarded:.2f} us")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Optional
 
 import torch
+from torch import Tensor
 
 from ._serving import Serving
 
-Tensor = torch.Tensor
 Handler = Callable[..., Optional[Tensor]]
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Optional
 
 import torch
+from torch import Tensor
 
 from .. import _defaults
 from .._problem import ACTIVATIONS
 from ._aten import f32_compute
-
-Tensor = torch.Tensor
 
 _library = torch.library.Library("tilesmith", "DEF")
 _library.define("gemm(Tensor a, Tensor b, Tensor? bias=None, str? activation=None, float alpha=1.0, ScalarType? out_dtype=None) -> Tensor")
@@ -36,7 +36,8 @@ def _by_kernels(a: Tensor, b: Tensor, bias: Optional[Tensor] = None, activation:
                 out_dtype: Optional[torch.dtype] = None) -> Tensor:
     compute = f32_compute() if a.dtype is torch.float32 else None
     library = _defaults.library_of(a)
-    return library.run(a, b, None, alpha, 0.0, None, bias, activation, None, None, None, compute, out_dtype, None)
+    with torch.cuda.device(a.device) if a.is_cuda else contextlib.nullcontext():
+        return library.run(a, b, None, alpha, 0.0, None, bias, activation, None, None, None, compute, out_dtype, None)
 
 
 def _activated(x: Tensor, activation: Optional[str]) -> Tensor:

@@ -58,6 +58,10 @@ class Serving:
                 compute: Optional[str] = None, out_dtype: Any = None) -> Optional[torch.Tensor]:
         """The result, enqueued on the current stream; None if PyTorch is to compute it, with the reason counted."""
         device = a.get_device()
+        if device >= 0 and device != torch._C._cuda_getDevice():  # its context has to be the current one
+            with torch.cuda.device(device):
+                return self.product(op, a, b, out, alpha=alpha, beta=beta, c=c, bias=bias, activation=activation, scale_m=scale_m,
+                                    scale_n=scale_n, offsets=offsets, compute=compute, out_dtype=out_dtype)
         try:
             library = self.library(device)
             prepared, extra, _, pa, pb, pd = library.find(a, b, out, alpha, beta, c, bias, activation, scale_m, scale_n, offsets, compute,
@@ -90,10 +94,11 @@ class Serving:
         self.served[op] = self.served.get(op, 0) + 1
         return out
 
-    def forward(self, op: str, reason: str) -> None:
-        """Counts that PyTorch computes an op, and why."""
+    def forward(self, op: str, reason: str) -> Optional[torch.Tensor]:
+        """None, for PyTorch computes this op; the reason is counted."""
         key = op, reason
         self.forwarded[key] = self.forwarded.get(key, 0) + 1
+        return None
 
     def _plan(self, prepared: Prepared, library: Library) -> _Entry:
         with self._lock:
