@@ -95,12 +95,17 @@ main() {
   ZIG_GLOBAL_CACHE_DIR=$WORK/zig CC=$compilers/cc CXX=$compilers/c++ CMAKE_ARGS=$defines _PYTHON_HOST_PLATFORM=linux-$arch \
     "$WORK/tools/bin/pip" wheel -q --no-deps --wheel-dir "$WORK/built-$arch" -C "build-dir=$WORK/cmake-$arch" -C install.strip=false "$ROOT/python" ||
     fail "the wheel could not be built (above)"
-  # It only reads: nothing is left to be copied in or patched.
+  # Nothing is copied in or patched: it checks, and gives the tag. "auto", since it takes no tag of another architecture than its own.
   "$WORK/tools/bin/auditwheel" show "$WORK/built-$arch"/*.whl
-  local tag=manylinux_${GLIBC/./_}_$arch
-  "$WORK/tools/bin/auditwheel" repair --plat "$tag" --only-plat --wheel-dir "$WORK/dist" "$WORK/built-$arch"/*.whl ||
-    fail "auditwheel refuses $tag (above)"
-  say "built $(echo "$WORK"/dist/*"$arch".whl)"
+  rm -rf "$WORK/dist-$arch"
+  PATH=$WORK/tools/bin:$PATH auditwheel repair --plat auto --only-plat --wheel-dir "$WORK/dist-$arch" "$WORK/built-$arch"/*.whl ||
+    fail "auditwheel refuses the wheel (above)"
+  local tag=manylinux_${GLIBC/./_}_$arch built
+  built=$(echo "$WORK/dist-$arch"/*.whl)
+  [[ $built == *-"$tag".whl ]] || fail "$built: expected the tag $tag"
+  mkdir -p "$WORK/dist"
+  mv "$built" "$WORK/dist/"
+  say "built $WORK/dist/${built##*/}"
 }
 
 main "$@"

@@ -42,7 +42,7 @@ def close(got, a, b, of=lambda x: x, k=None):
     assert float((got.double() - want).abs().max()) <= steps[got.dtype] * float(size)
 
 
-SHAPES = [(128, 256, 64), (1, 512, 512), (77, 48, 200), (33, 17, 65)]
+SHAPES = [(128, 256, 64), (1, 512, 512), (33, 17, 65)]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
