@@ -174,6 +174,7 @@ def test_tuning_that_fails_says_why(stand_in, tmp_path, monkeypatch):
         tilesmith.tune("quick", "1m", quiet=True)
     monkeypatch.setenv("TILESMITH_PROGRAM", "")
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(_program._abi, "FOLDER", tmp_path)
     with pytest.raises(tilesmith.Error, match="^the program tilesmith was not found; expected a wheel"):
         _program.program()
 
