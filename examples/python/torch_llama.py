@@ -180,7 +180,8 @@ def main() -> None:
         sys.exit("torch_llama.py: PyTorch sees no GPU; expected a CUDA device and a PyTorch that is built for it")
     torch.manual_seed(0)
     dtype = torch.bfloat16 if options.dtype == "bf16" else torch.float16
-    model = Llama(options.layers, options.hidden).to("cuda", dtype).eval()
+    with torch.device("cuda"):
+        model = Llama(options.layers, options.hidden).to(dtype).eval()
     cases: Dict[str, torch.Tensor] = {}
     for case in options.cases.split(","):
         batch, tokens = map(int, case.split("x"))
