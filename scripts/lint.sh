@@ -31,7 +31,7 @@ while IFS= read -r file; do
     echo "$file: $lines lines; a file this long usually holds two ideas"
     status=1
   fi
-done < <(find kernels db runtime tuner tests scripts -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sh' -o -name '*.py')
+done < <(find kernels db runtime tuner tests scripts python examples -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sh' -o -name '*.py')
 
 say "headers, each compiled alone"
 commands=$BUILD_DIR/compile_commands.json

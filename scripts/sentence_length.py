@@ -4,7 +4,7 @@
 Usage: sentence_length.py [--longest N] [FILE...] [--help]
 
   --longest N   also list the N longest sentences of either, with file and line
-  FILE...       these files only (default: the Markdown of the tree, and the code of kernels/, db/, runtime/, tuner/, scripts/, tests/)
+  FILE...       these files only (default: the Markdown of the tree, and the code of kernels/, db/, runtime/, tuner/, scripts/, tests/, python/)
 
 Left out are headings, tables, code blocks, pictures, and comments behind code. A link counts as its text, and `code` as one word.
 """
@@ -16,7 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 AIMS = {"README and docs": 16, "comments": 20}
 CODE = {".cpp": "//", ".hpp": "//", ".h": "//", ".cu": "//", ".cuh": "//", ".sh": "#", ".py": "#"}
-FOLDERS = ("kernels", "db", "runtime", "tuner", "scripts", "tests")
+FOLDERS = ("kernels", "db", "runtime", "tuner", "scripts", "tests", "python")
 PICTURE = re.compile(r"[─│┌└├▶▲▼◀═]|\S {3,}\S|--+>")
 DIRECTIVE = re.compile(r"^(!|shellcheck|clang-|NOLINT|type:|Usage:)")
 ITEM = re.compile(r"^\s*([-*+]|\d+\.)\s+")

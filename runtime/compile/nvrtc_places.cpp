@@ -144,7 +144,8 @@ CudaPlaces usual_cuda_places(const fs::path& own_file) {
 #endif
   if (!own_file.empty()) {
     const fs::path folder = own_file.parent_path();
-    for (const fs::path& root : {folder, folder / "wheels", folder.parent_path() / "wheels"}) {
+    // The last: of a wheel, whose file is tilesmith/lib/ or tilesmith/bin/ beside NVIDIA's wheels.
+    for (const fs::path& root : {folder, folder / "wheels", folder.parent_path() / "wheels", folder.parent_path().parent_path()}) {
       if (is_there(root / "nvidia")) places.wheel_roots.push_back(root);
     }
   }

@@ -154,11 +154,12 @@ double largest_sum(const TypePair& type, Stage stage, std::int64_t k) {
 Scales fitting_scales(const KernelSignature& signature, Stage stage, std::int64_t k, Scales scales) {
   const bool gated = signature.epilogue.is_gated(), bytes = has_byte_results(signature.type), real = makes_integers_real(signature.type);
   if (gated) scales.beta = 0;  // there is no C
-  const bool is_narrow = gated ? bytes || real || signature.type.output == Scalar::f16 : bytes && real;
+  const bool f16 = signature.type.output == Scalar::f16;
+  const bool is_narrow = gated ? bytes || real || f16 : real && (bytes || f16);
   if (!is_narrow) return scales;
   // Of a gate |x|, |y| beside a bias of a few: f16 holds what their product of 100 each comes to, a byte most of 40 each. Of sums that are
-  // rounded to s8 most are a sixth of the largest.
-  const double largest = gated ? bytes ? 40 : 100 : 400;
+  // rounded to s8 most are a sixth of the largest. Long sums of u8, made f16, must not overflow.
+  const double largest = gated ? bytes ? 40 : 100 : bytes ? 400 : 60000;
   while (std::abs(scales.alpha) * largest_sum(signature.type, stage, k) > largest) scales.alpha /= 2;
   return scales;
 }

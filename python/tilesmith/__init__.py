@@ -1,0 +1,61 @@
+"""Auto-tuned GEMM kernels for NVIDIA GPUs: tilesmith.gemm(a, b) for arrays of PyTorch, CuPy, JAX and others.
+
+    import tilesmith, torch
+    d = tilesmith.gemm(a, b, bias=bias, activation="gelu")      # a, b, bias: tensors on "cuda"
+
+See docs/python.md. Nothing here needs NumPy, and importing it needs no GPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ._defaults import default_library, library_of, set_default
+from ._errors import Error
+from ._library import Library, Path
+from ._plan import Explanation, Plan
+from ._problem import Problem
+from ._program import program, tune
+
+__all__ = ["Error", "Explanation", "Library", "Plan", "Problem", "default_library", "gemm", "open", "program", "set_default", "tune", "version"]
+__version__ = "0.1.0"
+
+
+def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, c: Any = None, bias: Any = None,
+         activation: Optional[str] = None, scale_m: Any = None, scale_n: Any = None, offsets: Any = None, compute: Optional[str] = None,
+         out_dtype: Any = None, stream: Any = None, library: Optional[Library] = None) -> Any:
+    """act(r c^T o alpha a b + beta c + bias) into `out`, which is returned. Enqueued on a stream; the host does not wait.
+
+    a, b: m x k and k x n, rows or columns contiguous; with three dimensions batches, of which one may have two dimensions and serve all entries.
+    out: m x n, or a batch; None: allocated by the operands' library (PyTorch, CuPy), rows packed. Must not overlap what is read.
+    alpha, beta: numbers, or arrays of one element in device memory, which the kernel reads. beta's term is `c`, or `out` itself where c is None.
+    bias: n elements, or m x 1; of out's type or f32. activation: "relu", "gelu", "gelu_tanh", "silu", or the gates "swiglu" and
+    "swiglu_interleaved", whose out has n / 2 columns.
+    scale_m, scale_n: r and c, f32 arrays of m (n) elements or of one.
+    offsets: s32, the ends of groups of a's rows (mixture of experts): a is m x k, b is groups x k x n.
+    compute: how sums are made: None, or "f16" of f16, "tf32" or "f32x3" of f32.
+    out_dtype: where out is None; default: the operands', s32 of 8-bit integers, bf16 of 8-bit floats.
+    stream: a number, or a stream of PyTorch, CuPy or cuda.core; None: the current one of a's library, of others the default stream.
+    library: by default the device's own (see set_default).
+
+    The first call with such operands chooses a kernel and may compile it, which takes up to seconds. Later ones launch. Raises TypeError,
+    ValueError or Error in one line that says what was expected.
+    """
+    if library is None:
+        library = library_of(a)
+    return library.run(a, b, out, alpha, beta, c, bias, activation, scale_m, scale_n, offsets, compute, out_dtype, stream)
+
+
+def open(path: Optional[Path] = None, device: int = 0, **options: Any) -> Library:
+    """Opens a tuned database or a bundle for a device, for reading. None: no evidence, kernels are predicted.
+
+    options: allow_compile=True, log_misses=False, trial_budget=0, trial_database=None, family_dirs=(), early_in_graphs=False, as in tilesmith.h.
+    """
+    return Library(path, device, **options)
+
+
+def version() -> str:
+    """The shared library's version."""
+    from . import _abi
+
+    return _abi.load().tilesmith_version().decode()

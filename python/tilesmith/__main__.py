@@ -1,0 +1,29 @@
+"""python -m tilesmith: what is here, and in one line what is missing."""
+
+from __future__ import annotations
+
+import sys
+
+from . import __version__, _abi, program
+from ._defaults import default_database
+from ._errors import Error
+from ._library import Library
+
+
+def main() -> int:
+    print(f"tilesmith {__version__}")
+    try:
+        _abi.load()
+        print(f"library   {_abi.library_file()}")
+        print(f"program   {program()}")
+        path = default_database(0)
+        with Library(path) as library:
+            print(f"device    {library.device}\ndatabase  {path or 'none: kernels are predicted'}")
+    except Error as why:
+        print(f"missing   {why}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""tilesmith.h for ctypes: its structs, its functions, and where the shared library is."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pathlib
+from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int8, c_int16, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+
+from ._errors import Error
+
+INTERFACE = "0.1"  # major and minor version of tilesmith.h; another one is another interface
+PACKED = -1
+FOLDER = pathlib.Path(__file__).resolve().parent
+
+
+class CProblem(Structure):
+    _fields_ = [
+        ("type", c_char * 16), ("m", c_int64), ("n", c_int64), ("k", c_int64), ("lda", c_int64), ("ldb", c_int64), ("ldc", c_int64),
+        ("align_bytes", c_int32), ("beta_is_zero", c_int32), ("transposes", c_char * 8), ("bias", c_int16), ("activation", c_int16),
+        ("scale_m", c_int8), ("scale_n", c_int8), ("c_is_apart", c_int16), ("batch_size", c_int64), ("scalars_on_device", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class CStridedBatch(Structure):
+    _fields_ = [("problem", CProblem), ("count", c_int64), ("stride_a", c_int64), ("stride_b", c_int64), ("stride_c", c_int64)]
+
+
+class CGrouped(Structure):
+    _fields_ = [("problem", CProblem), ("groups", c_int64), ("stride_b", c_int64)]
+
+
+class CRunArgs(Structure):
+    _fields_ = [("size", c_size_t)] + [
+        (name, c_void_p)
+        for name in ("alpha", "beta", "a", "b", "c", "d", "workspace", "bias", "scale_m", "scale_n", "offsets")
+    ]
+
+
+class COptions(Structure):
+    _fields_ = [
+        ("size", c_size_t), ("device", c_int32), ("allow_compile", c_int32), ("log_misses", c_int32), ("trial_budget", c_int32),
+        ("trial_database", c_char_p), ("family_dirs", c_char_p), ("early_in_graphs", c_int32),
+    ]
+
+
+class CExplanation(Structure):
+    _fields_ = [
+        ("rung", c_char_p), ("config", c_char_p), ("reason", c_char_p), ("measured", c_char_p), ("trust", c_char_p), ("kernel", c_char_p),
+        ("median_us", c_double), ("predicted_us", c_double), ("reserved", c_int64 * 3),
+    ]
+
+
+# name: result, arguments. Problems are void pointers: they may be the first member of a batch or of groups.
+_FUNCTIONS = {
+    "tilesmith_version": (c_char_p, []),
+    "tilesmith_last_error": (c_char_p, []),
+    "tilesmith_type_pair_count": (c_int32, []),
+    "tilesmith_type_pair_name": (c_char_p, [c_int32]),
+    "tilesmith_options_init": (c_int32, [POINTER(COptions), c_size_t]),
+    "tilesmith_open_with_options": (c_int32, [c_char_p, POINTER(COptions), POINTER(c_void_p)]),
+    "tilesmith_close": (None, [c_void_p]),
+    "tilesmith_device": (c_char_p, [c_void_p]),
+    "tilesmith_problem_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64]),
+    "tilesmith_strided_batch_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_int64]),
+    "tilesmith_grouped_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_int64]),
+    "tilesmith_gemm": (c_int32, [c_void_p] * 8),
+    "tilesmith_gemm_args": (c_int32, [c_void_p] * 4),
+    "tilesmith_prepare": (c_int32, [c_void_p] * 3),
+    "tilesmith_clear_cache": (None, [c_void_p]),
+    "tilesmith_plan_create": (c_int32, [c_void_p, c_void_p, POINTER(c_void_p)]),
+    "tilesmith_plan_destroy": (None, [c_void_p]),
+    "tilesmith_plan_workspace_bytes": (c_int32, [c_void_p, POINTER(c_uint64)]),
+    "tilesmith_plan_reserve_workspace": (c_int32, [c_void_p]),
+    "tilesmith_plan_explain": (c_int32, [c_void_p, POINTER(CExplanation)]),
+    "tilesmith_plan_run": (c_int32, [c_void_p] * 8),
+    "tilesmith_plan_run_args": (c_int32, [c_void_p] * 3),
+}
+
+
+def library_file() -> str:
+    """Path of the shared library: $TILESMITH_LIBRARY, the package's own, else a name for the loader to find."""
+    named = os.environ.get("TILESMITH_LIBRARY")
+    if named:
+        return named
+    own = FOLDER / "lib" / f"libtilesmith.so.{INTERFACE}"
+    return str(own) if own.exists() else own.name
+
+
+@functools.lru_cache(maxsize=None)
+def load() -> ctypes.CDLL:
+    """The shared library, its functions typed. Raises Error in one line if it cannot be loaded or is of another version."""
+    path = library_file()
+    try:
+        lib = ctypes.CDLL(path)
+    except OSError as why:
+        raise Error(f"{path} could not be loaded ({why}); expected a wheel of tilesmith-gemm, $TILESMITH_LIBRARY, or the library on the "
+                    "loader's path") from None
+    for name, (result, arguments) in _FUNCTIONS.items():
+        try:
+            function = getattr(lib, name)
+        except AttributeError:
+            raise Error(f"{path} has no {name}; expected libtilesmith {INTERFACE}") from None
+        function.restype, function.argtypes = result, arguments
+    version = lib.tilesmith_version().decode()
+    if not version.startswith(INTERFACE + "."):
+        raise Error(f"{path} is version {version}; expected {INTERFACE}")
+    return lib
+
+
+def check(status: int) -> None:
+    """Raises the library's own line if a call failed."""
+    if status != 0:
+        raise Error(load().tilesmith_last_error().decode(errors="replace"), status)

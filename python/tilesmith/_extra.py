@@ -1,0 +1,93 @@
+"""What a product may have beside a, b and out: c, a bias, scales, offsets, and alpha and beta in device memory."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, Hashable, List, Optional, Tuple
+
+from . import _abi
+from ._arrays import View, adapter_of_type, elements, look
+from ._prepare import Prepared
+from ._types import scale_type
+
+NUMBERS = frozenset((float, int))
+EXTRA_VIEWS = ("c", "bias", "scale_m", "scale_n", "offsets")
+_ARGS_BYTES = ctypes.sizeof(_abi.CRunArgs)
+
+
+class Extra:
+    """Addresses and keys of the operands that are there. c is left out where it is not read, or is out itself. Every call makes one, so it
+    does no more than look."""
+
+    __slots__ = ("key", "addresses", "reads_c", "device_scalars", "c_address")
+
+    def __init__(self, out: Any, out_address: int, stream: Optional[int], c: Any, bias: Any, scale_m: Any, scale_n: Any, offsets: Any,
+                 alpha: Any, beta: Any) -> None:
+        self.addresses: Dict[str, int] = {}
+        keys: List[Tuple[str, type, Hashable]] = []
+        self.device_scalars = (type(alpha) not in NUMBERS or type(beta) not in NUMBERS) and self._scalars(alpha, beta, stream, keys)
+        self.reads_c = "beta" in self.addresses or (not self.device_scalars and beta != 0)
+        self.c_address = 0
+        if self.reads_c:
+            self._look_at_c(c, out, out_address, stream, keys)
+        for name, array in (("bias", bias), ("scale_m", scale_m), ("scale_n", scale_n), ("offsets", offsets)):
+            if array is not None:
+                self.addresses[name], key = look(array, name, stream)
+                keys.append((name, type(array), key))
+        self.key = (tuple(keys), self.reads_c, self.c_address & 15)
+
+    def _scalars(self, alpha: Any, beta: Any, stream: Optional[int], keys: List[Tuple[str, type, Hashable]]) -> bool:
+        alpha_is_array, beta_is_array = _is_array(alpha), _is_array(beta)
+        if not (alpha_is_array or beta_is_array):
+            return False
+        if not (alpha_is_array and (beta_is_array or beta == 0)):
+            raise TypeError("one of alpha and beta is an array and the other a number; expected both in device memory, or beta 0")
+        for name, value in (("alpha", alpha), ("beta", beta if beta_is_array else None)):
+            if value is not None:
+                self.addresses[name], key = look(value, name, stream)
+                keys.append((name, type(value), key))
+        return True
+
+    def _look_at_c(self, c: Any, out: Any, out_address: int, stream: Optional[int], keys: List[Tuple[str, type, Hashable]]) -> None:
+        if c is None and out is None:
+            raise ValueError("beta is not 0, and neither c nor out is there; expected c, or an out that is added to")
+        if c is None:
+            return
+        address, key = look(c, "c", stream)
+        if out is None or address != out_address:
+            self.addresses["c"] = self.c_address = address
+            keys.append(("c", type(c), key))
+
+    def views(self) -> Dict[str, Optional[View]]:
+        """Of EXTRA_VIEWS, and of alpha and beta where they are arrays."""
+        found = {name: adapter_of_type(kind).describe(key) for name, kind, key in self.key[0]}
+        return {**dict.fromkeys(EXTRA_VIEWS), **found}
+
+
+def check_scalar(view: Optional[View], name: str, pair: str) -> None:
+    """Of alpha or beta in device memory; None: it is a number."""
+    if view is None:
+        return
+    if elements(view) != 1:
+        raise ValueError(f"{name} has {elements(view)} elements; expected one, or a number")
+    if view.dtype != scale_type(pair):
+        raise ValueError(f"{name} is {view.dtype}; expected {scale_type(pair)} in device memory for {pair}")
+
+
+def _is_array(value: Any) -> bool:
+    return type(value) not in NUMBERS and (hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__"))
+
+
+def extra_args(prepared: Prepared, extra: Optional[Extra], alpha: Any, beta: Any, a: int, b: int, d: int) -> Any:
+    """The tilesmith_run_args of a run, a and b in the order of the problem. What it points to lives as long as it does."""
+    at = (extra.addresses if extra is not None else {}).get
+    held = None
+    if extra is not None and extra.device_scalars:
+        one, other = at("alpha"), at("beta")
+    else:
+        held = prepared.scalar_of(alpha), prepared.scalar_of(beta)
+        one, other = ctypes.addressof(held[0]), ctypes.addressof(held[1])
+    scales = (at("scale_n"), at("scale_m")) if prepared.swapped else (at("scale_m"), at("scale_n"))
+    args = _abi.CRunArgs(_ARGS_BYTES, one, other, a, b, at("c"), d, None, at("bias"), *scales, at("offsets"))
+    args.held = held
+    return args

@@ -1,0 +1,95 @@
+"""Plans: a problem's kernel, chosen and loaded."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional
+
+from . import _abi
+from ._errors import Error
+from ._problem import Problem
+
+if TYPE_CHECKING:
+    from ._library import Library
+
+
+class Explanation(NamedTuple):
+    """Where a plan's config came from. Times are in microseconds, 0 where there are none."""
+
+    rung: str  # "exact", "trial", "model" or "generic"
+    config: str
+    reason: str
+    measured: str
+    trust: str
+    kernel: str
+    median_us: float
+    predicted_us: float
+
+    def __str__(self) -> str:
+        time = f", {self.median_us:.2f} us" if self.median_us else f", {self.predicted_us:.2f} us predicted" if self.predicted_us else ""
+        return f"{self.rung}: {self.config}{time} ({self.reason})"
+
+
+class Plan:
+    """Destroy it (close(), or leave its `with`) only when its runs, and every CUDA graph that holds one, have ended."""
+
+    def __init__(self, library: "Library", problem: Problem) -> None:
+        self._handle: Optional[int] = None
+        self._lib = _abi.load()
+        self._library = library
+        self.problem = problem
+        handle = ctypes.c_void_p()
+        _abi.check(self._lib.tilesmith_plan_create(library.handle, problem.address, ctypes.byref(handle)))
+        self._handle = handle.value
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._lib.tilesmith_plan_destroy(handle)
+
+    def __enter__(self) -> "Plan":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+    @property
+    def handle(self) -> int:
+        if self._handle is None:
+            raise Error("the plan is closed; expected an open one")
+        return self._handle
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Device memory, aligned to 256 bytes, that a run needs; 0 of most plans."""
+        size = ctypes.c_uint64()
+        _abi.check(self._lib.tilesmith_plan_workspace_bytes(self.handle, ctypes.byref(size)))
+        return size.value
+
+    def reserve_workspace(self) -> None:
+        """Lets the plan own its workspace. Then at most one run may be in flight."""
+        _abi.check(self._lib.tilesmith_plan_reserve_workspace(self.handle))
+
+    def explain(self) -> Explanation:
+        found = _abi.CExplanation()
+        _abi.check(self._lib.tilesmith_plan_explain(self.handle, ctypes.byref(found)))
+        texts: List[str] = [getattr(found, name).decode(errors="replace") for name in Explanation._fields[:6]]
+        return Explanation._make([*texts, found.median_us, found.predicted_us])
+
+    def run(self, a: Any, b: Any, out: Any = None, *, workspace: Optional[int] = None, **as_gemm: Any) -> Any:
+        """Enqueues the launches and nothing else. The operands must be those of the plan's problem, laid out and aligned so.
+        workspace: an address, where the plan needs one and owns none."""
+        call = self._library.look_up(a, b, out, as_gemm)
+        if call.prepared.problem != self.problem:
+            raise ValueError(f"the operands are of {call.prepared.problem}; expected {self.problem}, of the plan")
+        args = call.args or _abi.CRunArgs(ctypes.sizeof(_abi.CRunArgs), a=call.a, b=call.b, d=call.d)
+        if call.args is None:
+            scalars = tuple(call.prepared.scalar_of(as_gemm.get(*usual)) for usual in (("alpha", 1.0), ("beta", 0.0)))
+            args.alpha, args.beta = map(ctypes.addressof, scalars)
+        args.workspace = workspace
+        _abi.check(self._lib.tilesmith_plan_run_args(self.handle, call.stream, ctypes.byref(args)))
+        return call.out

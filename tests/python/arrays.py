@@ -1,0 +1,69 @@
+"""Arrays for tests, in host memory that they say is a CUDA device's. No NumPy."""
+
+import ctypes
+import itertools
+import random
+
+_KINDS = {"f4": ctypes.c_float, "f8": ctypes.c_double, "i4": ctypes.c_int32, "i1": ctypes.c_int8, "u1": ctypes.c_uint8, "f2": ctypes.c_uint16}
+
+
+class Array:
+    """A view of host memory with __cuda_array_interface__. Strides are in elements."""
+
+    def __init__(self, shape, kind="f4", strides=None, values=None, read_only=False, shift=0):
+        self.shape, self.kind, self.read_only = tuple(shape), kind, read_only
+        self.strides = tuple(strides) if strides is not None else packed(shape)
+        extent = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides)) if all(self.shape) else 1
+        self.memory = (_KINDS[kind] * (extent + 16 + shift))()
+        size = ctypes.sizeof(_KINDS[kind])
+        start = -(-ctypes.addressof(self.memory) // 16) * 16  # aligned, then shifted by elements
+        self.address = start + shift * size
+        self._cells = (_KINDS[kind] * extent).from_address(self.address)
+        if values is not None:
+            for index in self.indices():
+                self[index] = values(*index)
+
+    @property
+    def __cuda_array_interface__(self):
+        size = ctypes.sizeof(_KINDS[self.kind])
+        strides = None if self.strides == packed(self.shape) else tuple(s * size for s in self.strides)
+        return {"shape": self.shape, "strides": strides, "typestr": "<" + self.kind, "data": (self.address, self.read_only), "version": 3}
+
+    def indices(self):
+        return itertools.product(*map(range, self.shape))
+
+    def _at(self, index):
+        return sum(i * s for i, s in zip(index if isinstance(index, tuple) else (index,), self.strides))
+
+    def __getitem__(self, index):
+        return self._cells[self._at(index)]
+
+    def __setitem__(self, index, value):
+        self._cells[self._at(index)] = value
+
+
+def packed(shape):
+    strides, step = [], 1
+    for extent in reversed(tuple(shape)):
+        strides.insert(0, step)
+        step *= extent
+    return tuple(strides)
+
+
+def by_columns(shape):
+    """Strides of an array whose last two dimensions are stored transposed."""
+    *outer, rows, columns = shape
+    turned = packed((*outer, columns, rows))
+    return (*turned[:-2], turned[-1], turned[-2])
+
+
+def whole_numbers(seed, most=4):
+    numbers = random.Random(seed)
+    return lambda *index: numbers.randint(-most, most)
+
+
+def product(a, b, row, column, entry=()):
+    def of(array, i, j):
+        return array[(*entry, i, j)] if len(array.shape) == 3 else array[i, j]
+
+    return sum(of(a, row, l) * of(b, l, column) for l in range(a.shape[-1]))

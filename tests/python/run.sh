@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs a file of the Python tests with the first Python that has pytest, PyTorch preferred where the file wants it.
+#
+# Usage: run.sh FILE LIBRARY   (LIBRARY: libtilesmith.so as it was built)
+set -euo pipefail
+file=$1
+library=$2
+
+# Whether a Python can import all of these modules.
+can_import() { "$1" -c "import ${2// /, }" >/dev/null 2>&1; }
+
+wanted=pytest
+case $(basename "$file") in test_torch*.py | test_gpu.py) wanted="pytest torch" ;; esac
+python=""
+for candidate in python3 /usr/bin/python3; do
+  if [ -z "$python" ] && can_import "$candidate" "$wanted"; then python=$candidate; fi
+done
+if [ -z "$python" ]; then
+  echo "skipped, there is no Python with ${wanted/ / and }"
+  exit 0
+fi
+export TILESMITH_REAL_LIBRARY=$library PYTHONDONTWRITEBYTECODE=1
+case $(basename "$file") in
+  test_gpu.py)
+    "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || { echo "skipped, there is no GPU: $(basename "$file")"; exit 0; }
+    exec env TILESMITH_LIBRARY="$library" "$python" -m pytest -q -p no:cacheprovider -m gpu "$file"
+    ;;
+  *) exec "$python" -m pytest -q -p no:cacheprovider "$file" ;;
+esac

@@ -1,0 +1,97 @@
+"""The structs and functions of tilesmith.h, as ctypes knows them."""
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import tilesmith
+from conftest import ROOT
+from tilesmith import _abi
+
+
+def test_structs_are_laid_out_as_in_the_header(stand_in):
+    structs = (_abi.CProblem, _abi.CStridedBatch, _abi.CGrouped, _abi.CRunArgs, _abi.COptions, _abi.CExplanation)
+    assert [ctypes.sizeof(struct) for struct in structs] == stand_in.sizes("sizes", len(structs))
+    fields = (_abi.CProblem.transposes, _abi.CProblem.batch_size, _abi.CProblem.scalars_on_device, _abi.CStridedBatch.stride_c,
+              _abi.CRunArgs.offsets, _abi.COptions.early_in_graphs, _abi.CExplanation.predicted_us)
+    assert [field.offset for field in fields] == stand_in.sizes("offsets", len(fields))
+
+
+def test_numbers_of_the_header_are_the_packages_own():
+    from tilesmith import _errors, _problem
+
+    header = (ROOT / "runtime" / "interface" / "tilesmith.h").read_text()
+    statuses = dict(re.findall(r"TILESMITH_([A-Z_]+) = (\d+)[,\s]", header[header.index("tilesmith_status {"):header.index("} tilesmith_status;")]))
+    assert {int(number): name.lower().replace("_", " ") for name, number in statuses.items() if name != "OK"} == _errors.STATUS_NAMES
+    activations = dict(re.findall(r"TILESMITH_([A-Z_]+) = (\d+)", header[header.index("tilesmith_activation {"):header.index("} tilesmith_activation;")]))
+    assert {name.lower(): int(number) for name, number in activations.items() if name != "IDENTITY"} == {
+        name: number for name, number in _problem.ACTIVATIONS.items() if name}
+
+
+def test_a_missing_library_is_one_line(stand_in, monkeypatch):
+    monkeypatch.setenv("TILESMITH_LIBRARY", "/nowhere/libtilesmith.so")
+    _abi.load.cache_clear()
+    with pytest.raises(tilesmith.Error, match=r"^/nowhere/libtilesmith.so could not be loaded .*; expected a wheel") as caught:
+        tilesmith.open()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_library_that_is_another_is_one_line(stand_in, monkeypatch):
+    monkeypatch.setenv("TILESMITH_LIBRARY", "libc.so.6")
+    _abi.load.cache_clear()
+    with pytest.raises(tilesmith.Error, match="has no tilesmith_version; expected libtilesmith 0.1"):
+        tilesmith.version()
+
+
+def test_without_a_device_opening_says_so(stand_in):
+    stand_in.tell("no_device", 1)
+    with pytest.raises(tilesmith.Error, match="^no NVIDIA driver$") as caught:
+        tilesmith.open()
+    assert (caught.value.status, caught.value.name) == (3, "no device")
+
+
+def test_the_package_says_what_is_missing(stand_in):
+    stand_in_env = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TILESMITH_LIBRARY": "/nowhere.so"}
+    done = subprocess.run([sys.executable, "-m", "tilesmith"], capture_output=True, text=True, env=stand_in_env)
+    assert done.returncode == 2
+    assert done.stdout == f"tilesmith {tilesmith.__version__}\n"
+    assert done.stderr.startswith("missing   /nowhere.so could not be loaded") and done.stderr.count("\n") == 1
+
+
+def test_importing_takes_nothing_but_the_standard_library():
+    code = "import sys, tilesmith; print([name for name in ('numpy', 'torch', 'cupy', 'jax') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_the_version_is_the_projects():
+    found = re.search(r"project\(tilesmith VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())
+    assert found and found[1] == tilesmith.__version__
+
+
+@pytest.mark.skipif("TILESMITH_REAL_LIBRARY" not in os.environ, reason="$TILESMITH_REAL_LIBRARY names no library")
+def test_the_real_library_knows_the_problems_and_type_pairs():
+    from tilesmith import _types
+
+    code = """
+import tilesmith
+from tilesmith import _abi
+lib = _abi.load()
+print([lib.tilesmith_type_pair_name(i).decode() for i in range(lib.tilesmith_type_pair_count())])
+print(tilesmith.Problem("f16f32f16", "NT", 8, 16, 32, batch=3, stride_b=0, bias="n", activation="gelu"))
+try:
+    print(tilesmith.open().device)
+except tilesmith.Error as why:
+    print(why)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TILESMITH_LIBRARY": os.environ["TILESMITH_REAL_LIBRARY"]}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    pairs, problem, device = done.stdout.splitlines()
+    ours = {pair for outputs in _types._PAIRS.values() for pair in outputs.values()} | set(_types._COMPUTES.values())
+    assert set(eval(pairs)) == ours
+    assert problem == "f16f32f16 NT 8 16 32 batch=3 batch_mode=strided stride_b=0 epilogue=bias_n+gelu"
+    assert device

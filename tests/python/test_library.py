@@ -1,0 +1,189 @@
+"""Libraries, plans, problems, DLPack, the databases that are opened by default, and tuning by the program."""
+
+import ctypes
+import os
+import stat
+
+import pytest
+
+import tilesmith
+from arrays import Array, product, whole_numbers
+from tilesmith import _defaults, _dlpack, _program
+
+
+def operands():
+    return Array((5, 6), values=whole_numbers(1)), Array((6, 3), values=whole_numbers(2)), Array((5, 3))
+
+
+def test_options_reach_the_library(stand_in, tmp_path):
+    with tilesmith.open(tmp_path / "x.db", 2, allow_compile=False, trial_budget=8, early_in_graphs=True) as library:
+        options = stand_in.record.options
+        assert (options.device, options.allow_compile, options.log_misses, options.trial_budget, options.early_in_graphs) == (2, 0, 0, 8, 1)
+        assert stand_in.record.path.decode() == str(tmp_path / "x.db") and library.ordinal == 2
+        assert stand_in.record.opened == 1
+    assert stand_in.record.opened == 0
+
+
+def test_plans_explain_and_run(library, stand_in):
+    a, b, d = operands()
+    with library.plan(a, b, d, activation="relu") as plan:
+        assert stand_in.record.plans == 1
+        assert plan.workspace_bytes == 512
+        plan.reserve_workspace()
+        assert plan.explain().rung == "exact" and "12.50 us" in str(plan.explain())
+        assert plan.run(a, b, d, activation="relu", alpha=2) is d
+        assert d[0, 0] == max(2 * product(a, b, 0, 0), 0)
+        plan.run(a, b, d, activation="relu", workspace=4096)
+        assert stand_in.record.args.workspace == 4096
+        with pytest.raises(ValueError, match=r"the operands are of f32f32 NN 5 3 6; expected f32f32 NN 5 3 6 epilogue=relu, of the plan"):
+            plan.run(a, b, d)
+    assert stand_in.record.plans == 0
+    with pytest.raises(tilesmith.Error, match="the plan is closed"):
+        plan.explain()
+    assert library.explain(tilesmith.Problem("f32f32", "NT", 8, 8, 8)).config == "simt{}"
+    assert stand_in.record.plans == 0
+
+
+def test_prepare_takes_what_gemm_takes(library, stand_in):
+    a, b, d = operands()
+    library.prepare(a, b, d, bias=Array((3,)), stream=9)
+    assert (stand_in.record.prepared, stand_in.record.runs, stand_in.record.stream, stand_in.problem.bias) == (1, 0, 9, 1)
+
+
+@pytest.mark.parametrize("fields, text", [
+    (dict(), ""),
+    (dict(lda=40, ldc=70, align_bytes=8, beta=True), " lda=40 ldc=70 align=8 beta=any"),
+    (dict(batch=3, stride_a=0), " batch=3 batch_mode=strided stride_a=0"),
+    (dict(groups=4), " batch=4 batch_mode=grouped"),
+    (dict(scale_m="one", scale_n="each", bias="n_f32", activation="gelu_tanh"), " epilogue=scale_m1+scale_n+bias_n_f32+gelu_tanh"),
+    (dict(c_is_apart=True, beta=True, device_scalars=True), " beta=any epilogue=c_apart scalars=device"),
+])
+def test_problems_are_lines_of_a_workload(stand_in, fields, text):
+    problem = tilesmith.Problem("f16f32f16", "NT", 64, 64, 32, **fields)
+    assert str(problem) == "f16f32f16 NT 64 64 32" + text
+    assert problem == tilesmith.Problem("f16f32f16", "NT", 64, 64, 32, **fields) and len({problem, problem}) == 1
+
+
+def test_wrong_problems_are_refused(stand_in):
+    with pytest.raises(ValueError, match="batch and groups are both given"):
+        tilesmith.Problem("f16f32", "NN", 1, 1, 1, batch=2, groups=2)
+    with pytest.raises(ValueError, match="bias is 'k'; expected None, 'n', 'm'"):
+        tilesmith.Problem("f16f32", "NN", 1, 1, 1, bias="k")
+    with pytest.raises(tilesmith.Error, match="a dimension is below 0"):
+        tilesmith.Problem("f16f32", "NN", -1, 1, 1)
+
+
+class Capsule:
+    """A DLPack producer. The stream that it is given is kept."""
+
+    def __init__(self, array, code=2, bits=32, device=2, name=b"dltensor", offset=0):
+        self.array, self.device, self.name, self.streams = array, device, name, []
+        self.shape = (ctypes.c_int64 * len(array.shape))(*array.shape)
+        self.strides = (ctypes.c_int64 * len(array.shape))(*array.strides)
+        self.tensor = _dlpack._Tensor(array.address - offset, device, 0, len(array.shape), code, bits, 1, self.shape, self.strides, offset)
+        self.versioned = _dlpack._Versioned(1, 0, None, None, 1, self.tensor)
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+    def __dlpack__(self, stream=None):
+        self.streams.append(stream)
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        what = self.versioned if self.name == b"dltensor_versioned" else self.tensor
+        return make(ctypes.addressof(what), self.name, None)
+
+
+def test_dlpack_producers_are_operands(library, stand_in):
+    a, b, d = operands()
+    given = Capsule(a), Capsule(b, offset=16), Capsule(d)
+    library.gemm(*given)
+    assert d[4, 2] == product(a, b, 4, 2)
+    assert [producer.streams for producer in given] == [[1], [1], [1]]
+    library.gemm(*given, stream=77)
+    assert given[0].streams[-1] == 77 and stand_in.record.stream == 77
+    library.gemm(Capsule(a, name=b"dltensor_versioned"), b, d)
+    for code, bits, pair in ((4, 16, b"bf16f32bf16"), (2, 16, b"f16f32f16"), (10, 8, b"e4m3f32e4m3")):
+        half = [Capsule(array, code, bits) for array in (a, b, d)]
+        assert library.problem(*half).c.type == pair
+
+
+def test_wrong_capsules_are_refused(library):
+    a, b, d = operands()
+    with pytest.raises(ValueError, match=r"an array is on DLPack device \(1, 0\); expected a CUDA device"):
+        library.gemm(Capsule(a, device=1), b, d)
+    with pytest.raises(ValueError, match="a DLPack capsule is named b'used_dltensor'; expected one that nobody has consumed"):
+        library.gemm(Capsule(a, name=b"used_dltensor"), b, d)
+    with pytest.raises(TypeError, match="an element is of type an unknown code; expected one of f64"):
+        library.gemm(Capsule(a, code=5), b, d)
+    with pytest.raises(ValueError, match="out is read-only"):
+        library.gemm(a, b, Capsule(d, name=b"dltensor_versioned"))
+
+
+def test_operands_of_another_device_are_refused(stand_in):
+    a, b, d = operands()
+    with tilesmith.open(device=1) as library, pytest.raises(ValueError, match="a is on device 0; expected device 1, for which"):
+        library.gemm(Capsule(a), b, d)
+
+
+def test_the_default_database(stand_in, tmp_path, monkeypatch):
+    shipped = tmp_path / "package" / "bests"
+    shipped.mkdir(parents=True)
+    for name in ("h100.db", "h200.db"):
+        (shipped / name).write_text("")
+    monkeypatch.setattr(_defaults._abi, "FOLDER", tmp_path / "package")
+    for device, name in (("NVIDIA H200/sm_90/132SM", "h200.db"), ("NVIDIA H100 PCIe/sm_90/114SM", "h100.db"), ("NVIDIA GH200/sm_90/132SM", "h200.db")):
+        stand_in.tell("device", device.encode(), ctypes.c_char * 64)
+        assert _defaults.default_database(0) == shipped / name
+    stand_in.tell("device", b"Orin/sm_87/16SM", ctypes.c_char * 64)
+    assert _defaults.default_database(0) is None
+    own = _defaults.user_database()
+    assert str(own) == str(tmp_path / "data" / "tilesmith" / "tuned.db")
+    own.parent.mkdir(parents=True)
+    own.write_text("")
+    assert _defaults.default_database(0) == own
+    monkeypatch.setenv("TILESMITH_DB", "/elsewhere.db")
+    assert str(_defaults.default_database(0)) == "/elsewhere.db"
+
+
+def fake_program(tmp_path, monkeypatch, status=0):
+    """Writes its arguments and the workload beside itself."""
+    file = tmp_path / "program"
+    file.write_text(f"#!/bin/sh\ncd '{tmp_path}'\necho \"$@\" >arguments\ncat \"$3\" >workload 2>/dev/null\necho 'half way' >&2\necho 'the last line' >&2\nexit {status}\n")
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("TILESMITH_PROGRAM", str(file))
+
+
+def test_tuning_runs_the_program(stand_in, tmp_path, monkeypatch, capfd):
+    fake_program(tmp_path, monkeypatch)
+    problems = {tilesmith.Problem("f16f32", "NN", 64, 64, 64): 3, tilesmith.Problem("f16f32", "NT", 8, 8, 8, bias="n"): 0.5}
+    target = tilesmith.tune(problems, 90, database=tmp_path / "t.db", arguments=["--seed", "3"])
+    words = (tmp_path / "arguments").read_text().split()
+    assert words[:2] == ["tune", "--workload"] and words[3:] == ["--db", target, "--device", "0", "--seed", "3", "--budget", "90s"]
+    assert (tmp_path / "workload").read_text() == "f16f32 NN 64 64 64 3\nf16f32 NT 8 8 8 epilogue=bias_n 0.5\n"
+    assert not os.path.exists(words[2])
+    assert capfd.readouterr().err == "half way\nthe last line\n"
+    assert _defaults.default_library(0).path == target
+    tilesmith.tune("llama3-8b", "2h", database=target, quiet=True)
+    assert "--workload llama3-8b --db" in (tmp_path / "arguments").read_text() and capfd.readouterr().err == ""
+
+
+def test_tuning_that_fails_says_why(stand_in, tmp_path, monkeypatch):
+    fake_program(tmp_path, monkeypatch, status=3)
+    with pytest.raises(tilesmith.Error, match="^tilesmith tune ended with status 3: the last line$"):
+        tilesmith.tune("quick", "1m", quiet=True)
+    monkeypatch.setenv("TILESMITH_PROGRAM", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(_program._abi, "FOLDER", tmp_path)
+    with pytest.raises(tilesmith.Error, match="^the program tilesmith was not found; expected a wheel"):
+        _program.program()
+
+
+def test_tuning_begins_with_what_ships(stand_in, tmp_path, monkeypatch):
+    fake_program(tmp_path, monkeypatch)
+    shipped = tmp_path / "package" / "bests"
+    shipped.mkdir(parents=True)
+    (shipped / "h200.db").write_text("bests")
+    monkeypatch.setattr(_defaults._abi, "FOLDER", tmp_path / "package")
+    target = tilesmith.tune("quick", quiet=True)
+    assert target == str(_defaults.user_database()) and open(target).read() == "bests"

@@ -1,0 +1,63 @@
+"""Bugs planted in a copy of the package: the tests beside this one must find each."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from conftest import HERE, ROOT
+
+# name: file, what is there, what is put in its place, the tests that must fail
+BUGS = {
+    "a product of transposes is not turned": ("_prepare.py", "    first, second = (b, a) if swapped else (a, b)", "    first, second = a, b", "test_gemm.py"),
+    "scales stay where they are when it is turned": (
+        "_extra.py", 'scales = (at("scale_n"), at("scale_m")) if prepared.swapped else', "scales = () if False else", "test_gemm.py"),
+    "a bias keeps its side when it is turned": ("_prepare.py", '"m" if is_column != swapped', '"m" if is_column', "test_gemm.py"),
+    "the entries of one shared matrix are read": ("_prepare.py", "        return 0 if of.entries is None else _abi.PACKED", "        return _abi.PACKED", "test_gemm.py"),
+    "strides stay bytes": ("_arrays.py", "return tuple(stride // size for stride in strides)", "return tuple(strides)", "test_gemm.py"),
+    "layouts that differ in an activation are taken for one": (
+        "_library.py", "key = (ka, kb, kd, activation, compute,", "key = (ka, kb, kd, compute, compute,", "test_gemm.py"),
+    "the alignment of c is not looked at": ("_library.py", "            low_bits |= extra.c_address & 15\n", "            pass\n", "test_gemm.py"),
+    "beta is dropped where out is added to": (
+        "_library.py", "other = prepared.zero_address if beta == 0 else", "other = prepared.zero_address if True else", "test_gemm.py"),
+    "a DLPack offset is dropped": ("_dlpack.py", "(tensor.data or 0) + tensor.byte_offset", "(tensor.data or 0)", "test_library.py"),
+    "a stream of 0 is handed to a DLPack producer": ("_dlpack.py", "stream=stream or 1", "stream=stream or 0", "test_library.py"),
+    "what may not be written is written": ("_prepare.py", "if not on.out.writable:", "if False:", "test_wrong_inputs.py"),
+    "the shape of out is not checked": ("_prepare.py", "if on.out.shape != shape:", "if False:", "test_wrong_inputs.py"),
+    "a field of the header is forgotten": ("_abi.py", '("scale_m", c_int8), ("scale_n", c_int8), ', '("scale_m", c_int16), ("scale_n", c_int16), ', "test_interface.py"),
+}
+TORCH_BUGS = {
+    "a row that is added is scaled by no beta": ("torch/_aten.py", "    if is_row and beta == 1:", "    if is_row:", "test_torch.py"),
+    "every level is served": ("torch/_serving.py", "if rung not in self.levels:", "if False:", "test_torch.py"),
+    "a failing run counts as served": ("torch/_serving.py", "        if status:\n", "        if False:\n", "test_torch.py"),
+    "a workspace is not aligned": ("torch/_serving.py", "(workspace.data_ptr() + 255) & -256", "workspace.data_ptr() + 1", "test_torch.py"),
+    "overrides stay": ("torch/_enabled.py", "        overrides.close()\n", "        _OPERANDS[\"kept\"] = overrides\n", "test_torch.py"),
+    "TF32 is always allowed": ("torch/_aten.py", "    return f32_compute() if a.dtype", '    return "tf32" if a.dtype', "test_torch.py"),
+    "the gradient forgets alpha": ("torch/_operator.py", "torch.matmul(grad, b.mT), a) * ctx.alpha", "torch.matmul(grad, b.mT), a)", "test_torch_operator.py"),
+    "the fake result of a gate is too wide": ("torch/_operator.py", "b.shape[-1] // 2 if activation in", "b.shape[-1] if activation in", "test_torch_operator.py"),
+}
+
+
+def has_torch():
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", [*BUGS, *TORCH_BUGS])
+def test_it_is_found(name, tmp_path):
+    if name in TORCH_BUGS and not has_torch():
+        pytest.skip("PyTorch is not there")
+    file, there, planted, tests = {**BUGS, **TORCH_BUGS}[name]
+    shutil.copytree(ROOT / "python" / "tilesmith", tmp_path / "tilesmith", ignore=shutil.ignore_patterns("__pycache__"))
+    text = (tmp_path / "tilesmith" / file).read_text()
+    assert text.count(there) == 1, f"{file}: expected this line once: {there}"
+    (tmp_path / "tilesmith" / file).write_text(text.replace(there, planted))
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", str(HERE / tests)], capture_output=True, text=True,
+                          env={**os.environ, "TILESMITH_TEST_INSTALLED": "1", "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"})
+    assert done.returncode == 1, f"nothing noticed it:\n{done.stdout}"
+    assert " failed" in done.stdout and "ImportError" not in done.stdout and "SyntaxError" not in done.stdout
