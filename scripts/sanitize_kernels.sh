@@ -6,13 +6,15 @@
 # name, a name that matched nothing would look like kernels without errors.
 #
 # Usage: sanitize_kernels.sh [--no-build] [--tool NAME]... [--family NAME]... [--type PAIR]... [--trans TRANS]...
-#                            [--max-configs N] [--seed N] [--jobs N] [--limit SECONDS] [--resume] [--out FOLDER] [--help]
+#                            [--with FIELDS]... [--max-configs N] [--seed N] [--jobs N] [--limit SECONDS] [--resume] [--out FOLDER] [--help]
 #   --no-build        run the program that is in the build folder
 #   --tool NAME       memcheck, racecheck or synccheck; repeatable (default: all three)
 #   --family NAME     mma, wgmma, wmma, gemv, ffma or simt; repeatable (default: mma and wgmma)
 #   --type PAIR       of these type pairs only, such as bf16f32; repeatable. A pair's sample is the same as among all of them
 #   --trans TRANS     of these transposes, NN, TT, NT or TN, each a sample of its own; repeatable (default: one a type pair, in
 #                     turn). Operands of `mma` change places for tf32f32 NN and TN, whose turn is TT
+#   --with FIELDS     of problems with these fields, as `tilesmith verify --with` takes them, such as epilogue=bias_n+gelu or
+#                     batch=3,batch_mode=grouped (with --trans NN or NT); repeatable, each a sample of its own (default: plain ones)
 #   --max-configs N   configs of each family, type pair and tool (default: 24, by which every parameter has every value that is
 #                     legal for the pair and its transposes; by 9 the type pairs of a family have most values together.
 #                     Racecheck takes 40 s a config where 14 samples run at a time)
@@ -31,7 +33,7 @@ set -euo pipefail
 
 # Of tuner/verify/reference_source.cpp, by parts of their names.
 BATTERY=(multiply_ compare_ fill_ check copy_words reset_reports)
-TYPES=(f16f32 bf16f32 f16f16 f16f32f16 bf16f32bf16 tf32f32 s8s32 u8s32 e4m3f32 e4m3f32bf16 e5m2f32 e5m2f32bf16 f64f64 f32f32 f32x3f32)
+TYPES=(f16f32 bf16f32 f16f16 f16f32f16 bf16f32bf16 tf32f32 s8s32 u8s32 e4m3f32 e4m3f32bf16 e5m2f32 e5m2f32bf16 f64f64 f32f32 f32x3f32 s8s32bf16 s8s32s8 e4m3f32e4m3)
 TRANSPOSES=(NN TT NT TN)
 
 build=true
@@ -39,6 +41,7 @@ tools=()
 families=()
 wanted=()
 transposes=()
+fields=()
 configs=24
 seed=1
 jobs=8
@@ -49,7 +52,7 @@ while [ $# -gt 0 ]; do
   case "$1" in
     --no-build) build=false ;;
     --resume) resume=true ;;
-    --tool | --family | --type | --trans | --max-configs | --seed | --jobs | --limit | --out)
+    --tool | --family | --type | --trans | --with | --max-configs | --seed | --jobs | --limit | --out)
       [ $# -ge 2 ] || fail "$1: expected a value after it"
       case "$1" in
         --tool)
@@ -67,6 +70,10 @@ while [ $# -gt 0 ]; do
         --trans)
           [[ " ${TRANSPOSES[*]} " == *" $2 "* ]] || fail "--trans $2: expected one of ${TRANSPOSES[*]}"
           transposes+=("$2")
+          ;;
+        --with)
+          [[ $2 =~ ^[a-z_]+=[a-z0-9_+]+(,[a-z_]+=[a-z0-9_+]+)*$ ]] || fail "--with $2: expected FIELD=VALUE, more behind commas"
+          fields+=("$2")
           ;;
         --out) out=$2 ;;
         *)
@@ -89,6 +96,7 @@ done
 [ ${#tools[@]} -gt 0 ] || tools=(memcheck racecheck synccheck)
 [ ${#families[@]} -gt 0 ] || families=(mma wgmma)
 [ ${#wanted[@]} -gt 0 ] || wanted=("${TYPES[@]}")
+[ ${#fields[@]} -gt 0 ] || fields=(plain)
 if $resume && [ -z "$out" ]; then fail "--resume: expected --out FOLDER, which holds what is to be gone on with"; fi
 
 # Overridable, so that the tests of this script need no GPU.
@@ -127,15 +135,20 @@ stop() {
 }
 trap stop INT TERM HUP
 
-# sample TOOL FAMILY TYPE TRANSPOSES SEED: one line of what came of it in its .result, "clean", "none", or "FAILED". `timeout`
+# name_of TOOL FAMILY TYPE TRANSPOSES FIELDS: of its files.
+name_of() { if [ "$5" = plain ]; then echo "$1.$2.$3.$4"; else echo "$1.$2.$3.$4.$5"; fi; }
+
+# sample TOOL FAMILY TYPE TRANSPOSES FIELDS SEED: one line of what came of it in its .result, "clean", "none", or "FAILED". `timeout`
 # kills its whole group: a first SIGTERM the program takes for a wish, and a kernel that hangs never lets it come to that.
 sample() {
-  local name=$1.$2.$3.$4 status=0 counts result battery=()
-  [ "$1" != racecheck ] || battery=(--brief)
+  local name status=0 counts result battery=()
+  name=$(name_of "$1" "$2" "$3" "$4" "$5")
+  [ "$5" = plain ] || battery=(--with "$5")
+  [ "$1" != racecheck ] || battery+=(--brief)
   {
     timeout --signal=KILL "$limit" "$sanitizer" --tool "$1" "${excluded[@]}" --error-exitcode 86 \
       "$BUILD_DIR/bin/tilesmith" verify --family "$2" --type "$3" --trans "$4" --shape 64 --spread --max-configs "$configs" \
-      --seed "$5" --compile-jobs 1 "${battery[@]}" >"$out/$name.log" 2>&1
+      --seed "$6" --compile-jobs 1 "${battery[@]}" >"$out/$name.log" 2>&1
   } 2>/dev/null || status=$?  # the shell's word on what was killed
   counts=$(sed -n 's/^.*: \([0-9]* right, .* failed\), in .*/\1/p' "$out/$name.log" | tail -n 1)
   if [ "$status" -ne 0 ] && grep -q 'none of the families has a kernel' "$out/$name.log"; then
@@ -160,16 +173,18 @@ for tool in "${tools[@]}"; do
       [[ " ${wanted[*]} " == *" ${TYPES[i]} "* ]] || continue
       turn=("${transposes[@]}")
       [ ${#turn[@]} -gt 0 ] || turn=("${TRANSPOSES[i % 4]}")
-      for trans in "${turn[@]}"; do planned+=("$tool $family ${TYPES[i]} $trans $((seed + i))"); done
+      for trans in "${turn[@]}"; do
+        for with in "${fields[@]}"; do planned+=("$tool $family ${TYPES[i]} $trans $with $((seed + i))"); done
+      done
     done
   done
 done
 
 for one in "${planned[@]}"; do
-  read -r tool family type trans own_seed <<<"$one"
-  if $resume && grep -Eqs '^(clean|none)' "$out/$tool.$family.$type.$trans.result"; then continue; fi
+  read -r tool family type trans with own_seed <<<"$one"
+  if $resume && grep -Eqs '^(clean|none)' "$out/$(name_of "$tool" "$family" "$type" "$trans" "$with").result"; then continue; fi
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
-  sample "$tool" "$family" "$type" "$trans" "$own_seed" &
+  sample "$tool" "$family" "$type" "$trans" "$with" "$own_seed" &
 done
 wait
 
@@ -177,9 +192,9 @@ wait
 failed=0
 right=0
 for one in "${planned[@]}"; do
-  read -r tool family type trans own_seed <<<"$one"
+  read -r tool family type trans with own_seed <<<"$one"
   how=
-  { read -r how what <"$out/$tool.$family.$type.$trans.result"; } 2>/dev/null || true
+  { read -r how what <"$out/$(name_of "$tool" "$family" "$type" "$trans" "$with").result"; } 2>/dev/null || true
   case $how in
     none) ;;
     clean) right=$((right + ${what%% *})) ;;

@@ -63,19 +63,27 @@ touch "$folder/logs/mine.log" "$folder/logs/racecheck.mma.old.NN.result"
 run --out "$folder/logs"
 [ "$status" -eq 0 ] || wrong "a clean run: exit status $status"
 samples=$(grep -c ' clean 5 right' "$folder/out" || true)
-[ "$samples" -eq $((3 * (15 + 14))) ] || wrong "$samples samples of three tools, 15 and 14 type pairs"
+[ "$samples" -eq $((3 * (18 + 17))) ] || wrong "$samples samples of three tools, 18 and 17 type pairs"
 grep -q "^$((5 * samples)) configs right and clean" "$folder/out" || wrong "the sum is not of all samples"
 calls=$folder/bin/compute-sanitizer.calls
 [ "$(grep -c -- '--brief' "$calls")" -eq $((samples / 3 + 1)) ] || wrong "not each sample of one tool went through each shape once"
 ! grep -v racecheck "$calls" | grep -q -- '--brief' || wrong "another tool than racecheck had each shape once"
 [ -e "$folder/logs/mine.log" ] || wrong "a file that is not the script's was removed"
 
-HAZARD_IN="--type s8s32" run --tool racecheck --tool memcheck --family mma
+HAZARD_IN="--type s8s32 " run --tool racecheck --tool memcheck --family mma
 [ "$status" -eq 1 ] || wrong "a hazard: exit status $status"
 [ "$(grep -c FAILED "$folder/out")" -eq 1 ] || wrong "expected one failure"
 grep -q '^racecheck mma s8s32 .*FAILED' "$folder/out" || wrong "a hazard is not told"
 rm -r "$(sed -n 's/^what they printed is in //p' "$folder/out")"
-WARNING_IN="--type u8s32" run --tool racecheck --family mma --out "$folder/logs"
+run --tool memcheck --family mma --type f16f32 --trans NN --with epilogue=bias_n+gelu --with batch=3,batch_mode=grouped --out "$folder/fields"
+[ "$status" -eq 0 ] || wrong "samples with fields: exit status $status"
+[ "$(grep -c ' clean 5 right' "$folder/out")" -eq 2 ] || wrong "expected a sample for each --with"
+for fields in epilogue=bias_n+gelu batch=3,batch_mode=grouped; do
+  grep -q -- "--with $fields" "$calls" || wrong "the program was not asked for $fields"
+done
+run --with 'epilogue=$(true)'
+[ "$status" -eq 2 ] || wrong "fields that are none: exit status $status"
+WARNING_IN="--type u8s32 " run --tool racecheck --family mma --out "$folder/logs"
 [ "$status" -eq 1 ] || wrong "a warning: exit status $status"
 HANGS_IN="--type tf32f32" run --tool synccheck --family wgmma --limit 1 --out "$folder/logs"
 [ "$status" -eq 1 ] || wrong "a sample that hangs: exit status $status"
@@ -83,17 +91,17 @@ grep -q 'tf32f32 .*longer than 1 s' "$folder/out" || wrong "a sample that hangs 
 none_hangs || wrong "a sample that hangs outlives the script"
 SILENT_IN="--type" run --tool memcheck --family mma --out "$folder/logs"
 [ "$status" -eq 1 ] || wrong "samples without a count: exit status $status"
-grep -q '; 15 samples failed' "$folder/out" || wrong "not all samples without a count failed"
+grep -q '; 18 samples failed' "$folder/out" || wrong "not all samples without a count failed"
 KILLED_IN="--type u8s32" run --tool memcheck --family mma --out "$folder/logs"
 [ "$status" -eq 1 ] || wrong "a sample that is killed: exit status $status"
 grep -q 'u8s32 .*FAILED killed' "$folder/out" || wrong "a sample that is killed is not told"
 
-HAZARD_IN="--type s8s32" run --tool racecheck --family mma --out "$folder/logs"
+HAZARD_IN="--type s8s32 " run --tool racecheck --family mma --out "$folder/logs"
 run --resume --tool racecheck --family mma --out "$folder/logs"
 [ "$status" -eq 0 ] || wrong "a run that was gone on with: exit status $status"
 [ "$(grep -c -- '--type s8s32 ' "$folder/bin/compute-sanitizer.calls")" -eq "$(wc -l <"$folder/bin/compute-sanitizer.calls")" ] ||
   wrong "what was clean ran again"
-grep -q '^75 configs right and clean' "$folder/out" || wrong "the sum is not of the run that was gone on with"
+grep -q '^90 configs right and clean' "$folder/out" || wrong "the sum is not of the run that was gone on with"
 run --resume --seed 2 --tool racecheck --family mma --out "$folder/logs"
 [ "$status" -eq 2 ] || wrong "going on with other samples: exit status $status"
 grep -q 'holds 24 configs from seed 1' "$folder/out" || wrong "it is not told which samples the folder holds"

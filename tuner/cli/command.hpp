@@ -1,5 +1,5 @@
-// The subcommands of `tilesmith`. Each has one function `add_NAME`, declared here and defined in NAME.cpp (short ones share lists.cpp, and
-// `merge` is in import.cpp). It adds the options to the program and returns what to run once they are parsed; commands.cpp lists them all.
+// The subcommands of `tilesmith`. Each has one function `add_NAME`, declared here and defined in NAME.cpp (short ones share lists.cpp,
+// `merge` is in import.cpp, `capture` and `run` in under_shim.cpp). It adds the options to the program and returns what to run once they are parsed; commands.cpp lists them all.
 //
 // Conventions every command keeps:
 //   - options are stored as text or numbers while parsing and checked in `run`, before anything is opened for writing;
@@ -37,6 +37,8 @@ Command add_report(CLI::App& program);
 Command add_export(CLI::App& program);
 Command add_import(CLI::App& program);
 Command add_merge(CLI::App& program);
+Command add_capture(CLI::App& program);
+Command add_run(CLI::App& program);
 Command add_renew(CLI::App& program);
 Command add_devices(CLI::App& program);
 Command add_space(CLI::App& program);

@@ -12,7 +12,7 @@ TEST_CASE("every command explains itself and ends with status 0") {
   const Finished all = run(folder, {"--help"});
   CHECK(all.status == 0);
   CHECK(all.err.empty());
-  for (const char* command : {"tune", "compile", "query", "explain", "export", "import", "merge", "devices", "space",
+  for (const char* command : {"tune", "compile", "query", "explain", "export", "import", "merge", "capture", "run", "devices", "space",
                               "workloads", "strategies", "simulate", "version"}) {
     INFO(command);
     CHECK(contains(all.out, command));
