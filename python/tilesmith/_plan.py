@@ -24,6 +24,8 @@ class Explanation(NamedTuple):
     kernel: str
     median_us: float
     predicted_us: float
+    vendor_us: float  # cuBLASLt's first choice, timed beside median_us on this device
+    vendor_best_us: float  # the fastest of what its heuristic offered
 
     def __str__(self) -> str:
         time = f", {self.median_us:.2f} us" if self.median_us else f", {self.predicted_us:.2f} us predicted" if self.predicted_us else ""
@@ -78,7 +80,7 @@ class Plan:
         found = _abi.CExplanation()
         _abi.check(self._lib.tilesmith_plan_explain(self.handle, ctypes.byref(found)))
         texts: List[str] = [getattr(found, name).decode(errors="replace") for name in Explanation._fields[:6]]
-        return Explanation._make([*texts, found.median_us, found.predicted_us])
+        return Explanation._make([*texts, found.median_us, found.predicted_us, found.vendor_us, found.vendor_best_us])
 
     def run(self, a: Any, b: Any, out: Any = None, *, workspace: Optional[int] = None, **as_gemm: Any) -> Any:
         """Enqueues the launches and nothing else. The operands must be those of the plan's problem, laid out and aligned so.

@@ -89,6 +89,7 @@ def stand_in(stand_in_file, monkeypatch, tmp_path):
     for name in ("next_status", "runs_status", "no_device"):
         made.tell(name, 0)
     made.tell("rung", b"exact", ctypes.c_char * 16)
+    made.tell("vendor_us", 0.0, ctypes.c_double)
     made.tell("device", b"NVIDIA H200/sm_90/132SM", ctypes.c_char * 64)
     yield made
     _defaults._libraries.clear()

@@ -26,13 +26,14 @@ EXPORT int32_t stand_in_next_status;  /* of the next call that may fail; 0: none
 EXPORT int32_t stand_in_runs_status;  /* of every run until it is set to 0 */
 EXPORT int32_t stand_in_no_device;
 EXPORT char stand_in_rung[16] = "exact";
+EXPORT double stand_in_vendor_us = 0;
 EXPORT char stand_in_device[64] = "NVIDIA H200/sm_90/132SM";
 EXPORT const size_t stand_in_sizes[] = {sizeof(tilesmith_problem),  sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped),
                                         sizeof(tilesmith_run_args), sizeof(tilesmith_options),       sizeof(tilesmith_explanation)};
 EXPORT const size_t stand_in_offsets[] = {
     offsetof(tilesmith_problem, transposes), offsetof(tilesmith_problem, batch_size), offsetof(tilesmith_problem, scalars_on_device),
     offsetof(tilesmith_strided_batch, stride_c), offsetof(tilesmith_run_args, offsets), offsetof(tilesmith_options, early_in_graphs),
-    offsetof(tilesmith_explanation, predicted_us)};
+    offsetof(tilesmith_explanation, vendor_best_us)};
 
 struct tilesmith_library { int32_t device; };
 struct tilesmith_plan { tilesmith_strided_batch problem; };
@@ -137,6 +138,7 @@ EXPORT tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tiles
   memset(e, 0, sizeof *e);
   e->rung = stand_in_rung, e->config = "simt{}", e->reason = "it is the only one", e->measured = "", e->trust = "valid", e->kernel = "none";
   e->median_us = 12.5;
+  e->vendor_us = stand_in_vendor_us, e->vendor_best_us = stand_in_vendor_us;
   return TILESMITH_OK;
 }
 

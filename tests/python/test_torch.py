@@ -87,6 +87,18 @@ def test_levels_decide(host):
             pass
 
 
+def test_what_the_vendor_does_faster_stays_pytorchs(host):
+    import ctypes
+
+    for n, (vendor_us, served) in enumerate(((12.4, False), (12.5, False), (12.6, True)), 3):  # the stand-in's own time is 12.5
+        a, b = torch.randn(5, 7), torch.randn(7, n)
+        host.tell("vendor_us", vendor_us, ctypes.c_double)
+        with enabled() as serving:
+            a @ b
+        forwarded = {} if served else {"mm": {"cuBLASLt was as fast or faster": 1}}
+        assert serving.stats() == {"served": {"mm": 1} if served else {}, "forwarded": forwarded}
+
+
 def test_a_failing_run_goes_to_pytorch(host):
     a, b = torch.randn(5, 7), torch.randn(7, 3)
     wanted = a @ b

@@ -81,7 +81,7 @@ run --tool memcheck --family mma --type f16f32 --trans NN --with epilogue=bias_n
 for fields in epilogue=bias_n+gelu batch=3,batch_mode=grouped; do
   grep -q -- "--with $fields" "$calls" || wrong "the program was not asked for $fields"
 done
-run --with 'epilogue=$(true)'
+run --with "epilogue=; true"
 [ "$status" -eq 2 ] || wrong "fields that are none: exit status $status"
 WARNING_IN="--type u8s32 " run --tool racecheck --family mma --out "$folder/logs"
 [ "$status" -eq 1 ] || wrong "a warning: exit status $status"

@@ -116,10 +116,13 @@ class Serving:
             plan = Plan(library, problem)
         except Error as why:
             return _Entry(problem, None, str(why))
-        rung = plan.explain().rung
-        if rung not in self.levels:
+        found = plan.explain()
+        if found.rung not in self.levels:
             plan.close()
-            return _Entry(problem, None, f"its kernel is of the level {rung}")
+            return _Entry(problem, None, f"its kernel is of the level {found.rung}")
+        if 0 < found.vendor_us <= found.median_us:
+            plan.close()
+            return _Entry(problem, None, "cuBLASLt was as fast or faster")
         return _Entry(problem, plan, "")
 
     def problems(self) -> Dict[Problem, int]:
