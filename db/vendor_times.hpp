@@ -33,9 +33,9 @@ struct VendorTimes {
   std::string vendor{kCublasLt};
   std::string vendor_version;    ///< "13.1.0"; empty if the library did not come to tell it
   std::string driver_version, measuring_policy;  ///< as of Producer
-  std::string message;           ///< why there are no times; of a row with times what disturbed them, as a rule nothing
-  int offered = 0, timed = 0;    ///< algorithms that its heuristic gave, and how many of them had a time
-  VendorTime first, best;        ///< of its own first choice, and of the fastest that was timed
+  std::string message;           ///< Why there are no times. Of a row with times: what disturbed them, as a rule nothing.
+  int offered = 0, timed = 0;    ///< Algorithms that its heuristic gave. How many of them had a time.
+  VendorTime first, best;        ///< Of its own first choice. Of the fastest that was timed.
   int samples = 0;               ///< this and the next four: as of Timing
   double clock_mhz = 0, temperature_c = 0, power_w = 0, drift = 1;
 

@@ -1,9 +1,9 @@
 // A program that uses cuBLAS and knows nothing of Tilesmith. Run it as it is, then under the shim (docs/applications.md):
 //
-//   cublas_app                                                                                what cuBLAS takes
-//   TILESMITH_CUBLAS=capture TILESMITH_CAPTURE=app.workload LD_PRELOAD=libtilesmith-cublas13.so cublas_app
-//   tilesmith tune --workload app.workload --budget 2min --db app.db
-//   TILESMITH_DB=app.db LD_PRELOAD=libtilesmith-cublas13.so cublas_app                        the same, faster
+//   cublas_app                                             what cuBLAS takes
+//   tilesmith capture -o app.workload -- cublas_app
+//   tilesmith tune --workload app.workload --budget 2m --db app.db
+//   tilesmith run --db app.db -- cublas_app                what Tilesmith takes
 //
 // Each case runs call by call, then 20 times in a captured graph. Results are compared with a plain loop. Exit status: 0 right, 1 wrong, 2 could
 // not be run (one line says why).

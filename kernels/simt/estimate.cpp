@@ -11,10 +11,10 @@ namespace tilesmith::simt {
 namespace {
 
 // Fitted to 700 recorded times of single problems and eight of small batches: docs/notes/batches.md.
-constexpr double kLaunch = 3500;         // cycles, as in mma/estimate.cpp
-constexpr double kFirstStep = 1600;      // from a block's start until it loads, and from its last step until its end
-constexpr double kMemoryLatency = 860;   // of a step's loads
-constexpr double kBlockStart = 190;      // an SM starts no more than one block in so many cycles
+constexpr double kLaunch = 3500;         // Cycles, as in mma/estimate.cpp.
+constexpr double kFirstStep = 1600;      // From a block's start until it loads, and from its last step until its end.
+constexpr double kMemoryLatency = 860;   // Of a step's loads.
+constexpr double kBlockStart = 190;      // An SM starts no more than one block in so many cycles.
 constexpr double kLoadInstructions = 30;    // of an element: its address, two bounds, the load, the conversion, the store
 constexpr double kPackedInstructions = 21;  // of an 8-bit integer
 constexpr double kReadInstructions = 1.8;   // of a word of shared memory

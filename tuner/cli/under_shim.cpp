@@ -11,7 +11,6 @@
 #include <system_error>
 #include <vector>
 
-#include "db/store.hpp"
 #include "runtime/driver/shared_library.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/options.hpp"
