@@ -99,12 +99,31 @@ double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, d
   return clock_for(device, type.a, clock_mhz);
 }
 
-double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
-  const double peak = peak_tflops(device, problem.type).value_or(0);
-  const double bandwidth_gbps = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
+double moved_bytes(const Problem& problem) {
   double bytes = 0;
   for (const OperandRole role : {OperandRole::a, OperandRole::b, OperandRole::d}) bytes += operand(problem, role).element_bytes();
-  return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0, bandwidth_gbps > 0 ? bytes / bandwidth_gbps * 1e-3 : 0);
+  return bytes;
+}
+
+double memory_gbps(const db::DeviceIdentity& device) { return db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0; }
+
+double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
+  const double peak = peak_tflops(device, problem.type).value_or(0);
+  const double bandwidth_gbps = memory_gbps(device);
+  return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0, bandwidth_gbps > 0 ? moved_bytes(problem) / bandwidth_gbps * 1e-3 : 0);
+}
+
+double nominal_us(const Problem& problem) {
+  static const db::DeviceIdentity nominal = [] {
+    db::DeviceIdentity device;
+    device.name = "NVIDIA H200";
+    device.sm = 90;
+    device.sm_count = 132;
+    device.bandwidth_class_gbps = 4900;
+    return device;
+  }();
+  constexpr double kLaunchUs = 2;
+  return kLaunchUs + floor_us(nominal, problem);
 }
 
 std::optional<std::string> impossible_because(const db::DeviceIdentity& device, const Problem& problem, double us) {
@@ -113,7 +132,7 @@ std::optional<std::string> impossible_because(const db::DeviceIdentity& device, 
     return fmt::format("{:.6g} us are {:.3g} {}, and the device's peak is {:.3g}", us, rate, rate_unit(problem.type), *peak);
   }
   // Operands are read cold, but for what the L2 may hold of them all the same; what is written may stay there.
-  const double peak_gbps = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
+  const double peak_gbps = memory_gbps(device);
   const double bytes = operand(problem, OperandRole::a).element_bytes() + operand(problem, OperandRole::b).element_bytes() - double(device.l2_bytes);
   const double gbps = bytes / us * 1e-3;
   if (peak_gbps > 0 && gbps > kFarBeyond * peak_gbps) {

@@ -18,9 +18,19 @@ std::optional<double> peak_tflops(const runtime::DeviceInfo& device, const TypeP
 /// The clock that peak_tflops() reckons with; 0: unknown.
 double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz = 0);
 
+/// What a run moves at least: A and B read, and D written, once each.
+double moved_bytes(const Problem& problem);
+
+/// The bandwidth that memory is given for, GB/s; 0 where one architecture's code ran on another's units, or it is unknown.
+double memory_gbps(const db::DeviceIdentity& device);
+
 /// The time below which the problem cannot come on the device: its operations at the peak, or its operands and result at the
 /// bandwidth of memory, whichever takes longer. 0 where neither is known.
 double floor_us(const db::DeviceIdentity& device, const Problem& problem);
+
+/// What a problem is estimated to take wherever nobody measured it, the same on every machine: the roofline of a certain device (an H200), and
+/// the microseconds that a launch takes. Only what problems take beside each other counts.
+double nominal_us(const Problem& problem);
 
 /// One line that says why no device of this kind can have taken so little time; nullopt if it may have, or where its peaks are not known.
 /// Far beyond means kFarBeyond times: clocks may be above those of data sheets, and what a cache holds is read faster.

@@ -46,7 +46,7 @@ within workers 'verify/|measure/|evaluator.hpp|vendor.hpp'
 within loop 'search/|verify/|measure/|warm_start/|schedule/|recordings/|[a-z_]+\.hpp'
 within bests '[a-z_]+\.hpp'
 within supervisor 'schedule/|workers/|[a-z_]+\.hpp'
-within report 'measure/|schedule/|[a-z_]+\.hpp'
+within report 'measure/|schedule/|bests/|[a-z_]+\.hpp'
 shared=$(grep -nE '^ *#include *"tuner/[a-z_]+/' tuner/*.[ch]pp | grep -v '^tuner/main.cpp:' || true)
 if [ -n "$shared" ]; then
   printf '%s\n  what all rooms use includes none of them\n' "$shared"

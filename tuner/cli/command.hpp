@@ -34,6 +34,7 @@ Command add_bench(CLI::App& program);
 Command add_query(CLI::App& program);
 Command add_explain(CLI::App& program);
 Command add_report(CLI::App& program);
+Command add_compare(CLI::App& program);
 Command add_export(CLI::App& program);
 Command add_import(CLI::App& program);
 Command add_merge(CLI::App& program);

@@ -7,6 +7,7 @@
 
 #include "db/export.hpp"
 #include "tuner/cli/command.hpp"
+#include "tuner/cli/comparing.hpp"
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/output.hpp"
 #include "tuner/cli/target.hpp"
@@ -19,7 +20,7 @@ namespace tilesmith::tuner {
 namespace {
 
 struct ReportCommandOptions {
-  std::string db, run, device, since, bench, output;
+  std::string db, run, device, since, bench, output, against;
   std::vector<std::string> workloads;
 };
 
@@ -90,6 +91,12 @@ int run_report(const ReportCommandOptions& options) {
   about.made_at = db::now_utc();
   about.vendor = db::VendorIndex(store.vendor_times());
   const std::vector<db::Evidence> entries = entries_of(store, options.device);
+  if (!options.against.empty()) {
+    const bool known = !db::meant_by(db::Store::open_read_only(options.against).devices(), options.device).empty();  // else it is of another device
+    const auto others = bests_to_compare(options.against, known ? options.device : ""), own = bests_to_compare(about.database, options.device);
+    about.against = compared(others, own, {kSameWithin, about.workload});
+    about.against_name = options.against;
+  }
   std::vector<report::RunFigures> runs = runs_to_report(store, entries, options, about.run);
   const bool bench_tells_device = std::all_of(about.bench.begin(), about.bench.end(), [](const BenchRow& row) { return !row.device.empty(); });
   const report::Report figures = report::make_report(entries, std::move(runs), std::move(about));
@@ -133,6 +140,11 @@ Command add_report(CLI::App& program) {
                   "What `tilesmith bench --peer cublaslt --out` wrote: the ratio to cuBLASLt, where tune has not stored it beside the best")
       ->type_name("CSV")
       ->group("More to go by");
+  app->add_option("--against", options->against,
+                  "Another database, such as that of the night before: a picture and a table of what became faster, slower, new or stale since (see "
+                  "`tilesmith compare`)")
+      ->type_name("DB")
+      ->group("More to go by");
   app->add_option(
          "--workload", options->workloads,
          "The workload that was tuned, a file or the name of a built-in one: adds weights, and what was not reached")
@@ -140,13 +152,14 @@ Command add_report(CLI::App& program) {
       ->group("More to go by");
   add_database_option(*app, options->db);
   app->footer(
-      "The page needs no network and no other file: problems with their bests and gains, convergence, clocks, "
+      "The page needs no network and no other file: problems with their bests and gains, a roofline, convergence, clocks, "
       "temperatures and\n"
       "power, failures with their messages, and what another hour would go to. It is written whole or not at all; the\n"
       "database is only read, also while a run is at work.\n"
       "\nExamples:\n"
       "  tilesmith report --out report.html\n"
       "  tilesmith report --db orin.db --since 12h --workload orin-perception --out report.html\n"
+      "  tilesmith report --db tuesday.db --against monday.db --out report.html\n"
       "  tilesmith report --db tuned.db --run all --device H200 --bench h200_bench.csv --out report.html");
   return {app, [options] { return run_report(*options); }};
 }

@@ -13,14 +13,17 @@ struct Part {
   std::string (*text)(const Report&);
 };
 constexpr Part kParts[] = {
-    {"problems", "Problems", problems_section},   {"convergence", "Convergence", convergence_section},
-    {"device", "Device", device_section},         {"failures", "Failures", failures_section},
+    {"problems", "Problems", problems_section},    {"compared", "Compared", compared_section}, {"roofline", "Roofline", roofline_section},
+    {"convergence", "Convergence", convergence_section}, {"device", "Device", device_section},       {"failures", "Failures", failures_section},
     {"outlook", "Another hour", outlook_section},
 };
 
-std::string navigation() {
+/// Sections without text are left out.
+std::string navigation(const Report& report) {
   std::string links;
-  for (const Part& part : kParts) links += fmt::format(R"(<a href="#{}">{}</a>)", part.id, part.title);
+  for (const Part& part : kParts) {
+    if (!part.text(report).empty()) links += fmt::format(R"(<a href="#{}">{}</a>)", part.id, part.title);
+  }
   return fmt::format("<nav aria-label=\"Sections\">{}</nav>\n", links);
 }
 
@@ -49,11 +52,11 @@ std::string page_of(const Report& report) {
       "script-src "
       "'unsafe-inline'\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
       escaped(title_of(report)), kPageStyle);
-  page += R"(<header><p class="brand">Tilesmith</p>)" + navigation() + "</header>\n<main>\n" + head_section(report);
+  page += R"(<header><p class="brand">Tilesmith</p>)" + navigation(report) + "</header>\n<main>\n" + head_section(report);
   for (const Part& part : kParts) {
-    page += fmt::format(
-        "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", part.id,
-        part.title, part.text(report));
+    const std::string text = part.text(report);
+    if (text.empty()) continue;
+    page += fmt::format("<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", part.id, part.title, text);
   }
   return page + "</main>\n" + footer(report) + fmt::format("<script>\n{}</script>\n</body>\n</html>\n", kPageScript);
 }

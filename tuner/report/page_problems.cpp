@@ -41,7 +41,7 @@ std::string problem_row(const Report& report, std::size_t index) {
   const Problem& p = problem.problem;
   const double us = problem.best ? problem.best->outcome.timing->median_us : 0;
   const Rate rate = rate_of(p, problem.device, us);
-  std::string row = "<tr>";
+  std::string row = fmt::format(R"(<tr id="r{}">)", index);
   if (report.devices.size() > 1) row += text_cell(short_name(problem.device));
   row += fmt::format(R"(<th scope="row"><a href="#p{}">{}</a></th>)", index, escaped(p.type.name));
   row += text_cell(name(p.trans));

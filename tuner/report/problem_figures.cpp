@@ -59,10 +59,9 @@ void find_best(const ProblemEntries& entries, const BestKnown& before, const Bes
 Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us) {
   Rate rate;
   if (!(us > 0)) return rate;
-  double gigabytes = 0;
-  for (const OperandRole role : {OperandRole::a, OperandRole::b, OperandRole::d}) gigabytes += operand(problem, role).element_bytes() * 1e-9;
+  const double gigabytes = moved_bytes(problem) * 1e-9;
   const auto peak = peak_tflops(device, problem.type);
-  const double bandwidth = db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
+  const double bandwidth = memory_gbps(device);
   const bool memory_bound =
       peak && bandwidth > 0 ? gigabytes / bandwidth > problem.flop() * 1e-12 / *peak : problem.m == 1 || problem.n == 1;
   if (memory_bound) {

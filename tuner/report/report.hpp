@@ -9,6 +9,7 @@
 
 #include "db/store.hpp"
 #include "tuner/bench_csv.hpp"
+#include "tuner/bests/compare.hpp"
 #include "tuner/report/convergence.hpp"
 #include "tuner/report/failures.hpp"
 #include "tuner/report/outlook.hpp"
@@ -72,6 +73,8 @@ struct ReportOptions {
   std::optional<Workload> workload;  ///< gives weights, and what was to be tuned
   std::vector<BenchRow> bench;
   std::string bench_name;  ///< path, for the page; empty: no CSV
+  std::optional<Comparison> against = {};  ///< of the bests of another database (A) with those of this one (B)
+  std::string against_name;                ///< path, for the page
   db::VendorIndex vendor = {};  ///< what the vendor took, where no CSV tells it
   std::string made_at;     ///< ISO 8601 UTC
 };

@@ -2,6 +2,7 @@
 // says so in one line, and CTest shows it as skipped.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -76,6 +77,36 @@ void make_report(const TempFolder& folder) {
   REQUIRE(run(folder, {"report", "--db", "tuned.db", "--out", "report.html"}).status == 0);
 }
 
+/// Pixels of this colour, or as good as.
+std::size_t pixels_of(const Picture& picture, std::uint32_t colour) {
+  const auto near = [&](std::uint32_t pixel) {
+    int off = 0;
+    for (const unsigned shift : {0U, 8U, 16U}) off += std::abs(int((pixel >> shift) & 0xFFU) - int((colour >> shift) & 0xFFU));
+    return off < 24;
+  };
+  return std::size_t(std::count_if(picture.pixels.begin(), picture.pixels.end(), near));
+}
+
+/// The page with the section of this id alone.
+std::string only_section(const std::string& page, const std::string& id) {
+  return page + "<script>for (const e of document.querySelectorAll('header, footer, main > section')) if (e.id !== '" + id + "') e.remove();</script>";
+}
+
+/// Adds to the page what a script finds of its roofline: dots, those whose row is there, those within the chart, and whether a click leads to the row.
+constexpr const char* kLookAtRoofline = R"(<script>
+  const chart = document.querySelector('#roofline svg.scatter'), box = chart.getBoundingClientRect();
+  const links = Array.from(chart.querySelectorAll('a')), problems = document.getElementById('problem-table');
+  const row = (link) => document.getElementById(link.getAttribute('href').slice(1));
+  const within = (e) => { const b = e.getBoundingClientRect(); return b.left >= box.left && b.right <= box.right && b.top >= box.top && b.bottom <= box.bottom; };
+  const found = document.documentElement.dataset;
+  found.dots = links.length;
+  found.led = links.filter((link) => row(link) && problems.contains(row(link))).length;
+  found.within = links.filter((link) => within(link.querySelector('circle'))).length;
+  found.roofs = Array.from(chart.querySelectorAll('.roof')).filter(within).length;
+  links[5].dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}));
+  found.at = location.hash;
+</script>)";
+
 /// The text of the first row of the table of problems.
 std::string first_row(const std::string& dom) {
   const std::size_t body = dom.find("<tbody>", dom.find("id=\"problem-table\""));
@@ -111,6 +142,18 @@ TEST_CASE("a browser runs the report's script and photographs its page") {
   CHECK(contains(clicked, "aria-sort=\"descending\""));
   CHECK(contains(first_row(clicked), "901.5"));
   CHECK_FALSE(contains(first_row(dom), "901.5"));
+
+  // Every dot of the roofline lies within the chart and leads to its row.
+  write_file(folder / "roofline.html", page + kLookAtRoofline);
+  const std::string looked = browser.dom("roofline.html");
+  for (const char* part : {"data-dots=\"13\"", "data-led=\"13\"", "data-within=\"13\"", "data-roofs=\"3\"", "data-at=\"#r5\""}) {
+    INFO(part);
+    CHECK(contains(looked, part));
+  }
+  write_file(folder / "roofline_alone.html", only_section(page, "roofline"));
+  const Picture chart = browser.photograph("roofline_alone.html", 1400, 700);
+  CHECK(pixels_of(chart, 0x8A5200) > 500);   // the roofs
+  CHECK(pixels_of(chart, 0x719BC6) > 13 * 20);  // dots: the accent at two thirds
 
   for (const int width : {1400, 420}) {
     const Picture picture = browser.photograph("report.html", width, 1600);

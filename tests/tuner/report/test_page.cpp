@@ -66,6 +66,29 @@ void check_refused(const std::vector<std::string>& more, const std::vector<std::
 
 }  // namespace
 
+TEST_CASE("the roofline has a dot a problem, which leads to its row, and the device's roofs") {
+  const std::string page = page_of(ordinary_night());
+  CHECK(count_in(page, "<svg class=\"scatter\"") == 1);
+  CHECK(count_in(page, "<circle class=\"dot ours\"") == 2);
+  CHECK(count_in(page, "<circle class=\"dot vendor\"") == 0);
+  for (const char* part : {"<a href=\"#roofline\">Roofline</a>", "<a href=\"#r0\"", "<a href=\"#r1\"", "<tr id=\"r0\">", "<tr id=\"r1\">", "memory 4900 GB/s", "f16f32 989.4",
+                           "TFLOP/s at 256 operations a byte"}) {  // 2·512·1024·1024 over 2·512·1024 + 2·1024·1024 + 4·512·1024 bytes is 204.8, of 1024 rows 256
+    INFO(part);
+    CHECK(contains(page, part));
+  }
+  MadeNight nothing;
+  nothing.recorded(kNight, 0, 60, "budget");
+  nothing.failed(1, db::Status::spilled, "spills 16 bytes");
+  CHECK_FALSE(contains(page_of(nothing), "roofline"));
+  MadeNight unknown;
+  unknown.device.name = "Unheard-of";
+  unknown.device.sm = 70;
+  unknown.device.bandwidth_class_gbps = 0;
+  unknown.recorded(kNight, 0, 60, "budget");
+  unknown.passed(1, 20);
+  CHECK(contains(page_of(unknown), "it has no roof here"));
+}
+
 TEST_CASE("the report's page has a row a problem, charts, failures and an outlook") {
   const std::string page = page_of(ordinary_night());
   CHECK(page.rfind("<!DOCTYPE html>", 0) == 0);
@@ -73,7 +96,7 @@ TEST_CASE("the report's page has a row a problem, charts, failures and an outloo
   CHECK(count_in(page, "<svg class=\"small\"") == 2);
   CHECK(count_in(page, "<svg class=\"large\"") == 2);
   CHECK(count_in(page, "<svg class=\"series\"") == 3);
-  CHECK(count_in(page, "<svg") == count_in(page, "<title>") - 1);  // each has a title, and so has the page
+  CHECK(count_in(page, "<svg") + count_in(page, "<circle") == count_in(page, "<title>") - 1);  // each has a title, and so has the page
   for (const char* part :
        {"2 problems tuned on NVIDIA H200 in 1m00s", "1.38× as fast as the baseline", "spills 16 bytes", "budget",
         "Another hour", "prefers-color-scheme: dark", "@media print", "29.00", "simt{x=11}"}) {
@@ -155,6 +178,8 @@ TEST_CASE("the report takes cuBLASLt's times from bench's CSV, and weights from 
   const std::string page =
       page_of(ordinary_night(), {"--bench", folder / "bench.csv", "--workload", folder / "night.txt"});
   CHECK(contains(page, "and 2.00× as fast as cuBLASLt"));
+  CHECK(count_in(page, "<circle class=\"dot vendor\"") == 1);
+  CHECK(contains(page, "Hollow dots are cuBLASLt"));
   CHECK(contains(page, "1 problem of workload night not reached"));
   CHECK(contains(page, "f16f32 NN 64×64×64"));
 }

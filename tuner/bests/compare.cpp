@@ -1,0 +1,162 @@
+#include "tuner/bests/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "db/trust.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+using Pairs = std::map<std::pair<std::string, std::string>, ComparedProblem>;  // by problem and device, "" across devices
+
+std::set<std::string> devices_of(const std::vector<db::JudgedBest>& bests) {
+  std::set<std::string> devices;
+  for (const db::JudgedBest& best : bests) devices.insert(db::text(best.evidence.device));
+  return devices;
+}
+
+/// What would run stands before what is retired.
+bool counts_today(const db::JudgedBest& best) {
+  for (const db::Trust trust : {db::Trust::valid, db::Trust::reverify, db::Trust::remeasure}) {
+    if (best.trust == db::name(trust)) return true;
+  }
+  return false;
+}
+
+bool policies_compare(const db::Producer& a, const db::Producer& b) {
+  return a.measuring_policy == b.measuring_policy && !db::is_trial(a);
+}
+
+Change change_of(const ComparedProblem& one) {
+  if (!one.b) return Change::gone;
+  if (!counts_today(*one.b)) return Change::stale;
+  if (!one.a) return Change::added;
+  if (!policies_compare(one.a->evidence.producer, one.b->evidence.producer)) return Change::unlike;
+  const double ratio = one.a_us() / one.b_us();
+  return ratio > 1 + one.noise ? Change::faster : ratio < 1 / (1 + one.noise) ? Change::slower : Change::same;
+}
+
+double spread_of(const std::optional<db::JudgedBest>& best) { return best ? best->evidence.outcome.timing->spread : 0; }
+
+/// What is lost or won by it, weight × µs; the time itself where only one is known.
+double stake(const ComparedProblem& one) {
+  const double us = one.speedup() > 0 ? std::abs(one.a_us() - one.b_us()) : std::max(one.a_us(), one.b_us());
+  return one.weight * us;
+}
+
+}  // namespace
+
+std::string_view name(Change change) {
+  switch (change) {
+    case Change::slower: return "slower";
+    case Change::stale: return "stale";
+    case Change::gone: return "gone";
+    case Change::unlike: return "unlike";
+    case Change::faster: return "faster";
+    case Change::added: return "new";
+    case Change::same: return "same";
+  }
+  return "";
+}
+
+std::optional<Change> parse_change(std::string_view text) {
+  for (const Change change : kChanges) {
+    if (name(change) == text) return change;
+  }
+  return std::nullopt;
+}
+
+double ComparedProblem::speedup() const {
+  const bool compares = change == Change::slower || change == Change::faster || change == Change::same;
+  return compares && a && b ? a_us() / b_us() : 0;
+}
+
+std::size_t Comparison::count(Change change) const {
+  return std::size_t(std::count_if(problems.begin(), problems.end(), [&](const ComparedProblem& one) { return one.change == change; }));
+}
+
+std::size_t Comparison::compared() const {
+  return count(Change::slower) + count(Change::faster) + count(Change::same);
+}
+
+double Comparison::mean_speedup() const {
+  double sum = 0;
+  for (const ComparedProblem& one : problems) sum += one.speedup() > 0 ? std::log(one.speedup()) : 0;
+  return compared() > 0 ? std::exp(sum / double(compared())) : 0;
+}
+
+double Comparison::a_us() const {
+  double sum = 0;
+  for (const ComparedProblem& one : problems) sum += one.speedup() > 0 ? one.weight * one.a_us() : 0;
+  return sum;
+}
+
+double Comparison::b_us() const {
+  double sum = 0;
+  for (const ComparedProblem& one : problems) sum += one.speedup() > 0 ? one.weight * one.b_us() : 0;
+  return sum;
+}
+
+Comparison compare(const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, const CompareOptions& options) {
+  const std::set<std::string> of_a = devices_of(a), of_b = devices_of(b);
+  Comparison comparison;
+  comparison.across_devices = of_a.size() == 1 && of_b.size() == 1 && of_a != of_b;
+  const bool shared = std::any_of(of_a.begin(), of_a.end(), [&](const std::string& device) { return of_b.contains(device); });
+  if (!of_a.empty() && !of_b.empty() && !shared && !comparison.across_devices)
+    throw std::invalid_argument("the databases share no device, and one of them knows several");
+
+  std::map<std::string, double> weights;
+  comparison.weighted = options.workload.has_value();
+  if (options.workload) {
+    for (const WeightedProblem& one : options.workload->problems) weights[text(one.problem)] = one.weight;
+  }
+  Pairs pairs;
+  std::set<std::string> seen;
+  const auto take = [&](const std::vector<db::JudgedBest>& bests, std::optional<db::JudgedBest> ComparedProblem::* side) {
+    for (const db::JudgedBest& best : bests) {
+      const std::string problem = text(best.evidence.problem);
+      const auto weight = weights.find(problem);
+      if (options.workload && weight == weights.end()) continue;
+      seen.insert(problem);
+      ComparedProblem& one = pairs[{problem, comparison.across_devices ? "" : db::text(best.evidence.device)}];
+      one.problem = best.evidence.problem;
+      if (options.workload) one.weight = weight->second;
+      if (!(one.*side)) one.*side = best;
+    }
+  };
+  take(a, &ComparedProblem::a);
+  take(b, &ComparedProblem::b);
+
+  for (auto& [key, one] : pairs) {
+    one.noise = std::max(options.within, std::hypot(spread_of(one.a), spread_of(one.b)));
+    one.change = change_of(one);
+    comparison.problems.push_back(std::move(one));
+  }
+  std::stable_sort(comparison.problems.begin(), comparison.problems.end(), [](const ComparedProblem& x, const ComparedProblem& y) {
+    return std::tuple(x.change, -stake(x)) < std::tuple(y.change, -stake(y));
+  });
+  comparison.in_neither = options.workload ? weights.size() - seen.size() : 0;
+  return comparison;
+}
+
+std::string words_of(const Comparison& comparison) {
+  std::string words;
+  for (const Change change : kChanges) {
+    if (const std::size_t count = comparison.count(change); count > 0) words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, name(change));
+  }
+  if (words.empty()) words = "no problem to compare";
+  if (comparison.in_neither > 0) words += fmt::format("; {} of the workload in neither", comparison.in_neither);
+  if (comparison.compared() == 0) return words;
+  return words + fmt::format("; of {} that compare B is {:.3f} times as fast (geometric mean) and takes {:.3f} of A's time{}", comparison.compared(),
+                             comparison.mean_speedup(), comparison.b_us() / comparison.a_us(), comparison.weighted ? ", weighted" : "");
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,109 @@
+// A roofline a device: how fast each problem runs beside what the device's memory and multiply units allow.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tuner/figures.hpp"
+#include "tuner/peaks.hpp"
+#include "tuner/report/page_text.hpp"
+#include "tuner/report/scatter.hpp"
+#include "tuner/report/sections.hpp"
+
+namespace tilesmith::tuner::report {
+namespace {
+
+double us_of(const ProblemFigures& problem) { return problem.best ? problem.best->outcome.timing->median_us : 0; }
+
+double intensity(const Problem& problem) { return problem.flop() / moved_bytes(problem); }
+
+bool has_vendor(const ProblemFigures& problem) { return us_of(problem) > 0 && problem.peer && problem.peer->ratio > 0; }
+
+struct Reach {
+  double low = 0, high = 0;  // operations a byte
+};
+
+Reach reach_of(const std::vector<Dot>& dots) {
+  Reach reach{dots.front().x, dots.front().x};
+  for (const Dot& dot : dots) {
+    reach.low = std::min(reach.low, dot.x);
+    reach.high = std::max(reach.high, dot.x);
+  }
+  return reach;
+}
+
+/// Type pairs by the peak that they share.
+std::map<double, std::string> peaks_of(const Report& report, const db::DeviceIdentity& device) {
+  std::map<double, std::string> names;
+  for (const ProblemFigures& problem : report.problems) {
+    if (!(problem.device == device) || !(us_of(problem) > 0)) continue;
+    const auto peak = peak_tflops(device, problem.problem.type);
+    if (!peak) continue;
+    std::string& all = names[*peak];
+    const std::string type(problem.problem.type.name);
+    if ((" " + all + " ").find(" " + type + " ") == std::string::npos) all += (all.empty() ? "" : " ") + type;
+  }
+  return names;
+}
+
+/// From where memory's roof meets it, or the leftmost dot, to the right end; memory's roof up to the highest of them.
+std::vector<Line> roofs_of(const Report& report, const db::DeviceIdentity& device, Reach reach) {
+  std::vector<Line> roofs;
+  const double tera_a_byte = memory_gbps(device) * 1e-3;  // TFLOP/s for one operation a byte
+  const std::map<double, std::string> peaks = peaks_of(report, device);
+  if (tera_a_byte > 0 && !peaks.empty()) reach.high = std::max(reach.high, 1.3 * peaks.rbegin()->first / tera_a_byte);
+  if (tera_a_byte > 0) {
+    const double end = peaks.empty() ? reach.high : peaks.rbegin()->first / tera_a_byte;
+    const double start = std::min(reach.low, end / 2);
+    roofs.push_back({{{start, start * tera_a_byte}, {end, end * tera_a_byte}}, "roof", fmt::format("memory {:.0f} GB/s", memory_gbps(device))});
+  }
+  for (const auto& [peak, types] : peaks) {
+    const double start = tera_a_byte > 0 ? peak / tera_a_byte : reach.low;
+    roofs.push_back({{{start, peak}, {std::max(reach.high, 1.3 * start), peak}}, "roof", fmt::format("{} {}", types, format_tflops(peak))});
+  }
+  return roofs;
+}
+
+Dot dot_of(const ProblemFigures& problem, std::size_t index, double us, const char* css, const char* whose) {
+  const double rate = tflops(problem.problem, us);
+  return {intensity(problem.problem), rate, css,
+          fmt::format("{}{}: {} {} at {:.3g} operations a byte", whose, name_of(problem.problem), format_tflops(rate), rate_unit(problem.problem.type), intensity(problem.problem)),
+          fmt::format("r{}", index)};
+}
+
+std::string chart_of(const Report& report, const db::DeviceIdentity& device) {
+  std::vector<Dot> ours, vendors;
+  for (std::size_t i = 0; i < report.problems.size(); ++i) {
+    const ProblemFigures& problem = report.problems[i];
+    if (!(problem.device == device) || !(us_of(problem) > 0)) continue;
+    ours.push_back(dot_of(problem, i, us_of(problem), "ours", ""));
+    if (has_vendor(problem)) vendors.push_back(dot_of(problem, i, us_of(problem) * problem.peer->ratio, "vendor", "cuBLASLt, "));
+  }
+  if (ours.empty()) return {};
+  Scatter chart;
+  chart.title = fmt::format("Roofline of {}", db::text(device));
+  chart.x_title = "operations a byte";
+  chart.y_title = "TFLOP/s, of integers TOPS";
+  chart.lines = roofs_of(report, device, reach_of(ours));
+  std::string unknown;
+  if (chart.lines.empty()) unknown = "<p>Neither the bandwidth nor the peak rates of this device are known: it has no roof here.</p>\n";
+  chart.dots = std::move(vendors);
+  chart.dots.insert(chart.dots.end(), ours.begin(), ours.end());
+  return fmt::format("<h3>{}</h3>\n{}", escaped(db::text(device)), unknown) + scrolling(scatter(chart), "Roofline of " + db::text(device)) + "\n";
+}
+
+}  // namespace
+
+std::string roofline_section(const Report& report) {
+  std::string charts;
+  for (const db::DeviceIdentity& device : report.devices) charts += chart_of(report, device);
+  if (charts.empty()) return {};
+  const bool any = std::any_of(report.problems.begin(), report.problems.end(), has_vendor);
+  return fmt::format(
+             "<p>A dot is the best of a problem; it leads to its row. Operations are 2·M·N·K, bytes those of A, B and D, once each. The roofs are the "
+             "device's data-sheet rates: problems left of where they meet are bound by memory, those right of it by the multiply units.{}</p>\n",
+             any ? " Hollow dots are cuBLASLt's best." : "") +
+         charts;
+}
+
+}  // namespace tilesmith::tuner::report
