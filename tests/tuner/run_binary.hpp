@@ -77,7 +77,7 @@ class Started {
     if (pid_ == 0) {
       ::setenv("HOME", folder.path().c_str(), 1);
       ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // no GPU, wherever the test runs
-      for (const char* unset : {"TILESMITH_DB", "XDG_DATA_HOME", "TILESMITH_FAMILY_DIR"}) ::unsetenv(unset);
+      for (const char* unset : {"TILESMITH_DB", "XDG_DATA_HOME", "TILESMITH_FAMILY_DIR", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}) ::unsetenv(unset);
       for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
       const bool ready = ::chdir(folder.path().c_str()) == 0 && redirect("/dev/null", STDIN_FILENO, O_RDONLY) &&
                          redirect(out_, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC) &&

@@ -110,6 +110,14 @@ int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
 
 int run_tune(const TuneCommandOptions& options) {
   PreparedTune prepared = prepare_tune(options);
+  if (prepared.workload.problems.empty()) {
+    // A database all the same, so that whoever merges finds one of every shard.
+    if (!options.dry_run) open_tune_store(options);
+    apply_log_options(options.log, "");
+    spdlog::info("shard {}/{} has none of the {} of workload {}", prepared.shard->shard.index + 1, prepared.shard->shard.count,
+                 count_of(prepared.whole, "problem"), prepared.workload.name);
+    return kExitOk;
+  }
   if (options.dry_run) {
     print_dry_run(prepared);
     return kExitOk;
@@ -161,6 +169,7 @@ Command add_tune(CLI::App& program) {
                   "Take outcomes from this recorded landscape instead of a GPU; repeatable, the first is device 0. Without "
                   "--db nothing is kept, with it what was recorded, as it was")
       ->type_name("FILE")->allow_extra_args(false)->group("Device");
+  add_shard_option(*app, options->shard)->group("Problems");
   add_database_option(*app, options->db);
   app->add_option("--record", options->record,
                   "Save the device's landscape here at the end (.zst: compressed); for devices of several models a file for "
@@ -192,6 +201,7 @@ Command add_tune(CLI::App& program) {
       "  tilesmith tune --shape 4096 --type f16f32,bf16f32 --trans all --budget 10m\n"
       "  tilesmith tune --workload llama3-8b --budget 8h --log tune.log\n"
       "  tilesmith tune --workload llama3-8b --device all --budget 1h\n"
+      "  tilesmith tune --workload llama3-8b --shard 3/8 --db shard-3.db --budget 1h\n"
       "  tilesmith tune --only-finalists --workload llama3-8b --device all    after evidence became `remeasure`\n"
       "  tilesmith tune --as sm_87 --workload orin-perception --max-candidates 20 --db proof.db\n"
       "  tilesmith tune --workload quick --replay db/recorded/h200.jsonl.zst --strategy exhaustive");

@@ -10,6 +10,7 @@
 #include "db/landscape.hpp"
 #include "tuner/cli/logging.hpp"
 #include "tuner/cli/options.hpp"
+#include "tuner/cli/shard_option.hpp"
 #include "tuner/loop/tune.hpp"
 #include "tuner/supervisor/tune_device.hpp"
 
@@ -31,6 +32,7 @@ struct TuneCommandOptions {
   int compile_jobs = 0;
   std::string time_limit = "20s";
   std::vector<std::string> replays;
+  std::string shard;  // empty: as the environment has it
   std::string record, arch;
   bool dry_run = false;
   bool board = false;  // one of several tuners, started by a supervising one
@@ -40,6 +42,8 @@ struct TuneCommandOptions {
 /// What the run works on, known before anything is written.
 struct PreparedTune {
   Workload workload;
+  std::optional<GivenShard> shard;  ///< what of the workload it is
+  std::size_t whole = 0;            ///< problems of the whole workload
   TuneOptions tune;
   std::vector<TuneDevice> devices;  ///< at least one; with --arch one that is not there
   std::chrono::duration<double> time_limit{0};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <unordered_set>
 
 #include "db/files.hpp"
@@ -13,6 +14,7 @@
 #include "tuner/cli/target.hpp"
 #include "tuner/cli/tune_command.hpp"
 #include "tuner/figures.hpp"
+#include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -165,11 +167,19 @@ bool times_vendor(const TuneCommandOptions& options) {
   return other == nullptr && options.peer != "none";
 }
 
+/// Before anything is known of a device: the nodes of a cluster may differ, and must agree.
+void take_shard(const TuneCommandOptions& options, PreparedTune& prepared) {
+  prepared.whole = prepared.workload.problems.size();
+  prepared.shard = parse_shard(options.shard, [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+  if (prepared.shard) prepared.workload = part_of(prepared.workload, prepared.shard->shard, nominal_us);
+}
+
 }  // namespace
 
 PreparedTune prepare_tune(const TuneCommandOptions& options) {
   PreparedTune prepared;
   prepared.workload = select_problems(options.problems);
+  take_shard(options, prepared);
   require_strategy(options.strategy);
   TuneOptions& tune = prepared.tune;
   tune.strategy = options.strategy;
@@ -186,6 +196,7 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
   tune.workload_name = prepared.workload.name;
   prepared.time_limit = parse_duration(options.time_limit, "--time-limit");
   if (!options.record.empty()) require_writable(options.record, "--record");
+  if (prepared.workload.problems.empty()) return prepared;  // more shards than problems
   prepared.devices = choose_devices(options, prepared.workload);
   if (options.dry_run) return prepared;
   for (const std::string& workload : options.problems.workloads) {
@@ -213,8 +224,11 @@ std::string announcement(const TuneCommandOptions& options, const PreparedTune& 
   const double budget = prepared.tune.budget.count();
   const std::string how = options.only_finalists ? fmt::format("only the best {} on record of each", prepared.tune.finalists)
                                                  : fmt::format("strategy {}, seed {}", options.strategy, options.seed);
-  return fmt::format("tuning {} of workload {} on {}{}; {}{}",
-                     count_of(prepared.workload.problems.size(), "problem"), prepared.workload.name, on,
+  const std::string part = prepared.shard ? fmt::format(", shard {}/{} ({}) of its {},", prepared.shard->shard.index + 1, prepared.shard->shard.count,
+                                                        prepared.shard->from, prepared.whole)
+                                          : "";
+  return fmt::format("tuning {} of workload {}{} on {}{}; {}{}",
+                     count_of(prepared.workload.problems.size(), "problem"), prepared.workload.name, part, on,
                      options.replays.empty() ? "" : " (replayed)", how,
                      budget > 0 ? fmt::format(", budget {}", format_seconds(budget)) : "");
 }
