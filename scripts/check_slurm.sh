@@ -16,8 +16,8 @@ NODES=4
 SHARDS=8
 PORT=${TILESMITH_SLURM_PORT:-18070}  # and those after it
 MOST_SECONDS=900
-EVERY=5  # of the workload acceptance each fifth problem
-RECORDING=$ROOT/db/recorded/h200.jsonl.zst
+PROBLEMS=40
+RECORDED=$ROOT/db/recorded/h100.db
 
 install=false keep=false
 while [ $# -gt 0 ]; do
@@ -106,10 +106,14 @@ until_true() {
   fail "$what: not within $seconds s"
 }
 
-say "one run, to compare with"
-"$tilesmith" workloads acceptance | awk "NR % $EVERY == 1" >"$work/night.txt"
-tune_options=(--workload "$work/night.txt" --replay "$RECORDING" --strategy exhaustive)
-"$tilesmith" tune "${tune_options[@]}" --shard none --db "$work/one.db" >"$work/one.log" 2>&1
+say "one run of $PROBLEMS problems, to compare with"
+"$tilesmith" export --format landscape --db "$RECORDED" --device H100 --type f64f64 -o "$work/recording.jsonl.zst" >"$work/one.log" 2>&1
+"$tilesmith" query --db "$RECORDED" --sql "SELECT text FROM problems WHERE type = 'f64f64' ORDER BY text LIMIT $PROBLEMS" --format csv |
+  tail -n +2 | tr -d '"' >"$work/night.txt"
+tune_options=(--workload "$work/night.txt" --replay "$work/recording.jsonl.zst" --strategy exhaustive)
+"$tilesmith" tune "${tune_options[@]}" --shard none --db "$work/one.db" >>"$work/one.log" 2>&1 &
+one=$!
+started+=("$one")
 
 say "a cluster of $NODES nodes in $work"
 start munged munged --foreground --force --key-file="$work/munge/key" --socket="$work/munge/socket" --pid-file="$work/munge/pid" \
@@ -169,6 +173,7 @@ say "drained $node; its task $moved goes elsewhere"
 ended() { [ -z "$(squeue -h -j "$merge" 2>/dev/null)" ]; }
 until_true "$MOST_SECONDS" "the merge" ended
 cd "$ROOT"
+wait "$one" || fail "the one run: failed; see $work/one.log"
 for task in "${victims[@]}"; do
   [ "$(count_in_log "$task" ', start 2,')" -ge 1 ] || fail "task $task: was not started again; see $work/tilesmith-${job}_$task.log"
 done

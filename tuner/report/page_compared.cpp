@@ -45,7 +45,7 @@ std::string picture(const Comparison& comparison) {
                           row_of(i)});
   }
   if (chart.dots.empty()) return {};
-  chart.lines.push_back({{{low / 1.05, 1}, {high * 1.05, 1}}, "base", ""});
+  chart.lines.push_back({{{low / 1.05, 1}, {high * 1.05, 1}}, "base", "", 0});
   return scrolling(scatter(chart), "A's time over B's of each problem");
 }
 

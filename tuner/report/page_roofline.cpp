@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
@@ -33,33 +36,41 @@ Reach reach_of(const std::vector<Dot>& dots) {
 }
 
 /// Type pairs by the peak that they share.
-std::map<double, std::string> peaks_of(const Report& report, const db::DeviceIdentity& device) {
-  std::map<double, std::string> names;
+std::map<double, std::vector<std::string>> peaks_of(const Report& report, const db::DeviceIdentity& device) {
+  std::map<double, std::vector<std::string>> names;
   for (const ProblemFigures& problem : report.problems) {
     if (!(problem.device == device) || !(us_of(problem) > 0)) continue;
     const auto peak = peak_tflops(device, problem.problem.type);
     if (!peak) continue;
-    std::string& all = names[*peak];
+    std::vector<std::string>& all = names[*peak];
     const std::string type(problem.problem.type.name);
-    if ((" " + all + " ").find(" " + type + " ") == std::string::npos) all += (all.empty() ? "" : " ") + type;
+    if (std::find(all.begin(), all.end(), type) == all.end()) all.push_back(type);
   }
   return names;
+}
+
+/// "f16f32 bf16f32 and 3 more".
+std::string short_list(const std::vector<std::string>& names) {
+  const std::size_t shown = names.size() <= 3 ? names.size() : 2;
+  const std::string first = fmt::format("{}", fmt::join(names.begin(), names.begin() + std::ptrdiff_t(shown), " "));
+  return names.size() == shown ? first : fmt::format("{} and {} more", first, names.size() - shown);
 }
 
 /// From where memory's roof meets it, or the leftmost dot, to the right end; memory's roof up to the highest of them.
 std::vector<Line> roofs_of(const Report& report, const db::DeviceIdentity& device, Reach reach) {
   std::vector<Line> roofs;
   const double tera_a_byte = memory_gbps(device) * 1e-3;  // TFLOP/s for one operation a byte
-  const std::map<double, std::string> peaks = peaks_of(report, device);
+  const std::map<double, std::vector<std::string>> peaks = peaks_of(report, device);
   if (tera_a_byte > 0 && !peaks.empty()) reach.high = std::max(reach.high, 1.3 * peaks.rbegin()->first / tera_a_byte);
   if (tera_a_byte > 0) {
     const double end = peaks.empty() ? reach.high : peaks.rbegin()->first / tera_a_byte;
     const double start = std::min(reach.low, end / 2);
-    roofs.push_back({{{start, start * tera_a_byte}, {end, end * tera_a_byte}}, "roof", fmt::format("memory {:.0f} GB/s", memory_gbps(device))});
+    const double middle = std::sqrt(start * end);
+    roofs.push_back({{{start, start * tera_a_byte}, {middle, middle * tera_a_byte}, {end, end * tera_a_byte}}, "roof", fmt::format("memory {:.0f} GB/s", memory_gbps(device)), 1});
   }
   for (const auto& [peak, types] : peaks) {
     const double start = tera_a_byte > 0 ? peak / tera_a_byte : reach.low;
-    roofs.push_back({{{start, peak}, {std::max(reach.high, 1.3 * start), peak}}, "roof", fmt::format("{} {}", types, format_tflops(peak))});
+    roofs.push_back({{{start, peak}, {std::max(reach.high, 1.3 * start), peak}}, "roof", fmt::format("{} {}", short_list(types), format_tflops(peak)), 1});
   }
   return roofs;
 }

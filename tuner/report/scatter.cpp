@@ -55,7 +55,7 @@ std::string drawn(const Line& line, const svg::Scale& x, const svg::Scale& y) {
   for (const auto& [of_x, of_y] : line.points) at.emplace_back(x.at(of_x), y.at(of_y));
   std::string text = fmt::format(R"(<polyline class="{}" points="{}"/>)", line.css, svg::points_text(at));
   if (line.label.empty()) return text;
-  return text + fmt::format(R"(<text x="{:.1f}" y="{:.1f}" class="end roof-name">{}</text>)", at.back().first - 4, at.back().second - 5, svg::escaped(line.label));
+  return text + fmt::format(R"(<text x="{:.1f}" y="{:.1f}" class="end roof-name">{}</text>)", at[line.label_at].first - 4, at[line.label_at].second - 5, svg::escaped(line.label));
 }
 
 std::string drawn(const Dot& dot, const svg::Scale& x, const svg::Scale& y) {

@@ -1,6 +1,7 @@
 // Charts of one dot a problem, logarithmic both ways. Each dot leads to its row.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct Dot {
 struct Line {
   svg::Points points;  ///< in values
   std::string css;
-  std::string label;  ///< unescaped; stands above the line's last point. Empty: none
+  std::string label;  ///< unescaped. Empty: none
+  std::size_t label_at;  ///< the point that it ends above
 };
 
 struct Scatter {
