@@ -81,9 +81,9 @@ least() { sort -n | head -n 1; }
 for _ in 1 2 3 4 5; do
   # shellcheck disable=SC2086
   {
-    "$linked" $cost | sed -n 's/^cost //p' >>"$work/plain"
-    "$tilesmith" run --db "$work/graph.db" -- "$linked" $cost 2>"$work/err" | sed -n 's/^cost //p' >>"$work/forwarded"
-    "$tilesmith" run --db "$work/tuned.db" -- "$linked" $cost 2>"$work/err" | sed -n 's/^cost //p' >>"$work/taken"
+    "$linked" $cost | sed -n 's/^cost \([0-9]*\)$/\1/p' >>"$work/plain"
+    "$tilesmith" run --db "$work/graph.db" -- "$linked" $cost 2>"$work/err" | sed -n 's/^cost \([0-9]*\)$/\1/p' >>"$work/forwarded"
+    "$tilesmith" run --db "$work/tuned.db" -- "$linked" $cost 2>"$work/err" | sed -n 's/^cost \([0-9]*\)$/\1/p' >>"$work/taken"
   }
 done
 plain=$(least <"$work/plain") forwarded=$(least <"$work/forwarded") over=$(least <"$work/taken")
