@@ -84,8 +84,8 @@ cost_of() {
   for _ in 1 2 3 4 5; do
     # shellcheck disable=SC2086
     read -r one other < <("$@" "$linked" $cost 2>"$work/err" | sed -n 's/^cost \([0-9]*\) direct \([0-9]*\)$/\1 \2/p') || continue
-    [ "$one" -ge $ours ] || ours=$one
-    [ "$other" -ge $direct ] || direct=$other
+    [ "$one" -ge "$ours" ] || ours=$one
+    [ "$other" -ge "$direct" ] || direct=$other
   done
   printf '%-44s %s ns a call, cuBLAS itself %s: %+d\n' "$name" "$ours" "$direct" $((ours - direct))
 }
