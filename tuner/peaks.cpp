@@ -113,6 +113,12 @@ double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
   return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0, bandwidth_gbps > 0 ? moved_bytes(problem) / bandwidth_gbps * 1e-3 : 0);
 }
 
+double estimated_us(const db::DeviceIdentity& device, const Problem& problem) {
+  constexpr double kLaunchUs = 2, kUsualSlowness = 2, kUnknownTflops = 10;
+  const double floor = floor_us(device, problem);
+  return std::max(kLaunchUs, kUsualSlowness * (floor > 0 ? floor : problem.flop() / kUnknownTflops * 1e-6));
+}
+
 double nominal_us(const Problem& problem) {
   static const db::DeviceIdentity nominal = [] {
     db::DeviceIdentity device;
@@ -122,8 +128,7 @@ double nominal_us(const Problem& problem) {
     device.bandwidth_class_gbps = 4900;
     return device;
   }();
-  constexpr double kLaunchUs = 2;
-  return kLaunchUs + floor_us(nominal, problem);
+  return estimated_us(nominal, problem);
 }
 
 std::optional<std::string> impossible_because(const db::DeviceIdentity& device, const Problem& problem, double us) {

@@ -28,8 +28,9 @@ double memory_gbps(const db::DeviceIdentity& device);
 /// bandwidth of memory, whichever takes longer. 0 where neither is known.
 double floor_us(const db::DeviceIdentity& device, const Problem& problem);
 
-/// What a problem is estimated to take wherever nobody measured it, the same on every machine: the roofline of a certain device (an H200), and
-/// the microseconds that a launch takes. Only what problems take beside each other counts.
+/// What a problem is estimated to take on the device where nobody measured it: twice floor_us(), and no less than a launch.
+double estimated_us(const db::DeviceIdentity& device, const Problem& problem);
+/// The same on every machine: on a certain device, an H200. Only what problems take beside each other counts.
 double nominal_us(const Problem& problem);
 
 /// One line that says why no device of this kind can have taken so little time; nullopt if it may have, or where its peaks are not known.

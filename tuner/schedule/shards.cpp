@@ -104,8 +104,8 @@ std::vector<std::size_t> shards_of(const Workload& workload, std::size_t count, 
 
 Workload part_of(const Workload& workload, Shard shard, const std::function<double(const Problem&)>& us) {
   const std::vector<std::size_t> parts = shards_of(workload, shard.count, us);
-  Workload part;
-  part.name = workload.name;
+  Workload part = workload;
+  part.problems.clear();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i] == shard.index) part.problems.push_back(workload.problems[i]);
   }

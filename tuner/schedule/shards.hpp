@@ -21,7 +21,7 @@ struct Shard {
 
 /// Of the load of a part so much is shared out by problem, the rest by weight × time: the cheapest problem is tried with its initial
 /// configs, too.
-inline constexpr double kEqualLoad = 0.2;
+inline constexpr double kEqualLoad = 0.25;
 
 /// By problem, which of `count` parts it belongs to. Deterministic. `us`: what a problem is estimated to take, of any device, the same wherever
 /// it is asked.
