@@ -12,6 +12,7 @@
 #   TILESMITH_NO_TOOLKIT=1  ignore an installed CUDA Toolkit and use the wheels
 #   TILESMITH_INSTALL_BROWSER=1  also install Chromium, for the test that photographs the report's page, where the
 #                           distribution has it as a package; without one that test is skipped
+#   TILESMITH_INSTALL_SSHD=1     also install Debian's openssh-server, for the test of boards that ssh reaches; without sshd it is skipped
 #   CUDA_HOME               a CUDA Toolkit in an unusual place
 
 set -euo pipefail
@@ -75,6 +76,12 @@ ensure_browser() {
   [ "${TILESMITH_INSTALL_BROWSER:-0}" = 1 ] || return 0
   if have chromium || have chromium-browser || have google-chrome; then return 0; fi
   (install_packages chromium) || warn "no browser: the test that photographs the report's page will be skipped"
+}
+
+ensure_sshd() {
+  [ "${TILESMITH_INSTALL_SSHD:-0}" = 1 ] || return 0
+  if PATH=$PATH:/usr/sbin command -v sshd >/dev/null; then return 0; fi
+  (install_packages openssh-server openssh-client) || warn "no sshd: the test of boards that ssh reaches will be skipped"
 }
 
 # Prints the include folder of a toolkit that has NVRTC too; nothing if there is none.
@@ -154,6 +161,7 @@ main() {
 
   ensure_packages
   ensure_browser
+  ensure_sshd
   local include wheels=""
   include=$(find_toolkit)
   if [ -z "$include" ]; then
