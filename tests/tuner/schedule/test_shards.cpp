@@ -69,7 +69,9 @@ TEST_CASE("shards are even by weight x time") {
     const std::vector<std::int64_t> sums = sums_of(layers(2000), count);
     const auto [least, most] = std::minmax_element(sums.begin(), sums.end());
     INFO(count << " shards, " << *least << " to " << *most);
-    CHECK(double(*most) <= 1.021 * 2000e6 / double(count));
+    // Nothing can be split: the heaviest problem bounds what is even.
+    const auto loads = tuner::loads_of(layers(2000), tuner::nominal_us);
+    CHECK(double(*most) <= 1.021 * std::max(2000e6 / double(count), double(*std::max_element(loads.begin(), loads.end()))));
     CHECK(double(*least) >= 0.9 * 2000e6 / double(count));
   }
 }
