@@ -21,7 +21,7 @@ bool reads_c(const GemmCall& call) {
 }
 
 Reason take_matrices(const MatrixLayout& a, const MatrixLayout& b, const MatrixLayout& c, const MatrixLayout& d, GemmCall& call) {
-  if (d.order != kOrderCol) return Reason::layout;
+  if (d.order != kOrderCol || a.batch_mode != 0 || b.batch_mode != 0 || d.batch_mode != 0) return Reason::layout;
   for (const MatrixLayout* layout : {&a, &b}) {
     if (layout->order != kOrderCol && layout->order != kOrderRow) return Reason::layout;
   }
@@ -39,7 +39,6 @@ Reason take_matrices(const MatrixLayout& a, const MatrixLayout& b, const MatrixL
   call.ldb = b.ld;
   call.type_d = d.type;
   call.ldd = d.ld;
-  if (a.batch_mode != 0 || b.batch_mode != 0 || d.batch_mode != 0) return Reason::layout;
   if (a.batch != d.batch || b.batch != d.batch) return Reason::layout;
   if (d.batch != 1) {
     call.batch_kind = BatchKind::strided;
