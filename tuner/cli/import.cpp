@@ -9,6 +9,7 @@
 #include <set>
 
 #include "db/merge.hpp"
+#include "tuner/cli/buckets_option.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/import_logs.hpp"
 #include "tuner/cli/options.hpp"
@@ -111,10 +112,7 @@ Command add_import(CLI::App& program) {
                             ->type_name("FILE")->group("Logs")->excludes(app->get_option("--db"));
   app->add_option("--format", logs->format, "The logs' format: " + log_format_names() + "; default: told by their content")
       ->type_name("NAME")->group("Logs")->needs(output);
-  app->add_option("--buckets", logs->buckets,
-                  "Sizes of M to add to a family, problems that differ in M alone, two of which were called: powers (of two between its least and its "
-                  "largest), none, or sizes and ranges such as 1-64,128")
-      ->type_name("SIZES")->capture_default_str()->group("Logs")->needs(output);
+  add_buckets_option(*app, logs->buckets)->group("Logs")->needs(output);
   app->footer(
       "Provenance (where, when, by which driver and compiler) is kept; entries that are known already are not added again.\n"
       "A time that is far beyond the device's peak, where that is known, is refused. If one file is refused, nothing is imported.\n"

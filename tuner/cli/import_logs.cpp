@@ -57,6 +57,7 @@ std::string log_format_names() {
 }
 
 std::string kind_of_log(const std::string& file) {
+  if (std::error_code ignored; !std::filesystem::is_regular_file(file, ignored)) return "";  // what is read of a pipe is gone
   std::ifstream in(file, std::ios::binary);
   std::string beginning(kBeginning, '\0');
   in.read(beginning.data(), std::streamsize(beginning.size()));
@@ -71,27 +72,26 @@ std::string kind_of_log(const std::string& file) {
 
 int run_import_logs(const ImportLogsOptions& options) {
   const LogFormat* const format = format_given(options.format);
-  cublas::Buckets buckets;
-  if (!cublas::parse_buckets(options.buckets, buckets))
-    throw UsageError(fmt::format("--buckets '{}': expected {}", options.buckets, cublas::kBucketsExpected));
+  const cublas::Buckets buckets = buckets_given(options.buckets);
   if (!is_stdout(options.output)) require_writable(options.output, "--output");
   require_other_file(options);
   Calls calls;
+  std::string said;
   for (const std::string& file : options.files) {
     const ReadLog log = read_file_of_log(file, format);
     if (log.is_cut_off) spdlog::warn("{}: its last line is cut off and was passed over", file);
-    spdlog::info("{}: {}; {} taken, {} passed over", file, log.format->is, count_of(log.calls.count(), "call"),
-                 count_of(log.passed_over, "other line"));
+    said += fmt::format("{}: {}, {}, {}\n", file, log.format->name, count_of(log.calls.count(), "call"), count_of(log.passed_over, "other line"));
     calls.add(log.calls);
   }
   for (const auto& [why, times] : calls.left_out()) spdlog::warn("{} left out: {}", count_of(times, "call"), why);
   if (calls.count() == 0) throw UsageError(fmt::format("no call that can be served; {} was not written", options.output));
   const cublas::WorkloadText made = cublas::workload_text(calls.problems(), buckets, "calls that `tilesmith import` read in logs");
   write_result(made.text, options.output);
-  const std::string said = fmt::format("{}: {}, {} of them not seen, in {} of several M and others; {}", options.output, count_of(made.problems, "problem"),
-                                       made.added, made.families == 1 ? "1 family" : format_count(made.families) + " families", count_of(calls.count(), "call"));
-  if (is_stdout(options.output)) spdlog::info("{}", said);
-  else write_result(said + "\n");
+  if (is_stdout(options.output)) return kExitOk;
+  said += fmt::format("{}: {} of {}", options.output, count_of(made.problems, "problem"), count_of(calls.count(), "call"));
+  if (made.families > 0)
+    said += fmt::format("; {} of several M, {} added", made.families == 1 ? "1 family" : format_count(made.families) + " families", count_of(made.added, "size"));
+  write_result(said + "\n");
   return kExitOk;
 }
 

@@ -4,11 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "tuner/cli/buckets_option.hpp"
+
 namespace tilesmith::tuner {
 
 struct ImportLogsOptions {
   std::vector<std::string> files;  // "-": standard input
-  std::string output, format, buckets = "powers";
+  std::string output, format, buckets = kDefaultBuckets;
 };
 
 /// Reads all of them before the workload is written. Throws UsageError. Returns the exit status.

@@ -11,8 +11,8 @@
 #include <system_error>
 #include <vector>
 
-#include "runtime/cublas/families.hpp"
 #include "runtime/driver/shared_library.hpp"
+#include "tuner/cli/buckets_option.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/options.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ShimOptions {
-  std::string output, buckets = "powers";
+  std::string output, buckets = kDefaultBuckets;
   std::string db;
   bool check = false;
   int by_name = 0;  // major version of the cuBLAS that the program opens by name; 0: it is linked with one
@@ -78,8 +78,7 @@ int run_capture(const ShimOptions& options) {
   std::error_code error;
   if (fs::exists(output, error)) throw UsageError(fmt::format("-o {}: exists; expected the name of a new file", options.output));
   if (!fs::is_directory(output.parent_path(), error)) throw UsageError(fmt::format("-o {}: expected a file in a folder that exists", options.output));
-  if (cublas::Buckets ignored; !cublas::parse_buckets(options.buckets, ignored))
-    throw UsageError(fmt::format("--buckets '{}': expected {}", options.buckets, cublas::kBucketsExpected));
+  buckets_given(options.buckets);
   set("TILESMITH_CUBLAS", "capture");
   set("TILESMITH_CAPTURE_BUCKETS", options.buckets);
   set("TILESMITH_CAPTURE", output.string());
@@ -108,10 +107,7 @@ Command add_capture(CLI::App& program) {
   CLI::App* app = program.add_subcommand("capture", "Start a program and write which products it asks cuBLAS for, as a workload");
   const auto options = std::make_shared<ShimOptions>();
   app->add_option("-o,--output", options->output, "The workload file to write; %p in it becomes each process's number")->type_name("FILE")->required();
-  app->add_option("--buckets", options->buckets,
-                  "Sizes of M to add to a family, problems that differ in M alone, two of which were called: powers (of two between its least and its "
-                  "largest), none, or sizes and ranges such as 1-64,128")
-      ->type_name("SIZES")->capture_default_str();
+  add_buckets_option(*app, options->buckets);
   add_common(*app, *options);
   app->footer(
       "The program runs as ever: all calls go to cuBLAS. The file has a line for each problem, weighted by its calls. Problems that\n"
