@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/cublas/families.hpp"
+#include "runtime/cublas/buckets.hpp"
 
 namespace CLI { class App; class Option; }
 
