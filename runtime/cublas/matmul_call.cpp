@@ -1,6 +1,7 @@
 #include "runtime/cublas/matmul_call.hpp"
 
 #include <cstring>
+#include <initializer_list>
 
 #include "runtime/cublas/type_pairs.hpp"
 

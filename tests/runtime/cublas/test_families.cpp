@@ -76,6 +76,8 @@ TEST_CASE("problems that differ in M alone are a family, by size, with powers of
                                           "f16f32f16 NT 9 512 128 7"});
   CHECK(lines_of(seen, "none") == Lines{"# M of 2 sizes, 1 to 9, 1005 calls:", "f16f32f16 NT 1 256 128 1000", "f16f32f16 NT 9 256 128 5",
                                         "f16f32f16 NT 9 512 128 7"});
+  CHECK(lines_of({counted(layer(5), 1), counted(layer(9), 1)}, "powers") ==
+        Lines{"# M of 2 sizes, 5 to 9, 2 calls:", "f16f32f16 NT 5 256 128 1", "f16f32f16 NT 8 256 128 1  # not seen", "f16f32f16 NT 9 256 128 1"});
   CHECK(lines_of(seen, "8-10,64").size() == 2 + 3 + 1 + 1);
   const WorkloadText made = workload_text(seen, buckets("8-10,64"), "x");
   CHECK(made.problems == 6);
