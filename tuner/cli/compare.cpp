@@ -24,6 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct CompareCommandOptions {
+  std::vector<std::string> databases;  // A, B
   std::string a, b, format = "table", output, within = "2%", changes;
   std::vector<std::string> devices, workloads, types;
   bool json = false, all = false;
@@ -163,7 +164,10 @@ std::string name_of_side(const char* letter, const std::string& file, const std:
   return fmt::format("{}: {}, {}\n", letter, file, on);
 }
 
-int run_compare(const CompareCommandOptions& options) {
+int run_compare(CompareCommandOptions options) {
+  if (options.databases.size() != 2) throw UsageError(fmt::format("compare: expected two databases, A and B, and not {}", options.databases.size()));
+  options.a = options.databases.front();
+  options.b = options.databases.back();
   const TextFormat format = options.json ? TextFormat::json : parse_text_format(options.format);
   const std::vector<Change> changes = parse_changes(options.changes);
   CompareOptions how;
@@ -200,8 +204,8 @@ int run_compare(const CompareCommandOptions& options) {
 Command add_compare(CLI::App& program) {
   CLI::App* app = program.add_subcommand("compare", "What became faster, slower, new or stale between two databases: two nights, or two devices");
   const auto options = std::make_shared<CompareCommandOptions>();
-  app->add_option("A.db", options->a, "The earlier night, or one device; it is not changed")->type_name("")->required();
-  app->add_option("B.db", options->b, "The later night, or the other device; it is not changed")->type_name("")->required();
+  app->add_option("DB", options->databases, "Two databases, which are not changed: A, the earlier night or one device, then B, the later night or the other device")
+      ->type_name("")->required();
   app->add_option("--device", options->devices,
                   "Only devices whose text contains this (see `tilesmith devices`); given twice, the first is A's and the second B's")
       ->type_name("TEXT")->allow_extra_args(false)->group("Filters");

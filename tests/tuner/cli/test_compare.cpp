@@ -77,6 +77,8 @@ TEST_CASE("compare refuses what it cannot mean in one line") {
     CHECK(contains(result.err, part));
   };
   refused({"monday.db", "none.db"}, "none.db");
+  refused({"monday.db"}, "expected two databases, A and B, and not 1");
+  refused({"monday.db", "tuesday.db", "monday.db"}, "and not 3");
   refused({"monday.db", "tuesday.db", "--within", "x"}, "--within 'x': expected percent");
   refused({"monday.db", "tuesday.db", "--within", "nan"}, "--within 'nan'");
   refused({"monday.db", "tuesday.db", "--change", "better"}, "--change 'better': expected slower");
