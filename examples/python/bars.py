@@ -77,8 +77,7 @@ def main() -> None:
     elif len(sys.argv) not in (3, 4):
         sys.exit("bars.py: expected FILE.csv TITLE [NOTE]; see --help")
     else:
-        sys.stdout.reconfigure(encoding="utf-8")
-        sys.stdout.write(svg(read(sys.argv[1]), *sys.argv[2:]))
+        sys.stdout.buffer.write(svg(read(sys.argv[1]), *sys.argv[2:]).encode())
 
 
 if __name__ == "__main__":

@@ -155,7 +155,10 @@ class Remote:
     ASKED = ("names", "visit", "micros", "write_exact", "error")
 
     def __init__(self, command: Sequence[str]) -> None:
+        self.name = f"`{' '.join(command[:5])} ...`"
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.questions, self.answers = self.process.stdin, self.process.stdout
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in Remote.ASKED:
@@ -164,18 +167,18 @@ class Remote:
 
     def _ask(self, name: str, arguments: Tuple[Any, ...]) -> Any:
         try:
-            print(json.dumps([name, *arguments]), file=self.process.stdin, flush=True)
-            answer = self.process.stdout.readline()
+            print(json.dumps([name, *arguments]), file=self.questions, flush=True)
+            line = self.answers.readline()
         except BrokenPipeError:
-            answer = ""
-        if not answer:
-            fail(f"`{' '.join(self.process.args[:5])} ...` ended with status {self.process.wait()} (its message stands above)")
-        return json.loads(answer)
+            line = ""
+        if not line:
+            fail(f"{self.name} ended with status {self.process.wait()} (its message stands above)")
+        return json.loads(line)
 
     def close(self) -> None:
-        self.process.stdin.close()
+        self.questions.close()
         if self.process.wait() != 0:
-            fail(f"`{' '.join(self.process.args[:5])} ...` ended with status {self.process.returncode}")
+            fail(f"{self.name} ended with status {self.process.returncode}")
 
 
 def answer(worker: Worker) -> None:
