@@ -160,6 +160,10 @@ def test_a_shim_takes_over_and_finds_its_library(installed, room):
         for part in ("types", "forms", "matmuls"):
             done = run([folder / "client", part], folder, {**guest, "TILESMITH_LIBRARY": str(folder / "driver" / "stand_in_tilesmith.so")})
             assert done.returncode == 0 and "as expected" in done.stdout, done
-        done = run([folder / "client", "forwarded"], folder, guest)  # libtilesmith is the wheel's own, which meets a driver that is none
-        assert done.returncode == 0 and "forwarded: the library or the database did not open" in done.stderr, done
-        assert "cannot open shared object" not in done.stderr and "expected libtilesmith beside" not in done.stderr, done
+        # The wheel's own libtilesmith, which a thread opens, has no database and no driver. A program may have ended before.
+        for _ in range(10):
+            done = run([folder / "client", "forwarded"], folder, guest)
+            assert done.returncode == 0 and "tilesmith: cublas: " in done.stderr, done
+            if "; every call is forwarded" in done.stderr:
+                break
+        assert re.search("(app.db: is empty|driver|libcuda).*; every call is forwarded", done.stderr), done
