@@ -77,18 +77,19 @@ def build(folder, major):
 
     def library(to, source, *others):
         more = []
-        if to.parent == real:
+        if to.name.startswith("libcublas"):
             script = folder / f"{to.name}.map"
             script.write_text((STAND_INS / "stand_in.map.in").read_text().replace("@node@", to.name))
             more = [f"-Wl,--version-script={script}"]
         subprocess.run([*CXX, *flags, "-shared", STAND_INS / source, *others, f"-Wl,-soname,{to.name}", *more, "-o", to], check=True, env=clean())
         return to
 
-    lt = library(real / f"libcublasLt.so.{major}", "stand_in_cublaslt.cpp")
-    cublas = library(real / f"libcublas.so.{major}", "stand_in_cublas.cpp", lt, f"-Wl,-rpath,{real}")
+    counts = library(real / "libstand_in_counts.so", "stand_in_counts.cpp")
+    lt = library(real / f"libcublasLt.so.{major}", "stand_in_cublaslt.cpp", counts, f"-Wl,-rpath,{real}")
+    cublas = library(real / f"libcublas.so.{major}", "stand_in_cublas.cpp", lt, counts, f"-Wl,-rpath,{real}")
     library(driver / "libcuda.so.1", "stand_in_cuda.cpp")
     library(driver / "stand_in_tilesmith.so", "stand_in_tilesmith.cpp")
-    subprocess.run([*CXX, *flags, STAND_INS / "client_linked.cpp", STAND_INS / "client_tables.cpp", cublas, lt, f"-Wl,-rpath,{real}", "-lpthread", "-ldl",
+    subprocess.run([*CXX, *flags, STAND_INS / "client_linked.cpp", STAND_INS / "client_tables.cpp", cublas, lt, counts, f"-Wl,-rpath,{real}", "-lpthread", "-ldl",
                     "-o", folder / "client"], check=True, env=clean())
     (folder / "app.db").touch()
 
@@ -103,7 +104,8 @@ def room(request, tmp_path_factory):
 def test_the_wheel_holds_what_it_needs():
     names = {entry.filename: entry for entry in zipfile.ZipFile(WHEEL).infolist()}
     wanted = ["bin/tilesmith", "lib/libtilesmith.so.0.1", "bests/h100.db", "bests/h200.db", "py.typed", "torch/__init__.py"]
-    wanted += [f"lib/{name}" for major in MAJORS for name in (f"libtilesmith-cublas{major}.so", f"tilesmith-cublas{major}/libcublas.so.{major}")]
+    wanted += [f"lib/{name}" for major in MAJORS for name in (f"libtilesmith-cublas{major}.so", f"tilesmith-cublas{major}/libcublas.so.{major}",
+                                                              f"tilesmith-cublaslt{major}/libcublasLt.so.{major}")]
     assert not [name for name in wanted if f"tilesmith/{name}" not in names]
     assert names["tilesmith/bin/tilesmith"].external_attr >> 16 & 0o111
     if not EMULATOR:
