@@ -150,6 +150,9 @@ def test_a_program_is_captured_and_served(installed, room):
     assert done.returncode == 0 and "2  checked, of which 1 differ" in done.stderr, done
     done = run([installed.console, "run", "--by-name", str(major), "--db", "app.db", "--", client, "types"], folder, **stand_ins)
     assert done.returncode == 0 and "as expected" in done.stdout, done
+    done = run([installed.console, "run", "--by-name", str(major), "--lt-too", "--db", "app.db", "--", "printenv", "LD_PRELOAD"], folder)
+    libraries = installed.package.resolve() / "lib"
+    assert done.stdout == f"{libraries}/tilesmith-cublas{major}/libcublas.so.{major}:{libraries}/tilesmith-cublaslt{major}/libcublasLt.so.{major}\n", done
     done = run([installed.console, "run", "--db", "app.db", "--", installed.python, "-c", "print(6 * 7)"], folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
