@@ -45,7 +45,7 @@ for command in tilesmith $commands; do
   [ "$command" != tilesmith ] || help=()
   "$program" manual "$command" >"$work/page"
   sed 's/\\-/-/g; s/\\f[BIR]//g' "$work/page" >"$work/text"
-  for option in $("$program" "${help[@]}" --help | grep -oE '^  (-[a-z]|--)[^ ]*' | tr ',' ' '); do
+  for option in $("$program" "${help[@]}" --help | grep -oE '^  (-[a-z]|--)[^ ]*' | tr ',' ' ' | sed 's|{[^}]*}||g'); do
     grep -q -- "^.*$option" "$work/text" || wrong "the page of $command does not have $option"
     [[ $option != --* ]] || grep -q -- "$option" "$work/bash" || wrong "the completion of $command does not have $option"
     [[ $option != --* ]] || grep -q -- "-l ${option#--}" "$work/fish" || wrong "fish's completion of $command does not have $option"
