@@ -188,7 +188,7 @@ def test_problems_are_a_workload(host):
     from tilesmith._program import workload_text
 
     lines = workload_text(tilesmith.torch.problems()).splitlines()
-    assert sorted(lines) == ["f32f32 NT 5 3 7 3", "f32f32 NT 5 3 7 epilogue=bias_n 1"]
+    assert sorted(lines) == ["f32f32 NT 5 3 7 3", "f32f32 NT 5 3 7 epilogue=bias_n 1", "weights calls"]
 
 
 def test_tf32_follows_pytorchs_setting(host):
