@@ -16,7 +16,7 @@ NODES=4
 SHARDS=8
 PORT=${TILESMITH_SLURM_PORT:-18070}  # and those after it
 MOST_SECONDS=900
-PROBLEMS=40
+PROBLEMS=56
 RECORDED=$ROOT/db/recorded/h100.db
 
 install=false keep=false
@@ -160,7 +160,7 @@ for round in first second; do
 done
 next_victim
 warned=$victim
-scancel --signal=TERM --batch "${job}_$warned"
+timeout 2 scancel --signal=TERM --batch "${job}_$warned" || true  # it asks again while the task ends, for half a minute
 say "told task $warned that its limit is near"
 next_victim
 moved=$victim
