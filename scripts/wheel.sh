@@ -11,24 +11,23 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib_packages.sh
+. "$ROOT/scripts/lib_packages.sh"
 
 GLIBC=2.28
 ZIG=0.17.1
 PACKAGES=(libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev libzstd-dev libxxhash-dev zlib1g-dev)
 WORK=$ROOT/build/wheel
 
-# The headers and archives of a Debian architecture, without installing them: apt has lists and a status of its own below WORK.
+# The headers and archives of a Debian architecture, without installing them.
 ensure_sysroot() {
-  local debian=$1 sysroot=$2
+  local debian=$1 sysroot=$2 get=()
   if [ -f "$sysroot/complete" ]; then return; fi
-  have apt-get || fail "there is no apt-get here; expected Debian or Ubuntu, whose packages hold the archives"
-  local apt=$WORK/apt-$debian fresh=$sysroot.new
+  local fresh=$sysroot.new
   rm -rf "$fresh"
-  mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$fresh/debs" "$fresh/include" "$fresh/lib"
-  local get=(apt-get -qq -o "APT::Architecture=$debian" -o "APT::Architectures=$debian" -o "Dir::State=$apt" -o "Dir::State::lists=$apt/lists"
-    -o "Dir::Cache=$apt" -o Dir::State::status=/dev/null -o APT::Sandbox::User=root)
+  mkdir -p "$fresh/debs" "$fresh/include" "$fresh/lib"
   say "downloading the archives for $debian"
-  "${get[@]}" update || fail "apt-get has no packages for $debian"
+  set_apt_of "$debian" "$WORK/apt-$debian"
   (cd "$fresh/debs" && "${get[@]}" download "${PACKAGES[@]}") || fail "apt-get could not download ${PACKAGES[*]} for $debian"
   local deb
   for deb in "$fresh"/debs/*.deb; do dpkg-deb -x "$deb" "$fresh/all"; done
