@@ -3,3 +3,5 @@
 install(TARGETS tilesmith_cublas12 tilesmith_cublas13 LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tilesmith)
 install(TARGETS tilesmith_cublas12_whole LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilesmith-cublas12 COMPONENT tilesmith)
 install(TARGETS tilesmith_cublas13_whole LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilesmith-cublas13 COMPONENT tilesmith)
+install(TARGETS tilesmith_cublaslt12_whole LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilesmith-cublaslt12 COMPONENT tilesmith)
+install(TARGETS tilesmith_cublaslt13_whole LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilesmith-cublaslt13 COMPONENT tilesmith)

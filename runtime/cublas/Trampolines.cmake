@@ -1,9 +1,12 @@
-# Writes assembly that forwards every function of cuBLAS which the shim does not define itself. A name jumps to its target; that is at first a
+# Writes assembly that forwards every function of a library which the shim does not define itself. A name jumps to its target; that is at first a
 # stub, which keeps all arguments, has the target looked up (trampolines.cpp), and goes there. Run with:
-#   cmake -DNAMES=<file of names> -DOWN=<source with the shim's own> -DOUT=<file.S> -P Trampolines.cmake
+#   cmake -DNAMES=<file of names> -DOWN=<source with the shim's own, or empty> -DOUT=<file.S> -P Trampolines.cmake
 cmake_minimum_required(VERSION 3.22)
 file(STRINGS ${NAMES} names)
-file(STRINGS ${OWN} lines)
+set(lines "")
+if(OWN)
+  file(STRINGS ${OWN} lines)
+endif()
 set(own "")
 foreach(line IN LISTS lines)
   if(line MATCHES "^TILESMITH_(BOTH|BOTH_PLAIN)\\([A-Z_]+, (cublas[A-Za-z0-9_]+)")
@@ -13,7 +16,7 @@ foreach(line IN LISTS lines)
   endif()
 endforeach()
 list(LENGTH own count)
-if(count LESS 20)
+if(OWN AND count LESS 20)
   message(FATAL_ERROR "${OWN}: ${count} functions of the shim's own were found: expected lines 'TILESMITH_BOTH(KIND, NAME)' and 'TILESMITH_ENTRY NAME('")
 endif()
 foreach(name IN LISTS own)
@@ -21,7 +24,9 @@ foreach(name IN LISTS own)
     message(FATAL_ERROR "${NAMES} has no ${name}, which ${OWN} defines")
   endif()
 endforeach()
-list(REMOVE_ITEM names ${own})
+if(own)
+  list(REMOVE_ITEM names ${own})
+endif()
 
 set(forwards "")
 set(stubs "")

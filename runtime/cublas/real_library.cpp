@@ -34,12 +34,20 @@ const Kind& kind_of(Library library) {
   return kinds[library == Library::cublas ? 0 : 1];
 }
 
+/// Whether the library itself is a shim: what it is linked with may be one.
+bool is_shim(void* handle) {
+  const void* const mark = dlsym(handle, "tilesmith_cublas_shim");
+  link_map* library = nullptr;
+  Dl_info of_mark;
+  return mark != nullptr && dlinfo(handle, RTLD_DI_LINKMAP, &library) == 0 && dladdr(mark, &of_mark) != 0 &&
+         reinterpret_cast<ElfW(Addr)>(of_mark.dli_fbase) == library->l_addr;
+}
+
 /// A handle, if the file is the library sought and no shim. `flags`: RTLD_NOLOAD too, for what is loaded.
 void* open_real(const std::string& path, const Kind& kind, int flags) {
   void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | flags);
   if (handle == nullptr) return nullptr;
-  const bool is_shim = dlsym(handle, "tilesmith_cublas_shim") != nullptr;
-  if (!is_shim && dlvsym(handle, kind.some_symbol, kind.soname.c_str()) != nullptr) return handle;
+  if (!is_shim(handle) && dlvsym(handle, kind.some_symbol, kind.soname.c_str()) != nullptr) return handle;
   dlclose(handle);
   return nullptr;
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <type_traits>
 
+#include "runtime/cublas/own_folder.hpp"
 #include "runtime/cublas/settings.hpp"
 
 namespace tilesmith::cublas {
@@ -59,12 +60,5 @@ const TilesmithApi* tilesmith_api() noexcept {
 }
 
 const TilesmithApi* opened_tilesmith_api() noexcept { return opened_api.load(std::memory_order_acquire); }
-
-std::string own_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return "";
-  const std::string path = info.dli_fname;
-  return path.substr(0, path.rfind('/') + 1);
-}
 
 }  // namespace tilesmith::cublas

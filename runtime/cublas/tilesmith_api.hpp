@@ -22,7 +22,4 @@ const TilesmithApi* tilesmith_api() noexcept;
 /// The same, once it was opened; never opens it.
 const TilesmithApi* opened_tilesmith_api() noexcept;
 
-/// The folder of the file that this code is in, with a slash at its end; "" where it is not known.
-std::string own_folder();
-
 }  // namespace tilesmith::cublas

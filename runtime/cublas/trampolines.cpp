@@ -1,14 +1,8 @@
-// Behind the assembly that Trampolines.cmake makes: finds the function that a name stands for when it is first called.
-#include <cstddef>
+// Behind the assembly that Trampolines.cmake makes of cuBLAS's names: finds the function that a name stands for when it is first called.
+#include "runtime/cublas/trampolines.hpp"
 
 #include "runtime/cublas/cublas_abi.hpp"
 #include "runtime/cublas/real_library.hpp"
-
-extern "C" {
-[[gnu::visibility("hidden")]] extern const char* const tilesmith_cublas_names[];
-[[gnu::visibility("hidden")]] extern void* tilesmith_cublas_targets[];
-[[gnu::visibility("hidden")]] void* tilesmith_cublas_resolve(std::size_t index);
-}
 
 namespace {
 

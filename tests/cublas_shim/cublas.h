@@ -87,6 +87,7 @@ int cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a, v
 /* Of the stand-in of cuBLASLt, which a program sees whichever cuBLAS it was linked with: how often each library's functions ran. */
 int stand_in_cublas_calls();
 void stand_in_note_cublas_call();
+void stand_in_note_cublaslt_call();
 int stand_in_cublaslt_calls();
 }
 

@@ -128,11 +128,19 @@ says '/no/folder/x: cannot be written'
 rm -f ./*.workload*
 
 whole=$(dirname "$whole")
+lt=$shims/tilesmith-cublaslt$major
 runs "a plug-in that was opened RTLD_LOCAL" 0 env LD_PRELOAD="$preload" "$room/cublas_client_dlopen" "$room/driver/cublas_plugin$major.so"
 says 'as expected'
 real=$room/real/libcublas.so.$major
 runs "a program that opens cuBLAS by name" 0 env LD_LIBRARY_PATH="$whole:$room/driver" TILESMITH_REAL_CUBLAS="$real" "$room/cublas_client_dlopen" "libcublas.so.$major"
 says 'as expected'
+runs "a program that opens cuBLASLt by name" 0 env LD_LIBRARY_PATH="$lt:$room/driver" TILESMITH_REAL_CUBLAS="$real" "$room/cublas_client_dlopen" "libcublasLt.so.$major"
+says 'as expected'
+says 'f32f32 NN 8 8 8|run: [0-9]+ calls of 1 problems'
+runs "both names before a linked program" 0 env LD_PRELOAD="$whole/libcublas.so.$major:$lt/libcublasLt.so.$major" "$client" matmuls
+says 'as expected'
+runs "cuBLASLt's name alone" 0 env LD_PRELOAD="$lt/libcublasLt.so.$major" "$client" matmuls
+says "as expected"
 runs "the same, the real one by the loader's folders" 0 env LD_PRELOAD="$whole/libcublas.so.$major" LD_LIBRARY_PATH="$room/driver:$room/real" "$room/cublas_client_dlopen" "libcublas.so.$major"
 says 'as expected'
 runs "a wrong path" 0 env LD_PRELOAD="$whole/libcublas.so.$major" LD_LIBRARY_PATH="$room/driver:$room/real" TILESMITH_REAL_CUBLAS=libcublas.so "$room/cublas_client_dlopen" "libcublas.so.$major"

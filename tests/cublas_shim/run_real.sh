@@ -22,10 +22,13 @@ for major in 12 13; do
   [ -n "$found" ] || continue
   tried=1
   whole=$shims/tilesmith-cublas$major/libcublas.so.$major
-  missing=$(comm -23 <(nm -D --defined-only "$found/libcublas.so.$major" | awk '$2 == "T" { print $3 }' | sed 's/@@.*//' | sort) \
-    <(nm -D --defined-only "$whole" | grep "@@libcublas.so.$major\$" | awk '{ print $3 }' | sed 's/@@.*//' | sort))
-  [ -z "$missing" ] || { echo "the shim does not have $(echo "$missing" | wc -l) functions of $found/libcublas.so.$major: ${missing//$'\n'/ }"; failed=1; }
-  for shim in "$shims/libtilesmith-cublas$major.so" "$whole"; do
+  for library in cublas cublasLt; do
+    file=lib$library.so.$major
+    missing=$(comm -23 <(nm -D --defined-only "$found/$file" | awk '$2 == "T" { print $3 }' | sed 's/@@.*//' | sort) \
+      <(nm -D --defined-only "$shims/tilesmith-${library,,}$major/$file" | grep "@@$file\$" | awk '{ print $3 }' | sed 's/@@.*//' | sort))
+    [ -z "$missing" ] || { echo "the shim does not have $(echo "$missing" | wc -l) functions of $found/$file: ${missing//$'\n'/ }"; failed=1; }
+  done
+  for shim in "$shims/libtilesmith-cublas$major.so" "$whole" "$whole:$shims/tilesmith-cublaslt$major/libcublasLt.so.$major"; do
     out=$(LD_LIBRARY_PATH=$room/driver:$found LD_PRELOAD=$shim timeout 60 "$room/cublas_client_real$major" $major 2>&1) && grep -q 'as expected' <<<"$out" &&
       grep -q '1  forwarded: arguments that cuBLAS has to judge' <<<"$out" && continue
     echo "== $shim with $found:"

@@ -1,5 +1,5 @@
 // The subcommands of `tilesmith`. Each has one function `add_NAME`, declared here and defined in NAME.cpp (short ones share lists.cpp,
-// `merge` is in import.cpp, `capture` and `run` in under_shim.cpp). It adds the options to the program and returns what to run once they are parsed; commands.cpp lists them all.
+// `merge` is in import.cpp, `completion` and `manual` in about_itself.cpp, `capture` and `run` in under_shim.cpp). It adds the options to the program and returns what to run once they are parsed; commands.cpp lists them all.
 //
 // Conventions every command keeps:
 //   - options are stored as text or numbers while parsing and checked in `run`, before anything is opened for writing;
@@ -46,6 +46,8 @@ Command add_strategies(CLI::App& program);
 Command add_simulate(CLI::App& program);
 Command add_workloads(CLI::App& program);
 Command add_version(CLI::App& program);
+Command add_completion(CLI::App& program);
+Command add_manual(CLI::App& program);
 
 /// Adds every command, in the order in which `tilesmith --help` lists them.
 std::vector<Command> add_commands(CLI::App& program);

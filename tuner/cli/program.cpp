@@ -82,7 +82,7 @@ int report_parse_error(const CLI::App& program, const CLI::ParseError& error) {
 
 /// Whether it takes --family-dir: families mean nothing to the others.
 bool knows_families(const Command& command) {
-  constexpr std::string_view kOthers[] = {"devices", "strategies", "workloads", "version"};
+  constexpr std::string_view kOthers[] = {"devices", "strategies", "workloads", "version", "completion", "manual"};
   return std::find(std::begin(kOthers), std::end(kOthers), command.app->get_name()) == std::end(kOthers);
 }
 

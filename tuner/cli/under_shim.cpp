@@ -25,6 +25,7 @@ struct ShimOptions {
   std::string db;
   bool check = false;
   int by_name = 0;  // major version of the cuBLAS that the program opens by name; 0: it is linked with one
+  bool lt_too = false;  // and cuBLASLt
   std::string shim_dir;
   std::vector<std::string> command;
 };
@@ -41,6 +42,7 @@ std::vector<fs::path> shims(const ShimOptions& options) {
   std::vector<fs::path> names;
   if (options.by_name != 0) {
     names = {fmt::format("tilesmith-cublas{0}/libcublas.so.{0}", options.by_name)};
+    if (options.lt_too) names.push_back(fmt::format("tilesmith-cublaslt{0}/libcublasLt.so.{0}", options.by_name));
   } else {
     names = {"libtilesmith-cublas13.so", "libtilesmith-cublas12.so"};
   }
@@ -94,6 +96,8 @@ int run_run(const ShimOptions& options) {
 void add_common(CLI::App& app, ShimOptions& options) {
   app.add_option("--by-name", options.by_name, "The program opens cuBLAS of this major version by name, with dlopen, as plug-ins do; it need not be linked with it")
       ->check(CLI::IsMember({12, 13}));
+  app.add_flag("--lt-too", options.lt_too, "With --by-name: it opens cuBLASLt by name as well, as JAX does. A cuBLAS newer than this build may miss a function then")
+      ->needs("--by-name");
   app.add_option("--shim-dir", options.shim_dir, "Folder of the shims; default: beside this program")->type_name("FOLDER");
   app.add_option("COMMAND", options.command, "The program and its arguments, behind --")->required();
 }

@@ -14,6 +14,9 @@ void make_shims(const TempFolder& folder) {
     const std::filesystem::path by_name = folder / ("shims/tilesmith-cublas" + std::string(major));
     std::filesystem::create_directories(by_name);
     write_file(by_name / ("libcublas.so." + std::string(major)), "");
+    const std::filesystem::path lt_by_name = folder / ("shims/tilesmith-cublaslt" + std::string(major));
+    std::filesystem::create_directories(lt_by_name);
+    write_file(lt_by_name / ("libcublasLt.so." + std::string(major)), "");
     write_file(folder / ("shims/libtilesmith-cublas" + std::string(major) + ".so"), "");
   }
 }
@@ -39,6 +42,8 @@ TEST_CASE("capture and run start the program with the shims before it, and end a
   const Finished checked = run(folder, {"run", "--check", "--by-name", "12", "--db", "app.db", "--shim-dir", "shims", "--", "sh", "-c", kSay});
   CHECK(contains(checked.out, "check,"));
   CHECK(contains(checked.out, at + "/tilesmith-cublas12/libcublas.so.12\n"));
+  const Finished both = run(folder, {"run", "--by-name", "13", "--lt-too", "--db", "app.db", "--shim-dir", "shims", "--", "sh", "-c", kSay});
+  CHECK(contains(both.out, at + "/tilesmith-cublas13/libcublas.so.13:" + at + "/tilesmith-cublaslt13/libcublasLt.so.13\n"));
 }
 
 TEST_CASE("what a program cannot be started with is one line, and the program is not started") {
@@ -57,6 +62,7 @@ TEST_CASE("what a program cannot be started with is one line, and the program is
   refused({"capture", "-o", "none/app.workload", "--shim-dir", "shims"}, "a folder that exists");
   refused({"run", "--db", "none.db", "--shim-dir", "shims"}, "none.db: no such file");
   refused({"run", "--db", "there.workload", "--shim-dir", "none"}, "libtilesmith-cublas13.so: no such file; expected the shim there");
+  refused({"run", "--lt-too", "--db", "there.workload", "--shim-dir", "shims"}, "--by-name");
   refused({"run", "--by-name", "11", "--shim-dir", "shims"}, "--by-name");
   const Finished nothing = run(folder, {"run", "--db", "there.workload", "--shim-dir", "shims", "--", "no-such-program"});
   CHECK(nothing.status == 2);

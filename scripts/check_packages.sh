@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Installs the packages of this machine's architecture (scripts/packages.sh) in a fresh Debian 12, uses them without a GPU, and removes them.
+# Takes a few minutes and a network, so it is no part of CI. Needs root, and debootstrap.
+#
+# Usage: check_packages.sh [--folder FOLDER] [--help]
+#   --folder FOLDER   where the packages lie (default: build/packages/ARCHITECTURE)
+
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+SUITE=bookworm
+
+main() {
+  local folder
+  folder=$ROOT/build/packages/$(dpkg --print-architecture)
+  while [ $# -gt 0 ]; do
+    case "$1" in
+      --folder)
+        [ $# -ge 2 ] || fail "--folder: expected a folder after it"
+        folder=$2
+        shift
+        ;;
+      -h | --help) print_help; exit 0 ;;
+      *) fail "unknown option $1; see --help" ;;
+    esac
+    shift
+  done
+  ls "$folder"/tilesmith_*.deb >/dev/null 2>&1 || fail "$folder: expected packages there; scripts/packages.sh builds them"
+  [ "$(id -u)" -eq 0 ] || fail "expected to run as root, as debootstrap does"
+  have debootstrap || fail "debootstrap is missing; run: apt-get install debootstrap"
+
+  room=$(mktemp -d)
+  trap 'umount "$room/proc" 2>/dev/null || true; rm -rf "$room"' EXIT
+  say "making a fresh Debian ($SUITE)"
+  debootstrap --variant=minbase "$SUITE" "$room" >"$room.log" 2>&1 || { tail -n 5 "$room.log" >&2; fail "debootstrap failed"; }
+  rm -f "$room.log"
+  mount -t proc proc "$room/proc" 2>/dev/null || warn "proc could not be mounted there"
+  mkdir "$room/packages"
+  cp "$folder"/*.deb "$ROOT/examples/gemm_c.c" "$room/packages/"
+  cat >"$room/packages/use.sh" <<'INSIDE'
+set -euo pipefail
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+cd /packages
+expects() { grep -qE -- "$1" /tmp/out || { echo "expected '$1' of: $2"; cat /tmp/out; exit 1; }; }
+apt-get -qq install -y --no-install-recommends ./*.deb gcc libc6-dev pkg-config >/tmp/log 2>&1 || { tail -n 20 /tmp/log; exit 1; }
+tilesmith version >/tmp/out
+expects '^tilesmith [0-9.]+$' version
+tilesmith tune --replay /usr/share/tilesmith/recordings/h200.jsonl.zst --type bf16f32 --trans NN --shape 4096 --max-candidates 40 --db /tmp/t.db >/tmp/out 2>&1
+expects 'bf16f32 +NN +4096' 'tune --replay'
+tilesmith query --db /usr/share/tilesmith/bests/h100.db --type f16f32 --shape 4096 >/tmp/out
+expects 'H100' 'query'
+tilesmith report --db /tmp/t.db --out /tmp/report.html >/tmp/out 2>&1
+test -s /tmp/report.html
+echo 'tilesmith: cublas' >/tmp/out
+tilesmith run --db /tmp/t.db -- /bin/true >/tmp/out 2>&1
+status=0
+tilesmith tune --type f16f32 --shape 64 --db /tmp/t.db >/tmp/out 2>&1 || status=$?
+test $status = 2
+expects '^tilesmith tune: .*(GPU|driver|libcuda)' 'tune without a GPU'
+gcc gemm_c.c -o /tmp/gemm_c $(pkg-config --cflags --libs tilesmith) -lm -ldl
+/tmp/gemm_c /tmp/t.db >/tmp/out 2>&1 && { echo 'the example ran without a GPU?'; exit 1; }
+expects '(GPU|driver|libcuda)' 'the example without a GPU'
+test -s /usr/share/man/man1/tilesmith-tune.1.gz
+test -s /usr/share/bash-completion/completions/tilesmith
+systemctl is-enabled tilesmith-overnight.timer >/tmp/out 2>&1 && { echo 'the timer is enabled'; exit 1; }
+apt-get -qq purge -y '*tilesmith*' >/tmp/log 2>&1 || { tail -n 20 /tmp/log; exit 1; }
+left=$(find / -xdev -name '*tilesmith*' -not -path '/packages/*' -not -path '/proc/*' -not -path '/var/lib/dpkg/*' -not -path '/var/cache/*')
+test -z "$left" || { echo "left behind: $left"; exit 1; }
+INSIDE
+  say "installing, using, removing"
+  chroot "$room" bash /packages/use.sh || fail "the packages do not do there what is expected (above)"
+  say "installed, used and removed"
+}
+
+main "$@"

@@ -1,0 +1,21 @@
+# cmake -DFOLDER=... -DPROGRAM="[emulator;]program" -P WriteManual.cmake: FOLDER/man1/*.1 and FOLDER/completion.SHELL.
+function(write file)
+  execute_process(COMMAND ${PROGRAM} ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${PROGRAM} ${ARGN}: exit status ${status}")
+  endif()
+  file(WRITE ${FOLDER}/${file} "${text}")
+endfunction()
+
+file(REMOVE_RECURSE ${FOLDER})
+foreach(shell bash zsh fish)
+  write(completion.${shell} completion ${shell})
+endforeach()
+write(man1/tilesmith.1 manual)
+# Its commands, as its own page lists them.
+file(STRINGS ${FOLDER}/man1/tilesmith.1 lines REGEX "^.fBtilesmith.*\\(1\\)$")
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE "^.fBtilesmith[\\]-([a-z_]+).*" "\\1" command "${line}")
+  write(man1/tilesmith-${command}.1 manual ${command})
+endforeach()
+file(WRITE ${FOLDER}/complete "")
