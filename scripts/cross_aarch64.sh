@@ -23,7 +23,8 @@ BUILD=$ROOT/build/aarch64
 CROSS=$ROOT/build/cross
 NOT_TO_BE_HAD=77
 # command=package
-TOOLS=(aarch64-linux-gnu-g++=g++-aarch64-linux-gnu qemu-aarch64-static=qemu-user-static cmake=cmake ninja=ninja-build pkg-config=pkg-config python3=python3)
+TOOLS=('aarch64-linux-gnu-g++=g++-aarch64-linux-gnu' 'qemu-aarch64-static=qemu-user-static' 'cmake=cmake' 'ninja=ninja-build' 'pkg-config=pkg-config'
+  'python3=python3')
 LIBRARIES=(libc6-dev libstdc++6 libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev libzstd-dev libxxhash-dev zlib1g-dev catch2)
 # CUDA release=wheels
 CUDAS=('12.6=nvidia-cuda-nvrtc-cu12==12.6.* nvidia-cuda-runtime-cu12==12.6.* nvidia-cuda-nvcc-cu12==12.6.*'
@@ -43,6 +44,7 @@ ensure_sysroot() {
   local sysroot=$CROSS/sysroot fresh=$CROSS/sysroot.new get=() deb
   if [ "$(cat "$sysroot/complete" 2>/dev/null)" = "${LIBRARIES[*]}" ]; then return; fi
   say "downloading the distribution's arm64 libraries"
+  mkdir -p "$CROSS"
   set_apt_of arm64 "$CROSS/apt"
   rm -rf "$fresh" "$CROSS"/apt/archives/*.deb
   "${get[@]}" install -y --download-only --no-install-recommends "${LIBRARIES[@]}" >"$CROSS/apt/install.log" 2>&1 ||
@@ -118,7 +120,6 @@ main() {
     shift
   done
 
-  mkdir -p "$CROSS"
   (ensure_tools && ensure_sysroot && ensure_cudas) || exit $NOT_TO_BE_HAD
   local targets=() types=all status=0
   if ! $tests; then targets=(tilesmith tilesmith_shared); fi
