@@ -29,7 +29,10 @@ LIBRARIES=(libc6-dev libstdc++6 libfmt-dev libspdlog-dev nlohmann-json3-dev libc
 # CUDA release=wheels
 CUDAS=('12.6=nvidia-cuda-nvrtc-cu12==12.6.* nvidia-cuda-runtime-cu12==12.6.* nvidia-cuda-nvcc-cu12==12.6.*'
   '13.2=nvidia-cuda-nvrtc==13.2.* nvidia-cuda-runtime==13.2.* nvidia-cuda-crt==13.2.*')
-QUICK_TARGETS=(tilesmith tilesmith_shared test_kernels test_workers)
+# For --quick: rules and estimates, worker processes, and the shims, which have assembly of their own.
+QUICK_TARGETS=(tilesmith tilesmith_shared test_kernels test_workers tilesmith_cublas{12,13} tilesmith_cublas{12,13}_whole tilesmith_cublaslt{12,13}_whole
+  cublas_client{12,13} cublas_client_dlopen cublas_plugin{12,13} stand_in_cuda stand_in_tilesmith)
+QUICK_TESTS='^kernels:|^cublas shim: ?programs|TILESMITH_WORKER_PROGRAM|very program|^workers: ?a (worker answers|child that ends|corrupt frame|hanging child)'
 
 ensure_tools() {
   local entry missing=()
@@ -81,11 +84,11 @@ build() {
 
 # Left out: tests of scripts and of Python run on the machine that builds, and those of a GPU need one. The rest of the list takes minutes under qemu.
 run_tests() {
-  local names=('^scripts: ' '^python: ' 'cublas shim: NVIDIA')
+  local which=$1 names=('^scripts: ' '^python: ' 'cublas shim: NVIDIA')
   mapfile -t -O "${#names[@]}" names < <(grep -v '^#' "$ROOT/tests/slow_under_qemu.txt")
   say "tests under qemu-user (left out: those of scripts, Python and GPUs, and what tests/slow_under_qemu.txt names)"
   local IFS='|'
-  ctest --test-dir "$BUILD" --output-on-failure --timeout 600 -j "$(($(nproc) + 1))" -LE gpu -E "${names[*]}|_NOT_BUILT"
+  ctest --test-dir "$BUILD" --output-on-failure --timeout 600 -j "$(($(nproc) + 1))" -LE gpu -R "$which" -E "${names[*]}|_NOT_BUILT"
 }
 
 # Every family, in worker processes; the same kernels by each NVRTC.
@@ -121,14 +124,15 @@ main() {
   done
 
   (ensure_tools && ensure_sysroot && ensure_cudas) || exit $NOT_TO_BE_HAD
-  local targets=() types=all status=0
+  local targets=() which=. types=all status=0
   if ! $tests; then targets=(tilesmith tilesmith_shared); fi
   if $quick; then
     types=f16f32,f32f32,s8s32
+    which=$QUICK_TESTS
     if $tests; then targets=("${QUICK_TARGETS[@]}"); fi
   fi
   build ${targets[@]+"${targets[@]}"}
-  if $tests; then run_tests || status=1; fi
+  if $tests; then run_tests "$which" || status=1; fi
   if $kernels; then compile_kernels "$types" "$configs" || status=1; fi
   [ "$status" -eq 0 ] || warn "something failed for aarch64 (above)"
   exit "$status"
