@@ -29,10 +29,10 @@ LIBRARIES=(libc6-dev libstdc++6 libfmt-dev libspdlog-dev nlohmann-json3-dev libc
 # CUDA release=wheels
 CUDAS=('12.6=nvidia-cuda-nvrtc-cu12==12.6.* nvidia-cuda-runtime-cu12==12.6.* nvidia-cuda-nvcc-cu12==12.6.*'
   '13.2=nvidia-cuda-nvrtc==13.2.* nvidia-cuda-runtime==13.2.* nvidia-cuda-crt==13.2.*')
-# For --quick: rules and estimates, worker processes, and the shims, which have assembly of their own.
-QUICK_TARGETS=(tilesmith tilesmith_shared test_kernels test_workers tilesmith_cublas{12,13} tilesmith_cublas{12,13}_whole tilesmith_cublaslt{12,13}_whole
+# For --quick: rules and estimates, worker processes, what is installed, and the shims, which have assembly of their own.
+QUICK_TARGETS=(tilesmith tilesmith_shared tilesmith_static test_kernels test_workers tilesmith_cublas{12,13} tilesmith_cublas{12,13}_whole tilesmith_cublaslt{12,13}_whole
   cublas_client{12,13} cublas_client_dlopen cublas_plugin{12,13} stand_in_cuda stand_in_tilesmith)
-QUICK_TESTS='^kernels:|^cublas shim: ?programs|TILESMITH_WORKER_PROGRAM|very program|^workers: ?a (worker answers|child that ends|corrupt frame|hanging child)'
+QUICK_TESTS='^kernels:|^install: |^cublas shim: ?programs|TILESMITH_WORKER_PROGRAM|very program|^workers: ?a (worker answers|child that ends|corrupt frame|hanging child)'
 
 ensure_tools() {
   local entry missing=()
