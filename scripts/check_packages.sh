@@ -37,7 +37,7 @@ main() {
   rm -f "$room.log"
   mount -t proc proc "$room/proc" 2>/dev/null || warn "proc could not be mounted there"
   mkdir "$room/packages"
-  cp "$folder"/*.deb "$ROOT/examples/gemm_c.c" "$room/packages/"
+  cp -R "$folder"/*.deb "$ROOT/examples" "$room/packages/"
   cat >"$room/packages/use.sh" <<'INSIDE'
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
@@ -58,7 +58,7 @@ status=0
 tilesmith tune --type f16f32 --shape 64 --db /tmp/t.db >/tmp/out 2>&1 || status=$?
 test $status = 2
 expects '^tilesmith tune: .*(GPU|driver|libcuda)' 'tune without a GPU'
-gcc gemm_c.c -o /tmp/gemm_c $(pkg-config --cflags --libs tilesmith) -lm -ldl
+gcc examples/gemm_c.c -o /tmp/gemm_c $(pkg-config --cflags --libs tilesmith) -lm -ldl
 /tmp/gemm_c /tmp/t.db >/tmp/out 2>&1 && { echo 'the example ran without a GPU?'; exit 1; }
 expects '(GPU|driver|libcuda)' 'the example without a GPU'
 test -s /usr/share/man/man1/tilesmith-tune.1.gz

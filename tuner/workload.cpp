@@ -85,6 +85,12 @@ WeightedProblem parse_line(const std::vector<std::string>& words) {
   return result;
 }
 
+/// What a line `weights calls` or `weights shares` says. Throws std::string.
+bool are_calls(const std::vector<std::string>& words) {
+  if (words.size() == 2 && (words[1] == "calls" || words[1] == "shares")) return words[1] == "calls";
+  throw fmt::format("'{}': expected 'weights calls' or 'weights shares'", shown(fmt::format("{}", fmt::join(words, " "))));
+}
+
 std::string names_of_built_in() {
   std::string names;
   for (const WorkloadFile& file : workload_files())
@@ -125,7 +131,8 @@ std::vector<std::string> problem_words(std::string_view text) {
 }
 
 Workload parse_workload(std::string_view text, const std::string& origin) {
-  Workload workload{origin, {}};
+  Workload workload;
+  workload.name = origin;
   std::unordered_map<std::string, std::size_t> seen;
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) text.remove_prefix(kByteOrderMark.size());
@@ -138,6 +145,10 @@ Workload parse_workload(std::string_view text, const std::string& origin) {
     const std::vector<std::string> words = problem_words(line.substr(0, line.find('#')));
     if (words.empty()) continue;
     try {
+      if (words.front() == "weights") {
+        workload.weights_are_calls = are_calls(words);
+        continue;
+      }
       WeightedProblem read = parse_line(words);
       const auto [known, is_new] = seen.emplace(tilesmith::text(read.problem), workload.problems.size());
       if (is_new)

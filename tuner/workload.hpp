@@ -4,7 +4,7 @@
 // After M N K a line may also carry the key=value fields of a problem's canonical text (kernels/problem.hpp): lda=, ldb=, ldc=
 // (elements), align= (bytes), beta= (zero or any), epilogue=.
 // A weight is a positive number, 1 if it is left out: a problem's share of the tuning time, and how often it occurs
-// beside the others. A problem that stands on several lines is one problem with the sum of their weights. Lines may end
+// beside the others. Behind a line `weights calls` it is how often the problem is called, and its share goes by calls x time. A problem that stands on several lines is one problem with the sum of their weights. Lines may end
 // in CR LF.
 #pragma once
 
@@ -26,6 +26,7 @@ struct WeightedProblem {
 struct Workload {
   std::string name;
   std::vector<WeightedProblem> problems;
+  bool weights_are_calls = false;
 };
 
 /// One line: "FILE:LINE: what was wrong, what was expected".

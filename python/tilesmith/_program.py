@@ -43,11 +43,11 @@ def main() -> None:
 
 
 def workload_text(workload: Union[Problem, Iterable[Problem], Mapping[Problem, float]]) -> str:
-    """Lines of a workload file. A mapping gives the weight of each problem: calls, or calls times their time."""
+    """Lines of a workload file. A mapping gives how often each problem is called: its share of the time goes by calls x time."""
     if isinstance(workload, Problem):
         return f"{workload}\n"
     if isinstance(workload, Mapping):
-        return "".join(f"{problem} {float(weight):g}\n" for problem, weight in workload.items())
+        return "weights calls\n" + "".join(f"{problem} {float(calls):g}\n" for problem, calls in workload.items())
     return "".join(f"{problem}\n" for problem in workload)
 
 
@@ -55,7 +55,7 @@ def tune(workload: Workload, budget: Union[str, float, None] = None, *, database
          arguments: Iterable[str] = (), quiet: bool = False) -> str:
     """Runs `tilesmith tune` and shows its progress on stderr. Returns the database's path; tilesmith.gemm uses it from then on.
 
-    workload: a built-in one's name ("llama3-8b") or a file, or Problems, with weights if it is a mapping. budget: seconds, or "10m", "2h30m".
+    workload: a built-in one's name ("llama3-8b") or a file, or Problems, with their calls if it is a mapping. budget: seconds, or "10m", "2h30m".
     database: by default your own (see docs/python.md), which begins with what ships for this device. arguments: more for the program.
     Raises Error with the program's last line if it fails.
     """

@@ -1,9 +1,10 @@
 #include "runtime/cublas/capture_file.hpp"
 
-#include <cinttypes>
 #include <cstdio>
 #include <string>
+#include <vector>
 
+#include "runtime/cublas/families.hpp"
 #include "runtime/cublas/settings.hpp"
 #include "runtime/cublas/shim_state.hpp"
 
@@ -20,14 +21,13 @@ std::string capture_path(const ShimState& state) {
 }
 
 std::string capture_text(ShimState& state, std::uint64_t& calls) {
-  std::string text = "# calls of cuBLAS by process " + std::to_string(state.process) + ", weighted by how often they were made\n";
+  std::vector<CountedProblem> seen;
   for (const KnownProblem* problem : state.problems.all()) {
     const std::uint64_t count = problem->calls[std::size_t(Reason::capture_mode)].load(std::memory_order_relaxed);
-    if (count == 0) continue;
+    if (count > 0) seen.push_back({problem->key, count});
     calls += count;
-    text += workload_line(problem->key) + " " + std::to_string(count) + "\n";
   }
-  return text;
+  return workload_text(seen, settings().buckets, "calls of cuBLAS by process " + std::to_string(state.process)).text;
 }
 
 void write_capture(ShimState& state) {

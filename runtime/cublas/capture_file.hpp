@@ -1,4 +1,4 @@
-// The calls of this process as a workload (docs/tuning.md): a line a problem, how often it was called as its weight.
+// The calls of this process as a workload (docs/tuning.md): see families.hpp.
 #pragma once
 
 namespace tilesmith::cublas {

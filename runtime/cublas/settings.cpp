@@ -40,6 +40,8 @@ Settings read_settings() {
   if (result.database.empty()) result.database = default_database();
   result.capture = variable("TILESMITH_CAPTURE");
   if (result.capture.empty()) result.capture = "tilesmith.workload";
+  if (const std::string buckets = variable("TILESMITH_CAPTURE_BUCKETS"); !buckets.empty() && !parse_buckets(buckets, result.buckets))
+    say("TILESMITH_CAPTURE_BUCKETS is '%.64s': expected %s; it is powers now", buckets.c_str(), kBucketsExpected);
   result.library = variable("TILESMITH_LIBRARY");
   result.real_cublas = variable("TILESMITH_REAL_CUBLAS");
   if (!result.real_cublas.empty() && (result.real_cublas[0] != '/' || access(result.real_cublas.c_str(), R_OK) != 0)) {

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "runtime/cublas/buckets.hpp"
+
 namespace tilesmith::cublas {
 
 enum class Mode { off, capture, run, check };
@@ -12,6 +14,7 @@ struct Settings {
   Mode mode = Mode::run;     // TILESMITH_CUBLAS
   std::string database;      // TILESMITH_DB, else where the command line keeps its own
   std::string capture;       // TILESMITH_CAPTURE; %p is the process's number
+  Buckets buckets;           // TILESMITH_CAPTURE_BUCKETS: sizes of M in that file which were not seen
   std::string library;       // TILESMITH_LIBRARY: libtilesmith itself; empty: beside the shim
   std::string real_cublas;   // TILESMITH_REAL_CUBLAS: the file of cuBLAS; empty: searched for
 };

@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 touch "$work/tuned.db"
 export TILESMITH_LIBRARY=$room/driver/stand_in_tilesmith.so LD_LIBRARY_PATH=$room/driver TILESMITH_DB=$work/tuned.db TILESMITH_CUBLAS=run
-unset TILESMITH_CAPTURE TILESMITH_REAL_CUBLAS TILESMITH_LOG NVIDIA_TF32_OVERRIDE
+unset TILESMITH_CAPTURE TILESMITH_CAPTURE_BUCKETS TILESMITH_REAL_CUBLAS TILESMITH_LOG NVIDIA_TF32_OVERRIDE
 cd "$work" || exit 1
 failed=0
 
@@ -117,12 +117,14 @@ says '2  checked, of which 1 differ'
 says 'f32f32 NN 5 8 31: 1 of 40 results differ; the first: entry 0, row 2, column 1 of D as cuBLAS sees it: 1.5 here, 1 by cuBLAS'
 
 runs capture 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/app.workload" "$client" forwarded
-printf 'f16f32f16 NT 5 3 64 10\nf16f32f16 NT 5 3 65 10\n' | diff - <(grep -v '^#' app.workload) || failed=1
+printf 'weights calls\nf16f32f16 NT 5 3 64 10\nf16f32f16 NT 5 3 65 10\n' | diff - <(grep -v '^#' app.workload) || failed=1
+runs "capture with sizes that are none" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE_BUCKETS=4-1 TILESMITH_CAPTURE="$work/app.workload" "$client" forwarded
+says "^tilesmith: cublas: TILESMITH_CAPTURE_BUCKETS is '4-1': expected powers, none, or sizes and ranges such as 1-64,128, 1024 in all at most; it is powers now$"
 runs "capture with a fork" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/%p.workload" "$client" fork-at-once
-[ "$(cat [0-9]*.workload | grep -v '^#' | sort | tr '\n' ' ')" = 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 64 5 ' ] || { echo "== captured:"; cat [0-9]*.workload; failed=1; }
+[ "$(cat [0-9]*.workload | grep -v '^#\|^weights' | sort | tr '\n' ' ')" = 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 64 5 ' ] || { echo "== captured:"; cat [0-9]*.workload; failed=1; }
 rm -f ./*.workload*
 runs "capture with a fork and one path" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/app.workload" "$client" fork
-[ "$(cat app.workload app.workload.* | grep -v '^#' | sort | tr '\n' ' ')" = 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 64 5 ' ] || { echo "== captured:"; ls; cat app.workload*; failed=1; }
+[ "$(cat app.workload app.workload.* | grep -v '^#\|^weights' | sort | tr '\n' ' ')" = 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 64 5 ' ] || { echo "== captured:"; ls; cat app.workload*; failed=1; }
 runs "a capture that cannot be written" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE=/no/folder/x "$client" forwarded
 says '/no/folder/x: cannot be written'
 rm -f ./*.workload*

@@ -160,7 +160,7 @@ def test_tuning_runs_the_program(stand_in, tmp_path, monkeypatch, capfd):
     target = tilesmith.tune(problems, 90, database=tmp_path / "t.db", arguments=["--seed", "3"])
     words = (tmp_path / "arguments").read_text().split()
     assert words[:2] == ["tune", "--workload"] and words[3:] == ["--db", target, "--device", "0", "--seed", "3", "--budget", "90s"]
-    assert (tmp_path / "workload").read_text() == "f16f32 NN 64 64 64 3\nf16f32 NT 8 8 8 epilogue=bias_n 0.5\n"
+    assert (tmp_path / "workload").read_text() == "weights calls\nf16f32 NN 64 64 64 3\nf16f32 NT 8 8 8 epilogue=bias_n 0.5\n"
     assert not os.path.exists(words[2])
     assert capfd.readouterr().err == "half way\nthe last line\n"
     assert _defaults.default_library(0).path == target

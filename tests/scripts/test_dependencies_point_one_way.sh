@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # kernels <- db <- runtime <- tuner: a folder includes its own files and those to its left; kernels' host code includes
 # no CUDA header, and device code nothing but kernels/ and CUDA's own headers. Within the runtime: driver <- compile <-
-# plan <- choose <- interface. Within the tuner: search, verify, measure <- warm_start, schedule, recordings, workers, bests <- loop, supervisor <- cli,
+# plan <- choose <- interface. Within the tuner: search, verify, measure, logs <- warm_start, schedule, recordings, workers, bests <- loop, supervisor <- cli,
 # which also shows reports.
 set -euo pipefail
 cd "$1"
@@ -42,6 +42,7 @@ within measure 'nothing'
 within warm_start 'search/|measure/|evaluator.hpp|peaks.hpp'
 within recordings 'search/|evaluator.hpp'
 within schedule 'workload.hpp'
+within logs 'nothing'
 within workers 'verify/|measure/|evaluator.hpp|vendor.hpp'
 within loop 'search/|verify/|measure/|warm_start/|schedule/|recordings/|[a-z_]+\.hpp'
 within bests '[a-z_]+\.hpp'

@@ -51,6 +51,14 @@ TEST_CASE("a problem on several lines is one problem with the sum of the weights
   CHECK(workload.problems[0].weight == 3);
 }
 
+TEST_CASE("a workload may say that its weights are calls") {
+  CHECK(parse_workload("weights calls\nf16f32 NN 8 8 8 20\n", "w.txt").weights_are_calls);
+  CHECK_FALSE(parse_workload("weights shares\nf16f32 NN 8 8 8 20\n", "w.txt").weights_are_calls);
+  CHECK_FALSE(parse_workload("f16f32 NN 8 8 8 20\n", "w.txt").weights_are_calls);
+  CHECK(workload_error("weights many\n") == "w.txt:1: 'weights many': expected 'weights calls' or 'weights shares'");
+  CHECK(workload_error("weights\n") == "w.txt:1: 'weights': expected 'weights calls' or 'weights shares'");
+}
+
 TEST_CASE("a line that does not parse is refused with file, line and what was expected") {
   const std::pair<const char*, const char*> cases[] = {
       {"f16f32 NN 8 8", "expected 'type trans M N K [weight] [lda=, ldb=, ldc=N] [align=BYTES] [beta=any] [batch=N batch_mode=strided|pointers|grouped]'"},

@@ -70,7 +70,7 @@ _tilesmith() {
       } else if (option->takes_file) {
         script += fmt::format("    {}) return ;;\n", pattern);
       } else {
-        script += fmt::format("    {}) compopt +o default 2>/dev/null; return ;;\n", pattern);
+        script += fmt::format("    {}) compopt +o default 2>/dev/null || :; return ;;\n", pattern);
       }
     }
   }

@@ -1,4 +1,4 @@
-// tilesmith import and merge: evidence of other files and machines, provenance kept.
+// tilesmith import and merge: evidence of other files and machines, provenance kept; and logs, as a workload.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -9,7 +9,9 @@
 #include <set>
 
 #include "db/merge.hpp"
+#include "tuner/cli/buckets_option.hpp"
 #include "tuner/cli/command.hpp"
+#include "tuner/cli/import_logs.hpp"
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/output.hpp"
 #include "tuner/figures.hpp"
@@ -58,6 +60,8 @@ void require_possible(const Source& source) {
 int run_import(const ImportOptions& options) {
   std::vector<Source> sources;
   for (const std::string& file : options.files) {
+    if (const std::string log = kind_of_log(file); !log.empty())
+      throw UsageError(fmt::format("{}: is {}; expected -o FILE, the workload to write", file, log));
     Source source{file, db::Store::in_memory()};
     db::import_file(source.store, file);
     require_possible(source);
@@ -98,16 +102,33 @@ int run_merge(const ImportOptions& options) {
 }  // namespace
 
 Command add_import(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("import", "Add JSON exports, landscapes (both may be zstd-compressed) or bundles to a database");
+  CLI::App* app = program.add_subcommand("import", "Add JSON exports, landscapes (both may be zstd-compressed) or bundles to a database; or make a workload of logs");
   const auto options = std::make_shared<ImportOptions>();
+  const auto logs = std::make_shared<ImportLogsOptions>();
   app->add_option("FILE", options->files, "Files, told apart by their content")->type_name("")->required();
   add_database_option(*app, options->db);
+  CLI::Option* output = app->add_option("-o,--output", logs->output,
+                                        "The workload file to write: FILEs are logs then, also of several formats (- reads standard input, or writes to stdout)")
+                            ->type_name("FILE")->group("Logs")->excludes(app->get_option("--db"));
+  app->add_option("--format", logs->format, "The logs' format: " + log_format_names() + "; default: told by their content")
+      ->type_name("NAME")->group("Logs")->needs(output);
+  add_buckets_option(*app, logs->buckets)->group("Logs")->needs(output);
   app->footer(
       "Provenance (where, when, by which driver and compiler) is kept; entries that are known already are not added again.\n"
       "A time that is far beyond the device's peak, where that is known, is refused. If one file is refused, nothing is imported.\n"
-      "\nExample:\n"
-      "  tilesmith import db/recorded/h200.jsonl.zst --db tuned.db");
-  return {app, [options] { return run_import(*options); }};
+      "\n"
+      "With -o a workload is made of logs: cuBLASLt's trace (CUBLASLT_LOG_LEVEL=2), PyTorch's tunableop_untuned0.csv and\n"
+      "tunableop_results0.csv, lines of hipblaslt-bench and rocblas-bench (HIPBLASLT_LOG_MASK=32, ROCBLAS_LAYER=2). Weights are calls. What\n"
+      "cannot be served is counted by reason on stderr. A log that does not tell addresses is taken for operands aligned to 16 bytes, one\n"
+      "that does not tell beta for beta = 0, one that does not tell a batch's strides for matrices one behind the other.\n"
+      "\nExamples:\n"
+      "  tilesmith import db/recorded/h200.jsonl.zst --db tuned.db\n"
+      "  tilesmith import cublaslt_4711.log tunableop_untuned0.csv -o app.workload");
+  return {app, [options, logs] {
+            if (logs->output.empty()) return run_import(*options);
+            logs->files = options->files;
+            return run_import_logs(*logs);
+          }};
 }
 
 Command add_merge(CLI::App& program) {

@@ -67,6 +67,7 @@ void add_workload(Workload& into, const Workload& from, const std::vector<TypePa
     }
   }
   into.name += (into.name.empty() ? "" : "+") + from.name;
+  into.weights_are_calls = into.weights_are_calls || from.weights_are_calls;
 }
 
 void add_shapes(Workload& into, const std::vector<std::string>& shapes, const std::vector<std::string>& fields, std::vector<TypePair> types,
@@ -85,11 +86,14 @@ void add_shapes(Workload& into, const std::vector<std::string>& shapes, const st
   into.name += (into.name.empty() ? "" : "+") + std::string("options");
 }
 
+/// Calls that several workloads have, as those of a program's processes, are added.
 void drop_duplicates(Workload& workload) {
   std::vector<WeightedProblem> kept;
   for (const WeightedProblem& weighted : workload.problems) {
     const auto same = [&](const WeightedProblem& other) { return other.problem == weighted.problem; };
-    if (std::none_of(kept.begin(), kept.end(), same)) kept.push_back(weighted);
+    const auto known = std::find_if(kept.begin(), kept.end(), same);
+    if (known == kept.end()) kept.push_back(weighted);
+    else if (workload.weights_are_calls) known->weight += weighted.weight;
   }
   workload.problems = std::move(kept);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/driver/shared_library.hpp"
+#include "tuner/cli/buckets_option.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/options.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ShimOptions {
-  std::string output;
+  std::string output, buckets = kDefaultBuckets;
   std::string db;
   bool check = false;
   int by_name = 0;  // major version of the cuBLAS that the program opens by name; 0: it is linked with one
@@ -79,7 +80,9 @@ int run_capture(const ShimOptions& options) {
   std::error_code error;
   if (fs::exists(output, error)) throw UsageError(fmt::format("-o {}: exists; expected the name of a new file", options.output));
   if (!fs::is_directory(output.parent_path(), error)) throw UsageError(fmt::format("-o {}: expected a file in a folder that exists", options.output));
+  buckets_given(options.buckets);
   set("TILESMITH_CUBLAS", "capture");
+  set("TILESMITH_CAPTURE_BUCKETS", options.buckets);
   set("TILESMITH_CAPTURE", output.string());
   return start(options);
 }
@@ -108,10 +111,13 @@ Command add_capture(CLI::App& program) {
   CLI::App* app = program.add_subcommand("capture", "Start a program and write which products it asks cuBLAS for, as a workload");
   const auto options = std::make_shared<ShimOptions>();
   app->add_option("-o,--output", options->output, "The workload file to write; %p in it becomes each process's number")->type_name("FILE")->required();
+  add_buckets_option(*app, options->buckets);
   add_common(*app, *options);
   app->footer(
-      "The program runs as ever: all calls go to cuBLAS. The file has a line for each problem, weighted by its calls. It is\n"
-      "written while the program runs, and at its end. The exit status is the program's.\n"
+      "The program runs as ever: all calls go to cuBLAS. The file has a line for each problem, weighted by its calls. Problems that\n"
+      "differ in M alone, as with a server's batch sizes, stand together. Only sizes that are listed are tuned, and only what was\n"
+      "tuned is taken over: --buckets adds sizes that may come. The file is written while the program runs, and at its end. The exit\n"
+      "status is the program's.\n"
       "\nExample:\n"
       "  tilesmith capture -o app.workload -- python serve.py\n"
       "  tilesmith tune --workload app.workload --budget 8h --db app.db\n"

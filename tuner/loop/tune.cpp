@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "db/trust.hpp"
+#include "tuner/loop/call_shares.hpp"
 #include "tuner/loop/tune_problem.hpp"
 #include "tuner/loop/tune_start.hpp"
 #include "tuner/recordings/replay_evaluator.hpp"
@@ -219,7 +220,7 @@ TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator&
   TurnBoard& board = own_board ? *own_board : *options.board;
   run.ends = board.ends();
   Turns turns(workload, store, evaluator.device(), board, options.tuner, options.gpu,
-              tried_before(workload, evaluator.device(), store, starting_points));
+              tried_before(workload, evaluator.device(), store, starting_points), call_shares(workload, store, evaluator.device()));
   run.problem_count = workload.problems.size();
   run.elsewhere = dynamic_cast<const RecordedElsewhere*>(&evaluator);
   run.result.run = db::new_uuid();

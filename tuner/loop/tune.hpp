@@ -92,7 +92,7 @@ struct TuneResult {
 /// (turns.hpp); waits for what others have. Each outcome is committed to the store before the next is looked at, and before on_progress
 /// hears of it. Evidence already in the store for the same candidate, device and producer is used and not repeated.
 ///
-/// The budget is shared by weight at first: a problem gets what is left of it × its weight / the weights still to come, so time
+/// The budget is shared by weight at first (where weights are calls, by calls x time, the largest share first: call_shares.hpp): a problem gets what is left of it × its weight / the weights still to come, so time
 /// that one problem leaves over flows on to the next; tuners on one board share out the time of all. A problem whose last
 /// doubling of evaluations brought nothing gives up the last third of its share (expected_gain.hpp; what an earlier run spent on it counts,
 /// so that a resumed run goes where that one would have gone). What is given up goes to the problems of which most is

@@ -19,7 +19,7 @@ constexpr double kGrowth = 1.0 / 3;  // of a problem's evaluations, by a further
 }  // namespace
 
 Turns::Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, TurnBoard& board,
-             int tuner, GpuQueue* gpu, std::vector<char> tried)
+             int tuner, GpuQueue* gpu, std::vector<char> tried, std::vector<double> shares)
     : workload_(workload),
       claims_(store),
       device_(device),
@@ -27,6 +27,7 @@ Turns::Turns(const Workload& workload, const db::Store& store, const db::DeviceI
       tuner_(tuner),
       gpu_(gpu),
       tried_(std::move(tried)),
+      shares_(std::move(shares)),
       set_aside_(workload.problems.size(), 0),
       elsewhere_(workload.problems.size(), 0) {
   tried_.resize(workload.problems.size(), 0);
@@ -108,10 +109,10 @@ std::vector<std::size_t> Turns::in_order() const {
     const int at = rank(note);
     if (at == 4 || set_aside_[i]) continue;
     if (note.turns == 0) {
-      ranked.emplace_back(false, at, tried_[i], 0, i);
+      ranked.emplace_back(false, at, tried_[i], shares_.empty() ? 0 : -shares_[i], i);
     } else {
       const TurnBoard::Rest rest = board_.rest_of(i);
-      const double had = rest.trend.evaluations * rest.seconds_per_evaluation / workload_.problems[i].weight;
+      const double had = rest.trend.evaluations * rest.seconds_per_evaluation / share_weight(i);
       ranked.emplace_back(true, at, -promise(i), had, i);
     }
   }
@@ -146,7 +147,7 @@ double Turns::share_of(std::size_t problem, double now, double ends, double leas
       promised += std::clamp(board_.deadline(i) - now, 0.0, left);
       continue;
     }
-    const double weight = workload_.problems[i].weight;
+    const double weight = share_weight(i);
     any_weight += weight;
     if (note.turns == 0) first_weight += weight;
     spare += note.turns == 0 ? 0 : board_.rest_of(i).spare_seconds;
@@ -154,7 +155,7 @@ double Turns::share_of(std::size_t problem, double now, double ends, double leas
   // This one's own time is promised to nobody. Set aside is no more than half: of the first turns not much is known.
   const double unpromised = std::max(left, board_.tuners() * left - promised);
   const double free = unpromised - std::min(beyond, unpromised / 2);
-  const double weight = workload_.problems[problem].weight;
+  const double weight = share_weight(problem);
   const double fair = free * weight / any_weight;
   double seconds = fair;
   if (board_.note(problem).turns == 0) {

@@ -1,5 +1,5 @@
 // Which problem a tuner takes next, and which part of the time is its share, where several tuners may work on one
-// workload and one database. What earlier runs did not get to comes first, in the workload's order.
+// workload and one database. What earlier runs did not get to comes first, in the workload's order or that of the largest shares.
 //
 // A problem has its turn with the tuner that holds its claim. What another process has claimed is passed over, and
 // come back for. Tuners of one run share a board of turns. Without an end a problem has one turn there, in which it is
@@ -29,8 +29,10 @@ class Turns {
  public:
   /// `tuner` is this one's number on the board. `gpu`: of the GPU that the problems are timed on; null: it is not shared.
   /// `tried`: by problem, whether it has evidence of today's; those have their first turn after the others. Empty: none has.
+  /// `shares`: by problem, what its share of the time goes by; those of the largest have their first turn before others. Empty: weights, in
+  /// the workload's order.
   Turns(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, TurnBoard& board, int tuner,
-        GpuQueue* gpu = nullptr, std::vector<char> tried = {});
+        GpuQueue* gpu = nullptr, std::vector<char> tried = {}, std::vector<double> shares = {});
   ~Turns();
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
@@ -70,6 +72,7 @@ class Turns {
   double promise(std::size_t problem) const;
   double share_of(std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const;
   const Problem* foresee_after(std::size_t problem);
+  double share_weight(std::size_t problem) const { return shares_.empty() ? workload_.problems[problem].weight : shares_[problem]; }
 
   const Workload& workload_;
   const db::Claims claims_;
@@ -78,6 +81,7 @@ class Turns {
   const int tuner_;
   GpuQueue* const gpu_;
   std::vector<char> tried_;      // by problem: an earlier run got to it
+  const std::vector<double> shares_;
   std::vector<char> set_aside_;  // by problem
   std::vector<char> elsewhere_;  // by problem: another process had it claimed when it was last looked at
   std::string waiting_for_;

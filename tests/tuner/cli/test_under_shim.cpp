@@ -21,7 +21,7 @@ void make_shims(const TempFolder& folder) {
   }
 }
 
-constexpr const char* kSay = "echo $TILESMITH_CUBLAS,$TILESMITH_DB,$TILESMITH_CAPTURE,$LD_PRELOAD; exit 7";
+constexpr const char* kSay = "echo $TILESMITH_CUBLAS,$TILESMITH_DB,$TILESMITH_CAPTURE,$LD_PRELOAD; echo buckets $TILESMITH_CAPTURE_BUCKETS; exit 7";
 
 }  // namespace
 
@@ -35,6 +35,8 @@ TEST_CASE("capture and run start the program with the shims before it, and end a
   CHECK(contains(captured.out, "capture,"));
   CHECK(contains(captured.out, "/app.workload,"));
   CHECK(contains(captured.out, at + "/libtilesmith-cublas13.so:" + at + "/libtilesmith-cublas12.so\n"));
+  CHECK(contains(captured.out, "buckets powers\n"));
+  CHECK(contains(run(folder, {"capture", "-o", "app.workload", "--buckets", "1-64,128", "--shim-dir", "shims", "--", "sh", "-c", kSay}).out, "buckets 1-64,128\n"));
   const Finished served = run(folder, {"run", "--db", "app.db", "--shim-dir", "shims", "--", "sh", "-c", kSay});
   CHECK(served.status == 7);
   CHECK(contains(served.out, "run,"));
@@ -59,6 +61,7 @@ TEST_CASE("what a program cannot be started with is one line, and the program is
     CHECK(contains(finished.err, part));
   };
   refused({"capture", "-o", "there.workload", "--shim-dir", "shims"}, "there.workload: exists");
+  refused({"capture", "-o", "app.workload", "--buckets", "some", "--shim-dir", "shims"}, "--buckets 'some': expected powers, none, or sizes and ranges");
   refused({"capture", "-o", "none/app.workload", "--shim-dir", "shims"}, "a folder that exists");
   refused({"run", "--db", "none.db", "--shim-dir", "shims"}, "none.db: no such file");
   refused({"run", "--db", "there.workload", "--shim-dir", "none"}, "libtilesmith-cublas13.so: no such file; expected the shim there");

@@ -31,6 +31,29 @@ TEST_CASE("the time of all tuners is shared out by weight") {
   CHECK(single.take(0, 100)->share == Approx(0.25));
 }
 
+TEST_CASE("where shares are given, the time is shared out by them, and the largest come first") {
+  Shared shared;
+  TurnBoard board(shared.workload, 100);
+  Turns turns(shared.workload, shared.store, device(), board, 0, nullptr, {}, {1, 5, 10, 4});
+  auto turn = turns.take(0, 100);
+  CHECK(turn->problem == 2);
+  CHECK(turn->share == Approx(0.5));
+  turns.finished(*turn);
+  turn.reset();
+  turn = turns.take(50, 100);
+  CHECK(turn->problem == 1);
+  CHECK(turn->share == Approx(0.5));
+  turns.finished(*turn);
+  turn.reset();
+  turn = turns.take(75, 100);
+  CHECK(turn->problem == 3);
+  CHECK(turn->share == Approx(0.8));
+
+  TurnBoard other_board(shared.workload, 100);  // what an earlier run has not got to comes first all the same
+  Turns resumed(shared.workload, shared.store, device("Other"), other_board, 0, nullptr, {0, 1, 1, 0}, {1, 5, 10, 4});
+  CHECK(resumed.take(0, 100)->problem == 3);
+}
+
 TEST_CASE("what turns take beyond their share is set aside for all first ones to come") {
   Shared shared;  // four problems
   TurnBoard board(shared.workload, 100);

@@ -1,0 +1,217 @@
+// PyTorch's TunableOp, 2.2 and newer: aten/src/ATen/cuda/tunable/GemmCommon.h has the signatures. They are in cuBLAS's terms: column-major.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "tuner/logs/formats.hpp"
+#include "tuner/logs/words.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+using namespace cublas;
+
+constexpr int kNoType = 1 << 20;  // one that has no kernel here
+constexpr int kTf32 = kNoType + 1, kEmulated = kNoType + 2;
+
+// A name that another begins with stands behind it.
+constexpr NamedValue kScalarTypes[] = {{"float", kF32},
+                                       {"Float8_e4m3fnuz", kNoType},
+                                       {"Float8_e5m2fnuz", kNoType},
+                                       {"Float8_e8m0fnu", kNoType},
+                                       {"Float8_e4m3fn", kE4m3},
+                                       {"Float8_e5m2", kE5m2},
+                                       {"Float4_e2m1fn_x2", kNoType},
+                                       {"Float", kF32},
+                                       {"tf32", kTf32},
+                                       {"bfx9", kEmulated},
+                                       {"double", kF64},
+                                       {"BFloat16", kBf16},
+                                       {"Half", kF16},
+                                       {"c10::complex<float>", kNoType},
+                                       {"c10::complex<double>", kNoType},
+                                       {"unknown", kNoType}};
+
+/// "Float8_e4m3fn_Float8_e4m3fn_BFloat16": three.
+std::vector<int> types_of(std::string_view names) {
+  std::vector<int> types;
+  while (!names.empty()) {
+    const NamedValue* found = nullptr;
+    for (const NamedValue& one : kScalarTypes) {
+      if (names.substr(0, one.name.size()) == one.name && (found == nullptr || one.name.size() > found->name.size())) found = &one;
+    }
+    if (found == nullptr) throw fmt::format("unknown type '{}', expected one of PyTorch's such as BFloat16", shown_word(names));
+    types.push_back(found->value);
+    names.remove_prefix(found->name.size());
+    if (!names.empty() && names[0] == '_') names.remove_prefix(1);
+  }
+  return types;
+}
+
+int type_named(std::string_view name) {
+  const std::vector<int> types = types_of(name);
+  return types.size() == 1 ? types[0] : kNoType;
+}
+
+/// "tn_768_1024_768_ld_768_768_768_rw_1_bias_None": the transposes, three sizes, and values behind labels.
+struct Parameters {
+  std::string_view transposes;
+  std::vector<std::int64_t> sizes;
+  std::map<std::string_view, std::string> labelled;  // values joined by _
+  bool is_wildcard = false;                          // of no one problem
+};
+
+Parameters parameters_of(std::string_view text) {
+  static constexpr std::string_view kLabels[] = {"B",  "ld", "rw",  "bias", "swz",    "compute", "a",   "b",
+                                                 "c",  "as", "bs",  "ast",  "bst",    "dscale",  "fast"};
+  const std::vector<std::string_view> words = split_at(text, '_');
+  Parameters result;
+  result.transposes = words[0];
+  if (words.size() < 4 || words[0].size() != 2)
+    throw fmt::format("'{}', expected parameters such as tn_768_1024_768_ld_768_768_768", shown_word(text));
+  if (text.find('*') != std::string_view::npos) {
+    result.is_wildcard = true;
+    return result;
+  }
+  for (std::size_t i = 1; i < 4; ++i) result.sizes.push_back(integer_of(words[i], std::string_view(&"mnk"[i - 1], 1)));
+  std::string* value = nullptr;
+  for (std::size_t i = 4; i < words.size(); ++i) {
+    bool is_label = false;
+    for (const std::string_view label : kLabels) is_label = is_label || words[i] == label;
+    if (is_label) value = &result.labelled[words[i]];
+    else if (value == nullptr) throw fmt::format("'{}' in '{}', expected ld and leading dimensions", shown_word(words[i]), shown_word(text));
+    else value->append(value->empty() ? "" : "_").append(words[i]);
+  }
+  return result;
+}
+
+/// "BLAS_PARAMS: - { function: matmul, M: 768, .., beta: 0.0000, .. }", which PYTORCH_TUNABLEOP_BLAS_LOG=1 adds.
+std::map<std::string_view, std::string_view> blas_parameters(std::string_view line) {
+  std::map<std::string_view, std::string_view> result;
+  const std::size_t start = line.find("BLAS_PARAMS");
+  const std::size_t open = start == std::string_view::npos ? start : line.find('{', start);
+  if (open == std::string_view::npos) return result;
+  for (std::string_view part : split_at(line.substr(open + 1, line.rfind('}') - open - 1), ',')) {
+    const std::size_t colon = part.find(": ");
+    const std::size_t first = part.find_first_not_of(' ');
+    if (colon == std::string_view::npos || first > colon) continue;
+    const std::string_view value = part.substr(colon + 2);
+    result[part.substr(first, colon - first)] = value.substr(0, value.find(' '));
+  }
+  return result;
+}
+
+int operation_of(char letter) {
+  switch (letter) {
+    case 'n':
+    case 'N': return kOpN;
+    case 't':
+    case 'T': return kOpT;
+    case 'c':
+    case 'C': return kOpC;
+    default: throw fmt::format("transpose is '{}', expected n, t or c", shown_word({&letter, 1}));
+  }
+}
+
+void take_sizes(const Parameters& of, GemmCall& call) {
+  call.op_a = operation_of(of.transposes[0]);
+  call.op_b = operation_of(of.transposes[1]);
+  call.m = of.sizes[0];
+  call.n = of.sizes[1];
+  call.k = of.sizes[2];
+  const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
+  call.lda = ta ? call.k : call.m;
+  call.ldb = tb ? call.n : call.k;
+  call.ldd = call.m;
+  if (const auto ld = of.labelled.find("ld"); ld != of.labelled.end()) {
+    const std::vector<std::string_view> given = split_at(ld->second, '_');
+    if (given.size() != 3) throw fmt::format("ld has '{}', expected three leading dimensions", shown_word(ld->second));
+    call.lda = integer_of(given[0], "lda");
+    call.ldb = integer_of(given[1], "ldb");
+    call.ldd = integer_of(given[2], "ldc");
+  }
+  const auto batch = of.labelled.find("B");
+  if (batch == of.labelled.end()) return;
+  call.batch_kind = BatchKind::strided;
+  call.batch = integer_of(batch->second, "B");
+  // One behind the other, unless the line tells.
+  call.stride_a = call.lda * (ta ? call.m : call.k);
+  call.stride_b = call.ldb * (tb ? call.k : call.n);
+  call.stride_d = call.ldd * call.n;
+}
+
+void take_types(int type, GemmCall& call) {
+  call.compute = type == kF64 ? kCompute64F : type == kTf32 ? kCompute32FFastTf32 : type == kEmulated ? 78 : kCompute32F;
+  call.scale_type = type == kF64 ? kF64 : kF32;
+  call.type_a = call.type_b = call.type_d = type == kTf32 || type == kEmulated ? kF32 : type;
+}
+
+/// Of a product of 8-bit floats. False: it has a kind of scale that has no kernel here.
+bool take_scaled(const Parameters& of, const std::vector<int>& types, GemmCall& call) {
+  const auto said = [&](std::string_view label, std::string_view otherwise) {
+    const auto found = of.labelled.find(label);
+    return found == of.labelled.end() ? std::string(otherwise) : found->second;
+  };
+  const bool by_label = of.labelled.count("a") != 0 && of.labelled.count("b") != 0 && of.labelled.count("c") != 0;
+  call.type_a = by_label ? type_named(said("a", "")) : types[0];
+  call.type_b = by_label ? type_named(said("b", "")) : types.size() > 1 ? types[1] : types[0];
+  call.type_d = by_label ? type_named(said("c", "")) : types.back();
+  call.scale_a = call.scale_b = call.a;
+  const std::string kind = said("ast", said("rw", "0"));  // 0: one for a matrix, 1: one a row
+  call.scales_each = kind == "1";
+  call.fast_accum = said("fast", "1") == "1";
+  if (const std::string bias = said("bias", "None"); bias != "None") {
+    call.epilogue = kEpilogueBias;
+    call.bias = call.a;
+    call.bias_type = type_named(bias);
+  }
+  return (kind == "0" || kind == "1") && said("bst", kind) == kind && said("as", "Float") == "Float" && said("bs", "Float") == "Float" &&
+         said("dscale", "0") == "0" && of.labelled.count("swz") == 0;
+}
+
+}  // namespace
+
+bool read_tunableop_line(std::string_view line, Calls& calls) {
+  if (line.starts_with("Validator,")) return true;
+  constexpr std::string_view kMark = "TunableOp_";
+  const std::vector<std::string_view> columns = split_at(line, ',');
+  const std::size_t mark = columns[0].find(kMark);
+  if (mark == std::string_view::npos || columns[0].find(' ') != std::string_view::npos) return false;
+  const std::string_view kind = columns[0].substr(0, mark), rest = columns[0].substr(mark + kMark.size());
+  if (kind != "Gemm" && kind != "GemmAndBias" && kind != "GemmStridedBatched" && kind != "ScaledGemm") {
+    calls.leave_out("a kind of TunableOp that is no such product");
+    return true;
+  }
+  if (columns.size() < 2 || rest.size() < 4 || rest[rest.size() - 3] != '_')
+    throw fmt::format("'{}', expected an operator and its parameters such as GemmTunableOp_Half_TN,tn_768_1024_768_ld_768_768_768", shown_word(line));
+  const std::vector<int> types = types_of(rest.substr(0, rest.size() - 3));
+  const Parameters parameters = parameters_of(columns[1]);
+  if (parameters.is_wildcard) {
+    calls.leave_out("a size that is a wildcard");
+    return true;
+  }
+  const auto told = blas_parameters(line);
+  GemmCall call = call_of_a_log();
+  take_types(types[0], call);
+  take_sizes(parameters, call);
+  if (parameters.labelled.count("compute") != 0) call.compute = 78;  // "compute_bf16x9_r"
+  if (const auto beta = told.find("beta"); beta != told.end() && types[0] != kNoType)
+    call.beta = scalar_of_a_log(number_of(beta->second, "beta") == 0);
+  if (kind == "GemmStridedBatched") {
+    if (call.batch_kind != BatchKind::strided) throw fmt::format("no B_ in '{}', expected the entries of a batch", shown_word(columns[1]));
+    if (told.count("stride_a") != 0) call.stride_a = integer_of(told.at("stride_a"), "stride_a");
+    if (told.count("stride_b") != 0) call.stride_b = integer_of(told.at("stride_b"), "stride_b");
+    if (told.count("stride_d") != 0) call.stride_d = integer_of(told.at("stride_d"), "stride_d");
+  }
+  if (kind == "GemmAndBias") {
+    const auto activation = told.find("activation");
+    const std::string_view name = activation == told.end() ? "None" : activation->second;
+    call.epilogue = kEpilogueBias | (name == "RELU" ? kEpilogueRelu : name == "GELU" ? kEpilogueGelu : 0);
+    call.bias = call.a;
+  }
+  if (kind == "ScaledGemm" && !take_scaled(parameters, types, call)) calls.leave_out(Reason::scales);
+  else calls.add(call);
+  return true;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,85 @@
+#include "tuner/logs/words.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace tilesmith::tuner {
+
+std::string shown_word(std::string_view word) {
+  constexpr std::size_t kLongest = 64;
+  std::string result;
+  for (const char c : word.substr(0, kLongest)) result += c >= ' ' && c <= '~' ? c : '?';
+  return word.size() > kLongest ? result + "..." : result;
+}
+
+std::vector<std::string_view> split_at(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (std::size_t start = 0;;) {
+    const std::size_t end = text.find(at, start);
+    parts.push_back(text.substr(start, end - start));
+    if (end == std::string_view::npos) return parts;
+    start = end + 1;
+  }
+}
+
+std::int64_t integer_of(std::string_view word, std::string_view name, std::int64_t least) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size() || value < least)
+    throw fmt::format("{} is '{}', expected an integer of at least {}", name, shown_word(word), least);
+  return value;
+}
+
+double number_of(std::string_view word, std::string_view name) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size()) throw fmt::format("{} is '{}', expected a number", name, shown_word(word));
+  return value;
+}
+
+const void* pointer_of(std::string_view word, std::string_view name) {
+  std::uintptr_t value = 0;
+  const bool is_hexadecimal = word.size() > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
+  const auto [end, error] = std::from_chars(word.data() + (is_hexadecimal ? 2 : 0), word.data() + word.size(), value, 16);
+  if (!is_hexadecimal || error != std::errc{} || end != word.data() + word.size())
+    throw fmt::format("{} is '{}', expected an address such as 0X7F45F3FC58D0", name, shown_word(word));
+  return reinterpret_cast<const void*>(value);
+}
+
+Fields::Fields(std::string_view text) {
+  std::size_t at = 0;
+  while ((at = text.find_first_not_of(' ', at)) != std::string_view::npos) {
+    const std::size_t equals = text.find_first_of("= ", at);
+    if (equals == std::string_view::npos || text[equals] == ' ')
+      throw fmt::format("'{}' has no value, expected key=value", shown_word(text.substr(at, equals - at)));
+    const std::string_view key = text.substr(at, equals - at);
+    const bool in_brackets = equals + 1 < text.size() && text[equals + 1] == '[';
+    const std::size_t start = equals + (in_brackets ? 2 : 1);
+    std::size_t end = text.find(in_brackets ? ']' : ' ', start);
+    if (in_brackets && end == std::string_view::npos) throw fmt::format("{}=[ has no end, expected ]", shown_word(key));
+    end = end == std::string_view::npos ? text.size() : end;
+    fields_.emplace_back(key, text.substr(start, end - start));
+    at = end + (in_brackets ? 1 : 0);
+  }
+}
+
+std::optional<std::string_view> Fields::find(std::string_view key) const {
+  for (const auto& [name, value] : fields_) {
+    if (name == key) return value;
+  }
+  return std::nullopt;
+}
+
+std::string_view Fields::get(std::string_view key) const {
+  if (const auto value = find(key)) return *value;
+  throw fmt::format("no {}= in the line, expected one", key);
+}
+
+std::int64_t Fields::integer(std::string_view key, std::int64_t otherwise) const {
+  const auto value = find(key);
+  return value ? integer_of(*value, key) : otherwise;
+}
+
+}  // namespace tilesmith::tuner

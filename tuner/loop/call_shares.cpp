@@ -1,0 +1,40 @@
+#include "tuner/loop/call_shares.hpp"
+
+#include <algorithm>
+
+#include "tuner/peaks.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr double kLaunchUs = 2;
+constexpr double kUsualSlowness = 2;     // of an estimate, over the device's limits
+constexpr double kUnknownTflops = 10;    // of a device whose peaks are not known
+constexpr std::int64_t kLastTimes = 16;  // on record; a final benchmark's are among them
+
+double time_us(const Problem& problem, const db::Store& store, const db::DeviceIdentity& device) {
+  db::EvidenceFilter filter;
+  filter.problem = problem;
+  filter.device_exactly = device;
+  filter.status = db::Status::ok;
+  filter.limit = kLastTimes;
+  double best_us = 0;
+  for (const db::Evidence& entry : store.evidence(filter)) {
+    const double us = entry.outcome.timing->median_us;
+    if (best_us == 0 || us < best_us) best_us = us;
+  }
+  if (best_us > 0) return best_us;
+  const double floor = floor_us(device, problem);
+  return std::max(kLaunchUs, kUsualSlowness * (floor > 0 ? floor : problem.flop() / kUnknownTflops * 1e-6));
+}
+
+}  // namespace
+
+std::vector<double> call_shares(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device) {
+  std::vector<double> shares;
+  if (!workload.weights_are_calls) return shares;
+  for (const auto& [problem, calls] : workload.problems) shares.push_back(calls * time_us(problem, store, device));
+  return shares;
+}
+
+}  // namespace tilesmith::tuner
