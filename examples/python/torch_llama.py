@@ -1,71 +1,105 @@
 #!/usr/bin/env python3
-"""A Llama-shaped model, written in plain PyTorch with random weights, before and after: as it is, and inside tilesmith.torch.enabled().
+"""A Llama-shaped model in plain PyTorch, before and after: RMSNorm, rotary positions, grouped-query attention, SwiGLU; random weights.
 
-Usage: torch_llama.py [--tune TIME] [--svg FILE] [--layers N] [--hidden N] [--dtype bf16|f16] [--cases BxT,..] [--eager] [--help]
+  torch_llama.py --tune 2m                       tunes the model's shapes, then serves them in this process: tilesmith.torch.enabled()
+  torch_llama.py --shim app.db --tune 2m         the same without a line of Tilesmith's in the process: capture, tune, run
+  tilesmith run --db app.db -- python3 torch_llama.py --plain
 
-  --tune TIME    first tune the model's own shapes for so long ("2m", "8h"); the database is kept for the next start
-  --svg FILE     also draw the table, as one picture
-  --layers N     (default 4)        --hidden N   (default 4096; a multiple of 128)
-  --dtype TYPE   (default bf16)     --cases ..   batch x tokens (default 1x1,8x1,1x128,4x512)
-  --eager        time eager calls; by default CUDA graphs are replayed, so that the host's time counts for neither
-
-Needs PyTorch and a GPU.
+Prints one table; --svg FILE draws it. A case is `prefill:BxT`, B sequences of T tokens, or `decode:BxC`, one token more for each of B
+sequences, the last of C with its keys and values. Needs PyTorch 2.3 or newer, and a GPU or --dry-run.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from typing import Callable, Dict, List, NamedTuple, Tuple
+import copy
+import re
+from typing import List, NamedTuple, Optional, Tuple
 
 import torch
 from torch import nn
 
-import tilesmith
-import tilesmith.torch
+from side_by_side import Case, Tensors, fail, main
+
+Pair = Tuple[torch.Tensor, torch.Tensor]
+attention = nn.functional.scaled_dot_product_attention
+
+
+class Sizes(NamedTuple):
+    layers: int
+    hidden: int
+    head: int  # elements of a head
+    vocabulary: int
+
+    @property
+    def heads(self) -> int:
+        return self.hidden // self.head
+
+    @property
+    def kv_heads(self) -> int:
+        """Four query heads share a key head."""
+        return max(self.heads // 4, 1)
+
+    @property
+    def inner(self) -> int:
+        return self.hidden * 7 // 2
 
 
 class Layer(nn.Module):
-    """Attention of grouped queries, and a gated feed-forward."""
-
-    def __init__(self, hidden: int, heads: int, kv_heads: int, inner: int) -> None:
+    def __init__(self, sizes: Sizes) -> None:
         super().__init__()
-        self.heads, self.kv_heads, self.size = heads, kv_heads, hidden // heads
+        self.sizes, hidden = sizes, sizes.hidden
         self.attention_norm, self.feed_norm = nn.Parameter(torch.ones(hidden)), nn.Parameter(torch.ones(hidden))
-        self.qkv = nn.Linear(hidden, (heads + 2 * kv_heads) * self.size, bias=False)
+        self.qkv = nn.Linear(hidden, (sizes.heads + 2 * sizes.kv_heads) * sizes.head, bias=False)
         self.out = nn.Linear(hidden, hidden, bias=False)
-        self.gate, self.up = nn.Linear(hidden, inner, bias=False), nn.Linear(hidden, inner, bias=False)
-        self.down = nn.Linear(inner, hidden, bias=False)
+        self.gate, self.up = nn.Linear(hidden, sizes.inner, bias=False), nn.Linear(hidden, sizes.inner, bias=False)
+        self.down = nn.Linear(sizes.inner, hidden, bias=False)
 
-    def forward(self, x: torch.Tensor, turn: Tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-        batch, tokens, _ = x.shape
-        qkv = self.qkv(norm(x, self.attention_norm)).view(batch, tokens, -1, self.size).transpose(1, 2)
-        q, k, v = qkv.split([self.heads, self.kv_heads, self.kv_heads], dim=1)
+    def forward(self, x: torch.Tensor, turn: Pair, past: Optional[Pair]) -> torch.Tensor:
+        """x: batch x tokens x hidden. past: keys and values, batch x kv_heads x context x head, whose last place is this token's; None: x is
+        all there is."""
+        batch, tokens, hidden = x.shape
+        heads, kv_heads = self.sizes.heads, self.sizes.kv_heads
+        qkv = self.qkv(norm(x, self.attention_norm)).view(batch, tokens, heads + 2 * kv_heads, self.sizes.head).transpose(1, 2)
+        q, k, v = qkv.split([heads, kv_heads, kv_heads], dim=1)
         q, k = rotate(q, turn), rotate(k, turn)
-        k, v = (t.repeat_interleave(self.heads // self.kv_heads, dim=1) for t in (k, v))
-        seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=tokens > 1)
-        x = x + self.out(seen.transpose(1, 2).reshape(batch, tokens, -1))
+        if past is None:
+            k, v = (one.repeat_interleave(heads // kv_heads, dim=1) for one in (k, v))
+            seen = attention(q, k, v, is_causal=True)
+        else:
+            keys, values = past
+            keys[:, :, -1:], values[:, :, -1:] = k, v
+            # The queries that share a key are rows of one matrix.
+            seen = attention(q.reshape(batch, kv_heads, heads // kv_heads, self.sizes.head), keys, values).reshape(batch, heads, 1, self.sizes.head)
+        x = x + self.out(seen.transpose(1, 2).reshape(batch, tokens, hidden))
         y = norm(x, self.feed_norm)
         return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
 
 
 class Llama(nn.Module):
-    def __init__(self, layers: int = 4, hidden: int = 4096, vocabulary: int = 32000) -> None:
+    def __init__(self, sizes: Sizes) -> None:
         super().__init__()
-        heads, kv_heads, inner = hidden // 128, max(hidden // 512, 1), hidden * 7 // 2
-        self.embedding = nn.Embedding(vocabulary, hidden)
-        self.layers = nn.ModuleList(Layer(hidden, heads, kv_heads, inner) for _ in range(layers))
-        self.norm = nn.Parameter(torch.ones(hidden))
-        self.head = nn.Linear(hidden, vocabulary, bias=False)
+        self.sizes = sizes
+        self.embedding = nn.Embedding(sizes.vocabulary, sizes.hidden)
+        self.layers = nn.ModuleList(Layer(sizes) for _ in range(sizes.layers))
+        self.norm = nn.Parameter(torch.ones(sizes.hidden))
+        self.head = nn.Linear(sizes.hidden, sizes.vocabulary, bias=False)
 
-    @torch.no_grad()
-    def forward(self, words: torch.Tensor) -> torch.Tensor:
+    def forward(self, words: torch.Tensor, past: Optional[List[Pair]] = None) -> Tensors:
+        """words: batch x tokens. Gives the last token's logits, and the last layer's output."""
+        context = words.shape[1] if past is None else past[0][0].shape[2]
+        turn = self._turn(torch.arange(context - words.shape[1], context, device=words.device))
         x = self.embedding(words)
-        angles = torch.outer(torch.arange(words.shape[1], device=x.device), 1e4 ** (-torch.arange(0, 64, device=x.device) / 64))
-        turn = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        for layer in self.layers:
-            x = layer(x, turn)
-        return self.head(norm(x, self.norm))
+        for index, layer in enumerate(self.layers):
+            x = layer(x, turn, None if past is None else past[index])
+        x = norm(x, self.norm)
+        return self.head(x[:, -1]), x
+
+    def _turn(self, positions: torch.Tensor) -> Pair:
+        half = self.sizes.head // 2
+        angles = torch.outer(positions, 1e4 ** (-torch.arange(half, device=positions.device) / half))
+        dtype = self.head.weight.dtype
+        return angles.cos().to(dtype), angles.sin().to(dtype)
 
 
 def norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
@@ -73,135 +107,47 @@ def norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     return (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-5)).to(x.dtype) * weight
 
 
-def rotate(x: torch.Tensor, turn: Tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+def rotate(x: torch.Tensor, turn: Pair) -> torch.Tensor:
     cos, sin = turn
     x, y = x.chunk(2, dim=-1)
     return torch.cat((x * cos - y * sin, y * cos + x * sin), dim=-1)
 
 
-class Row(NamedTuple):
-    case: str
-    before_us: float
-    after_us: float
-    difference: float  # of the results, relative
-
-    @property
-    def times(self) -> float:
-        return self.before_us / self.after_us
-
-
-def captured(model: Llama, words: torch.Tensor) -> Tuple[Callable[[], None], torch.Tensor]:
-    """A graph of the model, after runs that prepare what it needs. Its replay, and its result."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(2):
-            model(words)
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        result = model(words)
-    return graph.replay, result
+def make_case(text: str, model: Llama, exact: Llama) -> Case:
+    found = re.fullmatch(r"(prefill|decode):([1-9]\d{0,4})x([1-9]\d{0,5})", text)
+    if found is None:
+        fail(f"--cases {text}: expected prefill:BxT or decode:BxC, two numbers")
+    phase, batch, tokens = found[1], int(found[2]), int(found[3])
+    weight, sizes = model.head.weight, model.sizes
+    words = torch.randint(0, sizes.vocabulary, (batch, tokens if phase == "prefill" else 1), device=weight.device)
+    past = exact_past = None
+    if phase == "decode":
+        shape = (batch, sizes.kv_heads, tokens, sizes.head)
+        past = [(torch.randn(shape, device=weight.device, dtype=weight.dtype), torch.randn(shape, device=weight.device, dtype=weight.dtype))
+                for _ in range(sizes.layers)]
+        exact_past = [(keys.float(), values.float()) for keys, values in past]
+    return Case(f"{phase} {batch}x{tokens}", lambda: model(words, past), lambda: exact(words, exact_past))
 
 
-def micros(call: Callable[[], object], repeats: int = 20) -> float:
-    """The median."""
-    times = []
-    for _ in range(repeats):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end) * 1e3)
-    return sorted(times)[repeats // 2]
+def make_cases(options: argparse.Namespace, device: str) -> List[Case]:
+    if options.layers < 1 or options.hidden < 512 or options.hidden % 512:
+        fail(f"--layers {options.layers} --hidden {options.hidden}: expected a layer, and a multiple of 512")
+    sizes = Sizes(2, 64, 8, 97) if options.dry_run else Sizes(options.layers, options.hidden, 128, 32000)
+    with torch.device(device):
+        model = Llama(sizes).to({"bf16": torch.bfloat16, "f16": torch.float16}[options.dtype]).eval()
+    exact = copy.deepcopy(model).float()
+    given = options.cases or ("prefill:2x5,decode:2x9" if options.dry_run else "prefill:1x128,prefill:4x512,decode:1x1024,decode:8x1024")
+    return [make_case(text, model, exact) for text in given.split(",")]
 
 
-def compare(model: Llama, case: str, words: torch.Tensor, eager: bool) -> Row:
-    """Both are timed in turn, three times, and the middle ratio is kept."""
-    def serve() -> torch.Tensor:
-        with tilesmith.torch.enabled():
-            return model(words)
-
-    if eager:
-        before_call: Callable[[], object] = lambda: model(words)
-        after_call: Callable[[], object] = lambda: model(words)
-        want, got = model(words), serve()
-    else:
-        before_call, want = captured(model, words)
-        with tilesmith.torch.enabled():
-            after_call, got = captured(model, words)
-        before_call(), after_call()
-    torch.cuda.synchronize()
-    difference = float((got.float() - want.float()).norm() / want.float().norm())
-    pairs = []
-    for _ in range(3):
-        before = micros(before_call)
-        if eager:
-            with tilesmith.torch.enabled():
-                pairs.append((before, micros(after_call)))
-        else:
-            pairs.append((before, micros(after_call)))
-    before, after = sorted(pairs, key=lambda pair: pair[0] / pair[1])[1]
-    return Row(case, before, after, difference)
-
-
-def svg(rows: List[Row], title: str) -> str:
-    """Bars of both times, one pair a case, each pair in the scale of its longer one."""
-    width, step = 760, 58
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{70 + step * len(rows)}" font-family="sans-serif" font-size="13">',
-             '<rect width="100%" height="100%" fill="white"/>', f'<text x="16" y="26" font-size="16">{title}</text>']
-    for i, row in enumerate(rows):
-        y, longest = 48 + step * i, max(row.before_us, row.after_us)
-        lines.append(f'<text x="16" y="{y + 24}">{row.case}</text>')
-        for shift, name, time, colour in ((0, "PyTorch", row.before_us, "#9aa5b1"), (20, "Tilesmith", row.after_us, "#1f7a4d")):
-            length = 400 * time / longest
-            lines.append(f'<rect x="90" y="{y + shift}" width="{length:.0f}" height="17" fill="{colour}"/>')
-            lines.append(f'<text x="{96 + length:.0f}" y="{y + shift + 13}">{name} {time:,.0f} µs</text>')
-        lines.append(f'<text x="{width - 16}" y="{y + 24}" text-anchor="end" font-weight="bold">{row.times:.2f}×</text>')
-    return "\n".join([*lines, "</svg>\n"])
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--tune")
-    parser.add_argument("--svg")
-    parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--hidden", type=int, default=4096)
-    parser.add_argument("--dtype", choices=["bf16", "f16"], default="bf16")
-    parser.add_argument("--cases", default="1x1,8x1,1x128,4x512")
-    parser.add_argument("--eager", action="store_true")
-    parser.add_argument("-h", "--help", action="store_true")
-    options = parser.parse_args()
-    if options.help:
-        print(__doc__)
-        return
-    if not torch.cuda.is_available():
-        sys.exit("torch_llama.py: PyTorch sees no GPU; expected a CUDA device and a PyTorch that is built for it")
-    torch.manual_seed(0)
-    dtype = torch.bfloat16 if options.dtype == "bf16" else torch.float16
-    with torch.device("cuda"):
-        model = Llama(options.layers, options.hidden).to(dtype).eval()
-    cases: Dict[str, torch.Tensor] = {}
-    for case in options.cases.split(","):
-        batch, tokens = map(int, case.split("x"))
-        cases[case] = torch.randint(0, 32000, (batch, tokens), device="cuda")
-
-    if options.tune:
-        with tilesmith.torch.enabled():
-            for words in cases.values():
-                model(words)
-        print(f"tuning {len(tilesmith.torch.problems())} shapes for {options.tune}", file=sys.stderr)
-        tilesmith.tune(tilesmith.torch.problems(), options.tune)
-    rows = [compare(model, case, words, options.eager) for case, words in cases.items()]
-    print(f"{'batch x tokens':>14}  {'PyTorch':>12}  {'Tilesmith':>12}  {'':>6}  {'difference':>10}")
-    for row in rows:
-        print(f"{row.case:>14}  {row.before_us:>9,.0f} us  {row.after_us:>9,.0f} us  {row.times:>5.2f}x  {row.difference:>10.1e}")
-    print(tilesmith.torch.stats())
-    if options.svg:
-        with open(options.svg, "w", encoding="utf-8") as file:
-            file.write(svg(rows, f"Llama-shaped, {options.layers} layers of {options.hidden}, {options.dtype}, {torch.cuda.get_device_name()}"))
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", metavar="CASE,..", help="(default: prefill:1x128,prefill:4x512,decode:1x1024,decode:8x1024)")
+    parser.add_argument("--layers", type=int, default=4, help="(default: %(default)s)")
+    parser.add_argument("--hidden", type=int, default=4096, help="a multiple of 512 (default: %(default)s)")
+    parser.add_argument("--dtype", choices=["bf16", "f16"], default="bf16", help="(default: %(default)s)")
+    return parser
 
 
 if __name__ == "__main__":
-    main()
+    main(make_parser(), "Llama-shaped model, PyTorch, {device}", make_cases)

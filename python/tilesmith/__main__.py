@@ -1,10 +1,10 @@
-"""python -m tilesmith: what is here, and in one line what is missing."""
+"""python -m tilesmith: what is here, and in one line what is missing. With arguments: the program `tilesmith`."""
 
 from __future__ import annotations
 
 import sys
 
-from . import __version__, _abi, program
+from . import __version__, _abi, _program, program
 from ._defaults import default_database
 from ._errors import Error
 from ._library import Library
@@ -26,4 +26,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        _program.main()
     sys.exit(main())

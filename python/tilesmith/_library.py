@@ -8,7 +8,7 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi, _dlpack
 from ._arrays import DLPACK, View, adapter_of, adapter_of_type, look, stream_number
-from ._errors import Error
+from ._closing import Closing
 from ._extra import EXTRA_VIEWS, NUMBERS, Extra, check_scalar, extra_args
 from ._plan import Explanation, Plan
 from ._prepare import Layouts, Prepared, prepare
@@ -39,14 +39,15 @@ class _Refused(NamedTuple):
     error: Exception
 
 
-class Library:
+class Library(Closing):
     """A tuned database or bundle, opened for reading, and the kernels loaded for it. Use it in a `with`, or close() it: after every product
-    and every CUDA graph that holds one has ended. May be used by several threads at a time."""
+    and every CUDA graph that holds one has ended. Plans stay usable. May be used by several threads at a time."""
+
+    _kind = "library"
 
     def __init__(self, path: Optional[Path] = None, device: int = 0, *, allow_compile: bool = True, log_misses: bool = False,
                  trial_budget: int = 0, trial_database: Optional[Path] = None, family_dirs: Sequence[Path] = (),
                  early_in_graphs: bool = False) -> None:
-        self._handle: Optional[int] = None
         self._lib = lib = _abi.load()
         options = _abi.COptions()
         _abi.check(lib.tilesmith_options_init(_byref(options), ctypes.sizeof(options)))
@@ -62,31 +63,11 @@ class Library:
         self._gemm, self._gemm_args = lib.tilesmith_gemm, lib.tilesmith_gemm_args
         self._prepared: Dict[Any, Any] = {}  # Prepared, or _Refused
 
-    def close(self) -> None:
-        """Wait for every product and graph first. Plans stay usable."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            self._lib.tilesmith_close(handle)
-
-    def __enter__(self) -> "Library":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
+    def _destroy(self, handle: int) -> None:
+        self._lib.tilesmith_close(handle)
 
     def __repr__(self) -> str:
-        return f"<tilesmith.Library {self.path or 'without a database'} on {self.device if self._handle else 'nothing, it is closed'}>"
-
-    @property
-    def handle(self) -> int:
-        """The tilesmith_library* as a number."""
-        if self._handle is None:
-            raise Error("the library is closed; expected an open one")
-        return self._handle
+        return f"<tilesmith.Library {self.path or 'without a database'} on {'nothing, it is closed' if self.closed else self.device}>"
 
     @property
     def device(self) -> str:

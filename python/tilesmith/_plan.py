@@ -6,7 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional
 
 from . import _abi
-from ._errors import Error
+from ._closing import Closing
 from ._problem import Problem
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ class Explanation(NamedTuple):
         return f"{self.rung}: {self.config}{time} ({self.reason})"
 
 
-class Plan:
-    """Destroy it (close(), or leave its `with`) only when its runs, and every CUDA graph that holds one, have ended."""
+class Plan(Closing):
+    """Use it in a `with`, or close() it: only when its runs, and every CUDA graph that holds one, have ended."""
+
+    _kind = "plan"
 
     def __init__(self, library: "Library", problem: Problem) -> None:
-        self._handle: Optional[int] = None
         self._lib = _abi.load()
         self._library = library
         self.problem = problem
@@ -44,26 +45,8 @@ class Plan:
         _abi.check(self._lib.tilesmith_plan_create(library.handle, problem.address, ctypes.byref(handle)))
         self._handle = handle.value
 
-    def close(self) -> None:
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            self._lib.tilesmith_plan_destroy(handle)
-
-    def __enter__(self) -> "Plan":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
-
-    @property
-    def handle(self) -> int:
-        if self._handle is None:
-            raise Error("the plan is closed; expected an open one")
-        return self._handle
+    def _destroy(self, handle: int) -> None:
+        self._lib.tilesmith_plan_destroy(handle)
 
     @property
     def workspace_bytes(self) -> int:

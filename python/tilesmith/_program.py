@@ -34,12 +34,14 @@ def program() -> str:
 
 
 def main() -> None:
-    """The console script `tilesmith`."""
+    """The console script `tilesmith`, which becomes the program."""
     try:
         file = program()
+        os.execv(file, [file, *sys.argv[1:]])
     except Error as why:
         sys.exit(f"tilesmith: {why}")
-    os.execv(file, [file, *sys.argv[1:]])
+    except OSError as why:
+        sys.exit(f"tilesmith: {file} could not be started: {why.strerror}")
 
 
 def workload_text(workload: Union[Problem, Iterable[Problem], Mapping[Problem, float]]) -> str:

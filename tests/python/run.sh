@@ -25,5 +25,9 @@ case $(basename "$file") in
     "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || { echo "skipped, there is no GPU: $(basename "$file")"; exit 0; }
     exec env TILESMITH_LIBRARY="$library" "$python" -m pytest -q -p no:cacheprovider -m gpu "$file"
     ;;
+  test_wheel.py)
+    [ -n "${TILESMITH_WHEEL:-}" ] || { echo "skipped, there is no wheel in TILESMITH_WHEEL: scripts/wheel.sh builds and tries one"; exit 0; }
+    exec "$python" -m pytest -q -p no:cacheprovider "$file"
+    ;;
   *) exec "$python" -m pytest -q -p no:cacheprovider "$file" ;;
 esac

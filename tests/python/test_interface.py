@@ -62,6 +62,18 @@ def test_the_package_says_what_is_missing(stand_in):
     assert done.stderr.startswith("missing   /nowhere.so could not be loaded") and done.stderr.count("\n") == 1
 
 
+def test_with_arguments_the_package_is_the_program(tmp_path):
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho \"$0 $*\"\nexit 7\n")
+    program.chmod(0o755)
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TILESMITH_PROGRAM": str(program)}
+    done = subprocess.run([sys.executable, "-m", "tilesmith", "run", "--db", "a b"], capture_output=True, text=True, env=env)
+    assert (done.returncode, done.stdout) == (7, f"{program} run --db a b\n"), done.stderr
+    env.update(TILESMITH_PROGRAM="/nowhere/tilesmith")
+    done = subprocess.run([sys.executable, "-m", "tilesmith", "devices"], capture_output=True, text=True, env=env)
+    assert done.returncode == 1 and done.stderr == "tilesmith: /nowhere/tilesmith could not be started: No such file or directory\n"
+
+
 def test_importing_takes_nothing_but_the_standard_library():
     code = "import sys, tilesmith; print([name for name in ('numpy', 'torch', 'cupy', 'jax') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})

@@ -44,6 +44,27 @@ def test_plans_explain_and_run(library, stand_in):
     assert stand_in.record.plans == 0
 
 
+def test_libraries_and_plans_end_alike(library, stand_in):
+    problem = tilesmith.Problem("f32f32", "NN", 8, 8, 8)
+    makers = {"library": (tilesmith.open, "opened"), "plan": (lambda: library.plan(problem), "plans")}
+    for kind, (make, counter) in makers.items():
+        before = getattr(stand_in.record, counter)
+        with make() as made:
+            assert getattr(stand_in.record, counter) == before + 1 and not made.closed and made.handle
+        made.close()  # nothing is destroyed twice
+        assert getattr(stand_in.record, counter) == before and made.closed
+        with pytest.raises(tilesmith.Error, match=f"^the {kind} is closed; expected an open one$"):
+            made.handle
+        made = make()
+        del made
+        assert getattr(stand_in.record, counter) == before
+        stand_in.tell("next_status", 4)
+        with pytest.raises(tilesmith.Error):  # what was never made is not destroyed
+            make()
+        stand_in.tell("next_status", 0)
+        assert getattr(stand_in.record, counter) == before
+
+
 def test_prepare_takes_what_gemm_takes(library, stand_in):
     a, b, d = operands()
     library.prepare(a, b, d, bias=Array((3,)), stream=9)

@@ -188,7 +188,7 @@ def test_problems_are_a_workload(host):
     from tilesmith._program import workload_text
 
     lines = workload_text(tilesmith.torch.problems()).splitlines()
-    assert sorted(lines) == ["f32f32 NT 5 3 7 3", "f32f32 NT 5 3 7 epilogue=bias_n 1"]
+    assert sorted(lines) == ["f32f32 NT 5 3 7 3", "f32f32 NT 5 3 7 epilogue=bias_n 1", "weights calls"]
 
 
 def test_tf32_follows_pytorchs_setting(host):
@@ -258,28 +258,3 @@ def test_the_default_library_stays_open_when_it_is_replaced(host):
     former = _defaults.default_library(0)
     tilesmith.set_default(tilesmith.open())
     assert former._handle is not None and _defaults.default_library(0) is not former
-
-
-def test_the_example_model_runs_and_draws(host, monkeypatch):
-    import sys
-
-    from conftest import ROOT
-
-    monkeypatch.syspath_prepend(str(ROOT / "examples" / "python"))
-    import torch_llama
-
-    model = torch_llama.Llama(layers=1, hidden=256, vocabulary=64)
-    words = torch.randint(0, 64, (2, 5))
-    want = model(words)
-    with enabled() as serving:
-        same(model(words), want)
-    assert want.shape == (2, 5, 64) and serving.stats()["served"]["mm"] == 6
-    picture = torch_llama.svg([torch_llama.Row("1x1", 20.0, 10.0, 0.0)], "a model")
-    assert "2.00×" in picture and picture.startswith("<svg")
-    import xml.dom.minidom
-
-    xml.dom.minidom.parseString(picture)
-    monkeypatch.setattr(sys, "argv", ["torch_llama.py"])
-    if not torch.cuda.is_available():
-        with pytest.raises(SystemExit, match="torch_llama.py: PyTorch sees no GPU; expected a CUDA device"):
-            torch_llama.main()
