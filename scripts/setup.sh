@@ -18,14 +18,14 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib_packages.sh
+. "$ROOT/scripts/lib_packages.sh"
 
 WHEEL_DIR=$ROOT/build/cuda-wheels
 
 # command=package; pkg-config and the headers of the libraries are known to dpkg only.
 TOOLS=("${CXX:-g++}=g++" 'cmake=cmake' 'ninja=ninja-build' 'pkg-config=pkg-config' 'python3=python3')
 LIBRARIES=(libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev libzstd-dev libxxhash-dev zlib1g-dev catch2 python3-pytest)
-
-is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
 missing_packages() {
   local entry
@@ -37,32 +37,6 @@ missing_packages() {
       is_installed "$entry" || echo "$entry"
     done
   fi
-}
-
-# install_packages PACKAGE...: with apt-get, as root or through sudo.
-install_packages() {
-  local as_root=()
-  have apt-get || fail "missing: $*; there is no apt-get here: install them with this system's package manager"
-  if [ "$(id -u)" -ne 0 ]; then
-    # sudo may ask for a password only where someone can answer.
-    if have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
-      as_root=(sudo)
-    else
-      fail "missing packages; run as root: apt-get install $*"
-    fi
-  fi
-  say "installing $*"
-  local log
-  log=$(mktemp)
-  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
-  # One unreachable third-party source must not stop us: the packages may well come from the others.
-  "${apt[@]}" update >"$log" 2>&1 || warn "apt-get update: $(tail -n 1 "$log")"
-  if ! "${apt[@]}" install -y --no-install-recommends "$@" >>"$log" 2>&1; then
-    tail -n 5 "$log" >&2
-    rm -f "$log"
-    fail "could not install: $*; run: apt-get update && apt-get install $*"
-  fi
-  rm -f "$log"
 }
 
 ensure_packages() {
@@ -120,27 +94,11 @@ wanted_wheels() {
   esac
 }
 
-# Fills WHEEL_DIR: the wheels as they are, and over them include/ (copies) and lib/ (links), whatever their layout.
 ensure_wheels() {
   local wanted
   wanted=$(wanted_wheels | tr '\n' ' ') || exit 2
-  if [ "$(cat "$WHEEL_DIR/complete" 2>/dev/null)" = "$wanted" ]; then return; fi
-  python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip
-  say "no CUDA Toolkit: taking $wanted from NVIDIA's wheels"
-  local fresh=$WHEEL_DIR.new
-  rm -rf "$fresh"
-  mkdir -p "$fresh"
   # shellcheck disable=SC2086  # a list of words
-  PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PIP_USER=0 \
-    python3 -m pip install -q --no-deps --no-compile --target "$fresh" $wanted ||
-    fail "pip could not install $wanted; install the CUDA Toolkit (12.0 or newer) instead"
-  mkdir "$fresh/include" "$fresh/lib"
-  local folder lib
-  for folder in "$fresh"/nvidia/*/include; do cp -R "$folder/." "$fresh/include/"; done
-  for lib in "$fresh"/nvidia/*/lib/*.so*; do ln -s "../${lib#"$fresh"/}" "$fresh/lib/"; done
-  echo "$wanted" >"$fresh/complete"
-  rm -rf "$WHEEL_DIR"
-  mv "$fresh" "$WHEEL_DIR"
+  take_cuda_wheels "$WHEEL_DIR" -- $wanted
 }
 
 main() {

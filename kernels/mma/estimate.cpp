@@ -28,6 +28,8 @@ constexpr double kWorkspaceBytes = 8;       // of an SM and cycle, written and r
 constexpr double kLineBytes = 128;          // of the L2
 constexpr double kReadAgain = 0.25;   // of each piece of a line beyond the first: 16×4096×4096 with pieces of 32, 64
 constexpr int kOtherRegisters = 40;   // of a thread, beside sums and fragments
+constexpr int kFusedRegisters = 24;   // more with an epilogue, for batches and where B lies along K: warps of 64×64 then spill 8 or 16 bytes on sm_87
+constexpr double kSpilled = 1.3;          // a guess: the tuner refuses what spills, so that anything else comes before it
 
 double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type) {
   switch (size_bytes(type.a)) {
@@ -53,6 +55,20 @@ double share_of_rate(const TypePair& type, int warps) {
 
 /// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
 double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.88 : 1; }
+
+/// What as many products take at least: no mix of warps begins more in a cycle. Known of Orins, whose rate below is above it, since the terms
+/// beside it count, too: together they come to what was measured. Hopper's mma.sync does not reach what its tensor cores could begin.
+double issue_cycles(double cycles_at_rate, const DeviceLimits& limits, const TypePair& type) {
+  constexpr double kOrinIssues = 1024;  // 16-bit multiply-adds of an SM and cycle: 85 TOPS of s8
+  return limits.sm == 87 && size_bytes(type.a) < 8 ? cycles_at_rate * limits.rates.products / kOrinIssues : 0;
+}
+
+/// Seen of what NVRTC makes for sm_87; Hopper's compilers were not asked.
+bool spills(const Geometry& g, const KernelTarget& target) {
+  if (target.limits.sm >= 90 || target.epilogue.is_linear() || (target.batch_mode == BatchMode::single && !target.trans.b)) return false;
+  const int registers = g.accumulator_registers + g.fragment_registers + g.split_registers + kOtherRegisters + kFusedRegisters;
+  return registers > target.limits.registers_per_thread;
+}
 
 void count_room(Estimate& made, const Geometry& g, const DeviceLimits& limits) {
   const int registers = (g.accumulator_registers + g.fragment_registers + g.split_registers + kOtherRegisters) * g.threads;
@@ -108,10 +124,12 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type);
   const double copies = tma ? 0 : step_bytes / copy / 32 * kCopyCycles;
   const double copied_by_all = tma ? 1 : kSlowedByCopies;
+  const double multiplying = std::max(copied_by_all * products / share_of_rate(target.type, warps), issue_cycles(products, target.limits, target.type));
   // None hides the others wholly: blocks' waits for one of them are gaps in the use of the next.
-  double busy = std::hypot(std::hypot(copied_by_all * products / share_of_rate(target.type, warps), copies),
+  double busy = std::hypot(std::hypot(multiplying, copies),
                            step_bytes / rates.l2_bytes, (step_bytes + fragment_bytes) / kSharedBytes);
   if (copy < 4) busy += copies;  // plain loads wait for one another
+  if (spills(g, target)) busy *= kSpilled;
   const double slab_latency = config.at("frag_buffers") == 1 ? kSlabLatency : kSlabLatency / 2;
   const double alone = std::max(
       {busy + kStepOverhead, kMemoryLatency / (config.at("stages") - 1), g.slabs * slab_latency + kStepOverhead});
@@ -138,7 +156,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.waves = items / (sms * resident);
   const double blocks_in_turn = full_waves * resident + (rest > 0 ? std::min(resident, blocks_of_sm(rest)) : 0);
   const double steps_in_turn = blocks_in_turn * steps;
-  made.multiplying = steps_in_turn * copied_by_all * products / share_of_rate(target.type, warps);
+  made.multiplying = steps_in_turn * multiplying;
   made.shared_memory = steps_in_turn * (step_bytes + fragment_bytes) / kSharedBytes;
   made.l2 = steps_in_turn * step_bytes / rates.l2_bytes;
   made.latency = std::ceil(made.waves) * (first_step + steps * kMemoryLatency / (config.at("stages") - 1));

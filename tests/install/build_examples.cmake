@@ -12,7 +12,7 @@ else()
 endif()
 
 # The programs also look for the library relative to themselves, so that the folder can be moved.
-run(${CMAKE_COMMAND} -S ${EXAMPLES} -B ${programs}/cmake -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${PREFIX}
+run(${CMAKE_COMMAND} -S ${EXAMPLES} -B ${programs}/cmake -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${PREFIX} ${TOOLCHAIN_ARGUMENTS}
     -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_BUILD_TYPE=Release
     -DCMAKE_C_FLAGS=${SANITIZE_FLAGS} -DCMAKE_CXX_FLAGS=${SANITIZE_FLAGS} -DEXAMPLES_STATIC=${STATIC}
     -DCMAKE_BUILD_RPATH=$ORIGIN/prefix/${LIBDIR} -DCMAKE_RUNTIME_OUTPUT_DIRECTORY=${programs})

@@ -11,11 +11,11 @@ foreach(kind tilesmith tilesmith_static)
   target_link_libraries(with_\${kind} PRIVATE tilesmith::\${kind} m \${CMAKE_DL_LIBS})
 endforeach()
 ")
-run(${CMAKE_COMMAND} -S ${project} -B ${project}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${PREFIX} -DEXAMPLES=${EXAMPLES}
+run(${CMAKE_COMMAND} -S ${project} -B ${project}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${PREFIX} ${TOOLCHAIN_ARGUMENTS} -DEXAMPLES=${EXAMPLES}
     -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=${SANITIZE_FLAGS})
 run(${CMAKE_COMMAND} --build ${project}/build)
 foreach(kind tilesmith tilesmith_static)
-  execute_process(COMMAND ${project}/build/with_${kind} RESULT_VARIABLE status ERROR_VARIABLE said)
+  execute_process(COMMAND ${EMULATOR} ${project}/build/with_${kind} RESULT_VARIABLE status ERROR_VARIABLE said)
   if(NOT status EQUAL 2 OR NOT said MATCHES "^error: expected a database")
     message(FATAL_ERROR "with_${kind} without arguments ended with ${status}: ${said}")
   endif()

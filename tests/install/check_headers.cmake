@@ -18,15 +18,15 @@ foreach(header IN LISTS headers)
   endif()
   string(MAKE_C_IDENTIFIER ${header} file)
   file(WRITE ${OUT}/headers/${file}.cpp "#include <${header}>\n#include <${header}>\n")
-  run(${CXX_COMPILER} -std=c++20 ${strict} ${OUT}/headers/${file}.cpp)
+  run(${CXX_COMPILER} ${SYSROOT_FLAGS} -std=c++20 ${strict} ${OUT}/headers/${file}.cpp)
   if(header MATCHES "\\.h$")
     file(WRITE ${OUT}/headers/${file}.c "#include <${header}>\n#include <${header}>\nint main(void) { return 0; }\n")
-    run(${C_COMPILER} -std=c99 ${strict} ${OUT}/headers/${file}.c)
+    run(${C_COMPILER} ${SYSROOT_FLAGS} -std=c99 ${strict} ${OUT}/headers/${file}.c)
   endif()
 endforeach()
 
 # An older C++ is told what is wanted before anything else.
-execute_process(COMMAND ${CXX_COMPILER} -std=c++17 -fsyntax-only -I${include} ${OUT}/headers/tilesmith_gemm_hpp.cpp
+execute_process(COMMAND ${CXX_COMPILER} ${SYSROOT_FLAGS} -std=c++17 -fsyntax-only -I${include} ${OUT}/headers/tilesmith_gemm_hpp.cpp
                 RESULT_VARIABLE status ERROR_VARIABLE said OUTPUT_QUIET)
 if(status EQUAL 0 OR NOT said MATCHES "^[^\n]*In file included[^\n]*\n[^\n]*error: [^\n]*needs C\\+\\+20")
   message(FATAL_ERROR "gemm.hpp as C++17: expected an error that says C++20, got ${status}: ${said}")

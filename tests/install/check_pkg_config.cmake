@@ -10,15 +10,15 @@ if(NOT status EQUAL 0)
 endif()
 separate_arguments(flags UNIX_COMMAND "${flags}")
 file(MAKE_DIRECTORY ${OUT}/pkg-config)
-run(${C_COMPILER} -std=c99 ${SANITIZE_FLAGS} ${EXAMPLES}/gemm_c.c -o ${OUT}/pkg-config/gemm_c ${flags} -lm -ldl
+run(${C_COMPILER} ${SYSROOT_FLAGS} -std=c99 ${SANITIZE_FLAGS} ${EXAMPLES}/gemm_c.c -o ${OUT}/pkg-config/gemm_c ${flags} -lm -ldl
     -Wl,-rpath,${PREFIX}/${LIBDIR})
 # And the archive, with what --static adds: the C compiler links, and C++'s own library has to be among it.
 execute_process(COMMAND ${PKG_CONFIG} --static --cflags --libs tilesmith OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE)
 string(REPLACE "-ltilesmith" "${PREFIX}/${LIBDIR}/libtilesmith.a" flags "${flags}")
 separate_arguments(flags UNIX_COMMAND "${flags}")
-run(${C_COMPILER} -std=c99 ${SANITIZE_FLAGS} ${EXAMPLES}/gemm_c.c -o ${OUT}/pkg-config/gemm_c_static ${flags})
+run(${C_COMPILER} ${SYSROOT_FLAGS} -std=c99 ${SANITIZE_FLAGS} ${EXAMPLES}/gemm_c.c -o ${OUT}/pkg-config/gemm_c_static ${flags})
 foreach(program gemm_c gemm_c_static)
-  execute_process(COMMAND ${OUT}/pkg-config/${program} RESULT_VARIABLE status ERROR_VARIABLE said)
+  execute_process(COMMAND ${EMULATOR} ${OUT}/pkg-config/${program} RESULT_VARIABLE status ERROR_VARIABLE said)
   if(NOT status EQUAL 2 OR NOT said MATCHES "^error: expected a database")
     message(FATAL_ERROR "${program} without arguments ended with ${status}: ${said}")
   endif()

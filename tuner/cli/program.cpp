@@ -25,6 +25,7 @@
 #include "tuner/cli/parse_error.hpp"
 #include "tuner/cli/terminal.hpp"
 #include "tuner/evaluator.hpp"
+#include "tuner/workers/spawn.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {
@@ -89,9 +90,13 @@ bool knows_families(const Command& command) {
 int run_guarded(const Command& command, const std::vector<std::string>& family_dirs) {
   const std::string context = "tilesmith " + command.app->get_name();
   try {
+    own_program();  // what is wrong with it is said before anything is done
     if (knows_families(command)) load_families(family_dirs);
     return command.run();
   } catch (const UsageError& error) {
+    complain(context, error.what());
+    return kExitUsage;
+  } catch (const OwnProgramError& error) {
     complain(context, error.what());
     return kExitUsage;
   } catch (const FamilyError& error) {

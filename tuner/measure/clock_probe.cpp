@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <vector>
 
 #include "tuner/measure/statistics.hpp"
+#include "tuner/measure/warm_up.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -16,21 +16,16 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kLaunchesPerReading = 4;  // an event counts in half microseconds: four launches make that 0.3%
 constexpr int kReadings = 2;
-constexpr double kSettledWithin = 0.005;
-constexpr double kSettleMs = 300;
 
 }  // namespace
 
 ClockProbe::ClockProbe(Pacing& pacing, const runtime::Stream& stream, double start_us)
     : pacing_(pacing), stream_(stream), base_(start_us) {
-  const auto deadline = Clock::now() + std::chrono::duration<double, std::milli>(kSettleMs);
-  warm_up(20);
-  double last_us = time_us();
-  for (int agreeing = 0; agreeing < 3 && Clock::now() < deadline;) {
+  const auto start = Clock::now();
+  for (WarmUp rule; !rule.over();) {
     warm_up(5);
-    const double now_us = time_us();
-    agreeing = std::abs(now_us / last_us - 1) < kSettledWithin ? agreeing + 1 : 0;
-    last_us = now_us;
+    const double probe_us = time_us();
+    rule.add(std::chrono::duration<double, std::milli>(Clock::now() - start).count(), probe_us);
   }
   if (start_us > 0) return;
   std::vector<double> readings_us;

@@ -15,7 +15,7 @@ namespace tilesmith::tuner {
 
 class ClockProbe {
  public:
-  /// Lets the clocks settle (at most 0.3 s of reference work), then takes the starting time; `start_us` > 0 takes that
+  /// Lets the clocks come up (WarmUp: 0.2 to 2 s of reference work), then takes the starting time; `start_us` > 0 takes that
   /// instead: the start of the tuning run, when this process is a replacement.
   ClockProbe(Pacing& pacing, const runtime::Stream& stream, double start_us);
 

@@ -60,7 +60,7 @@ class Connection {
 
 class WorkerProcess {
  public:
-  /// Starts `executable` (empty: this very program, /proc/self/exe) with these arguments; the child finds its socket as
+  /// Starts `executable` (empty: own_program(), see spawn.hpp) with these arguments; the child finds its socket as
   /// file descriptor 3. It is killed when the tuner's thread ends, and ignores SIGINT, SIGTERM and SIGHUP: ending a
   /// run is the tuner's decision. Throws std::system_error if it cannot be started.
   explicit WorkerProcess(std::vector<std::string> arguments, const std::string& executable = {});

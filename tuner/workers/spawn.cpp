@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 
 namespace tilesmith::tuner {
@@ -62,8 +64,17 @@ constexpr int kFirstDescriptor = 3;
 
 }  // namespace
 
+std::string own_program() {
+  const char* told = std::getenv("TILESMITH_WORKER_PROGRAM");
+  if (told == nullptr || *told == '\0') return "/proc/self/exe";
+  std::error_code error;
+  const bool startable = *told == '/' && std::filesystem::is_regular_file(told, error) && ::access(told, X_OK) == 0;
+  if (!startable) throw OwnProgramError(fmt::format("TILESMITH_WORKER_PROGRAM={}: expected the absolute path of a file that can be started", told));
+  return told;
+}
+
 pid_t spawn(const Spawn& what) {
-  const std::string program = what.executable.empty() ? "/proc/self/exe" : what.executable;
+  const std::string program = what.executable.empty() ? own_program() : what.executable;
   std::vector<std::string> owned{what.executable.empty() ? "tilesmith" : what.executable};
   owned.insert(owned.end(), what.arguments.begin(), what.arguments.end());
   std::vector<char*> argv;

@@ -5,13 +5,23 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace tilesmith::tuner {
 
+/// What TILESMITH_WORKER_PROGRAM says is no program.
+struct OwnProgramError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What to start for a child of this same program: the file that TILESMITH_WORKER_PROGRAM names, else /proc/self/exe. The system cannot start the
+/// latter where this program runs under an emulator. Throws OwnProgramError.
+std::string own_program();
+
 struct Spawn {
-  std::string executable;  ///< empty: this very program, /proc/self/exe
+  std::string executable;  ///< empty: own_program()
   std::vector<std::string> arguments;
   int descriptor_3 = -1;       ///< what the child finds there
   int output = -1;             ///< its standard output and error; -1: this process's standard error
@@ -24,7 +34,7 @@ struct Spawn {
 };
 
 /// Standard input is empty; no other descriptor of this process lives on in the child. Throws std::system_error if the
-/// program cannot be started.
+/// program cannot be started; OwnProgramError.
 pid_t spawn(const Spawn& what);
 
 /// "killed by signal 11 (Segmentation fault)", "exit status 3": of a status that waitpid() gave.

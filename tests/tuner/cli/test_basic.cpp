@@ -195,3 +195,12 @@ TEST_CASE("what a space cannot have is one line that says what was expected") {
     CHECK(contains(result.err, part));
   }
 }
+
+TEST_CASE("a program for the workers that cannot be started is refused in one line, and nothing is written") {
+  const TempFolder folder;
+  const std::vector<std::string> arguments{"compile", "--arch", "sm_87", "--shape", "64", "--max-configs", "1", "--db", "none.db"};
+  const Finished done = run(folder, arguments, {{"TILESMITH_WORKER_PROGRAM", "./tilesmith"}});
+  CHECK(done.status == 2);
+  CHECK(done.err == "tilesmith compile: TILESMITH_WORKER_PROGRAM=./tilesmith: expected the absolute path of a file that can be started\n");
+  CHECK_FALSE(std::filesystem::exists(folder / "none.db"));
+}

@@ -1,0 +1,23 @@
+# Toolchain of the preset `aarch64`: builds for a Jetson on another machine. scripts/cross_aarch64.sh puts the distribution's arm64 libraries
+# into build/cross/sysroot; what is built runs under qemu-user with that folder's own loader (that of another glibc hangs when a thread starts).
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_ASM_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+get_filename_component(CMAKE_SYSROOT ${CMAKE_CURRENT_LIST_DIR}/../build/cross/sysroot ABSOLUTE)
+if(NOT EXISTS ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/libsqlite3.so)
+  message(FATAL_ERROR "${CMAKE_SYSROOT}: expected the arm64 libraries there; scripts/cross_aarch64.sh puts them there")
+endif()
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
+
+find_program(TILESMITH_QEMU NAMES qemu-aarch64-static qemu-aarch64)
+if(TILESMITH_QEMU)
+  set(CMAKE_CROSSCOMPILING_EMULATOR ${TILESMITH_QEMU} -L ${CMAKE_SYSROOT})
+endif()

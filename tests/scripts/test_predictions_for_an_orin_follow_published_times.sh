@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Without evidence of an Orin, predicted times rank as cuBLASLt's published ones do, and choices do not waste tiles where cuBLASLt's do.
+set -euo pipefail
+root=$1
+build=$2
+[ -x "$build/bin/tilesmith" ] || exit 0  # built without the tuner
+exec python3 "$root/scripts/orin_prediction.py" --check --tilesmith "$build/bin/tilesmith"
