@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# The first night of an Orin's owner with the real program: a recording stands for the GPU, recorded files for the Jetson's /sys, stand-ins for
+# nvpmodel and jetson_clocks. The script is killed in the night (kill -9); the machine is put back, no outcome is lost, the same command goes on; in the
+# morning there are a report and a bundle, which a program that is linked with the installed package opens as far as it can without a driver.
+set -euo pipefail
+# shellcheck source=tests/scripts/fake_orin.sh
+. "$(dirname "${BASH_SOURCE[0]}")/fake_orin.sh"
+real=$2/bin/tilesmith
+export real root
+recording=$root/db/recorded/h200.jsonl.zst
+export TILESMITH_SYSFS_ROOT=$root/tests/runtime/jetson_trees/jetpack6
+
+# The device that the recording is of, in a machine whose state is the Jetson's. `slow`: a tuner that does not come to its end.
+fake tilesmith <<'FAKE'
+case "$1" in
+  devices)
+    "$real" devices --format json | python3 -c '
+import json, sys
+facts = json.load(sys.stdin)
+facts["present"] = [{"name": "NVIDIA H200", "text": "NVIDIA H200"}]
+facts["nvrtc"] = {"version": facts["nvrtc"]["version"] or "none", "absent_because": None}
+json.dump(facts, sys.stdout)'
+    ;;
+  tune)
+    echo "tuned in mode $(cat "$machine/mode"), clocks $(cat "$machine/clocks")" >>"$machine/calls"
+    echo $$ >"$machine/tuner"
+    exec "$real" "$@"
+    ;;
+  *) exec "$real" "$@" ;;
+esac
+FAKE
+outcomes() { "$real" query --db "$folder/tuned.db" --sql 'SELECT count(*) FROM evidence' --format csv 2>/dev/null | tail -n 1; }
+some_are_kept() { [[ $(outcomes) =~ ^[0-9]+$ ]] && [ "$(outcomes)" -ge 200 ]; }
+put_back() { [ "$(cat "$machine/mode")" = 2 ] && [ "$(cat "$machine/clocks")" = free ]; }
+options=(--budget 10m --power-mode 0 --lock-clocks -- --replay "$recording" "--type=bf16f32,f16f32" --trans NT --workload acceptance)
+
+"${night[@]}" --dry-run "${options[@]}" >"$folder/out" 2>&1 || complain "the dry run failed"
+grep -q 'power mode MAXN; GPU clock 1300' "$folder/out" || complain "the dry run does not tell the Jetson's state"
+[ ! -e "$folder/tuned.db" ] || complain "the dry run made a database"
+
+"${night[@]}" "${options[@]}" >"$folder/out" 2>&1 &
+script=$!
+disown
+eventually some_are_kept || complain "nothing was kept in ten seconds"
+tuner=$(cat "$machine/tuner")
+kill -KILL "$script"
+eventually put_back || complain "after kill -9 the machine was not put back"
+gone() { ! kill -0 "$tuner" 2>/dev/null; }
+eventually gone || complain "after kill -9 the tuner went on"
+before=$(outcomes)
+some_are_kept || complain "after kill -9 outcomes are lost"
+
+sleep 1.1  # nights' folders are named by the second
+"${night[@]}" "${options[@]}" >"$folder/out" 2>&1 || complain "the same command does not go on"
+put_back || complain "at its end the machine was not put back"
+called 'tuned in mode 0, clocks locked' || complain "it was not tuned as was asked"
+[ "$(outcomes)" -gt "$before" ] || complain "the second start added nothing to $before outcomes"
+grep -q 'bf16f32 *NT *4096 *4096 *4096' "$folder/out" || complain "there is no table of bests"
+twice=$("$real" query --db "$folder/tuned.db" --format csv --sql 'SELECT count(*) FROM (SELECT 1 FROM evidence GROUP BY problem_id, config_id HAVING count(*) > 1)' | tail -n 1)
+[ "$twice" = 0 ] || complain "$twice outcomes were measured twice"
+
+morning=$(find "$folder/nights" -mindepth 1 -maxdepth 1 -name '20*' | sort | tail -n 1)
+[ -s "$morning/report.html" ] || complain "there is no report"
+[ -s "$morning/tuned.tsb" ] || complain "there is no bundle"
+example=$2/examples/gemm_c
+if [ -x "$example" ]; then
+  status=0
+  "$example" "$morning/tuned.tsb" >"$folder/said" 2>&1 || status=$?
+  [ "$status" -ne 0 ] || [ -e /dev/nvidiactl ] || complain "the example ran without a GPU"
+  said=$(wc -l <"$folder/said")
+  if [ "$said" -eq 0 ] || [ "$said" -gt 3 ]; then complain "the example does not say in a line what is missing: $(cat "$folder/said")"; fi
+fi
