@@ -61,7 +61,8 @@ main() {
   if [ "$arch" != "$native" ]; then
     dpkg --print-foreign-architectures | grep -qx "$arch" || dpkg --add-architecture "$arch" || fail "dpkg does not add $arch; run as root"
     install_missing "crossbuild-essential-$arch" qemu-user-static "${libraries[@]/%/:$arch}"
-    arguments=(-a "$arch" -P cross)
+    have aarch64-linux-gnu-pkg-config || install_missing "pkgconf:$arch"  # where pkg-config does not bring one for each architecture
+    arguments=("--host-arch=$arch" --build-profiles=cross)
     cmake_args+=" -DCMAKE_CROSSCOMPILING_EMULATOR=$(command -v qemu-aarch64-static)"
   else
     install_missing "${libraries[@]}"
