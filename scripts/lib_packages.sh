@@ -37,13 +37,7 @@ set_apt_of() {
   mkdir -p "$folder/lists/partial" "$folder/archives/partial"
   get=(apt-get -qq -o "APT::Architecture=$debian" -o "APT::Architectures=$debian" -o "Dir::State=$folder" -o "Dir::State::lists=$folder/lists"
     -o "Dir::Cache=$folder" -o Dir::State::status=/dev/null -o APT::Sandbox::User=root -o Acquire::Retries=3 -o Debug::NoLocking=1)
-  # Ubuntu has its ports on a server of their own, which an amd64 machine does not list.
-  if [ "$debian" = arm64 ] && [ "$(uname -m)" = x86_64 ] && [ "$(. /etc/os-release && echo "$ID")" = ubuntu ]; then
-    local codename
-    codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    printf 'deb http://ports.ubuntu.com/ubuntu-ports %s main universe\n' "$codename" "$codename-updates" "$codename-security" >"$folder/sources.list"
-    get+=(-o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=-)
-  fi
+  # Ubuntu keeps other architectures' packages on a server of their own: this machine's sources have to list it.
   "${get[@]}" update >"$folder/update.log" 2>&1 || warn "apt-get update for $debian: $(tail -n 1 "$folder/update.log")"
 }
 

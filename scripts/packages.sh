@@ -11,23 +11,14 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib_packages.sh
+. "$ROOT/scripts/lib_packages.sh"
 
-# The packages that are missing of those named, which may end in an architecture.
-missing() {
-  local name
-  for name in "$@"; do
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || echo "$name"
-  done
-}
-
+# Of the packages named, which may end in an architecture, those that are missing.
 install_missing() {
-  local names
-  mapfile -t names < <(missing "$@")
-  [ ${#names[@]} -gt 0 ] || return 0
-  [ "$(id -u)" -eq 0 ] || fail "missing packages; run as root: apt-get install ${names[*]}"
-  say "installing ${names[*]}"
-  apt-get -qq update || warn "apt-get update failed"
-  DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${names[@]}" >/dev/null || fail "could not install ${names[*]}"
+  local name missing=()
+  for name in "$@"; do is_installed "$name" || missing+=("$name"); done
+  [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
 }
 
 main() {

