@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Installs the packages of this machine's architecture (scripts/packages.sh) in a fresh Debian 12, uses them without a GPU, and removes them.
-# Takes a few minutes and a network, so it is no part of CI. Needs root, and debootstrap.
+# Installs the packages (scripts/packages.sh) in a fresh Debian 12, uses them without a GPU, and removes them. Takes a few minutes and a network,
+# so it is no part of CI. Needs root, and debootstrap.
 #
-# Usage: check_packages.sh [--folder FOLDER] [--help]
-#   --folder FOLDER   where the packages lie (default: build/packages/ARCHITECTURE)
+# Usage: check_packages.sh [--arch amd64|arm64] [--cuda FOLDER] [--help]
+#   --arch ARCH     of this architecture (default: this machine's). Another one's programs must run here: under qemu-user, which binfmt_misc
+#                   starts (packages qemu-user-static and binfmt-support)
+#   --cuda FOLDER   also compile kernels for sm_87 there, with NVRTC and headers of that architecture in FOLDER/lib and FOLDER/include, such as
+#                   build/cross/cuda-12.6, which cross_aarch64.sh fills
 
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -12,13 +15,13 @@ set -euo pipefail
 SUITE=bookworm
 
 main() {
-  local folder
-  folder=$ROOT/build/packages/$(dpkg --print-architecture)
+  local arch cuda='' folder
+  arch=$(dpkg --print-architecture)
   while [ $# -gt 0 ]; do
     case "$1" in
-      --folder)
-        [ $# -ge 2 ] || fail "--folder: expected a folder after it"
-        folder=$2
+      --arch | --cuda)
+        [ $# -ge 2 ] || fail "$1: expected a value after it"
+        if [ "$1" = --arch ]; then arch=$2; else cuda=$2; fi
         shift
         ;;
       -h | --help) print_help; exit 0 ;;
@@ -26,18 +29,25 @@ main() {
     esac
     shift
   done
-  ls "$folder"/tilesmith_*.deb >/dev/null 2>&1 || fail "$folder: expected packages there; scripts/packages.sh builds them"
+  [[ $arch =~ ^(amd64|arm64)$ ]] || fail "--arch $arch: expected amd64 or arm64"
+  folder=$ROOT/build/packages/$arch
+  [ -z "$cuda" ] || { [ -d "$cuda/include" ] && compgen -G "$cuda/lib/libnvrtc.so.*" >/dev/null; } || fail "--cuda $cuda: expected NVRTC in lib/ and headers in include/"
+  ls "$folder"/tilesmith_*.deb >/dev/null 2>&1 || fail "$folder: expected packages there; scripts/packages.sh --arch $arch builds them"
   [ "$(id -u)" -eq 0 ] || fail "expected to run as root, as debootstrap does"
   have debootstrap || fail "debootstrap is missing; run: apt-get install debootstrap"
 
   room=$(mktemp -d)
   trap 'umount "$room/proc" 2>/dev/null || true; rm -rf "$room"' EXIT
-  say "making a fresh Debian ($SUITE)"
-  debootstrap --variant=minbase "$SUITE" "$room" >"$room.log" 2>&1 || { tail -n 5 "$room.log" >&2; fail "debootstrap failed"; }
+  say "making a fresh Debian ($SUITE, $arch)"
+  debootstrap --arch="$arch" --variant=minbase "$SUITE" "$room" >"$room.log" 2>&1 || { tail -n 5 "$room.log" >&2; fail "debootstrap failed"; }
   rm -f "$room.log"
   mount -t proc proc "$room/proc" 2>/dev/null || warn "proc could not be mounted there"
   mkdir "$room/packages"
   cp -R "$folder"/*.deb "$ROOT/examples" "$room/packages/"
+  if [ -n "$cuda" ]; then
+    mkdir "$room/cuda"
+    cp -RL "$cuda/include" "$cuda/lib" "$room/cuda/"
+  fi
   cat >"$room/packages/use.sh" <<'INSIDE'
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
@@ -58,6 +68,11 @@ status=0
 tilesmith tune --type f16f32 --shape 64 --db /tmp/t.db >/tmp/out 2>&1 || status=$?
 test $status = 2
 expects '^tilesmith tune: .*(GPU|driver|libcuda)' 'tune without a GPU'
+if [ -d /cuda ]; then
+  TILESMITH_NVRTC=$(echo /cuda/lib/libnvrtc.so.*) TILESMITH_CUDA_INCLUDE=/cuda/include tilesmith compile --arch sm_87 --type f16f32 --trans NN --shape 64 \
+    --max-configs 1 --db /tmp/k.db >/tmp/out 2>&1
+  expects '^sm_87 +mma +f16f32' 'compile --arch sm_87'
+fi
 gcc examples/gemm_c.c -o /tmp/gemm_c $(pkg-config --cflags --libs tilesmith) -lm -ldl
 /tmp/gemm_c /tmp/t.db >/tmp/out 2>&1 && { echo 'the example ran without a GPU?'; exit 1; }
 expects '(GPU|driver|libcuda)' 'the example without a GPU'
