@@ -62,7 +62,6 @@ tilesmith query --db /usr/share/tilesmith/bests/h100.db --type f16f32 --shape 40
 expects 'H100' 'query'
 tilesmith report --db /tmp/t.db --out /tmp/report.html >/tmp/out 2>&1
 test -s /tmp/report.html
-echo 'tilesmith: cublas' >/tmp/out
 tilesmith run --db /tmp/t.db -- /bin/true >/tmp/out 2>&1
 status=0
 tilesmith tune --type f16f32 --shape 64 --db /tmp/t.db >/tmp/out 2>&1 || status=$?

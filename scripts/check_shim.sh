@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs programs that use NVIDIA's cuBLAS under the shims, on a GPU: linked with it, opening it by name, with its archive in them; of 16 threads,
 # that fork, that capture. First captures and tunes what they call. Then their results have to be right, and calls taken over; under
-# `check` none may differ. At the end the host's time for a call: plain, forwarded, taken over. Times are printed, and fail nothing.
+# `check` none may differ. At the end the host's time for a call: plain, forwarded, taken over. Long times fail nothing.
 #
 # Usage: check_shim.sh [--no-build] [--budget SECONDS] [--help]
 #   --no-build         run the programs that are in the build folder
@@ -87,6 +87,7 @@ cost_of() {
     [ "$one" -ge "$ours" ] || ours=$one
     [ "$other" -ge "$direct" ] || direct=$other
   done
+  [ "$ours" -lt 1000000 ] || { echo "$name: no run told its time"; failed=1; return; }
   printf '%-44s %s ns a call, cuBLAS itself %s: %+d\n' "$name" "$ours" "$direct" $((ours - direct))
 }
 echo "The host's time for a cublasGemmEx of f16, 64 x 64 x 64:"

@@ -1,11 +1,11 @@
 // A program of cuBLAS's for scripts/check_shim.sh, which runs it on a device under the shims. Its results are compared with sums that are exact.
 //
 // Usage: device_client threads | fork | graph | cost M N K
-//   threads    16 threads, each with a stream and a handle of its own
-//   fork       a child before CUDA is used, and one that ends at once after it was
-//   graph      calls that are captured, by a handle without and with a workspace
-//   cost       ns of the host's for a call, as the program reaches it and by cuBLAS's own function, in turn: f16, M x N x K, the best of 25
-//              rounds of 200 each. Not of the program that opens cuBLAS by name
+//   threads    16 threads, each with a stream and a handle of its own.
+//   fork       a child before CUDA is used, and one that ends at once after it was.
+//   graph      calls that are captured, by a handle without and with a workspace.
+//   cost       ns of the host's for a call of f16, M x N x K, as the program reaches it and by cuBLAS's own function, in turn. The best of 25
+//              rounds of 200 each. Not of the program that opens cuBLAS by name.
 // Built three times: linked with cuBLAS, opening it by name (TILESMITH_BY_NAME), and linked with its archive where that is installed.
 // Exit status: 0 right, 1 wrong results, 2 could not be run (one line says why).
 #include <cublas_v2.h>
