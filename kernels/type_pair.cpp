@@ -14,6 +14,10 @@ constexpr std::array kTypePairs{
     TypePair{"tf32f32", Scalar::tf32, Scalar::tf32, Scalar::f32, Scalar::f32, Scalar::f32},
     TypePair{"s8s32", Scalar::s8, Scalar::s8, Scalar::s32, Scalar::s32, Scalar::s32},
     TypePair{"u8s32", Scalar::u8, Scalar::u8, Scalar::s32, Scalar::s32, Scalar::s32},
+    TypePair{"s4s32", Scalar::s4, Scalar::s4, Scalar::s32, Scalar::s32, Scalar::s32},
+    TypePair{"u4s32", Scalar::u4, Scalar::u4, Scalar::s32, Scalar::s32, Scalar::s32},
+    TypePair{"b1s32", Scalar::b1, Scalar::b1, Scalar::s32, Scalar::s32, Scalar::s32},
+    TypePair{"b1xors32", Scalar::b1xor, Scalar::b1xor, Scalar::s32, Scalar::s32, Scalar::s32},
     TypePair{"s8s32f16", Scalar::s8, Scalar::s8, Scalar::s32, Scalar::f16, Scalar::f32},
     TypePair{"s8s32bf16", Scalar::s8, Scalar::s8, Scalar::s32, Scalar::bf16, Scalar::f32},
     TypePair{"s8s32s8", Scalar::s8, Scalar::s8, Scalar::s32, Scalar::s8, Scalar::f32},
@@ -52,6 +56,10 @@ constexpr ScalarTraits traits(Scalar scalar) {
     case Scalar::s32: return {"s32", 32, true};
     case Scalar::e4m3: return {"e4m3", 8, false};
     case Scalar::e5m2: return {"e5m2", 8, false};
+    case Scalar::s4: return {"s4", 4, true};
+    case Scalar::u4: return {"u4", 4, true};
+    case Scalar::b1: return {"b1", 1, true};
+    case Scalar::b1xor: return {"b1xor", 1, true};
   }
   return {"?", 0, false};
 }

@@ -7,6 +7,7 @@
 //
 //   shared memory, one K-step of kBlockK:   a[k][m], b[k][n]     (k outermost: a step of the product reads rows)
 //   8-bit integers are packed by four along K and multiplied with dp4a:   a[k / 4][m], b[k / 4][n]
+//   those of 4 bits become such packs; bits are packed by 32, whose AND or XOR is counted:   a[k / 32][m], b[k / 32][n]
 //
 // Elements outside the matrices are loaded as zero; every load and store is one element wide, so nothing need be aligned.
 #include "kernels/common/gemm_args.cuh"
@@ -18,6 +19,9 @@
 #ifdef TILESMITH_GATED
 #include "kernels/common/gate.cuh"
 #endif
+#ifdef TILESMITH_SUB_BYTE
+#include "kernels/simt/sub_byte.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -27,7 +31,9 @@ template <> struct Arithmetic<signed char> { using Stored = int; using Sum = int
 template <> struct Arithmetic<unsigned char> { using Stored = unsigned; using Sum = int; static constexpr bool kPacked = true; };
 
 constexpr bool kPacked = Arithmetic<Operand>::kPacked;
+#ifndef TILESMITH_SUB_BYTE
 constexpr int kPack = kPacked ? 4 : 1;
+#endif
 constexpr int kThreadsM = kBlockM / kThreadM;
 constexpr int kThreadsN = kBlockN / kThreadN;
 constexpr int kThreads = kThreadsM * kThreadsN;
@@ -63,6 +69,12 @@ __device__ __forceinline__ void multiply_add(float& sum, float a, float b) { sum
 __device__ __forceinline__ void multiply_add(double& sum, double a, double b) { sum += a * b; }
 __device__ __forceinline__ void multiply_add(int& sum, int a, int b) { sum = __dp4a(a, b, sum); }
 __device__ __forceinline__ void multiply_add(int& sum, unsigned a, unsigned b) {
+#ifdef TILESMITH_SUB_BYTE
+  if constexpr (kOperandBits == 1) {
+    sum += __popc(kOperandIsXor ? a ^ b : a & b);
+    return;
+  }
+#endif
   sum = int(__dp4a(a, b, unsigned(sum)));
 }
 
@@ -88,12 +100,16 @@ __device__ __forceinline__ void load_pairs(Stored* shared, const Operand* matrix
     const int x = pair >= n / 2 ? n : at < kBlockPairs ? column_of_x(pair) : column_of_y(pair, n);
     const int k = k0 + row * kPack;
     if constexpr (kPacked) {
+#ifdef TILESMITH_SUB_BYTE
+      const unsigned pack = word_of<KOutermost>(matrix, ld, k, x, size_k, n);
+#else
       unsigned pack = 0;
 #pragma unroll
       for (int i = 0; i < kPack; ++i) {
         const Operand value = element<KOutermost>(matrix, ld, k + i, x, size_k, n);
         pack |= unsigned(static_cast<unsigned char>(value)) << (8 * i);
       }
+#endif
       shared[row * Stride + at] = Stored(pack);
     } else {
       shared[row * Stride + at] = stored_of(element<KOutermost>(matrix, ld, k, x, size_k, n));
@@ -111,12 +127,16 @@ __device__ __forceinline__ void load_step(Stored* shared, const Operand* matrix,
     const int x = KOutermost ? e % Width : e / kStepRows;
     const int k = k0 + row * kPack;
     if constexpr (kPacked) {
+#ifdef TILESMITH_SUB_BYTE
+      const unsigned pack = word_of<KOutermost>(matrix, ld, k, x0 + x, size_k, size_x);
+#else
       unsigned pack = 0;
 #pragma unroll
       for (int i = 0; i < kPack; ++i) {
         const Operand value = element<KOutermost>(matrix, ld, k + i, x0 + x, size_k, size_x);
         pack |= unsigned(static_cast<unsigned char>(value)) << (8 * i);
       }
+#endif
       shared[row * Stride + x] = Stored(pack);
     } else {
       shared[row * Stride + x] = stored_of(element<KOutermost>(matrix, ld, k, x0 + x, size_k, size_x));
