@@ -139,7 +139,7 @@ void encode(Scalar element, double value, std::byte* at) {
     case Scalar::u4:
     case Scalar::b1:
     case Scalar::b1xor:
-      break;
+      return store(std::uint8_t(int(value) & ((1 << size_bits(element)) - 1)), at);
   }
 }
 
@@ -168,7 +168,7 @@ double decode(Scalar element, const std::byte* at) {
     case Scalar::u4:
     case Scalar::b1:
     case Scalar::b1xor:
-      break;
+      return decode_operand_at(element, at, 0);
   }
   return std::nan("");
 }

@@ -21,7 +21,7 @@ float round_to_tf32(float value);  ///< round to nearest, ties away from zero, a
 double bounded(Scalar element, double value);
 
 /// Writes `value` in the element's format (tf32: as f32, unrounded). s8 is rounded to nearest, ties to even, and bounded; the other integer
-/// formats take integers in their range.
+/// formats take integers in their range. Of an element below a byte: the lowest one, the others become 0.
 void encode(Scalar element, double value, std::byte* at);
 /// Reads what is stored.
 double decode(Scalar element, const std::byte* at);
