@@ -1,5 +1,7 @@
 #include "kernels/sub_byte.hpp"
 
+#include "kernels/tensor_core/pass_layout.cuh"
+
 namespace tilesmith {
 namespace {
 
@@ -18,12 +20,18 @@ Problem strides_in_bytes(const Problem& problem) {
   return in_bytes;
 }
 
-Problem as_multiplied(const Problem& problem, bool unpacked) {
+Problem as_multiplied(const Problem& problem, Widening widening) {
   Problem multiplied = strides_in_bytes(problem);
   if (!is_sub_byte(problem.type.a)) return multiplied;
-  multiplied.type.a = multiplied.type.b = unpacked && problem.type.a == Scalar::s4 ? Scalar::s8 : Scalar::u8;
-  if (!unpacked) multiplied.k = (problem.k + of_byte(problem.type.a) - 1) / of_byte(problem.type.a);
+  multiplied.type.a = multiplied.type.b = widening == Widening::bytes && problem.type.a == Scalar::s4 ? Scalar::s8 : Scalar::u8;
+  multiplied.k = multiplied_row_bytes(problem, widening);
   return multiplied;
+}
+
+std::int64_t multiplied_row_bytes(const Problem& problem, Widening widening) {
+  if (widening == Widening::bytes) return problem.k;
+  const std::int64_t bytes = storage_bytes(problem.type.a, problem.k);
+  return widening == Widening::complement ? 2 * packed_row_stride(bytes, 1) : bytes;
 }
 
 bool ends_within_byte(const Problem& problem) { return is_sub_byte(problem.type.a) && problem.k % of_byte(problem.type.a) != 0; }

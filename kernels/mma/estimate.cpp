@@ -181,7 +181,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   if (split_k > 1 && reduction == atomic) cycles += next_launch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
   const double packed_bytes =
       ((config.at("pack") & pack_a) != 0 ? a_bytes : 0) + ((config.at("pack") & pack_b) != 0 ? b_bytes : 0);
-  if (packed_bytes > 0) cycles += next_launch + (unpacks(config) ? 1.5 : 2) * packed_bytes / (rates.dram_bytes * sms);
+  if (packed_bytes > 0) cycles += next_launch + (widening(config) == Widening::bytes ? 1.5 : 2) * packed_bytes / (rates.dram_bytes * sms);
   made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
   made.passes = made.cycles - without_passes;
   return made;

@@ -91,9 +91,9 @@ __device__ __forceinline__ void multiply_words(S& sums, const R& left, const R& 
     TILESMITH_MMA_32("m16n8k256", "s32.b1.b1.s32.xor.popc", "+r");
   } else if constexpr (kOperandBits == 1) {
     TILESMITH_MMA_32("m16n8k256", "s32.b1.b1.s32.and.popc", "+r");
-  } else if constexpr (kUnpack == 0 && kOperandIsSigned) {
+  } else if constexpr (kWiden == 0 && kOperandIsSigned) {
     TILESMITH_MMA_32("m16n8k64", "s32.s4.s4.s32", "+r");
-  } else if constexpr (kUnpack == 0) {
+  } else if constexpr (kWiden == 0) {
     TILESMITH_MMA_32("m16n8k64", "s32.u4.u4.s32", "+r");
 #endif
   } else if constexpr (SameType<Op, signed char>::value) {

@@ -46,7 +46,7 @@ class Mma final : public Family {
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return mma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return mma::rules(target); }
   std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
-    return mma::estimate(config, target, as_multiplied(problem, tensor_core::unpacks(config)));
+    return mma::estimate(config, target, as_multiplied(problem, tensor_core::widening(config)));
   }
   std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
     return mma::seeds(target, problem);
@@ -64,8 +64,8 @@ class Mma final : public Family {
 };
 
 std::optional<std::string> Mma::refusal(const Config& config, const Problem& asked) const {
-  if (auto reason = tensor_core::unpacked_sub_bytes(config.at("pack"), asked)) return reason;
-  const Problem problem = as_multiplied(asked, tensor_core::unpacks(config));
+  if (auto reason = tensor_core::ends_in_byte(config.at("pack"), asked)) return reason;
+  const Problem problem = as_multiplied(asked, tensor_core::widening(config));
   if (auto reason = tensor_core::misaligned(config, problem, config.at("copy_bytes"))) return reason;
   if (config.at("tma") == 1) {
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
@@ -77,8 +77,8 @@ std::optional<std::string> Mma::refusal(const Config& config, const Problem& ask
 }
 
 std::optional<std::string> Mma::dominated(const Config& config, const Problem& asked) const {
-  const Problem problem = as_multiplied(asked, tensor_core::unpacks(config));
-  const int must = tensor_core::sub_bytes_to_pack(asked, tensor_core::unpacks(config));
+  const Problem problem = as_multiplied(asked, tensor_core::widening(config));
+  const int must = tensor_core::sub_bytes_to_pack(asked, tensor_core::widening(config));
   const int copy = config.at("copy_bytes"), pack = config.at("pack");
   const std::array align = tensor_core::operand_aligns(problem);
   const std::array k_major = {!problem.trans.a, problem.trans.b};
@@ -98,7 +98,7 @@ std::optional<std::string> Mma::dominated(const Config& config, const Problem& a
 
 LaunchSequence Mma::launches(const Config& config, const Problem& asked) const {
   const bool sub_byte = is_sub_byte(asked.type.a);
-  const Problem problem = as_multiplied(asked, tensor_core::unpacks(config));
+  const Problem problem = as_multiplied(asked, tensor_core::widening(config));
   const Geometry geometry(config, problem.type);
   Launch gemm;
   gemm.grid.x = unsigned(geometry.tiles(problem) * config.at("split_k"));
@@ -109,7 +109,7 @@ LaunchSequence Mma::launches(const Config& config, const Problem& asked) const {
   if (config.at("tma") == 1) gemm.boxes = tensor_boxes(config, geometry, problem);
   if (sub_byte) gemm.k = problem.k;
   const tensor_core::PackedOperands packed =
-      sub_byte ? tensor_core::packed_sub_bytes(asked, tensor_core::unpacks(config))
+      sub_byte ? tensor_core::packed_sub_bytes(asked, tensor_core::widening(config))
                : tensor_core::packed_operands(problem, mma::a_k_major(config, problem.trans), mma::b_k_major(config, problem.trans));
   return tensor_core::with_passes(gemm, config, problem, packed, config.at("overlap") == 1);
 }

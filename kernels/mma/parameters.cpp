@@ -3,6 +3,7 @@
 #include "kernels/early_launch.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
+#include "kernels/tensor_core/passes.hpp"
 #include "kernels/tensor_core/rules.hpp"
 
 namespace tilesmith::mma {
@@ -79,7 +80,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"overlap", zero_or_one, "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
       early_launch_parameter(target),
   };
-  for (Parameter& parameter : sub_byte_parameters(target)) all.push_back(std::move(parameter));
+  for (Parameter& parameter : sub_byte_parameters(target, widening(target, true))) all.push_back(std::move(parameter));
   return all;
 }
 

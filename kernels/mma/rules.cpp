@@ -275,7 +275,7 @@ std::vector<Rule> overlap_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  return joined({{paired_columns_rule(target, b_k_major, {"pack", "pack_k_major"})}, tile_rules(), warp_rules(target), sum_rules(target), grid_rules(), stage_rules(target), packing_rules(target), copy_rules(target), overlap_rules(target), group_rules(target), pointer_rules(target, "tma"), sub_byte_rules(target, true)});
+  return joined({{paired_columns_rule(target, b_k_major, {"pack", "pack_k_major"})}, tile_rules(), warp_rules(target), sum_rules(target), grid_rules(), stage_rules(target), packing_rules(target), copy_rules(target), overlap_rules(target), group_rules(target), pointer_rules(target, "tma"), sub_byte_rules(target, widening(target, true), true)});
 }
 
 }  // namespace tilesmith::mma

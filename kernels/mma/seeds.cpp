@@ -114,7 +114,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"overlap", 0},
                         {"early_launch", target.limits.sm >= 90 ? 1 : 0}});
   if (target.limits.sm >= 90 && has_passes(config)) config.set("overlap", 1);
-  if (is_sub_byte(target.type.a)) config.set("unpack", unpacks(target) ? 1 : 0);
+  if (is_sub_byte(target.type.a)) config.set("widen", int(widening(target, true)));
   const std::int64_t steps =
       (problem.k * std::int64_t(size_bytes(target.type.a)) + k_bytes - 1) / k_bytes / split_k + 1;
   for (const int stages : {3, 4, 6, 8}) {
@@ -184,8 +184,8 @@ bool fills_device(const Config& config, const KernelTarget& target, const Proble
 }  // namespace
 
 std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
-  const Problem split = evenly_split(asked), problem = as_multiplied(split, unpacks(target));
-  const int must_pack = sub_bytes_to_pack(split, unpacks(target));
+  const Problem split = evenly_split(asked), problem = as_multiplied(split, widening(target, true));
+  const int must_pack = sub_bytes_to_pack(split, widening(target, true));
   if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) {

@@ -1,7 +1,7 @@
 // Packing passes of operands of less than a byte (TILESMITH_SUB_BYTE): copies in the workspace whose rows run along K and start at multiples
-// of 128 bytes. What lies beyond K in an operand's last bytes becomes 0. With kUnpack an element of 4 bits becomes a byte.
+// of 128 bytes. What lies beyond K in an operand's last bytes becomes 0. What kWiden asks for is made on the way (kernels/sub_byte.hpp).
 //
-//   as stored    a thread takes 16 bytes of a row
+//   as stored    a thread takes pieces of rows, each so long that 16 bytes of the copy come of it (or twice 16: a piece and its complement)
 //   turned       [K, cols] becomes [cols, K]: a thread takes a word of as many rows of K as it has elements, and exchanges rows and columns
 //                of this square in its registers. Words then lie in shared memory as rows along K, and are written by 16 bytes
 #pragma once
@@ -13,12 +13,6 @@ namespace tilesmith {
 
 constexpr int kOfByte = 8 / kOperandBits;
 constexpr int kOfWord = 32 / kOperandBits;
-constexpr int kPackedAsBytes = kUnpack != 0 ? kOfByte : 1;  // of the copy, for one of the operand
-
-// Row stride of the copy, bytes.
-__device__ __forceinline__ long long copied_row_stride(int k) {
-  return packed_row_stride(kUnpack != 0 ? k : (k + kOfByte - 1) / kOfByte, 1);
-}
 
 // 8 elements of 4 bits as bytes: the first four, then the others.
 __device__ __forceinline__ void unpack(unsigned word, unsigned& first, unsigned& second) {
@@ -31,75 +25,130 @@ __device__ __forceinline__ void unpack(unsigned word, unsigned& first, unsigned&
   second = __byte_perm(even, odd, 0x7362);
 }
 
-// 16 bytes of a row, from its byte `at` on.
-__device__ __forceinline__ void put_packed(Operand* row, int at, const uint4& chunk) {
-  uint4* to = reinterpret_cast<uint4*>(row + at * kPackedAsBytes);
-  if constexpr (kUnpack == 0) {
-    *to = chunk;
-  } else {
-    uint4 low, high;
-    unpack(chunk.x, low.x, low.y);
-    unpack(chunk.y, low.z, low.w);
-    unpack(chunk.z, high.x, high.y);
-    unpack(chunk.w, high.z, high.w);
-    to[0] = low;
-    to[1] = high;
-  }
+// All but the first so many elements become 0.
+__device__ __forceinline__ void clear_beyond(unsigned& word, int elements) {
+  if (elements < kOfWord) word &= elements <= 0 ? 0 : (1u << elements * kOperandBits) - 1;
+}
+__device__ __forceinline__ void clear_beyond(uint4& words, int elements) {
+  clear_beyond(words.x, elements);
+  clear_beyond(words.y, elements - kOfWord);
+  clear_beyond(words.z, elements - 2 * kOfWord);
+  clear_beyond(words.w, elements - 3 * kOfWord);
 }
 
+// What becomes of a row of `k` elements. kIsB: the complement comes first.
+template <bool kIsB>
+class CopiedRow {
+ public:
+  __device__ __forceinline__ CopiedRow(Operand* row, int k) : row_(row), k_(k) {}
+
+  // 8 bytes of the operand's row, from its byte `at` on, become 16.
+  __device__ __forceinline__ void put_as_bytes(int at, unsigned low, unsigned high) const {
+    uint4 bytes;
+    unpack(low, bytes.x, bytes.y);
+    unpack(high, bytes.z, bytes.w);
+    *reinterpret_cast<uint4*>(row_ + 2 * at) = bytes;
+  }
+  // 16 bytes of it, which have nothing beyond K.
+  __device__ __forceinline__ void put(int at, const uint4& words) const {
+    if constexpr (kWiden == kWidenToBytes) {
+      put_as_bytes(at, words.x, words.y);
+      if (2 * (at + 8) < copied_row_stride(k_, kOperandBits, kWiden)) put_as_bytes(at + 8, words.z, words.w);
+    } else if constexpr (kWiden == kWidenByComplement) {
+      uint4 others = make_uint4(~words.x, ~words.y, ~words.z, ~words.w);
+      clear_beyond(others, k_ - at * kOfByte);
+      const long long half = copied_row_stride(k_, kOperandBits, 0);
+      *reinterpret_cast<uint4*>(row_ + (kIsB ? half : 0) + at) = words;
+      *reinterpret_cast<uint4*>(row_ + (kIsB ? 0 : half) + at) = others;
+    } else {
+      *reinterpret_cast<uint4*>(row_ + at) = words;
+    }
+  }
+
+ private:
+  Operand* row_;
+  int k_;
+};
+
 // A matrix [rows, cols] of row stride ld bytes, which runs along K.
+template <bool kIsB>
 class SubByteCopy {
  public:
   __device__ __forceinline__ SubByteCopy(const void* from, long long ld, int rows, int cols, Operand* to)
-      : reader_(from, ld, rows, (cols + kOfByte - 1) / kOfByte), k_(cols), to_(to) {}
+      : reader_(from, ld, rows, (cols + kOfByte - 1) / kOfByte),
+        from_(static_cast<const unsigned char*>(from)),
+        ld_(ld),
+        k_(cols),
+        to_(to),
+        pairs_((reinterpret_cast<unsigned long long>(from) | ld) % 8 == 0) {}
 
-  __device__ __forceinline__ long long elements() const { return reader_.rows() * copied_row_stride(k_); }
+  __device__ __forceinline__ long long elements() const { return reader_.rows() * stride(); }
   __device__ __forceinline__ unsigned shares() const {
     return unsigned((static_cast<long long>(reader_.rows()) * per_row() + kShare - 1) / kShare);
   }
 
   __device__ __forceinline__ void copy(unsigned share) const {
-    const unsigned chunks_of_row = unsigned(per_row());
+    const unsigned pieces_of_row = unsigned(per_row());
     const long long first = static_cast<long long>(share) * kShare;
-    const int first_row = first <= 0xffffffffll ? int(unsigned(first) / chunks_of_row) : int(first / chunks_of_row);
-    const unsigned first_chunk = unsigned(first - static_cast<long long>(first_row) * chunks_of_row);
-    ChunkReader<unsigned char>::Chunk read[kPackChunks];
-    int row[kPackChunks], at[kPackChunks];
+    const int first_row = first <= 0xffffffffll ? int(unsigned(first) / pieces_of_row) : int(first / pieces_of_row);
+    const unsigned first_piece = unsigned(first - static_cast<long long>(first_row) * pieces_of_row);
+    int row[kPackedPieces], at[kPackedPieces];
 #pragma unroll
-    for (int i = 0; i < kPackChunks; ++i) {
-      const unsigned chunk = first_chunk + i * kPackThreads + threadIdx.x;
-      row[i] = first_row + int(chunk / chunks_of_row);
-      at[i] = int(chunk % chunks_of_row) * kPackedChunkBytes;
-      read[i] = reader_.load<Chunks::any>(row[i], at[i]);
+    for (int i = 0; i < kPackedPieces; ++i) {
+      const unsigned piece = first_piece + i * kPackThreads + threadIdx.x;
+      row[i] = first_row + int(piece / pieces_of_row);
+      at[i] = int(piece % pieces_of_row) * piece_bytes(kWiden);
     }
+    if constexpr (kWiden == kWidenToBytes) {
+      uint2 read[kPackedPieces];
 #pragma unroll
-    for (int i = 0; i < kPackChunks; ++i) {
-      if (row[i] >= reader_.rows()) continue;
-      uint4 chunk = reader_.value(read[i]);
-      clear_beyond(chunk, k_ - at[i] * kOfByte);
-      put_packed(to_ + row[i] * copied_row_stride(k_), at[i], chunk);
+      for (int i = 0; i < kPackedPieces; ++i) read[i] = pair(row[i], at[i]);
+#pragma unroll
+      for (int i = 0; i < kPackedPieces; ++i) {
+        if (row[i] >= reader_.rows()) continue;
+        clear_beyond(read[i].x, k_ - at[i] * kOfByte);
+        clear_beyond(read[i].y, k_ - at[i] * kOfByte - kOfWord);
+        CopiedRow<kIsB>(to_ + row[i] * stride(), k_).put_as_bytes(at[i], read[i].x, read[i].y);
+      }
+    } else {
+      ChunkReader<unsigned char>::Chunk read[kPackedPieces];
+#pragma unroll
+      for (int i = 0; i < kPackedPieces; ++i) read[i] = reader_.load<Chunks::any>(row[i], at[i]);
+#pragma unroll
+      for (int i = 0; i < kPackedPieces; ++i) {
+        if (row[i] >= reader_.rows()) continue;
+        uint4 words = reader_.value(read[i]);
+        clear_beyond(words, k_ - at[i] * kOfByte);
+        CopiedRow<kIsB>(to_ + row[i] * stride(), k_).put(at[i], words);
+      }
     }
   }
 
  private:
-  static constexpr int kShare = kPackThreads * kPackChunks;
+  static constexpr int kShare = kPackThreads * kPackedPieces;
 
-  __device__ __forceinline__ int per_row() const { return int(copied_row_stride(k_) / (kPackedChunkBytes * kPackedAsBytes)); }
+  __device__ __forceinline__ long long stride() const { return copied_row_stride(k_, kOperandBits, kWiden); }
+  __device__ __forceinline__ long long per_row() const { return pieces_of_row(k_, kOperandBits, kWiden); }
 
-  // All but the first so many elements.
-  static __device__ __forceinline__ void clear_beyond(uint4& chunk, int elements) {
-    if (elements >= 4 * kOfWord) return;
-    unsigned* words[] = {&chunk.x, &chunk.y, &chunk.z, &chunk.w};
+  // 8 bytes of a row, 0 beyond its end.
+  __device__ __forceinline__ uint2 pair(int row, int at) const {
+    const int bytes = row < reader_.rows() ? reader_.cols() - at : 0;
+    const unsigned char* from = from_ + row * ld_ + at;
+    if (pairs_ && bytes >= 8) return __ldg(reinterpret_cast<const uint2*>(from));
+    unsigned words[2] = {0, 0};
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int outside = min(max((i + 1) * kOfWord - elements, 0), kOfWord);
-      *words[i] &= __funnelshift_rc(~0u, 0, outside * kOperandBits);
+    for (int i = 0; i < 8; ++i) {
+      if (i < bytes) words[i / 4] |= unsigned(from[i]) << 8 * (i % 4);
     }
+    return make_uint2(words[0], words[1]);
   }
 
   ChunkReader<unsigned char> reader_;
+  const unsigned char* from_;
+  long long ld_;
   int k_;
   Operand* to_;
+  bool pairs_;  // whether all pairs of words are aligned
 };
 
 // Rows and columns of a square of elements change places: word i holds row i, and then column i.
@@ -124,6 +173,7 @@ __device__ __forceinline__ void exchange(unsigned (&w)[kCount]) {
 }
 
 // A matrix [rows, cols] of row stride ld bytes, whose rows are K.
+template <bool kIsB>
 class SubByteTurned {
   static constexpr int kWordsOfRow = kTurnedTileBytes / 4;  // along K
   static constexpr int kCols = turned_rows(kOperandBits);
@@ -134,7 +184,7 @@ class SubByteTurned {
   __device__ __forceinline__ SubByteTurned(const void* from, long long ld, int rows, int cols, Operand* to)
       : from_(static_cast<const unsigned char*>(from)), ld_(ld), rows_(rows), cols_(cols), to_(to) {}
 
-  __device__ __forceinline__ long long elements() const { return cols_ * copied_row_stride(rows_); }
+  __device__ __forceinline__ long long elements() const { return cols_ * stride(); }
   __device__ __forceinline__ unsigned shares() const { return tiles_k() * unsigned((cols_ + kCols - 1) / kCols); }
 
   __device__ __forceinline__ void copy(unsigned share) const {
@@ -151,18 +201,19 @@ class SubByteTurned {
       for (int i = 0; i < kOfWord; ++i) tile[place(of_cols * kOfWord + i, of_k)] = w[i];
     }
     __syncthreads();
-    const long long stride = copied_row_stride(rows_);
+    const long long packed_stride = packed_row_stride((rows_ + kOfByte - 1) / kOfByte, 1);
     for (int chunk = int(threadIdx.x); chunk < kCols * kWordsOfRow / 4; chunk += kPackThreads) {
       const int col = chunk / (kWordsOfRow / 4), at = k0 / kOfByte + chunk % (kWordsOfRow / 4) * kPackedChunkBytes;
-      if (col0 + col >= cols_ || at * kPackedAsBytes >= stride) continue;
+      if (col0 + col >= cols_ || at >= packed_stride || (kWiden == kWidenToBytes && 2 * at >= stride())) continue;
       const uint4 packed = *reinterpret_cast<const uint4*>(tile + place(col, chunk % (kWordsOfRow / 4) * 4));
-      put_packed(to_ + (col0 + col) * stride, at, packed);
+      CopiedRow<kIsB>(to_ + (col0 + col) * stride(), rows_).put(at, packed);
     }
   }
 
  private:
   static constexpr int kTileK = kWordsOfRow * kOfWord;
 
+  __device__ __forceinline__ long long stride() const { return copied_row_stride(rows_, kOperandBits, kWiden); }
   __device__ __forceinline__ unsigned tiles_k() const { return unsigned(rows_ + kTileK - 1) / kTileK; }
 
   // Of a tile's column the word `k`: chunks of four are exchanged, so that what is written or read together lies in different banks.

@@ -139,7 +139,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
     cycles += kOverlappedLaunch + 2 * partial_slices(config) * sums * accumulator / (kWorkspaceBytes * sms);
   if (split_k > 1 && reduction == atomic)
     cycles += kOverlappedLaunch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
-  const double taken = unpacks(config) ? 0.5 : 1;  // of each byte that is written
+  const double taken = widening(config) != Widening::none ? 0.5 : 1;  // of each byte that is written
   const double packed_bytes =
       ((config.at("pack") & pack_a) != 0 ? rows_of_a * (taken + g.copies_m) * double(problem.k) * element : 0) +
       ((config.at("pack") & pack_b) != 0 ? columns_of_b * (taken + g.copies_n) * double(problem.k) * element : 0);

@@ -20,12 +20,13 @@ std::string_view ptx_type(Scalar scalar) {
     case Scalar::f32x3:
       return "tf32";
     case Scalar::s8:
-    case Scalar::s4:  // unpacked
+    case Scalar::s4:  // as bytes
       return "s8";
     case Scalar::u8:
     case Scalar::u4:
       return "u8";
     case Scalar::b1:
+    case Scalar::b1xor:  // by the AND of both rows and their complements
       return "b1";
     case Scalar::s32:
       return "s32";

@@ -123,7 +123,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                                     {"pack", needed_pack(target, problem, tile.swap == 1) | must_pack},
                                     {"early_launch", 1}});
             if (target.type.a == Scalar::f32x3) config.set("promote", panels == 1 ? 2 : 1);
-            if (is_sub_byte(target.type.a)) config.set("unpack", unpacks(target) ? 1 : 0);
+            if (is_sub_byte(target.type.a)) config.set("widen", int(widening(target, false)));
             for (const int store_tma : {0, 1}) {
               if (store_tma == 1 && (!by_boxes || split_k > 1)) continue;
               config.set("store_tma", store_tma);
@@ -155,8 +155,8 @@ bool fills_device(const Config& config, const KernelTarget& target, const Proble
 }  // namespace
 
 std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
-  const Problem whole = evenly_split(asked), problem = as_multiplied(whole, unpacks(target));
-  const int must_pack = sub_bytes_to_pack(whole, unpacks(target));
+  const Problem whole = evenly_split(asked), problem = as_multiplied(whole, widening(target, false));
+  const int must_pack = sub_bytes_to_pack(whole, widening(target, false));
   if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) {

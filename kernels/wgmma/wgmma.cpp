@@ -57,15 +57,15 @@ class Wgmma final : public Family {
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return wgmma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return wgmma::rules(target); }
   std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
-    return wgmma::estimate(config, target, as_multiplied(problem, tensor_core::unpacks(config)));
+    return wgmma::estimate(config, target, as_multiplied(problem, tensor_core::widening(config)));
   }
   std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
     return wgmma::seeds(target, problem);
   }
 
   std::optional<std::string> refusal(const Config& config, const Problem& asked) const override {
-    if (auto reason = tensor_core::unpacked_sub_bytes(config.at("pack"), asked)) return reason;
-    const Problem problem = as_multiplied(asked, tensor_core::unpacks(config));
+    if (auto reason = tensor_core::ends_in_byte(config.at("pack"), asked)) return reason;
+    const Problem problem = as_multiplied(asked, tensor_core::widening(config));
     if (auto reason = tensor_core::misaligned(config, problem, kCopyBytes)) return reason;
     if (config.at("store_tma") == 1 && !wgmma::takes_boxes(problem))
       return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
@@ -87,8 +87,8 @@ class Wgmma final : public Family {
 };
 
 std::optional<std::string> Wgmma::dominated(const Config& config, const Problem& asked) const {
-  const Problem problem = as_multiplied(asked, tensor_core::unpacks(config));
-  const int must_pack = wgmma::must_pack(asked.type, asked.trans, config.at("swap") == 1) | tensor_core::sub_bytes_to_pack(asked, tensor_core::unpacks(config));
+  const Problem problem = as_multiplied(asked, tensor_core::widening(config));
+  const int must_pack = wgmma::must_pack(asked.type, asked.trans, config.at("swap") == 1) | tensor_core::sub_bytes_to_pack(asked, tensor_core::widening(config));
   if (wgmma::has_few_columns(config) && problem.n > config.at("block_n"))
     return fmt::format("C has more than {} columns: wider tiles read A once for more of them", config.at("block_n"));
   const std::array align = tensor_core::operand_aligns(problem);
@@ -105,8 +105,9 @@ std::optional<std::string> Wgmma::dominated(const Config& config, const Problem&
 }
 
 LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const {
-  const bool sub_byte = is_sub_byte(asked.type.a), unpacked = tensor_core::unpacks(config);
-  const Problem problem = as_multiplied(asked, unpacked);
+  const bool sub_byte = is_sub_byte(asked.type.a);
+  const Widening widening = tensor_core::widening(config);
+  const Problem problem = as_multiplied(asked, widening);
   const Geometry g(config, problem.type, problem.trans);
   Launch gemm;
   gemm.grid.x = unsigned(g.items(problem) * g.sharing_blocks() * config.at("split_k"));
@@ -124,7 +125,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
   }
   tensor_core::add_matrices(*gemm.boxes, problem);
   if (sub_byte) gemm.k = problem.k;
-  tensor_core::PackedOperands packed = sub_byte ? tensor_core::packed_sub_bytes(asked, unpacked) : tensor_core::packed_operands(problem, a.k_major, b.k_major);
+  tensor_core::PackedOperands packed = sub_byte ? tensor_core::packed_sub_bytes(asked, widening) : tensor_core::packed_operands(problem, a.k_major, b.k_major);
   if (problem.type.a == Scalar::f32x3) (right_operand(config) == 0 ? packed.a : packed.b).cols = wgmma::split_columns(problem.k);
   return tensor_core::with_passes(gemm, config, problem, packed, true);
 }

@@ -274,7 +274,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   let_launch_after_come();
   wait_for_stream();
 #ifdef TILESMITH_SUB_BYTE
-  pack_operands<Either<kTransA, SubByteTurned, SubByteCopy>, Either<kTransB, SubByteCopy, SubByteTurned>>(args);
+  pack_operands<Either<kTransA, SubByteTurned<false>, SubByteCopy<false>>, Either<kTransB, SubByteCopy<true>, SubByteTurned<true>>>(args);
 #else
 #ifdef TILESMITH_GATED
   using AsStored = AlignedCopy<Operand>;

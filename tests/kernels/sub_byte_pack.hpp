@@ -1,5 +1,5 @@
 // The packing passes of operands below a byte, run on the host, a thread after the other. Each file that includes this says what the passes
-// are compiled for: PACKED_TYPE (a type pair), OPERAND, BITS, SIGNED, UNPACKED, and SPACE, a name for the namespace of that device code.
+// are compiled for: PACKED_TYPE (a type pair), OPERAND, BITS, SIGNED, WIDEN (kWiden), and SPACE, a name for the namespace of that device code.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -24,6 +24,9 @@ namespace {
 struct __align__(16) uint4 {
   unsigned x, y, z, w;
 };
+struct uint2 {
+  unsigned x, y;
+};
 struct Index {
   unsigned x;
 };
@@ -35,6 +38,7 @@ struct Readable {
 } readable;
 int strayed = 0;
 
+[[maybe_unused]] uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 int min(int a, int b) { return std::min(a, b); }
 int max(int a, int b) { return std::max(a, b); }
@@ -69,7 +73,7 @@ using namespace tilesmith;  // what the host has included
 #define tilesmith SPACE
 namespace tilesmith {
 using Operand = OPERAND;
-constexpr int kPack = 3, kUnpack = UNPACKED, kOperandBits = BITS;
+constexpr int kPack = 3, kWiden = WIDEN, kOperandBits = BITS;
 constexpr bool kTransA = false, kTransB = false, kOperandIsSigned = SIGNED;
 }  // namespace tilesmith
 #include "kernels/tensor_core/sub_byte_copy.cuh"
@@ -116,7 +120,7 @@ void check_packed(int extent, int depth, int spare, bool turned) {
 
   const tilesmith::TypePair type = *tilesmith::find_type_pair(PACKED_TYPE);
   const tilesmith::Problem problem = tilesmith::packed_problem({type, {turned, false}}, extent, 1, depth);
-  const tilesmith::tensor_core::PackedOperand host = tilesmith::tensor_core::packed_sub_bytes(problem, UNPACKED != 0).a;
+  const tilesmith::tensor_core::PackedOperand host = tilesmith::tensor_core::packed_sub_bytes(problem, tilesmith::Widening(WIDEN)).a;
   const auto stride = std::size_t(SPACE::packed_row_stride(host.cols, 1));
   std::vector<unsigned char> packed(std::size_t(extent) * stride + 256, 0xee);
   auto* to = reinterpret_cast<OPERAND*>(packed.data()) + (16 - reinterpret_cast<std::uintptr_t>(packed.data()) % 16) % 16;
@@ -134,10 +138,14 @@ void check_packed(int extent, int depth, int spare, bool turned) {
   std::size_t wrong = 0;
   for (int i = 0; i < extent; ++i) {
     const auto* row = reinterpret_cast<const unsigned char*>(to + std::size_t(i) * stride);
-    const int elements = int(stride) * (UNPACKED != 0 ? 1 : 8 / BITS);
+    const int elements = int(stride) * (WIDEN == 1 ? 1 : 8 / BITS);
     for (int k = 0; k < elements; ++k) {
-      const int want = k >= depth ? 0 : turned ? element_of(brink.at() + std::size_t(k) * std::size_t(ld), i) : element_of(brink.at() + std::size_t(i) * std::size_t(ld), k);
-      const int got = UNPACKED != 0 ? int(to[std::size_t(i) * stride + std::size_t(k)]) : element_of(row, k);
+      const int half = elements / 2;
+      const bool complement = WIDEN == 2 && k >= half;
+      const int at = WIDEN == 2 ? k % half : k;
+      int want = at >= depth ? 0 : turned ? element_of(brink.at() + std::size_t(at) * std::size_t(ld), i) : element_of(brink.at() + std::size_t(i) * std::size_t(ld), at);
+      if (complement) want = at >= depth ? 0 : 1 - want;
+      const int got = WIDEN == 1 ? int(to[std::size_t(i) * stride + std::size_t(k)]) : element_of(row, k);
       wrong += got != want;
     }
   }
