@@ -12,7 +12,7 @@ namespace {
 constexpr int kScheduledAhead = 32;
 
 /// What counting XOR by AND takes (sm_90).
-constexpr int kEmulated = 24;
+constexpr int kEmulated = 64;
 
 const Names kTile{"block_m", "block_n", "warp_m", "warp_n"};
 

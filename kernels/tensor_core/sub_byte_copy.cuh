@@ -172,6 +172,12 @@ __device__ __forceinline__ void exchange(unsigned (&w)[kCount]) {
   }
 }
 
+// One for both operands: a block turns a tile of one of them.
+__device__ __forceinline__ unsigned* turned_tile() {
+  __shared__ __align__(16) unsigned tile[turned_rows(kOperandBits) * kTurnedTileBytes / 4];
+  return tile;
+}
+
 // A matrix [rows, cols] of row stride ld bytes, whose rows are K.
 template <bool kIsB>
 class SubByteTurned {
@@ -188,7 +194,7 @@ class SubByteTurned {
   __device__ __forceinline__ unsigned shares() const { return tiles_k() * unsigned((cols_ + kCols - 1) / kCols); }
 
   __device__ __forceinline__ void copy(unsigned share) const {
-    __shared__ __align__(16) unsigned tile[kCols * kWordsOfRow];
+    unsigned* const tile = turned_tile();
     const int k0 = int(share % tiles_k()) * kTileK, col0 = int(share / tiles_k()) * kCols;
     const bool words = (reinterpret_cast<unsigned long long>(from_) | ld_) % 4 == 0;
     for (int square = int(threadIdx.x); square < kSquares; square += kPackThreads) {

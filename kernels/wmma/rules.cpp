@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/rules.hpp"
 #include "kernels/wmma/geometry.hpp"
 
@@ -54,7 +55,7 @@ std::optional<std::string> out_of_reach(const Config& config, const Problem& pro
 }
 
 bool supports(const KernelTarget& target) {
-  return is_plain_but_scalars(target) && target.limits.sm >= 80 && tensor_core::has_instruction(target.type.a) && target.type.a != Scalar::f32x3 &&
+  return is_plain_but_scalars(target) && target.limits.sm >= 80 && tensor_core::has_instruction(target.type.a) && target.type.a != Scalar::f32x3 && !is_sub_byte(target.type.a) &&
          target.type.accumulator == target.type.output;
 }
 

@@ -103,6 +103,7 @@ TEST_CASE("every family that multiplies elements below a byte has first guesses 
           }
           CHECK(families_of_type == (target.limits.sm == 90 ? 3 : 2));
           CHECK_FALSE(illegal_because(*find_family("simt"), generic_config(target), target));
+          for (const char* other : {"wmma", "gemv", "ffma"}) CHECK_FALSE(find_family(other)->supports(target));
         }
       }
     }
