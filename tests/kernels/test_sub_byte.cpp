@@ -6,29 +6,23 @@
 #include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/passes.hpp"
 #include "tests/catch.hpp"
+#include "tests/problem_of_text.hpp"
 
 using namespace tilesmith;
+using tests::problem_of_text;
 
 namespace {
 
 constexpr const char* kTypes[] = {"s4s32", "u4s32", "b1s32", "b1xors32"};
 
-Problem problem_of_text(const std::string& text) {
-  std::string error;
-  const auto found = parse_problem(text, error);
-  INFO(text << ": " << error);
-  REQUIRE(found);
-  return *found;
-}
-
-std::string error_of(const std::string& text) {
+std::string parse_error_of(const std::string& text) {
   std::string error;
   CHECK_FALSE(parse_problem(text, error));
   CHECK(error.find('\n') == std::string::npos);
   return error;
 }
 
-bool names(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool tells_of(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -37,16 +31,16 @@ TEST_CASE("rows of elements below a byte are whole bytes, and a packed row is th
   CHECK(problem_of_text("b1s32 NN 17 13 31").ldb == 16);
   CHECK(problem_of_text("b1s32 NN 17 13 31").ldc == 13);
   CHECK(problem_of_text("s4s32 NT 17 13 31").a_bytes() == 17 * 16);
-  CHECK(names(error_of("s4s32 NT 16 16 16 lda=33"), "lda is 33: expected rows of whole bytes, 4 bits an element"));
-  CHECK(names(error_of("b1s32 NT 16 16 16 ldb=20"), "ldb is 20: expected rows of whole bytes, 1 bits an element"));
-  CHECK(names(error_of("u4s32 NT 16 16 16 batch_mode=strided batch=2 stride_a=257"), "stride_a is 257: expected whole bytes"));
+  CHECK(tells_of(parse_error_of("s4s32 NT 16 16 16 lda=33"), "lda is 33: expected rows of whole bytes, 4 bits an element"));
+  CHECK(tells_of(parse_error_of("b1s32 NT 16 16 16 ldb=20"), "ldb is 20: expected rows of whole bytes, 1 bits an element"));
+  CHECK(tells_of(parse_error_of("u4s32 NT 16 16 16 batch_mode=strided batch=2 stride_a=257"), "stride_a is 257: expected whole bytes"));
 }
 
 TEST_CASE("sums of elements below a byte are integers, which take a bias and relu, and nothing real") {
   problem_of_text("s4s32 NT 16 16 16 epilogue=bias_n+relu");
-  CHECK(names(error_of("s4s32 NT 16 16 16 epilogue=scale_m"), "expected no scales, which are f32, for results of s32"));
-  CHECK(names(error_of("b1s32 NT 16 16 16 epilogue=gelu"), "expected relu or none, the results are integers"));
-  CHECK(names(error_of("b1xors32 NT 16 16 16 epilogue=swiglu"), "the results are integers"));
+  CHECK(tells_of(parse_error_of("s4s32 NT 16 16 16 epilogue=scale_m"), "expected no scales, which are f32, for results of s32"));
+  CHECK(tells_of(parse_error_of("b1s32 NT 16 16 16 epilogue=gelu"), "expected relu or none, the results are integers"));
+  CHECK(tells_of(parse_error_of("b1xors32 NT 16 16 16 epilogue=swiglu"), "the results are integers"));
 }
 
 TEST_CASE("kernels count K of elements below a byte in bytes of rows, or in bytes that they became") {
@@ -73,7 +67,7 @@ TEST_CASE("what must be packed of elements below a byte: rows across K, what is 
   CHECK(packs("b1s32 NT 128 64 65", Widening::none) == pack_b);
   CHECK(packs("b1xors32 NT 64 64 65", Widening::none) == (pack_a | pack_b));
   CHECK_FALSE(ends_in_byte(0, problem_of_text("b1s32 NT 64 64 64")));
-  CHECK(names(ends_in_byte(0, problem_of_text("b1s32 NT 64 64 65")).value_or(""), "K is 65: rows end within a byte"));
+  CHECK(tells_of(ends_in_byte(0, problem_of_text("b1s32 NT 64 64 65")).value_or(""), "K is 65: rows end within a byte"));
   CHECK(ends_in_byte(pack_a, problem_of_text("b1xors32 NT 64 64 65")));
 }
 
