@@ -31,7 +31,9 @@ template <> struct Arithmetic<signed char> { using Stored = int; using Sum = int
 template <> struct Arithmetic<unsigned char> { using Stored = unsigned; using Sum = int; static constexpr bool kPacked = true; };
 
 constexpr bool kPacked = Arithmetic<Operand>::kPacked;
-#ifndef TILESMITH_SUB_BYTE
+#ifdef TILESMITH_SUB_BYTE
+constexpr int kPack = kOperandBits == 1 ? 32 : 4;  // of a word: bits, or bytes that dp4a takes
+#else
 constexpr int kPack = kPacked ? 4 : 1;
 #endif
 constexpr int kThreadsM = kBlockM / kThreadM;
@@ -84,6 +86,18 @@ __device__ __forceinline__ Operand element(const Operand* matrix, long long ld, 
   if (k >= size_k || x >= size_x) return Operand(0);
   return KOutermost ? matrix[k * ld + x] : matrix[x * ld + k];
 }
+
+#ifdef TILESMITH_SUB_BYTE
+// kPack elements as the multiplier takes them.
+template <bool KOutermost>
+__device__ __forceinline__ unsigned word_of(const Operand* matrix, long long ld, int k, int x, int size_k, int size_x) {
+  const unsigned word = elements_of<KOutermost, kPack>(matrix, ld, k, x, size_k, size_x);
+  if constexpr (kOperandBits == 1) return word;
+  unsigned bytes = (word & 0xf) | (word & 0xf0) << 4 | (word & 0xf00) << 8 | (word & 0xf000) << 12;
+  if (kOperandIsSigned) bytes |= (bytes & 0x08080808) * 0x1e;  // bit 3 in bits 4 to 7, too
+  return bytes;
+}
+#endif
 
 #ifdef TILESMITH_GATED
 // A tile's first half holds x of as many pairs, the other half y: of thread_n columns that a thread owns half are x.

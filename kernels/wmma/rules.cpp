@@ -7,6 +7,7 @@
 #include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/rules.hpp"
 #include "kernels/wmma/geometry.hpp"
+#include "kernels/wmma/sub_byte.hpp"
 
 namespace tilesmith::wmma {
 
@@ -43,7 +44,7 @@ std::vector<int> copy_widths(const TypePair& type) {
 }
 
 std::optional<std::string> out_of_reach(const Config& config, const Problem& problem) {
-  if (config.at("stages") > 0 || problem.type.a != Scalar::tf32) return std::nullopt;
+  if (is_sub_byte(problem.type.a) || config.at("stages") > 0 || problem.type.a != Scalar::tf32) return std::nullopt;
   // Of tf32 alone: for other types the compiler multiplies a row's number by the stride in 64 bits.
   constexpr std::int64_t kRows = 16, kReach = std::int64_t{1} << 31;
   const std::int64_t stride = std::max(problem.lda, problem.ldb);
@@ -55,11 +56,12 @@ std::optional<std::string> out_of_reach(const Config& config, const Problem& pro
 }
 
 bool supports(const KernelTarget& target) {
-  return is_plain_but_scalars(target) && target.limits.sm >= 80 && tensor_core::has_instruction(target.type.a) && target.type.a != Scalar::f32x3 && !is_sub_byte(target.type.a) &&
+  return is_plain_but_scalars(target) && target.limits.sm >= 80 && tensor_core::has_instruction(target.type.a) && target.type.a != Scalar::f32x3 &&
          target.type.accumulator == target.type.output;
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
+  if (is_sub_byte(target.type.a)) return sub_byte_parameters();
   const TypePair& type = target.type;
   // f64's fragments are a quarter of the others' size: twice as many along each side make the same tile.
   const std::vector<int> multiples_m = type.a == Scalar::f64 ? std::vector{1, 2, 4, 8} : std::vector{1, 2, 4};
@@ -88,6 +90,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
 }
 
 std::vector<Rule> rules(const KernelTarget& target) {
+  if (is_sub_byte(target.type.a)) return sub_byte_rules();
   const TypePair type = target.type;
   const Transposes trans = target.trans;
   const DeviceLimits limits = target.limits;

@@ -24,6 +24,7 @@ inline constexpr const char* kUnpackedTurned = TILESMITH_SUB_BYTE_MMA(3, 1, 1, 1
 inline constexpr const char* kGroupBits = TILESMITH_SUB_BYTE_WGMMA(3, 0);
 inline constexpr const char* kGroupUnpacked = TILESMITH_SUB_BYTE_WGMMA(3, 1);
 inline constexpr const char* kGroupComplement = TILESMITH_SUB_BYTE_WGMMA(3, 2);
+inline constexpr const char* kFragments = "wmma{warps_m=2,warps_n=2,frags_m=2,frags_n=2,slabs=2}";
 #undef TILESMITH_SUB_BYTE_MMA
 #undef TILESMITH_SUB_BYTE_WGMMA
 
@@ -38,6 +39,8 @@ inline std::vector<Bug> sub_byte_bugs() {
       {"what lies beside K counts of XOR", "simt", kGeneric, "b1xors32", kNT, {padding_counts}},
       {"AND is counted, not XOR", "simt", kGeneric, "b1xors32", kTT, {{"kOperandIsXor ? a ^ b : a & b", "a & b"}}},
       {"XOR is counted, not AND", "simt", kGeneric, "b1s32", kNN, {{"kOperandIsXor ? a ^ b : a & b", "a ^ b"}}},
+      {"what lies beside K counts in fragments", "wmma", 0, "b1xors32", kNT, {padding_counts}, kFragments},
+      {"fragments of XOR count AND", "wmma", 0, "b1xors32", kTN, {{"kOperandIsXor ? wmma::experimental::bmmaBitOpXOR", "false ? wmma::experimental::bmmaBitOpXOR"}}, kFragments},
       {"bits beyond K stay in packed rows", "mma", 0, "b1s32", kNT, {padding_stays}, kBits},
       {"bits beyond K stay in packed rows of XOR", "mma", 0, "b1xors32", kNT, {padding_stays}, kBits},
       {"the instruction counts AND, not XOR", "mma", 0, "b1xors32", kNT, {{"s32.b1.b1.s32.xor.popc", "s32.b1.b1.s32.and.popc"}}, kBits},

@@ -79,7 +79,7 @@ TEST_CASE("every family that multiplies elements below a byte has first guesses 
           const Problem problem = problem_of_text(std::string(type) + " " + std::string(name(trans)) + " " + shape);
           const KernelTarget target{problem, *limits_for_arch(arch)};
           int families_of_type = 0;
-          for (const char* family_name : {"simt", "mma", "wgmma"}) {
+          for (const char* family_name : {"simt", "wmma", "mma", "wgmma"}) {
             const Family& family = *find_family(family_name);
             INFO(family_name << " " << text(problem) << " on " << arch);
             CHECK(family.supports(target) == (std::string(family_name) != "wgmma" || target.limits.sm == 90));
@@ -95,9 +95,9 @@ TEST_CASE("every family that multiplies elements below a byte has first guesses 
               CHECK_FALSE(family.launches(config, as_planned(problem)).launches.empty());
             }
           }
-          CHECK(families_of_type == (target.limits.sm == 90 ? 3 : 2));
+          CHECK(families_of_type == (target.limits.sm == 90 ? 4 : 3));
           CHECK_FALSE(illegal_because(*find_family("simt"), generic_config(target), target));
-          for (const char* other : {"wmma", "gemv", "ffma"}) CHECK_FALSE(find_family(other)->supports(target));
+          for (const char* other : {"gemv", "ffma"}) CHECK_FALSE(find_family(other)->supports(target));
         }
       }
     }
