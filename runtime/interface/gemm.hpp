@@ -52,6 +52,8 @@
 #include "kernels/problem.hpp"
 
 struct CUstream_st;  // cudaStream_t and CUstream are pointers to this
+struct tilesmith_weights;  // tilesmith_weights.h
+struct tilesmith_weights_source;
 
 namespace tilesmith {
 
@@ -211,6 +213,11 @@ class Library {
   /// Wait for every gemm() and every graph that holds one before you call it; none of those graphs may be launched again.
   /// Destroys all plans and workspaces that gemm() and prepare() keep. Loaded kernels stay.
   void clear_cache() const noexcept;
+
+  /// Not while the calling thread captures a stream. Brings weights in 4 or 8 bits into the layout that kernels read, as
+  /// tilesmith_weights_repack() does (tilesmith_weights.h).
+  void repack_weights(CUstream_st* stream, const tilesmith_weights& weights, const tilesmith_weights_source& source, void* codes, void* scales,
+                      void* zeros) const;
 
   /// "NVIDIA H200/sm_90/132SM/...": as which device the evidence is looked up.
   const std::string& device() const noexcept;

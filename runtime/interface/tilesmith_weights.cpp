@@ -1,0 +1,87 @@
+#include "runtime/interface/tilesmith_weights.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "runtime/interface/c_calls.hpp"
+#include "runtime/interface/weights_source.hpp"
+
+namespace {
+
+using tilesmith::Error;
+using tilesmith::ErrorCode;
+using tilesmith::runtime::guarded;
+using tilesmith::runtime::null_argument;
+
+template <std::size_t Bytes>
+void put_text(char (&field)[Bytes], std::string_view text) {
+  if (text.size() >= Bytes) throw Error(ErrorCode::bad_argument, "a type's name is too long: expected s4, u4, s8, e4m3, f16, bf16 or f32");
+  text.copy(field, text.size());
+}
+
+void check_struct_size(const char* type, std::size_t size, std::size_t now) {
+  if (size == now) return;
+  throw Error(ErrorCode::bad_argument, std::string("the size of a ") + type + " is " + std::to_string(size) + ": expected sizeof(" + type + "), " +
+                                           std::to_string(now) + " bytes in this version");
+}
+
+}  // namespace
+
+extern "C" {
+
+tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* type, int64_t n, int64_t k, int64_t group, const char* scale_type,
+                                        int32_t has_zeros) {
+  if (weights == nullptr) return null_argument("tilesmith_weights_init", "weights");
+  *weights = tilesmith_weights{};
+  if (type == nullptr) return null_argument("tilesmith_weights_init", "type");
+  if (scale_type == nullptr) return null_argument("tilesmith_weights_init", "scale_type");
+  return guarded([&] {
+    tilesmith_weights made{};
+    made.size = sizeof made;
+    put_text(made.type, type);
+    put_text(made.scale_type, scale_type);
+    made.n = n;
+    made.k = k;
+    made.group = group;
+    made.has_zeros = has_zeros;
+    tilesmith::runtime::check_weights(made);
+    *weights = made;
+  });
+}
+
+tilesmith_status tilesmith_weights_source_init(tilesmith_weights_source* source, int32_t format) {
+  if (source == nullptr) return null_argument("tilesmith_weights_source_init", "source");
+  *source = tilesmith_weights_source{};
+  source->size = sizeof *source;
+  source->format = format;
+  return TILESMITH_OK;
+}
+
+tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tilesmith_weights_sizes* sizes) {
+  if (sizes == nullptr) return null_argument("tilesmith_weights_bytes", "sizes");
+  *sizes = tilesmith_weights_sizes{};
+  if (weights == nullptr) return null_argument("tilesmith_weights_bytes", "weights");
+  return guarded([&] {
+    check_struct_size("tilesmith_weights", weights->size, sizeof *weights);
+    *sizes = tilesmith::runtime::sizes_of(*weights);
+  });
+}
+
+tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_weights* weights,
+                                          const tilesmith_weights_source* source, void* codes, void* scales, void* zeros) {
+  if (weights == nullptr) return null_argument("tilesmith_weights_repack", "weights");
+  if (source == nullptr) return null_argument("tilesmith_weights_repack", "source");
+  return guarded([&] {
+    check_struct_size("tilesmith_weights", weights->size, sizeof *weights);
+    check_struct_size("tilesmith_weights_source", source->size, sizeof *source);
+    if (source->on_host != 0) {
+      tilesmith::runtime::repack_on_host(tilesmith::runtime::repack_args(*weights, *source, codes, scales, zeros));
+    } else if (library == nullptr) {
+      throw Error(ErrorCode::bad_argument, "tilesmith_weights_repack: library is null: expected one, or on_host");
+    } else {
+      library->library.repack_weights(stream, *weights, *source, codes, scales, zeros);
+    }
+  });
+}
+
+}  // extern "C"
