@@ -182,6 +182,9 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
       case OperandRole::c:
         append_addend(image, of, matrix, rules.c, of.scales.beta != 0 && !of.in_place);
         break;
+      case OperandRole::metadata:
+      case OperandRole::weight_scales:
+      case OperandRole::weight_zeros:
       case OperandRole::d:
         break;
     }
