@@ -1,9 +1,10 @@
 #include "runtime/interface/tilesmith_weights.h"
 
-#include <cstring>
+#include <string>
 #include <string_view>
 
 #include "runtime/interface/c_calls.hpp"
+#include "runtime/interface/c_values.hpp"
 #include "runtime/interface/weights_source.hpp"
 
 namespace {
@@ -14,8 +15,8 @@ using tilesmith::runtime::guarded;
 using tilesmith::runtime::null_argument;
 
 template <std::size_t Bytes>
-void put_text(char (&field)[Bytes], std::string_view text) {
-  if (text.size() >= Bytes) throw Error(ErrorCode::bad_argument, "a type's name is too long: expected s4, u4, s8, e4m3, f16, bf16 or f32");
+void put_text(char (&field)[Bytes], std::string_view text, const char* expected) {
+  if (text.size() >= Bytes) throw Error(ErrorCode::bad_argument, "'" + std::string(text) + "': " + expected);
   text.copy(field, text.size());
 }
 
@@ -38,14 +39,29 @@ tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* 
   return guarded([&] {
     tilesmith_weights made{};
     made.size = sizeof made;
-    put_text(made.type, type);
-    put_text(made.scale_type, scale_type);
+    put_text(made.type, type, "expected s4, u4, s8 or e4m3");
+    put_text(made.scale_type, scale_type, "expected f16, bf16 or f32");
     made.n = n;
     made.k = k;
     made.group = group;
     made.has_zeros = has_zeros;
     tilesmith::runtime::check_weights(made);
     *weights = made;
+  });
+}
+
+tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, const char* type, const char* transposes, int64_t m, int64_t n, int64_t k,
+                                         const char* weights) {
+  if (weighted == nullptr) return null_argument("tilesmith_weighted_init", "weighted");
+  *weighted = tilesmith_weighted{};
+  if (weights == nullptr) return null_argument("tilesmith_weighted_init", "weights");
+  tilesmith_weighted made{};
+  if (const tilesmith_status status = tilesmith_problem_init(&made.problem, type, transposes, m, n, k); status != TILESMITH_OK) return status;
+  made.problem.batch_size = sizeof made;
+  return guarded([&] {
+    put_text(made.weights, weights, "expected a text such as s4_g128, u4_g64+zeros or s8_column+f32");
+    if (const auto wrong = tilesmith::problem_error(tilesmith::runtime::to_problem(made.problem))) throw Error(ErrorCode::bad_argument, *wrong);
+    *weighted = made;
   });
 }
 

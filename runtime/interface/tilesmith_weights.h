@@ -87,6 +87,19 @@ typedef struct tilesmith_weights_source {
   tilesmith_array g_idx;  /* of GPTQ; may be none */
 } tilesmith_weights_source;
 
+/* A product with weights: D <- act(r*c^T o alpha*op(A)*W^T + beta*C + bias), D m x n, by W [n][k]. b of a run are its codes, and
+ * tilesmith_run_args has weight_scales and weight_zeros. Fill it with tilesmith_weighted_init, then change what differs. Give
+ * `&weighted.problem` where a tilesmith_problem is wanted, as long as it is part of this struct. */
+typedef struct tilesmith_weighted {
+  tilesmith_problem problem; /* of type f16f32f16 or bf16f32bf16 and transposes NT or TT; ldb 0. No batch, no groups, scalars on the host */
+  char weights[24];          /* type, group and more as tilesmith_weights_init has them: "s4_g128", "u4_g64+zeros", "s8_column+f32" (scales and zeros
+                                of f32, else of A's type), "e4m3_column+zeros+f32"; the rest 0 */
+} tilesmith_weighted;
+
+/* Packed rows, 16-byte aligned pointers, beta zero. Refuses what there is not; the struct is then all 0. */
+tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, const char* type, const char* transposes, int64_t m, int64_t n, int64_t k,
+                                         const char* weights);
+
 /* Refuses types, sizes and groups that there are not; the struct is then all 0. */
 tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* type, int64_t n, int64_t k, int64_t group, const char* scale_type,
                                         int32_t has_zeros);
