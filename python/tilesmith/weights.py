@@ -154,6 +154,18 @@ class Weights:
         self.addresses = tuple(one.address for one in given) + (() if zeros is not None else (None,))
         self.on_host = given[0].on_host
 
+    @classmethod
+    def of_tensors(cls, text: str, n: int, k: int, codes: Any, scales: Any, zeros: Any) -> "Weights":
+        """Of PyTorch's tensors that were made before, without a look at them: every call of a layer does this."""
+        made = cls.__new__(cls)
+        made.type, rest = text.split("_", 1)
+        made.n, made.k, made.group = n, k, 0 if rest.startswith("column") else int(rest.split("+")[0][1:])
+        made.scale_type = "f32" if rest.endswith("+f32") else type_name(scales.dtype) or ""
+        made.codes, made.scales, made.zeros = codes, scales, zeros
+        made.addresses = codes.data_ptr(), scales.data_ptr(), None if zeros is None else zeros.data_ptr()
+        made.on_host = False
+        return made
+
     @property
     def text(self) -> str:
         """As a problem's text has them: "u4_g128+zeros"."""
