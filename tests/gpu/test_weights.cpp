@@ -151,7 +151,9 @@ TEST_CASE("the library multiplies with weights: by gemm(), by a plan, and from C
   const Library library = quiet_library();
   const std::int64_t m = 5, n = 48, k = 128;
   std::vector<signed char> codes;
-  std::vector<std::uint16_t> a(std::size_t(m * k)), scales(std::size_t(n));
+  std::vector<std::uint16_t> a, scales;
+  a.resize(std::size_t(m * k));
+  scales.resize(std::size_t(n));
   for (std::int64_t i = 0; i < n * k; ++i) codes.push_back((signed char)(i * 7 % 15 - 7));
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = tuner::to_f16(float(int(i * 5 % 7) - 3));
   for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = tuner::to_f16(i % 2 == 0 ? 0.5F : 2.0F);
