@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from ctypes import Structure, c_char, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from . import _abi
@@ -23,45 +22,12 @@ from ._layout import matrix, shape_text
 from ._library import Library
 from ._problem import Problem
 from ._types import SIZES, name_of_typestr, type_name
+from ._weights_abi import CArray, CSizes, CSource, CWeights, load
 
 __all__ = ["Weights", "from_awq", "from_gguf", "from_gptq", "linear", "pack"]
 
 _BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0 = range(7)
 _PAIRS = {"f16": "f16f32f16", "bf16": "bf16f32bf16"}
-
-
-class CWeights(Structure):
-    _fields_ = [("size", c_size_t), ("type", c_char * 8), ("n", c_int64), ("k", c_int64), ("group", c_int64), ("scale_type", c_char * 8),
-                ("has_zeros", c_int32), ("reserved", c_int32)]
-
-
-class CArray(Structure):
-    _fields_ = [("data", c_void_p), ("rows", c_int64), ("columns", c_int64), ("type", c_char * 8)]
-
-
-class CSource(Structure):
-    _fields_ = [("size", c_size_t), ("format", c_int32), ("on_host", c_int32), ("codes", CArray), ("scales", CArray), ("zeros", CArray),
-                ("g_idx", CArray)]
-
-
-class CSizes(Structure):
-    _fields_ = [("codes", c_uint64), ("scales", c_uint64), ("zeros", c_uint64)]
-
-
-_SIGNATURES = {
-    "tilesmith_weights_init": [c_void_p, ctypes.c_char_p, c_int64, c_int64, c_int64, ctypes.c_char_p, c_int32],
-    "tilesmith_weights_source_init": [c_void_p, c_int32],
-    "tilesmith_weights_bytes": [c_void_p, c_void_p],
-    "tilesmith_weights_repack": [c_void_p] * 7,
-}
-
-
-def _lib() -> ctypes.CDLL:
-    lib = _abi.load()
-    for name, arguments in _SIGNATURES.items():
-        function = getattr(lib, name)
-        function.restype, function.argtypes = c_int32, arguments
-    return lib
 
 
 class HostArray:
@@ -256,7 +222,7 @@ def _repack(format: int, type: str, n: int, k: int, groups: int, codes: _Given, 
             raise ValueError(f"scales have {groups} groups; expected a number of groups that divides k, {k}")
         group = 0 if groups == 1 else k // groups
     scale_type = dtype or (scale.dtype if scale is not None else "f16")
-    lib, made, source, sizes = _lib(), CWeights(), CSource(), CSizes()
+    lib, made, source, sizes = load(), CWeights(), CSource(), CSizes()
     _abi.check(lib.tilesmith_weights_init(ctypes.byref(made), type.encode(), n, k, group, scale_type.encode(), has_zeros))
     _abi.check(lib.tilesmith_weights_bytes(ctypes.byref(made), ctypes.byref(sizes)))
     _abi.check(lib.tilesmith_weights_source_init(ctypes.byref(source), format))

@@ -303,8 +303,7 @@ def test_weights_are_packed_and_multiplied(library, kind, dtype):
         dense = dense * scales.float().repeat_interleave(k // groups, 0).T
         assert torch.equal(tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, w.text, k), dense)
         x, bias = random(m, k, dtype=dtype), random(n, dtype=dtype)
-        close(tilesmith.weights.linear(x, w, library=library), x, dense.T)
-        close(tilesmith.weights.linear(x, w, bias=bias, activation="relu", library=library), x, dense.T, lambda y: torch.relu(y + bias.double()))
+        close(tilesmith.weights.linear(x, w, bias=bias, library=library), x, dense.T, lambda y: y + bias.double())
 
 
 def test_a_linear_layer_with_weights_is_an_operator(library):
@@ -319,7 +318,7 @@ def test_a_linear_layer_with_weights_is_an_operator(library):
         dense = tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, w.text, 512)
         want = torch.nn.functional.silu(x.double() @ dense.double().T + layer.bias.double())
         assert float((layer(x).double() - want).abs().max()) <= 2**-9 * float(want.abs().max())
-        assert torch.equal(layer.cpu()(x.cpu()).cuda().half(), layer(x.cpu()).cuda().half())
+        assert float((layer.cpu()(x.cpu()).double().cuda() - want).abs().max()) <= 2**-9 * float(want.abs().max())
         layer = layer.cuda()
         torch.library.opcheck(torch.ops.tilesmith.linear_weights.default, (x, layer.codes, layer.scales, layer.zeros, layer.kind, layer.bias, layer.activation),
                               test_utils=("test_schema", "test_faketensor"))

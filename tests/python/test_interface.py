@@ -10,7 +10,7 @@ import pytest
 
 import tilesmith
 from conftest import ROOT
-from tilesmith import _abi, weights
+from tilesmith import _abi, _weights_abi as weights
 
 
 def test_structs_are_laid_out_as_in_the_header(stand_in):
