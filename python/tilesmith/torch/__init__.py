@@ -19,10 +19,11 @@ from .._library import Library
 from .._problem import Problem
 from . import _enabled
 from ._inductor import external_matmul
+from ._linear import Linear, dequantized, linear
 from ._operator import gemm
 from ._serving import LEVELS, Serving
 
-__all__ = ["Serving", "enabled", "external_matmul", "gemm", "problems", "reset", "stats"]
+__all__ = ["Linear", "Serving", "dequantized", "enabled", "external_matmul", "gemm", "linear", "problems", "reset", "stats"]
 
 _last: Optional[Serving] = None
 # Kept, with their plans: a captured graph may hold them.
