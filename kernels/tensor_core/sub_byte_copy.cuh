@@ -90,6 +90,7 @@ class SubByteCopy {
   __device__ __forceinline__ void copy(unsigned share) const {
     const unsigned pieces_of_row = unsigned(per_row());
     const long long first = static_cast<long long>(share) * kShare;
+    if (kWiden == kWidenToBytes && pairs_ && ld_ == 8 * per_row() && ld_ * kOfByte == k_) return copy_through(first);
     const int first_row = first <= 0xffffffffll ? int(unsigned(first) / pieces_of_row) : int(first / pieces_of_row);
     const unsigned first_piece = unsigned(first - static_cast<long long>(first_row) * pieces_of_row);
     int row[kPackedPieces], at[kPackedPieces];
@@ -129,6 +130,25 @@ class SubByteCopy {
 
   __device__ __forceinline__ long long stride() const { return copied_row_stride(k_, kOperandBits, kWiden); }
   __device__ __forceinline__ long long per_row() const { return pieces_of_row(k_, kOperandBits, kWiden); }
+
+  // Rows that lie one behind the other, and become such rows: without a division, which takes longer than the copy.
+  __device__ __forceinline__ void copy_through(long long first) const {
+    const long long pieces = reader_.rows() * per_row() - first;
+    const uint2* from = reinterpret_cast<const uint2*>(from_) + first;
+    const CopiedRow<kIsB> to(to_ + first * kPackedChunkBytes, k_);
+    const int here = pieces < kShare ? int(pieces) : kShare;
+    uint2 read[kPackedPieces];
+#pragma unroll
+    for (int i = 0; i < kPackedPieces; ++i) {
+      const int piece = i * kPackThreads + int(threadIdx.x);
+      if (piece < here) read[i] = __ldg(from + piece);
+    }
+#pragma unroll
+    for (int i = 0; i < kPackedPieces; ++i) {
+      const int piece = i * kPackThreads + int(threadIdx.x);
+      if (piece < here) to.put_as_bytes(8 * piece, read[i].x, read[i].y);
+    }
+  }
 
   // 8 bytes of a row, 0 beyond its end.
   __device__ __forceinline__ uint2 pair(int row, int at) const {

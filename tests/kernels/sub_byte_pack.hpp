@@ -155,7 +155,7 @@ void check_packed(int extent, int depth, int spare, bool turned) {
 
 template <typename Copy>
 void check_packed(bool turned) {
-  constexpr int kExtents[][2] = {{1, 1}, {3, 2}, {17, 15}, {5, 33}, {64, 257}, {65, 256}, {129, 31}, {130, 1030}, {300, 65}, {257, 511}};
+  constexpr int kExtents[][2] = {{1, 1}, {3, 2}, {17, 15}, {5, 33}, {64, 257}, {65, 256}, {129, 31}, {130, 1030}, {300, 65}, {257, 511}, {37, 1024}, {70, 256}};
   for (const auto& [extent, depth] : kExtents) {
     for (const int spare : {0, 1, 4, 16}) {
       INFO(extent << " by K " << depth << ", rows of " << spare << " bytes more");
