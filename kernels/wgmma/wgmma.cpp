@@ -67,7 +67,8 @@ class Wgmma final : public Family {
     if (config.at("store_tma") == 1 && !wgmma::takes_boxes(problem))
       return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
-    const Geometry g(config, problem.type, problem.trans);
+    if (problem.weights.type != WeightType::none && problem.k % 8 != 0) return fmt::format("K is {}: weights are multiplied by whole 16 bytes of A", problem.k);
+    const Geometry g(config, problem.type, problem.trans, problem.weights);
     if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
       return "more tiles of C than a grid has blocks";
     return std::nullopt;
@@ -100,7 +101,7 @@ std::optional<std::string> Wgmma::dominated(const Config& config, const Problem&
 }
 
 LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) const {
-  const Geometry g(config, problem.type, problem.trans);
+  const Geometry g(config, problem.type, problem.trans, problem.weights);
   Launch gemm;
   gemm.grid.x = unsigned(g.items(problem) * g.sharing_blocks() * config.at("split_k"));
   gemm.block.x = unsigned(g.threads);
@@ -110,6 +111,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) con
   const auto [a, b] = operands_as_seen(config, problem);
   gemm.boxes = {tensor_box(a, g.block_m, g.block_k, g.cluster_n, problem.type),
                 tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
+  if (problem.weights.type != WeightType::none) gemm.boxes->b = gemm.boxes->a;  // a map that nothing is copied by
   tensor_core::pair_rows(gemm.boxes->b, config, problem);
   if (config.at("store_tma") == 1) {
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));
