@@ -55,9 +55,9 @@ std::vector<Rule> warp_rules(const KernelTarget& target) {
   return {
       {"registers of a thread",
        "sums and fragments beyond about 232 registers spill",
-       [type](const Config& c) {
+       [type, limits](const Config& c) {
          const Geometry g(c, type);
-         return g.accumulator_registers + g.fragment_registers + g.split_registers <= (type.a == Scalar::f32x3 ? 232 - kScheduledAhead : 232);
+         return g.accumulator_registers + g.fragment_registers + g.split_registers <= (type.a == Scalar::f32x3 ? 232 - kScheduledAhead : type.a == Scalar::b1xor && limits.sm >= 90 ? 232 - kEmulated : 232);
        },
        {"inst_k", "warp_m", "warp_n", "swap", "frag_buffers"}},
       {"sliced K",

@@ -49,7 +49,7 @@ inline std::vector<Bug> sub_byte_bugs() {
       {"odd elements are unpacked without their signs", "mma", 0, "s4s32", kTN, {{"odd |= (odd & 0x08080808) * 0x1e;", ""}}, kUnpackedTurned},
       {"u4 is unpacked with signs", "wgmma", 0, "u4s32", kNN, {{"if (kOperandIsSigned) {\n    even", "if (true) {\n    even"}}, kGroupUnpacked},
       {"bits beyond K stay in packed rows", "wgmma", 0, "b1s32", kNT, {padding_stays}, kGroupBits},
-      {"complements have bits beyond K", "wgmma", 0, "b1xors32", kNT, {{"clear_beyond(others, k_ - at * kOfByte);", ""}}, kGroupComplement},
+      {"rows and complements have bits beyond K", "wgmma", 0, "b1xors32", kNT, {{"clear_beyond(others, k_ - at * kOfByte);", ""}, padding_stays}, kGroupComplement},
       {"both operands' complements come first", "wgmma", 0, "b1xors32", kNN, {{"row_ + (kIsB ? half : 0) + at", "row_ + half + at"}, {"row_ + (kIsB ? 0 : half) + at", "row_ + at"}}, kGroupComplement},
       {"turned words lie in their neighbour's place", "wgmma", 0, "s4s32", kNN, {{"tile[place(of_cols * kOfWord + i, of_k)] = w[i];", "tile[place(of_cols * kOfWord + (i ^ 1), of_k)] = w[i];"}}, kGroupUnpacked},
   };
