@@ -300,7 +300,7 @@ def linear(x: Any, weights: Weights, out: Any = None, *, bias: Any = None, activ
     if out_view.shape != (rows.rows, columns) or out_view.dtype != view.dtype or d.by_columns or not out_view.writable:
         raise ValueError(f"out is {shape_text(out_view.shape)} of {out_view.dtype}; expected {rows.rows}x{columns} of {view.dtype} with contiguous rows")
     bias_at, kind = bias_kind(bias, weights.n, view.dtype, number)
-    low = 16 | address | to | weights.addresses[0]
+    low = 16 | address | to | weights.addresses[0] | weights.addresses[1] | (weights.addresses[2] or 0)
     shape = _Shape(id(library), rows.rows, rows.step, f"{view.dtype} {d.step}", kind, activation, low & -low, weights.text, weights.n, weights.k)
     problem = _problems.get(shape)
     if problem is None:

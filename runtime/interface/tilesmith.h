@@ -189,7 +189,7 @@ typedef struct tilesmith_run_args {
                             They must not decrease and not pass m; rows of D behind the last end are not written. The kernel keeps to D
                             whatever they are. A wrong one is told by the next run of a grouped problem of the library, once that kernel has
                             run: it returns TILESMITH_BAD_ARGUMENT and launches nothing. Must not overlap D */
-  const void* weight_scales; /* of a tilesmith_weighted (tilesmith_weights.h), whose b are codes; aligned to an element, must not overlap D */
+  const void* weight_scales; /* of a tilesmith_weighted (tilesmith_weights.h), whose b are codes; aligned as a and b, must not overlap D */
   const void* weight_zeros;  /* the same, if its weights have zeros; else neither is read */
 } tilesmith_run_args;
 

@@ -158,7 +158,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
       align_bytes_[role] = sizeof(void*);
       continue;
     }
-    align_bytes_[role] = is_vector(role) ? element : std::max(std::size_t(problem_.align_bytes), element);
+    align_bytes_[role] = is_at_any_element(role) ? element : std::max(std::size_t(problem_.align_bytes), element);
   }
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {

@@ -250,7 +250,7 @@ Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes) {
 }
 
 Zone make_zone(const Problem& problem, const OperandMatrix& matrix) {
-  const int align_bytes = is_vector(matrix.role) ? int(size_bytes(matrix.element)) : problem.align_bytes;
+  const int align_bytes = is_at_any_element(matrix.role) ? int(size_bytes(matrix.element)) : problem.align_bytes;
   return make_zone(matrix.bytes(), matrix.element, align_bytes);
 }
 
