@@ -160,7 +160,7 @@ struct Operands {
   /// they hold. β is read if the problem's beta class is `any`, and C has to be there then; where β is 0 nothing becomes of what C holds.
   const void* device_alpha = nullptr;
   const void* device_beta = nullptr;
-  /// Of a problem with weights, else not read: device memory, [groups, n] packed, of A's type or f32, aligned to an element; must not overlap D.
+  /// Of a problem with weights, else not read: device memory, [groups, n] packed, of A's type or f32, aligned as A and B; must not overlap D.
   /// Then b are codes, as repack_weights() makes them. Zeros where the weights have some.
   const void* weight_scales = nullptr;
   const void* weight_zeros = nullptr;
