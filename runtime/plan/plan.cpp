@@ -233,7 +233,6 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.workspace = sequence_.workspace_bytes > 0 ? args.workspace : nullptr;
   kernel_args.m = int(problem_.m);
   kernel_args.n = int(problem_.n);
-  kernel_args.k = reads_operands ? int(problem_.k) : 0;
   kernel_args.alpha = on_device ? address_of_scalar(args.matrix(OperandRole::alpha)) : args.alpha;
   kernel_args.beta = on_device ? address_of_scalar(reads_c ? args.matrix(OperandRole::beta) : nullptr) : args.beta;
   const bool copies_c = reads_c && !is_fused(problem_) && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
@@ -252,6 +251,7 @@ int Plan::run(const RunArgs& args) const noexcept {
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;
     kernel_args.ldc = launch.c.row_stride;
+    kernel_args.k = !reads_operands ? 0 : launch.k > 0 ? int(launch.k) : int(problem_.k);
     all.more.stride_a = launch.a.entry_stride;
     all.more.stride_b = launch.b.entry_stride;
     all.more.stride_c = launch.c.entry_stride;
