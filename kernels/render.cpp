@@ -73,6 +73,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (target.batch_mode == BatchMode::grouped) add("#define TILESMITH_GROUPED\n");
   if (target.batch_mode == BatchMode::pointers) add("#define TILESMITH_POINTERS\n");
   if (target.scalars == Scalars::device) add("#define TILESMITH_DEVICE_SCALARS\n");
+  if (target.sparsity != Sparsity::dense) add("#define TILESMITH_SPARSE\n");
   if (type.a == Scalar::f32x3) add("#define TILESMITH_THREE_PRODUCTS\n");
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
@@ -87,6 +88,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_flag("kOperandIsBf16", type.a == Scalar::bf16);
   add_flag("kTransA", target.trans.a);
   add_flag("kTransB", target.trans.b);
+  if (target.sparsity != Sparsity::dense) add_flag("kSparseB", target.sparsity == Sparsity::b);
   if (const Epilogue& epilogue = target.epilogue; fused) {
     if (epilogue.bias_is_f32) {
       add_type("BiasType", Scalar::f32);

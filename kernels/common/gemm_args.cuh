@@ -8,6 +8,9 @@
 #ifdef TILESMITH_GROUPED
 #include "kernels/common/grouped_args.cuh"
 #endif
+#ifdef TILESMITH_SPARSE
+#include "kernels/common/sparse_args.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -44,6 +47,9 @@ struct GemmArgs {
 #endif
 #ifdef TILESMITH_GROUPED
   GroupedArgs grouped;
+#endif
+#ifdef TILESMITH_SPARSE
+  SparseArgs sparse;
 #endif
 };
 

@@ -67,7 +67,7 @@ std::optional<std::string> Mma::refusal(const Config& config, const Problem& pro
   if (config.at("tma") == 1) {
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
   }
-  const Geometry geometry(config, problem.type);
+  const Geometry geometry(config, problem);
   if (geometry.tiles(problem) * config.at("split_k") > std::numeric_limits<int>::max())
     return "more tiles of C than a grid has blocks";
   return std::nullopt;
@@ -92,7 +92,7 @@ std::optional<std::string> Mma::dominated(const Config& config, const Problem& p
 }
 
 LaunchSequence Mma::launches(const Config& config, const Problem& problem) const {
-  const Geometry geometry(config, problem.type);
+  const Geometry geometry(config, problem);
   Launch gemm;
   gemm.grid.x = unsigned(geometry.tiles(problem) * config.at("split_k"));
   gemm.block.x = unsigned(geometry.threads);

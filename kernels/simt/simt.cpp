@@ -22,7 +22,7 @@ class Simt final : public Family {
     return "FMA and dp4a on CUDA cores: any type pair, layout, leading dimension and alignment";
   }
 
-  bool supports(const KernelTarget& target) const override { return is_plain_but_epilogue_and_batch(target) && target.limits.sm >= 80; }
+  bool supports(const KernelTarget& target) const override { return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.sm >= 80; }
 
   std::vector<Parameter> parameters(const KernelTarget& target) const override {
     std::vector<int> extents{16, 32, 64, 128};

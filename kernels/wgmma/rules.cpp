@@ -30,7 +30,7 @@ int must_pack(const TypePair& type, Transposes trans, bool swap) {
 
 bool supports(const KernelTarget& target) {
   const Scalar operand = target.type.a;
-  return is_plain_but_epilogue_and_batch(target) && target.limits.arch == "sm_90a" && packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
+  return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.arch == "sm_90a" && packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
@@ -86,7 +86,7 @@ namespace {
 /// What an instruction multiplies: tiles and their warpgroups.
 std::vector<Rule> instruction_rules(const KernelTarget& target) {
   const TypePair type = target.type;
-  const Transposes trans = target.trans;
+  const Stored trans = target.signature();
   return {
       {"rows of a warpgroup", "an instruction has 64 rows: the warpgroups of a tile take as many each",
        [type, trans](const Config& c) {
@@ -126,7 +126,7 @@ std::vector<Rule> instruction_rules(const KernelTarget& target) {
        "accelerator stores; for a B that must come from registers; or, in large persistent tiles, for a B that lies along N "
        "beside an A that does not lie along M, whose rows may then be of any number where B's columns come by panels",
        [type, trans](const Config& c) {
-         if (c.at("swap") == 0) return true;
+         if (c.at("swap") == 0 || trans.sparsity == Sparsity::b) return true;  // of which sparse_rules.cpp speaks
          if (left_from_registers(c, type, trans)) return c.at("store_staged") == 0;
          if (c.at("schedule") != one_tile)
            return c.at("store_staged") == 0 && c.at("block_m") >= 128 && a_k_major(c, trans) && !b_k_major(c, trans);
@@ -173,7 +173,7 @@ std::vector<Rule> schedule_rules() {
 /// Registers and blocks of an SM, clusters.
 std::vector<Rule> grid_rules(const KernelTarget& target) {
   const TypePair type = target.type;
-  const Transposes trans = target.trans;
+  const Stored trans = target.signature();
   const DeviceLimits limits = target.limits;
   return {
       {"sums of a thread", "sums fill the registers: beyond 192 a thread the rest spills",
@@ -213,7 +213,7 @@ std::vector<Rule> grid_rules(const KernelTarget& target) {
 /// How slices of K are added, and how C is stored.
 std::vector<Rule> sum_rules(const KernelTarget& target) {
   const TypePair type = target.type;
-  const Transposes trans = target.trans;
+  const Stored trans = target.signature();
   return {
       reduction_rule(),
       atomic_adds_rule(target),
@@ -245,7 +245,7 @@ std::vector<Rule> sum_rules(const KernelTarget& target) {
 /// How operands lie in shared memory.
 std::vector<Rule> stage_rules(const KernelTarget& target) {
   const TypePair type = target.type;
-  const Transposes trans = target.trans;
+  const Stored trans = target.signature();
   const DeviceLimits limits = target.limits;
   return {
       {"bands of tiles",
@@ -316,7 +316,7 @@ std::vector<Rule> box_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  std::vector<Rule> all = joined({pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target), group_rules(target), box_rules(target), pointer_rules(target, ""), pointer_store_rules(target)});
+  std::vector<Rule> all = joined({sparse_rules(target), pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target), group_rules(target), box_rules(target), pointer_rules(target, ""), pointer_store_rules(target)});
   if (target.type.a == Scalar::f32x3) {
     all.push_back({"promotion",
                    "what a tensor core truncates grows with the products that it adds up: those of up to 64 of K",

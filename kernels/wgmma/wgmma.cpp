@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "kernels/render.hpp"
@@ -33,6 +34,7 @@ std::array<Seen, 2> operands_as_seen(const Config& config, const Problem& proble
   std::array<Seen, 2> seen{{{problem.m, problem.k, wgmma::a_k_major(config, problem.trans)},
                             {tensor_core::packs_pairs(config, problem) ? tensor_core::tiled_columns(problem) : problem.n, problem.k,
                               wgmma::b_k_major(config, problem.trans)}}};
+  if (problem.sparsity != Sparsity::dense) seen[problem.sparsity == Sparsity::b ? 1 : 0].k /= 2;
   if (problem.type.a == Scalar::f32x3) seen[right_operand(config)].k = wgmma::split_columns(problem.k);
   return seen;
 }
@@ -67,7 +69,7 @@ class Wgmma final : public Family {
     if (config.at("store_tma") == 1 && !wgmma::takes_boxes(problem))
       return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
-    const Geometry g(config, problem.type, problem.trans);
+    const Geometry g(config, problem.type, problem.signature());
     if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
       return "more tiles of C than a grid has blocks";
     return std::nullopt;
@@ -100,7 +102,7 @@ std::optional<std::string> Wgmma::dominated(const Config& config, const Problem&
 }
 
 LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) const {
-  const Geometry g(config, problem.type, problem.trans);
+  const Geometry g(config, problem.type, problem.signature());
   Launch gemm;
   gemm.grid.x = unsigned(g.items(problem) * g.sharing_blocks() * config.at("split_k"));
   gemm.block.x = unsigned(g.threads);
@@ -110,6 +112,10 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) con
   const auto [a, b] = operands_as_seen(config, problem);
   gemm.boxes = {tensor_box(a, g.block_m, g.block_k, g.cluster_n, problem.type),
                 tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
+  if (problem.sparsity != Sparsity::dense) {  // sparse_stage.cuh
+    TensorBox& sparse = problem.sparsity == Sparsity::b ? gemm.boxes->b : gemm.boxes->a;
+    sparse.cols = std::min(sparse.cols, g.block_k / 2);
+  }
   tensor_core::pair_rows(gemm.boxes->b, config, problem);
   if (config.at("store_tma") == 1) {
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));

@@ -226,6 +226,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   if constexpr (kSchedule == kOneTile) {
     const ItemWork work = cluster.place(list.at(cluster.first));
     fetch(work);
+#ifdef TILESMITH_SPARSE
+    tile.begin(args.sparse, kSwap ? work.n0 : work.m0, group);
+#endif
 #ifdef TILESMITH_EPILOGUE
     tile.accumulate(reader, work.steps(), group, is_narrow(work), beside(work));
 #else
@@ -236,6 +239,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     for (unsigned item = cluster.first; item < list.count(); item += cluster.step) {
       const ItemWork work = cluster.place(list.at(item));
       fetch(work);
+#ifdef TILESMITH_SPARSE
+      tile.begin(args.sparse, kSwap ? work.n0 : work.m0, group);
+#endif
 #ifdef TILESMITH_EPILOGUE
       tile.accumulate(reader, work.steps(), group, is_narrow(work), beside(work));
 #else
@@ -252,6 +258,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       const ItemWork work = cluster.place(list.at(item));
       fetch(work);
       if (item != cluster.first) take_turn(second);
+#ifdef TILESMITH_SPARSE
+      tile.begin(args.sparse, kSwap ? work.n0 : work.m0, 0);
+#endif
 #ifdef TILESMITH_EPILOGUE
       tile.accumulate(reader, work.steps(), 0, is_narrow(work), beside(work));
 #else
