@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/sparsity.hpp"
+#include "kernels/weights.hpp"
+
 namespace tilesmith {
 
 std::int64_t OperandMatrix::bytes() const {
@@ -16,6 +19,10 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::a:
       return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda, problem.entries(), problem.stride_a};
     case OperandRole::b:
+      if (problem.weights.type != WeightType::none) {
+        const std::int64_t of_blocks = kWeightBlockRows * weight_block_columns(problem.weights.type) * weight_blocks_along_k(problem.weights.type, problem.k);
+        return {role, weight_element(problem.weights.type), weight_block_rows(problem.n), of_blocks, std::max<std::int64_t>(1, of_blocks)};
+      }
       return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb, problem.batch, problem.stride_b};
     case OperandRole::scale_m:
     case OperandRole::scale_n: {
@@ -33,6 +40,13 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::alpha:
     case OperandRole::beta:
       return {role, problem.type.scale, 1, 1, 1};
+    case OperandRole::weight_scales:
+    case OperandRole::weight_zeros:
+      return {role, weight_scale_element(problem), weight_groups(problem.weights, problem.k), problem.n, std::max<std::int64_t>(1, problem.n)};
+    case OperandRole::metadata: {
+      const std::int64_t columns = metadata_columns(problem.sparsity == Sparsity::b ? problem.n : problem.m);
+      return {role, Scalar::s32, is_sparse(problem) ? metadata_rows(problem.type.a, problem.k) : 0, columns, std::max<std::int64_t>(1, columns)};
+    }
     case OperandRole::c:
     case OperandRole::d:
       break;
@@ -78,6 +92,12 @@ bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies,
       return signature.scalars == Scalars::device;
     case OperandRole::beta:
       return signature.scalars == Scalars::device && adds_c;
+    case OperandRole::metadata:
+      return multiplies && signature.sparsity != Sparsity::dense;
+    case OperandRole::weight_scales:
+      return multiplies && signature.weights.type != WeightType::none;
+    case OperandRole::weight_zeros:
+      return multiplies && signature.weights.zeros;
     case OperandRole::d:
       break;
   }

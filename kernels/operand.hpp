@@ -14,13 +14,17 @@
 namespace tilesmith {
 
 /// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix. Scales, bias, offsets, α and β are one row.
-enum class OperandRole { a, b, c, d, scale_m, scale_n, bias, offsets, alpha, beta };
+/// Of a B of weights a row is a row of blocks (kernels/weights.hpp), and each row of its scales and zeros is a group.
+enum class OperandRole { a, b, c, d, scale_m, scale_n, bias, offsets, alpha, beta, metadata, weight_scales, weight_zeros };
 inline constexpr OperandRole kOperandRoles[] = {OperandRole::a, OperandRole::b, OperandRole::c, OperandRole::d,
                                                 OperandRole::scale_m, OperandRole::scale_n, OperandRole::bias,
-                                                OperandRole::offsets, OperandRole::alpha, OperandRole::beta};
+                                                OperandRole::offsets, OperandRole::alpha, OperandRole::beta,
+                                                OperandRole::metadata, OperandRole::weight_scales, OperandRole::weight_zeros};
 
-/// What the epilogue reads besides C, the ends of a grouped problem's groups (s32), and α and β in device memory (of the scale type). Its address is a multiple of an element only.
+/// What the epilogue reads besides C, the ends of a grouped problem's groups (s32), and α and β in device memory (of the scale type), and what else an operand is read by: metadata of zeros, scales and zeros of weights. Its address is a multiple of an element only.
 inline bool is_vector(OperandRole role) { return role >= OperandRole::scale_m; }
+/// What its address is a multiple of, bytes: an element, or what metadata are copied by.
+inline std::size_t vector_align_bytes(OperandRole role, Scalar element) { return role == OperandRole::metadata ? 16 : size_bytes(element); }
 inline constexpr std::size_t kOperandRoleCount = std::size(kOperandRoles);
 
 /// One value for each role.

@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "kernels/weights.hpp"
+
 namespace tilesmith {
 namespace {
 
@@ -20,6 +22,10 @@ std::string_view device_type(Scalar scalar) {
     case Scalar::s8:
       return "signed char";
     case Scalar::u8:
+    case Scalar::s4:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor:
       return "unsigned char";
     case Scalar::s32:
       return "int";
@@ -63,7 +69,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
   if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");
   if (type.output == Scalar::s8) add("#include \"kernels/common/rounded_s8.cuh\"\n");
-  if (is_fp8(type.a)) add("#include <cuda_fp8.h>\n");
+  if (is_fp8(type.a) || target.weights.type == WeightType::e4m3) add("#include <cuda_fp8.h>\n");
   const bool fused = is_fused(target);
   if (!is_plain(target) || fused) add("#define TILESMITH_EXTENDED\n");
   if (fused) add("#define TILESMITH_EPILOGUE\n");
@@ -73,6 +79,10 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (target.batch_mode == BatchMode::grouped) add("#define TILESMITH_GROUPED\n");
   if (target.batch_mode == BatchMode::pointers) add("#define TILESMITH_POINTERS\n");
   if (target.scalars == Scalars::device) add("#define TILESMITH_DEVICE_SCALARS\n");
+  const Weights& weights = target.weights;
+  const bool weighted = weights.type != WeightType::none;
+  if (weighted || target.sparsity != Sparsity::dense) add("#define TILESMITH_CODED\n");
+  if (weighted) add("#define TILESMITH_WEIGHTS\n");
   if (target.sparsity != Sparsity::dense) add("#define TILESMITH_SPARSE\n");
   if (type.a == Scalar::f32x3) add("#define TILESMITH_THREE_PRODUCTS\n");
   add("namespace tilesmith {\n");
@@ -106,6 +116,14 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
     add_flag("kGeluTanh", epilogue.activation == Activation::gelu_tanh);
     add_flag("kSilu", epilogue.activation == Activation::silu);
     if (gated) add_flag("kGateInterleaved", epilogue.activation == Activation::swiglu_interleaved);
+  }
+  if (weighted) {
+    add_type("WeightScale", weight_scale_element(target));
+    add("constexpr int kWeightBits = ", std::to_string(size_bits(weight_element(weights.type))), ";\n");
+    add("constexpr int kWeightGroup = ", std::to_string(weights.group), ";\n");
+    add_flag("kWeightIsFloat", weights.type == WeightType::e4m3);
+    add("constexpr int kWeightOffset = ", std::to_string(weight_offset(weights.type)), ";\n");
+    add_flag("kWeightZeros", weights.zeros);
   }
   add("constexpr int kSm = ", std::to_string(target.limits.sm), ";\n");
   for (const auto& [parameter, value] : config.values())

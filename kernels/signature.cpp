@@ -23,7 +23,9 @@ constexpr std::array kActivations{Named{Activation::identity, "identity"}, Named
                                   Named{Activation::swiglu, "swiglu"}, Named{Activation::swiglu_interleaved, "swiglu_interleaved"}};
 constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{BatchMode::strided, "strided"}, Named{BatchMode::pointers, "pointers"}, Named{BatchMode::grouped, "grouped"}};
 constexpr std::array kScalars{Named{Scalars::host, "host"}, Named{Scalars::device, "device"}};
-constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}};
+constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}, Named{Sparsity::a, "a_2to4"}, Named{Sparsity::b, "b_2to4"}};
+constexpr std::array kWeightTypes{Named{WeightType::s4, "s4"}, Named{WeightType::u4, "u4"}, Named{WeightType::s8, "s8"}, Named{WeightType::e4m3, "e4m3"}};
+constexpr std::array kWeightGroups{Named{32, "g32"}, Named{64, "g64"}, Named{128, "g128"}, Named{0, "column"}};
 
 template <typename Value, std::size_t Count>
 std::string_view name_in(const std::array<Named<Value>, Count>& values, Value value) {
@@ -87,14 +89,33 @@ std::string_view name(BatchMode mode) { return name_in(kBatchModes, mode); }
 std::string_view name(Scalars scalars) { return name_in(kScalars, scalars); }
 std::string_view name(Sparsity sparsity) { return name_in(kSparsities, sparsity); }
 
+std::string name(const Weights& weights) {
+  if (weights.type == WeightType::none) return "none";
+  return fmt::format("{}_{}{}{}", name_in(kWeightTypes, weights.type), name_in(kWeightGroups, weights.group), weights.zeros ? "+zeros" : "",
+                     weights.f32_scales ? "+f32" : "");
+}
+
+std::optional<Weights> parse_weights(std::string_view text) {
+  Weights weights;
+  const std::size_t line = text.find('_'), plus = std::min(text.find('+'), text.size());
+  if (line >= plus || !read_value(kWeightTypes, text.substr(0, line), weights.type)) return std::nullopt;
+  if (!read_value(kWeightGroups, text.substr(line + 1, plus - line - 1), weights.group)) return std::nullopt;
+  const std::string_view more = text.substr(plus);
+  weights.zeros = more.starts_with("+zeros");
+  weights.f32_scales = more.ends_with("+f32");
+  if (name(weights) != text) return std::nullopt;
+  return weights;
+}
+
 std::string options_text(const KernelSignature& signature) {
   // By all fields at once: a field that a signature gets does not compile here until it is in the text.
-  const auto& [type, trans, epilogue, batch_mode, sparsity, scalars] = signature;
+  const auto& [type, trans, epilogue, batch_mode, sparsity, scalars, weights] = signature;
   std::string result;
   if (!epilogue.is_linear()) result += fmt::format(" epilogue={}", name(epilogue));
   if (batch_mode != BatchMode::single) result += fmt::format(" batch_mode={}", name(batch_mode));
   if (sparsity != Sparsity::dense) result += fmt::format(" sparsity={}", name(sparsity));
   if (scalars != Scalars::host) result += fmt::format(" scalars={}", name(scalars));
+  if (weights != Weights{}) result += fmt::format(" weights={}", name(weights));
   return result;
 }
 
@@ -110,6 +131,11 @@ bool read_option(std::string_view word, KernelSignature& signature) {
   if (key == "batch_mode") return read_value(kBatchModes, value, signature.batch_mode);
   if (key == "sparsity") return read_value(kSparsities, value, signature.sparsity);
   if (key == "scalars") return read_value(kScalars, value, signature.scalars);
+  if (key == "weights") {
+    const auto weights = parse_weights(value);
+    if (weights) signature.weights = *weights;
+    return weights.has_value();
+  }
   return false;
 }
 

@@ -67,14 +67,33 @@ enum class Scalars {
   host,    ///< in its arguments
   device,  ///< in device memory, where it reads them (OperandRole::alpha, beta)
 };
-/// Which operand has zeros in known places.
-enum class Sparsity { dense };  ///< none
+/// Which operand has zeros in known places: of each 4 elements in a row along K (of each 2 of 32 bits) half are stored.
+enum class Sparsity {
+  dense,  ///< none
+  a,      ///< A, as `a_2to4`
+  b,      ///< B, as `b_2to4`
+};
+/// How B's elements are stored where they are narrower than A's: as weights. `s4` and `u4` take 4 bits.
+enum class WeightType { none, s4, u4, s8, e4m3 };
+/// B as weights: w[n][k] = scale[k / group][n] · (stored[n][k] − zero[k / group][n]), in the layout of kernels/weights.hpp. The product is
+/// that of A's type.
+struct Weights {
+  WeightType type = WeightType::none;
+  int group = 0;            ///< weights along K that share a scale: 32, 64, 128, or 0: all of a column of op(B)
+  bool zeros = false;       ///< whether there are zeros; else they are 0
+  bool f32_scales = false;  ///< whether scales and zeros are f32; else they have A's type
+
+  friend bool operator==(const Weights&, const Weights&) = default;
+};
 /// Words joined by "+", in this order: "c_apart" or "scale_m" or "scale_m1" (one value for all rows), "scale_n" or "scale_n1", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
 std::string name(const Epilogue& epilogue);
 std::optional<Epilogue> parse_epilogue(std::string_view text);
 std::string_view name(BatchMode mode);
 std::string_view name(Scalars scalars);
 std::string_view name(Sparsity sparsity);
+/// "none"; else the type, "_g32", "_g64", "_g128" or "_column", then "+zeros", "+f32": "s4_g128+zeros".
+std::string name(const Weights& weights);
+std::optional<Weights> parse_weights(std::string_view text);
 
 struct KernelSignature {
   TypePair type;
@@ -83,6 +102,7 @@ struct KernelSignature {
   BatchMode batch_mode = BatchMode::single;
   Sparsity sparsity = Sparsity::dense;
   Scalars scalars = Scalars::host;
+  Weights weights;
 
   friend bool operator==(const KernelSignature&, const KernelSignature&) = default;
   /// Of what is a signature and more.
@@ -90,14 +110,14 @@ struct KernelSignature {
 };
 
 /// "f16f32 NN", followed, where they differ from a signature of a type pair and transposes alone, by " epilogue=.. batch_mode=..
-/// sparsity=.. scalars=device". Two signatures are equal exactly when their texts are.
+/// sparsity=.. scalars=device weights=..". Two signatures are equal exactly when their texts are.
 std::string text(const KernelSignature& signature);
 
 /// Reads that text. Returns nullopt and sets `error` (one line, what was expected) if it does not parse.
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
 /// The options that a signature's text may have, for messages.
-inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, swiglu, swiglu_interleaved, joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), or sparsity= with a name of this version";
+inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, swiglu, swiglu_interleaved, joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), sparsity= (a_2to4, b_2to4), or weights= (s4, u4, s8 or e4m3, then _g32, _g64, _g128 or _column, then +zeros, +f32)";
 
 /// The part of the text behind the transposes, with a space before each word.
 std::string options_text(const KernelSignature& signature);

@@ -52,6 +52,10 @@ constexpr ScalarTraits traits(Scalar scalar) {
     case Scalar::s32: return {"s32", 32, true};
     case Scalar::e4m3: return {"e4m3", 8, false};
     case Scalar::e5m2: return {"e5m2", 8, false};
+    case Scalar::s4: return {"s4", 4, true};
+    case Scalar::u4: return {"u4", 4, true};
+    case Scalar::b1: return {"b1", 1, true};
+    case Scalar::b1xor: return {"b1xor", 1, true};
   }
   return {"?", 0, false};
 }

@@ -11,8 +11,9 @@ namespace tilesmith {
 
 /// Element types. `tf32` is stored as 32-bit float and rounded to nearest tf32 on the way into the multiplier. `f32x3` is stored so too;
 /// the multiplier takes it as a sum of two tf32, and a product as three of theirs. `e4m3` and `e5m2` are 8-bit floats with as many bits
-/// of exponent and of fraction.
-enum class Scalar { f16, bf16, tf32, f32, f32x3, f64, s8, u8, s32, e4m3, e5m2 };
+/// of exponent and of fraction. `s4`, `u4`: two in a byte, the one of lower index in its lower bits. `b1` and `b1xor`: eight in a byte, in the
+/// same order; the product of two bits is their AND or their XOR.
+enum class Scalar { f16, bf16, tf32, f32, f32x3, f64, s8, u8, s32, e4m3, e5m2, s4, u4, b1, b1xor };
 
 /// Bits one element takes in memory (tf32, f32x3: 32).
 std::size_t size_bits(Scalar scalar);

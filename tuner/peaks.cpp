@@ -76,6 +76,10 @@ int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
       case Scalar::f64: return rates.f64;
       case Scalar::f32: return rates.f32;
       case Scalar::f32x3: return rates.tf32 / halving / 3;
+      case Scalar::s4:
+      case Scalar::u4:
+      case Scalar::b1:
+      case Scalar::b1xor:
       case Scalar::s32: return 0;
     }
   }

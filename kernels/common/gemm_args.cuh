@@ -8,8 +8,8 @@
 #ifdef TILESMITH_GROUPED
 #include "kernels/common/grouped_args.cuh"
 #endif
-#ifdef TILESMITH_SPARSE
-#include "kernels/common/sparse_args.cuh"
+#ifdef TILESMITH_CODED
+#include "kernels/common/coded_args.cuh"
 #endif
 
 namespace tilesmith {
@@ -48,8 +48,8 @@ struct GemmArgs {
 #ifdef TILESMITH_GROUPED
   GroupedArgs grouped;
 #endif
-#ifdef TILESMITH_SPARSE
-  SparseArgs sparse;
+#ifdef TILESMITH_CODED
+  CodedArgs coded;  // groups have none
 #endif
 };
 

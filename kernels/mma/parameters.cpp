@@ -1,6 +1,7 @@
 #include "kernels/early_launch.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
+#include "kernels/sparsity.hpp"
 #include "kernels/tensor_core/rules.hpp"
 
 namespace tilesmith::mma {

@@ -140,7 +140,6 @@ std::vector<Rule> grid_rules() {
 /// How operands lie in shared memory.
 std::vector<Rule> stage_rules(const KernelTarget& target) {
   const KernelSignature signature = target;
-  const TypePair type = target.type;
   const Transposes trans = target.trans;
   const DeviceLimits limits = target.limits;
   const int element = int(size_bytes(target.type.a));
@@ -202,7 +201,6 @@ std::vector<Rule> packing_rules(const KernelTarget& target) {
 /// How a stage is filled.
 std::vector<Rule> copy_rules(const KernelTarget& target) {
   const KernelSignature signature = target;
-  const TypePair type = target.type;
   const Transposes trans = target.trans;
   const int element = int(size_bytes(target.type.a));
   return {

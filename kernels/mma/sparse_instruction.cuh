@@ -6,7 +6,7 @@
 // metadata serves two slabs, told apart by the selector, or, of bytes, one (common/sparse_layout.cuh).
 #pragma once
 
-#include "kernels/common/sparse_layout.cuh"
+#include "kernels/common/sparse_args.cuh"
 #include "kernels/mma/instruction.cuh"
 
 namespace tilesmith {

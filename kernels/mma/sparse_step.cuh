@@ -50,7 +50,7 @@ struct StepCopy {
           kAKMajor ? args.m : work.k, kAKMajor ? work.k / kShareA : args.m),
         b(static_cast<const Operand*>(args.b), args.ldb, kBKMajor ? work.n0 : work.k0, kBKMajor ? work.k0 / kShareB : work.n0,
           kBKMajor ? args.n : work.k, kBKMajor ? work.k / kShareB : args.n),
-        metadata(args.sparse, kSwap ? work.n0 : work.m0, work.k0) {}
+        metadata(sparse_of(args), kSwap ? work.n0 : work.m0, work.k0) {}
 
   // How many steps, from the first on, can be copied as next<true>.
   static __device__ __forceinline__ int whole_steps(const GemmArgs& args, const Work& work) {

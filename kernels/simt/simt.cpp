@@ -8,6 +8,7 @@
 #include "kernels/simt/estimate.hpp"
 #include "kernels/simt/geometry.hpp"
 #include "kernels/simt/seeds.hpp"
+#include "kernels/sparsity.hpp"
 
 namespace tilesmith {
 namespace {

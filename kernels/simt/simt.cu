@@ -19,7 +19,7 @@
 #include "kernels/common/gate.cuh"
 #endif
 #ifdef TILESMITH_SPARSE
-#include "kernels/common/sparse_layout.cuh"
+#include "kernels/common/sparse_args.cuh"
 #endif
 
 namespace tilesmith {
@@ -228,9 +228,9 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
 #ifdef TILESMITH_SPARSE
     if constexpr (kSparseB) {
       load_step<kTransA, kBlockM, kStrideA>(shared_a, a, args.lda, k0, m0, args.k, args.m);
-      load_sparse_step<kBlockN, kStrideB>(shared_b, b, args.ldb, args.sparse, k0, n0, args.k, args.n);
+      load_sparse_step<kBlockN, kStrideB>(shared_b, b, args.ldb, sparse_of(args), k0, n0, args.k, args.n);
     } else {
-      load_sparse_step<kBlockM, kStrideA>(shared_a, a, args.lda, args.sparse, k0, m0, args.k, args.m);
+      load_sparse_step<kBlockM, kStrideA>(shared_a, a, args.lda, sparse_of(args), k0, m0, args.k, args.m);
       load_step<!kTransB, kBlockN, kStrideB>(shared_b, b, args.ldb, k0, n0, args.k, args.n);
     }
 #else

@@ -104,7 +104,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double store_bytes = config.at("store_tma") == 1 ? kBoxStoreBytes : kStoreBytes;
   // 8 neighbours of a row of C (swapped_store.cuh), which of 16-bit results are half a sector of the L2.
   const bool half_sectors = g.swap && config.at("store_tma") == 0 && cluster_k(config) == 1 && output < 4 &&
-                            !left_from_registers(config, target.type, target.signature());
+                            !left_from_registers(config, target.type, target.trans);
   const double stored = sums_of_block * output / store_bytes * (half_sectors ? 2 : 1);
   const double epilogue = stored - std::min(stored / 2, kHiddenByStep * config.at("stagger"));
   const auto wave = [&](double blocks) { return first + steps * std::max(alone, blocks * busy) + blocks * epilogue; };

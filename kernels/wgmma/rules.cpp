@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/early_launch.hpp"
+#include "kernels/sparsity.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/tensor_core/rules.hpp"

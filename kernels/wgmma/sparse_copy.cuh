@@ -43,7 +43,7 @@ class Tiles {
     }
     return work;
   }
-  __device__ __forceinline__ unsigned step_bytes() const { return tilesmith::step_bytes(args_.gemm.sparse); }
+  __device__ __forceinline__ unsigned step_bytes() const { return tilesmith::step_bytes(sparse_of(args_.gemm)); }
 
   __device__ __forceinline__ void copy(const Work& work, int step_k, unsigned stage, unsigned full) const {
     const int k = step_k < 0 ? -step_k : step_k;
@@ -59,7 +59,7 @@ class Tiles {
  private:
   // Behind the last of K there is none, and elements are zeros: any will do.
   __device__ __forceinline__ void copy_metadata(int left0, int k, unsigned to, unsigned full) const {
-    const SparseArgs& sparse = args_.gemm.sparse;
+    const SparseArgs sparse = sparse_of(args_.gemm);
     const MetadataRows rows(sparse, left0);
     const unsigned bytes = unsigned(rows.count) * (kMetadataWords * 4);
 #pragma unroll

@@ -8,7 +8,7 @@
 // An instruction takes 32 bytes of a stored row and 64 of a dense one.
 #pragma once
 
-#include "kernels/common/sparse_layout.cuh"
+#include "kernels/common/sparse_args.cuh"
 
 namespace tilesmith {
 

@@ -227,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const ItemWork work = cluster.place(list.at(cluster.first));
     fetch(work);
 #ifdef TILESMITH_SPARSE
-    tile.begin(args.sparse, kSwap ? work.n0 : work.m0, group);
+    tile.begin(sparse_of(args), kSwap ? work.n0 : work.m0, group);
 #endif
 #ifdef TILESMITH_EPILOGUE
     tile.accumulate(reader, work.steps(), group, is_narrow(work), beside(work));
@@ -240,7 +240,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       const ItemWork work = cluster.place(list.at(item));
       fetch(work);
 #ifdef TILESMITH_SPARSE
-      tile.begin(args.sparse, kSwap ? work.n0 : work.m0, group);
+      tile.begin(sparse_of(args), kSwap ? work.n0 : work.m0, group);
 #endif
 #ifdef TILESMITH_EPILOGUE
       tile.accumulate(reader, work.steps(), group, is_narrow(work), beside(work));
@@ -259,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       fetch(work);
       if (item != cluster.first) take_turn(second);
 #ifdef TILESMITH_SPARSE
-      tile.begin(args.sparse, kSwap ? work.n0 : work.m0, 0);
+      tile.begin(sparse_of(args), kSwap ? work.n0 : work.m0, 0);
 #endif
 #ifdef TILESMITH_EPILOGUE
       tile.accumulate(reader, work.steps(), 0, is_narrow(work), beside(work));

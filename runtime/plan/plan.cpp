@@ -158,7 +158,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
       align_bytes_[role] = sizeof(void*);
       continue;
     }
-    align_bytes_[role] = is_vector(role) ? element : std::max(std::size_t(problem_.align_bytes), element);
+    align_bytes_[role] = is_vector(role) ? vector_align_bytes(role, operand(problem_, role).element) : std::max(std::size_t(problem_.align_bytes), element);
   }
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
@@ -223,8 +223,12 @@ int Plan::run(const RunArgs& args) const noexcept {
   all.more.scale_n = static_cast<const float*>(args.matrix(OperandRole::scale_n));
   all.more.bias = args.matrix(OperandRole::bias);
   all.more.batch = int(problem_.batch);
-  all.grouped.ends = static_cast<const int*>(args.matrix(OperandRole::offsets));
-  all.grouped.fault = args.group_fault;
+  if (problem_.batch_mode == BatchMode::grouped) {
+    all.grouped.ends = static_cast<const int*>(args.matrix(OperandRole::offsets));
+    all.grouped.fault = args.group_fault;
+  } else {
+    all.coded = {args.matrix(OperandRole::metadata), args.matrix(OperandRole::weight_scales), args.matrix(OperandRole::weight_zeros)};
+  }
   GemmArgs& kernel_args = all.gemm;
   kernel_args.workspace = sequence_.workspace_bytes > 0 ? args.workspace : nullptr;
   kernel_args.m = int(problem_.m);

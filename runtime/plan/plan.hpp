@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/coded_args.cuh"
 #include "kernels/common/extended_args.cuh"
 #include "kernels/common/grouped_args.cuh"
 #include "kernels/family.hpp"
@@ -76,7 +77,10 @@ class Plan {
   struct KernelArgs {
     GemmArgs gemm;
     ExtendedArgs more;
-    GroupedArgs grouped;
+    union {  // no signature has both
+      GroupedArgs grouped;
+      CodedArgs coded;
+    };
   };
   struct KernelArgsWithMaps {
     TensorMap a, b, c;  // TensorGemmArgs

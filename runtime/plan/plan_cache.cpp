@@ -25,7 +25,7 @@ std::size_t hash_of(const PlanKey& key) noexcept { return XXH3_64bits(&key, size
 PlanKey key_of(const Problem& problem, int align_bytes, BetaClass beta) {
   // A field that a problem or a signature gets does not compile here until it is in the key.
   static_assert(sizeof(Problem) == sizeof(KernelSignature) + 11 * sizeof(std::int64_t));
-  const auto& [type, trans, epilogue, batch_mode, sparsity, scalars] = problem.signature();
+  const auto& [type, trans, epilogue, batch_mode, sparsity, scalars, weights] = problem.signature();
   PlanKey key;
   put_text(key.type, type.name);
   const auto& [c_apart, scale_m, scale_n, bias, bias_is_f32, activation] = epilogue;
@@ -38,6 +38,11 @@ PlanKey key_of(const Problem& problem, int align_bytes, BetaClass beta) {
   key.batch_mode = std::uint8_t(batch_mode);
   key.sparsity = std::uint8_t(sparsity);
   key.scalars = std::uint8_t(scalars);
+  const auto& [weight_type, weight_group, weight_zeros, weight_f32_scales] = weights;
+  key.weight_type = std::uint8_t(weight_type);
+  key.weight_group = std::uint8_t(weight_group);
+  key.weight_zeros = weight_zeros ? 1 : 0;
+  key.weight_f32_scales = weight_f32_scales ? 1 : 0;
   key.m = problem.m;
   key.n = problem.n;
   key.k = problem.k;

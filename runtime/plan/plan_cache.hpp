@@ -26,8 +26,8 @@ struct PlanKey {
 
   std::array<char, kTextBytes> type{};  // padded with 0
   std::int64_t m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0, batch = 0, stride_a = 0, stride_b = 0, stride_c = 0;
-  std::int32_t align_bytes = 0;
-  std::uint8_t trans_a = 0, trans_b = 0, beta = 0, c_apart = 0, scale_m = 0, scale_n = 0, bias = 0, bias_is_f32 = 0, activation = 0, batch_mode = 0, sparsity = 0, scalars = 0;
+  std::int64_t align_bytes = 0;
+  std::uint8_t trans_a = 0, trans_b = 0, beta = 0, c_apart = 0, scale_m = 0, scale_n = 0, bias = 0, bias_is_f32 = 0, activation = 0, batch_mode = 0, sparsity = 0, scalars = 0, weight_type = 0, weight_group = 0, weight_zeros = 0, weight_f32_scales = 0;
 
   bool operator==(const PlanKey&) const = default;
 };

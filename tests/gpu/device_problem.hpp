@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <functional>
 #include <span>
 #include <vector>
@@ -61,6 +62,11 @@ inline void store_integer(Scalar type, std::byte* at, int value) {
       put(std::uint8_t(bits | (value < 0 ? 0x80 : 0)));
       break;
     }
+    case Scalar::s4:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor:
+      throw std::invalid_argument("an element below a byte has no address of its own");
   }
 }
 

@@ -39,6 +39,10 @@ TEST_CASE("each field of a problem makes another key", "[plan_cache]") {
   problems.back().batch_mode = BatchMode(1);
   problems.push_back(of_size(32));
   problems.back().sparsity = Sparsity(1);
+  for (const char* weights : {"s4_g128", "u4_g128", "s4_g64", "s4_column", "s4_g128+zeros", "s4_g128+f32"}) {
+    problems.push_back(problems[0]);
+    problems.back().weights = *parse_weights(weights);
+  }
   for (std::int64_t Problem::*stride : {&Problem::stride_a, &Problem::stride_b, &Problem::stride_c}) {
     problems.push_back(batched(of_size(32), 2));
     problems.back().*stride += 8;

@@ -19,6 +19,11 @@ inline int data_type(Scalar scalar) {
     case Scalar::s32: return kS32;
     case Scalar::e4m3: return kE4m3;
     case Scalar::e5m2: return kE5m2;
+    case Scalar::s4:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor:
+      break;  // it has none
   }
   return -1;
 }

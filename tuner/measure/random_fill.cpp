@@ -70,6 +70,10 @@ __device__ Element element(Bits bits) {
 })";
     case Scalar::s8:
     case Scalar::u8:
+    case Scalar::s4:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor:
       return "typedef unsigned char Element;\n__device__ Element element(Bits bits) { return (Element)(bits >> 56); }";
     case Scalar::s32:
       return "typedef unsigned Element;\n__device__ Element element(Bits bits) { return (Element)(bits >> 32); }";

@@ -182,6 +182,9 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
       case OperandRole::c:
         append_addend(image, of, matrix, rules.c, of.scales.beta != 0 && !of.in_place);
         break;
+      case OperandRole::metadata:
+      case OperandRole::weight_scales:
+      case OperandRole::weight_zeros:
       case OperandRole::d:
         break;
     }
@@ -227,7 +230,7 @@ Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes) {
 }
 
 Zone make_zone(const Problem& problem, const OperandMatrix& matrix) {
-  const int align_bytes = is_vector(matrix.role) ? int(size_bytes(matrix.element)) : problem.align_bytes;
+  const int align_bytes = is_vector(matrix.role) ? int(vector_align_bytes(matrix.role, matrix.element)) : problem.align_bytes;
   return make_zone(matrix.bytes(), matrix.element, align_bytes);
 }
 

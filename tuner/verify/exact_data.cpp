@@ -105,6 +105,9 @@ const ValueRule& StageRules::of(OperandRole role) const {
     case OperandRole::offsets:
     case OperandRole::alpha:
     case OperandRole::beta:
+    case OperandRole::metadata:
+    case OperandRole::weight_scales:
+    case OperandRole::weight_zeros:
       break;
   }
   return c;

@@ -135,6 +135,11 @@ void encode(Scalar element, double value, std::byte* at) {
     case Scalar::e4m3:
     case Scalar::e5m2:
       return store(to_fp8(element, value), at);
+    case Scalar::s4:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor:
+      break;
   }
 }
 
@@ -159,6 +164,11 @@ double decode(Scalar element, const std::byte* at) {
     case Scalar::e4m3:
     case Scalar::e5m2:
       return from_fp8(element, load<std::uint8_t>(at));
+    case Scalar::s4:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor:
+      break;
   }
   return std::nan("");
 }
@@ -194,6 +204,16 @@ void decode_operands(Scalar element, const std::byte* from, std::size_t count, d
       for (int bits = 0; bits < 256; ++bits) values[std::size_t(bits)] = from_fp8(element, std::uint8_t(bits));
       return decode_each(from, count, 1, to, [&](auto* at) { return values[load<std::uint8_t>(at)]; });
     }
+    case Scalar::s4:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor:
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t bits = size_bits(element), in_byte = 8 / bits;
+        const int value = load<std::uint8_t>(from + i / in_byte) >> (i % in_byte * bits) & ((1 << bits) - 1);
+        to[i] = element == Scalar::s4 && value > 7 ? value - 16 : value;
+      }
+      return;
   }
 }
 
@@ -211,6 +231,10 @@ std::uint64_t poison_bits(Scalar element, std::uint64_t garbage) {
       return 0x7fffffffffffffffu;
     case Scalar::s8:
     case Scalar::u8:
+    case Scalar::s4:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor:
       return garbage & 0xffu;
     case Scalar::s32:
       return garbage & 0xffffffffu;

@@ -144,6 +144,11 @@ std::string format_struct(Scalar scalar, const char* as) {
       return fmt::format(fmt::runtime(kFp8), as, 3, 7, 0x7f, "v < -448.0 ? -448.0 : v > 448.0 ? 448.0 : v");
     case Scalar::e5m2:
       return fmt::format(fmt::runtime(kFp8), as, 2, 15, 0x7d, "v");
+    case Scalar::s4:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor:
+      break;
   }
   return {};
 }
