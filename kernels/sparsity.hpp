@@ -6,11 +6,17 @@
 #include <optional>
 #include <string>
 
+#include "kernels/operand.hpp"
 #include "kernels/problem.hpp"
 
 namespace tilesmith {
 
 inline bool is_sparse(const KernelSignature& signature) { return signature.sparsity != Sparsity::dense; }
+
+/// Whether A or B is the sparse one.
+inline bool is_sparse(const KernelSignature& signature, OperandRole role) {
+  return is_sparse(signature) && role == (signature.sparsity == Sparsity::a ? OperandRole::a : OperandRole::b);
+}
 
 /// Elements of a group: 4, or 2 of 32 bits. K of a problem with a sparse operand is a multiple of it.
 int sparse_group(Scalar element);

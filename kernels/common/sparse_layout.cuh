@@ -37,6 +37,18 @@ TILESMITH_HOST_DEVICE constexpr MetadataPlace metadata_place(long long row, long
   return {block * kMetadataWords + 4 * g + of_block / 4, 16 * high + of_block % 4 * 4};
 }
 
+// The other way round: which group a word's i-th four bits are of.
+struct GroupPlace {
+  long long row, group;
+};
+
+TILESMITH_HOST_DEVICE constexpr GroupPlace group_place(long long word, int i, long long row_blocks, int element_bytes) {
+  const long long block = word / kMetadataWords, first_row = block % row_blocks * kMetadataRows, first_group = block / row_blocks * kMetadataGroups;
+  const int g = int(word % kMetadataWords) / 4, t = int(word % 4);
+  if (element_bytes == 1) return {first_row + g + t % 2 * 8, first_group + t / 2 * 8 + i};
+  return {first_row + g + i / 4 * 8, first_group + 4 * t + i % 4};
+}
+
 // Where in its group the stored element of number `i` stands, by the group's four bits.
 TILESMITH_HOST_DEVICE constexpr int place_in_group(unsigned bits, int i, int element_bytes) {
   return element_bytes == 4 ? int(bits >> 1 & 1) : int(bits >> (2 * i) & 3);

@@ -120,6 +120,8 @@ Problem to_problem(const tilesmith_problem& from) {
     if (reserved != 0) throw bad_argument("a reserved field is not 0: expected a problem filled by tilesmith_problem_init");
   }
   KernelSignature signature{type, trans, epilogue_of(from)};
+  if (from.sparsity < TILESMITH_DENSE || from.sparsity > TILESMITH_B_2TO4) throw bad_argument(fmt::format("sparsity is {}: expected a tilesmith_sparsity", int(from.sparsity)));
+  signature.sparsity = Sparsity(from.sparsity);
   if (signature.epilogue.has_terms()) signature.epilogue.c_apart = false;  // implied
   Problem problem = packed_problem(signature, from.m, from.n, from.k);
   if (from.lda != 0) problem.lda = from.lda;
@@ -177,6 +179,7 @@ Operands to_operands(const tilesmith_run_args& from, const Problem& problem) {
   operands.scale_n = known.scale_n;
   operands.bias = known.bias;
   operands.offsets = known.offsets;
+  operands.metadata = known.metadata;
   return operands;
 }
 

@@ -158,6 +158,10 @@ struct Operands {
   /// they hold. β is read if the problem's beta class is `any`, and C has to be there then; where β is 0 nothing becomes of what C holds.
   const void* device_alpha = nullptr;
   const void* device_beta = nullptr;
+  /// Of a problem with a 2:4 sparse A or B (problem.sparsity), else not read: where its stored elements stand, as compress() of
+  /// tilesmith/sparse.hpp makes it; aligned to 16 bytes. A or B are then the stored elements. Nobody checks it: what comes of places that do
+  /// not ascend is undefined (check_metadata() finds them). D must not overlap it.
+  const void* metadata = nullptr;
 };
 
 class GemmPlan;

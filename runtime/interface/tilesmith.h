@@ -110,6 +110,11 @@ typedef enum tilesmith_bias {
   TILESMITH_BIAS_M_F32 = 4
 } tilesmith_bias;
 
+/* Which operand is 2:4 sparse: of each 4 elements in a row along K 2 are stored, of each 2 of tf32 1 (tilesmith_sparse.h). A sparse A is
+ * m x k/2 (transposes NN, NT), a sparse B n x k/2 (NT, TT), and k a multiple of 4 (of tf32 2). Operands of f16, bf16, tf32, s8, u8, e4m3 and e5m2;
+ * no batches, no groups, no gates. */
+typedef enum tilesmith_sparsity { TILESMITH_DENSE = 0, TILESMITH_A_2TO4 = 1, TILESMITH_B_2TO4 = 2 } tilesmith_sparsity;
+
 /* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. It holds its texts: nothing in it
  * points elsewhere, and it can be copied and compared as bytes. */
 typedef struct tilesmith_problem {
@@ -130,7 +135,8 @@ typedef struct tilesmith_problem {
   int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch or tilesmith_grouped, that struct's size in bytes */
   int32_t scalars_on_device; /* not 0: every run is given alpha and beta in device memory, where the kernel reads them when it runs; 0 at
                             first: in host memory, read before the call returns */
-  int32_t reserved[1];   /* 0 */
+  int8_t sparsity;       /* a tilesmith_sparsity; 0 at first */
+  int8_t reserved[3];    /* 0 */
 } tilesmith_problem;
 
 /* A stride of a strided batch: matrices are packed one behind the other, a stored matrix's rows times its leading dimension apart. */
@@ -189,6 +195,8 @@ typedef struct tilesmith_run_args {
                             They must not decrease and not pass m; rows of D behind the last end are not written. The kernel keeps to D
                             whatever they are. A wrong one is told by the next run of a grouped problem of the library, once that kernel has
                             run: it returns TILESMITH_BAD_ARGUMENT and launches nothing. Must not overlap D */
+  const void* metadata;  /* of a problem with sparsity, else not read. Device memory, aligned to 16 bytes: where the stored elements stand, as
+                            tilesmith_sparse_compress makes it. Must not overlap D */
 } tilesmith_run_args;
 
 /* Where a plan's config came from. The strings live as long as the plan. */

@@ -29,7 +29,7 @@ runtime::Module build(const TypePair& type, const runtime::DeviceInfo& device) {
 std::vector<std::string> reference_entries() {
   return {"reset_reports", "copy_words",   "fill_words",   "check_filled",   "checksum",
           "compare_cases", "fill_operand", "fill_c",       "multiply_exact", "multiply_real",
-          "compare_exact", "compare_real", "check_outside", "fill_addend", "fill_f32"};
+          "compare_exact", "compare_real", "check_outside", "fill_addend", "fill_f32", "fill_metadata"};
 }
 
 ReferenceKernels::ReferenceKernels(const TypePair& type, const runtime::DeviceInfo& device)
