@@ -7,21 +7,6 @@
 namespace tilesmith {
 namespace {
 
-bool has_sparse_products(Scalar element) {
-  switch (element) {
-    case Scalar::f16:
-    case Scalar::bf16:
-    case Scalar::tf32:
-    case Scalar::s8:
-    case Scalar::u8:
-    case Scalar::e4m3:
-    case Scalar::e5m2:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// What does not hang on sizes.
 std::optional<std::string> signature_error(const KernelSignature& signature) {
   const std::string_view which = name(signature.sparsity);
@@ -37,6 +22,21 @@ std::optional<std::string> signature_error(const KernelSignature& signature) {
 }
 
 }  // namespace
+
+bool has_sparse_products(Scalar element) {
+  switch (element) {
+    case Scalar::f16:
+    case Scalar::bf16:
+    case Scalar::tf32:
+    case Scalar::s8:
+    case Scalar::u8:
+    case Scalar::e4m3:
+    case Scalar::e5m2:
+      return true;
+    default:
+      return false;
+  }
+}
 
 int sparse_group(Scalar element) { return group_elements(int(size_bytes(element))); }
 

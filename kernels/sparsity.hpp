@@ -18,6 +18,9 @@ inline bool is_sparse(const KernelSignature& signature, OperandRole role) {
   return is_sparse(signature) && role == (signature.sparsity == Sparsity::a ? OperandRole::a : OperandRole::b);
 }
 
+/// Whether there are kernels for such elements.
+bool has_sparse_products(Scalar element);
+
 /// Elements of a group: 4, or 2 of 32 bits. K of a problem with a sparse operand is a multiple of it.
 int sparse_group(Scalar element);
 

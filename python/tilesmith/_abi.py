@@ -20,7 +20,7 @@ class CProblem(Structure):
         ("type", c_char * 16), ("m", c_int64), ("n", c_int64), ("k", c_int64), ("lda", c_int64), ("ldb", c_int64), ("ldc", c_int64),
         ("align_bytes", c_int32), ("beta_is_zero", c_int32), ("transposes", c_char * 8), ("bias", c_int16), ("activation", c_int16),
         ("scale_m", c_int8), ("scale_n", c_int8), ("c_is_apart", c_int16), ("batch_size", c_int64), ("scalars_on_device", c_int32),
-        ("reserved", c_int32),
+        ("sparsity", c_int8), ("reserved", c_int8 * 3),
     ]
 
 
@@ -35,7 +35,7 @@ class CGrouped(Structure):
 class CRunArgs(Structure):
     _fields_ = [("size", c_size_t)] + [
         (name, c_void_p)
-        for name in ("alpha", "beta", "a", "b", "c", "d", "workspace", "bias", "scale_m", "scale_n", "offsets")
+        for name in ("alpha", "beta", "a", "b", "c", "d", "workspace", "bias", "scale_m", "scale_n", "offsets", "metadata")
     ]
 
 
@@ -52,6 +52,14 @@ class CExplanation(Structure):
         ("median_us", c_double), ("predicted_us", c_double), ("vendor_us", c_double), ("vendor_best_us", c_double),
         ("reserved", c_int64 * 1),
     ]
+
+
+class CSparseMatrix(Structure):
+    _fields_ = [("element", c_char * 8), ("rows", c_int64), ("k", c_int64), ("ld_dense", c_int64), ("ld_values", c_int64), ("reserved", c_int64)]
+
+
+class CSparseFault(Structure):
+    _fields_ = [("groups", c_int64), ("row", c_int64), ("column", c_int64)]
 
 
 # name: result, arguments. Problems are void pointers: they may be the first member of a batch or of groups.
@@ -78,6 +86,13 @@ _FUNCTIONS = {
     "tilesmith_plan_explain": (c_int32, [c_void_p, POINTER(CExplanation)]),
     "tilesmith_plan_run": (c_int32, [c_void_p] * 8),
     "tilesmith_plan_run_args": (c_int32, [c_void_p] * 3),
+    "tilesmith_sparse_matrix_init": (c_int32, [POINTER(CSparseMatrix), c_char_p, c_int64, c_int64]),
+    "tilesmith_sparse_metadata_bytes": (c_int32, [POINTER(CSparseMatrix), POINTER(c_uint64)]),
+    "tilesmith_sparse_prune": (c_int32, [c_void_p, c_void_p, POINTER(CSparseMatrix), c_void_p, c_void_p]),
+    "tilesmith_sparse_check": (c_int32, [c_void_p, c_void_p, POINTER(CSparseMatrix), c_void_p, POINTER(CSparseFault)]),
+    "tilesmith_sparse_compress": (c_int32, [c_void_p, c_void_p, POINTER(CSparseMatrix), c_void_p, c_void_p, c_void_p]),
+    "tilesmith_sparse_decompress": (c_int32, [c_void_p, c_void_p, POINTER(CSparseMatrix), c_void_p, c_void_p, c_void_p]),
+    "tilesmith_sparse_check_metadata": (c_int32, [c_void_p, c_void_p, POINTER(CSparseMatrix), c_void_p, POINTER(CSparseFault)]),
 }
 
 

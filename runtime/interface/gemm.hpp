@@ -53,6 +53,10 @@
 
 struct CUstream_st;  // cudaStream_t and CUstream are pointers to this
 
+namespace tilesmith::runtime {
+class LibraryState;
+}
+
 namespace tilesmith {
 
 /// The values are those of tilesmith_status in tilesmith.h.
@@ -221,7 +225,9 @@ class Library {
 
  private:
   friend class GemmPlan;
+  friend struct SparseCalls;
   struct State;
+  runtime::LibraryState& internals() const;
   explicit Library(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };

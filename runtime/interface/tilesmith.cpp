@@ -4,19 +4,40 @@
 #include <new>
 #include <string>
 
+#include "runtime/interface/c_calls.hpp"
 #include "runtime/interface/c_values.hpp"
 #include "runtime/interface/gemm.hpp"
-
-struct tilesmith_library {
-  tilesmith::Library library;
-};
 
 struct tilesmith_plan {
   tilesmith::GemmPlan plan;
 };
 
+namespace tilesmith::runtime {
 namespace {
 
+// A plain buffer: keeping a failure's text must not fail itself.
+thread_local char last_error[1024] = "";
+
+}  // namespace
+
+const char* last_error_text() noexcept { return last_error; }
+
+tilesmith_status fail(tilesmith_status status, const char* what) noexcept {
+  std::snprintf(last_error, sizeof last_error, "%s", what);
+  return status;
+}
+
+tilesmith_status null_argument(const char* function, const char* argument) noexcept {
+  std::snprintf(last_error, sizeof last_error, "%s: %s is null", function, argument);
+  return TILESMITH_BAD_ARGUMENT;
+}
+
+}  // namespace tilesmith::runtime
+
+namespace {
+
+using tilesmith::runtime::guarded;
+using tilesmith::runtime::null_argument;
 using tilesmith::Error;
 using tilesmith::ErrorCode;
 using tilesmith::runtime::take_scalars;
@@ -35,36 +56,6 @@ static_assert(int(ErrorCode::bad_argument) == TILESMITH_BAD_ARGUMENT &&
                   int(ErrorCode::internal) == TILESMITH_INTERNAL &&
                   int(ErrorCode::not_planned) == TILESMITH_NOT_PLANNED,
               "an error code is passed through as a status");
-
-// A plain buffer: keeping a failure's text must not fail itself.
-thread_local char last_error[1024] = "";
-
-tilesmith_status fail(tilesmith_status status, const char* what) noexcept {
-  std::snprintf(last_error, sizeof last_error, "%s", what);
-  return status;
-}
-
-tilesmith_status null_argument(const char* function, const char* argument) noexcept {
-  std::snprintf(last_error, sizeof last_error, "%s: %s is null", function, argument);
-  return TILESMITH_BAD_ARGUMENT;
-}
-
-/// Runs the call; turns what it throws into a status and the last error's text.
-template <typename Call>
-tilesmith_status guarded(Call&& call) noexcept {
-  try {
-    call();
-    return TILESMITH_OK;
-  } catch (const Error& error) {
-    return fail(tilesmith_status(int(error.code())), error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(TILESMITH_OUT_OF_MEMORY, "out of host memory");
-  } catch (const std::exception& error) {
-    return fail(TILESMITH_INTERNAL, error.what());
-  } catch (...) {
-    return fail(TILESMITH_INTERNAL, "unknown exception");
-  }
-}
 
 /// C is D.
 tilesmith::Operands operands_in_place(const tilesmith::Problem& problem, const void* alpha, const void* a, const void* b, const void* beta, void* c) {
@@ -115,7 +106,7 @@ const char* tilesmith_status_name(tilesmith_status status) {
   return "unknown status";
 }
 
-const char* tilesmith_last_error(void) { return last_error; }
+const char* tilesmith_last_error(void) { return tilesmith::runtime::last_error_text(); }
 
 int32_t tilesmith_type_pair_count(void) { return int32_t(tilesmith::type_pairs().size()); }
 

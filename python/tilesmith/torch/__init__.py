@@ -21,8 +21,9 @@ from . import _enabled
 from ._inductor import external_matmul
 from ._operator import gemm
 from ._serving import LEVELS, Serving
+from ._sparse import SparseLinear, to_sparse_semi_structured
 
-__all__ = ["Serving", "enabled", "external_matmul", "gemm", "problems", "reset", "stats"]
+__all__ = ["Serving", "SparseLinear", "enabled", "external_matmul", "gemm", "problems", "reset", "stats", "to_sparse_semi_structured"]
 
 _last: Optional[Serving] = None
 # Kept, with their plans: a captured graph may hold them.
