@@ -31,9 +31,10 @@ struct Bug {
   const char* epilogue = "linear";
   BatchMode batch_mode = BatchMode::single;
   Scalars scalars = Scalars::host;
+  Sparsity sparsity = Sparsity::dense;
 
   KernelTarget target(const DeviceLimits& limits) const {
-    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode, Sparsity::dense, scalars}, limits};
+    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode, sparsity, scalars}, limits};
   }
 };
 
