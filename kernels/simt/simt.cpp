@@ -9,12 +9,19 @@
 #include "kernels/simt/geometry.hpp"
 #include "kernels/simt/seeds.hpp"
 #include "kernels/sparsity.hpp"
+#include "kernels/weights.hpp"
 
 namespace tilesmith {
 namespace {
 
 using simt::Geometry;
 using simt::shares_blocks;
+
+/// Of signatures with weights those that problems may have (weights_error()).
+bool takes_weights(const KernelSignature& signature) {
+  const std::string_view type = signature.type.name;
+  return (type == "f16f32f16" || type == "bf16f32bf16") && signature.trans.b && signature.batch_mode == BatchMode::single && signature.scalars == Scalars::host;
+}
 
 class Simt final : public Family {
  public:
@@ -23,7 +30,11 @@ class Simt final : public Family {
     return "FMA and dp4a on CUDA cores: any type pair, layout, leading dimension and alignment";
   }
 
-  bool supports(const KernelTarget& target) const override { return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.sm >= 80; }
+  bool supports(const KernelTarget& target) const override {
+    KernelSignature dense = without_sparsity(target);
+    dense.weights = {};
+    return is_plain_but_epilogue_and_batch(dense) && target.limits.sm >= 80 && (dense == without_sparsity(target) || takes_weights(target));
+  }
 
   std::vector<Parameter> parameters(const KernelTarget& target) const override {
     std::vector<int> extents{16, 32, 64, 128};

@@ -21,6 +21,9 @@
 #ifdef TILESMITH_SPARSE
 #include "kernels/common/sparse_args.cuh"
 #endif
+#ifdef TILESMITH_WEIGHTS
+#include "kernels/common/weights.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -162,6 +165,22 @@ __device__ __forceinline__ void load_sparse_step(Stored* shared, const Operand* 
 }
 #endif
 
+#ifdef TILESMITH_WEIGHTS
+// The same of op(B) as weights, each multiplied with its scale on the way in.
+__device__ __forceinline__ void load_weights(Stored* shared, const GemmArgs& args, int k0, int n0) {
+  for (int e = int(threadIdx.x); e < kBlockK * kBlockN; e += kThreads) {
+    const int row = e % kBlockK, at = e / kBlockK, k = k0 + row;
+#ifdef TILESMITH_GATED
+    const int pair = n0 / 2 + at % kBlockPairs;
+    const int n = pair >= args.n / 2 ? args.n : at < kBlockPairs ? column_of_x(pair) : column_of_y(pair, args.n);
+#else
+    const int n = n0 + at;
+#endif
+    shared[row * kStrideB + at] = n < args.n && k < args.k ? weight(args, n, k) : 0.0F;
+  }
+}
+#endif
+
 }  // namespace tilesmith
 
 #ifndef TILESMITH_BATCH
@@ -221,7 +240,9 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
   const int ty = int(threadIdx.x) / kThreadsN;
   const int tx = int(threadIdx.x) % kThreadsN;
   const Operand* a = static_cast<const Operand*>(args.a);
+#ifndef TILESMITH_WEIGHTS
   const Operand* b = static_cast<const Operand*>(args.b);
+#endif
 
   Sum sum[kThreadM][kThreadN] = {};
   for (int k0 = 0; k0 < args.k; k0 += kBlockK) {
@@ -235,6 +256,9 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
     }
 #else
     load_step<kTransA, kBlockM, kStrideA>(shared_a, a, args.lda, k0, m0, args.k, args.m);
+#ifdef TILESMITH_WEIGHTS
+    load_weights(shared_b, args, k0, n0);
+#else
 #ifdef TILESMITH_GATED
     load_pairs<!kTransB, kStrideB>(shared_b, b, args.ldb, k0, n0 / 2, args.k, args.n);
 #else

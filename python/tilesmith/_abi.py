@@ -35,8 +35,12 @@ class CGrouped(Structure):
 class CRunArgs(Structure):
     _fields_ = [("size", c_size_t)] + [
         (name, c_void_p)
-        for name in ("alpha", "beta", "a", "b", "c", "d", "workspace", "bias", "scale_m", "scale_n", "offsets", "metadata")
+        for name in ("alpha", "beta", "a", "b", "c", "d", "workspace", "bias", "scale_m", "scale_n", "offsets", "weight_scales", "weight_zeros", "metadata")
     ]
+
+
+class CWeighted(Structure):
+    _fields_ = [("problem", CProblem), ("weights", c_char * 24)]
 
 
 class COptions(Structure):
@@ -75,6 +79,7 @@ _FUNCTIONS = {
     "tilesmith_problem_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64]),
     "tilesmith_strided_batch_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_int64]),
     "tilesmith_grouped_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_int64]),
+    "tilesmith_weighted_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_char_p]),
     "tilesmith_gemm": (c_int32, [c_void_p] * 8),
     "tilesmith_gemm_args": (c_int32, [c_void_p] * 4),
     "tilesmith_prepare": (c_int32, [c_void_p] * 3),

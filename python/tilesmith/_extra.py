@@ -7,6 +7,7 @@ from typing import Any, Dict, Hashable, List, Optional, Tuple
 
 from . import _abi
 from ._arrays import View, adapter_of_type, elements, look
+from ._layout import vector_length
 from ._prepare import Prepared
 from ._types import scale_type
 
@@ -72,6 +73,19 @@ def check_scalar(view: Optional[View], name: str, pair: str) -> None:
         raise ValueError(f"{name} has {elements(view)} elements; expected one, or a number")
     if view.dtype != scale_type(pair):
         raise ValueError(f"{name} is {view.dtype}; expected {scale_type(pair)} in device memory for {pair}")
+
+
+def bias_kind(bias: Any, columns: int, output: str, stream: Optional[int]) -> Tuple[Optional[int], Optional[str]]:
+    """Address and kind of a bias along the columns, as a Problem has it; None, None without one."""
+    if bias is None:
+        return None, None
+    address, key = look(bias, "bias", stream)
+    view = adapter_of_type(type(bias)).describe(key)
+    if elements(view) != columns or vector_length(view, "bias") != columns:
+        raise ValueError(f"bias has {elements(view)} elements; expected {columns}, one a column")
+    if view.dtype not in (output, "f32"):
+        raise ValueError(f"bias is {view.dtype}; expected {output}, as out, or f32")
+    return address, "n" if view.dtype == output else "n_f32"
 
 
 def _is_array(value: Any) -> bool:

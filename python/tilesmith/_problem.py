@@ -30,8 +30,8 @@ class Problem:
 
     type: a type pair, "f16f32f16". transposes: "NN", "NT", "TN", "TT". lda, ldb, ldc: row strides in elements, 0: packed. beta: whether it may
     be other than 0. bias: "n", "m", "n_f32", "m_f32". scale_m, scale_n: "one", "each". batch: entries of a strided batch, whose strides are
-    packed where they are -1. sparsity: "a" or "b", of which half of K is stored (tilesmith.sparse). groups: rows of A and D split among so
-    many B. align_bytes: of every address.
+    packed where they are -1. groups: rows of A and D split among so many B. weights: "s4_g128", "u4_g64+zeros", ..., how B is stored
+    (tilesmith.weights). sparsity: "a" or "b", of which half of K is stored (tilesmith.sparse). align_bytes: of every address.
     `str(problem)` is a line of a workload file. Needs the shared library, and no device.
     """
 
@@ -41,13 +41,17 @@ class Problem:
                  beta: bool = False, bias: Optional[str] = None, activation: Optional[str] = None, scale_m: Optional[str] = None,
                  scale_n: Optional[str] = None, c_is_apart: bool = False, device_scalars: bool = False, sparsity: Optional[str] = None,
                  batch: Optional[int] = None,
-                 stride_a: int = _abi.PACKED, stride_b: int = _abi.PACKED, stride_c: int = _abi.PACKED, groups: Optional[int] = None) -> None:
-        if batch is not None and groups is not None:
-            raise ValueError("batch and groups are both given; expected one of them")
+                 stride_a: int = _abi.PACKED, stride_b: int = _abi.PACKED, stride_c: int = _abi.PACKED, groups: Optional[int] = None,
+                 weights: Optional[str] = None) -> None:
+        if sum(given is not None for given in (batch, groups, weights)) > 1:
+            raise ValueError("of batch, groups and weights several are given; expected one of them")
         lib = _abi.load()
         texts = type.encode(), transposes.encode()
-        held: Union[_abi.CProblem, _abi.CStridedBatch, _abi.CGrouped]
-        if groups is not None:
+        held: Union[_abi.CProblem, _abi.CStridedBatch, _abi.CGrouped, _abi.CWeighted]
+        if weights is not None:
+            held = _abi.CWeighted()
+            _abi.check(lib.tilesmith_weighted_init(ctypes.byref(held), *texts, m, n, k, weights.encode()))
+        elif groups is not None:
             held = _abi.CGrouped()
             _abi.check(lib.tilesmith_grouped_init(ctypes.byref(held), *texts, m, n, k, groups))
             held.stride_b = stride_b
@@ -109,6 +113,8 @@ class Problem:
             fields.append(f"sparsity={'a' if c.sparsity == 1 else 'b'}_2to4")
         if c.scalars_on_device:
             fields.append("scalars=device")
+        if isinstance(held, _abi.CWeighted):
+            fields.append(f"weights={held.weights.decode()}")
         return " ".join([self.type, c.transposes.decode(), str(c.m), str(c.n), str(c.k), *fields])
 
     def __repr__(self) -> str:

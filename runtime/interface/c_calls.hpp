@@ -1,8 +1,7 @@
-// What all functions of the C interface do: nothing is thrown through them, and the last failure's text is kept.
+// What all functions of the C interface have in common: handles, and failures as a status and a line.
 #pragma once
 
 #include <new>
-#include <stdexcept>
 
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/tilesmith.h"
@@ -11,12 +10,16 @@ struct tilesmith_library {
   tilesmith::Library library;
 };
 
+struct tilesmith_plan {
+  tilesmith::GemmPlan plan;
+};
+
 namespace tilesmith::runtime {
 
-/// Keeps the text for tilesmith_last_error().
+/// Of the calling thread.
+const char* last_error() noexcept;
 tilesmith_status fail(tilesmith_status status, const char* what) noexcept;
 tilesmith_status null_argument(const char* function, const char* argument) noexcept;
-const char* last_error_text() noexcept;
 
 /// Runs the call; turns what it throws into a status and the last error's text.
 template <typename Call>

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kernels/user/load.hpp"
+#include "runtime/interface/tilesmith_weights.h"
 
 namespace tilesmith::runtime {
 namespace {
@@ -18,6 +19,7 @@ static_assert(sizeof(tilesmith_strided_batch) == sizeof(tilesmith_problem) + 4 *
               "what stands behind the problem");
 static_assert(sizeof(tilesmith_grouped) == sizeof(tilesmith_problem) + 2 * sizeof(std::int64_t) && offsetof(tilesmith_grouped, problem) == 0,
               "what stands behind the problem");
+static_assert(sizeof(tilesmith_weighted) == sizeof(tilesmith_problem) + 24 && offsetof(tilesmith_weighted, problem) == 0, "what stands behind the problem");
 static_assert(sizeof(tilesmith_problem) == 104 && offsetof(tilesmith_problem, m) == 16,
               "programs that were compiled before, and Python's, know this layout");
 
@@ -76,6 +78,13 @@ Struct of_any_version(const char* type, const Struct& from, Struct known, std::s
   return known;
 }
 
+bool is_weighted(const tilesmith_problem& from) { return from.batch_size == std::int64_t(sizeof(tilesmith_weighted)); }
+
+Weights weights_of(const tilesmith_weighted& from) {
+  if (const auto weights = parse_weights(text_in(from.weights))) return *weights;
+  throw bad_argument(fmt::format("weights is '{}': expected s4, u4, s8 or e4m3, then _g32, _g64, _g128 or _column, then +zeros, +f32", text_in(from.weights)));
+}
+
 /// Precondition: batch_size is not 0, so that the problem is the first member of a batch, or of groups.
 Problem batch_of(const tilesmith_problem& from, const Problem& entry) {
   if (from.batch_size == std::int64_t(sizeof(tilesmith_grouped))) {
@@ -86,8 +95,8 @@ Problem batch_of(const tilesmith_problem& from, const Problem& entry) {
   }
   if (from.batch_size != std::int64_t(sizeof(tilesmith_strided_batch)))
     throw bad_argument(fmt::format("batch_size is {}: expected 0, or a tilesmith_strided_batch of {} bytes, filled by tilesmith_strided_batch_init, or a "
-                                   "tilesmith_grouped of {}, filled by tilesmith_grouped_init",
-                                   from.batch_size, sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped)));
+                                   "tilesmith_grouped of {}, or a tilesmith_weighted of {}, filled alike",
+                                   from.batch_size, sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped), sizeof(tilesmith_weighted)));
   const auto& batch = reinterpret_cast<const tilesmith_strided_batch&>(from);
   const bool by_pointer[] = {batch.stride_a == TILESMITH_BY_POINTERS, batch.stride_b == TILESMITH_BY_POINTERS, batch.stride_c == TILESMITH_BY_POINTERS};
   if (by_pointer[0] && by_pointer[1] && by_pointer[2]) return by_pointers(entry, batch.count);
@@ -122,6 +131,7 @@ Problem to_problem(const tilesmith_problem& from) {
   KernelSignature signature{type, trans, epilogue_of(from)};
   if (from.sparsity < TILESMITH_DENSE || from.sparsity > TILESMITH_B_2TO4) throw bad_argument(fmt::format("sparsity is {}: expected a tilesmith_sparsity", int(from.sparsity)));
   signature.sparsity = Sparsity(from.sparsity);
+  if (is_weighted(from)) signature.weights = weights_of(reinterpret_cast<const tilesmith_weighted&>(from));
   if (signature.epilogue.has_terms()) signature.epilogue.c_apart = false;  // implied
   Problem problem = packed_problem(signature, from.m, from.n, from.k);
   if (from.lda != 0) problem.lda = from.lda;
@@ -130,7 +140,7 @@ Problem to_problem(const tilesmith_problem& from) {
   problem.align_bytes = from.align_bytes;
   problem.scalars = from.scalars_on_device != 0 ? Scalars::device : Scalars::host;
   problem.beta = from.beta_is_zero != 0 ? BetaClass::zero : BetaClass::any;
-  return from.batch_size == 0 ? problem : batch_of(from, problem);
+  return from.batch_size == 0 || is_weighted(from) ? problem : batch_of(from, problem);
 }
 
 void write_default_options(void* options, std::size_t size) {
@@ -180,6 +190,8 @@ Operands to_operands(const tilesmith_run_args& from, const Problem& problem) {
   operands.bias = known.bias;
   operands.offsets = known.offsets;
   operands.metadata = known.metadata;
+  operands.weight_scales = known.weight_scales;
+  operands.weight_zeros = known.weight_zeros;
   return operands;
 }
 

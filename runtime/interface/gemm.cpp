@@ -14,6 +14,7 @@
 #include "runtime/interface/run_plan.hpp"
 #include "runtime/interface/stream_workspaces.hpp"
 #include "runtime/interface/translated.hpp"
+#include "runtime/interface/weights_source.hpp"
 #include "runtime/choose/trial_database.hpp"
 
 namespace tilesmith {
@@ -208,6 +209,17 @@ void Library::prepare(CUstream_st* stream, const Problem& problem) const {
     }
     if (plan->workspace_bytes() == 0) return;
     (void)state_->workspaces.take(stream, plan->workspace_bytes());
+  });
+}
+
+void Library::repack_weights(CUstream_st* stream, const tilesmith_weights& weights, const tilesmith_weights_source& source, void* codes, void* scales,
+                             void* zeros) const {
+  translated([&] {
+    if (!state_) throw moved_from_library();
+    const RepackArgs args = runtime::repack_args(weights, source, codes, scales, zeros);
+    const runtime::LetOthersCapture let_others;
+    const CurrentContext current(state_->context());
+    state_->repack(stream, args);
   });
 }
 

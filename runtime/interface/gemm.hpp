@@ -52,6 +52,8 @@
 #include "kernels/problem.hpp"
 
 struct CUstream_st;  // cudaStream_t and CUstream are pointers to this
+struct tilesmith_weights;  // tilesmith_weights.h
+struct tilesmith_weights_source;
 
 namespace tilesmith::runtime {
 class LibraryState;
@@ -166,6 +168,10 @@ struct Operands {
   /// tilesmith/sparse.hpp makes it; aligned to 16 bytes. A or B are then the stored elements. Nobody checks it: what comes of places that do
   /// not ascend is undefined (check_metadata() finds them). D must not overlap it.
   const void* metadata = nullptr;
+  /// Of a problem with weights, else not read: device memory, [groups, n] packed, of A's type or f32, aligned to an element; must not overlap D.
+  /// Then b are codes, as repack_weights() makes them. Zeros where the weights have some.
+  const void* weight_scales = nullptr;
+  const void* weight_zeros = nullptr;
 };
 
 class GemmPlan;
@@ -219,6 +225,11 @@ class Library {
   /// Wait for every gemm() and every graph that holds one before you call it; none of those graphs may be launched again.
   /// Destroys all plans and workspaces that gemm() and prepare() keep. Loaded kernels stay.
   void clear_cache() const noexcept;
+
+  /// Not while the calling thread captures a stream. Brings weights in 4 or 8 bits into the layout that kernels read, as
+  /// tilesmith_weights_repack() does (tilesmith_weights.h).
+  void repack_weights(CUstream_st* stream, const tilesmith_weights& weights, const tilesmith_weights_source& source, void* codes, void* scales,
+                      void* zeros) const;
 
   /// "NVIDIA H200/sm_90/132SM/...": as which device the evidence is looked up.
   const std::string& device() const noexcept;

@@ -14,6 +14,7 @@
 #include "runtime/driver/context_guards.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/sparse_kernels.hpp"
+#include "runtime/interface/repack_kernels.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace tilesmith::runtime {
@@ -40,6 +41,8 @@ class LibraryState {
   bool early_in_graphs() const { return options_.early_in_graphs; }
   /// RunArgs::group_fault of all grouped problems, once one was planned.
   int* group_fault() const { return group_fault_ ? group_fault_->data() : nullptr; }
+  /// The context must be current.
+  void repack(CUstream_st* stream, const RepackArgs& args) { repack_.run(*context_, options_.allow_compile, stream, args); }
 
  private:
   struct Kernel {
@@ -69,6 +72,7 @@ class LibraryState {
   std::unique_ptr<Context> context_;  // declared before the kernels: they are unloaded while it lives
   SparseKernels sparse_kernels_;
   std::string device_text_;
+  RepackKernels repack_;
   std::unique_ptr<SharedWord> group_fault_;  // made under the lock, by the first plan that wants it
   std::mutex mutex_;  // guards all below
   std::unique_ptr<Catalogue> catalogue_;

@@ -1,45 +1,17 @@
 #include "runtime/interface/tilesmith.h"
 
-#include <cstdio>
-#include <new>
 #include <string>
 
 #include "runtime/interface/c_calls.hpp"
 #include "runtime/interface/c_values.hpp"
 #include "runtime/interface/gemm.hpp"
 
-struct tilesmith_plan {
-  tilesmith::GemmPlan plan;
-};
-
-namespace tilesmith::runtime {
 namespace {
 
-// A plain buffer: keeping a failure's text must not fail itself.
-thread_local char last_error[1024] = "";
-
-}  // namespace
-
-const char* last_error_text() noexcept { return last_error; }
-
-tilesmith_status fail(tilesmith_status status, const char* what) noexcept {
-  std::snprintf(last_error, sizeof last_error, "%s", what);
-  return status;
-}
-
-tilesmith_status null_argument(const char* function, const char* argument) noexcept {
-  std::snprintf(last_error, sizeof last_error, "%s: %s is null", function, argument);
-  return TILESMITH_BAD_ARGUMENT;
-}
-
-}  // namespace tilesmith::runtime
-
-namespace {
-
-using tilesmith::runtime::guarded;
-using tilesmith::runtime::null_argument;
 using tilesmith::Error;
 using tilesmith::ErrorCode;
+using tilesmith::runtime::guarded;
+using tilesmith::runtime::null_argument;
 using tilesmith::runtime::take_scalars;
 using tilesmith::runtime::to_operands;
 using tilesmith::runtime::to_problem;
@@ -106,7 +78,7 @@ const char* tilesmith_status_name(tilesmith_status status) {
   return "unknown status";
 }
 
-const char* tilesmith_last_error(void) { return tilesmith::runtime::last_error_text(); }
+const char* tilesmith_last_error(void) { return tilesmith::runtime::last_error(); }
 
 int32_t tilesmith_type_pair_count(void) { return int32_t(tilesmith::type_pairs().size()); }
 

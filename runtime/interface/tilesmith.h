@@ -132,7 +132,7 @@ typedef struct tilesmith_problem {
   int8_t scale_n;        /* the same of its columns */
   int16_t c_is_apart;    /* not 0: of a problem without scales, bias and activation whose beta may be anything, the kernel reads C where it lies, so
                             that nothing is copied if it is not D. Problems with any of them do so anyway; 0 at first */
-  int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch or tilesmith_grouped, that struct's size in bytes */
+  int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch, tilesmith_grouped or tilesmith_weighted, that struct's size in bytes */
   int32_t scalars_on_device; /* not 0: every run is given alpha and beta in device memory, where the kernel reads them when it runs; 0 at
                             first: in host memory, read before the call returns */
   int8_t sparsity;       /* a tilesmith_sparsity; 0 at first */
@@ -195,6 +195,8 @@ typedef struct tilesmith_run_args {
                             They must not decrease and not pass m; rows of D behind the last end are not written. The kernel keeps to D
                             whatever they are. A wrong one is told by the next run of a grouped problem of the library, once that kernel has
                             run: it returns TILESMITH_BAD_ARGUMENT and launches nothing. Must not overlap D */
+  const void* weight_scales; /* of a tilesmith_weighted (tilesmith_weights.h), whose b are codes; aligned to an element, must not overlap D */
+  const void* weight_zeros;  /* the same, if its weights have zeros; else neither is read */
   const void* metadata;  /* of a problem with sparsity, else not read. Device memory, aligned to 16 bytes: where the stored elements stand, as
                             tilesmith_sparse_compress makes it. Must not overlap D */
 } tilesmith_run_args;
@@ -219,7 +221,6 @@ typedef struct tilesmith_explanation {
 
 /* "0.1.0" */
 const char* tilesmith_version(void);
-
 /* "no device"; "unknown status" for other numbers. */
 const char* tilesmith_status_name(tilesmith_status status);
 
@@ -231,7 +232,6 @@ int32_t tilesmith_type_pair_count(void);
 const char* tilesmith_type_pair_name(int32_t index);
 
 typedef enum tilesmith_log_level { TILESMITH_LOG_WARNING = 1, TILESMITH_LOG_ERROR = 2 } tilesmith_log_level;
-
 /* Gets a line of the log, without the newline. Called by any thread, one at a time; must not call the library. */
 typedef void (*tilesmith_log_callback)(void* user, tilesmith_log_level level, const char* line);
 

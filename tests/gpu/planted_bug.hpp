@@ -32,9 +32,10 @@ struct Bug {
   BatchMode batch_mode = BatchMode::single;
   Scalars scalars = Scalars::host;
   Sparsity sparsity = Sparsity::dense;
+  const char* weights = nullptr;  ///< as a signature's text has them
 
   KernelTarget target(const DeviceLimits& limits) const {
-    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode, sparsity, scalars}, limits};
+    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode, sparsity, scalars, weights == nullptr ? Weights{} : parse_weights(weights).value()}, limits};
   }
 };
 

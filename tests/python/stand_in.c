@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tilesmith.h"
+#include "tilesmith_weights.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -29,11 +30,12 @@ EXPORT char stand_in_rung[16] = "exact";
 EXPORT double stand_in_vendor_us = 0;
 EXPORT char stand_in_device[64] = "NVIDIA H200/sm_90/132SM";
 EXPORT const size_t stand_in_sizes[] = {sizeof(tilesmith_problem),  sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped),
-                                        sizeof(tilesmith_run_args), sizeof(tilesmith_options),       sizeof(tilesmith_explanation)};
+                                        sizeof(tilesmith_run_args), sizeof(tilesmith_options),       sizeof(tilesmith_explanation),
+                                        sizeof(tilesmith_weighted), sizeof(tilesmith_weights), sizeof(tilesmith_array), sizeof(tilesmith_weights_source)};
 EXPORT const size_t stand_in_offsets[] = {
     offsetof(tilesmith_problem, transposes), offsetof(tilesmith_problem, batch_size), offsetof(tilesmith_problem, scalars_on_device),
-    offsetof(tilesmith_strided_batch, stride_c), offsetof(tilesmith_run_args, offsets), offsetof(tilesmith_options, early_in_graphs),
-    offsetof(tilesmith_explanation, vendor_best_us)};
+    offsetof(tilesmith_strided_batch, stride_c), offsetof(tilesmith_run_args, weight_zeros), offsetof(tilesmith_options, early_in_graphs),
+    offsetof(tilesmith_explanation, vendor_best_us), offsetof(tilesmith_weights, has_zeros), offsetof(tilesmith_weights_source, g_idx)};
 
 struct tilesmith_library { int32_t device; };
 struct tilesmith_plan { tilesmith_strided_batch problem; };
@@ -107,6 +109,15 @@ EXPORT tilesmith_status tilesmith_grouped_init(tilesmith_grouped* grouped, const
   grouped->problem.batch_size = sizeof *grouped;
   grouped->groups = groups;
   grouped->stride_b = TILESMITH_PACKED;
+  return status;
+}
+
+EXPORT tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, const char* type, const char* transposes, int64_t m, int64_t n,
+                                                int64_t k, const char* weights) {
+  const tilesmith_status status = tilesmith_problem_init(&weighted->problem, type, transposes, m, n, k);
+  weighted->problem.batch_size = sizeof *weighted;
+  memset(weighted->weights, 0, sizeof weighted->weights);
+  snprintf(weighted->weights, sizeof weighted->weights, "%s", weights);
   return status;
 }
 
@@ -287,7 +298,7 @@ static tilesmith_status run(struct CUstream_st* stream, const tilesmith_problem*
   stand_in.stream = (uint64_t)(uintptr_t)stream;
   stand_in.runs++;
   pthread_mutex_unlock(&lock);
-  if (t.operand < NOT_COMPUTED && t.output < NOT_COMPUTED && args->d != NULL && args->a != NULL) compute(&on, &t, args);
+  if (on.problem.batch_size != sizeof(tilesmith_weighted) && t.operand < NOT_COMPUTED && t.output < NOT_COMPUTED && args->d != NULL && args->a != NULL) compute(&on, &t, args);
   return TILESMITH_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/common/extended_args.cuh"
+#include "kernels/common/coded_args.cuh"
 #include "kernels/common/grouped_args.cuh"
 #include "kernels/launch.hpp"
 #include "runtime/driver/driver.hpp"
@@ -24,6 +25,7 @@ struct LaunchRecord {
   bool overlaps = false;  ///< may start while the launch before it ends
   ExtendedArgs more{};
   GroupedArgs grouped{};
+  CodedArgs coded{};
 };
 
 /// A tensor map as it was asked for; sizes in elements.
@@ -109,6 +111,7 @@ inline CUresult launch(const LaunchRecord& record, void** parameters, const char
   std::memcpy(&state().launches.back().args, parameters[0], sizeof(GemmArgs));
   std::memcpy(&state().launches.back().more, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs), sizeof(ExtendedArgs));
   std::memcpy(&state().launches.back().grouped, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs) + sizeof(ExtendedArgs), sizeof(GroupedArgs));
+  std::memcpy(&state().launches.back().coded, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs) + sizeof(ExtendedArgs), sizeof(CodedArgs));
   if (state().capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) state().capture.add_node();
   return note(call);
 }

@@ -111,9 +111,11 @@ Problem make_problem(const KernelSignature& signature, const Shape& shape) {
   const TypePair& type = signature.type;
   // Of gated columns as many pairs as the shape has columns: edges of tiles then lie everywhere among both halves.
   const bool gated = signature.epilogue.is_gated();
-  Problem problem = packed_problem(signature, shape.m, gated && shape.n < kMostPairs ? 2 * shape.n : shape.n / 2 * 2 + (gated ? 0 : shape.n % 2), whole_groups(signature, shape.k));
+  const std::int64_t group = std::max(1, signature.weights.group);
+  const bool weights = signature.weights.type != WeightType::none;
+  Problem problem = packed_problem(signature, shape.m, gated && shape.n < kMostPairs ? 2 * shape.n : shape.n / 2 * 2 + (gated ? 0 : shape.n % 2), whole_groups(signature, (shape.k + group - 1) / group * group));
   problem.lda = leading_dimension(shape.rows, problem.a_cols(), type.a);
-  problem.ldb = leading_dimension(shape.rows, problem.b_cols(), type.b);
+  if (!weights) problem.ldb = leading_dimension(shape.rows, problem.b_cols(), type.b);
   problem.ldc = leading_dimension(shape.rows, problem.d_cols(), type.output);
   const int element = int(std::min({size_bytes(type.a), size_bytes(type.b), size_bytes(type.output)}));
   problem.align_bytes = std::max(shape.align_bytes, element);
@@ -181,6 +183,9 @@ Problem make_groups(const Problem& problem, const Shape& shape, std::size_t inde
   return split;
 }
 
+/// Of weights: many groups, and rows of few blocks of a part of K.
+constexpr Shape kDeepWeights[] = {{1, 272, 2112}, {16, 200, 2048, Rows::padded_16, 16, true}, {33, 1040, 640}, {8, 48, 4224}};
+
 /// More groups than a warp has lanes.
 constexpr Shape kManyGroups[] = {{300, 40, 24}, {300, 72, 64}, {300, 33, 40, Rows::odd, 0}, {300, 96, 33, Rows::padded_16, 16, true}};
 
@@ -195,6 +200,7 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
   std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
   const bool in_groups = signature.batch_mode == BatchMode::grouped;
   if (in_groups) shapes.insert(shapes.end(), std::begin(kManyGroups), std::end(kManyGroups));
+  if (signature.weights.type != WeightType::none) shapes.insert(shapes.end(), std::begin(kDeepWeights), std::end(kDeepWeights));
   for (const Shape& shape : shapes) {
     Problem problem = make_problem(signature, shape);
     if (signature.batch_mode == BatchMode::strided) problem = make_batch(problem, shape, index);
@@ -206,7 +212,7 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
     cases.push_back(make_case(problem, scales, Stage::exact, index));
     if (shape.extra) {
       for (Stage stage : {Stage::wide_a, Stage::wide_b, Stage::wide_c, Stage::real}) {
-        if (!stage_applies(type, stage, shape.k)) continue;
+        if (!stage_applies(problem, stage, shape.k)) continue;
         const Scales& chosen = stage == Stage::real ? real[index % real.size()] : exact[index % 4];
         cases.push_back(make_case(problem, chosen, stage, index));
       }

@@ -13,6 +13,7 @@
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"
+#include "tuner/verify/weights_data.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -132,6 +133,20 @@ void append_metadata(BatteryImage& image, const BatteryCase& of, const OperandMa
   }
 }
 
+/// Puts codes, scales or zeros of weights into the image, those that are NaN where they are not to be read.
+void append_weights(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const WeightsRule& rule) {
+  std::byte* const first = append_zone(image, of.problem, matrix);
+  const bool poisoned = of.scales.alpha == 0 && (matrix.role != OperandRole::b || of.problem.weights.type == WeightType::e4m3);
+  if (!poisoned) put_weights(of.problem, matrix.role, rule, first);
+}
+
+/// op(B) of weights that are in the image.
+OpMatrix factor_of_weights(const BatteryImage& image, const BatteryCase& of) {
+  if (of.scales.alpha == 0) return {of.problem.k, of.problem.n, std::vector<double>(std::size_t(of.problem.k * of.problem.n))};
+  const auto at = [&](OperandRole role) { return image.operands.data() + image.bytes_at[role].front(); };
+  return multiplied_weights(of.problem, at(OperandRole::b), at(OperandRole::weight_scales), of.problem.weights.zeros ? at(OperandRole::weight_zeros) : nullptr);
+}
+
 /// Puts C or a vector of the epilogue into the image, poisoned where it is not read. Returns it packed, with what is read of it.
 std::vector<double> append_addend(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule, bool is_read) {
   std::byte* const first = append_zone(image, of.problem, matrix);
@@ -190,6 +205,10 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
   ByRole<std::vector<OpMatrix>> factors;
   ByRole<std::vector<double>> vectors;
   for (const OperandMatrix& matrix : inputs(p)) {
+    if (has_weights(p) && (matrix.role == OperandRole::b || matrix.role == OperandRole::weight_scales || matrix.role == OperandRole::weight_zeros)) {
+      append_weights(image, of, matrix, weights_rule(p, of.stage, rules));
+      continue;
+    }
     switch (matrix.role) {
       case OperandRole::a:
       case OperandRole::b:
@@ -223,6 +242,7 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
         break;
     }
   }
+  if (has_weights(p)) factors[OperandRole::b].push_back(factor_of_weights(image, of));
   const auto of_entry = [&](OperandRole role, std::int64_t entry) -> const OpMatrix& {
     return factors[role][factors[role].size() == 1 ? 0 : std::size_t(entry)];
   };

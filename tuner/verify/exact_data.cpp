@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tuner/verify/weights_data.hpp"
+
 namespace tilesmith::tuner {
 namespace {
 
@@ -154,21 +156,32 @@ double largest_sum(const TypePair& type, Stage stage, std::int64_t k) {
   return (stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type)).sum_limit;
 }
 
+bool stage_applies(const KernelSignature& signature, Stage stage, std::int64_t k) {
+  return has_weights(signature) ? stage == Stage::exact || stage == Stage::real : stage_applies(signature.type, stage, k);
+}
+
+double largest_sum(const KernelSignature& signature, Stage stage, std::int64_t k) {
+  if (!has_weights(signature) || stage == Stage::real) return largest_sum(signature.type, stage, k);
+  const ExactLimits limits = weights_limits();
+  return std::min(limits.sum_limit, double(std::max<std::int64_t>(k, 1)) * limits.operand_range * largest_weight(signature));
+}
+
 Scales fitting_scales(const KernelSignature& signature, Stage stage, std::int64_t k, Scales scales) {
   const bool gated = signature.epilogue.is_gated(), bytes = has_byte_results(signature.type), real = makes_integers_real(signature.type);
   if (gated) scales.beta = 0;  // there is no C
   const bool f16 = signature.type.output == Scalar::f16;
-  const bool is_narrow = gated ? bytes || real || f16 : real && (bytes || f16);
+  const bool weights = has_weights(signature) && stage == Stage::exact;  // Their sums are of f32's size.
+  const bool is_narrow = gated ? bytes || real || f16 : (real && (bytes || f16)) || (weights && f16);
   if (!is_narrow) return scales;
   // Of a gate |x|, |y| beside a bias of a few: f16 holds what their product of 100 each comes to, a byte most of 40 each. Of sums that are
   // rounded to s8 most are a sixth of the largest. Long sums of u8, made f16, must not overflow.
-  const double largest = gated ? bytes ? 40 : 100 : bytes ? 400 : 60000;
-  while (std::abs(scales.alpha) * largest_sum(signature.type, stage, k) > largest) scales.alpha /= 2;
+  const double largest = gated ? bytes ? 40 : 100 : bytes ? 400 : weights ? 32000 : 60000;
+  while (std::abs(scales.alpha) * largest_sum(signature, stage, k) > largest) scales.alpha /= 2;
   return scales;
 }
 
 StageRules stage_rules(const KernelSignature& signature, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed) {
-  StageRules rules = stage_rules(signature.type, stage, m, n, k, seed);
+  StageRules rules = has_weights(signature) ? weights_stage_rules(signature, stage, m, n, k, seed) : stage_rules(signature.type, stage, m, n, k, seed);
   // What is multiplied by y, or opens the gate for it, is of the sums' own size, so that a wrong one shows.
   if (signature.epilogue.is_gated() && rules.bias.kind == verify::kRuleIntegers) rules.bias.range = std::min(rules.bias.range, 8);
   return rules;

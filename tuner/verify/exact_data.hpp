@@ -44,6 +44,7 @@ std::span<const Scales> real_scales();
 
 /// About the largest magnitude of a sum of this stage's data, before α.
 double largest_sum(const TypePair& type, Stage stage, std::int64_t k);
+double largest_sum(const KernelSignature& signature, Stage stage, std::int64_t k);
 /// The scales as they are, but where results would be beyond what D's type holds α is smaller: of gates, which have no β either, and of s8.
 Scales fitting_scales(const KernelSignature& signature, Stage stage, std::int64_t k, Scales scales);
 
@@ -86,5 +87,7 @@ bool is_exact(const KernelSignature& signature);
 
 /// Whether the stage exists for the type pair and fits this depth.
 bool stage_applies(const TypePair& type, Stage stage, std::int64_t k);
+/// The same of a signature. Exact sums of weights are rounded to the output already (weights_data.hpp).
+bool stage_applies(const KernelSignature& signature, Stage stage, std::int64_t k);
 
 }  // namespace tilesmith::tuner

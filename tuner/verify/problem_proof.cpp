@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "kernels/group_ends.hpp"
+#include "kernels/on_all_cores.hpp"
 #include "kernels/sparsity.hpp"
+#include "kernels/weights.hpp"
 #include "tuner/verify/freivalds.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/problem_state.hpp"
+#include "tuner/verify/weights_data.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -46,6 +50,35 @@ RowStripe with_zeros(const RowStripe& stripe, std::int64_t k, std::vector<std::b
     }
   }
   return {stripe.element, stripe.first_row, stripe.rows, k, k, dense.data()};
+}
+
+/// The same of W, in f64 as it is multiplied: whole rows of blocks at a time.
+template <typename Use>
+void for_each_stripe_of_weights(const Problem& p, const ProblemStage& stage, const Zones& zones, std::vector<std::byte>& host, Use use) {
+  if (p.n == 0 || p.k == 0) return;
+  const OperandMatrix codes = operand(p, OperandRole::b);
+  const auto terms_of = [&](OperandRole role) {
+    std::vector<std::byte> terms(std::size_t(operand(p, role).bytes()));
+    stage.inputs[role].download(terms, zones[role].first_byte);
+    return terms;
+  };
+  const std::vector<std::byte> scales = terms_of(OperandRole::weight_scales);
+  const std::vector<std::byte> zeros = p.weights.zeros ? terms_of(OperandRole::weight_zeros) : std::vector<std::byte>();
+  const auto block_row_bytes = std::size_t(storage_bytes(codes.element, codes.row_stride));
+  const std::int64_t block_rows_a_stripe = std::max<std::int64_t>(1, std::int64_t(kStripeBytes / block_row_bytes));
+  for (std::int64_t block_row = 0; block_row < codes.rows; block_row += block_rows_a_stripe) {
+    const std::int64_t block_rows = std::min(block_rows_a_stripe, codes.rows - block_row), first = block_row * kWeightBlockRows;
+    host.resize(std::size_t(block_rows) * block_row_bytes);
+    stage.inputs[OperandRole::b].download(host, zones[OperandRole::b].first_byte + std::size_t(block_row) * block_row_bytes);
+    const std::int64_t rows = std::min(block_rows * kWeightBlockRows, p.n - first);
+    std::vector<double> values(std::size_t(rows * p.k));
+    on_all_cores(std::size_t(block_rows), [&](std::size_t part) {
+      const std::int64_t from = std::int64_t(part) * kWeightBlockRows, count = std::min<std::int64_t>(kWeightBlockRows, rows - from);
+      const std::vector<double> some = weights_of_rows(p, first + from, count, host.data() + part * block_row_bytes, scales.data(), p.weights.zeros ? zeros.data() : nullptr);
+      std::ranges::copy(some, values.begin() + from * p.k);
+    });
+    use(RowStripe{Scalar::f64, first, rows, p.k, p.k, std::as_bytes(std::span(values)).data()});
+  }
 }
 
 /// Some vectors of an operand (rows of op(A), columns of op(B)), [sample, k], picked out while it streams by.
@@ -132,10 +165,12 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
     };
     for_each_stripe(stage.inputs[role], zones[role].first_byte + skipped, matrix.element, matrix.rows, matrix.cols, matrix.row_stride, host, look);
   };
-  for_each_stripe_of(OperandRole::b, [&](const RowStripe& stripe) {
+  const auto look_at_b = [&](const RowStripe& stripe) {
     check.add_b(stripe);
     samples_b.pick(stripe, p.trans.b);
-  });
+  };
+  if (has_weights(p)) for_each_stripe_of_weights(p, stage, zones, host, look_at_b);
+  else for_each_stripe_of(OperandRole::b, look_at_b);
   for_each_stripe_of(OperandRole::a, [&](const RowStripe& stripe) {
     check.add_a(stripe);
     samples_a.pick(stripe, !p.trans.a);

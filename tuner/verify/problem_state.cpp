@@ -11,6 +11,7 @@
 #include "kernels/sparsity.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"
+#include "tuner/verify/weights_data.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -20,6 +21,9 @@ constexpr double kLargestLaunchWork = 274877906944.0;  // 2^38 a launch: no sing
 constexpr std::uint64_t kSeed = 0x7113;
 
 std::uint64_t elements(const Zone& zone, Scalar element) { return zone.bytes / size_bytes(element); }
+
+/// Of an element of scales and zeros of weights, as weights_source.cpp has it.
+int term_number(Scalar element) { return element == Scalar::f16 ? 0 : element == Scalar::bf16 ? 1 : 2; }
 
 Zones zones_of(const Problem& problem) {
   Zones zones;
@@ -65,7 +69,7 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
       c_(zones_[OperandRole::d].bytes) {
   const bool any_beta = problem.beta == BetaClass::any;
   for (Stage stage : kProblemStages) {
-    if (!stage_applies(problem.type, stage, problem.k)) continue;
+    if (!stage_applies(problem, stage, problem.k)) continue;
     ProblemStage made;
     made.stage = stage;
     made.scales = fitting_scales(problem, stage, problem.k, (stage == Stage::real ? real_scales() : exact_scales(problem.type))[any_beta ? 1 : 0]);
@@ -148,6 +152,16 @@ void ProblemState::fill_operands(ProblemStage& stage, const runtime::Stream& str
       kernels_->launch(stream, "fill_metadata", slots, stage.inputs[matrix.role].data(), slots, first, std::uint64_t(matrix.rows * matrix.cols), matrix.cols / kMetadataWords);
       continue;
     }
+    if (has_weights(p) && matrix.role == OperandRole::b) {
+      kernels_->launch(stream, "fill_weights", slots, stage.inputs[matrix.role].data(), std::uint64_t(zone.bytes), std::uint64_t(zone.first_byte),
+                       std::uint64_t(matrix.bytes()), p.n, p.k, weights_rule(p, stage.stage, stage.rules));
+      continue;
+    }
+    if (matrix.role == OperandRole::weight_scales || matrix.role == OperandRole::weight_zeros) {
+      kernels_->launch(stream, "fill_weight_terms", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows, matrix.cols, term_number(matrix.element),
+                       int(matrix.role == OperandRole::weight_zeros), weights_rule(p, stage.stage, stage.rules));
+      continue;
+    }
     if (matrix.role == OperandRole::c || is_vector(matrix.role)) {
       const bool as_f32 = is_vector(matrix.role) && matrix.element == Scalar::f32;
       kernels_->launch(stream, as_f32 ? "fill_f32" : "fill_addend", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows,
@@ -196,6 +210,15 @@ void ProblemState::compute_sums(const ProblemStage& stage, const runtime::Stream
       const std::int64_t first = part.first_row + done, count = std::min(rows_a_launch, part.rows - done);
       std::byte* rows =
           stage.sampled.empty() ? nullptr : stage.sampled_device.data() + std::size_t(first) * sizeof(std::int64_t);
+      if (has_weights(p)) {
+        const OperandRole scales = OperandRole::weight_scales, zeros = OperandRole::weight_zeros;
+        kernels_->launch_grid(
+            stream, real ? "multiply_weights_real" : "multiply_weights_exact", {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1}, {32, 8, 1},
+            matrix_of(OperandRole::a, part.a), p.lda, int(p.trans.a), stage.first_of(zones_, OperandRole::b), stage.first_of(zones_, scales),
+            p.weights.zeros ? stage.first_of(zones_, zeros) : nullptr, term_number(operand(p, scales).element), weights_rule(p, stage.stage, stage.rules), rows,
+            first, count, p.n, p.k, stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
+        continue;
+      }
       kernels_->launch_grid(
           stream, real ? "multiply_real" : "multiply_exact", {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1},
           {32, 8, 1}, matrix_of(OperandRole::a, part.a), p.lda, int(p.trans.a), matrix_of(OperandRole::b, part.b),

@@ -3,20 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "runtime/compile/compiler.hpp"
+#include "tuner/verify/weights_data.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 constexpr unsigned kThreads = 256;
 
-runtime::Module build(const TypePair& type, const runtime::DeviceInfo& device) {
+runtime::Module build(const TypePair& type, const runtime::DeviceInfo& device, bool weights) {
   const std::string name = fmt::format("verify_{}.cu", type.name);
   const KernelTarget target{{type, {}}, device.limits};
   const runtime::SourceBuild built =
-      runtime::compile_source(reference_source(type), name, "compare_cases", runtime::compiler_options(target));
+      runtime::compile_source(reference_source(type, weights), name, "compare_cases", runtime::compiler_options(target));
   if (!built.ok) {
     throw std::runtime_error(
         fmt::format("the verifier's reference kernels for {} do not compile: {}", type.name, built.log));
@@ -26,15 +28,17 @@ runtime::Module build(const TypePair& type, const runtime::DeviceInfo& device) {
 
 }  // namespace
 
-std::vector<std::string> reference_entries() {
-  return {"reset_reports", "copy_words",   "fill_words",   "check_filled",   "checksum",
+std::vector<std::string> reference_entries(bool weights) {
+  std::vector<std::string> entries{"reset_reports", "copy_words",   "fill_words",   "check_filled",   "checksum",
           "compare_cases", "fill_operand", "fill_c",       "multiply_exact", "multiply_real",
           "compare_exact", "compare_real", "check_outside", "fill_addend", "fill_f32", "fill_metadata"};
+  if (weights) std::ranges::copy(weights_entries(), std::back_inserter(entries));
+  return entries;
 }
 
-ReferenceKernels::ReferenceKernels(const TypePair& type, const runtime::DeviceInfo& device)
-    : module_(build(type, device)), largest_grid_(unsigned(std::max(1, device.identity.sm_count)) * 16) {
-  for (const std::string& entry : reference_entries()) functions_.emplace_back(entry, module_.function(entry, 0));
+ReferenceKernels::ReferenceKernels(const TypePair& type, const runtime::DeviceInfo& device, bool weights)
+    : module_(build(type, device, weights)), largest_grid_(unsigned(std::max(1, device.identity.sm_count)) * 16) {
+  for (const std::string& entry : reference_entries(weights)) functions_.emplace_back(entry, module_.function(entry, 0));
 }
 
 std::size_t ReferenceKernels::exact_sum_bytes(const TypePair& type) { return type.a == Scalar::f64 ? 8 : 4; }

@@ -15,11 +15,11 @@ namespace tilesmith::tuner {
 /// The part of the source that knows the pair's element formats, and the rules shared with the host.
 std::string reference_formats(const TypePair& type);
 
-/// Complete source text for NVRTC; includes nothing.
-std::string reference_source(const TypePair& type);
+/// Complete source text for NVRTC; includes nothing. `weights`: with the kernels for a B of weights.
+std::string reference_source(const TypePair& type, bool weights = false);
 
 /// Names of all kernels in that text.
-std::vector<std::string> reference_entries();
+std::vector<std::string> reference_entries(bool weights = false);
 
 /// As the device's `Report`: written by every comparison.
 struct Report {
@@ -34,7 +34,7 @@ struct Report {
 class ReferenceKernels {
  public:
   /// Compiles and loads. Throws std::runtime_error with the compiler's log if that fails: a broken environment.
-  ReferenceKernels(const TypePair& type, const runtime::DeviceInfo& device);
+  ReferenceKernels(const TypePair& type, const runtime::DeviceInfo& device, bool weights = false);
 
   /// Bytes of one sum of exact data: 4 or, for f64, 8.
   static std::size_t exact_sum_bytes(const TypePair& type);

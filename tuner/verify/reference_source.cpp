@@ -1,6 +1,7 @@
 // Source text of the verifier's device kernels. It shares no line with the templates it judges: no toolkit header, no
 // tensor cores, no tile but the plainest. Compiled once per type pair.
 #include "tuner/verify/reference_kernels.hpp"
+#include "tuner/verify/weights_data.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -312,11 +313,12 @@ __device__ inline double scaled_sum(double alpha, double sum, double beta, doubl
 
 }  // namespace
 
-std::string reference_source(const TypePair& type) {
+std::string reference_source(const TypePair& type, bool weights) {
   std::string source = reference_formats(type);
   source += type.a == Scalar::f64 ? kSums64 : kSums32;
   source += type.output == Scalar::s32 ? kScaledWrapping : kScaledFloat;
   source += kKernels;
+  if (weights) source += std::string(verify::kWeightsRulesText) + kWeightsKernelsText;
   return source;
 }
 

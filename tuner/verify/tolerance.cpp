@@ -32,6 +32,13 @@
 // output is narrower than the accumulator, its one rounding stands far above all others: then the half unit itself, so
 // that truncation (up to one unit) or a second rounding shows.
 //
+// Weights w = s·(v − z), |w| ≤ 1, of a root mean square ρ (rms_weight()). The sum is bounded as one of f16 operands above, which are larger:
+// that is (K + c)·2^-24·Σ|a||w| with the sum that such operands come to. A kernel may round s·(v − z) to A's type. v − z is exact there, so
+// a weight is off by u = 2^-11 (f16) or 2^-8 (bf16) of itself at most, and a product by u·|a||w|. Over a sum these are of either sign: a deviation of
+// 0.42·u·ρ/√3 each (the rounding of a significand that lies anywhere), 7 deviations of √K of them are 1.7·u·ρ·√K, and where K is small u·|w| each.
+// Bound: u·(1.75·ρ·√K + 2). Of e4m3 with zeros v − z is rounded too: twice that. A product left out is worth ρ/√3; at K = 4096 of s4 in f16
+// it is 0.1 and the bound of weights 0.011.
+//
 // Scales (|r|, |c| ≤ 1) make errors no larger, and are two roundings more, which the constants cover.
 //
 // Integers that become real. Their sums are exact; s8 operands make them 5,476·√K (standard deviation), and over 10^8 elements
@@ -56,6 +63,7 @@
 #include <cmath>
 
 #include "tuner/verify/verifier.hpp"
+#include "tuner/verify/weights_data.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -125,10 +133,16 @@ Tolerance gated_tolerance(const KernelSignature& signature, Stage stage, std::in
   const TypePair& type = signature.type;
   const bool f64 = type.scale == Scalar::f64;
   constexpr double kLargestBias = 8, kSteepest = 1.13;
-  const double largest = std::abs(scales.alpha) * largest_sum(type, stage, k) + (signature.epilogue.bias != Bias::none ? kLargestBias : 0);
+  const double largest = std::abs(scales.alpha) * largest_sum(signature, stage, k) + (signature.epilogue.bias != Bias::none ? kLargestBias : 0);
   const double least_step = type.output == Scalar::f16 ? std::ldexp(1, -24) : half_step(type.output);
   return {(kSteepest + 1) * largest * before + kSteepest * before * before + std::ldexp(largest, f64 ? -65 : -36) + least_step,
           unit(type.output) / (rounds_output(type) ? 2 : 1) + std::ldexp(1, f64 ? -49 : -20)};
+}
+
+/// See above: of sums.
+double rounded_weights(const KernelSignature& signature, std::int64_t k) {
+  const double root = std::sqrt(double(std::max<std::int64_t>(k, 1))), roundings = signature.weights.type == WeightType::e4m3 && signature.weights.zeros ? 2 : 1;
+  return roundings * unit(signature.type.a) / 2 * (1.75 * rms_weight(signature) * root + 2);
 }
 
 }  // namespace
@@ -140,6 +154,7 @@ Tolerance tolerance(const KernelSignature& signature, Stage stage, std::int64_t 
   if (makes_integers_real(type)) allowed = made_real_tolerance(type, k, scales);
   if (stage == Stage::real) {
     allowed = real_tolerance(type, k, scales);
+    if (has_weights(signature)) allowed.absolute += std::abs(scales.alpha) * rounded_weights(signature, k);
     if (epilogue.bias != Bias::none) allowed.absolute += 2 * unit(type.scale);
   }
   if (epilogue.is_gated()) return gated_tolerance(signature, stage, k, scales, allowed.absolute);

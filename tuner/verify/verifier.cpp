@@ -17,6 +17,7 @@
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/problem_state.hpp"
 #include "tuner/verify/reference_kernels.hpp"
+#include "tuner/verify/weights_data.hpp"
 #include "tuner/verify/workspace.hpp"
 
 namespace tilesmith::tuner {
@@ -38,7 +39,7 @@ struct Verifier::Impl {
 
   const runtime::Context& context;
   runtime::Stream stream;
-  std::map<std::string, std::shared_ptr<const ReferenceKernels>, std::less<>> kernels;  // by type pair
+  std::map<std::string, std::shared_ptr<const ReferenceKernels>, std::less<>> kernels;  // by type pair, and whether B has weights
   struct Battery {
     KernelSignature signature;
     std::unique_ptr<BatteryRunner> runner;
@@ -48,9 +49,10 @@ struct Verifier::Impl {
   GuardedWorkspace workspace;
   runtime::DeviceBuffer reports;  // a StageReport for each stage
 
-  std::shared_ptr<const ReferenceKernels> kernels_of(const TypePair& type) {
-    auto& entry = kernels[std::string(type.name)];
-    if (!entry) entry = std::make_shared<const ReferenceKernels>(type, context.info());
+  std::shared_ptr<const ReferenceKernels> kernels_of(const KernelSignature& signature) {
+    const bool weights = has_weights(signature);
+    auto& entry = kernels[std::string(signature.type.name) + (weights ? " weights" : "")];
+    if (!entry) entry = std::make_shared<const ReferenceKernels>(signature.type, context.info(), weights);
     return entry;
   }
 
@@ -61,7 +63,7 @@ struct Verifier::Impl {
       batteries.splice(batteries.begin(), batteries, found);
     } else {
       if (batteries.size() >= kResidentBatteries) batteries.pop_back();
-      auto runner = std::make_unique<BatteryRunner>(context, kernels_of(signature.type), signature);
+      auto runner = std::make_unique<BatteryRunner>(context, kernels_of(signature), signature);
       batteries.push_front({signature, std::move(runner)});
     }
     return *batteries.front().runner;
@@ -80,7 +82,7 @@ struct Verifier::Impl {
     if (!holds(problem)) {
       state.reset();  // its memory first
       if (before_making) before_making();
-      state = std::make_unique<ProblemState>(context, kernels_of(problem.type), problem, stream);
+      state = std::make_unique<ProblemState>(context, kernels_of(problem), problem, stream);
     }
     return *state;
   }
@@ -214,7 +216,7 @@ db::Outcome Verifier::on_problem(const runtime::Plan& plan, const std::function<
   const Problem& problem = plan.problem();
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return {db::Status::ok, "", {}};
   ProblemState& state = impl_->state_of(problem, before_making);
-  const auto kernels = impl_->kernels_of(problem.type);
+  const auto kernels = impl_->kernels_of(problem);
   const std::size_t count = state.stages().size();
   impl_->reports.fill(0);
   impl_->context.synchronize();

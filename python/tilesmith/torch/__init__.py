@@ -19,11 +19,13 @@ from .._library import Library
 from .._problem import Problem
 from . import _enabled
 from ._inductor import external_matmul
+from ._linear import Linear, dequantized, linear
 from ._operator import gemm
 from ._serving import LEVELS, Serving
 from ._sparse import SparseLinear, to_sparse_semi_structured
 
-__all__ = ["Serving", "SparseLinear", "enabled", "external_matmul", "gemm", "problems", "reset", "stats", "to_sparse_semi_structured"]
+__all__ = ["Linear", "Serving", "SparseLinear", "dequantized", "enabled", "external_matmul", "gemm", "linear", "problems", "reset", "stats",
+           "to_sparse_semi_structured"]
 
 _last: Optional[Serving] = None
 # Kept, with their plans: a captured graph may hold them.

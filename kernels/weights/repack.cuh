@@ -1,0 +1,183 @@
+// Weights as others store them, code by code, for the canonical layout (kernels/common/weights_layout.cuh). Host and device read this
+// same file: repack.cu runs it on the device, runtime/interface/weights_repack.cpp on the host.
+#pragma once
+
+#include "kernels/common/weights_layout.cuh"
+
+namespace tilesmith {
+
+// How codes lie that are repacked. [rows][columns] row-major.
+//   bytes     [N][K], one a byte
+//   nibbles   [N][K / 2], the lower column in the lower four bits
+//   gptq      32-bit words [K / 8][N] (of 8 bits [K / 4][N]), the lower row of K in the lower bits; zeros [groups][N / 8] ([N / 4])
+//   awq       32-bit words [K][N / 8], from the lowest four bits columns 0 2 4 6 1 3 5 7; zeros [groups][N / 8] alike
+//   q4_0      [N][K / 32] blocks of 18 bytes: a scale of f16, then 16 bytes, of which byte j has column j low and j + 16 high
+//   q8_0      [N][K / 32] blocks of 34 bytes: a scale of f16, then 32 signed bytes
+enum WeightSource { kBytesSource, kNibblesSource, kGptqSource, kAwqSource, kQ4Source, kQ8Source };
+// Of scales and zeros. kPackedElement: zeros as codes, packed along N as gptq and awq have them.
+enum WeightElement { kNoElement, kF16Element, kBf16Element, kF32Element, kS8Element, kU8Element, kS32Element, kPackedElement };
+
+struct RepackArgs {
+  const unsigned char* codes;
+  const unsigned char* scales;  // null of q4_0 and q8_0, whose blocks have them
+  const unsigned char* zeros;   // null: none
+  const int* group_of;          // [K], null: not given
+  unsigned char* to_codes;
+  unsigned char* to_scales;  // [groups][N], row-major
+  unsigned char* to_zeros;   // the same
+  int* fault;                // of a check: 1 + the first column, or element of zeros, that is refused; INT_MAX: none
+  long long n;
+  long long k;
+  long long group;   // columns of a group: K of the whole column
+  long long groups;  // ceil(K / group)
+  int bits;
+  int source;
+  int flipped;         // bits of a code that are turned over: 8 or 128 of signed ones
+  int padding;         // the code of value 0
+  int scale_element;
+  int zero_element;
+  int to_element;      // of both
+  int by_rows;         // not 0: scales and zeros come as [N][groups]
+  int zero_added;      // to a zero as it is stored; where none are kept (to_zeros is null) each is then 0
+};
+
+TILESMITH_HOST_DEVICE inline unsigned bits_of_f32(float value) {
+  union {
+    float f;
+    unsigned u;
+  } both;
+  both.f = value;
+  return both.u;
+}
+TILESMITH_HOST_DEVICE inline float f32_of_bits(unsigned bits) {
+  union {
+    unsigned u;
+    float f;
+  } both;
+  both.u = bits;
+  return both.f;
+}
+
+TILESMITH_HOST_DEVICE inline float f32_of_f16(unsigned bits) {
+  const unsigned sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 31u, fraction = bits & 1023u;
+  if (exponent == 0) return f32_of_bits(sign | bits_of_f32(float(fraction) * 5.9604644775390625e-8F));  // 2^−24
+  return f32_of_bits(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13);
+}
+
+// To nearest, ties to even.
+TILESMITH_HOST_DEVICE inline unsigned f16_of_f32(float value) {
+  const unsigned bits = bits_of_f32(value), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return sign | 0x7e00u;
+  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;
+  if (magnitude < 0x38800000u) {  // Subnormal: the sum's last bit is worth 2^−24.
+    return sign | (bits_of_f32(f32_of_bits(magnitude) + 0.5F) - bits_of_f32(0.5F));
+  }
+  return sign | (magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13;
+}
+TILESMITH_HOST_DEVICE inline unsigned bf16_of_f32(float value) {
+  const unsigned bits = bits_of_f32(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return bits >> 16 | 0x40u;
+  return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+}
+
+// Of 32-bit words in memory that need not be aligned to them.
+TILESMITH_HOST_DEVICE inline unsigned u16_at(const unsigned char* at) { return at[0] | unsigned(at[1]) << 8; }
+TILESMITH_HOST_DEVICE inline unsigned u32_at(const unsigned char* at) { return u16_at(at) | u16_at(at + 2) << 16; }
+
+// Where of eight columns AWQ puts one in a word.
+TILESMITH_HOST_DEVICE constexpr int awq_nibble(int column) { return column / 2 + column % 2 * 4; }
+
+// A zero that is packed along N.
+TILESMITH_HOST_DEVICE inline int packed_zero(const RepackArgs& args, long long group, long long n) {
+  const int in_word = 32 / args.bits, column = int(n % in_word);
+  const unsigned word = u32_at(args.zeros + (group * ((args.n + in_word - 1) / in_word) + n / in_word) * 4);
+  const int nibble = args.source == kAwqSource ? awq_nibble(column) : column;
+  return int(word >> nibble * args.bits & ((1u << args.bits) - 1));
+}
+
+TILESMITH_HOST_DEVICE inline float element_at(const unsigned char* from, int element, long long index) {
+  switch (element) {
+    case kF16Element: return f32_of_f16(u16_at(from + 2 * index));
+    case kBf16Element: return f32_of_bits(u16_at(from + 2 * index) << 16);
+    case kF32Element: return f32_of_bits(u32_at(from + 4 * index));
+    case kS8Element: return float(static_cast<signed char>(from[index]));
+    case kU8Element: return float(from[index]);
+    case kS32Element: return float(int(u32_at(from + 4 * index)));
+    default: return 0;
+  }
+}
+
+TILESMITH_HOST_DEVICE inline void put_element(unsigned char* to, int element, long long index, float value) {
+  const unsigned bits = element == kF16Element ? f16_of_f32(value) : element == kBf16Element ? bf16_of_f32(value) : bits_of_f32(value);
+  unsigned char* const at = to + index * (element == kF32Element ? 4 : 2);
+  at[0] = static_cast<unsigned char>(bits);
+  at[1] = static_cast<unsigned char>(bits >> 8);
+  if (element != kF32Element) return;
+  at[2] = static_cast<unsigned char>(bits >> 16);
+  at[3] = static_cast<unsigned char>(bits >> 24);
+}
+
+// The code of a row and a column that there are.
+TILESMITH_HOST_DEVICE inline unsigned source_code(const RepackArgs& args, long long n, long long k) {
+  const unsigned mask = (1u << args.bits) - 1;
+  unsigned code = 0;
+  switch (args.source) {
+    case kBytesSource:
+      code = args.codes[n * args.k + k];
+      break;
+    case kNibblesSource:
+      code = args.codes[n * ((args.k + 1) / 2) + k / 2] >> int(k % 2) * 4;
+      break;
+    case kGptqSource: {
+      const int in_word = 32 / args.bits;
+      code = u32_at(args.codes + (k / in_word * args.n + n) * 4) >> int(k % in_word) * args.bits;
+      break;
+    }
+    case kAwqSource:
+      code = u32_at(args.codes + (k * (args.n / 8) + n / 8) * 4) >> awq_nibble(int(n % 8)) * 4;
+      break;
+    case kQ4Source: {
+      const int column = int(k % 32);
+      code = args.codes[(n * (args.k / 32) + k / 32) * 18 + 2 + column % 16] >> column / 16 * 4;
+      break;
+    }
+    case kQ8Source:
+      code = args.codes[(n * (args.k / 32) + k / 32) * 34 + 2 + k % 32];
+      break;
+  }
+  return (code ^ unsigned(args.flipped)) & mask;
+}
+
+// A byte of the canonical layout.
+TILESMITH_HOST_DEVICE inline unsigned char canonical_byte(const RepackArgs& args, long long byte) {
+  unsigned result = 0;
+  for (int shift = 0; shift < 8; shift += args.bits) {
+    const CodeAt at = code_at(args.bits, byte, shift, args.k);
+    result |= (at.n < args.n && at.k < args.k ? source_code(args, at.n, at.k) : unsigned(args.padding)) << shift;
+  }
+  return static_cast<unsigned char>(result);
+}
+
+// Scale and zero at `index` of [groups][N].
+TILESMITH_HOST_DEVICE inline void put_scale_and_zero(const RepackArgs& args, long long index) {
+  const long long group = index / args.n, n = index % args.n;
+  const long long from = args.by_rows ? n * args.groups + group : index;
+  float scale;
+  if (args.source == kQ4Source || args.source == kQ8Source) {
+    scale = f32_of_f16(u16_at(args.codes + (n * args.groups + group) * (args.source == kQ4Source ? 18 : 34)));
+  } else {
+    scale = element_at(args.scales, args.scale_element, from);
+  }
+  put_element(args.to_scales, args.to_element, index, scale);
+  if (args.zeros == nullptr || args.to_zeros == nullptr) return;
+  const float zero = args.zero_element == kPackedElement ? float(packed_zero(args, group, n)) : element_at(args.zeros, args.zero_element, from);
+  put_element(args.to_zeros, args.to_element, index, zero + float(args.zero_added));
+}
+
+// Whether a column is in its own group; whether a zero at `index` of [groups][N] is what all must be.
+TILESMITH_HOST_DEVICE inline bool is_in_order(const RepackArgs& args, long long k) { return args.group_of[k] == k / args.group; }
+TILESMITH_HOST_DEVICE inline bool is_expected_zero(const RepackArgs& args, long long index) {
+  return packed_zero(args, index / args.n, index % args.n) + args.zero_added == 0;
+}
+
+}  // namespace tilesmith

@@ -1,0 +1,304 @@
+"""Weights in 4 or 8 bits: what GPTQ, AWQ, GGUF and others store, in the layout that our kernels read, and products with them.
+
+    w = tilesmith.weights.from_awq(qweight, qzeros, scales)        # once, when a model is loaded
+    d = tilesmith.weights.linear(x, w, bias=bias)                  # x: m x k of f16 or bf16; d: m x n
+
+The arrays are those of PyTorch or CuPy on a CUDA device, where they are repacked by a kernel; or in host memory (NumPy, PyTorch), where they
+are repacked by the CPU. W is n x k, a row for each output: w = scale * (element - zero), with a scale for each row, or for each `group` columns.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Dict, NamedTuple, Optional, Tuple
+
+from . import _abi
+from ._arrays import CUPY, TORCH, adapter_of, look, stream_number
+from ._defaults import library_of
+from ._errors import Error
+from ._extra import bias_kind
+from ._layout import matrix, shape_text
+from ._library import Library
+from ._problem import Problem
+from ._types import SIZES, name_of_typestr, type_name
+from ._weights_abi import CArray, CSizes, CSource, CWeights, load
+
+__all__ = ["Weights", "from_awq", "from_gguf", "from_gptq", "linear", "pack"]
+
+_BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0 = range(7)
+_PAIRS = {"f16": "f16f32f16", "bf16": "bf16f32bf16"}
+
+
+class HostArray:
+    """Bytes in host memory with __array_interface__: what is made of host arrays where there is no NumPy."""
+
+    def __init__(self, shape: Tuple[int, ...], dtype: str) -> None:
+        self.shape, self.dtype = shape, dtype
+        count = SIZES[dtype]
+        for extent in shape:
+            count *= extent
+        self.memory = ctypes.create_string_buffer(count + 16)
+        self.address = -(-ctypes.addressof(self.memory) // 16) * 16
+
+    @property
+    def __array_interface__(self) -> Dict[str, Any]:
+        typestr = {"u8": "|u1", "f32": "<f4", "f16": "<f2", "bf16": "<u2"}[self.dtype]
+        return {"shape": self.shape, "typestr": typestr, "data": (self.address, False), "version": 3}
+
+    def tobytes(self) -> bytes:
+        return ctypes.string_at(self.address, len(self.memory) - 16)
+
+
+class _Given(NamedTuple):
+    """A matrix that is repacked."""
+
+    array: Any
+    address: int
+    dtype: str
+    rows: int
+    columns: int
+    on_host: bool
+
+    def c(self) -> CArray:
+        return CArray(self.address, self.rows, self.columns, self.dtype.encode())
+
+
+def _given(array: Any, what: str, dtype: Optional[str] = None) -> _Given:
+    """One or two dimensions, packed. dtype: as which it is taken, of the same size."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        array = array.detach().contiguous()
+        shape, name, address, on_host = tuple(array.shape), type_name(array.dtype), array.data_ptr(), array.get_device() < 0
+    elif hasattr(array, "__array_interface__") and not hasattr(array, "__cuda_array_interface__"):
+        interface = array.__array_interface__
+        if interface.get("strides") is not None:
+            raise ValueError(f"{what} is not packed; expected contiguous rows")
+        shape, address, on_host = tuple(interface["shape"]), interface["data"][0], True
+        typestr = interface["typestr"]
+        name = name_of_typestr("<" + typestr[1:]) or {"u4": "s32", "u2": "bf16"}.get(typestr[1:])
+    else:
+        adapter = adapter_of(array, what)
+        address, key = adapter.look(array) if adapter in (TORCH, CUPY) else look(array, what, None)
+        view = adapter.describe(key)
+        shape, name, on_host = view.shape, view.dtype, False
+        one = matrix(view, what) if len(shape) == 2 else None
+        if one is not None and (one.by_columns or one.step != max(one.columns, 1)):
+            raise ValueError(f"{what} is not packed; expected contiguous rows")
+    if len(shape) not in (1, 2):
+        raise ValueError(f"{what} is {shape_text(shape)}; expected 2 dimensions")
+    if name is None:
+        raise TypeError(f"{what} is of an unknown type; expected one of {', '.join(SIZES)}")
+    if dtype is not None:
+        if SIZES.get(dtype, 1) != SIZES[name]:
+            raise ValueError(f"{what} is of {name}; expected {dtype}")
+        name = dtype
+    rows, columns = (1, shape[0]) if len(shape) == 1 else shape
+    return _Given(array, address, name, rows, columns, on_host)
+
+
+def _empty(like: _Given, shape: Tuple[int, ...], dtype: str) -> Any:
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None and isinstance(like.array, torch.Tensor):
+        return TORCH.empty(like.array, shape, dtype)
+    if not like.on_host:
+        return adapter_of(like.array, "codes").empty(like.array, shape, dtype)
+    if numpy is not None and isinstance(like.array, numpy.ndarray) and dtype != "bf16":
+        return numpy.empty(shape, {"u8": "uint8", "f16": "float16", "f32": "float32"}[dtype])
+    return HostArray(shape, dtype)
+
+
+class Weights:
+    """Weights as kernels read them: codes, scales (groups x n) and zeros (the same, or None), and what they are. Immutable."""
+
+    __slots__ = ("type", "n", "k", "group", "scale_type", "codes", "scales", "zeros", "addresses", "on_host")
+
+    def __init__(self, type: str, n: int, k: int, group: int, scale_type: str, codes: Any, scales: Any, zeros: Any) -> None:
+        self.type, self.n, self.k, self.group, self.scale_type = type, n, k, group, scale_type
+        self.codes, self.scales, self.zeros = codes, scales, zeros
+        given = [_given(codes, "codes"), _given(scales, "scales")] + ([_given(zeros, "zeros")] if zeros is not None else [])
+        self.addresses = tuple(one.address for one in given) + (() if zeros is not None else (None,))
+        self.on_host = given[0].on_host
+
+    @classmethod
+    def of_tensors(cls, text: str, n: int, k: int, codes: Any, scales: Any, zeros: Any) -> "Weights":
+        """Of PyTorch's tensors that were made before, without a look at them: every call of a layer does this."""
+        made = cls.__new__(cls)
+        made.type, rest = text.split("_", 1)
+        made.n, made.k, made.group = n, k, 0 if rest.startswith("column") else int(rest.split("+")[0][1:])
+        made.scale_type = "f32" if rest.endswith("+f32") else type_name(scales.dtype) or ""
+        made.codes, made.scales, made.zeros = codes, scales, zeros
+        made.addresses = codes.data_ptr(), scales.data_ptr(), None if zeros is None else zeros.data_ptr()
+        made.on_host = False
+        return made
+
+    @property
+    def text(self) -> str:
+        """As a problem's text has them: "u4_g128+zeros"."""
+        return _text(self.type, self.group, self.zeros is not None, self.scale_type)
+
+    def __repr__(self) -> str:
+        return f"<tilesmith.weights.Weights {self.n}x{self.k} {self.text} of {self.scale_type}>"
+
+
+def _text(type: str, group: int, zeros: bool, scale_type: str) -> str:
+    return f"{type}_{f'g{group}' if group else 'column'}{'+zeros' if zeros else ''}{'+f32' if scale_type == 'f32' else ''}"
+
+
+def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[int] = None, dtype: Optional[str] = None, stream: Any = None,
+         library: Optional[Library] = None) -> Weights:
+    """Of codes one a byte, n x k: elements where they are int8 (s4, s8) or float8_e4m3fn, codes where they are uint8 (u4; s4 plus 8; s8 plus 128;
+    bits of e4m3). With `k` given they are 4 bits each, n x (k + 1) / 2 bytes, the lower column in the lower bits.
+
+    type: "s4", "u4", "s8", "e4m3". scales: one a row (n, or n x 1), groups x n, or n x groups; zeros alike. dtype: of scales and zeros as they
+    are kept, "f16", "bf16" or "f32"; default: as scales are."""
+    given = _given(codes, "codes")
+    nibbles = k is not None
+    if nibbles:
+        given = given._replace(dtype="s4" if given.dtype == "s8" else "u4")
+    n, columns = given.rows, given.columns if k is None else k
+    scale = _given(scales, "scales")
+    groups = scale.rows if scale.columns == n else scale.columns
+    if 1 in (scale.rows, scale.columns) and scale.rows * scale.columns == n:
+        scale, groups = scale._replace(rows=1, columns=n), 1
+    zero = None if zeros is None else _given(zeros, "zeros")
+    if zero is not None and groups == 1 and zero.rows * zero.columns == n:
+        zero = zero._replace(rows=1, columns=n)
+    return _repack(_NIBBLES if nibbles else _BYTES, type, n, columns, groups, given, scale, zero, None, dtype, zero is not None, stream, library)
+
+
+def from_gptq(qweight: Any, qzeros: Any, scales: Any, g_idx: Any = None, *, bits: int = 4, v2: bool = False, dtype: Optional[str] = None,
+              stream: Any = None, library: Optional[Library] = None) -> Weights:
+    """Of a GPTQ layer: qweight k / 8 x n of int32 (of 8 bits k / 4), qzeros groups x n / 8, scales groups x n. v2: zeros are stored as they are,
+    not 1 lower. Symmetric where all zeros are 8 (128), or qzeros is None: then without zeros. A g_idx in another order than that of the groups
+    (act-order) is refused."""
+    if bits not in (4, 8):
+        raise ValueError(f"bits is {bits}; expected 4 or 8")
+    codes, scale = _given(qweight, "qweight", "s32"), _given(scales, "scales")
+    zero = None if qzeros is None else _given(qzeros, "qzeros", "s32")
+    order = None if g_idx is None else _given(g_idx, "g_idx", "s32")
+    where = (_GPTQ_V2 if v2 else _GPTQ, codes.columns, codes.rows * 32 // bits, scale.rows, codes, scale, zero, order, dtype)
+    try:
+        return _repack_as(where, "s8" if bits == 8 else "s4", False, stream, library)
+    except Error as why:
+        if zero is None or "everywhere" not in str(why):
+            raise
+    return _repack_as(where, "s8" if bits == 8 else "u4", True, stream, library)
+
+
+def from_awq(qweight: Any, qzeros: Any, scales: Any, *, dtype: Optional[str] = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
+    """Of an AWQ layer: qweight k x n / 8 of int32, qzeros groups x n / 8, scales groups x n; 4 bits, in AWQ's order."""
+    codes, scale = _given(qweight, "qweight", "s32"), _given(scales, "scales")
+    where = (_AWQ, codes.columns * 8, codes.rows, scale.rows, codes, scale, _given(qzeros, "qzeros", "s32"), None, dtype)
+    return _repack_as(where, "u4", True, stream, library)
+
+
+def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", stream: Any = None, library: Optional[Library] = None) -> Weights:
+    """Of a GGUF tensor of kind "Q4_0" or "Q8_0": its blocks as uint8, n rows of k / 32 * 18 (34) bytes."""
+    bytes_of = {"Q4_0": 18, "Q8_0": 34}.get(kind)
+    if bytes_of is None:
+        raise ValueError(f"kind is {kind!r}; expected 'Q4_0' or 'Q8_0'")
+    codes = _given(blocks, "blocks", "u8")
+    if codes.columns % bytes_of:
+        raise ValueError(f"blocks is {codes.rows}x{codes.columns}; expected rows of whole blocks, {bytes_of} bytes each")
+    k = codes.columns // bytes_of * 32
+    return _repack(_Q4_0 if kind == "Q4_0" else _Q8_0, "s4" if kind == "Q4_0" else "s8", codes.rows, k, max(k // 32, 1), codes, None, None, None,
+                   dtype, False, stream, library, group=32)
+
+
+def _repack_as(where: Tuple[Any, ...], type: str, has_zeros: bool, stream: Any, library: Optional[Library]) -> Weights:
+    format, n, k, groups, codes, scale, zero, order, dtype = where
+    return _repack(format, type, n, k, groups, codes, scale, zero, order, dtype, has_zeros, stream, library)
+
+
+def _repack(format: int, type: str, n: int, k: int, groups: int, codes: _Given, scale: Optional[_Given], zero: Optional[_Given],
+            order: Optional[_Given], dtype: Optional[str], has_zeros: bool, stream: Any, library: Optional[Library],
+            group: Optional[int] = None) -> Weights:
+    given = [one for one in (codes, scale, zero, order) if one is not None]
+    if len({one.on_host for one in given}) > 1:
+        raise ValueError("some arrays are in host memory and others on a device; expected all in one place")
+    if group is None:
+        if groups < 1 or k % groups:
+            raise ValueError(f"scales have {groups} groups; expected a number of groups that divides k, {k}")
+        group = 0 if groups == 1 else k // groups
+    scale_type = dtype or (scale.dtype if scale is not None else "f16")
+    lib, made, source, sizes = load(), CWeights(), CSource(), CSizes()
+    _abi.check(lib.tilesmith_weights_init(ctypes.byref(made), type.encode(), n, k, group, scale_type.encode(), has_zeros))
+    _abi.check(lib.tilesmith_weights_bytes(ctypes.byref(made), ctypes.byref(sizes)))
+    _abi.check(lib.tilesmith_weights_source_init(ctypes.byref(source), format))
+    source.on_host = codes.on_host
+    for name, one in (("codes", codes), ("scales", scale), ("zeros", zero), ("g_idx", order)):
+        if one is not None:
+            setattr(source, name, one.c())
+    to_codes = _empty(codes, (sizes.codes,), "u8")
+    to_scales = _empty(codes, (max(groups, 1), n), scale_type)
+    to_zeros = _empty(codes, (max(groups, 1), n), scale_type) if has_zeros else None
+    weights = Weights(type, n, k, group, scale_type, to_codes, to_scales, to_zeros)
+    handle, number = None, 0
+    if not codes.on_host:
+        library = library or library_of(codes.array)
+        handle = library.handle
+        number = adapter_of(codes.array, "codes").stream(library.ordinal) if stream is None else stream_number(stream)
+    _abi.check(lib.tilesmith_weights_repack(handle, number, ctypes.byref(made), ctypes.byref(source), *weights.addresses))
+    return weights
+
+
+class _Shape(NamedTuple):
+    """Of which problems are kept."""
+
+    library: int
+    m: int
+    lda: int
+    dtype: str
+    bias: Optional[str]
+    activation: Optional[str]
+    align_bytes: int
+    weights: str
+    n: int
+    k: int
+
+
+_ONE, _ZERO = ctypes.c_float(1), ctypes.c_float(0)
+_problems: Dict[_Shape, Problem] = {}
+
+
+def linear(x: Any, weights: Weights, out: Any = None, *, bias: Any = None, activation: Optional[str] = None, stream: Any = None,
+           library: Optional[Library] = None) -> Any:
+    """activation(x W^T + bias) into `out`, m x n, which is returned. x: m x k of f16 or bf16, contiguous rows, on the device of the weights.
+
+    bias: n elements of x's type or f32. activation as in tilesmith.gemm; of a gate out has n / 2 columns. The scales of the weights have x's
+    type or are f32. The first call with such a shape chooses a kernel and may compile it."""
+    if weights.on_host:
+        raise ValueError("weights are in host memory; expected some on a CUDA device")
+    if library is None:
+        library = library_of(x)
+    adapter = adapter_of(x, "x")
+    number = adapter.stream(library.ordinal) if stream is None else stream_number(stream)
+    address, key = look(x, "x", number)
+    view = adapter.describe(key)
+    rows = matrix(view, "x")
+    if rows.by_columns or rows.entries is not None or rows.columns != weights.k:
+        raise ValueError(f"x is {shape_text(view.shape)}; expected contiguous rows of {weights.k} elements")
+    if view.dtype not in _PAIRS:
+        raise ValueError(f"x is of {view.dtype}; expected f16 or bf16")
+    if weights.scale_type not in (view.dtype, "f32"):
+        raise ValueError(f"the scales of the weights are {weights.scale_type}; expected {view.dtype}, as x, or f32")
+    columns = weights.n // 2 if activation in ("swiglu", "swiglu_interleaved") else weights.n
+    if out is None:
+        out = adapter.empty(x, (rows.rows, columns), view.dtype)
+    to, out_key = look(out, "out", number)
+    out_view = adapter_of(out, "out").describe(out_key)
+    d = matrix(out_view, "out")
+    if out_view.shape != (rows.rows, columns) or out_view.dtype != view.dtype or d.by_columns or not out_view.writable:
+        raise ValueError(f"out is {shape_text(out_view.shape)} of {out_view.dtype}; expected {rows.rows}x{columns} of {view.dtype} with contiguous rows")
+    bias_at, kind = bias_kind(bias, weights.n, view.dtype, number)
+    low = 16 | address | to | weights.addresses[0]
+    shape = _Shape(id(library), rows.rows, rows.step, f"{view.dtype} {d.step}", kind, activation, low & -low, weights.text, weights.n, weights.k)
+    problem = _problems.get(shape)
+    if problem is None:
+        problem = _problems[shape] = Problem(_PAIRS[view.dtype], "NT", rows.rows, weights.n, weights.k, lda=rows.step, ldc=d.step, bias=kind,
+                                             activation=activation, align_bytes=low & -low, weights=weights.text)
+    args = _abi.CRunArgs(ctypes.sizeof(_abi.CRunArgs), ctypes.addressof(_ONE), ctypes.addressof(_ZERO), address, weights.addresses[0], None, to, None,
+                         bias_at, None, None, None, weights.addresses[1], weights.addresses[2])
+    _abi.check(_abi.load().tilesmith_gemm_args(library.handle, number, problem.address, ctypes.byref(args)))
+    return out

@@ -1,0 +1,25 @@
+#include "runtime/interface/c_calls.hpp"
+
+#include <cstdio>
+
+namespace tilesmith::runtime {
+namespace {
+
+// A plain buffer: keeping a failure's text must not fail itself.
+thread_local char kept_error[1024] = "";
+
+}  // namespace
+
+const char* last_error() noexcept { return kept_error; }
+
+tilesmith_status fail(tilesmith_status status, const char* what) noexcept {
+  std::snprintf(kept_error, sizeof kept_error, "%s", what);
+  return status;
+}
+
+tilesmith_status null_argument(const char* function, const char* argument) noexcept {
+  std::snprintf(kept_error, sizeof kept_error, "%s: %s is null", function, argument);
+  return TILESMITH_BAD_ARGUMENT;
+}
+
+}  // namespace tilesmith::runtime

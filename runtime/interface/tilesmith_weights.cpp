@@ -1,0 +1,103 @@
+#include "runtime/interface/tilesmith_weights.h"
+
+#include <string>
+#include <string_view>
+
+#include "runtime/interface/c_calls.hpp"
+#include "runtime/interface/c_values.hpp"
+#include "runtime/interface/weights_source.hpp"
+
+namespace {
+
+using tilesmith::Error;
+using tilesmith::ErrorCode;
+using tilesmith::runtime::guarded;
+using tilesmith::runtime::null_argument;
+
+template <std::size_t Bytes>
+void put_text(char (&field)[Bytes], std::string_view text, const char* expected) {
+  if (text.size() >= Bytes) throw Error(ErrorCode::bad_argument, "'" + std::string(text) + "': " + expected);
+  text.copy(field, text.size());
+}
+
+void check_struct_size(const char* type, std::size_t size, std::size_t now) {
+  if (size == now) return;
+  throw Error(ErrorCode::bad_argument, std::string("the size of a ") + type + " is " + std::to_string(size) + ": expected sizeof(" + type + "), " +
+                                           std::to_string(now) + " bytes in this version");
+}
+
+}  // namespace
+
+extern "C" {
+
+tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* type, int64_t n, int64_t k, int64_t group, const char* scale_type,
+                                        int32_t has_zeros) {
+  if (weights == nullptr) return null_argument("tilesmith_weights_init", "weights");
+  *weights = tilesmith_weights{};
+  if (type == nullptr) return null_argument("tilesmith_weights_init", "type");
+  if (scale_type == nullptr) return null_argument("tilesmith_weights_init", "scale_type");
+  return guarded([&] {
+    tilesmith_weights made{};
+    made.size = sizeof made;
+    put_text(made.type, type, "expected s4, u4, s8 or e4m3");
+    put_text(made.scale_type, scale_type, "expected f16, bf16 or f32");
+    made.n = n;
+    made.k = k;
+    made.group = group;
+    made.has_zeros = has_zeros;
+    tilesmith::runtime::check_weights(made);
+    *weights = made;
+  });
+}
+
+tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, const char* type, const char* transposes, int64_t m, int64_t n, int64_t k,
+                                         const char* weights) {
+  if (weighted == nullptr) return null_argument("tilesmith_weighted_init", "weighted");
+  *weighted = tilesmith_weighted{};
+  if (weights == nullptr) return null_argument("tilesmith_weighted_init", "weights");
+  tilesmith_weighted made{};
+  if (const tilesmith_status status = tilesmith_problem_init(&made.problem, type, transposes, m, n, k); status != TILESMITH_OK) return status;
+  made.problem.batch_size = sizeof made;
+  return guarded([&] {
+    put_text(made.weights, weights, "expected a text such as s4_g128, u4_g64+zeros or s8_column+f32");
+    if (const auto wrong = tilesmith::problem_error(tilesmith::runtime::to_problem(made.problem))) throw Error(ErrorCode::bad_argument, *wrong);
+    *weighted = made;
+  });
+}
+
+tilesmith_status tilesmith_weights_source_init(tilesmith_weights_source* source, int32_t format) {
+  if (source == nullptr) return null_argument("tilesmith_weights_source_init", "source");
+  *source = tilesmith_weights_source{};
+  source->size = sizeof *source;
+  source->format = format;
+  return TILESMITH_OK;
+}
+
+tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tilesmith_weights_sizes* sizes) {
+  if (sizes == nullptr) return null_argument("tilesmith_weights_bytes", "sizes");
+  *sizes = tilesmith_weights_sizes{};
+  if (weights == nullptr) return null_argument("tilesmith_weights_bytes", "weights");
+  return guarded([&] {
+    check_struct_size("tilesmith_weights", weights->size, sizeof *weights);
+    *sizes = tilesmith::runtime::sizes_of(*weights);
+  });
+}
+
+tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_weights* weights,
+                                          const tilesmith_weights_source* source, void* codes, void* scales, void* zeros) {
+  if (weights == nullptr) return null_argument("tilesmith_weights_repack", "weights");
+  if (source == nullptr) return null_argument("tilesmith_weights_repack", "source");
+  return guarded([&] {
+    check_struct_size("tilesmith_weights", weights->size, sizeof *weights);
+    check_struct_size("tilesmith_weights_source", source->size, sizeof *source);
+    if (source->on_host != 0) {
+      tilesmith::runtime::repack_on_host(tilesmith::runtime::repack_args(*weights, *source, codes, scales, zeros));
+    } else if (library == nullptr) {
+      throw Error(ErrorCode::bad_argument, "tilesmith_weights_repack: library is null: expected one, or on_host");
+    } else {
+      library->library.repack_weights(stream, *weights, *source, codes, scales, zeros);
+    }
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,122 @@
+/* Weights in 4 or 8 bits for libtilesmith: brings what GPTQ, AWQ, GGUF and others store into the layout that kernels read, once, when a
+ * model is loaded. Products of them are problems of their own (tilesmith_weighted, tilesmith.h).
+ *
+ *   tilesmith_weights made;
+ *   tilesmith_weights_source from;
+ *   tilesmith_weights_init(&made, "u4", n, k, 128, "f16", 1);
+ *   tilesmith_weights_sizes sizes;
+ *   tilesmith_weights_bytes(&made, &sizes);                     allocate codes, scales and zeros: sizes.codes bytes, ...
+ *   tilesmith_weights_source_init(&from, TILESMITH_WEIGHTS_AWQ);
+ *   from.codes = (tilesmith_array){qweight, k, n / 8, "s32"};  ...
+ *   tilesmith_weights_repack(library, stream, &made, &from, codes, scales, zeros);
+ *
+ * W is [n][k]: a row for each output. Its value is scale[k / group][n] * (v - zero[k / group][n]), v an element of the code.
+ *
+ * The layout, should you write it yourself. The code of a value v is v + 8 (s4), v (u4), v + 128 (s8), its bits (e4m3). Codes lie in blocks
+ * of 512 bytes, of 16 rows x 64 columns (4 bits) or 16 rows x 32 columns (8 bits). Block (i, j), rows 16i and on, columns 64j (32j) and on,
+ * begins at byte 512 * (i * ceil(k / 64) + j) (ceil(k / 32)). Rows are padded to 16, columns to 64 (32), with the code of value 0.
+ * Lane l (0 to 31) of a block has the 16 bytes at 16 * l. With g = l / 4, t = l % 4 and a step's first column c it holds pairs (lo, hi):
+ *   a0 = row g,     columns c + 2t, c + 2t + 1        a2 = row g,     columns c + 2t + 8, c + 2t + 9
+ *   a1 = row g + 8, columns c + 2t, c + 2t + 1        a3 = row g + 8, columns c + 2t + 8, c + 2t + 9
+ *   4 bits: word s (0 to 3) of its little-endian 32-bit words is the step c = 64j + 16s; nibble i (bits 4i to 4i + 3), i < 4, is a_i.lo,
+ *           nibble i + 4 is a_i.hi.
+ *   8 bits: words 2s and 2s + 1 are the step c = 32j + 16s; word 2s has bytes a0.lo, a0.hi, a1.lo, a1.hi, word 2s + 1 those of a2, a3.
+ * Scales and zeros are [ceil(k / group)][n], row-major, packed. Codes are aligned to 16 bytes.
+ *
+ * Errors, threads and CUDA contexts: as tilesmith.h says. What does not fit is refused in one line, and nothing is repacked then.
+ */
+#ifndef TILESMITH_WEIGHTS_H
+#define TILESMITH_WEIGHTS_H
+
+#include "tilesmith.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is made. Fill it with tilesmith_weights_init. */
+typedef struct tilesmith_weights {
+  size_t size;          /* of the struct that the application was compiled with, in bytes */
+  char type[8];         /* "s4", "u4", "s8" or "e4m3"; the rest 0 */
+  int64_t n, k;         /* rows and columns of W: outputs and inputs */
+  int64_t group;        /* columns that share a scale: 32, 64 or 128, which divides k; 0: the whole row of W has one */
+  char scale_type[8];   /* of scales and zeros: "f16", "bf16" or "f32" */
+  int32_t has_zeros;    /* not 0: zeros are subtracted from elements */
+  int32_t reserved;     /* 0 */
+} tilesmith_weights;
+
+typedef struct tilesmith_weights_sizes {
+  uint64_t codes;  /* bytes: 512 * ceil(n / 16) * ceil(k / 64), of 8 bits ceil(k / 32) */
+  uint64_t scales; /* bytes of [groups][n] */
+  uint64_t zeros;  /* the same, or 0 */
+} tilesmith_weights_sizes;
+
+typedef enum tilesmith_weights_format {
+  /* Codes one a byte, [n][k]: of "s8" elements (for s4 and s8), of "u8" codes (for u4, s4 + 8, s8 + 128), of "e4m3" or "u8" for e4m3. */
+  TILESMITH_WEIGHTS_BYTES = 0,
+  /* Codes of 4 bits, [n][(k + 1) / 2] bytes, the lower column in the lower four bits: of "s4" elements as two's complement, of "u4" codes. */
+  TILESMITH_WEIGHTS_NIBBLES = 1,
+  /* AutoGPTQ: qweight "s32" [k / 8][n], qzeros "s32" [groups][n / 8], to whose values 1 is added, scales [groups][n], g_idx "s32" [1][k].
+   * Type u4 with zeros; s4 without: zeros are then all 8, which is checked where qzeros is given. Of 8 bits [k / 4][n], [groups][n / 4], s8.
+   * g_idx in another order than that of the groups (act-order) is refused. */
+  TILESMITH_WEIGHTS_GPTQ = 2,
+  TILESMITH_WEIGHTS_GPTQ_V2 = 3, /* the same, nothing is added to qzeros */
+  /* AWQ: qweight "s32" [k][n / 8], from the lowest four bits columns 0 2 4 6 1 3 5 7; qzeros "s32" [groups][n / 8] alike; scales [groups][n].
+   * Type u4 with zeros. */
+  TILESMITH_WEIGHTS_AWQ = 4,
+  /* GGUF: codes "u8" [n][k / 32 * 18] are blocks of a scale of f16 and 32 elements in 4 bits, minus 8. Type s4, group 32. */
+  TILESMITH_WEIGHTS_Q4_0 = 5,
+  TILESMITH_WEIGHTS_Q8_0 = 6 /* "u8" [n][k / 32 * 34]: a scale of f16 and 32 signed bytes. Type s8, group 32 */
+} tilesmith_weights_format;
+
+/* A matrix, row-major, packed. type: "f16", "bf16", "f32", "s32", "s8", "u8", "s4", "u4", "e4m3". data NULL: there is none. */
+typedef struct tilesmith_array {
+  const void* data;
+  int64_t rows, columns;
+  char type[8];
+} tilesmith_array;
+
+/* What is repacked. Set it with tilesmith_weights_source_init, then the fields by name. */
+typedef struct tilesmith_weights_source {
+  size_t size;
+  int32_t format;         /* a tilesmith_weights_format */
+  int32_t on_host;        /* not 0: all arrays, and what is made, lie in host memory, and no device is used; 0 at first */
+  tilesmith_array codes;
+  tilesmith_array scales; /* [groups][n], or of bytes and nibbles also [n][groups]; "f16", "bf16" or "f32". None of Q4_0 and Q8_0 */
+  tilesmith_array zeros;  /* where weights have zeros. Of bytes and nibbles as scales, also "u8", "s8" or "s32" */
+  tilesmith_array g_idx;  /* of GPTQ; may be none */
+} tilesmith_weights_source;
+
+/* A product with weights: D <- act(r*c^T o alpha*op(A)*W^T + beta*C + bias), D m x n, by W [n][k]. b of a run are its codes, and
+ * tilesmith_run_args has weight_scales and weight_zeros. Fill it with tilesmith_weighted_init, then change what differs. Give
+ * `&weighted.problem` where a tilesmith_problem is wanted, as long as it is part of this struct. */
+typedef struct tilesmith_weighted {
+  tilesmith_problem problem; /* of type f16f32f16 or bf16f32bf16 and transposes NT or TT; ldb 0. No batch, no groups, scalars on the host */
+  char weights[24];          /* type, group and more as tilesmith_weights_init has them: "s4_g128", "u4_g64+zeros", "s8_column+f32" (scales and zeros
+                                of f32, else of A's type), "e4m3_column+zeros+f32"; the rest 0 */
+} tilesmith_weighted;
+
+/* Packed rows, 16-byte aligned pointers, beta zero. Refuses what there is not; the struct is then all 0. */
+tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, const char* type, const char* transposes, int64_t m, int64_t n, int64_t k,
+                                         const char* weights);
+
+/* Refuses types, sizes and groups that there are not; the struct is then all 0. */
+tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* type, int64_t n, int64_t k, int64_t group, const char* scale_type,
+                                        int32_t has_zeros);
+tilesmith_status tilesmith_weights_source_init(tilesmith_weights_source* source, int32_t format);
+
+/* How much memory they take. */
+tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tilesmith_weights_sizes* sizes);
+
+/* Not while the calling thread captures a stream. Enqueues the repacking on the stream (null: the default stream). The kernels are compiled by
+ * NVRTC at a library's first call (TILESMITH_NO_KERNEL without it). Where g_idx, or zeros of weights without zeros, have to be checked, it
+ * waits for the stream first. codes is aligned to 16 bytes; zeros is NULL if there are none. What is made must not overlap what is read.
+ * With on_host the library may be NULL, the stream is not looked at, and all is done when the call returns. */
+tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_weights* weights,
+                                          const tilesmith_weights_source* source, void* codes, void* scales, void* zeros);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,209 @@
+#include "runtime/interface/weights_source.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "runtime/interface/gemm.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+Error refused_weights(const std::string& what) { return {ErrorCode::bad_argument, what}; }
+
+template <std::size_t Bytes>
+std::string_view text_of(const char (&field)[Bytes]) {
+  return {field, ::strnlen(field, Bytes)};
+}
+
+struct CodeType {
+  std::string_view name;
+  int bits;
+  int sign;     // the bit that is turned over in a code of an element in two's complement
+  int padding;  // the code of 0
+};
+constexpr std::array kCodeTypes{CodeType{"s4", 4, 8, 8}, CodeType{"u4", 4, 0, 0}, CodeType{"s8", 8, 128, 128}, CodeType{"e4m3", 8, 0, 0}};
+
+const CodeType& code_type(const tilesmith_weights& weights) {
+  for (const CodeType& type : kCodeTypes) {
+    if (type.name == text_of(weights.type)) return type;
+  }
+  throw refused_weights(fmt::format("type of weights is '{}': expected s4, u4, s8 or e4m3", text_of(weights.type)));
+}
+
+constexpr std::array kElements{std::pair{std::string_view("f16"), kF16Element}, std::pair{std::string_view("bf16"), kBf16Element},
+                               std::pair{std::string_view("f32"), kF32Element}, std::pair{std::string_view("s8"), kS8Element},
+                               std::pair{std::string_view("u8"), kU8Element},   std::pair{std::string_view("s32"), kS32Element}};
+constexpr std::size_t kScaleElements = 3;  // the first ones
+
+std::optional<WeightElement> element_of(std::string_view name, std::size_t of) {
+  for (std::size_t i = 0; i < of; ++i) {
+    if (kElements[i].first == name) return kElements[i].second;
+  }
+  return std::nullopt;
+}
+
+std::int64_t groups_of(const tilesmith_weights& weights) { return weights.group == 0 ? 1 : weights.k / weights.group; }
+
+/// Throws unless the array is there, of such a type and shape.
+void check_array(const char* what, const tilesmith_array& array, std::initializer_list<std::string_view> types, std::int64_t rows, std::int64_t columns) {
+  if (array.data == nullptr) throw refused_weights(fmt::format("{} is null: expected {}x{} of {}", what, rows, columns, *types.begin()));
+  bool known = false;
+  for (const std::string_view type : types) known = known || type == text_of(array.type);
+  if (!known) throw refused_weights(fmt::format("{} is of {}: expected {}", what, text_of(array.type), fmt::join(types, " or ")));
+  if (array.rows == rows && array.columns == columns) return;
+  throw refused_weights(fmt::format("{} is {}x{}: expected {}x{}", what, array.rows, array.columns, rows, columns));
+}
+
+void check_none(const char* what, const tilesmith_array& array, const char* why) {
+  if (array.data != nullptr) throw refused_weights(fmt::format("{} is given: expected none, {}", what, why));
+}
+
+/// Of bytes and nibbles [groups][n] or [n][groups]; of others the first.
+bool comes_by_rows(const char* what, const tilesmith_array& array, std::int64_t groups, std::int64_t n, bool may) {
+  if (array.rows == groups && array.columns == n) return false;
+  if (may && array.rows == n && array.columns == groups) return true;
+  throw refused_weights(fmt::format("{} is {}x{}: expected {}x{}, one row for each group of columns of weights{}", what, array.rows, array.columns, groups, n,
+                                    may ? fmt::format(", or {}x{}", n, groups) : ""));
+}
+
+const char* name_of_format(int format) {
+  constexpr const char* kNames[] = {"bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0"};
+  if (format < 0 || format > TILESMITH_WEIGHTS_Q8_0) throw refused_weights(fmt::format("format is {}: expected a tilesmith_weights_format", format));
+  return kNames[format];
+}
+
+void expect_types(const tilesmith_weights& weights, int format, std::string_view types, bool holds) {
+  if (!holds) throw refused_weights(fmt::format("type of weights is {}: expected {} of {}", text_of(weights.type), types, name_of_format(format)));
+}
+
+/// Codes as bytes or nibbles.
+void take_plain(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
+  const bool bytes = from.format == TILESMITH_WEIGHTS_BYTES;
+  args.source = bytes ? kBytesSource : kNibblesSource;
+  const std::int64_t columns = bytes ? weights.k : (weights.k + 1) / 2;
+  if (!bytes) {
+    expect_types(weights, from.format, "s4 or u4", type.bits == 4);
+    if (type.sign == 0) return check_array("codes", from.codes, {"u4"}, weights.n, columns);
+    check_array("codes", from.codes, {"s4", "u4"}, weights.n, columns);
+    args.flipped = text_of(from.codes.type) == "s4" ? type.sign : 0;
+  } else if (type.name == "e4m3") {
+    check_array("codes", from.codes, {"e4m3", "u8"}, weights.n, columns);
+  } else if (type.sign == 0) {
+    check_array("codes", from.codes, {"u8"}, weights.n, columns);
+  } else {
+    check_array("codes", from.codes, {"s8", "u8"}, weights.n, columns);
+    args.flipped = text_of(from.codes.type) == "s8" ? type.sign : 0;
+  }
+}
+
+/// 32-bit words of GPTQ or AWQ, and zeros packed alike.
+void take_words(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
+  const bool awq = from.format == TILESMITH_WEIGHTS_AWQ;
+  args.source = awq ? kAwqSource : kGptqSource;
+  if (awq) expect_types(weights, from.format, "u4", type.name == "u4");
+  else expect_types(weights, from.format, "u4, s4 or s8", type.name != "e4m3");
+  if (type.name == "u4" && weights.has_zeros == 0) throw refused_weights(fmt::format("weights of {} as u4 have no zeros: expected has_zeros, or s4", name_of_format(from.format)));
+  const std::int64_t in_word = 32 / type.bits, along = awq ? weights.n : weights.k;
+  if (along % in_word != 0) throw refused_weights(fmt::format("{} is {}: expected a multiple of {}, codes of a 32-bit word", awq ? "n" : "k", along, in_word));
+  if (awq) check_array("codes", from.codes, {"s32"}, weights.k, weights.n / in_word);
+  else check_array("codes", from.codes, {"s32"}, weights.k / in_word, weights.n);
+  args.zero_added = (from.format == TILESMITH_WEIGHTS_GPTQ ? 1 : 0) - (type.sign != 0 ? type.padding : 0);
+  args.zero_element = kPackedElement;
+  if (from.g_idx.data != nullptr) {
+    if (awq) check_none("g_idx", from.g_idx, "AWQ has no order of its own");
+    check_array("g_idx", from.g_idx, {"s32"}, 1, weights.k);
+    args.group_of = static_cast<const int*>(from.g_idx.data);
+  }
+  if (weights.has_zeros != 0 || from.zeros.data != nullptr)
+    check_array("zeros", from.zeros, {"s32"}, groups_of(weights), (weights.n + in_word - 1) / in_word);
+  args.zeros = static_cast<const unsigned char*>(from.zeros.data);
+}
+
+void take_blocks(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
+  const bool q4 = from.format == TILESMITH_WEIGHTS_Q4_0;
+  args.source = q4 ? kQ4Source : kQ8Source;
+  expect_types(weights, from.format, q4 ? "s4" : "s8", type.name == (q4 ? "s4" : "s8"));
+  if (weights.group != 32) throw refused_weights(fmt::format("group is {}: expected 32 of {}", weights.group, name_of_format(from.format)));
+  if (weights.has_zeros != 0) throw refused_weights(fmt::format("has_zeros is {}: expected 0 of {}", weights.has_zeros, name_of_format(from.format)));
+  check_array("codes", from.codes, {"u8"}, weights.n, weights.k / 32 * (q4 ? 18 : 34));
+  check_none("scales", from.scales, "they stand in the blocks");
+  args.flipped = q4 ? 0 : type.sign;
+}
+
+}  // namespace
+
+void check_weights(const tilesmith_weights& weights) {
+  code_type(weights);
+  for (const auto& [name, value] : {std::pair{"n", weights.n}, {"k", weights.k}}) {
+    if (value < 0 || value > kMaxDimension) throw refused_weights(fmt::format("{} is {}: expected 0 to {}", name, value, kMaxDimension));
+  }
+  if (weights.group != 0 && weights.group != 32 && weights.group != 64 && weights.group != 128)
+    throw refused_weights(fmt::format("group is {}: expected 32, 64, 128, or 0 for the whole row of weights", weights.group));
+  if (weights.group != 0 && weights.k % weights.group != 0)
+    throw refused_weights(fmt::format("group is {}: expected one that divides k, {}, or 0 for the whole row of weights", weights.group, weights.k));
+  if (!element_of(text_of(weights.scale_type), kScaleElements))
+    throw refused_weights(fmt::format("scale_type is '{}': expected f16, bf16 or f32", text_of(weights.scale_type)));
+  if (weights.reserved != 0) throw refused_weights("a reserved field is not 0: expected weights filled by tilesmith_weights_init");
+}
+
+tilesmith_weights_sizes sizes_of(const tilesmith_weights& weights) {
+  check_weights(weights);
+  const std::uint64_t element = text_of(weights.scale_type) == "f32" ? 4 : 2;
+  const std::uint64_t scales = std::uint64_t(groups_of(weights)) * std::uint64_t(weights.n) * element;
+  return {std::uint64_t(code_bytes(code_type(weights).bits, weights.n, weights.k)), scales, weights.has_zeros != 0 ? scales : 0};
+}
+
+RepackArgs repack_args(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros) {
+  check_weights(weights);
+  name_of_format(from.format);
+  const CodeType& type = code_type(weights);
+  const std::int64_t groups = groups_of(weights);
+  const bool blocks = from.format >= TILESMITH_WEIGHTS_Q4_0, plain = from.format <= TILESMITH_WEIGHTS_NIBBLES;
+  RepackArgs args{};
+  args.n = weights.n;
+  args.k = weights.k;
+  args.groups = groups;
+  args.group = weights.group == 0 ? weights.k : weights.group;
+  args.bits = type.bits;
+  args.padding = type.padding;
+  args.to_element = *element_of(text_of(weights.scale_type), kScaleElements);
+  args.codes = static_cast<const unsigned char*>(from.codes.data);
+  if (groups * weights.n > INT32_MAX - 1) throw refused_weights(fmt::format("weights have {} groups of {} rows: expected at most {} scales", groups, weights.n, INT32_MAX - 1));
+  if (plain) take_plain(args, weights, from, type);
+  else if (blocks) take_blocks(args, weights, from, type);
+  else take_words(args, weights, from, type);
+  if (plain || blocks) check_none("g_idx", from.g_idx, "it is of GPTQ");
+  if (!blocks) {
+    const auto element = element_of(text_of(from.scales.type), kScaleElements);
+    if (from.scales.data == nullptr) throw refused_weights(fmt::format("scales is null: expected {}x{} of f16, bf16 or f32", groups, weights.n));
+    if (!element) throw refused_weights(fmt::format("scales is of {}: expected f16, bf16 or f32", text_of(from.scales.type)));
+    args.by_rows = comes_by_rows("scales", from.scales, groups, weights.n, plain) ? 1 : 0;
+    args.scales = static_cast<const unsigned char*>(from.scales.data);
+    args.scale_element = *element;
+  }
+  if (plain && weights.has_zeros != 0) {
+    const auto element = element_of(text_of(from.zeros.type), kElements.size());
+    if (from.zeros.data == nullptr) throw refused_weights(fmt::format("zeros is null: expected {}x{}, as scales", groups, weights.n));
+    if (!element) throw refused_weights(fmt::format("zeros is of {}: expected f16, bf16, f32, s8, u8 or s32", text_of(from.zeros.type)));
+    if (comes_by_rows("zeros", from.zeros, groups, weights.n, true) != (args.by_rows != 0) && groups != weights.n)
+      throw refused_weights(fmt::format("zeros is {}x{}: expected the shape of scales, {}x{}", from.zeros.rows, from.zeros.columns, from.scales.rows, from.scales.columns));
+    args.zeros = static_cast<const unsigned char*>(from.zeros.data);
+    args.zero_element = *element;
+  }
+  if ((plain || blocks) && weights.has_zeros == 0) check_none("zeros", from.zeros, "the weights have none");
+  if (codes == nullptr) throw refused_weights("codes to make is null: expected memory of tilesmith_weights_bytes");
+  if (scales == nullptr) throw refused_weights("scales to make is null: expected memory of tilesmith_weights_bytes");
+  if ((zeros != nullptr) != (weights.has_zeros != 0))
+    throw refused_weights(zeros != nullptr ? "zeros to make is given: expected null, the weights have none" : "zeros to make is null: expected memory of tilesmith_weights_bytes");
+  if (reinterpret_cast<std::uintptr_t>(codes) % 16 != 0) throw Error(ErrorCode::misaligned, "codes to make is not aligned: expected a multiple of 16 bytes");
+  args.to_codes = static_cast<unsigned char*>(codes);
+  args.to_scales = static_cast<unsigned char*>(scales);
+  args.to_zeros = static_cast<unsigned char*>(zeros);
+  return args;
+}
+
+}  // namespace tilesmith::runtime

@@ -1,0 +1,212 @@
+// Products with weights: a sample of every family, the repacking on the device, and the library.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "runtime/driver/device.hpp"
+#include "runtime/interface/gemm.hpp"
+#include "runtime/interface/tilesmith_weights.h"
+#include "tests/catch.hpp"
+#include "tests/gpu/family_sample.hpp"
+#include "tuner/verify/number_formats.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::test;
+
+namespace {
+
+template <typename T>
+runtime::DeviceBuffer on_device(const std::vector<T>& values) {
+  runtime::DeviceBuffer buffer(std::max<std::size_t>(16, values.size() * sizeof(T)));
+  buffer.upload(std::as_bytes(std::span<const T>(values)));
+  return buffer;
+}
+
+std::vector<unsigned char> from_device(const runtime::DeviceBuffer& buffer, std::size_t bytes) {
+  std::vector<unsigned char> values(bytes);
+  buffer.download(std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
+tilesmith_array array_of(const void* data, std::int64_t rows, std::int64_t columns, const char* type) {
+  tilesmith_array made{data, rows, columns, {}};
+  std::strcpy(made.type, type);
+  return made;
+}
+
+std::vector<std::int32_t> some_words(std::size_t count, std::uint32_t seed) {
+  std::vector<std::int32_t> words;
+  for (std::size_t i = 0; i < count; ++i) words.push_back(std::int32_t((seed = seed * 1664525u + 1013904223u)));
+  return words;
+}
+
+Library quiet_library() {
+  LibraryOptions quiet;
+  quiet.log_misses = false;
+  return Library::without_database(quiet);
+}
+
+}  // namespace
+
+TEST_CASE("a sample of every family passes the battery with weights", "[gpu][weights]") {
+  const runtime::Context context(0);
+  Signatures signatures;
+  for (const auto& together : std::vector<std::vector<const char*>>{
+           {"f16f32f16 NT weights=s4_g128", "f16f32f16 NT weights=u4_g64+zeros", "f16f32f16 TT weights=s8_column+f32", "f16f32f16 NT epilogue=bias_n+gelu weights=e4m3_g128+f32",
+            "f16f32f16 NT epilogue=scale_m+scale_n1+bias_n_f32 weights=s4_g32+zeros+f32"},
+           {"bf16f32bf16 NT weights=s4_g128", "bf16f32bf16 TT weights=u4_column+zeros", "bf16f32bf16 NT weights=s8_g64+zeros", "bf16f32bf16 NT epilogue=swiglu weights=s4_g128",
+            "bf16f32bf16 NT epilogue=c_apart weights=u4_g128+zeros"}}) {
+    auto& of_type = signatures.emplace_back();
+    for (const char* signature : together) of_type.push_back(signature_of(signature));
+  }
+  verify_sample(context, 12, std::numeric_limits<double>::infinity(), signatures);
+}
+
+TEST_CASE("weights that the device repacks are those that the host repacks", "[gpu][weights]") {
+  const runtime::Context context(0);
+  const Library library = quiet_library();
+  runtime::Stream stream;
+  const std::int64_t n = 200, k = 384, groups = 3;
+  const std::vector<std::int32_t> codes = some_words(std::size_t(n * k), 1), zeros = some_words(std::size_t(groups * n), 2);
+  const std::vector<float> scales(std::size_t(groups * n), 0.37F);
+  const runtime::DeviceBuffer codes_there = on_device(codes), zeros_there = on_device(zeros), scales_there = on_device(scales);
+  struct Format {
+    int format;
+    const char* type;
+    std::int64_t rows, columns;
+    const char* of;
+    bool zeros;
+  };
+  for (const Format& format : {Format{TILESMITH_WEIGHTS_BYTES, "s8", n, k, "s8", false}, {TILESMITH_WEIGHTS_NIBBLES, "s4", n, k / 2, "s4", false},
+                               {TILESMITH_WEIGHTS_GPTQ, "u4", k / 8, n, "s32", true}, {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true}}) {
+    tilesmith_weights made;
+    REQUIRE(tilesmith_weights_init(&made, format.type, n, k, 128, "bf16", format.zeros) == TILESMITH_OK);
+    tilesmith_weights_sizes sizes;
+    REQUIRE(tilesmith_weights_bytes(&made, &sizes) == TILESMITH_OK);
+    tilesmith_weights_source from;
+    REQUIRE(tilesmith_weights_source_init(&from, format.format) == TILESMITH_OK);
+    const auto point = [&](const void* of_codes, const void* of_scales, const void* of_zeros) {
+      from.codes = array_of(of_codes, format.rows, format.columns, format.of);
+      from.scales = array_of(of_scales, groups, n, "f32");
+      if (format.zeros) from.zeros = array_of(of_zeros, groups, n / 8, "s32");
+    };
+    std::vector<unsigned char> host_codes(sizes.codes), host_scales(sizes.scales), host_zeros(sizes.zeros);
+    from.on_host = 1;
+    point(codes.data(), scales.data(), zeros.data());
+    REQUIRE(tilesmith_weights_repack(nullptr, nullptr, &made, &from, host_codes.data(), host_scales.data(), format.zeros ? host_zeros.data() : nullptr) == TILESMITH_OK);
+    runtime::DeviceBuffer to_codes(sizes.codes), to_scales(sizes.scales), to_zeros(std::max<std::size_t>(16, sizes.zeros));
+    from.on_host = 0;
+    point(codes_there.data(), scales_there.data(), zeros_there.data());
+    library.repack_weights(stream.get(), made, from, to_codes.data(), to_scales.data(), format.zeros ? to_zeros.data() : nullptr);
+    stream.synchronize();
+    INFO(format.type << " of format " << format.format);
+    CHECK(from_device(to_codes, sizes.codes) == host_codes);
+    CHECK(from_device(to_scales, sizes.scales) == host_scales);
+    CHECK(from_device(to_zeros, sizes.zeros) == host_zeros);
+  }
+}
+
+TEST_CASE("act-order, and zeros where weights have none, are refused on the device before anything is repacked", "[gpu][weights]") {
+  const runtime::Context context(0);
+  const Library library = quiet_library();
+  const std::int64_t n = 16, k = 64;
+  std::vector<std::int32_t> order;
+  for (std::int64_t column = 0; column < k; ++column) order.push_back(std::int32_t(column / 32));
+  order[40] = 0;
+  const std::vector<std::int32_t> sevens(std::size_t(2 * n / 8), 0x77777777);
+  std::vector<std::int32_t> other = sevens;
+  other[3] = 0x77877777;
+  const runtime::DeviceBuffer codes = on_device(some_words(std::size_t(k / 8 * n), 3)), scales = on_device(std::vector<float>(std::size_t(2 * n), 1)), order_there = on_device(order),
+                              right = on_device(sevens), wrong = on_device(other);
+  tilesmith_weights made;
+  REQUIRE(tilesmith_weights_init(&made, "s4", n, k, 32, "f16", 0) == TILESMITH_OK);
+  tilesmith_weights_source from;
+  REQUIRE(tilesmith_weights_source_init(&from, TILESMITH_WEIGHTS_GPTQ) == TILESMITH_OK);
+  from.codes = array_of(codes.data(), k / 8, n, "s32");
+  from.scales = array_of(scales.data(), 2, n, "f32");
+  runtime::DeviceBuffer to_codes(512), to_scales(std::size_t(2 * 2 * n));
+  to_codes.fill(0xee);
+  const auto message = [&] {
+    try {
+      library.repack_weights(nullptr, made, from, to_codes.data(), to_scales.data(), nullptr);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  from.g_idx = array_of(order_there.data(), 1, k, "s32");
+  CHECK(message().find("g_idx[40] is 0: expected 1") == 0);
+  from.g_idx = {};
+  from.zeros = array_of(wrong.data(), 2, n / 8, "s32");
+  CHECK(message().find("zeros[1][13] is 9: expected 8") == 0);
+  CHECK(from_device(to_codes, 512) == std::vector<unsigned char>(512, 0xee));
+  from.zeros = array_of(right.data(), 2, n / 8, "s32");
+  CHECK(message().empty());
+}
+
+TEST_CASE("the library multiplies with weights: by gemm(), by a plan, and from C", "[gpu][weights]") {
+  const runtime::Context context(0);
+  const Library library = quiet_library();
+  const std::int64_t m = 5, n = 48, k = 128;
+  std::vector<signed char> codes;
+  std::vector<std::uint16_t> a, scales;
+  a.resize(std::size_t(m * k));
+  scales.resize(std::size_t(n));
+  for (std::int64_t i = 0; i < n * k; ++i) codes.push_back((signed char)(i * 7 % 15 - 7));
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = tuner::to_f16(float(int(i * 5 % 7) - 3));
+  for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = tuner::to_f16(i % 2 == 0 ? 0.5F : 2.0F);
+  const runtime::DeviceBuffer codes_there = on_device(codes), scales_there = on_device(scales), a_there = on_device(a);
+  tilesmith_weights made;
+  REQUIRE(tilesmith_weights_init(&made, "s4", n, k, 0, "f16", 0) == TILESMITH_OK);
+  tilesmith_weights_sizes sizes;
+  REQUIRE(tilesmith_weights_bytes(&made, &sizes) == TILESMITH_OK);
+  tilesmith_weights_source from;
+  REQUIRE(tilesmith_weights_source_init(&from, TILESMITH_WEIGHTS_BYTES) == TILESMITH_OK);
+  from.codes = array_of(codes_there.data(), n, k, "s8");
+  from.scales = array_of(scales_there.data(), 1, n, "f16");
+  runtime::DeviceBuffer w(sizes.codes), s(sizes.scales), d(std::size_t(m * n * 2));
+  library.repack_weights(nullptr, made, from, w.data(), s.data(), nullptr);
+  KernelSignature signature{*find_type_pair("f16f32f16"), {false, true}};
+  signature.weights = *parse_weights("s4_column");
+  const Problem problem = packed_problem(signature, m, n, k);
+  Operands operands{1, a_there.data(), w.data(), 0, nullptr, d.data()};
+  operands.weight_scales = s.data();
+  const auto check = [&] {
+    context.synchronize();
+    const std::vector<unsigned char> raw = from_device(d, std::size_t(m * n * 2));
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < k; ++l) sum += tuner::from_f16(a[std::size_t(i * k + l)]) * codes[std::size_t(j * k + l)];
+        std::uint16_t bits;
+        std::memcpy(&bits, raw.data() + (i * n + j) * 2, 2);
+        REQUIRE(tuner::from_f16(bits) == sum * (j % 2 == 0 ? 0.5 : 2));
+      }
+    }
+    d.fill(0xff);
+  };
+  library.gemm(nullptr, problem, operands);
+  check();
+  library.plan(problem).run(nullptr, operands);
+  check();
+  tilesmith_library* opened = nullptr;
+  REQUIRE(tilesmith_open(nullptr, 0, &opened) == TILESMITH_OK);
+  tilesmith_weighted weighted;
+  REQUIRE(tilesmith_weighted_init(&weighted, "f16f32f16", "NT", m, n, k, "s4_column") == TILESMITH_OK);
+  const float one = 1, zero = 0;
+  tilesmith_run_args args{};
+  args.size = sizeof args;
+  args.alpha = &one;
+  args.beta = &zero;
+  args.a = a_there.data();
+  args.b = w.data();
+  args.d = d.data();
+  CHECK(tilesmith_gemm_args(opened, nullptr, &weighted.problem, &args) == TILESMITH_BAD_ARGUMENT);  // scales are missing
+  args.weight_scales = s.data();
+  INFO(tilesmith_last_error());
+  REQUIRE(tilesmith_gemm_args(opened, nullptr, &weighted.problem, &args) == TILESMITH_OK);
+  check();
+  tilesmith_close(opened);
+}

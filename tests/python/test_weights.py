@@ -1,0 +1,163 @@
+"""tilesmith.weights: repacking by the real library in host memory, products by the stand-in."""
+
+import ctypes
+import os
+import struct
+
+import pytest
+
+import tilesmith
+from arrays import Array
+from tilesmith import _abi, weights
+
+
+class Host:
+    """A matrix in host memory with __array_interface__, of ctypes cells."""
+
+    def __init__(self, typestr, shape, values):
+        kind = {"|u1": ctypes.c_uint8, "|i1": ctypes.c_int8, "<i4": ctypes.c_int32, "<f4": ctypes.c_float, "<f2": ctypes.c_uint16}[typestr]
+        self.cells = (kind * len(values))(*values)
+        self.__array_interface__ = {"shape": shape, "typestr": typestr, "data": (ctypes.addressof(self.cells), False), "version": 3}
+
+
+@pytest.fixture
+def real(monkeypatch):
+    """The library as it was built: repacking in host memory needs no device."""
+    path = os.environ.get("TILESMITH_REAL_LIBRARY")
+    if not path or not os.path.exists(path):
+        pytest.skip("there is no TILESMITH_REAL_LIBRARY")
+    monkeypatch.setenv("TILESMITH_LIBRARY", path)
+    _abi.load.cache_clear()
+    yield
+    _abi.load.cache_clear()
+
+
+def code(i, j, below=16):
+    return (i * 2654435761 + j * 40503 + 12345 >> 7) % below
+
+
+def canonical(bits, n, k, padding, value):
+    """By the words of tilesmith_weights.h."""
+    columns = 64 if bits == 4 else 32
+    across = -(-k // columns)
+    made = bytearray(512 * -(-n // 16) * across)
+    for block in range(len(made) // 512):
+        row0, column0 = block // across * 16, block % across * columns
+        for lane in range(32):
+            g, t = divmod(lane, 4)
+            for step in range(columns // 16):
+                pairs = []
+                for i in range(4):
+                    row, column = row0 + g + 8 * (i & 1), column0 + 16 * step + 2 * t + 8 * (i >> 1)
+                    pairs.append([value(row, column + hi) if row < n and column + hi < k else padding for hi in (0, 1)])
+                at = 512 * block + 16 * lane + step * (4 if bits == 4 else 8)
+                if bits == 4:
+                    word = sum(lo << 4 * i | hi << 4 * (i + 4) for i, (lo, hi) in enumerate(pairs))
+                    made[at:at + 4] = struct.pack("<I", word)
+                else:
+                    made[at:at + 8] = bytes(byte for pair in pairs for byte in pair)
+    return bytes(made)
+
+
+def signed(word):
+    return word - (1 << 32) if word >= 1 << 31 else word
+
+
+def test_bytes_and_nibbles_are_packed(real):
+    n, k = 20, 70
+    scales = Host("<f4", (n,), [1 + i / 8 for i in range(n)])
+    made = weights.pack(Host("|u1", (n, k), [code(i, j) for i in range(n) for j in range(k)]), scales, type="u4")
+    assert made.codes.tobytes() == canonical(4, n, k, 0, code)
+    assert (made.text, made.n, made.k, made.on_host) == ("u4_column+f32", n, k, True)
+    assert made.scales.tobytes() == bytes(scales.cells)
+    nibbles = Host("|u1", (n, k // 2), [code(i, 2 * j) | code(i, 2 * j + 1) << 4 for i in range(n) for j in range(k // 2)])
+    assert weights.pack(nibbles, scales, type="u4", k=k).codes.tobytes() == made.codes.tobytes()
+    whole = Host("|i1", (n, k), [code(i, j, 256) - 128 for i in range(n) for j in range(k)])
+    made = weights.pack(whole, scales, type="s8", dtype="f16")
+    assert made.codes.tobytes() == canonical(8, n, k, 128, lambda i, j: code(i, j, 256))
+    assert made.text == "s8_column" and made.scales.tobytes()[:4] == struct.pack("<2e", 1, 1.125)
+
+
+def test_gptq_is_symmetric_where_all_zeros_are_8(real):
+    n, k, groups = 16, 64, 2
+    qweight = [signed(sum(code(i, 8 * w + b) << 4 * b for b in range(8))) for w in range(k // 8) for i in range(n)]
+    scales = Host("<f2", (groups, n), [0x3c00 + i for i in range(groups * n)])
+    sevens = Host("<i4", (groups, n // 8), [0x77777777] * (groups * n // 8))
+    made = weights.from_gptq(Host("<i4", (k // 8, n), qweight), sevens, scales, Host("<i4", (k,), [j // 32 for j in range(k)]))
+    assert (made.text, made.scale_type) == ("s4_g32", "f16")
+    assert made.codes.tobytes() == canonical(4, n, k, 8, code)
+    assert made.scales.tobytes() == bytes(scales.cells)
+    other = Host("<i4", (groups, n // 8), [0x77777777] * 3 + [0x12345670])
+    made = weights.from_gptq(Host("<i4", (k // 8, n), qweight), other, scales)
+    assert made.text == "u4_g32+zeros"
+    assert made.zeros.tobytes()[-16:] == struct.pack("<8e", 1, 8, 7, 6, 5, 4, 3, 2)
+    made = weights.from_gptq(Host("<i4", (k // 8, n), qweight), other, scales, v2=True)
+    assert made.zeros.tobytes()[-16:] == struct.pack("<8e", 0, 7, 6, 5, 4, 3, 2, 1)
+    with pytest.raises(tilesmith.Error, match=r"^g_idx\[33\] is 0: expected 1, columns in the order of their groups"):
+        weights.from_gptq(Host("<i4", (k // 8, n), qweight), sevens, scales, Host("<i4", (k,), [0 if j == 33 else j // 32 for j in range(k)]))
+
+
+def test_awq_has_its_own_order(real):
+    n, k, order = 16, 32, (0, 2, 4, 6, 1, 3, 5, 7)
+    def word(row, w):
+        return signed(sum(code(8 * w + order[b], row) << 4 * b for b in range(8)))
+    made = weights.from_awq(Host("<i4", (k, n // 8), [word(j, w) for j in range(k) for w in range(n // 8)]),
+                            Host("<i4", (1, n // 8), [word(99, w) for w in range(n // 8)]), Host("<f2", (1, n), [0x3c00] * n))
+    assert made.text == "u4_column+zeros"
+    assert made.codes.tobytes() == canonical(4, n, k, 0, code)
+    assert made.zeros.tobytes() == struct.pack("<16e", *(code(i, 99) for i in range(n)))
+
+
+def test_gguf_blocks_bring_their_scales(real):
+    n, k = 3, 64
+    blocks = b""
+    for i in range(n):
+        for b in range(2):
+            blocks += struct.pack("<e", 2 ** b) + bytes(code(i, 32 * b + j) | code(i, 32 * b + j + 16) << 4 for j in range(16))
+    made = weights.from_gguf(Host("|u1", (n, len(blocks) // n), list(blocks)), "Q4_0")
+    assert made.text == "s4_g32" and made.codes.tobytes() == canonical(4, n, k, 8, code)
+    assert made.scales.tobytes() == struct.pack("<6e", 1, 1, 1, 2, 2, 2)
+    with pytest.raises(ValueError, match="kind is 'Q4_K'; expected 'Q4_0' or 'Q8_0'"):
+        weights.from_gguf(Host("|u1", (1, 18), [0] * 18), "Q4_K")
+
+
+@pytest.mark.parametrize("edit, line", [
+    (dict(scales=Host("<f4", (3, 16), [1] * 48)), "scales have 3 groups; expected a number of groups that divides k, 64"),
+    (dict(scales=Host("<f4", (4, 16), [1] * 64)), "group is 16: expected 32, 64, 128, or 0 for the whole row of weights"),
+    (dict(scales=Host("|i1", (16,), [1] * 16)), "scale_type is 's8': expected f16, bf16 or f32"),
+    (dict(zeros=Host("<f4", (2, 16), [1] * 32)), "zeros is 2x16: expected 1x16"),
+    (dict(type="s5"), "type of weights is 's5': expected s4, u4, s8 or e4m3"),
+])
+def test_what_does_not_fit_is_one_line(real, edit, line):
+    given = dict(codes=Host("|u1", (16, 64), [0] * 1024), scales=Host("<f4", (16,), [1] * 16), type="u4", **edit) if "scales" not in edit and "type" not in edit \
+        else {**dict(codes=Host("|u1", (16, 64), [0] * 1024), scales=Host("<f4", (16,), [1] * 16), type="u4"), **edit}
+    with pytest.raises((ValueError, tilesmith.Error), match="^" + line.replace("(", r"\(")) as caught:
+        weights.pack(**given)
+    assert "\n" not in str(caught.value)
+
+
+def test_linear_runs_a_problem_with_weights(stand_in):
+    codes, scales = Array((4096,), "u1"), Array((1, 128), "f2")
+    held = weights.Weights("s4", 128, 64, 0, "f16", codes, scales, None)
+    x, out = Array((5, 64), "f2"), Array((5, 128), "f2")
+    library = tilesmith.open()
+    assert weights.linear(x, held, out, library=library) is out
+    on, args = stand_in.problem, stand_in.record.args
+    assert (on.type, on.transposes, on.m, on.n, on.k) == (b"f16f32f16", b"NT", 5, 128, 64)
+    assert ctypes.string_at(ctypes.addressof(stand_in.record) + type(stand_in.record).problem.offset + ctypes.sizeof(_abi.CProblem), 10) == b"s4_column\0"
+    assert (args.a, args.b, args.d, args.weight_scales, args.weight_zeros) == (x.address, codes.address, out.address, scales.address, None)
+    for wrong, line in ((Array((5, 32), "f2"), "x is 5x32; expected contiguous rows of 64 elements"), (Array((5, 64), "f4"), "x is of f32; expected f16 or bf16")):
+        with pytest.raises(ValueError, match=line):
+            weights.linear(wrong, held, out, library=library)
+    with pytest.raises(ValueError, match="out is 5x64 of f16; expected 5x128 of f16"):
+        weights.linear(x, held, Array((5, 64), "f2"), library=library)
+    with pytest.raises(ValueError, match="bias has 64 elements; expected 128"):
+        weights.linear(x, held, out, bias=Array((64,), "f2"), library=library)
+    weights.linear(x, held, out, bias=Array((128,), "f4"), activation="silu", library=library)
+    assert (stand_in.problem.bias, stand_in.problem.activation) == (3, 4)
+    library.close()
+
+
+def test_a_problem_with_weights_is_a_line_of_a_workload(stand_in):
+    problem = tilesmith.Problem("bf16f32bf16", "NT", 8, 4096, 4096, weights="u4_g128+zeros")
+    assert str(problem) == "bf16f32bf16 NT 8 4096 4096 weights=u4_g128+zeros"

@@ -1,0 +1,101 @@
+// Problems with weights through the library, without a device.
+#include "kernels/weights.hpp"
+#include "runtime/interface/tilesmith_weights.h"
+#include "tests/catch.hpp"
+#include "tests/runtime/failure_of.hpp"
+#include "tests/runtime/library_fixture.hpp"
+#include "tests/runtime/planned_family.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+namespace fake = runtime::fake;
+using runtime::fake::address;
+using runtime::fake::open_stored_in_c;
+using runtime::fake::writable;
+using LibraryOfWeights = runtime::fake::LibraryFixture;
+
+}  // namespace
+
+TEST_CASE("a problem with weights in C is a problem with their text behind it", "[api][weights]") {
+  const LibraryOfWeights fixture;
+  const auto line = [] { return std::string(tilesmith_last_error()); };
+  const char* const where = "f16f32f16 NT 1 1 64 weights=u4_g64+zeros";
+  db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
+  tilesmith_weighted weighted;
+  const auto refused = [&](const char* type, const char* transposes, std::int64_t k, const char* weights, const char* why) {
+    CHECK(tilesmith_weighted_init(&weighted, type, transposes, 16, 24, k, weights) == TILESMITH_BAD_ARGUMENT);
+    INFO(line());
+    CHECK(line().find(why) != std::string::npos);
+    CHECK(weighted.problem.batch_size == 0);
+  };
+  CHECK(tilesmith_weighted_init(nullptr, "f16f32f16", "NT", 16, 24, 128, "s4_g64") == TILESMITH_BAD_ARGUMENT);
+  refused("f16f32f16", "NT", 128, "s4_g16", "weights is 's4_g16': expected s4, u4, s8 or e4m3, then _g32");
+  refused("f16f32f16", "NT", 128, "s4_g64_and_a_text_without_end", "expected a text such as s4_g128");
+  refused("f16f32f16", "NT", 100, "s4_g64", "K is 100: expected a multiple of 64");
+  refused("f16f32f16", "NN", 128, "s4_g64", "expected transposes NT or TT");
+  refused("f16f32", "NT", 128, "s4_g64", "expected type f16f32f16 or bf16f32bf16");
+  REQUIRE(tilesmith_weighted_init(&weighted, "f16f32f16", "NT", 16, 24, 128, "u4_g64+zeros") == TILESMITH_OK);
+  const float one = 1, zero = 0;
+  tilesmith_run_args args{};
+  args.size = sizeof args;
+  args.alpha = &one;
+  args.beta = &zero;
+  args.a = address(0x10000000);
+  args.b = address(0x20000000);
+  args.d = writable(0x30000000);
+  args.weight_scales = address(0x40000002);
+  CHECK(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("weight_scales, weight_zeros") != std::string::npos);
+  args.weight_zeros = address(0x50000001);
+  CHECK(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_MISALIGNED);
+  args.weight_zeros = address(0x30000010);
+  CHECK(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("the output overlaps") != std::string::npos);
+  CHECK(fake::state().launches.empty());
+  args.weight_zeros = address(0x50000000);
+  REQUIRE(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_OK);
+  const CodedArgs coded = fake::state().launches.at(0).coded;
+  CHECK(coded.metadata == nullptr);
+  CHECK(coded.scales == args.weight_scales);
+  CHECK(coded.zeros == args.weight_zeros);
+  args.size = offsetof(tilesmith_run_args, weight_scales);  // of a program that knows no weights
+  CHECK(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  weighted.problem.ldb = 256;
+  tilesmith_plan* plan = nullptr;
+  CHECK(tilesmith_plan_create(library, &weighted.problem, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("ldb is 256: expected K (128)") != std::string::npos);
+  tilesmith_close(library);
+}
+
+TEST_CASE("weights are not read where alpha is 0, and may then be anything", "[operand][weights]") {
+  runtime::Fixture f;
+  KernelSignature signature{*find_type_pair("bf16f32bf16"), {false, true}};
+  signature.weights = *parse_weights("s4_g32");
+  f.problem = packed_problem(signature, 32, 48, 64);
+  CHECK(f.plan().run(f.args) == runtime::Plan::kNullPointer);
+  f.args.set(OperandRole::weight_scales, runtime::Fixture::pointer(0x40000));
+  CHECK(f.plan().run(f.args) == 0);
+  f.args.set(OperandRole::weight_scales, nullptr);
+  f.args.alpha = runtime::to_scale(f.problem.type, 0);
+  CHECK(f.plan().run(f.args) == 0);
+  CHECK(fake::state().launches.size() == 2);
+  CHECK(fake::state().launches[1].args.k == 0);
+}
+
+TEST_CASE("B of weights is its blocks, and scales a row for each group", "[operand][weights]") {
+  const auto matrix_of = [](const char* weights, OperandRole role, std::int64_t n, std::int64_t k) {
+    KernelSignature signature{*find_type_pair("f16f32f16"), {false, true}};
+    signature.weights = *parse_weights(weights);
+    return operand(packed_problem(signature, 8, n, k), role);
+  };
+  CHECK(matrix_of("s4_g32", OperandRole::b, 17, 96).bytes() == 2 * 2 * 512);
+  CHECK(matrix_of("u4_column", OperandRole::b, 16, 64).bytes() == 512);
+  CHECK(matrix_of("s8_column", OperandRole::b, 16, 65).bytes() == 3 * 512);
+  CHECK(matrix_of("e4m3_g128", OperandRole::b, 4096, 4096).bytes() == 4096 * 4096);
+  const OperandMatrix scales = matrix_of("s4_g32+f32", OperandRole::weight_scales, 17, 96);
+  CHECK((scales.rows == 3 && scales.cols == 17 && scales.element == Scalar::f32));
+  CHECK(matrix_of("s4_column", OperandRole::weight_scales, 17, 96).bytes() == 17 * 2);
+}

@@ -1,0 +1,195 @@
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/weights.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "tests/catch.hpp"
+#include "tests/tuner/verify/weights_kernel.hpp"
+#include "tuner/verify/freivalds.hpp"
+#include "tuner/verify/reference_kernels.hpp"
+#include "tuner/verify/tolerance.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tuner;
+
+namespace {
+
+KernelSignature weighted(const std::string& type, const std::string& weights, const std::string& more = "") {
+  std::string error;
+  const auto signature = parse_signature(type + " NT " + more + (more.empty() ? "" : " ") + "weights=" + weights, error);
+  INFO(error);
+  REQUIRE(signature);
+  return *signature;
+}
+
+const BatteryImage& image_of_weights(const std::string& type, const std::string& weights) {
+  static std::map<std::string, std::unique_ptr<BatteryImage>> made;
+  auto& image = made[type + weights];
+  if (!image) image = std::make_unique<BatteryImage>(make_battery_image(weighted(type, weights)));
+  return *image;
+}
+
+constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros", "u4_g64+f32", "u4_column+zeros+f32", "s8_column", "s8_g64+zeros", "e4m3_g128+f32", "e4m3_column+zeros"};
+
+}  // namespace
+
+TEST_CASE("the verifier's place of a code is that of the layout that kernels read, both ways") {
+  for (const auto& [type, kind] : {std::pair{WeightType::s4, 1}, {WeightType::u4, 2}, {WeightType::s8, 3}, {WeightType::e4m3, 4}}) {
+    for (const std::int64_t depth : {1, 31, 64, 65, 200}) {
+      std::vector<int> used(std::size_t(kWeightBlockBytes * weight_block_rows(40) * weight_blocks_along_k(type, depth)) * 2);
+      for (std::int64_t n = 0; n < 40; ++n) {
+        for (std::int64_t k = 0; k < depth; ++k) {
+          const verify::CodeSlot slot = verify::slot_of_code(kind, n, k, depth);
+          const CodePlace place = code_place(int(size_bits(weight_element(type))), n, k, depth);
+          REQUIRE((slot.byte == place.byte && slot.shift == place.shift));
+          REQUIRE(verify::row_of_byte(kind, slot.byte, slot.shift, depth) == n);
+          REQUIRE(verify::column_of_byte(kind, slot.byte, slot.shift, depth) == k);
+          REQUIRE(used.at(std::size_t(slot.byte * 2 + slot.shift / 4))++ == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("exact weights are integers, never 0 unless sparse, and no larger than what sums are laid out for") {
+  for (const char* weights : kAllWeights) {
+    for (const std::int64_t k : {128, 4096, 28672}) {
+      for (const bool wide : {false, true}) {
+        Problem p = packed_problem(weighted("f16f32f16", weights), wide ? 8 : 64, wide ? 64 : 40, k);
+        const StageRules rules = stage_rules(p, Stage::exact, p.m, p.n, k, 5);
+        const verify::WeightsRule rule = weights_rule(p, Stage::exact, rules);
+        double largest = 0;
+        for (std::int64_t n = 0; n < 4; ++n) {
+          double sum = 0;
+          for (std::int64_t at = 0; at < k; ++at) {
+            const std::int64_t group = at / rule.group;
+            const double w = verify::weight_scale(rule, group, n) * (verify::code_value(rule.kind, verify::weight_code(rule, n, at, k)) - verify::weight_zero(rule, group, n));
+            INFO(weights << " K=" << k << " at " << at << ": " << w);
+            REQUIRE(w == std::trunc(w));
+            REQUIRE((w != 0 || rules.b.group > 1));
+            largest = std::max(largest, std::abs(w));
+            if (verify::rule_value(rules.a, 0, at, k) != 0) sum += std::abs(w) * rules.a.range;
+          }
+          CHECK(sum <= 2097152);
+        }
+        CHECK(largest <= largest_weight(p));
+      }
+    }
+  }
+}
+
+TEST_CASE("real weights stay below 1, are as large on average as their bound supposes, and none is NaN") {
+  for (const char* weights : kAllWeights) {
+    const Problem p = packed_problem(weighted("bf16f32bf16", weights), 64, 64, 1024);
+    const verify::WeightsRule rule = weights_rule(p, Stage::real, stage_rules(p, Stage::real, p.m, p.n, p.k, 3));
+    double squares = 0, largest = 0;
+    for (std::int64_t n = 0; n < p.n; ++n) {
+      for (std::int64_t k = 0; k < p.k; ++k) {
+        const double w = verify::weight_scale(rule, k / rule.group, n) *
+                         (verify::code_value(rule.kind, verify::weight_code(rule, n, k, p.k)) - verify::weight_zero(rule, k / rule.group, n));
+        squares += w * w;
+        if (!(std::abs(w) <= largest)) largest = std::abs(w);
+      }
+    }
+    const double rms = std::sqrt(squares / double(p.n * p.k));
+    INFO(weights << ": " << rms << ", at most " << largest);
+    CHECK(largest <= 1);
+    CHECK(rms <= rms_weight(p));
+    CHECK(rms >= 0.6 * rms_weight(p));
+  }
+}
+
+TEST_CASE("the battery of weights has K that groups divide, whole columns of any K, and both stages") {
+  for (const char* weights : kAllWeights) {
+    bool odd_k = false, real = false, deep = false;
+    for (const BatteryCase& of : battery_cases(weighted("f16f32f16", weights))) {
+      INFO(text(of));
+      CHECK_FALSE(problem_error(of.problem));
+      odd_k = odd_k || of.problem.k % 2 == 1;
+      real = real || of.stage == Stage::real;
+      deep = deep || of.problem.k > 2000;
+    }
+    CHECK((odd_k == (weighted("f16f32f16", weights).weights.group == 0)));
+    CHECK(real);
+    CHECK(deep);
+  }
+}
+
+TEST_CASE("a right product with weights passes the battery, also where weights are rounded or sums are scaled") {
+  for (const char* type : {"f16f32f16", "bf16f32bf16"}) {
+    for (const char* weights : kAllWeights) {
+      for (const WeightsBug right : {WeightsBug::none, WeightsBug::rounds_weights, WeightsBug::scales_sums}) {
+        INFO(type << " " << weights << " " << int(right));
+        CHECK(host_weights_battery(image_of_weights(type, weights), right).value_or("") == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("each bug that weights invite is caught by the battery, in each kind of weights that can have it") {
+  for (const WeightsBug bug : {WeightsBug::swaps_nibbles, WeightsBug::swaps_pairs, WeightsBug::swaps_halves, WeightsBug::group_too_early, WeightsBug::group_too_late,
+                               WeightsBug::last_group, WeightsBug::adds_zero, WeightsBug::ignores_zero, WeightsBug::neighbours_scale, WeightsBug::neighbours_zero,
+                               WeightsBug::ignores_offset, WeightsBug::counts_padding, WeightsBug::sums_in_output}) {
+    for (const char* name : kAllWeights) {
+      const Weights weights = *parse_weights(name);
+      const bool of_zeros = bug == WeightsBug::adds_zero || bug == WeightsBug::ignores_zero || bug == WeightsBug::neighbours_zero;
+      const bool of_groups = bug == WeightsBug::group_too_early || bug == WeightsBug::group_too_late || bug == WeightsBug::last_group;
+      const bool four_bits = weights.type == WeightType::s4 || weights.type == WeightType::u4;
+      const std::int64_t columns = four_bits ? 64 : 32;
+      const bool can = (!of_zeros || weights.zeros) && (!of_groups || weights.group != 0) && (bug != WeightsBug::swaps_nibbles || four_bits) &&
+                       (bug != WeightsBug::ignores_offset || weights.type == WeightType::s4 || weights.type == WeightType::s8) &&
+                       (bug != WeightsBug::counts_padding || weights.group % columns != 0 || weights.group == 0);
+      if (!can) continue;
+      INFO(name << " " << int(bug));
+      CHECK(host_weights_battery(image_of_weights("f16f32f16", name), bug));
+      CHECK(host_weights_battery(image_of_weights("bf16f32bf16", name), bug));
+    }
+  }
+}
+
+TEST_CASE("what rounding weights may cost shows at its full size, and not ten times over") {
+  // 10^4 sums of weights rounded to A's type, of the real-valued stage's data: none beyond the bound, the worst within a few times of it.
+  for (const char* type : {"f16f32f16", "bf16f32bf16"}) {
+    for (const char* weights : {"s4_g128", "u4_g64+zeros", "s8_g128", "e4m3_g32"}) {
+      const Problem p = packed_problem(weighted(type, weights), 25, 400, 512);
+      const StageRules rules = stage_rules(p, Stage::real, p.m, p.n, p.k, 9);
+      const verify::WeightsRule rule = weights_rule(p, Stage::real, rules);
+      const Scalar element = weight_scale_element(p);
+      const double allowed = tolerance(p, Stage::real, p.k, {1, 0}).absolute;
+      double worst = 0;
+      for (std::int64_t n = 0; n < p.n; ++n) {
+        std::vector<double> off;
+        for (std::int64_t k = 0; k < p.k; ++k) {
+          const double w = rounded(element, verify::weight_scale(rule, k / rule.group, n)) *
+                           (verify::code_value(rule.kind, verify::weight_code(rule, n, k, p.k)) - verify::weight_zero(rule, k / rule.group, n));
+          off.push_back(rounded(p.type.a, w) - w);
+        }
+        for (std::int64_t i = 0; i < p.m; ++i) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < p.k; ++k) sum += rounded(p.type.a, verify::rule_value(rules.a, i, k, p.k)) * off[std::size_t(k)];
+          worst = std::max(worst, std::abs(sum));
+        }
+      }
+      INFO(type << " " << weights << ": " << worst << " of " << allowed);
+      CHECK(worst <= allowed);
+      CHECK(worst >= allowed / 20);
+    }
+  }
+}
+
+TEST_CASE("the reference kernels for weights compile for Ampere and Hopper without spills") {
+  if (!runtime::nvrtc_unavailable_because().empty()) return;
+  for (const char* pair : {"f16f32f16", "bf16f32bf16"}) {
+    const TypePair& type = *find_type_pair(pair);
+    const std::string source = reference_source(type, true);
+    for (const std::string& entry : reference_entries(true)) CHECK(source.find("__global__ void " + entry + "(") != std::string::npos);
+    const KernelTarget target{{type, {}}, *limits_for_arch("sm_87")};
+    const runtime::SourceBuild built = runtime::compile_source(source, "verify.cu", "multiply_weights_real", runtime::compiler_options(target));
+    INFO(built.log);
+    CHECK(built.ok);
+    CHECK(built.spill_bytes == 0);
+  }
+}

@@ -1,0 +1,139 @@
+// A product with weights played on the host, over the battery's own memory image: right, or with one of the bugs that such kernels have.
+// It reads codes by kernels/common/weights_layout.cuh, which the battery does not.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/common/weights_layout.cuh"
+#include "tests/tuner/verify/host_kernel.hpp"
+#include "tuner/verify/weights_data.hpp"
+
+namespace tilesmith::tuner {
+
+enum class WeightsBug {
+  none,
+  rounds_weights,   ///< to A's type: no bug
+  scales_sums,      ///< of each group, before they are added up: no bug
+  swaps_nibbles,    ///< of a byte
+  swaps_pairs,      ///< lo and hi
+  swaps_halves,     ///< rows g and g + 8 of a block
+  group_too_early,  ///< a group's last column has the next one's scale
+  group_too_late,
+  last_group,         ///< its scale for all
+  adds_zero,          ///< instead of taking it off
+  ignores_zero,
+  neighbours_scale,   ///< of the row behind
+  neighbours_zero,
+  ignores_offset,     ///< takes codes of signed elements for unsigned ones
+  counts_padding,     ///< reads A up to the end of a block
+  truncates_weights,  ///< to A's type
+  sums_in_output,
+};
+
+class WeightsKernel {
+ public:
+  WeightsKernel(const BatteryImage& image, WeightsBug bug) : image_(image), bug_(bug) {}
+
+  void run(std::size_t index, std::vector<std::byte>& d) const {
+    const BatteryCase& of = image_.cases[index];
+    const Problem& p = of.problem;
+    const bool multiplies = of.scales.alpha != 0 && p.k > 0;
+    const std::int64_t columns = code_block_columns(bits(p));
+    const std::int64_t depth = !multiplies ? 0 : bug_ == WeightsBug::counts_padding ? (p.k + columns - 1) / columns * columns : p.k;
+    std::vector<double> w(std::size_t(p.n * depth)), scales(w.size());
+    for (std::int64_t n = 0; n < p.n; ++n) {
+      for (std::int64_t k = 0; k < depth; ++k) w[std::size_t(n * depth + k)] = weight(index, n, k, scales[std::size_t(n * depth + k)]);
+    }
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      std::vector<double> a;
+      for (std::int64_t k = 0; k < depth; ++k)
+        a.push_back(decode(p.type.a, at(index, OperandRole::a) + std::size_t(p.trans.a ? k * p.lda + i : i * p.lda + k) * 2));
+      for (std::int64_t j = 0; j < p.n; ++j) write(index, d, i, j, sum_of(p, a, w.data() + j * depth, scales.data() + j * depth));
+    }
+  }
+
+ private:
+  int bits(const Problem& p) const { return int(size_bits(operand(p, OperandRole::b).element)); }
+  const std::byte* at(std::size_t index, OperandRole role) const { return image_.operands.data() + image_.bytes_at[role][index]; }
+
+  double term(std::size_t index, OperandRole role, std::int64_t group, std::int64_t n) const {
+    const OperandMatrix terms = operand(image_.cases[index].problem, role);
+    return decode(terms.element, at(index, role) + std::size_t(group * terms.cols + n) * size_bytes(terms.element));
+  }
+
+  /// With its scale; where sums are scaled, without it.
+  double weight(std::size_t index, std::int64_t n, std::int64_t k, double& scale) const {
+    const Problem& p = image_.cases[index].problem;
+    const WeightType type = p.weights.type;
+    const std::int64_t groups = operand(p, OperandRole::weight_scales).rows, length = p.weights.group == 0 ? std::max<std::int64_t>(1, p.k) : p.weights.group;
+    std::int64_t row = n, column = k, group = k / length;
+    if (bug_ == WeightsBug::swaps_halves) row = (n ^ 8) < p.n ? n ^ 8 : n;
+    if (bug_ == WeightsBug::swaps_pairs) column = (k ^ 1) < p.k ? k ^ 1 : k;
+    if (bug_ == WeightsBug::group_too_early) group = (k + 1) / length;
+    if (bug_ == WeightsBug::group_too_late) group = (k == 0 ? 0 : k - 1) / length;
+    if (bug_ == WeightsBug::last_group) group = groups - 1;
+    group = std::min(group, groups - 1);
+    CodePlace place = code_place(bits(p), row, column, p.k);
+    if (bug_ == WeightsBug::swaps_nibbles && bits(p) == 4) place.shift ^= 4;
+    const int code = int(at(index, OperandRole::b)[place.byte]) >> place.shift & ((1 << bits(p)) - 1);
+    double value = type == WeightType::e4m3 ? from_fp8(Scalar::e4m3, std::uint8_t(code)) : code;
+    if (bug_ != WeightsBug::ignores_offset) value -= type == WeightType::s4 ? 8 : type == WeightType::s8 ? 128 : 0;
+    if (p.weights.zeros && bug_ != WeightsBug::ignores_zero) {
+      const double zero = term(index, OperandRole::weight_zeros, group, bug_ == WeightsBug::neighbours_zero ? (n + 1) % p.n : n);
+      value += bug_ == WeightsBug::adds_zero ? zero : -zero;
+    }
+    scale = term(index, OperandRole::weight_scales, group, bug_ == WeightsBug::neighbours_scale ? (n + 1) % p.n : n);
+    if (bug_ == WeightsBug::scales_sums) return value;
+    if (bug_ == WeightsBug::rounds_weights) return rounded(p.type.a, scale * value);
+    if (bug_ == WeightsBug::truncates_weights) return truncated(p.type.a, scale * value);
+    return scale * value;
+  }
+
+  double sum_of(const Problem& p, const std::vector<double>& a, const double* w, const double* scales) const {
+    const Scalar accumulator = bug_ == WeightsBug::sums_in_output ? p.type.output : Scalar::f32;
+    double sum = 0, of_group = 0;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      if (bug_ != WeightsBug::scales_sums) {
+        sum = accumulated(accumulator, sum, a[k] * w[k]);
+        continue;
+      }
+      of_group = accumulated(accumulator, of_group, a[k] * w[k]);
+      const bool ends = k + 1 == a.size() || (p.weights.group != 0 && (k + 1) % std::size_t(p.weights.group) == 0);
+      if (!ends) continue;
+      sum = accumulated(accumulator, sum, scales[k] * of_group);
+      of_group = 0;
+    }
+    return sum;
+  }
+
+  void write(std::size_t index, std::vector<std::byte>& d, std::int64_t i, std::int64_t j, double sum) const {
+    const BatteryCase& of = image_.cases[index];
+    std::byte* const element = d.data() + image_.c_bytes_at(index) + std::size_t(i * of.problem.ldc + j) * 2;
+    encode(image_.type().output, scaled(image_.type(), of.scales, sum, of.scales.beta == 0 ? 0 : decode(image_.type().output, element)), element);
+  }
+
+  const BatteryImage& image_;
+  WeightsBug bug_;
+};
+
+/// What the battery finds first. The largest shapes are left out.
+inline std::optional<std::string> host_weights_battery(const BatteryImage& image, WeightsBug bug) {
+  std::vector<std::byte> run = image.c_image;
+  const WeightsKernel kernel(image, bug);
+  for (std::size_t i = 0; i < image.cases.size(); ++i) {
+    const Problem& p = image.cases[i].problem;
+    if (p.m * p.n * p.k > 3000000 || p.n * p.k > 300000) continue;
+    kernel.run(i, run);
+    const auto fault = compare_case(image, i, run, run, true);
+    if (!fault) continue;
+    const std::uint64_t bits = load_bits(image.type().output, run.data() + std::size_t(image.rows[i].zone_slot + fault->slot) * 2);
+    return describe_fault(image, i, *fault, bits, bits);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tilesmith::tuner

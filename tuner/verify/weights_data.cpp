@@ -1,0 +1,122 @@
+#include "tuner/verify/weights_data.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/weights.hpp"
+#include "tuner/verify/number_formats.hpp"
+
+namespace tilesmith::tuner {
+
+using namespace verify;
+
+namespace {
+
+// Sums of up to 2^21: α halves them, and f32 has three bits to spare for α and β·C.
+constexpr double kWeightsSums = 2097152;
+constexpr int kWeightsOperandRange = 120, kWeightsAddends = 250;
+
+int kind_of(const KernelSignature& signature) { return int(signature.weights.type); }
+static_assert(int(WeightType::s4) == kS4Weights && int(WeightType::u4) == kU4Weights && int(WeightType::s8) == kS8Weights &&
+              int(WeightType::e4m3) == kE4m3Weights);
+
+}  // namespace
+
+double largest_weight(const KernelSignature& signature) {
+  const bool zeros = signature.weights.zeros;
+  switch (signature.weights.type) {
+    case WeightType::s4: return 4 * (zeros ? 15 : 8);
+    case WeightType::u4: return 4 * 15;
+    case WeightType::s8: return 2 * (zeros ? 131 : 128);
+    case WeightType::e4m3: return 4 * (zeros ? 19 : 16);
+    case WeightType::none: break;
+  }
+  return 0;
+}
+
+double rms_weight(const KernelSignature& signature) {
+  switch (signature.weights.type) {
+    case WeightType::s4: return signature.weights.zeros ? 0.25 : 0.18;
+    case WeightType::u4: return signature.weights.zeros ? 0.25 : 0.34;
+    case WeightType::s8: return signature.weights.zeros ? 0.25 : 0.18;
+    case WeightType::e4m3: return 0.13;
+    case WeightType::none: break;
+  }
+  return 0;
+}
+
+ExactLimits weights_limits() { return {kWeightsSums, 16777216, kWeightsOperandRange, kWeightsAddends}; }
+
+StageRules weights_stage_rules(const KernelSignature& signature, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed) {
+  // C, bias and the epilogue's scales as of other products of these types.
+  StageRules rules = stage_rules(signature.type, stage, m, n, std::min<std::int64_t>(k, 1), seed);
+  rules.a.group = rules.b.group = 1;
+  if (stage == Stage::real) return rules;
+  rules.c.range = kWeightsAddends;
+  rules.bias.range = kWeightsAddends / 2;
+  const double depth = double(std::max<std::int64_t>(k, 1)), largest = largest_weight(signature);
+  const auto group = std::int64_t(std::ceil(depth * largest / kWeightsSums));
+  const double products = std::ceil(depth / double(group));
+  rules.a.range = int(std::clamp(std::floor(kWeightsSums / (products * largest)), 1.0, double(kWeightsOperandRange)));
+  (m >= n ? rules.a : rules.b).group = group;
+  return rules;
+}
+
+WeightsRule weights_rule(const Problem& problem, Stage stage, const StageRules& rules) {
+  const Weights& weights = problem.weights;
+  return {kind_of(problem), weights.zeros ? 1 : 0, stage == Stage::real ? 1 : 0, 0, weights.group == 0 ? std::max<std::int64_t>(1, problem.k) : weights.group, rules.b};
+}
+
+void put_weights(const Problem& problem, OperandRole role, const WeightsRule& rule, std::byte* first) {
+  const OperandMatrix matrix = operand(problem, role);
+  if (role == OperandRole::b) {
+    const std::int64_t bytes = matrix.bytes();
+    for (std::int64_t byte = 0; byte < bytes; ++byte) first[byte] = std::byte(weights_byte(rule, byte, problem.n, problem.k));
+    return;
+  }
+  for (std::int64_t group = 0; group < matrix.rows; ++group) {
+    for (std::int64_t n = 0; n < matrix.cols; ++n) {
+      const double value = role == OperandRole::weight_scales ? weight_scale(rule, group, n) : weight_zero(rule, group, n);
+      encode(matrix.element, value, first + std::size_t(group * matrix.row_stride + n) * size_bytes(matrix.element));
+    }
+  }
+}
+
+std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, std::int64_t rows, const std::byte* blocks, const std::byte* scales,
+                                    const std::byte* zeros) {
+  const int kind = kind_of(problem), bits = bits_of_code(kind);
+  std::array<double, 256> values;
+  for (int code = 0; code < 1 << bits; ++code) values[std::size_t(code)] = code_value(kind, code);
+  const OperandMatrix terms = operand(problem, OperandRole::weight_scales);
+  const std::int64_t k = problem.k, group = problem.weights.group == 0 ? std::max<std::int64_t>(1, k) : problem.weights.group;
+  const std::size_t term_bytes = size_bytes(terms.element);
+  std::vector<double> all(std::size_t(rows * k));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t n = first + row, of_block = first % kWeightBlockRows + row;
+    double scale = 0, zero = 0;
+    for (std::int64_t column = 0; column < k; ++column) {
+      if (column % group == 0) {
+        const std::size_t term = std::size_t(column / group * terms.row_stride + n) * term_bytes;
+        scale = decode(terms.element, scales + term);
+        zero = zeros == nullptr ? 0 : decode(terms.element, zeros + term);
+      }
+      const CodeSlot slot = slot_of_code(kind, of_block, column, k);
+      const int code = int(blocks[slot.byte]) >> slot.shift & ((1 << bits) - 1);
+      all[std::size_t(row * k + column)] = scale * (values[std::size_t(code)] - zero);
+    }
+  }
+  return all;
+}
+
+OpMatrix multiplied_weights(const Problem& problem, const std::byte* codes, const std::byte* scales, const std::byte* zeros) {
+  const std::vector<double> rows = weights_of_rows(problem, 0, problem.n, codes, scales, zeros);
+  OpMatrix op{problem.k, problem.n, {}};
+  op.values.resize(rows.size());
+  for (std::int64_t n = 0; n < problem.n; ++n) {
+    for (std::int64_t k = 0; k < problem.k; ++k) op.values[std::size_t(k * problem.n + n)] = rows[std::size_t(n * problem.k + k)];
+  }
+  return op;
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,46 @@
+// Weights that are proven: what they hold in each stage, as they are stored, and as they are multiplied.
+//
+// Exact stage: activations are integers, weights integers once the zero is taken off, scales ± powers of two (of e4m3 times those that make
+// its units integers). Every partial sum, of weights with or without their scales, is an integer or a multiple of a power of two that f32
+// holds. Nothing is rounded but the result to D's type, to nearest, and that is known to the bit. α keeps f16 from overflowing.
+// Real-valued stage: codes of the whole range, scales of any value in [1/9, 1] of either sign, as their type holds them, times a power of
+// two that keeps weights below 1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tuner/verify/exact_data.hpp"
+#include "tuner/verify/host_reference.hpp"
+#include "tuner/verify/weights_rules.hpp"
+
+namespace tilesmith::tuner {
+
+inline bool has_weights(const KernelSignature& signature) { return signature.weights.type != WeightType::none; }
+
+/// Of exact weights, times their scale, without sign.
+double largest_weight(const KernelSignature& signature);
+/// The same of a weight in the real-valued stage as a root mean square; none is larger than 1.
+double rms_weight(const KernelSignature& signature);
+/// As exact_limits() and stage_rules(), of signatures with weights.
+ExactLimits weights_limits();
+StageRules weights_stage_rules(const KernelSignature& signature, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed);
+
+/// What the weights of a problem hold. `rules`: of its stage.
+verify::WeightsRule weights_rule(const Problem& problem, Stage stage, const StageRules& rules);
+
+/// Puts B, its scales or its zeros into host memory, by role; `first`: of the matrix.
+void put_weights(const Problem& problem, OperandRole role, const verify::WeightsRule& rule, std::byte* first);
+
+/// Rows [first, first + rows) of W, [rows, k], read as they are stored. `blocks`: the row of blocks that has the first one. `zeros`: null if there are none.
+std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, std::int64_t rows, const std::byte* blocks, const std::byte* scales,
+                                    const std::byte* zeros);
+/// All of op(B), [k, n].
+OpMatrix multiplied_weights(const Problem& problem, const std::byte* codes, const std::byte* scales, const std::byte* zeros);
+
+/// The kernels that fill weights and multiply with them, for reference_source(); and their names.
+extern const char* const kWeightsKernelsText;
+std::vector<std::string> weights_entries();
+
+}  // namespace tilesmith::tuner
