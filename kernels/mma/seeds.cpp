@@ -141,7 +141,8 @@ std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const 
   std::vector<Choice> found;
   for (const int inst_k : instruction_choices(target)) {
     const std::vector<int> slices = sparse ? std::vector{1} : std::vector{1, 2}, steps = sparse ? std::vector{256, 128} : std::vector{128, 64};
-    const int frag_buffers = inst_k > slab_k(target.type, 0) ? 1 : 2;  // where an f64 step has a single slab
+    const bool fills_registers = sparse && tile.warp_m * tile.warp_n >= 64 * 64;
+    const int frag_buffers = inst_k > slab_k(target.type, 0) || fills_registers ? 1 : 2;  // where an f64 step has a single slab
     for (const int k_bytes : steps) {
       for (const int slice_k : slices) {
         for (const int tma : {0, 1}) {
