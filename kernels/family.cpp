@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/dequant/dequant.hpp"
 #include "kernels/ffma/ffma.hpp"
 #include "kernels/gemv/gemv.hpp"
 #include "kernels/mma/mma.hpp"
@@ -30,6 +31,7 @@ class Registry {
     add(make_wgmma());
     add(make_gemv());
     add(make_ffma());
+    add(make_dequant());
   }
 
   std::span<const std::unique_ptr<Family>> all() const { return {all_.data(), count_.load(std::memory_order_acquire)}; }

@@ -50,6 +50,27 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
   }
 }
 
+#ifdef TILESMITH_WEIGHTS
+// By a warp: the blocks of weights of a tile, a lane a block, from row `row` and column `k` on. Of those beyond N or K the last ones instead:
+// what becomes of them is not stored, or multiplied by zeros of A.
+__device__ __forceinline__ void copy_weights(unsigned tile, const GemmArgs& args, int row, int k, unsigned full) {
+  const int blocks_of_strip = (args.k + kCodeColumns - 1) / kCodeColumns, strips = (args.n + kCodeRows - 1) / kCodeRows;
+#pragma unroll
+  for (int first = 0; first < LeftTile::kStrips * LeftTile::kBlocks; first += 32) {
+    const int i = first + int(threadIdx.x % 32);
+    if (i >= LeftTile::kStrips * LeftTile::kBlocks) break;
+    const int strip = min(row / kCodeRows + i / LeftTile::kBlocks, strips - 1);
+    const int block = min(k / kCodeColumns + i % LeftTile::kBlocks, blocks_of_strip - 1);
+    const void* const from =
+        static_cast<const unsigned char*>(args.b) + (static_cast<long long>(strip) * blocks_of_strip + block) * kCodeBytes;
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(tile + i * kCodeBytes),
+                 "l"(from), "n"(kCodeBytes), "r"(full)
+                 : "memory");
+  }
+  __syncwarp();
+}
+#endif
+
 #ifdef TILESMITH_GATED
 // The same of B, whose rows stand in the order of tensor_core/paired_columns.cuh: in its packed copy, or since the map has it so.
 template <typename Tile>
@@ -93,13 +114,15 @@ class Tiles {
   __device__ __forceinline__ unsigned step() const { return cluster_.step; }
   __device__ __forceinline__ unsigned count() const { return list_.count(); }
   // In every other round all persistent blocks go through K backwards, and so begin with what the L2 holds of the round before: its
-  // steps are at -k, from that of the last one up to 0.
+  // steps are at -k, from that of the last one up to 0. Not where scales of weights follow the steps.
   __device__ __forceinline__ ItemWork at(unsigned item) const {
     ItemWork work = cluster_.place(list_.at(item));
+#ifndef TILESMITH_WEIGHTS
     if (kPersistent && item / cluster_.step % 2 != 0) {
       work.k0 = -(work.steps() - 1) * kNextStep;
       work.k = 1;
     }
+#endif
     return work;
   }
 
@@ -122,9 +145,13 @@ class Tiles {
 #else
     const int left0 = kSwap ? work.n0 : work.m0, right0 = kSwap ? work.m0 : work.n0;
 #ifndef TILESMITH_BATCH
+#ifdef TILESMITH_WEIGHTS
+    copy_weights(stage, args_.gemm, left0, k, full);
+#else
     copy_tile<LeftTile, kLeftSharers>(stage, kSwap ? args_.b : args_.a, LeftTile::kKMajor ? k : left0,
                                       LeftTile::kKMajor ? left0 : k, full, kSwap ? cluster_.m : cluster_.n,
                                       kSwap ? column_blocks_ : row_blocks_);
+#endif
     copy_tile<RightTile, kRightSharers>(stage + LeftTile::kBytes, kSwap ? args_.a : args_.b,
                                         RightTile::kKMajor ? k : right0, RightTile::kKMajor ? right0 : k, full,
                                         kSwap ? cluster_.n : cluster_.m, kSwap ? row_blocks_ : column_blocks_);

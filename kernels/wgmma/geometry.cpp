@@ -5,6 +5,7 @@
 #include "kernels/common/sparse_layout.cuh"
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/pass_layout.cuh"
+#include "kernels/weights.hpp"
 #include "kernels/wgmma/columns.cuh"
 
 namespace tilesmith::wgmma {
@@ -28,8 +29,8 @@ bool left_from_registers(const Config& config, const TypePair& type, Transposes 
          !(config.at("swap") == 1 ? b_k_major(config, trans) : a_k_major(config, trans));
 }
 
-bool takes_left_words(const Config& config, const TypePair& type, Transposes trans) {
-  return type.a == Scalar::f32x3 || left_from_registers(config, type, trans);
+bool takes_left_words(const Config& config, const TypePair& type, Transposes trans, const Weights& weights) {
+  return weights.type != WeightType::none || type.a == Scalar::f32x3 || left_from_registers(config, type, trans);
 }
 
 std::int64_t split_columns(std::int64_t k) { return 2 * packed_row_stride(k, int(sizeof(float))); }
@@ -39,7 +40,7 @@ bool takes_boxes(const Problem& problem) {
   return c_align_bytes(problem) >= 16 && problem.d_cols() * std::int64_t(size_bytes(output)) % 16 == 0;
 }
 
-Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
+Geometry::Geometry(const Config& config, const TypePair& type, Stored trans, const Weights& weights)
     : block_m(config.at("block_m")), block_n(config.at("block_n")), block_k(config.at("block_k")) {
   const int operand = int(size_bytes(type.a)), accumulator = int(size_bytes(type.accumulator));
   const int groups = config.at("warpgroups"), schedule = config.at("schedule");
@@ -55,6 +56,11 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
   // Of a step, four for each instruction (left_operand.cuh); split, of two slabs eight (left_split.cuh).
   left_registers = is_split ? left_tiles * 16 :
       left_from_registers(config, type, trans) ? left_tiles * 4 * (block_k * operand / kInstructionKBytes) : 0;
+  const bool weighted = weights.type != WeightType::none;
+  if (weighted) {  // of a step numbers, four for each instruction; codes; scales and zeros of now and of the next step (left_weights.cuh)
+    const int slabs = block_k * operand / kInstructionKBytes, groups = weights.group == 0 || weights.group >= block_k ? 1 : block_k / weights.group;
+    left_registers = left_tiles * (4 * slabs + 4 + groups * (weights.zeros ? 6 : 3));
+  }
   min_blocks = config.at("min_blocks");
   trades_registers = min_blocks == 1 && held_registers * groups > kMostUntraded;
   threads = groups * kGroupThreads + (trades_registers ? kGroupThreads : 32);
@@ -68,6 +74,7 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
   copies_m = is_split && swap ? 2 : 1;
   copies_n = is_split && !swap ? 2 : 1;
   stage_bytes = (copied_m * copies_m + copied_n * copies_n) * block_k * operand;
+  if (weighted) stage_bytes = copied_m * block_k * operand + block_n * block_k * int(size_bits(weight_element(weights.type))) / 8;
   metadata_bytes = 0;
   if (trans.sparsity != Sparsity::dense) {  // sparse_stage.cuh
     metadata_bytes = block_k / metadata_block_k(operand) * (left_extent / kMetadataRows) * kMetadataWords * 4;

@@ -25,8 +25,8 @@ bool b_k_major(const Config& config, Transposes trans);
 /// Whether the left operand is one of 8 or 32 bits that lies MN-major: its words are loaded to registers, its rows in any order.
 bool left_from_registers(const Config& config, const TypePair& type, Transposes trans);
 
-/// Whether the instruction takes its left operand from registers: such a one, or of f32x3, which is split there.
-bool takes_left_words(const Config& config, const TypePair& type, Transposes trans);
+/// Whether the instruction takes its left operand from registers: such a one, of f32x3, which is split there, or weights.
+bool takes_left_words(const Config& config, const TypePair& type, Transposes trans, const Weights& weights = {});
 
 /// Columns of a packed row of the right operand of f32x3, big ones and small ones.
 std::int64_t split_columns(std::int64_t k);
@@ -65,7 +65,7 @@ struct Geometry {
   int stage_bytes;
   int smem_bytes;  ///< dynamic shared memory of a block
 
-  Geometry(const Config& config, const TypePair& type, Stored trans);
+  Geometry(const Config& config, const TypePair& type, Stored trans, const Weights& weights = {});
 
   int sharing_blocks() const { return cluster_m * cluster_n; }
   /// Work items of a slice of K: a cluster's tiles each, of all entries of a batch; of groups the most that there may be.

@@ -7,7 +7,11 @@
 #include "kernels/tensor_core/epilogue.cuh"
 #include "kernels/wgmma/copy.cuh"
 // It wants to know how a stage lies (stage.cuh).
+#ifdef TILESMITH_WEIGHTS
+#include "kernels/wgmma/left_weights.cuh"
+#else
 #include "kernels/wgmma/left_operand.cuh"
+#endif
 #ifdef TILESMITH_GATED
 #include "kernels/tensor_core/pair_sums.cuh"
 #endif
@@ -68,6 +72,11 @@ class GroupTile {
   }
 #endif
 
+#ifdef TILESMITH_WEIGHTS
+  // Before accumulate(): see WeightFragments.
+  __device__ __forceinline__ void begin_weights(const GemmArgs& args, int row, int k) { left_.begin(args, row, k); }
+#endif
+
   __device__ __forceinline__ Accumulator& sum(int i, int r, int instruction, int e) {
     if constexpr (kPackedSums) {
       return reinterpret_cast<Accumulator*>(&sums_[i][2 * instruction + r])[e];
@@ -106,6 +115,9 @@ class GroupTile {
   // Starts the products of a step, and releases the step before when its products have ended.
   template <bool Narrow>
   __device__ __forceinline__ void multiply_step(RingReader& reader, int group, bool first) {
+#ifdef TILESMITH_WEIGHTS
+    left_.next_step();
+#endif
     const unsigned stage = reader.wait_for_step();
     left_.load(stage, group, 0);
     const Descriptors<RightTile> right(stage + LeftTile::kBytes);
@@ -163,7 +175,11 @@ class WarpSums {
  public:
   static constexpr int kRowGroups = kLeftTiles;
   static constexpr int kColumns = kRightExtent;
+#ifdef TILESMITH_WEIGHTS
+  static constexpr int kRowStep = 1;
+#else
   static constexpr int kRowStep = kLeftFromRegisters ? LeftFragments::kRowStep : 1;
+#endif
   static constexpr bool kInPairs = true;
   static constexpr bool kSwapped = kSwap != 0;
   static constexpr bool kRowPairs = kLeftFromRegisters;
@@ -176,7 +192,11 @@ class WarpSums {
 #endif
 
   static __device__ __forceinline__ int row_of(int i, int r, int g) {
+#ifdef TILESMITH_WEIGHTS
+    return 64 * i + 8 * r + g;
+#else
     return kLeftFromRegisters ? LeftFragments::row(i, r, g) : 64 * i + 8 * r + g;
+#endif
   }
   static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
 
@@ -208,8 +228,12 @@ struct WarpPlace {
   static constexpr int slice = 0;
 
   __device__ __forceinline__ explicit WarpPlace(int warp) {
+#ifdef TILESMITH_WEIGHTS
+    const int left = (kTileGroups == 1 ? 0 : warp / 4) * kGroupRows + warp % 4 * 16;
+#else
     const int left = (kTileGroups == 1 ? 0 : warp / 4) * kGroupRows +
                      (kLeftFromRegisters ? LeftFragments::first_row(warp % 4) : warp % 4 * 16);
+#endif
     m0 = kSwap ? 0 : left;
     n0 = kSwap ? left : 0;
   }

@@ -81,6 +81,16 @@ std::vector<Tile> sparse_tiles(const KernelTarget& target) {
   return tiles;
 }
 
+/// Of weights: their rows by their sums' columns, rows of A.
+constexpr Tile kWeightTiles[] = {
+    {8, 64, 1, one_tile, 1},       {16, 64, 1, one_tile, 1},      {16, 128, 2, one_tile, 1},     {32, 64, 1, one_tile, 1},
+    {32, 128, 2, one_tile, 1},     {64, 64, 1, one_tile, 1},      {64, 128, 2, one_tile, 1},     {64, 256, 2, one_tile, 1},
+    {96, 128, 2, one_tile, 1},     {128, 64, 1, one_tile, 1},     {128, 128, 2, one_tile, 1},    {128, 256, 2, one_tile, 1},
+    {192, 128, 2, one_tile, 1},    {256, 128, 2, one_tile, 1},    {256, 64, 1, one_tile, 1},     {128, 128, 2, cooperative, 1},
+    {192, 128, 2, cooperative, 1}, {256, 128, 2, cooperative, 1}, {128, 256, 2, cooperative, 1}, {128, 128, 2, ping_pong, 1},
+    {192, 64, 2, ping_pong, 1},    {256, 64, 2, ping_pong, 1},
+};
+
 /// Operands that must be packed: those that the instruction cannot take, and those whose rows TMA cannot.
 int needed_pack(const Problem& problem, bool swap) {
   if (problem.batch_mode == BatchMode::pointers) return pack_a | pack_b;
@@ -95,7 +105,7 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
   for (const int stages : {3, 4, 5, 6, 8, 12}) {
     Config deeper = config;
     deeper.set("stages", stages);
-    const Geometry g(deeper, target.type, target.signature());
+    const Geometry g(deeper, target.type, target.signature(), target.weights);
     if (!fits_shared_memory(g.smem_bytes, g.min_blocks, target.limits) || stages > std::max<std::int64_t>(4, steps) ||
         (stages > 4 && g.stage_bytes * (stages - 1) > 192 * 1024))
       break;
@@ -117,7 +127,8 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
     for (const int cluster : {1, 2, 4, 8}) {
       if (cluster > 2 && tile.schedule != one_tile) continue;  // persistent ones leave SMs idle
       // Blocks of a cluster share the larger operand.
-      const int cluster_m = tile.block_n >= tile.block_m ? cluster : 1, cluster_n = cluster / cluster_m;
+      const bool weighted = target.weights.type != WeightType::none;  // a block copies its own
+      const int cluster_m = tile.block_n >= tile.block_m && !weighted ? cluster : 1, cluster_n = cluster / cluster_m;
       for (const int min_blocks : {1, 2}) {
         for (const int split_k : {1, 2, 4, 8, 16, 32}) {
           for (const int reduction : {int(through_workspace), int(within_cluster)}) {
@@ -166,7 +177,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
 
 /// Whether there are so many blocks that several on an SM, or one that does several tiles, are a choice.
 bool fills_device(const Config& config, const KernelTarget& target, const Problem& problem) {
-  const Geometry g(config, target.type, target.signature());
+  const Geometry g(config, target.type, target.signature(), target.weights);
   const std::int64_t blocks = g.items(problem) * g.sharing_blocks() * config.at("split_k");
   if (g.min_blocks > 1 && blocks <= target.limits.sm_count) return false;
   return config.at("schedule") == one_tile || blocks > target.limits.sm_count;
@@ -184,7 +195,11 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
   Ranking ranking(kMostOfTile);
   const bool is_split = target.type.a == Scalar::f32x3;
   const std::vector<Tile> sparse = target.sparsity == Sparsity::dense ? std::vector<Tile>() : sparse_tiles(target);
-  for (const Tile& tile : !sparse.empty() ? std::span<const Tile>(sparse) : is_split ? std::span<const Tile>(kSplitTiles) : std::span<const Tile>(kTiles)) {
+  const std::span<const Tile> tiles = !sparse.empty()                           ? std::span<const Tile>(sparse)
+                                      : target.weights.type != WeightType::none ? std::span<const Tile>(kWeightTiles)
+                                      : is_split                               ? std::span<const Tile>(kSplitTiles)
+                                                                                : std::span<const Tile>(kTiles);
+  for (const Tile& tile : tiles) {
     // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
     const int least_m = tile.swap == 1 ? 8 : 64, least_n = tile.swap == 1 ? 64 : 32;
     if ((tile.block_m > least_m && tile.block_m >= 2 * problem.m) ||

@@ -66,7 +66,19 @@ struct OperandTile {
 
 constexpr bool kAKMajor = !kTransA || (kPack & 1) != 0;  // as it lies, or since it is packed so
 constexpr bool kBKMajor = kTransB || (kPack & 2) != 0;
+#ifdef TILESMITH_WEIGHTS
+// Blocks of weights as they lie, strip by strip along N, block by block of a strip (kernels/common/weights_layout.cuh). They go through
+// registers (left_weights.cuh).
+constexpr int kCodeRows = 16, kCodeBytes = 512, kCodeColumns = kWeightBits == 4 ? 64 : 32;
+struct LeftTile {
+  static constexpr bool kKMajor = true;
+  static constexpr int kStrips = kLeftExtent / kCodeRows, kBlocks = kBlockK / kCodeColumns;  // of a strip
+  static constexpr int kBytes = kStrips * kBlocks * kCodeBytes;
+};
+static_assert(kSwap != 0 && kLeftSharers == 1 && (kPack & 2) == 0, "weights are the left operand, of one block, as they lie");
+#else
 using LeftTile = OperandTile<kLeftExtent, kSwap ? kBKMajor : kAKMajor, kLeftSharers>;
+#endif
 #ifdef TILESMITH_THREE_PRODUCTS
 // Packed K-major: a panel of big ones, and the same elements' small ones (pack.cuh), panel by panel along K.
 struct RightTile : OperandTile<kRightExtent, true, kRightSharers> {

@@ -69,7 +69,8 @@ class Wgmma final : public Family {
     if (config.at("store_tma") == 1 && !wgmma::takes_boxes(problem))
       return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
-    const Geometry g(config, problem.type, problem.signature());
+    if (problem.weights.type != WeightType::none && problem.k % 8 != 0) return fmt::format("K is {}: weights are multiplied by whole 16 bytes of A", problem.k);
+    const Geometry g(config, problem.type, problem.signature(), problem.weights);
     if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
       return "more tiles of C than a grid has blocks";
     return std::nullopt;
@@ -102,7 +103,7 @@ std::optional<std::string> Wgmma::dominated(const Config& config, const Problem&
 }
 
 LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) const {
-  const Geometry g(config, problem.type, problem.signature());
+  const Geometry g(config, problem.type, problem.signature(), problem.weights);
   Launch gemm;
   gemm.grid.x = unsigned(g.items(problem) * g.sharing_blocks() * config.at("split_k"));
   gemm.block.x = unsigned(g.threads);
@@ -116,6 +117,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) con
     TensorBox& sparse = problem.sparsity == Sparsity::b ? gemm.boxes->b : gemm.boxes->a;
     sparse.cols = std::min(sparse.cols, g.block_k / 2);
   }
+  if (problem.weights.type != WeightType::none) gemm.boxes->b = gemm.boxes->a;  // a map that nothing is copied by
   tensor_core::pair_rows(gemm.boxes->b, config, problem);
   if (config.at("store_tma") == 1) {
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));

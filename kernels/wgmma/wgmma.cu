@@ -229,6 +229,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 #ifdef TILESMITH_SPARSE
     tile.begin(sparse_of(args), kSwap ? work.n0 : work.m0, group);
 #endif
+#ifdef TILESMITH_WEIGHTS
+    tile.begin_weights(args, work.n0 + place.n0, work.k0);
+#endif
 #ifdef TILESMITH_EPILOGUE
     tile.accumulate(reader, work.steps(), group, is_narrow(work), beside(work));
 #else
@@ -241,6 +244,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       fetch(work);
 #ifdef TILESMITH_SPARSE
       tile.begin(sparse_of(args), kSwap ? work.n0 : work.m0, group);
+#endif
+#ifdef TILESMITH_WEIGHTS
+      tile.begin_weights(args, work.n0 + place.n0, work.k0);
 #endif
 #ifdef TILESMITH_EPILOGUE
       tile.accumulate(reader, work.steps(), group, is_narrow(work), beside(work));
@@ -257,6 +263,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     for (unsigned item = cluster.first + (second ? cluster.step : 0); item < list.count(); item += 2 * cluster.step) {
       const ItemWork work = cluster.place(list.at(item));
       fetch(work);
+#ifdef TILESMITH_WEIGHTS
+      tile.begin_weights(args, work.n0 + place.n0, work.k0);
+#endif
       if (item != cluster.first) take_turn(second);
 #ifdef TILESMITH_SPARSE
       tile.begin(sparse_of(args), kSwap ? work.n0 : work.m0, 0);

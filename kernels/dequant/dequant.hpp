@@ -1,0 +1,12 @@
+// The family `dequant`: products with weights of 4 or 8 bits on mma.sync.
+#pragma once
+
+#include <memory>
+
+#include "kernels/family.hpp"
+
+namespace tilesmith {
+
+std::unique_ptr<Family> make_dequant();
+
+}  // namespace tilesmith

@@ -1,0 +1,97 @@
+#include "kernels/dequant/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/dequant/geometry.hpp"
+#include "kernels/tensor_core/rules.hpp"
+#include "kernels/weights.hpp"
+
+namespace tilesmith::dequant {
+namespace {
+
+constexpr double kLaunch = 3500;            // cycles, as in mma/estimate.cpp
+constexpr double kEarlyLaunch = 2200;       // that comes while what ran before ends
+constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
+constexpr double kClusterSync = 2500;       // as in gemv/estimate.cpp
+constexpr double kFirstStep = 1500;         // from a block's start until it multiplies
+constexpr double kMemoryLatency = 1400;
+constexpr double kStepOverhead = 60;        // the barrier, and what follows it
+constexpr double kSharedBytes = 128;        // of an SM and cycle
+constexpr double kStoreBytes = 16;
+constexpr double kWorkspaceBytes = 8;
+constexpr double kCopyCycles = 4;           // a warp's copy instruction
+
+/// Instructions that make 8 weights numbers (counted in SASS), before scales.
+double instructions_of_numbers(const KernelTarget& target) {
+  const bool bf16 = target.type.a == Scalar::bf16;
+  switch (target.weights.type) {
+    case WeightType::s8: return bf16 ? 16 : 8;
+    case WeightType::e4m3: return target.limits.sm >= 89 ? (bf16 ? 16 : 4) : (bf16 ? 36 : 24);
+    default: return bf16 ? 11 : 9;
+  }
+}
+
+}  // namespace
+
+Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
+  Estimate made;
+  const Geometry g(config, target);
+  const DeviceLimits& limits = target.limits;
+  const int split_k = config.at("split_k"), stages = config.at("stages");
+  const double warps = g.threads / 32.0, sms = std::max(1, limits.sm_count);
+  const double block_m = config.at("block_m"), block_n = config.at("block_n");
+
+  made.sms = sms;
+  made.blocks = double(g.tiles(config, problem)) * split_k;
+  made.room_by_shared_memory = tensor_core::blocks_by_shared_memory(g.smem_bytes, limits);
+  made.room_by_registers = limits.registers_per_sm / (g.registers * g.threads);
+  made.room_by_threads = std::min(limits.threads_per_sm / g.threads, limits.blocks_per_sm);
+  made.compiled_for = config.at("min_blocks");
+  const int room = std::max(made.compiled_for, std::min({made.room_by_shared_memory, made.room_by_registers, made.room_by_threads}));
+  made.resident = std::min(double(room), std::ceil(made.blocks / sms));
+  made.waves = made.blocks / (sms * made.resident);
+
+  // A step of one block, alone on its SM.
+  const double products = block_m * block_n * g.step_k / limits.rates.products;
+  const double of_steps = double(config.at("warp_columns")) / 16, tiles = g.token_tiles;  // of 16 columns, of a warp
+  const bool on_sums = config.at("scale_sums") == 1;
+  const int group = target.weights.group == 0 ? config.at("warp_columns") : std::min(target.weights.group, config.at("warp_columns"));
+  const double of_numbers = instructions_of_numbers(target) + (target.weights.zeros ? 4 : 0) + (on_sums ? 0 : 4);
+  const double instructions = of_steps * (g.strips * (of_numbers + tiles) + tiles) +
+                              (on_sums ? g.strips * (tiles * 4 + 4) * config.at("warp_columns") / group : 0.0) +
+                              g.stage_bytes / 16.0 / g.threads * kCopyCycles;
+  const double issued = instructions * warps / 4;
+  const double fragments = warps * of_steps * tiles * 256 + double(g.stage_bytes);
+  const double multiplying = std::max(products, issued);
+  const double busy = std::hypot(multiplying, (g.stage_bytes + fragments) / kSharedBytes, g.stage_bytes / limits.rates.l2_bytes);
+  const double alone = std::max(busy + kStepOverhead, kMemoryLatency / (stages - 1));
+
+  const double all_steps = std::ceil(double(problem.k) / g.step_k), steps = std::ceil(all_steps / split_k);
+  const double sums_of_block = block_m * block_n;
+  const double epilogue = config.at("warps_k") * sums_of_block * 8 / kSharedBytes + sums_of_block * 2 / kStoreBytes + 200;
+  const auto wave = [&](double blocks) { return kFirstStep + steps * std::max(alone, blocks * busy) + blocks * epilogue; };
+  const double full_waves = std::floor(made.waves), rest = made.blocks - full_waves * sms * made.resident;
+  double cycles = full_waves * wave(made.resident) + (rest > 0 ? wave(std::min(made.resident, std::ceil(rest / sms))) : 0);
+
+  const double blocks_of_sm = std::ceil(made.blocks / sms);
+  made.multiplying = blocks_of_sm * steps * multiplying;
+  made.l2 = blocks_of_sm * steps * g.stage_bytes / limits.rates.l2_bytes;
+  made.shared_memory = blocks_of_sm * steps * (g.stage_bytes + fragments) / kSharedBytes;
+  made.latency = std::ceil(made.waves) * (kFirstStep + steps * kMemoryLatency / (stages - 1));
+  made.storing = blocks_of_sm * epilogue;
+  double bytes = 0;
+  for (const OperandMatrix& matrix : operands(problem)) bytes += matrix.element_bytes();
+  made.dram = bytes / (limits.rates.dram_bytes * sms);
+  cycles = std::hypot(cycles, made.dram);
+
+  const double without_passes = cycles;
+  if (config.at("cluster") == 1 && split_k > 1) cycles += kClusterSync;
+  if (has_second_launch(config))
+    cycles += (config.at("overlap") == 1 ? kOverlappedLaunch : kLaunch) + 2 * split_k * double(problem.m) * double(problem.n) * 4 / (kWorkspaceBytes * sms);
+  made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
+  made.passes = made.cycles - without_passes;
+  return made;
+}
+
+}  // namespace tilesmith::dequant

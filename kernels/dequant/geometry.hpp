@@ -1,0 +1,27 @@
+// What a config of the family `dequant` comes to: the same sums as in shape.cuh.
+#pragma once
+
+#include "kernels/config.hpp"
+#include "kernels/problem.hpp"
+
+namespace tilesmith::dequant {
+
+struct Geometry {
+  int threads = 0;
+  int strips = 0;        ///< of 16 rows of W, of a warp
+  int token_tiles = 0;   ///< of 8 rows of A
+  int step_k = 0;        ///< columns of a step
+  int stage_bytes = 0;
+  int smem_bytes = 0;
+  int registers = 0;     ///< of a thread, about
+
+  Geometry(const Config& config, const KernelSignature& signature);
+
+  /// Blocks, but for slices of K.
+  std::int64_t tiles(const Config& config, const Problem& problem) const;
+};
+
+/// Whether slices of K are added by a second launch.
+inline bool has_second_launch(const Config& config) { return config.at("split_k") > 1 && config.at("cluster") == 0; }
+
+}  // namespace tilesmith::dequant

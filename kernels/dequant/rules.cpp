@@ -1,0 +1,78 @@
+#include "kernels/dequant/rules.hpp"
+
+#include "kernels/dequant/geometry.hpp"
+#include "kernels/early_launch.hpp"
+#include "kernels/tensor_core/rules.hpp"
+#include "kernels/weights.hpp"
+
+namespace tilesmith::dequant {
+namespace {
+
+constexpr int kMaxPortableCluster = 8;
+
+}  // namespace
+
+std::vector<Parameter> parameters(const KernelTarget& target) {
+  const bool hopper = target.limits.sm >= 90;
+  // Clusters and launches that overlap are there from sm_90 on.
+  const std::vector<int> zero_or_one = hopper ? std::vector{0, 1} : std::vector{0};
+  const bool nibbles = weight_block_columns(target.weights.type) == 64;
+  return {
+      {"block_m", {8, 16, 32, 64, 128}, "rows of A of a block, all of them of each of its warps"},
+      {"block_n", {16, 32, 64, 128, 256}, "rows of W of a block"},
+      {"warps_n", {1, 2, 4, 8}, "warps that share these rows"},
+      {"warps_k", {1, 2, 4, 8}, "warps that share the columns of a step of K, and add what they have in shared memory"},
+      {"warp_columns", nibbles ? std::vector{64, 128} : std::vector{32, 64, 128}, "columns of a step of each of them"},
+      {"stages", {2, 3, 4, 6, 8}, "steps in shared memory, being copied or multiplied"},
+      {"scale_sums", {0, 1}, "scales multiply 0: weights; 1: sums over the columns that share one"},
+      {"split_k", {1, 2, 3, 4, 6, 8, 16}, "slices of K, each of a block of its own"},
+      {"cluster", zero_or_one, "slices meet 0: in the workspace, added by a second launch; 1: in a cluster's shared memory"},
+      {"min_blocks", {1, 2, 3, 4}, "blocks an SM must have room for: registers are limited so"},
+      {"overlap", zero_or_one, "1: the launch that adds slices starts while the one before it ends, and waits for its results (sm_90)"},
+      early_launch_parameter(target),
+  };
+}
+
+std::vector<Rule> rules(const KernelTarget& target) {
+  const KernelSignature signature = target;
+  const DeviceLimits limits = target.limits;
+  return {
+      {"strips", "a warp has 1 to 4 strips of 16 rows of W: of more the codes take too many registers",
+       [](const Config& c) {
+         const int rows = kWeightBlockRows * c.at("warps_n");
+         return c.at("block_n") % rows == 0 && c.at("block_n") / rows <= 4;
+       },
+       {"block_n", "warps_n"}},
+      {"warps", "2 to 16 warps a block: one alone does not hide its waits, more cannot hold tiles large enough",
+       [](const Config& c) {
+         const int warps = c.at("warps_n") * c.at("warps_k");
+         return warps >= 2 && warps <= 16;
+       },
+       {"warps_n", "warps_k"}},
+      {"tokens of warps along K", "of many rows of A the sums of warps along K take more time than they save",
+       [](const Config& c) { return c.at("block_m") * c.at("warps_k") <= 128; },
+       {"block_m", "warps_k"}},
+      {"scales of f32", "scales of f32 would be rounded to A's type before they multiply weights",
+       [f32 = signature.weights.f32_scales](const Config& c) { return !f32 || c.at("scale_sums") == 1; },
+       {"scale_sums"}},
+      {"registers", "sums, fragments and codes beyond what a thread has of the registers spill",
+       [signature, limits](const Config& c) {
+         const Geometry g(c, signature);
+         return g.registers <= std::min(limits.registers_per_thread, limits.registers_per_sm / (g.threads * c.at("min_blocks")));
+       },
+       {"block_m", "block_n", "warps_n", "warps_k", "warp_columns", "scale_sums", "min_blocks", "stages"}},
+      {"cluster", "a cluster is made of 2 to 8 slices: 8 blocks are what every device grants",
+       [](const Config& c) { return c.at("cluster") == 0 || (c.at("split_k") >= 2 && c.at("split_k") <= kMaxPortableCluster); },
+       {"split_k", "cluster"}},
+      {"overlap", "two launches overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
+       [hopper = limits.sm >= 90](const Config& c) { return c.at("overlap") == (hopper && has_second_launch(c) ? 1 : 0); },
+       {"split_k", "cluster", "overlap"}},
+      {"shared memory", "the stages, and the warps' sums, must fit the shared memory of so many blocks",
+       [signature, limits](const Config& c) {
+         return tensor_core::fits_shared_memory(Geometry(c, signature).smem_bytes, c.at("min_blocks"), limits);
+       },
+       {"block_m", "block_n", "warps_n", "warps_k", "warp_columns", "stages", "min_blocks", "scale_sums"}},
+  };
+}
+
+}  // namespace tilesmith::dequant

@@ -1,0 +1,15 @@
+// The space of the family `dequant`, and its configs that are worth trying first.
+#pragma once
+
+#include <vector>
+
+#include "kernels/family.hpp"
+
+namespace tilesmith::dequant {
+
+std::vector<Parameter> parameters(const KernelTarget& target);
+std::vector<Rule> rules(const KernelTarget& target);
+/// By their estimates, best first.
+std::vector<Config> seeds(const KernelTarget& target, const Problem& problem);
+
+}  // namespace tilesmith::dequant

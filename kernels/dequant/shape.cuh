@@ -1,0 +1,64 @@
+// What a block and its warps have of a problem (family `dequant`).
+#pragma once
+
+#include "kernels/common/gemm_args.cuh"
+
+namespace tilesmith {
+
+constexpr int kStripRows = 16;                                       // of W, in a block of weights
+constexpr int kCodesOfLane = 128 / kWeightBits;                      // in a block of weights
+constexpr int kWeightColumns = 32 * kCodesOfLane / kStripRows;       // of a block of weights: 64 or 32
+constexpr int kWeightBytes = 512;
+constexpr int kProductK = 16;                                        // columns of a product
+constexpr int kTokens = 8;                                           // rows of A of a product
+
+constexpr int kThreads = 32 * kWarpsN * kWarpsK;
+constexpr int kStrips = kBlockN / kStripRows / kWarpsN;              // of a warp
+constexpr int kTokenTiles = kBlockM / kTokens;
+constexpr int kBlocksOfWarp = kWarpColumns / kWeightColumns;         // of weights, in a step and strip
+constexpr int kStepK = kWarpsK * kWarpColumns;
+
+// Columns of a step between which scales may change, and rows of scales in a step. A group that is longer than a step has one.
+constexpr int kScaledColumns = kWeightGroup == 0 || kWeightGroup > kWarpColumns ? kWarpColumns : kWeightGroup;
+constexpr int kGroupsOfStep = kWeightGroup == 0 || kWeightGroup > kStepK ? 1 : kStepK / kWeightGroup;
+
+static_assert(kBlockN % (kStripRows * kWarpsN) == 0, "a warp has whole strips of W");
+static_assert(kWarpColumns % kWeightColumns == 0 && kWarpColumns % 32 == 0, "a warp has whole blocks of weights");
+static_assert(kWeightGroup == 0 || kStepK % kWeightGroup == 0 || kWeightGroup % kStepK == 0, "a step has whole groups, or is part of one");
+
+// Of a stage in shared memory, in this order. The host computes the same (geometry.cpp).
+constexpr int kBytesOfWeights = kBlockN / kStripRows * (kStepK / kWeightColumns) * kWeightBytes;
+constexpr int kBytesOfA = kBlockM * kStepK * 2;
+constexpr int kBytesOfScales = kGroupsOfStep * kBlockN * int(sizeof(WeightScale));
+constexpr int kStageBytes = kBytesOfWeights + kBytesOfA + (kWeightZeros ? 2 : 1) * kBytesOfScales;
+
+// Sums of the warps along K, as rows of D. The padding lets a warp store a product's 32 runs without conflicts.
+constexpr int kSumsStride = kBlockN + 4;
+constexpr int kSumsOfWarps = kBlockM * kSumsStride;
+
+constexpr int kBytesOfSums = kWarpsK * kSumsOfWarps * int(sizeof(float));
+constexpr int kSharedBytes = kStages * kStageBytes > kBytesOfSums ? kStages * kStageBytes : kBytesOfSums;
+
+// The block's tile and slice, and the warp's part of them.
+struct Place {
+  int m0, n0;             // first row and column of D
+  int slice;
+  int first_step, steps;  // of the slice
+  int warp_n, warp_k;     // the warp's strips begin at warp_n·kStrips, its columns of a step at warp_k·kWarpColumns
+
+  __device__ __forceinline__ explicit Place(const GemmArgs& args) {
+    const int tiles_m = (args.m - 1) / kBlockM + 1;
+    const int item = int(blockIdx.x) / kSplitK;
+    slice = int(blockIdx.x) % kSplitK;
+    m0 = item % tiles_m * kBlockM;
+    n0 = item / tiles_m * kBlockN;
+    const int all = (args.k + kStepK - 1) / kStepK, of_slice = (all + kSplitK - 1) / kSplitK;
+    first_step = slice * of_slice;
+    steps = max(0, min(of_slice, all - first_step));
+    const int warp = int(threadIdx.x / 32);
+    warp_n = warp % kWarpsN;
+    warp_k = warp / kWarpsN;
+  }
+};
+
+}  // namespace tilesmith
