@@ -265,6 +265,7 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
     load_step<!kTransB, kBlockN, kStrideB>(shared_b, b, args.ldb, k0, n0, args.k, args.n);
 #endif
 #endif
+#endif
     __syncthreads();
 #pragma unroll
     for (int row = 0; row < kStepRows; ++row) {
