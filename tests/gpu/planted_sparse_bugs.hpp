@@ -22,7 +22,7 @@ inline constexpr const char* kSparseWgmmaOfB =
     "store_staged=0,store_tma=0,swap=1,split_k=1,reduction=0,pack=0,early_launch=0}";
 
 inline Bug sparse_bug(const char* name, const char* family, const char* type, Sparsity sparsity, std::vector<Edit> edits, const char* config = nullptr) {
-  return {name, family, config == nullptr ? kGeneric : 0, type, kNT, std::move(edits), config, "linear", BatchMode::single, Scalars::host, sparsity};
+  return {name, family, config == nullptr ? kGeneric : 0, type, kNT, std::move(edits), config, "linear", BatchMode::single, Scalars::host, nullptr, sparsity};
 }
 
 inline std::vector<Bug> sparse_bugs() {
