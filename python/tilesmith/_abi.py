@@ -58,14 +58,6 @@ class CExplanation(Structure):
     ]
 
 
-class CSparseMatrix(Structure):
-    _fields_ = [("element", c_char * 8), ("rows", c_int64), ("k", c_int64), ("ld_dense", c_int64), ("ld_values", c_int64), ("reserved", c_int64)]
-
-
-class CSparseFault(Structure):
-    _fields_ = [("groups", c_int64), ("row", c_int64), ("column", c_int64)]
-
-
 # name: result, arguments. Problems are void pointers: they may be the first member of a batch or of groups.
 _FUNCTIONS = {
     "tilesmith_version": (c_char_p, []),
@@ -91,13 +83,6 @@ _FUNCTIONS = {
     "tilesmith_plan_explain": (c_int32, [c_void_p, POINTER(CExplanation)]),
     "tilesmith_plan_run": (c_int32, [c_void_p] * 8),
     "tilesmith_plan_run_args": (c_int32, [c_void_p] * 3),
-    "tilesmith_sparse_matrix_init": (c_int32, [POINTER(CSparseMatrix), c_char_p, c_int64, c_int64]),
-    "tilesmith_sparse_metadata_bytes": (c_int32, [POINTER(CSparseMatrix), POINTER(c_uint64)]),
-    "tilesmith_sparse_prune": (c_int32, [c_void_p, c_void_p, POINTER(CSparseMatrix), c_void_p, c_void_p]),
-    "tilesmith_sparse_check": (c_int32, [c_void_p, c_void_p, POINTER(CSparseMatrix), c_void_p, POINTER(CSparseFault)]),
-    "tilesmith_sparse_compress": (c_int32, [c_void_p, c_void_p, POINTER(CSparseMatrix), c_void_p, c_void_p, c_void_p]),
-    "tilesmith_sparse_decompress": (c_int32, [c_void_p, c_void_p, POINTER(CSparseMatrix), c_void_p, c_void_p, c_void_p]),
-    "tilesmith_sparse_check_metadata": (c_int32, [c_void_p, c_void_p, POINTER(CSparseMatrix), c_void_p, POINTER(CSparseFault)]),
 }
 
 

@@ -10,6 +10,7 @@ docs/python.md. Arrays are PyTorch's or CuPy's, which allocate what is made here
 from __future__ import annotations
 
 import ctypes
+from ctypes import POINTER, Structure, c_char, c_char_p, c_int32, c_int64, c_uint64, c_void_p
 from typing import Any, NamedTuple, Optional, Tuple
 
 from . import _abi
@@ -22,6 +23,40 @@ from ._prepare import Layouts, prepare
 _ELEMENTS = {"f16": "f16", "bf16": "bf16", "f32": "tf32", "s8": "s8", "u8": "u8", "e4m3": "e4m3", "e5m2": "e5m2"}
 
 _byref = ctypes.byref
+
+
+class CSparseMatrix(Structure):
+    """tilesmith_sparse.h."""
+
+    _fields_ = [("element", c_char * 8), ("rows", c_int64), ("k", c_int64), ("ld_dense", c_int64), ("ld_values", c_int64), ("reserved", c_int64)]
+
+
+class CSparseFault(Structure):
+    _fields_ = [("groups", c_int64), ("row", c_int64), ("column", c_int64)]
+
+
+_MATRIX, _FAULT = POINTER(CSparseMatrix), POINTER(CSparseFault)
+_ARGUMENTS = {
+    "matrix_init": [_MATRIX, c_char_p, c_int64, c_int64],
+    "metadata_bytes": [_MATRIX, POINTER(c_uint64)],
+    "prune": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p],
+    "check": [c_void_p, c_void_p, _MATRIX, c_void_p, _FAULT],
+    "compress": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p, c_void_p],
+    "decompress": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p, c_void_p],
+    "check_metadata": [c_void_p, c_void_p, _MATRIX, c_void_p, _FAULT],
+}
+
+
+def _call(name: str, *arguments: Any) -> None:
+    function = getattr(_abi.load(), "tilesmith_sparse_" + name)
+    function.restype, function.argtypes = c_int32, _ARGUMENTS[name]
+    _abi.check(function(*arguments))
+
+
+def _metadata_words(c: CSparseMatrix) -> int:
+    bytes_needed = c_uint64()
+    _call("metadata_bytes", _byref(c), _byref(bytes_needed))
+    return bytes_needed.value // 4
 
 
 class Sparse(NamedTuple):
@@ -39,7 +74,7 @@ class Sparse(NamedTuple):
 
 
 class _Matrix(NamedTuple):
-    c: _abi.CSparseMatrix
+    c: CSparseMatrix
     view: View
     address: int
 
@@ -54,15 +89,15 @@ def _dense(array: Any, what: str) -> _Matrix:
     return _Matrix(c, view, address)
 
 
-def _matrix(dtype: str, rows: int, k: int) -> _abi.CSparseMatrix:
+def _matrix(dtype: str, rows: int, k: int) -> CSparseMatrix:
     if dtype not in _ELEMENTS:
         raise ValueError(f"elements are {dtype}; expected one of {', '.join(_ELEMENTS)}")
-    c = _abi.CSparseMatrix()
-    _abi.check(_abi.load().tilesmith_sparse_matrix_init(_byref(c), _ELEMENTS[dtype].encode(), rows, k))
+    c = CSparseMatrix()
+    _call("matrix_init", _byref(c), _ELEMENTS[dtype].encode(), rows, k)
     return c
 
 
-def _of_sparse(sparse: Sparse) -> _abi.CSparseMatrix:
+def _of_sparse(sparse: Sparse) -> CSparseMatrix:
     return _matrix(sparse.dtype, sparse.rows, sparse.k)
 
 
@@ -84,15 +119,15 @@ def prune(dense: Any, *, library: Optional[Library] = None) -> Any:
     packed = matrix.c.ld_dense in (0, matrix.view.shape[1])
     if not packed:
         raise ValueError(f"dense has rows {matrix.c.ld_dense} apart; expected packed rows, {matrix.view.shape[1]}")
-    _abi.check(_abi.load().tilesmith_sparse_prune(library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _address(out)))
+    _call("prune", library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _address(out))
     return out
 
 
 def faults(dense: Any, *, library: Optional[Library] = None) -> Tuple[int, int, int]:
     """How many groups have more elements other than 0 than are stored, and row and column of the first. Waits for the stream."""
     library = library or library_of(dense)
-    matrix, fault = _dense(dense, "dense"), _abi.CSparseFault()
-    _abi.check(_abi.load().tilesmith_sparse_check(library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _byref(fault)))
+    matrix, fault = _dense(dense, "dense"), CSparseFault()
+    _call("check", library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _byref(fault))
     return fault.groups, fault.row, fault.column
 
 
@@ -106,13 +141,12 @@ def compress(dense: Any, *, check: bool = True, library: Optional[Library] = Non
         groups, row, column = faults(dense, library=library)
         if groups:
             raise ValueError(f"dense is not 2:4 sparse in {groups} groups, the first at row {row}, column {column}; expected a matrix as prune() makes it")
-    adapter, bytes_needed = adapter_of_type(type(dense)), ctypes.c_uint64()
-    _abi.check(_abi.load().tilesmith_sparse_metadata_bytes(_byref(matrix.c), _byref(bytes_needed)))
+    adapter = adapter_of_type(type(dense))
     values = adapter.empty(dense, (rows, k // 2), matrix.view.dtype)
-    metadata = adapter.empty(dense, (bytes_needed.value // 4,), "s32")
+    metadata = adapter.empty(dense, (_metadata_words(matrix.c),), "s32")
     if rows * k:
-        _abi.check(_abi.load().tilesmith_sparse_compress(library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _address(values),
-                                                         _address(metadata)))
+        _call("compress", library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _address(values),
+              _address(metadata))
     return Sparse(values, metadata, rows, k, matrix.view.dtype)
 
 
@@ -122,28 +156,26 @@ def decompress(sparse: Sparse, *, library: Optional[Library] = None) -> Any:
     c = _of_sparse(sparse)
     out = adapter_of(sparse.values, "values").empty(sparse.values, sparse.shape, sparse.dtype)
     if sparse.rows * sparse.k:
-        _abi.check(_abi.load().tilesmith_sparse_decompress(library.handle, _stream(sparse.values, library), _byref(c), _address(sparse.values),
-                                                           _address(sparse.metadata), _address(out)))
+        _call("decompress", library.handle, _stream(sparse.values, library), _byref(c), _address(sparse.values),
+              _address(sparse.metadata), _address(out))
     return out
 
 
 def check_metadata(sparse: Sparse, *, library: Optional[Library] = None) -> None:
     """Raises ValueError if places in the metadata do not ascend, or if they are too few. Waits for the stream."""
     library = library or library_of(sparse.values)
-    c, fault = _of_sparse(sparse), _abi.CSparseFault()
+    c, fault = _of_sparse(sparse), CSparseFault()
     _check_lengths(sparse, c)
     if sparse.rows * sparse.k == 0:
         return
-    _abi.check(_abi.load().tilesmith_sparse_check_metadata(library.handle, _stream(sparse.values, library), _byref(c), _address(sparse.metadata), _byref(fault)))
+    _call("check_metadata", library.handle, _stream(sparse.values, library), _byref(c), _address(sparse.metadata), _byref(fault))
     if fault.groups:
         raise ValueError(f"metadata is out of order in {fault.groups} groups, the first at row {fault.row}, column {fault.column}; expected ascending places")
 
 
-def _check_lengths(sparse: Sparse, c: _abi.CSparseMatrix) -> None:
-    bytes_needed = ctypes.c_uint64()
-    _abi.check(_abi.load().tilesmith_sparse_metadata_bytes(_byref(c), _byref(bytes_needed)))
+def _check_lengths(sparse: Sparse, c: CSparseMatrix) -> None:
     for what, array, shape, dtype in (("values", sparse.values, (sparse.rows, sparse.k // 2), sparse.dtype),
-                                      ("metadata", sparse.metadata, (bytes_needed.value // 4,), "s32")):
+                                      ("metadata", sparse.metadata, (_metadata_words(c),), "s32")):
         adapter = adapter_of(array, what)
         view = adapter.describe(adapter.look(array)[1])
         if tuple(view.shape) != shape or view.dtype != dtype:
