@@ -53,7 +53,8 @@ std::optional<std::string> sparsity_error(const Problem& problem) {
 
 KernelSignature without_sparsity(const KernelSignature& signature) {
   KernelSignature dense = signature;
-  if (!is_sparse(signature) || signature_error(signature)) return dense;
+  const bool known = signature.sparsity == Sparsity::a || signature.sparsity == Sparsity::b;
+  if (!known || signature_error(signature)) return dense;
   dense.sparsity = Sparsity::dense;
   return dense;
 }
