@@ -105,7 +105,9 @@ double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, d
 
 double moved_bytes(const Problem& problem) {
   double bytes = 0;
-  for (const OperandRole role : {OperandRole::a, OperandRole::b, OperandRole::d}) bytes += operand(problem, role).element_bytes();
+  for (const OperandRole role : {OperandRole::a, OperandRole::b, OperandRole::d, OperandRole::weight_scales, OperandRole::weight_zeros}) {
+    if (in_use(problem, role, true, true)) bytes += operand(problem, role).element_bytes();
+  }
   return bytes;
 }
 

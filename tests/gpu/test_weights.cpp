@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "runtime/compile/compiler.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/tilesmith_weights.h"
 #include "tests/catch.hpp"
 #include "tests/gpu/family_sample.hpp"
+#include "tests/gpu/planted_weights_bugs.hpp"
 #include "tuner/verify/number_formats.hpp"
+#include "tuner/verify/verifier.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::test;
@@ -62,6 +65,35 @@ TEST_CASE("a sample of every family passes the battery with weights", "[gpu][wei
     for (const char* signature : together) of_type.push_back(signature_of(signature));
   }
   verify_sample(context, 12, std::numeric_limits<double>::infinity(), signatures);
+}
+
+TEST_CASE("tuned problems with weights are proven by a reference that the host proves, and a scale of the neighbour's shows", "[gpu][weights]") {
+  const runtime::Context context(0);
+  tuner::Verifier verifier(context);
+  for (const char* text : {"f16f32f16 NT 333 177 640 ldc=180 beta=any weights=s4_g128", "f16f32f16 TT 16 1000 4096 weights=u4_g64+zeros", "bf16f32bf16 NT 1 4096 4096 weights=s8_column",
+                           "bf16f32bf16 NT 70 130 14336 epilogue=bias_n+relu weights=e4m3_g32+zeros+f32", "f16f32f16 NT 256 512 9216 weights=s8_g128"}) {
+    std::string error;
+    const Problem problem = parse_problem(text, error).value();
+    const KernelTarget target{problem, context.info().limits};
+    const Config config = generic_config(target);
+    const auto outcome_of = [&](const std::string& source) {
+      const runtime::SourceBuild built = runtime::compile_source(source, "weights.cu", "gemm", runtime::compiler_options(target));
+      INFO(built.log);
+      REQUIRE(built.ok);
+      return verifier.on_problem(runtime::Plan(std::make_shared<const runtime::Module>(built.cubin), config, problem));
+    };
+    const db::Outcome right = outcome_of(find_family("simt")->source(config, target));
+    INFO(text << ": " << right.message);
+    CHECK(right.status == db::Status::ok);
+    const planted::Bug bug = planted::weights_bugs().at(7);
+    std::vector<std::string> seen;
+    planted::CompiledLines lines;
+    std::string wrong = planted::spliced(find_family("simt")->source(config, target), seen, lines);
+    const std::size_t at = wrong.find(bug.edits[0].find);
+    REQUIRE(at != std::string::npos);
+    wrong.replace(at, std::string(bug.edits[0].find).size(), bug.edits[0].replace);
+    CHECK(outcome_of(wrong).status == db::Status::mismatch);
+  }
 }
 
 TEST_CASE("weights that the device repacks are those that the host repacks", "[gpu][weights]") {

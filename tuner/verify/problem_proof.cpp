@@ -65,7 +65,8 @@ void for_each_stripe_of_weights(const Problem& p, const ProblemStage& stage, con
   const std::vector<std::byte> scales = terms_of(OperandRole::weight_scales);
   const std::vector<std::byte> zeros = p.weights.zeros ? terms_of(OperandRole::weight_zeros) : std::vector<std::byte>();
   const auto block_row_bytes = std::size_t(storage_bytes(codes.element, codes.row_stride));
-  const std::int64_t block_rows_a_stripe = std::max<std::int64_t>(1, std::int64_t(kStripeBytes / block_row_bytes));
+  constexpr std::size_t kWider = 16;  // an f64 than a code of 4 bits
+  const std::int64_t block_rows_a_stripe = std::max<std::int64_t>(1, std::int64_t(2 * kStripeBytes / kWider / block_row_bytes));
   for (std::int64_t block_row = 0; block_row < codes.rows; block_row += block_rows_a_stripe) {
     const std::int64_t block_rows = std::min(block_rows_a_stripe, codes.rows - block_row), first = block_row * kWeightBlockRows;
     host.resize(std::size_t(block_rows) * block_row_bytes);

@@ -176,6 +176,7 @@ TEST_CASE("a space is shown with an epilogue, a batch and scalars in device memo
   CHECK(contains(batch.out, "f16f32 NN epilogue=bias_n+gelu batch_mode=strided on sm_90a"));
   CHECK(contains(batch.out, "entries"));
   CHECK(contains(with({"--with", "batch_mode=pointers,scalars=device"}).out, "batch_mode=pointers scalars=device on sm_90a"));
+  CHECK(contains(with({"--type", "f16f32f16", "--trans", "NT", "--with", "weights=u4_g64+zeros"}).out, "f16f32f16 NT weights=u4_g64+zeros on sm_90a"));
   const Finished listed = with({"--with", "batch_mode=strided", "--list"});
   CHECK(contains(listed.out, "entries=16}\n"));
   CHECK(contains(with({"--with", "epilogue=swiglu"}).out, "pairs of columns"));  // a rule of its own
