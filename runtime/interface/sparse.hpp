@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/interface/gemm.hpp"
+#include "gemm.hpp"
 
 namespace tilesmith {
 
