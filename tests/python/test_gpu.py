@@ -74,37 +74,6 @@ def test_how_f32_is_multiplied(library, compute, bound):
     assert float((got - a.double() @ b.double()).abs().max() / size) <= bound
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.int8])
-def test_sparse_operands(library, dtype):
-    from tilesmith import sparse
-
-    dense = sparse.prune(random(72, 192, dtype=dtype), library=library)
-    weight = sparse.compress(dense, library=library)
-    assert torch.equal(sparse.decompress(weight, library=library), dense)
-    sparse.check_metadata(weight, library=library)
-    x, b = random(33, 192, dtype=dtype), random(192, 40, dtype=dtype)
-    left, right = sparse.gemm(weight, b, library=library), sparse.gemm(x, weight, library=library)
-    if dtype is torch.float32:  # multiplied as tf32
-        assert float((left - dense @ b).abs().max()) < 0.05 and float((right - x @ dense.t()).abs().max()) < 0.05
-    else:
-        close(left, dense, b)
-        close(right, x, dense.t())
-    with pytest.raises(ValueError, match="not 2:4 sparse in .* groups, the first at row 0, column 0"):
-        sparse.compress(torch.ones(16, 64, device="cuda", dtype=dtype), library=library)
-
-
-def test_a_sparse_linear_layer():
-    linear = torch.nn.Linear(256, 96, device="cuda", dtype=torch.float16)
-    layer = tilesmith.torch.SparseLinear.from_linear(linear, prune=True, activation="relu")
-    x = random(2, 5, 256)
-    dense = tilesmith.sparse.decompress(layer.weight)
-    want = torch.relu(x.double() @ dense.double().t() + linear.bias.double())
-    assert layer(x).shape == (2, 5, 96)
-    assert float((layer(x).double() - want).abs().max()) < 0.02
-    weight = tilesmith.torch.to_sparse_semi_structured(dense)
-    assert torch.equal(weight.values, layer.values) and torch.equal(weight.metadata, layer.metadata)
-
-
 @pytest.mark.skipif(not HOPPER, reason="8-bit floats are slow before sm_90")
 def test_8_bit_floats_with_scales(library):
     a, b = random(64, 256, dtype=torch.float8_e4m3fn), random(48, 256, dtype=torch.float8_e4m3fn).t()
