@@ -2,6 +2,7 @@
 #include <set>
 #include <string>
 
+#include "kernels/estimate.hpp"
 #include "kernels/common/sparse_layout.cuh"
 #include "kernels/family.hpp"
 #include "kernels/operand.hpp"
