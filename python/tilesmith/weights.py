@@ -270,12 +270,29 @@ _ONE, _ZERO = ctypes.c_float(1), ctypes.c_float(0)
 _problems: Dict[_Shape, Problem] = {}
 
 
+class Call(NamedTuple):
+    """A product with weights, before it launches. problem: one object for each shape, kept for good."""
+
+    library: Library
+    stream: int
+    problem: Problem
+    args: Any
+    out: Any
+
+
 def linear(x: Any, weights: Weights, out: Any = None, *, bias: Any = None, activation: Optional[str] = None, stream: Any = None,
            library: Optional[Library] = None) -> Any:
     """activation(x W^T + bias) into `out`, m x n, which is returned. x: m x k of f16 or bf16, contiguous rows, on the device of the weights.
 
     bias: n elements of x's type or f32. activation as in tilesmith.gemm; of a gate out has n / 2 columns. The scales of the weights have x's
     type or are f32. The first call with such a shape chooses a kernel and may compile it."""
+    call = call_of(x, weights, out, bias, activation, stream, library)
+    _abi.check(_abi.load().tilesmith_gemm_args(call.library.handle, call.stream, call.problem.address, ctypes.byref(call.args)))
+    return call.out
+
+
+def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[str], stream: Any, library: Optional[Library]) -> Call:
+    """What linear() launches. TypeError or ValueError in one line if it is none."""
     if weights.on_host:
         raise ValueError("weights are in host memory; expected some on a CUDA device")
     if library is None:
@@ -308,5 +325,4 @@ def linear(x: Any, weights: Weights, out: Any = None, *, bias: Any = None, activ
                                              activation=activation, align_bytes=low & -low, weights=weights.text)
     args = _abi.CRunArgs(ctypes.sizeof(_abi.CRunArgs), ctypes.addressof(_ONE), ctypes.addressof(_ZERO), address, weights.addresses[0], None, to, None,
                          bias_at, None, None, None, weights.addresses[1], weights.addresses[2])
-    _abi.check(_abi.load().tilesmith_gemm_args(library.handle, number, problem.address, ctypes.byref(args)))
-    return out
+    return Call(library, number, problem, args, out)
