@@ -40,25 +40,25 @@ std::string markdown_cell(std::string_view text) {
   return result;
 }
 
-/// What the columns M, N and K do not say: row strides, alignment, beta. Empty for a packed problem with beta = 0.
-std::string layout(const Problem& problem) {
+/// What the columns before do not say: batch, epilogue, row strides, ... Empty for a packed problem with beta = 0.
+std::string options_cell(const Problem& problem) {
   const std::string extras = extras_text(problem);
   return extras.empty() ? extras : extras.substr(1);
 }
 
 std::string export_markdown(std::span<const JudgedBest> bests) {
-  const bool layouts = std::ranges::any_of(bests, [](const JudgedBest& best) { return !layout(best.evidence.problem).empty(); });
+  const bool options = std::ranges::any_of(bests, [](const JudgedBest& best) { return !options_cell(best.evidence.problem).empty(); });
   std::string result = fmt::format(
       "| type | trans | M | N | K |{} device | config | median µs | TFLOP/s | spread | candidates | trust | measured |\n"
       "|---|---|--:|--:|--:|{}---|---|--:|--:|--:|--:|---|---|\n",
-      layouts ? " layout |" : "", layouts ? "---|" : "");
+      options ? " options |" : "", options ? "---|" : "");
   for (const JudgedBest& best : bests) {
     const Evidence& entry = best.evidence;
     const Problem& problem = entry.problem;
     const Timing& timing = *entry.outcome.timing;
     result += fmt::format("| {} | {} | {} | {} | {} |{} {} | `{}` | {:.2f} | {:.2f} | {:.1f}% | {} | {} | {} |\n",
                           problem.type.name, name(problem.trans), problem.m, problem.n, problem.k,
-                          layouts ? fmt::format(" {} |", layout(problem)) : "", markdown_cell(text(entry.device)), entry.config.text(),
+                          options ? fmt::format(" {} |", options_cell(problem)) : "", markdown_cell(text(entry.device)), entry.config.text(),
                           timing.median_us, tflops(entry), 100 * timing.spread, best.candidates, best.trust, entry.created_at.substr(0, 10));
   }
   return result;

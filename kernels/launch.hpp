@@ -60,6 +60,7 @@ struct Launch {
   unsigned neighbours = 1;  ///< where it overlaps the one before, so many blocks in a row are placed beside each other, as a
                             ///< cluster of which the kernel knows nothing; where there is none, the grid is not persistent,
                             ///< and this divides grid.x
+  std::int64_t k = 0;  ///< what the kernel is told of K, where that is not the problem's (bytes of rows, kernels/sub_byte.hpp); 0: the problem's
   OperandSource a, b, c;  ///< `c` is where D is written; for C it is read by kernels alone that are not is_fused()
   std::optional<TensorBoxes> boxes;
 };

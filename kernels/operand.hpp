@@ -21,10 +21,11 @@ inline constexpr OperandRole kOperandRoles[] = {OperandRole::a, OperandRole::b, 
                                                 OperandRole::offsets, OperandRole::alpha, OperandRole::beta,
                                                 OperandRole::metadata, OperandRole::weight_scales, OperandRole::weight_zeros};
 
-/// What the epilogue reads besides C, the ends of a grouped problem's groups (s32), and α and β in device memory (of the scale type), and what else an operand is read by: metadata of zeros, scales and zeros of weights. Its address is a multiple of an element only.
+/// What the epilogue reads besides C, the ends of a grouped problem's groups (s32), and α and β in device memory (of the scale type), and what else an operand is read by: metadata of zeros, scales and zeros of weights.
 inline bool is_vector(OperandRole role) { return role >= OperandRole::scale_m; }
-/// What its address is a multiple of, bytes: an element, or what metadata are copied by.
-inline std::size_t vector_align_bytes(OperandRole role, Scalar element) { return role == OperandRole::metadata ? 16 : size_bytes(element); }
+/// Those of them that have as many elements as a row or a column of D at most: their addresses are multiples of an element only. Those of
+/// all others are aligned as the problem says.
+inline bool is_at_any_element(OperandRole role) { return is_vector(role) && role < OperandRole::metadata; }
 inline constexpr std::size_t kOperandRoleCount = std::size(kOperandRoles);
 
 /// One value for each role.

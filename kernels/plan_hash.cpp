@@ -49,11 +49,12 @@ class Figures {
     if (c) put(*c);
   }
   void put(const Launch& launch) {
-    const auto& [entry, grid, block, cluster, smem, resident, overlaps, neighbours, a, b, c, boxes] = launch;
+    const auto& [entry, grid, block, cluster, smem, resident, overlaps, neighbours, k, a, b, c, boxes] = launch;
     bytes_.append(entry) += '\0';
     for (const Extent3& extent : {grid, block, cluster}) put(extent);
     for (const std::int64_t value : {std::int64_t(smem), std::int64_t(resident), std::int64_t(overlaps), std::int64_t(neighbours)}) put(value);
     for (const OperandSource& source : {a, b, c}) put(source);
+    if (k != 0) put(k);
     put(std::int64_t(boxes.has_value()));
     if (boxes) put(*boxes);
   }

@@ -72,6 +72,12 @@ std::optional<std::string> batch_error(const Problem& problem) {
   return std::nullopt;
 }
 
+/// The shortest row, of whole bytes.
+std::int64_t packed_row(Scalar element, std::int64_t columns) {
+  const std::int64_t of_byte = std::max<std::int64_t>(1, 8 / std::int64_t(size_bits(element)));
+  return (std::max<std::int64_t>(1, columns) + of_byte - 1) / of_byte * of_byte;
+}
+
 /// Of one entry behind the other.
 std::int64_t packed_stride(const Problem& problem, OperandRole role) {
   const OperandMatrix of = operand(problem, role);
@@ -109,9 +115,9 @@ Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::in
   problem.m = m;
   problem.n = n;
   problem.k = k;
-  problem.lda = std::max<std::int64_t>(1, problem.a_cols());
-  problem.ldb = std::max<std::int64_t>(1, problem.b_cols());
-  problem.ldc = std::max<std::int64_t>(1, problem.d_cols());
+  problem.lda = packed_row(problem.type.a, problem.a_cols());
+  problem.ldb = packed_row(problem.type.b, problem.b_cols());
+  problem.ldc = packed_row(problem.type.output, problem.d_cols());
   return packed_batch(problem);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "kernels/sub_byte.hpp"
 #include "kernels/weights.hpp"
 
 namespace tilesmith {
@@ -20,9 +21,9 @@ std::string_view device_type(Scalar scalar) {
     case Scalar::f64:
       return "double";
     case Scalar::s8:
+    case Scalar::s4:
       return "signed char";
     case Scalar::u8:
-    case Scalar::s4:
     case Scalar::u4:
     case Scalar::b1:
     case Scalar::b1xor:
@@ -85,6 +86,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (weighted) add("#define TILESMITH_WEIGHTS\n");
   if (target.sparsity != Sparsity::dense) add("#define TILESMITH_SPARSE\n");
   if (type.a == Scalar::f32x3) add("#define TILESMITH_THREE_PRODUCTS\n");
+  if (is_sub_byte(type.a)) add("#define TILESMITH_SUB_BYTE\n");
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
   add_type("Accumulator", type.accumulator);
@@ -96,6 +98,11 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_type("ScaleType", type.scale);
   add_flag("kOperandIsTf32", type.a == Scalar::tf32);
   add_flag("kOperandIsBf16", type.a == Scalar::bf16);
+  if (is_sub_byte(type.a)) {
+    add("constexpr int kOperandBits = ", std::to_string(size_bits(type.a)), ";\n");
+    add_flag("kOperandIsSigned", type.a == Scalar::s4);
+    add_flag("kOperandIsXor", type.a == Scalar::b1xor);
+  }
   add_flag("kTransA", target.trans.a);
   add_flag("kTransB", target.trans.b);
   if (target.sparsity != Sparsity::dense) add_flag("kSparseB", target.sparsity == Sparsity::b);

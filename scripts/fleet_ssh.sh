@@ -4,8 +4,8 @@
 #
 # Usage: fleet_ssh.sh --hosts FILE [OPTION]... [-- OPTION OF `tilesmith tune`...]
 #   --hosts FILE       a host a line, as ssh takes them (orin-1, user@10.0.0.7); # comments. All are expected to answer at the start
-#   --budget TIME      tune for so long: 90m, 8h, 7h30m (default: 8h)
-#   --until HH:MM      or until that time of day
+#   --budget TIME      tune for so long: 90m, 8h, 7h30m (default: 8h). It counts from when the tuners start
+#   --until HH:MM      or until that time of day, compiling and all
 #   --arch ARCH        compile for it here first, with this machine's processors (default: sm_87; none: compile nothing)
 #   --first N          so many initial configs of each problem (default: 16)
 #   --out FOLDER       what is fetched and merged: HOST.db, tuned.db, report.html (default: ~/.local/state/tilesmith/fleet)
@@ -77,17 +77,23 @@ done
 done
 [ -x "$tilesmith" ] || fail "tilesmith: no such program here; build it (scripts/setup.sh), or name it with --tilesmith"
 
-now=$(date +%s)
+# Options that this script looks at have their values in a word of its own.
+words=()
+for word in "${tune_options[@]}"; do
+  if [[ $word =~ ^(--(workload|replay|type|trans|shape|with|family))=(.*)$ ]]; then words+=("${BASH_REMATCH[1]}" "${BASH_REMATCH[3]}"); else words+=("$word"); fi
+done
+tune_options=("${words[@]}")
+
 if [ -n "$until_time" ]; then
   [ -z "$budget" ] || fail "--until and --budget: expected one of them"
   [[ $until_time =~ ^([01]?[0-9]|2[0-3]):[0-5][0-9]$ ]] || fail "--until $until_time: expected a time of day, HH:MM"
+  now=$(date +%s)
   ends_at=$(date -d "$until_time" +%s)
   if [ "$ends_at" -le "$now" ]; then ends_at=$(date -d "tomorrow $until_time" +%s); fi
 else
   [[ ${budget:=8h} =~ ^(([0-9]{1,4})h)?(([0-9]{1,6})m)?(([0-9]{1,8})s)?$ ]] || fail "--budget $budget: expected a time such as 90m, 8h or 7h30m"
   seconds=$((10#${BASH_REMATCH[2]:-0} * 3600 + 10#${BASH_REMATCH[4]:-0} * 60 + 10#${BASH_REMATCH[6]:-0}))
   [ "$seconds" -gt 0 ] || fail "--budget $budget: expected a time above 0"
-  ends_at=$((now + seconds))
 fi
 mkdir -p "$out"
 began=$(date -u +%Y-%m-%dT%H:%M)
@@ -143,12 +149,14 @@ state() {
   on "$1" 'if [ -e pid ] && grep -qsa fleet.db "/proc/$(cat pid)/cmdline"; then echo at work; elif [ -e status ]; then echo ended $(cat status); else echo dead; fi' </dev/null 2>/dev/null || true
 }
 
+[ -n "$until_time" ] || ends_at=$(($(date +%s) + seconds))
+[ "$(date +%s)" -lt "$ends_at" ] || warn "--until $until_time: is past before any tuner could start; what is known is fetched"
 starts=() reported=()
 for ((n = 0; n < ${#hosts[@]}; ++n)); do
   starts[n]=1 reported[n]=''
   if [ "$(state "${hosts[n]}")" = "at work" ]; then
     say "${hosts[n]}: its tuner is still at work"
-  else
+  elif [ "$(date +%s)" -lt "$ends_at" ]; then
     start "$n"
   fi
 done

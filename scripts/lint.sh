@@ -19,7 +19,7 @@ status=0
 
 say "shell scripts"
 if have shellcheck; then
-  shellcheck -x scripts/*.sh scripts/slurm/*.sbatch .ci/run tests/scripts/*.sh || status=1
+  shellcheck -x scripts/*.sh scripts/htcondor/*.sh scripts/slurm/*.sbatch .ci/run tests/scripts/*.sh || status=1
 else
   warn "shellcheck is not installed: skipped"
 fi

@@ -76,10 +76,12 @@ int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
       case Scalar::f64: return rates.f64;
       case Scalar::f32: return rates.f32;
       case Scalar::f32x3: return rates.tf32 / halving / 3;
+      // The A100's sheet has twice and eight times the operations of int8, which is taken for the others; Hopper multiplies bytes in place of
+      // 4 bits, and counts AND alone.
       case Scalar::s4:
-      case Scalar::u4:
-      case Scalar::b1:
-      case Scalar::b1xor:
+      case Scalar::u4: return sm >= 90 ? rates.int8 : 2 * rates.int8;
+      case Scalar::b1: return 8 * rates.int8;
+      case Scalar::b1xor: return sm >= 90 ? 4 * rates.int8 : 8 * rates.int8;
       case Scalar::s32: return 0;
     }
   }

@@ -31,6 +31,9 @@ constexpr int kOtherRegisters = 40;   // of a thread, beside sums and fragments
 constexpr int kFusedRegisters = 24;   // more with an epilogue, for batches and where B lies along K: warps of 64×64 then spill 8 or 16 bytes on sm_87
 constexpr double kSpilled = 1.3;          // a guess: the tuner refuses what spills, so that anything else comes before it
 
+constexpr double kXorByAnd = 3;           // Hopper counts XOR by two products of AND and 14 other instructions
+
+/// Of operands below a byte these are bytes: int4 is begun at twice the rate of int8, bits at eight times.
 double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type) {
   switch (size_bytes(type.a)) {
     case 1:
@@ -122,7 +125,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const bool sparse = target.sparsity != Sparsity::dense;  // whose left operand has half its elements, and half the products
   const double fragment_bytes =
       double(g.warps_m * g.warps_n) * (left * (sparse ? 0.5 : 1) + right * (word_loads ? kWordLoads : 1)) * g.block_k * element;
-  const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) * (sparse ? 0.5 : 1);
+  const double emulated = target.type.a == Scalar::b1xor && target.limits.sm >= 90 ? kXorByAnd : 1;
+  const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) * emulated * (sparse ? 0.5 : 1);
   const double copies = tma ? 0 : step_bytes / copy / 32 * kCopyCycles;
   const double copied_by_all = tma ? 1 : kSlowedByCopies;
   const double multiplying = std::max(copied_by_all * products / share_of_rate(target.type, warps), issue_cycles(products, target.limits, target.type));
@@ -178,7 +182,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   if (split_k > 1 && reduction == atomic) cycles += next_launch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
   const double packed_bytes =
       ((config.at("pack") & pack_a) != 0 ? a_bytes : 0) + ((config.at("pack") & pack_b) != 0 ? b_bytes : 0);
-  if (packed_bytes > 0) cycles += next_launch + 2 * packed_bytes / (rates.dram_bytes * sms);
+  if (packed_bytes > 0) cycles += next_launch + (widening(config) == Widening::bytes ? 1.5 : 2) * packed_bytes / (rates.dram_bytes * sms);
   made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
   made.passes = made.cycles - without_passes;
   return made;

@@ -5,6 +5,8 @@
 //
 //   16-bit  m16n8k16    tf32, f32x3 (split.cuh)  m16n8k8    8-bit  m16n8k32    f64  m16n8k8 or m16n8k16 (sm_90), or m8n8k4 four at a time
 //
+//   4-bit  m16n8k64    bits  m16n8k256: kSlabK and all that counts elements of K then counts bytes of them
+//
 // A thread's words lie alike in all of them (g = lane / 4, t = lane % 4). For all but f64 a slab is 32 bytes of K and a word
 // 4 bytes of it; for f64 a word is one element:
 //
@@ -84,6 +86,16 @@ __device__ __forceinline__ void multiply_words(S& sums, const R& left, const R& 
     } else {
       TILESMITH_MMA_32("m16n8k16", "f32.f16.f16.f32", "+f");
     }
+#ifdef TILESMITH_SUB_BYTE
+  } else if constexpr (kOperandBits == 1 && kOperandIsXor) {
+    TILESMITH_MMA_32("m16n8k256", "s32.b1.b1.s32.xor.popc", "+r");
+  } else if constexpr (kOperandBits == 1) {
+    TILESMITH_MMA_32("m16n8k256", "s32.b1.b1.s32.and.popc", "+r");
+  } else if constexpr (kWiden == 0 && kOperandIsSigned) {
+    TILESMITH_MMA_32("m16n8k64", "s32.s4.s4.s32", "+r");
+  } else if constexpr (kWiden == 0) {
+    TILESMITH_MMA_32("m16n8k64", "s32.u4.u4.s32", "+r");
+#endif
   } else if constexpr (SameType<Op, signed char>::value) {
     TILESMITH_MMA_32("m16n8k32", "s32.s8.s8.s32", "+r");
   } else {

@@ -11,6 +11,7 @@
 #include "kernels/mma/rules.hpp"
 #include "kernels/mma/seeds.hpp"
 #include "kernels/render.hpp"
+#include "kernels/sub_byte.hpp"
 
 namespace tilesmith {
 namespace {
@@ -45,7 +46,7 @@ class Mma final : public Family {
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return mma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return mma::rules(target); }
   std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
-    return mma::estimate(config, target, problem);
+    return mma::estimate(config, target, as_multiplied(problem, tensor_core::widening(config)));
   }
   std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
     return mma::seeds(target, problem);
@@ -62,7 +63,9 @@ class Mma final : public Family {
   bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }
 };
 
-std::optional<std::string> Mma::refusal(const Config& config, const Problem& problem) const {
+std::optional<std::string> Mma::refusal(const Config& config, const Problem& asked) const {
+  if (auto reason = tensor_core::ends_in_byte(config.at("pack"), asked)) return reason;
+  const Problem problem = as_multiplied(asked, tensor_core::widening(config));
   if (auto reason = tensor_core::misaligned(config, problem, config.at("copy_bytes"))) return reason;
   if (config.at("tma") == 1) {
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
@@ -73,14 +76,16 @@ std::optional<std::string> Mma::refusal(const Config& config, const Problem& pro
   return std::nullopt;
 }
 
-std::optional<std::string> Mma::dominated(const Config& config, const Problem& problem) const {
+std::optional<std::string> Mma::dominated(const Config& config, const Problem& asked) const {
+  const Problem problem = as_multiplied(asked, tensor_core::widening(config));
+  const int must = tensor_core::sub_bytes_to_pack(asked, tensor_core::widening(config));
   const int copy = config.at("copy_bytes"), pack = config.at("pack");
   const std::array align = tensor_core::operand_aligns(problem);
   const std::array k_major = {!problem.trans.a, problem.trans.b};
   if (problem.batch_mode == BatchMode::pointers && config.at("tma") == 1) return std::nullopt;  // both are packed
   for (int operand = 0; operand < 2; ++operand) {
     const bool turns = config.at("pack_k_major") == 1 && !k_major[operand] && (size_bytes(problem.type.a) != 2 || problem.epilogue.is_gated());
-    if ((pack >> operand & 1) != 0 && align[operand] >= 16 && !turns) {
+    if (((pack & ~must) >> operand & 1) != 0 && align[operand] >= 16 && !turns) {
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
     }
   }
@@ -91,7 +96,9 @@ std::optional<std::string> Mma::dominated(const Config& config, const Problem& p
   return std::nullopt;
 }
 
-LaunchSequence Mma::launches(const Config& config, const Problem& problem) const {
+LaunchSequence Mma::launches(const Config& config, const Problem& asked) const {
+  const bool sub_byte = is_sub_byte(asked.type.a);
+  const Problem problem = as_multiplied(asked, tensor_core::widening(config));
   const Geometry geometry(config, problem);
   Launch gemm;
   gemm.grid.x = unsigned(geometry.tiles(problem) * config.at("split_k"));
@@ -100,8 +107,10 @@ LaunchSequence Mma::launches(const Config& config, const Problem& problem) const
   if (config.at("persistent") == 1) gemm.resident_blocks_per_sm = config.at("min_blocks");
   gemm.cluster.x = unsigned(tensor_core::cluster_k(config));
   if (config.at("tma") == 1) gemm.boxes = tensor_boxes(config, geometry, problem);
-  const tensor_core::PackedOperands packed = tensor_core::packed_operands(
-      problem, mma::a_k_major(config, problem.trans), mma::b_k_major(config, problem.trans));
+  if (sub_byte) gemm.k = problem.k;
+  const tensor_core::PackedOperands packed =
+      sub_byte ? tensor_core::packed_sub_bytes(asked, tensor_core::widening(config))
+               : tensor_core::packed_operands(problem, mma::a_k_major(config, problem.trans), mma::b_k_major(config, problem.trans));
   return tensor_core::with_passes(gemm, config, problem, packed, config.at("overlap") == 1);
 }
 

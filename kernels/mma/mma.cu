@@ -15,6 +15,9 @@
 // step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
 #include "kernels/tensor_core/k_major_copy.cuh"
+#ifdef TILESMITH_SUB_BYTE
+#include "kernels/tensor_core/sub_byte_copy.cuh"
+#endif
 #include "kernels/tensor_core/passes.cuh"
 #ifdef TILESMITH_EPILOGUE
 #include "kernels/tensor_core/fuse.cuh"
@@ -131,6 +134,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using namespace tilesmith;
   let_launch_after_come();
   wait_for_stream();
+#ifdef TILESMITH_SUB_BYTE
+  pack_operands<Either<kTransA, SubByteTurned<false>, SubByteCopy<false>>, Either<kTransB, SubByteCopy<true>, SubByteTurned<true>>>(args);
+#else
 #ifdef TILESMITH_GATED
   using AsStored = AlignedCopy<Operand>;
   using Turned = KMajorCopy<Operand>;
@@ -141,5 +147,6 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using AsStored = AlignedCopy<Operand>;
   using Turned = KMajorCopy<Operand>;
   pack_operands<Either<kAKMajor == !kTransA, AsStored, Turned>, Either<kBKMajor == kTransB, AsStored, Turned>>(args);
+#endif
 #endif
 }

@@ -1,7 +1,10 @@
+#include <utility>
+
 #include "kernels/early_launch.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
 #include "kernels/sparsity.hpp"
+#include "kernels/tensor_core/passes.hpp"
 #include "kernels/tensor_core/rules.hpp"
 
 namespace tilesmith::mma {
@@ -43,7 +46,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
   const bool sparse = target.sparsity != Sparsity::dense;
   std::vector<int> reductions{through_workspace, atomic};
   if (target.limits.sm >= 90) reductions.push_back(within_cluster);
-  return {
+  std::vector<Parameter> all{
       {"inst_k", instruction_ks(target), "elements of K of one mma instruction"},
       {"block_m", {16, 32, 64, 96, 128, 160, 192, 256}, "rows of C a block computes"},
       {"block_n", {16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
@@ -79,6 +82,8 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"overlap", zero_or_one, "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
       early_launch_parameter(target),
   };
+  for (Parameter& parameter : sub_byte_parameters(target, widening(target, true))) all.push_back(std::move(parameter));
+  return all;
 }
 
 }  // namespace tilesmith::mma

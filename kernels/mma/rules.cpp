@@ -11,6 +11,9 @@ namespace {
 /// What the compiler splits of f32x3, and multiplies, before it is its turn; and what it loads of sparse operands. (Measured: fewer spill.)
 constexpr int kScheduledAhead = 32;
 
+/// What counting XOR by AND takes (sm_90).
+constexpr int kEmulated = 64;
+
 const Names kTile{"block_m", "block_n", "warp_m", "warp_n"};
 
 bool summed_in_shared(const Config& c) {
@@ -53,9 +56,9 @@ std::vector<Rule> warp_rules(const KernelTarget& target) {
   return {
       {"registers of a thread",
        "sums and fragments beyond about 232 registers spill",
-       [signature, type](const Config& c) {
+       [signature, type, limits](const Config& c) {
          const Geometry g(c, signature);
-         return g.accumulator_registers + g.fragment_registers + g.split_registers <= (type.a == Scalar::f32x3 || signature.sparsity != Sparsity::dense ? 232 - kScheduledAhead : 232);
+         return g.accumulator_registers + g.fragment_registers + g.split_registers <= (type.a == Scalar::f32x3 || signature.sparsity != Sparsity::dense ? 232 - kScheduledAhead : type.a == Scalar::b1xor && limits.sm >= 90 ? 232 - kEmulated : 232);
        },
        {"inst_k", "warp_m", "warp_n", "swap", "frag_buffers"}},
       {"sliced K",
@@ -82,7 +85,7 @@ std::vector<Rule> warp_rules(const KernelTarget& target) {
        [signature, type, limits](const Config& c) {
          const Geometry g(c, signature);
          if (g.trades_registers && (limits.arch != "sm_90a" || g.multiplying_threads % 128 != 0)) return false;
-         const int others = type.a == Scalar::f32x3 ? 24 + kScheduledAhead : 24;
+         const int others = type.a == Scalar::f32x3 ? 24 + kScheduledAhead : type.a == Scalar::b1xor && limits.sm >= 90 ? 24 + kEmulated : 24;
          return g.accumulator_registers + g.fragment_registers + g.split_registers + others <= g.available_registers(limits.registers_per_sm);
        },
        with(kTile, {"inst_k", "swap", "slice_k", "frag_buffers", "min_blocks", "tma"})},
@@ -275,7 +278,7 @@ std::vector<Rule> overlap_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  return joined({{paired_columns_rule(target, b_k_major, {"pack", "pack_k_major"})}, tile_rules(), warp_rules(target), sum_rules(target), grid_rules(), stage_rules(target), packing_rules(target), copy_rules(target), overlap_rules(target), sparse_rules(target), group_rules(target), pointer_rules(target, "tma")});
+  return joined({{paired_columns_rule(target, b_k_major, {"pack", "pack_k_major"})}, tile_rules(), warp_rules(target), sum_rules(target), grid_rules(), stage_rules(target), packing_rules(target), copy_rules(target), overlap_rules(target), sparse_rules(target), group_rules(target), pointer_rules(target, "tma"), sub_byte_rules(target, widening(target, true), true)});
 }
 
 }  // namespace tilesmith::mma

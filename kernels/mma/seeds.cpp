@@ -7,6 +7,7 @@
 #include "kernels/mma/estimate.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
+#include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/rules.hpp"
 
 namespace tilesmith::mma {
@@ -35,10 +36,16 @@ struct Way {
 };
 
 /// Packed where their rows need it, or in copies as narrow; and turned K-major, which of words and bytes gains enough to pack for.
-std::vector<Way> ways_in(const Problem& problem) {
+std::vector<Way> ways_in(const Problem& problem, const KernelTarget& target, int must_pack) {
   const int element = int(size_bytes(problem.type.a));
   const auto [a, b] = operand_aligns(problem);
-  const int pack = (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
+  const int pack = (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0) | must_pack;
+  if (is_sub_byte(target.type.a)) {
+    const int turned = (problem.trans.a ? int(pack_a) : 0) | (problem.trans.b ? 0 : int(pack_b));
+    std::vector<Way> ways{{16, pack, turned != 0 ? 1 : 0}};
+    if (must_pack == 0 && pack != 0) ways.push_back({std::min(a, b), 0, 0});
+    return ways;
+  }
   std::vector<Way> ways{{16, pack, 0}};
   if (pack != 0) ways.push_back({std::min(a, b), 0, 0});
   const bool gated = problem.epilogue.is_gated();  // of such columns B's rows must run along K
@@ -107,6 +114,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"overlap", 0},
                         {"early_launch", target.limits.sm >= 90 ? 1 : 0}});
   if (target.limits.sm >= 90 && has_passes(config)) config.set("overlap", 1);
+  if (is_sub_byte(target.type.a)) config.set("widen", int(widening(target, true)));
   const std::int64_t steps =
       (problem.k * std::int64_t(size_bytes(target.type.a)) + k_bytes - 1) / k_bytes / split_k + 1;
   for (const int stages : {3, 4, 6, 8}) {
@@ -133,7 +141,7 @@ std::vector<int> reductions(int split_k, bool hopper) {
 }
 
 /// All choices for one tile.
-std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem) {
+std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem, int must_pack) {
   const bool hopper = target.limits.sm >= 90;
   const bool sparse = target.sparsity != Sparsity::dense;
   const bool swappable = !sparse && (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !target.trans.b;
@@ -149,7 +157,7 @@ std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const 
           if (tma == 1 && (!hopper || sparse)) continue;
           for (const int persistent : {0, 1}) {
             if (persistent == 1 && tma == 0) continue;
-            for (const Way& way : ways_in(problem)) {
+            for (const Way& way : ways_in(problem, target, must_pack)) {
               for (const int min_blocks : {1, 2}) {
                 for (const int split_k : {1, 2, 4, 8, 16, 32, 64}) {
                   for (const int reduction : reductions(split_k, hopper)) {
@@ -179,7 +187,8 @@ bool fills_device(const Config& config, const KernelTarget& target, const Proble
 }  // namespace
 
 std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
-  const Problem problem = evenly_split(asked);
+  const Problem split = evenly_split(asked), problem = as_multiplied(split, widening(target, true));
+  const int must_pack = sub_bytes_to_pack(split, widening(target, true));
   if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) {
@@ -191,7 +200,7 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
     if ((tile.block_m > 16 && tile.block_m >= 2 * problem.m) || (tile.block_n > 16 && tile.block_n >= 2 * problem.n))
       continue;
     std::vector<Ranking::Candidate> of_tile;
-    for (const Choice& choice : choices(tile, target, problem)) {
+    for (const Choice& choice : choices(tile, target, problem, must_pack)) {
       const Config config = make_config(choice, target, problem);
       if (fills_device(config, target, problem) && legal(config))
         of_tile.emplace_back(mma::estimate(config, target, problem).cycles, config);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/simt/geometry.hpp"
+#include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/passes.hpp"
 #include "kernels/tensor_core/rules.hpp"
 
@@ -45,7 +46,7 @@ std::optional<Estimate> estimate(const Config& config, const KernelTarget& targe
   const DeviceLimits& limits = target.limits;
   const double sms = std::max(1, limits.sm_count);
   const double thread_m = config.at("thread_m"), thread_n = config.at("thread_n"), block_k = config.at("block_k");
-  const double words = target.type.a == Scalar::f64 ? 2 : 1, pack = is_integer(target.type.a) ? 4 : 1;
+  const double words = target.type.a == Scalar::f64 ? 2 : 1, pack = is_bit(target.type.a) ? 32 : is_integer(target.type.a) ? 4 : 1;
 
   Estimate made;
   const int threads = g.threads * g.entries;
@@ -63,7 +64,8 @@ std::optional<Estimate> estimate(const Config& config, const KernelTarget& targe
   made.waves = made.blocks / (sms * made.resident);
 
   // A step of one block: a thread's instructions are what its warp issues.
-  const double loads = std::max(1.0, (config.at("block_m") + config.at("block_n")) * block_k / g.threads);
+  const double of_load = is_sub_byte(target.type.a) ? 8 / double(size_bits(target.type.a)) : 1;  // elements, where rows run along K
+  const double loads = std::max(1.0, (config.at("block_m") + config.at("block_n")) * block_k / of_load / g.threads);
   const double reads = block_k / pack * (thread_m + thread_n) * words;
   const double products = block_k / pack * thread_m * thread_n * product_slots(target);
   const double slots = loads * (pack > 1 ? kPackedInstructions : kLoadInstructions) + products + reads * kReadInstructions + kStepInstructions;
@@ -86,7 +88,7 @@ std::optional<Estimate> estimate(const Config& config, const KernelTarget& targe
   made.shared_memory = blocks_in_turn * steps * shared;
   made.latency = std::max(std::ceil(made.waves) * (kFirstStep + pointers + steps * alone), blocks_of_sm * kBlockStart);
   made.storing = blocks_in_turn * epilogue;
-  const double element = double(size_bytes(target.type.a)), output = double(size_bytes(target.type.output));
+  const double element = double(size_bits(target.type.a)) / 8, output = double(size_bytes(target.type.output));
   const double a_bytes = tensor_core::matrices_of(problem, OperandRole::a) * double(problem.m) * double(problem.k) * element;
   const double b_bytes = tensor_core::matrices_of(problem, OperandRole::b) * double(problem.n) * double(problem.k) * element;
   const double d_bytes = double(problem.m) * double(problem.d_cols()) * double(problem.batch) * output;

@@ -16,7 +16,7 @@ struct Geometry {
     const int block_m = config.at("block_m"), block_n = config.at("block_n");
     const int thread_m = config.at("thread_m"), thread_n = config.at("thread_n");
     entries = config.has("entries") ? config.at("entries") : 1;
-    const int pack = is_integer(type.a) ? 4 : 1;  // 8-bit integers go four to a word
+    const int pack = size_bits(type.a) == 1 ? 32 : is_integer(type.a) ? 4 : 1;  // bits go 32 to a word, integers four
     const int word = type.a == Scalar::f64 ? 8 : 4;
     threads = (block_m / thread_m) * (block_n / thread_n);
     smem_bytes = (config.at("block_k") / pack) * (block_m + 1 + block_n + 1) * word * entries;

@@ -4,6 +4,7 @@
 
 #include "kernels/simt/estimate.hpp"
 #include "kernels/simt/geometry.hpp"
+#include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/rules.hpp"
 
 namespace tilesmith::simt {
@@ -38,7 +39,8 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& problem, co
     for (const int block_n : extents_for(problem.n)) {
       const bool whole = std::max(block_m, block_n) <= kWholeEntry && block_m >= problem.m && block_n >= problem.n;
       std::vector<tensor_core::Ranking::Candidate> of_tile;
-      for (const int block_k : {8, 16, 32}) {
+      for (const int of_integers : {8, 16, 32}) {
+        const int block_k = of_integers * (is_bit(target.type.a) ? 8 : 1);
         for (const int thread_m : {1, 2, 4, 8}) {
           for (const int thread_n : {1, 2, 4, 8}) {
             for (const int entries : {1, 2, 4, 8, 16}) {

@@ -9,6 +9,7 @@
 #include "kernels/simt/geometry.hpp"
 #include "kernels/simt/seeds.hpp"
 #include "kernels/sparsity.hpp"
+#include "kernels/sub_byte.hpp"
 #include "kernels/weights.hpp"
 
 namespace tilesmith {
@@ -42,7 +43,7 @@ class Simt final : public Family {
     std::vector<Parameter> all{
         {"block_m", extents, "rows of C a block computes"},
         {"block_n", extents, "columns of C a block computes"},
-        {"block_k", {8, 16, 32}, "K-step: elements of K in shared memory at a time"},
+        {"block_k", is_bit(target.type.a) ? std::vector{64, 128, 256} : std::vector{8, 16, 32}, "K-step: elements of K in shared memory at a time"},
         {"thread_m", {1, 2, 4, 8}, "rows of C a thread computes"},
         {"thread_n", {1, 2, 4, 8}, "columns of C a thread computes"},
     };
@@ -88,12 +89,13 @@ class Simt final : public Family {
     const Geometry g(config, problem.type);
     launch.block.x = unsigned(g.threads);
     launch.block.y = unsigned(g.entries);
-    launch.a.row_stride = problem.lda;
-    launch.b.row_stride = problem.ldb;
-    launch.c.row_stride = problem.ldc;
-    launch.a.entry_stride = entry_stride_for_kernels(problem, OperandRole::a);
-    launch.b.entry_stride = entry_stride_for_kernels(problem, OperandRole::b);
-    launch.c.entry_stride = entry_stride_for_kernels(problem, OperandRole::c);
+    const Problem addressed = strides_in_bytes(problem);
+    launch.a.row_stride = addressed.lda;
+    launch.b.row_stride = addressed.ldb;
+    launch.c.row_stride = addressed.ldc;
+    launch.a.entry_stride = entry_stride_for_kernels(addressed, OperandRole::a);
+    launch.b.entry_stride = entry_stride_for_kernels(addressed, OperandRole::b);
+    launch.c.entry_stride = entry_stride_for_kernels(addressed, OperandRole::c);
     if (!grouped) add_entries(launch.grid, (problem.batch - 1) / g.entries + 1);
     return {{launch}, 0};
   }
@@ -120,8 +122,9 @@ class Simt final : public Family {
     std::vector<Config> all{simt_generic_config(target)};
     if (!shares_blocks(target)) return all;
     // Whole small entries: what was fastest on an H100 (docs/notes/batches.md).
+    const int of_step = is_bit(target.type.a) ? 8 : 1;
     const auto small = [&](int extent, int block_k, int thread_m, int thread_n, int entries) {
-      all.push_back(Config("simt", {{"block_m", extent}, {"block_n", extent}, {"block_k", block_k}, {"thread_m", thread_m}, {"thread_n", thread_n}, {"entries", entries}}));
+      all.push_back(Config("simt", {{"block_m", extent}, {"block_n", extent}, {"block_k", block_k * of_step}, {"thread_m", thread_m}, {"thread_n", thread_n}, {"entries", entries}}));
     };
     small(8, 8, 4, 2, 16);
     small(16, 8, 4, 2, 2);
@@ -135,7 +138,7 @@ class Simt final : public Family {
 std::unique_ptr<Family> make_simt() { return std::make_unique<Simt>(); }
 
 Config simt_generic_config(const KernelTarget& target) {
-  Config config("simt", {{"block_m", 64}, {"block_n", 64}, {"block_k", 16}, {"thread_m", 4}, {"thread_n", 4}});
+  Config config("simt", {{"block_m", 64}, {"block_n", 64}, {"block_k", is_bit(target.type.a) ? 128 : 16}, {"thread_m", 4}, {"thread_n", 4}});
   if (shares_blocks(target)) config.set("entries", 1);
   return config;
 }

@@ -7,6 +7,7 @@
 //
 //   shared memory, one K-step of kBlockK:   a[k][m], b[k][n]     (k outermost: a step of the product reads rows)
 //   8-bit integers are packed by four along K and multiplied with dp4a:   a[k / 4][m], b[k / 4][n]
+//   those of 4 bits become such packs; bits are packed by 32, whose AND or XOR is counted:   a[k / 32][m], b[k / 32][n]
 //
 // Elements outside the matrices are loaded as zero; every load and store is one element wide, so nothing need be aligned.
 #include "kernels/common/gemm_args.cuh"
@@ -21,6 +22,9 @@
 #ifdef TILESMITH_SPARSE
 #include "kernels/common/sparse_args.cuh"
 #endif
+#ifdef TILESMITH_SUB_BYTE
+#include "kernels/simt/sub_byte.cuh"
+#endif
 #ifdef TILESMITH_WEIGHTS
 #include "kernels/common/weights.cuh"
 #endif
@@ -33,7 +37,11 @@ template <> struct Arithmetic<signed char> { using Stored = int; using Sum = int
 template <> struct Arithmetic<unsigned char> { using Stored = unsigned; using Sum = int; static constexpr bool kPacked = true; };
 
 constexpr bool kPacked = Arithmetic<Operand>::kPacked;
+#ifdef TILESMITH_SUB_BYTE
+constexpr int kPack = kOperandBits == 1 ? 32 : 4;  // of a word: bits, or bytes that dp4a takes
+#else
 constexpr int kPack = kPacked ? 4 : 1;
+#endif
 constexpr int kThreadsM = kBlockM / kThreadM;
 constexpr int kThreadsN = kBlockN / kThreadN;
 constexpr int kThreads = kThreadsM * kThreadsN;
@@ -69,6 +77,12 @@ __device__ __forceinline__ void multiply_add(float& sum, float a, float b) { sum
 __device__ __forceinline__ void multiply_add(double& sum, double a, double b) { sum += a * b; }
 __device__ __forceinline__ void multiply_add(int& sum, int a, int b) { sum = __dp4a(a, b, sum); }
 __device__ __forceinline__ void multiply_add(int& sum, unsigned a, unsigned b) {
+#ifdef TILESMITH_SUB_BYTE
+  if constexpr (kOperandBits == 1) {
+    sum += __popc(kOperandIsXor ? a ^ b : a & b);
+    return;
+  }
+#endif
   sum = int(__dp4a(a, b, unsigned(sum)));
 }
 
@@ -78,6 +92,18 @@ __device__ __forceinline__ Operand element(const Operand* matrix, long long ld, 
   if (k >= size_k || x >= size_x) return Operand(0);
   return KOutermost ? matrix[k * ld + x] : matrix[x * ld + k];
 }
+
+#ifdef TILESMITH_SUB_BYTE
+// kPack elements as the multiplier takes them.
+template <bool KOutermost>
+__device__ __forceinline__ unsigned word_of(const Operand* matrix, long long ld, int k, int x, int size_k, int size_x) {
+  const unsigned word = elements_of<KOutermost, kPack>(matrix, ld, k, x, size_k, size_x);
+  if constexpr (kOperandBits == 1) return word;
+  unsigned bytes = (word & 0xf) | (word & 0xf0) << 4 | (word & 0xf00) << 8 | (word & 0xf000) << 12;
+  if (kOperandIsSigned) bytes |= (bytes & 0x08080808) * 0x1e;  // bit 3 in bits 4 to 7, too
+  return bytes;
+}
+#endif
 
 #ifdef TILESMITH_GATED
 // A tile's first half holds x of as many pairs, the other half y: of thread_n columns that a thread owns half are x.
@@ -94,12 +120,16 @@ __device__ __forceinline__ void load_pairs(Stored* shared, const Operand* matrix
     const int x = pair >= n / 2 ? n : at < kBlockPairs ? column_of_x(pair) : column_of_y(pair, n);
     const int k = k0 + row * kPack;
     if constexpr (kPacked) {
+#ifdef TILESMITH_SUB_BYTE
+      const unsigned pack = word_of<KOutermost>(matrix, ld, k, x, size_k, n);
+#else
       unsigned pack = 0;
 #pragma unroll
       for (int i = 0; i < kPack; ++i) {
         const Operand value = element<KOutermost>(matrix, ld, k + i, x, size_k, n);
         pack |= unsigned(static_cast<unsigned char>(value)) << (8 * i);
       }
+#endif
       shared[row * Stride + at] = Stored(pack);
     } else {
       shared[row * Stride + at] = stored_of(element<KOutermost>(matrix, ld, k, x, size_k, n));
@@ -117,12 +147,16 @@ __device__ __forceinline__ void load_step(Stored* shared, const Operand* matrix,
     const int x = KOutermost ? e % Width : e / kStepRows;
     const int k = k0 + row * kPack;
     if constexpr (kPacked) {
+#ifdef TILESMITH_SUB_BYTE
+      const unsigned pack = word_of<KOutermost>(matrix, ld, k, x0 + x, size_k, size_x);
+#else
       unsigned pack = 0;
 #pragma unroll
       for (int i = 0; i < kPack; ++i) {
         const Operand value = element<KOutermost>(matrix, ld, k + i, x0 + x, size_k, size_x);
         pack |= unsigned(static_cast<unsigned char>(value)) << (8 * i);
       }
+#endif
       shared[row * Stride + x] = Stored(pack);
     } else {
       shared[row * Stride + x] = stored_of(element<KOutermost>(matrix, ld, k, x0 + x, size_k, size_x));

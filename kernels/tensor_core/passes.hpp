@@ -11,6 +11,7 @@
 #include "kernels/family.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/problem.hpp"
+#include "kernels/sub_byte.hpp"
 
 namespace tilesmith::tensor_core {
 
@@ -50,6 +51,21 @@ struct PackedOperands {
 /// For a kernel that reads A, or B, in rows along K or not: as the operand is stored (AlignedCopy in pack.cuh), or, where that is
 /// the other way, turned (KMajorCopy in k_major_copy.cuh).
 PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_major);
+
+/// The same of operands below a byte, which are read in rows along K (sub_byte_copy.cuh); the problem as it is asked.
+PackedOperands packed_sub_bytes(const Problem& problem, Widening widening);
+/// Bits of those that must be packed: what does not run along K, what is widened, and whose last bytes hold more than K where that would count:
+/// of XOR both, else one, since zeros make nothing of the other.
+int sub_bytes_to_pack(const Problem& problem, Widening widening);
+/// Why a config must not leave them as they lie.
+std::optional<std::string> ends_in_byte(int pack, const Problem& problem);
+/// "Operands below a byte are read in rows along K"; none where there are no such operands. `pack_k_major`: the family has this parameter.
+std::vector<Rule> sub_byte_rules(const KernelTarget& target, Widening widening, bool pack_k_major);
+/// `widen`; none where there are no such operands.
+std::vector<Parameter> sub_byte_parameters(const KernelTarget& target, Widening widening);
+/// Of a chip that multiplies bytes in the place of 4 bits bytes; where no instruction counts XOR the complement.
+Widening widening(const KernelTarget& target, bool counts_xor);
+Widening widening(const Config& config);
 
 /// The product's columns as tiles have them: those of gated pairs in the order of paired_columns.cuh, by whole steps.
 std::int64_t tiled_columns(const Problem& problem);

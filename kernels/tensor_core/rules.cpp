@@ -37,6 +37,10 @@ bool has_instruction(Scalar operand) {
     case Scalar::s8:
     case Scalar::u8:
     case Scalar::f64:
+    case Scalar::s4:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor:
       return true;
     default:
       return false;

@@ -56,7 +56,7 @@ class Splicer {
   explicit Splicer(const std::filesystem::path& folder) : folder_(folder) {}
 
   void put(const std::string& name, int depth) {
-    if (depth > kDeepestInclude) throw FamilyError(fmt::format("{}: more than {} files include each other", (folder_ / name).string(), kDeepest));
+    if (depth > kDeepestInclude) throw FamilyError(fmt::format("{}: more than {} files include each other", (folder_ / name).string(), kDeepestInclude));
     put_.insert(name);
     const std::string file = read_text_file(folder_ / name);
     text_ += fmt::format("#line 1 \"{}\"\n", name);

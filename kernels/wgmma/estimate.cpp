@@ -144,9 +144,10 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
     cycles += kOverlappedLaunch + 2 * partial_slices(config) * sums * accumulator / (kWorkspaceBytes * sms);
   if (split_k > 1 && reduction == atomic)
     cycles += kOverlappedLaunch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
+  const double taken = widening(config) != Widening::none ? 0.5 : 1;  // of each byte that is written
   const double packed_bytes =
-      ((config.at("pack") & pack_a) != 0 ? rows_of_a * (1 + g.copies_m) * double(problem.k) * element : 0) +
-      ((config.at("pack") & pack_b) != 0 ? columns_of_b * (1 + g.copies_n) * double(problem.k) * element : 0);
+      ((config.at("pack") & pack_a) != 0 ? rows_of_a * (taken + g.copies_m) * double(problem.k) * element : 0) +
+      ((config.at("pack") & pack_b) != 0 ? columns_of_b * (taken + g.copies_n) * double(problem.k) * element : 0);
   if (packed_bytes > 0) cycles += kOverlappedLaunch + packed_bytes / (kDramBytes * sms);
   made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
   made.passes = made.cycles - without_passes;

@@ -58,8 +58,8 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans, con
       left_from_registers(config, type, trans) ? left_tiles * 4 * (block_k * operand / kInstructionKBytes) : 0;
   const bool weighted = weights.type != WeightType::none;
   if (weighted) {  // of a step numbers, four for each instruction; codes; scales and zeros of now and of the next step (left_weights.cuh)
-    const int slabs = block_k * operand / kInstructionKBytes, groups = weights.group == 0 || weights.group >= block_k ? 1 : block_k / weights.group;
-    left_registers = left_tiles * (4 * slabs + 4 + groups * (weights.zeros ? 6 : 3));
+    const int slabs = block_k * operand / kInstructionKBytes, of_step = weights.group == 0 || weights.group >= block_k ? 1 : block_k / weights.group;
+    left_registers = left_tiles * (4 * slabs + 4 + of_step * (weights.zeros ? 6 : 3));
   }
   min_blocks = config.at("min_blocks");
   trades_registers = min_blocks == 1 && held_registers * groups > kMostUntraded;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/sub_byte.hpp"
 #include "kernels/wgmma/columns.cuh"
 #include "kernels/wgmma/even_tiles.cuh"
 #include "kernels/wgmma/geometry.hpp"
@@ -19,9 +20,14 @@ std::string_view ptx_type(Scalar scalar) {
     case Scalar::f32x3:
       return "tf32";
     case Scalar::s8:
+    case Scalar::s4:  // as bytes
       return "s8";
     case Scalar::u8:
+    case Scalar::u4:
       return "u8";
+    case Scalar::b1:
+    case Scalar::b1xor:  // by the AND of both rows and their complements
+      return "b1";
     case Scalar::s32:
       return "s32";
     case Scalar::e4m3:
@@ -57,6 +63,7 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
   const std::string predicate = zeroes ? fmt::format("setp.ne.b32 p, %{}, 0;", right + 1) : "setp.eq.b32 p, 0, 0;";
   // Behind the predicate: the signs of the operands (floating point), and which lie MN-major (16 bits).
   std::string immediates = whole ? "" : ", 1, 1";
+  const bool bits = is_bit(type.a);
   if (size_bytes(type.a) == 2) {
     const bool a = a_k_major(config, target.trans), b = b_k_major(config, target.trans);
     if (!left_words) immediates += fmt::format(", {}", int(!(swap ? b : a)));
@@ -67,12 +74,12 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
   return fmt::format(
       "  asm volatile(\n"
       "      \"{{ .reg .pred p; {} \"\n"
-      "      \"wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{} {{{}}}, {}, %{}, {}p{}; }}\"\n"
+      "      \"wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{}{} {{{}}}, {}, %{}, {}p{}; }}\"\n"
       "      : {}\n"
       "      : {}, \"l\"({}){});\n",
-      predicate, sparse ? ".sp" : "", columns, (sparse ? 64 : 32) / size_bytes(type.a), ptx_type(type.accumulator), operand, operand, sums, left, right,
-      sparse ? fmt::format("%{}, %{}, ", right + 1, right + 2) : "", immediates, operands, left_value, first == 0 ? "right" : "beyond",
-      zeroes ? ", \"r\"(adds)" : sparse ? ", \"r\"(metadata), \"n\"(Selector)" : "");
+      predicate, sparse ? ".sp" : "", columns, bits ? 256 : (sparse ? 64 : 32) / size_bytes(type.a), ptx_type(type.accumulator), operand, operand,
+      bits ? ".and.popc" : "", sums, left, right, sparse ? fmt::format("%{}, %{}, ", right + 1, right + 2) : "", immediates, operands, left_value,
+      first == 0 ? "right" : "beyond", zeroes ? ", \"r\"(adds)" : sparse ? ", \"r\"(metadata), \"n\"(Selector)" : "");
 }
 
 /// Those of a tile of so many columns, narrower by `less`.

@@ -4,6 +4,7 @@
 
 #include "kernels/early_launch.hpp"
 #include "kernels/sparsity.hpp"
+#include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/tensor_core/rules.hpp"
@@ -26,6 +27,7 @@ bool has_few_columns(const Config& config) { return config.at("swap") == 0 && co
 int must_pack(const TypePair& type, Transposes trans, bool swap) {
   const int mn_major = (trans.a ? int(pack_a) : 0) | (trans.b ? 0 : int(pack_b));
   if (type.a == Scalar::f32x3) return swap ? pack_a : pack_b;
+  if (is_sub_byte(type.a)) return type.a == Scalar::b1 ? mn_major : pack_a | pack_b;
   return size_bytes(type.a) == 2 ? 0 : mn_major & (swap ? int(pack_a) : int(pack_b));
 }
 
@@ -82,9 +84,8 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "operands copied into aligned scratch first, K-major: 1 A, 2 B, 3 both"},
       early_launch_parameter(target),
   };
-  if (is_split) {
-    all.push_back({"promote", {1, 2}, "K-steps whose products are added up from zero, truncated, before they are rounded into the sums"});
-  }
+  if (is_split) all.push_back({"promote", {1, 2}, "K-steps whose products are added up from zero, truncated, before they are rounded into the sums"});
+  for (Parameter& parameter : sub_byte_parameters(target, widening(target, false))) all.push_back(std::move(parameter));
   return all;
 }
 
@@ -337,7 +338,7 @@ std::vector<Rule> box_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  std::vector<Rule> all = joined({sparse_rules(target), pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target), group_rules(target), box_rules(target), weight_rules(target), pointer_rules(target, ""), pointer_store_rules(target)});
+  std::vector<Rule> all = joined({sparse_rules(target), pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target), group_rules(target), box_rules(target), weight_rules(target), pointer_rules(target, ""), pointer_store_rules(target), sub_byte_rules(target, widening(target, false), false)});
   if (target.type.a == Scalar::f32x3) {
     all.push_back({"promotion",
                    "what a tensor core truncates grows with the products that it adds up: those of up to 64 of K",

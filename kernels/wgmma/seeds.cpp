@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/tensor_core/rules.hpp"
 #include "kernels/wgmma/estimate.hpp"
@@ -92,11 +93,11 @@ constexpr Tile kWeightTiles[] = {
 };
 
 /// Operands that must be packed: those that the instruction cannot take, and those whose rows TMA cannot.
-int needed_pack(const Problem& problem, bool swap) {
+int needed_pack(const KernelTarget& target, const Problem& problem, bool swap) {
   if (problem.batch_mode == BatchMode::pointers) return pack_a | pack_b;
   const auto [a, b] = operand_aligns(problem);
   const bool pairs = problem.epilogue.is_gated() && (!problem.trans.b || problem.n % kPairedStep != 0);
-  return must_pack(problem.type, problem.trans, swap) | (pairs ? int(pack_b) : 0) | (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
+  return must_pack(target.type, problem.trans, swap) | (pairs ? int(pack_b) : 0) | (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
 }
 
 /// With as many stages as fit, up to what hides the memory's latency or what K has steps for.
@@ -118,7 +119,7 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
 int stagger_of(int stages) { return stages >= 6 ? 6 : stages >= 4 ? 4 : kLeastStagger; }
 
 /// All that is worth a thought for one tile.
-std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, const Problem& problem) {
+std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, const Problem& problem, int must_pack) {
   const int panel = panel_elements(target.type);
   std::vector<Config> found;
   // The accelerator stores whole tiles, where C's rows let it.
@@ -152,9 +153,10 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
                                     {"swap", tile.swap},
                                     {"split_k", split_k},
                                     {"reduction", reduction},
-                                    {"pack", needed_pack(problem, tile.swap == 1)},
+                                    {"pack", needed_pack(target, problem, tile.swap == 1) | must_pack},
                                     {"early_launch", 1}});
             if (target.type.a == Scalar::f32x3) config.set("promote", panels == 1 ? 2 : 1);
+            if (is_sub_byte(target.type.a)) config.set("widen", int(widening(target, false)));
             for (const int store_tma : {0, 1}) {
               if (store_tma == 1 && (!by_boxes || split_k > 1)) continue;
               config.set("store_tma", store_tma);
@@ -186,7 +188,8 @@ bool fills_device(const Config& config, const KernelTarget& target, const Proble
 }  // namespace
 
 std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
-  const Problem problem = evenly_split(asked);
+  const Problem whole = evenly_split(asked), problem = as_multiplied(whole, widening(target, false));
+  const int must_pack = sub_bytes_to_pack(whole, widening(target, false));
   if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) {
@@ -207,7 +210,7 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
       continue;
     if (tile.swap == 0 && tile.block_n < 32 && tile.block_n < problem.n) continue;  // dominated
     std::vector<Ranking::Candidate> of_tile;
-    for (const Config& config : configs_of(tile, target, problem)) {
+    for (const Config& config : configs_of(tile, target, problem, must_pack)) {
       if (!fills_device(config, target, problem) || !legal(config)) continue;
       const double cycles = wgmma::estimate(config, target, problem).cycles;
       of_tile.emplace_back(cycles, config);

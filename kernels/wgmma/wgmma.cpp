@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/render.hpp"
+#include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/wgmma/estimate.hpp"
@@ -58,13 +59,15 @@ class Wgmma final : public Family {
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return wgmma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return wgmma::rules(target); }
   std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
-    return wgmma::estimate(config, target, problem);
+    return wgmma::estimate(config, target, as_multiplied(problem, tensor_core::widening(config)));
   }
   std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
     return wgmma::seeds(target, problem);
   }
 
-  std::optional<std::string> refusal(const Config& config, const Problem& problem) const override {
+  std::optional<std::string> refusal(const Config& config, const Problem& asked) const override {
+    if (auto reason = tensor_core::ends_in_byte(config.at("pack"), asked)) return reason;
+    const Problem problem = as_multiplied(asked, tensor_core::widening(config));
     if (auto reason = tensor_core::misaligned(config, problem, kCopyBytes)) return reason;
     if (config.at("store_tma") == 1 && !wgmma::takes_boxes(problem))
       return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
@@ -86,7 +89,9 @@ class Wgmma final : public Family {
   bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }
 };
 
-std::optional<std::string> Wgmma::dominated(const Config& config, const Problem& problem) const {
+std::optional<std::string> Wgmma::dominated(const Config& config, const Problem& asked) const {
+  const Problem problem = as_multiplied(asked, tensor_core::widening(config));
+  const int must_pack = wgmma::must_pack(asked.type, asked.trans, config.at("swap") == 1) | tensor_core::sub_bytes_to_pack(asked, tensor_core::widening(config));
   if (wgmma::has_few_columns(config) && problem.n > config.at("block_n"))
     return fmt::format("C has more than {} columns: wider tiles read A once for more of them", config.at("block_n"));
   const std::array align = tensor_core::operand_aligns(problem);
@@ -95,14 +100,17 @@ std::optional<std::string> Wgmma::dominated(const Config& config, const Problem&
   for (int operand = 0; operand < 2; ++operand) {
     const bool gated = operand == 1 && problem.epilogue.is_gated();  // of such columns rows must run along K, in whole steps of pairs
     const bool as_it_lies = gated ? k_major[operand] && problem.n % kPairedStep == 0 : k_major[operand] || size_bytes(problem.type.a) == 2;
-    const bool must = (wgmma::must_pack(problem.type, problem.trans, config.at("swap") == 1) >> operand & 1) != 0;
+    const bool must = (must_pack >> operand & 1) != 0;
     if (!must && (config.at("pack") >> operand & 1) != 0 && align[operand] >= kCopyBytes && as_it_lies)
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
   }
   return std::nullopt;
 }
 
-LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) const {
+LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const {
+  const bool sub_byte = is_sub_byte(asked.type.a);
+  const Widening widening = tensor_core::widening(config);
+  const Problem problem = as_multiplied(asked, widening);
   const Geometry g(config, problem.type, problem.signature(), problem.weights);
   Launch gemm;
   gemm.grid.x = unsigned(g.items(problem) * g.sharing_blocks() * config.at("split_k"));
@@ -124,7 +132,8 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& problem) con
     gemm.boxes->c = TensorBox{problem.m, problem.d_cols(), kBoxRows, cols};
   }
   tensor_core::add_matrices(*gemm.boxes, problem);
-  tensor_core::PackedOperands packed = tensor_core::packed_operands(problem, a.k_major, b.k_major);
+  if (sub_byte) gemm.k = problem.k;
+  tensor_core::PackedOperands packed = sub_byte ? tensor_core::packed_sub_bytes(asked, widening) : tensor_core::packed_operands(problem, a.k_major, b.k_major);
   if (problem.type.a == Scalar::f32x3) (right_operand(config) == 0 ? packed.a : packed.b).cols = wgmma::split_columns(problem.k);
   return tensor_core::with_passes(gemm, config, problem, packed, true);
 }

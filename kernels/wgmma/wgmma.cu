@@ -7,6 +7,9 @@
 // shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes; even_tiles.cuh how columns are dealt
 // among tiles of two widths.
 #include "kernels/tensor_core/k_major_copy.cuh"
+#ifdef TILESMITH_SUB_BYTE
+#include "kernels/tensor_core/sub_byte_copy.cuh"
+#endif
 #include "kernels/tensor_core/swapped_store.cuh"
 #include "kernels/wgmma/swapped_box_store.cuh"
 // These want to know whether launches overlap (kOverlap, shape.cuh).
@@ -288,6 +291,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using namespace tilesmith;
   let_launch_after_come();
   wait_for_stream();
+#ifdef TILESMITH_SUB_BYTE
+  pack_operands<Either<kTransA, SubByteTurned<false>, SubByteCopy<false>>, Either<kTransB, SubByteCopy<true>, SubByteTurned<true>>>(args);
+#else
 #ifdef TILESMITH_GATED
   using AsStored = AlignedCopy<Operand>;
   using Turned = KMajorCopy<Operand>;
@@ -304,6 +310,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using AsStored = AlignedCopy<Operand>;
   using Turned = KMajorCopy<Operand>;
   pack_operands<Either<kTransA, Turned, AsStored>, Either<kTransB, AsStored, Turned>>(args);
+#endif
 #endif
 #endif
 }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/rules.hpp"
 #include "kernels/wmma/geometry.hpp"
+#include "kernels/wmma/sub_byte.hpp"
 
 namespace tilesmith::wmma {
 
@@ -42,7 +44,7 @@ std::vector<int> copy_widths(const TypePair& type) {
 }
 
 std::optional<std::string> out_of_reach(const Config& config, const Problem& problem) {
-  if (config.at("stages") > 0 || problem.type.a != Scalar::tf32) return std::nullopt;
+  if (is_sub_byte(problem.type.a) || config.at("stages") > 0 || problem.type.a != Scalar::tf32) return std::nullopt;
   // Of tf32 alone: for other types the compiler multiplies a row's number by the stride in 64 bits.
   constexpr std::int64_t kRows = 16, kReach = std::int64_t{1} << 31;
   const std::int64_t stride = std::max(problem.lda, problem.ldb);
@@ -59,6 +61,7 @@ bool supports(const KernelTarget& target) {
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
+  if (is_sub_byte(target.type.a)) return sub_byte_parameters();
   const TypePair& type = target.type;
   // f64's fragments are a quarter of the others' size: twice as many along each side make the same tile.
   const std::vector<int> multiples_m = type.a == Scalar::f64 ? std::vector{1, 2, 4, 8} : std::vector{1, 2, 4};
@@ -87,6 +90,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
 }
 
 std::vector<Rule> rules(const KernelTarget& target) {
+  if (is_sub_byte(target.type.a)) return sub_byte_rules();
   const TypePair type = target.type;
   const Transposes trans = target.trans;
   const DeviceLimits limits = target.limits;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/sub_byte.hpp"
 #include "kernels/wmma/rules.hpp"
+#include "kernels/wmma/sub_byte.hpp"
 
 namespace tilesmith::wmma {
 namespace {
@@ -33,7 +35,7 @@ bool is_legal(const Config& config, const std::vector<Rule>& rules) {
 }  // namespace
 
 std::vector<NamedConfig> ladder(const KernelTarget& target) {
-  if (!supports(target)) return {};
+  if (!supports(target) || is_sub_byte(target.type.a)) return {};
   const int frag = fragment_sizes(target.type).size() == 1 ? fragment_sizes(target.type).front() : 16;
   const int scale = 16 / frag;  // f64's fragments are 8x8: twice as many a warp make the same tile
   const int straight_k = k_steps(target.type).front();
@@ -56,6 +58,7 @@ std::vector<NamedConfig> ladder(const KernelTarget& target) {
 
 std::vector<Config> seeds(const KernelTarget& target) {
   if (!supports(target)) return {};
+  if (is_sub_byte(target.type.a)) return sub_byte_seeds();
   const int frag = fragment_sizes(target.type).size() == 1 ? fragment_sizes(target.type).front() : 16;
   const int bytes = int(size_bytes(target.type.a));
   const int scale = frag == 8 ? 2 : 1;

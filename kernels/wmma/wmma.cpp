@@ -6,9 +6,11 @@
 #include <limits>
 
 #include "kernels/render.hpp"
+#include "kernels/sub_byte.hpp"
 #include "kernels/wmma/geometry.hpp"
 #include "kernels/wmma/rules.hpp"
 #include "kernels/wmma/seeds.hpp"
+#include "kernels/wmma/sub_byte.hpp"
 
 namespace tilesmith {
 namespace {
@@ -32,6 +34,7 @@ class Wmma final : public Family {
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;
 
   LaunchSequence launches(const Config& config, const Problem& problem) const override {
+    if (is_sub_byte(problem.type.a)) return wmma::sub_byte_launches(config, problem);
     const Geometry geometry(config, problem.type, problem.trans);
     const std::int64_t tiles = ((problem.m - 1) / geometry.block_m + 1) * ((problem.n - 1) / geometry.block_n + 1);
     Launch launch;
@@ -45,11 +48,14 @@ class Wmma final : public Family {
   }
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/wmma/wmma.cu");
+    return render_source(config, target, is_sub_byte(target.type.a) ? "kernels/wmma/sub_byte.cu" : "kernels/wmma/wmma.cu");
   }
 };
 
 std::optional<std::string> Wmma::refusal(const Config& config, const Problem& problem) const {
+  if (is_sub_byte(problem.type.a)) {
+    return problem.m / 8 * (problem.n / 8) > std::numeric_limits<int>::max() / 2 ? std::optional<std::string>("more tiles of C than a grid has blocks") : std::nullopt;
+  }
   const bool staged = config.at("stages") > 0;
   // Straight from global memory, load_matrix_sync wants rows that start at 16-byte steps.
   const int wanted = staged ? config.at("copy_bytes") : 16;

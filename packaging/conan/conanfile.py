@@ -16,7 +16,7 @@ class TilesmithConan(ConanFile):
     description = "Auto-tuned GEMM kernels for NVIDIA GPUs: search, prove, keep, launch"
     license = "Apache-2.0"
     topics = ("cuda", "gemm", "auto-tuning")
-    package_type = "library"
+    package_type = "shared-library"  # the static one is installed beside it
     settings = "os", "arch", "compiler", "build_type"
     options = {"tuner": [True, False], "cuda_include": ["ANY"]}
     default_options = {"tuner": True, "cuda_include": ""}
@@ -48,6 +48,7 @@ class TilesmithConan(ConanFile):
         CMakeDeps(self).generate()
         PkgConfigDeps(self).generate()
         chain = CMakeToolchain(self)
+        chain.cache_variables["CMAKE_UNITY_BUILD"] = True  # as the release preset builds
         chain.cache_variables["TILESMITH_BUILD_TESTS"] = False
         chain.cache_variables["TILESMITH_BUILD_TUNER"] = bool(self.options.tuner)
         if self.options.cuda_include:

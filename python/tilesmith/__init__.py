@@ -34,7 +34,8 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
     "swiglu_interleaved", whose out has n / 2 columns.
     scale_m, scale_n: r and c, f32 arrays of m (n) elements or of one.
     offsets: s32, the ends of groups of a's rows (mixture of experts): a is m x k, b is groups x k x n.
-    compute: how sums are made: None, or "f16" of f16, "tf32" or "f32x3" of f32.
+    compute: how sums are made: None, or "f16" of f16, "tf32" or "f32x3" of f32. Of uint8 also "s4", "u4", "b1" (AND) and "b1xor": a and b hold two
+    or eight elements a byte along their contiguous dimension, the one of lower index in the lower bits. Pad with zeros to whole bytes.
     out_dtype: where out is None; default: the operands', s32 of 8-bit integers, bf16 of 8-bit floats.
     stream: a number, or a stream of PyTorch, CuPy or cuda.core; None: the current one of a's library, of others the default stream.
     library: by default the device's own (see set_default).

@@ -9,7 +9,7 @@ from . import _abi
 from ._arrays import View, elements
 from ._layout import Matrix, matrix, shape_text, vector_length
 from ._problem import Problem, activation_number
-from ._types import scale_type, type_name, type_pair, usual_output
+from ._types import PACKED, scale_type, type_name, type_pair, usual_output
 
 _SCALARS: Dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double, "s32": ctypes.c_int32}
 
@@ -60,6 +60,8 @@ class Prepared:
 
 def prepare(on: Layouts) -> Prepared:
     """Raises TypeError or ValueError in one line that says what was expected."""
+    if on.compute in PACKED:
+        on = on._replace(a=_unpacked(on.a, "a", on.compute), b=_unpacked(on.b, "b", on.compute), compute=None)
     gated = activation_number(on.activation) >= 5
     a, b = matrix(on.a, "a"), matrix(on.b, "b")
     if a.columns != b.rows:
@@ -100,6 +102,22 @@ def prepare(on: Layouts) -> Prepared:
         device_scalars=on.device_scalars, **fields)
     plain = not (epilogue or on.c is not None or on.offsets is not None or on.device_scalars)
     return Prepared(problem, swapped, plain, out_shape, out_dtype)
+
+
+def _unpacked(view: View, what: str, element: str) -> View:
+    """An array of bytes as the elements that lie in them, along its contiguous dimension."""
+    if view.dtype != "u8":
+        raise ValueError(f"{what} is {view.dtype}; expected u8 with compute={element!r}, {PACKED[element]} elements a byte")
+    if len(view.shape) not in (2, 3):
+        return view._replace(dtype=element)  # which is told of
+    of_byte = PACKED[element]
+    columns = view.shape[-1]
+    down, along = view.strides[-2:]
+    by_rows = (along == 1 and down >= columns) or (down != 1 and columns == 1)
+    axis = len(view.shape) - (1 if by_rows else 2)
+    shape = tuple(extent * of_byte if i == axis else extent for i, extent in enumerate(view.shape))
+    strides = tuple(1 if i == axis else stride * of_byte for i, stride in enumerate(view.strides))
+    return view._replace(dtype=element, shape=shape, strides=strides)
 
 
 def _letter(of: Matrix, swapped: bool) -> str:

@@ -14,7 +14,8 @@ _NAMES = {
 _TYPESTRS = {"f8": "f64", "f4": "f32", "f2": "f16", "i4": "s32", "i1": "s8", "u1": "u8"}
 
 # Of A and B: what D is where nothing says it.
-_USUAL_OUTPUT = {"f64": "f64", "f32": "f32", "f16": "f16", "bf16": "bf16", "s8": "s32", "u8": "s32", "e4m3": "bf16", "e5m2": "bf16"}
+_USUAL_OUTPUT = {"f64": "f64", "f32": "f32", "f16": "f16", "bf16": "bf16", "s8": "s32", "u8": "s32", "e4m3": "bf16", "e5m2": "bf16",
+                 "s4": "s32", "u4": "s32", "b1": "s32", "b1xor": "s32"}
 # Of A and B: what D may be, and the type pair then.
 _PAIRS = {
     "f64": {"f64": "f64f64"},
@@ -23,11 +24,17 @@ _PAIRS = {
     "bf16": {"bf16": "bf16f32bf16", "f32": "bf16f32"},
     "s8": {"s32": "s8s32", "f16": "s8s32f16", "bf16": "s8s32bf16", "s8": "s8s32s8"},
     "u8": {"s32": "u8s32", "f16": "u8s32f16", "bf16": "u8s32bf16", "s8": "u8s32s8"},
+    "s4": {"s32": "s4s32"},
+    "u4": {"s32": "u4s32"},
+    "b1": {"s32": "b1s32"},
+    "b1xor": {"s32": "b1xors32"},
     "e4m3": {"f32": "e4m3f32", "bf16": "e4m3f32bf16", "f16": "e4m3f32f16", "e4m3": "e4m3f32e4m3"},
     "e5m2": {"f32": "e5m2f32", "bf16": "e5m2f32bf16", "f16": "e5m2f32f16", "e4m3": "e5m2f32e4m3"},
 }
 # (A and B, D, compute): how sums are made otherwise.
 _COMPUTES = {("f16", "f16", "f16"): "f16f16", ("f32", "f32", "tf32"): "tf32f32", ("f32", "f32", "f32x3"): "f32x3f32"}
+# Of arrays of u8: elements of a byte, the one of lower index in its lower bits.
+PACKED = {"s4": 2, "u4": 2, "b1": 8, "b1xor": 8}
 _USUAL_COMPUTE = {"f64": "f64", "s8": "s32", "u8": "s32"}
 
 
@@ -52,18 +59,18 @@ def type_pair(a: str, b: str, output: str, compute: Optional[str]) -> str:
     if a != b:
         raise ValueError(f"a is {a} and b {b}; expected one type for both")
     if a not in _PAIRS:
-        raise ValueError(f"a and b are {a}; expected one of {', '.join(_PAIRS)}")
+        raise ValueError(f"a and b are {a}; expected one of {', '.join(x for x in _PAIRS if x not in PACKED)}")
     if output not in _PAIRS[a]:
         raise ValueError(f"the output is {output}; expected {' or '.join(_PAIRS[a])} of a product of {a}")
     if compute is None or compute == _USUAL_COMPUTE.get(a, "f32"):
         return _PAIRS[a][output]
     pair = _COMPUTES.get((a, output, compute))
     if pair is None:
-        known = [_USUAL_COMPUTE.get(a, "f32")] + [c for (x, y, c) in _COMPUTES if (x, y) == (a, output)]
+        known = [_USUAL_COMPUTE.get(a, "f32")] + [c for (x, y, c) in _COMPUTES if (x, y) == (a, output)] + (list(PACKED) if a == "u8" else [])
         raise ValueError(f"compute is {compute!r}; expected None or {' or '.join(map(repr, known))} for {a} to {output}")
     return pair
 
 
 def scale_type(pair: str) -> str:
     """The type of alpha and beta."""
-    return "f64" if pair == "f64f64" else "s32" if pair in ("s8s32", "u8s32") else "f32"
+    return "f64" if pair == "f64f64" else "s32" if pair.endswith("s32") else "f32"

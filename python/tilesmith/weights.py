@@ -24,9 +24,9 @@ from ._problem import Problem
 from ._types import SIZES, name_of_typestr, type_name
 from ._weights_abi import CArray, CSizes, CSource, CWeights, load
 
-__all__ = ["Weights", "from_awq", "from_gguf", "from_gptq", "linear", "pack"]
+__all__ = ["Weights", "from_awq", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack"]
 
-_BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0 = range(7)
+_BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4 = range(8)
 _PAIRS = {"f16": "f16f32f16", "bf16": "bf16f32bf16"}
 
 
@@ -206,6 +206,14 @@ def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", stream: Any = None,
                    dtype, False, stream, library, group=32)
 
 
+def from_mxfp4(blocks: Any, scales: Any, *, dtype: str = "bf16", stream: Any = None, library: Optional[Library] = None) -> Weights:
+    """Of MXFP4: blocks n x k / 2 of uint8, two floats e2m1 each, the lower column low; scales n x k / 32 of uint8, powers of two. They become e4m3,
+    which holds them exactly in twice the bytes. dtype: of scales as they are kept, "bf16" or "f32"."""
+    codes, scale = _given(blocks, "blocks", "u8")._replace(dtype="u4"), _given(scales, "scales", "u8")
+    return _repack(_MXFP4, "e4m3", codes.rows, codes.columns * 2, max(codes.columns // 16, 1), codes, scale, None, None, dtype, False, stream, library,
+                   group=32)
+
+
 def _repack_as(where: Tuple[Any, ...], type: str, has_zeros: bool, stream: Any, library: Optional[Library]) -> Weights:
     format, n, k, groups, codes, scale, zero, order, dtype = where
     return _repack(format, type, n, k, groups, codes, scale, zero, order, dtype, has_zeros, stream, library)
@@ -292,7 +300,7 @@ def linear(x: Any, weights: Weights, out: Any = None, *, bias: Any = None, activ
     if out_view.shape != (rows.rows, columns) or out_view.dtype != view.dtype or d.by_columns or not out_view.writable:
         raise ValueError(f"out is {shape_text(out_view.shape)} of {out_view.dtype}; expected {rows.rows}x{columns} of {view.dtype} with contiguous rows")
     bias_at, kind = bias_kind(bias, weights.n, view.dtype, number)
-    low = 16 | address | to | weights.addresses[0]
+    low = 16 | address | to | weights.addresses[0] | weights.addresses[1] | (weights.addresses[2] or 0)
     shape = _Shape(id(library), rows.rows, rows.step, f"{view.dtype} {d.step}", kind, activation, low & -low, weights.text, weights.n, weights.k)
     problem = _problems.get(shape)
     if problem is None:

@@ -41,7 +41,7 @@ bool needs_proof(const Config& config) {
 
 bool tell_of_each_other(const TypePair& a, const TypePair& b) {
   const auto is_like = [](Scalar one, Scalar other) {
-    return size_bytes(one) == size_bytes(other) && is_integer(one) == is_integer(other) && is_fp8(one) == is_fp8(other);
+    return size_bits(one) == size_bits(other) && is_integer(one) == is_integer(other) && is_fp8(one) == is_fp8(other);
   };
   return is_like(a.a, b.a) && is_like(a.b, b.b);
 }

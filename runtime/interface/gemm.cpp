@@ -181,7 +181,8 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& 
       Problem asked = problem;
       asked.beta = beta_class;
       if (beta_class == BetaClass::zero) asked.epilogue.c_apart = false;  // C is not read
-      const auto takes_more = [&](const OperandMatrix& one) { return align_bytes < int(size_bytes(one.element)); };
+      const bool has_codes = asked.weights.type != WeightType::none;
+      const auto takes_more = [&](const OperandMatrix& one) { return (has_codes && one.role == OperandRole::b) || align_bytes < int(size_bytes(one.element)); };
       if (std::ranges::all_of(tilesmith::operands(asked), takes_more)) throw runtime::misaligned(asked);
       asked.align_bytes = align_bytes;
       check_well_formed(asked);

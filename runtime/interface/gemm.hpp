@@ -168,7 +168,7 @@ struct Operands {
   /// tilesmith/sparse.hpp makes it; aligned to 16 bytes. A or B are then the stored elements. Nobody checks it: what comes of places that do
   /// not ascend is undefined (check_metadata() finds them). D must not overlap it.
   const void* metadata = nullptr;
-  /// Of a problem with weights, else not read: device memory, [groups, n] packed, of A's type or f32, aligned to an element; must not overlap D.
+  /// Of a problem with weights, else not read: device memory, [groups, n] packed, of A's type or f32, aligned as A and B; must not overlap D.
   /// Then b are codes, as repack_weights() makes them. Zeros where the weights have some.
   const void* weight_scales = nullptr;
   const void* weight_zeros = nullptr;

@@ -116,7 +116,10 @@ typedef enum tilesmith_bias {
 typedef enum tilesmith_sparsity { TILESMITH_DENSE = 0, TILESMITH_A_2TO4 = 1, TILESMITH_B_2TO4 = 2 } tilesmith_sparsity;
 
 /* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. It holds its texts: nothing in it
- * points elsewhere, and it can be copied and compared as bytes. */
+ * points elsewhere, and it can be copied and compared as bytes.
+ * Operands of s4 and u4 (s4s32, u4s32) have two elements in a byte, those of b1s32 (the AND of bits is counted) and b1xors32 (their XOR) eight.
+ * The element of lower index lies in the lower bits. Their rows are whole bytes: lda, ldb and strides are multiples of two (eight) elements,
+ * packed rows are rounded up to these. What lies behind a row's end, in its last byte too, does not count. */
 typedef struct tilesmith_problem {
   char type[16];         /* operand and output, or operand, accumulator and output: "f16f32", "f16f32f16", as
                             tilesmith_type_pair_name lists them; the rest 0 */
@@ -175,7 +178,7 @@ typedef struct tilesmith_grouped {
  * the fields by name. Later versions add fields at the end. */
 typedef struct tilesmith_run_args {
   size_t size;           /* sizeof(tilesmith_run_args), as the application was compiled */
-  const void* alpha;     /* host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all others.
+  const void* alpha;     /* host memory, in the type pair's scale type: double for f64f64; int32_t where D is s32; float for all others.
                             Of a problem with scalars_on_device: device memory, aligned to that type. A captured graph then takes what stands
                             there at each launch. Nothing may change it until the kernel has run; D must not overlap it. a and b are read
                             even if it is 0, and nothing becomes of what they hold */
@@ -195,7 +198,7 @@ typedef struct tilesmith_run_args {
                             They must not decrease and not pass m; rows of D behind the last end are not written. The kernel keeps to D
                             whatever they are. A wrong one is told by the next run of a grouped problem of the library, once that kernel has
                             run: it returns TILESMITH_BAD_ARGUMENT and launches nothing. Must not overlap D */
-  const void* weight_scales; /* of a tilesmith_weighted (tilesmith_weights.h), whose b are codes; aligned to an element, must not overlap D */
+  const void* weight_scales; /* of a tilesmith_weighted (tilesmith_weights.h), whose b are codes; aligned as a and b, must not overlap D */
   const void* weight_zeros;  /* the same, if its weights have zeros; else neither is read */
   const void* metadata;  /* of a problem with sparsity, else not read. Device memory, aligned to 16 bytes: where the stored elements stand, as
                             tilesmith_sparse_compress makes it. Must not overlap D */
@@ -320,8 +323,8 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
  * in a CUDA graph. A kernel of yours that is launched programmatically behind a plan (sm_90) must wait for it before it touches
  * memory, and before it ends.
  * a, b, c: device memory; a and b are not read if alpha or K is 0, c is not read if beta is 0. c must not overlap a or b.
- * alpha, beta: host memory, in the type pair's scale type: double for f64f64; int32_t for s8s32, u8s32; float for all
- * others. Read before the call returns. Of a problem with scalars_on_device they are device memory, as
+ * alpha, beta: host memory, in the type pair's scale type: double for f64f64; int32_t where D is s32; float for
+ * all others. Read before the call returns. Of a problem with scalars_on_device they are device memory, as
  * tilesmith_run_args says, and neither is NULL here.
  * workspace: null if none is needed or the plan owns one. */
 tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const void* alpha,

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "kernels/tensor_core/paired_columns.cuh"
+#include "kernels/sparsity.hpp"
 #include "runtime/plan/captured_order.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/plan/prepare_launch.hpp"
@@ -158,7 +159,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
       align_bytes_[role] = sizeof(void*);
       continue;
     }
-    align_bytes_[role] = is_vector(role) ? vector_align_bytes(role, operand(problem_, role).element) : std::max(std::size_t(problem_.align_bytes), element);
+    align_bytes_[role] = role == OperandRole::metadata ? std::size_t(kMetadataAlignBytes) : is_at_any_element(role) ? element : std::max(std::size_t(problem_.align_bytes), element);
   }
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {
@@ -233,7 +234,6 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.workspace = sequence_.workspace_bytes > 0 ? args.workspace : nullptr;
   kernel_args.m = int(problem_.m);
   kernel_args.n = int(problem_.n);
-  kernel_args.k = reads_operands ? int(problem_.k) : 0;
   kernel_args.alpha = on_device ? address_of_scalar(args.matrix(OperandRole::alpha)) : args.alpha;
   kernel_args.beta = on_device ? address_of_scalar(reads_c ? args.matrix(OperandRole::beta) : nullptr) : args.beta;
   const bool copies_c = reads_c && !is_fused(problem_) && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
@@ -252,6 +252,7 @@ int Plan::run(const RunArgs& args) const noexcept {
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;
     kernel_args.ldc = launch.c.row_stride;
+    kernel_args.k = !reads_operands ? 0 : launch.k > 0 ? int(launch.k) : int(problem_.k);
     all.more.stride_a = launch.a.entry_stride;
     all.more.stride_b = launch.b.entry_stride;
     all.more.stride_c = launch.c.entry_stride;

@@ -42,7 +42,7 @@ TEST_CASE("format names parse, and no other text does") {
 TEST_CASE("a Markdown export is a table with a line a best") {
   const std::string table = export_best(bests_of(sample_store()), ExportFormat::markdown);
   CHECK(contains(table, "| f16f32 | NN | 4096 | 4096 | 4096 |  | NVIDIA H200/sm_90/132SM/L2=62914560/smem=233472/4800GBps | `wmma{frag_m=16,stages=2}` | 28.00 | 4908."));
-  CHECK(contains(table, "| K | layout | device |"));
+  CHECK(contains(table, "| K | options | device |"));
   CHECK(contains(table, "| 300 | lda=112 align=8 beta=any |"));
   CHECK(contains(table, "/MAXN | "));
   CHECK(std::count(table.begin(), table.end(), '\n') == 5);

@@ -164,10 +164,10 @@ EXPORT tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUs
 
 /* ---- the product, in host memory */
 
-typedef enum kind { F32, F64, BF16, S8, U8, S32, NOT_COMPUTED } kind;
+typedef enum kind { F32, F64, BF16, S8, U8, S32, S4, U4, B1, B1XOR, NOT_COMPUTED } kind;
 
 static kind kind_of(const char* name, size_t length) {
-  static const char* const names[] = {"f32", "f64", "bf16", "s8", "u8", "s32"};
+  static const char* const names[] = {"f32", "f64", "bf16", "s8", "u8", "s32", "s4", "u4", "b1", "b1xor"};
   for (int i = 0; i < NOT_COMPUTED; ++i)
     if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) return (kind)i;
   return NOT_COMPUTED;
@@ -179,6 +179,11 @@ static double load(const void* at, int64_t i, kind of) {
   if (of == S8) return ((const int8_t*)at)[i];
   if (of == U8) return ((const uint8_t*)at)[i];
   if (of == S32) return ((const int32_t*)at)[i];
+  if (of == S4 || of == U4) {
+    const int bits = ((const uint8_t*)at)[i / 2] >> i % 2 * 4 & 15;
+    return of == S4 && bits > 7 ? bits - 16 : bits;
+  }
+  if (of == B1 || of == B1XOR) return ((const uint8_t*)at)[i / 8] >> i % 8 & 1;
   const uint32_t bits = (uint32_t)((const uint16_t*)at)[i] << 16;
   float value;
   memcpy(&value, &bits, sizeof value);
@@ -216,7 +221,10 @@ static double sum_at(const tilesmith_problem* p, const types* t, const tilesmith
   const int ta = p->transposes[0] == 'T', tb = p->transposes[1] == 'T';
   const int64_t lda = p->lda != 0 ? p->lda : ta ? p->m : p->k, ldb = p->ldb != 0 ? p->ldb : tb ? p->k : p->n;
   double sum = 0;
-  for (int64_t l = 0; l < p->k; ++l) sum += load(a, ta ? l * lda + i : i * lda + l, t->operand) * load(b, tb ? j * ldb + l : l * ldb + j, t->operand);
+  for (int64_t l = 0; l < p->k; ++l) {
+    const double x = load(a, ta ? l * lda + i : i * lda + l, t->operand), y = load(b, tb ? j * ldb + l : l * ldb + j, t->operand);
+    sum += t->operand == B1XOR ? x != y : x * y;
+  }
   sum *= t->alpha * scaling(r->scale_m, i, p->scale_m) * scaling(r->scale_n, j, p->scale_n);
   if (t->beta != 0) sum += t->beta * load(c, i * ldc + j, t->output);
   if (p->bias == TILESMITH_BIAS_N || p->bias == TILESMITH_BIAS_N_F32) sum += load(r->bias, j, p->bias == TILESMITH_BIAS_N ? t->output : F32);
@@ -243,7 +251,8 @@ static void multiply(const tilesmith_problem* p, const types* t, const tilesmith
 
 static double scalar(const void* at, const char* type) {
   if (strcmp(type, "f64f64") == 0) return *(const double*)at;
-  return strcmp(type + 1, "8s32") == 0 ? *(const int32_t*)at : *(const float*)at;
+  const size_t length = strlen(type);
+  return length > 3 && strcmp(type + length - 3, "s32") == 0 ? *(const int32_t*)at : *(const float*)at;
 }
 
 /* Where the numbers of a type pair's name end: "bf16|f32|bf16". */
@@ -254,7 +263,8 @@ static const char* part_end(const char* name) {
 }
 
 static void compute(const tilesmith_strided_batch* on, const types* t, const tilesmith_run_args* r) {
-  static const int64_t bytes[] = {4, 8, 2, 1, 1, 4};
+  /* Of elements below a byte only single problems are computed. */
+  static const int64_t bytes[] = {4, 8, 2, 1, 1, 4, 1, 1, 1, 1};
   const tilesmith_problem* p = &on->problem;
   const int ta = p->transposes[0] == 'T', tb = p->transposes[1] == 'T';
   const int64_t lda = p->lda != 0 ? p->lda : ta ? p->m : p->k, ldb = p->ldb != 0 ? p->ldb : tb ? p->k : p->n;
@@ -292,6 +302,7 @@ static tilesmith_status run(struct CUstream_st* stream, const tilesmith_problem*
   types t = {kind_of(type, (size_t)(second - type)), kind_of(output, strlen(output)), scalar(args->alpha, type),
              on.problem.scalars_on_device && args->beta == NULL ? 0 : scalar(args->beta, type)};
   if (strncmp(type, "tf32", 4) == 0) t.operand = F32;
+  if (strncmp(type, "b1xor", 5) == 0) t.operand = B1XOR, t.output = S32;
   pthread_mutex_lock(&lock);
   stand_in.problem = on;
   stand_in.args = *args;

@@ -95,7 +95,7 @@ TEST_CASE("the C interface reads scales in the type pair's scale type", "[api]")
   const Fixture fixture;
   {
     db::Store store = db::Store::open(fixture.path("generic.db"));
-    for (const char* where : {"s8s32 NN 1 1 1", "f64f64 NN 1 1 1"}) {
+    for (const char* where : {"s8s32 NN 1 1 1", "f64f64 NN 1 1 1", "s4s32 NN 1 1 1", "b1xors32 NN 1 1 1"}) {
       store.record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
     }
   }
@@ -116,6 +116,10 @@ TEST_CASE("the C interface reads scales in the type pair's scale type", "[api]")
   CHECK(fake::state().launches.back().args.beta.s32 == most);
   const double third = 1.0 / 3, zero = 0;
   CHECK(launch("f64f64", &third, &zero).alpha.f64 == third);
+  // Elements below a byte: kernels get row strides in bytes.
+  const GemmArgs nibbles = launch("s4s32", &minus_seven, &most), bits = launch("b1xors32", &minus_seven, &most);
+  CHECK((nibbles.alpha.s32 == -7 && nibbles.k == 16 && nibbles.lda == 8 && nibbles.ldb == 8 && nibbles.ldc == 16));
+  CHECK((bits.beta.s32 == most && bits.k == 16 && bits.lda == 2 && bits.ldc == 16));
   tilesmith_close(library);
 }
 
@@ -150,6 +154,11 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   std::memset(unended.type, 'x', sizeof unended.type);
   CHECK(tilesmith_plan_create(library, &unended, &plan) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("unknown type pair 'xxxxxxxxxxxxxxxx'") != std::string::npos);
+  tilesmith_problem within_a_byte{};
+  REQUIRE(tilesmith_problem_init(&within_a_byte, "u4s32", "NT", 16, 16, 16) == TILESMITH_OK);
+  within_a_byte.lda = 17;
+  CHECK(tilesmith_plan_create(library, &within_a_byte, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("lda is 17: expected rows of whole bytes, 4 bits an element") != std::string::npos);
   tilesmith_problem from_the_future = problem;
   from_the_future.reserved[0] = 1;
   CHECK(tilesmith_plan_create(library, &from_the_future, &plan) == TILESMITH_BAD_ARGUMENT);

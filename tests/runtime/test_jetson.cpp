@@ -58,12 +58,13 @@ std::string cooling_folder(const JetsonTree& tree, const std::string& type) {
 
 }  // namespace
 
-TEST_CASE("JetPack 6 and JetPack 5 tell the same of an Orin under different names") {
+TEST_CASE("JetPack 7, 6 and 5 tell the same of an Orin, the last under other names") {
   struct Release {
     const char *tree, *gpu, *zone, *mode;
     double temperature_c;
   };
-  for (const Release& release : {Release{"jetpack6", "17000000.gpu", "gpu-thermal", "MAXN", 46.25},
+  for (const Release& release : {Release{"jetpack7", "17000000.gpu", "gpu-thermal", "MAXN", 44.5},
+                                 Release{"jetpack6", "17000000.gpu", "gpu-thermal", "MAXN", 46.25},
                                  Release{"jetpack5", "17000000.ga10b", "GPU-therm", "MODE_30W", 47.5}}) {
     INFO(release.tree);
     const JetsonTree tree(release.tree);
@@ -96,7 +97,8 @@ TEST_CASE("JetPack 6 and JetPack 5 tell the same of an Orin under different name
 }
 
 TEST_CASE("a cooling device that caps the GPU's clock means throttling, one that cools otherwise does not") {
-  for (const auto& [recorded, type] : {std::pair{"jetpack6", "devfreq-17000000.gpu"},
+  for (const auto& [recorded, type] : {std::pair{"jetpack7", "devfreq-17000000.gpu"},
+                                       {"jetpack6", "devfreq-17000000.gpu"},
                                        {"jetpack5", "thermal-devfreq-0"},
                                        {"jetpack6", "gpu-throttle-alert"}}) {
     const JetsonTree tree(recorded);

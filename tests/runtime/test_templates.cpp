@@ -61,7 +61,7 @@ class VariedConfigs {
 /// be refused, but changes no launch's shape.
 Problem problem_for(const Family& family, const Config& config, const KernelTarget& target) {
   const auto problem = [&](std::int64_t m, std::int64_t n) {
-    return packed_problem(target, m, n, 64);
+    return packed_problem(target, m, n, target.weights.group > 64 ? target.weights.group : 64);
   };
   for (const Problem& one : {problem(256, 256), problem(1, 256), problem(256, 1)}) {
     if (!family.refusal(config, one)) return one;
@@ -167,5 +167,49 @@ TEST_CASE("what mma tries first for an Orin keeps its sums in registers, with ep
     INFO(signature << ": " << error);
     REQUIRE(parsed);
     first_guesses_fit(*parsed);
+  }
+}
+
+namespace {
+
+/// Of each family that takes the weights: first guesses for few rows and many, whose launches are what their template expects, without
+/// spills.
+void weights_compile(const char* arch, const char* signature) {
+  std::string error;
+  const auto parsed = parse_signature(signature, error);
+  INFO(signature << ": " << error);
+  REQUIRE(parsed);
+  const KernelTarget target{*parsed, *limits_for_arch(arch)};
+  const std::vector<std::string> options = runtime::compiler_options(target);
+  for (const char* name : {"dequant", "wgmma"}) {
+    const Family& family = *find_family(name);
+    if (!family.supports(target)) continue;
+    for (const int m : {8, 1024}) {
+      std::vector<Config> seeds = family.seeds(target, packed_problem(target, m, 4096, 4096));
+      REQUIRE(seeds.size() >= 3);
+      seeds.resize(tests::long_tests() ? 3 : 1);
+      for (const Config& config : seeds) {
+        const db::KernelBuild build = runtime::compile(config, target);
+        INFO(arch << " " << signature << " " << config.text() << ": " << build.message);
+        CHECK(build.status == db::Status::ok);
+        CHECK(build.spill_bytes == 0);
+        const std::string source = family.source(config, target) + launch_assertions(family, config, target);
+        const auto asserted = runtime::compile_source(source, "candidate.cu", "gemm", tests::optimising_less(options));
+        INFO(asserted.log);
+        CHECK(asserted.ok);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what is tried first for weights compiles without spills and launches as its template expects") {
+  REQUIRE(runtime::nvrtc_unavailable_because() == "");
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    for (const char* signature : {"f16f32f16 NT weights=s4_g128", "bf16f32bf16 NT weights=u4_g32+zeros", "f16f32f16 NT weights=s8_column",
+                                  "bf16f32bf16 NT epilogue=bias_n+silu weights=e4m3_g64"}) {
+      weights_compile(arch, signature);
+    }
   }
 }

@@ -8,7 +8,6 @@ set -euo pipefail
 real=$2/bin/tilesmith
 export real root
 recording=$root/db/recorded/h200.jsonl.zst
-export TILESMITH_SYSFS_ROOT=$root/tests/runtime/jetson_trees/jetpack6
 
 # The device that the recording is of, in a machine whose state is the Jetson's. `slow`: a tuner that does not come to its end.
 fake tilesmith <<'FAKE'
@@ -34,8 +33,11 @@ some_are_kept() { [[ $(outcomes) =~ ^[0-9]+$ ]] && [ "$(outcomes)" -ge 20 ]; }
 put_back() { [ "$(cat "$machine/mode")" = 2 ] && [ "$(cat "$machine/clocks")" = free ]; }
 options=(--budget 10m --power-mode 0 --lock-clocks -- --replay "$recording" "--type=bf16f32,f16f32" --trans NT --workload acceptance)
 
-"${night[@]}" --dry-run "${options[@]}" >"$folder/out" 2>&1 || complain "the dry run failed"
-grep -q 'power mode MAXN; GPU clock 1300' "$folder/out" || complain "the dry run does not tell the Jetson's state"
+for release in 7 6; do
+  export TILESMITH_SYSFS_ROOT=$root/tests/runtime/jetson_trees/jetpack$release
+  "${night[@]}" --dry-run "${options[@]}" >"$folder/out" 2>&1 || complain "the dry run failed with JetPack $release"
+  grep -q 'power mode MAXN; GPU clock 1300' "$folder/out" || complain "the dry run does not tell the state of JetPack $release"
+done
 [ ! -e "$folder/tuned.db" ] || complain "the dry run made a database"
 
 "${night[@]}" "${options[@]}" >"$folder/out" 2>&1 &

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # scripts/fleet_ssh.sh with two sshd of this machine as hosts: both tune a shard of a recording, one is killed and goes on, and what is merged
-# is what one run knows. Skipped where there is no sshd.
+# is what one run knows. Kernels for an Orin are compiled here beforehand, if there is NVRTC; both hosts then have all of them. A night until a
+# time of day ends then, or when it is told to, and the next one goes on. Skipped where there is no sshd.
 set -euo pipefail
 root=$1
 build=$2
@@ -13,14 +14,14 @@ work=$(mktemp -d)
 pids=()
 end() {
   # Whatever the hosts started has the folder in its command line or environment; sshd's own children end with it.
-  for n in 1 2; do if [ -e "$work/host-$n/.cache/tilesmith-fleet/pid" ]; then kill -9 "$(cat "$work/host-$n/.cache/tilesmith-fleet/pid")" 2>/dev/null || true; fi; done
+  for file in "$work"/host-*/.cache/*/pid; do if [ -e "$file" ]; then kill -9 "$(cat "$file")" 2>/dev/null || true; fi; done
   for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
   rm -rf "$work"
 }
 trap end EXIT
 die() {
   echo "$*"
-  tail -n 30 "$work"/*.log "$work"/host-*/.cache/tilesmith-fleet/tune.out "$work"/host-*/.cache/tilesmith-fleet/tune.log 2>/dev/null || true
+  tail -n 30 "$work"/*.log "$work"/host-*/.cache/*/tune.out "$work"/host-*/.cache/*/tune.log 2>/dev/null || true
   exit 1
 }
 unset SLURM_ARRAY_TASK_ID TILESMITH_DB
@@ -71,19 +72,39 @@ $TILESMITH_SSH orin-2 true || die "the sshd of this test do not answer"
 options=(--workload "$work/w.txt" --replay "$work/r.jsonl.zst" --strategy exhaustive --family mma)
 "$tilesmith" tune "${options[@]}" --db "$work/one.db" >/dev/null 2>"$work/one.log"
 printf '# two boards\norin-1\n  orin-2  # the other\n' >"$work/hosts"
-fleet() { "$root/scripts/fleet_ssh.sh" --hosts "$work/hosts" --arch none --out "$work/out" --budget 10m --program "$tilesmith" --tilesmith "$tilesmith" -- "${options[@]}"; }
+# fleet OUT OPTION...: of which some may be for the tuners, behind --.
+fleet() {
+  local out=$1
+  shift
+  "$root/scripts/fleet_ssh.sh" --hosts "$work/hosts" --out "$work/$out" --program "$tilesmith" --tilesmith "$tilesmith" "$@"
+}
+at_work() { [ -e "$1/pid" ] && grep -qsa fleet.db "/proc/$(cat "$1/pid")/cmdline"; }
 
-fleet >"$work/fleet.log" 2>&1 &
+arch=none
+if "$tilesmith" devices --format json | grep -Eq '"version": ?"[0-9]'; then arch=sm_87; fi
+fleet out --arch $arch --first 1 --budget 10m -- "${options[@]}" >"$work/fleet.log" 2>&1 &
 night=$!
 # The first host's tuner is killed as soon as it is there, with the shell that would write its status: like a board that is switched off.
 folder=$work/host-1/.cache/tilesmith-fleet
-for ((i = 0; i < 400; ++i)); do
+for ((i = 0; i < 2400; ++i)); do
   if [ -e "$folder/pid" ] && [ -e "$folder/fleet.db" ]; then break; fi
+  kill -0 "$night" 2>/dev/null || break
   sleep 0.05
 done
 kill -9 -- "-$(ps -o pgid= -p "$(cat "$folder/pid")" | tr -d ' ')" || die "the tuner of orin-1 was not to be killed"
 wait "$night" || die "fleet_ssh.sh: exit status $?"
 grep -q 'orin-1: start 2' "$work/fleet.log" || die "orin-1 was not started again"
+
+# What a board would try first is there before it is asked for: compiling it once more, there, compiles nothing.
+if [ $arch = sm_87 ]; then
+  compiled=$("$tilesmith" query --db "$work/out/tuned.db" --sql "SELECT count(*) FROM builds b JOIN kernels k ON k.id = b.kernel_id WHERE k.arch = 'sm_87' AND b.status = 'ok'" --format csv | tail -n 1)
+  [ "$compiled" -ge 1 ] || die "no kernel was compiled beforehand"
+  for n in 1 2; do
+    "$tilesmith" compile --arch sm_87 --first 1 --workload "$work/w.txt" --family mma --db "$work/host-$n/.cache/tilesmith-fleet/fleet.db" >"$work/again.log" 2>&1 || die "compile on host $n failed"
+    grep -q '^0 kernels compiled' "$work/again.log" || die "host $n had not all of the kernels"
+    grep -Eq " $compiled\$" "$work/again.log" || die "host $n: expected $compiled kernels from before"
+  done
+fi
 
 outcomes() {
   "$tilesmith" query --db "$1" --format csv --sql "SELECT p.text, c.text, d.key, e.status, e.median_us, e.plan_hash FROM evidence e JOIN problems p ON p.id = e.problem_id \
@@ -93,8 +114,54 @@ diff <(outcomes "$work/one.db") <(outcomes "$work/out/tuned.db") >"$work/diff.lo
 [ "$(outcomes "$work/out/tuned.db" | wc -l)" -gt 8 ] || die "too few records"
 for file in orin-1.db orin-2.db report.html; do [ -s "$work/out/$file" ] || die "$file is not there"; done
 
+# A clock that is FAKE_CLOCK seconds ahead, for the script alone: no tuner looks at the time of day.
+mkdir "$work/bin"
+cat >"$work/bin/date" <<FAKE
+#!/bin/sh
+for word; do [ "\$word" != -d ] || exec $(command -v date) "\$@"; done
+exec $(command -v date) -d "@\$((\$($(command -v date) +%s) + FAKE_CLOCK))" "\$@"
+FAKE
+chmod +x "$work/bin/date"
+"$tilesmith" query --db "$root/db/recorded/h100.db" --sql "SELECT text FROM problems WHERE type = 'f64f64' ORDER BY text" --format csv | tail -n +2 | tr -d '"' >"$work/long.txt"
+long=("--workload=$work/long.txt" "--replay=$work/r.jsonl.zst" --strategy exhaustive)
+count() { "$tilesmith" query --db "$1" --sql "SELECT count(*) FROM evidence" --format csv 2>/dev/null | tail -n 1; }
+both_know() { for n in 1 2; do [ "$(count "$work/host-$n/.cache/long/fleet.db")" -gt 0 ] 2>/dev/null || return 1; done; }
+in_long=(--hosts "$work/hosts" --out "$work/long" --program "$tilesmith" --tilesmith "$tilesmith" --arch none --folder .cache/long)
+
+# A time that is past today is tomorrow's. The script is told to end once both boards know something.
+export FAKE_CLOCK=0
+past=$(date -d '1 minute ago' +%H:%M)
+PATH=$work/bin:$PATH "$root/scripts/fleet_ssh.sh" "${in_long[@]}" --until "$past" -- "${long[@]}" >"$work/tomorrow.log" 2>&1 &
+night=$!
+for ((i = 0; i < 600; ++i)); do if both_know; then break; fi; sleep 0.1; done
+both_know || die "the boards recorded nothing within a minute"
+kill -TERM "$night"
+wait "$night" || die "a night that was told to end: exit status $?"
+grep -Eq "tuning until $(date -d "tomorrow $past" +%F) $past" "$work/tomorrow.log" || die "--until $past: expected tomorrow's"
+for n in 1 2; do
+  if at_work "$work/host-$n/.cache/long"; then die "host $n tunes on after dawn"; fi
+done
+first=$(count "$work/long/tuned.db")
+[ "$first" -gt 0 ] || die "nothing of the first night is kept"
+
+# The next one takes up what both know, and has half a minute until the time of day.
+FAKE_CLOCK=$(((95 - 10#$(date +%S)) % 60))  # to second 35
+until=$(date -d "@$(($(date +%s) + FAKE_CLOCK + 30))" +%H:%M)
+began=$(date +%s)
+PATH=$work/bin:$PATH "$root/scripts/fleet_ssh.sh" "${in_long[@]}" --until "$until" -- "${long[@]}" >"$work/until.log" 2>&1 || die "--until $until: exit status $?"
+took=$(($(date +%s) - began))
+grep -Eq "tuning until [0-9-]+ $until$" "$work/until.log" || die "the time of dawn is not told"
+[ "$took" -ge 20 ] || die "the night until $until ended after $took s"
+for n in 1 2; do
+  if at_work "$work/host-$n/.cache/long"; then die "host $n tunes on after dawn"; fi
+done
+[ "$(count "$work/long/tuned.db")" -gt "$first" ] || die "the second night added nothing to $first records"
+"$tilesmith" query --db "$work/long/tuned.db" --sql "SELECT command, ended_how FROM runs ORDER BY started_at DESC LIMIT 2" --format csv >"$work/runs.csv"
+[ "$(grep -Ec -- '--budget (1?[0-9]|2[0-5])s' "$work/runs.csv")" -eq 2 ] || die "the boards were not given the time that was left: $(cat "$work/runs.csv")"
+[ "$(grep -Ec '(budget|interrupted)$' "$work/runs.csv")" -eq 2 ] || die "a tuner did not end by time: $(cat "$work/runs.csv")"
+
 # A host that does not answer is told in one line, before anything is done.
 echo orin-3 >>"$work/hosts"
 status=0
-errors=$(fleet 2>&1 >/dev/null) || status=$?
+errors=$(fleet out --arch none --budget 10m -- "${options[@]}" 2>&1 >/dev/null) || status=$?
 if [ "$status" -ne 2 ] || ! grep -q "orin-3: did not answer" <<<"$errors"; then die "a host that does not answer: status $status, $errors"; fi

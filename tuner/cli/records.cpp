@@ -42,8 +42,8 @@ std::string spread_text(const db::Evidence& entry) {
   return entry.outcome.timing ? fmt::format("±{:.1f}%", 100 * entry.outcome.timing->spread) : "-";
 }
 
-/// Row strides, alignment and beta, where they are not those of a packed problem with beta = 0.
-std::string layout_cell(const Problem& problem) {
+/// Batch, epilogue, row strides, ...: what a packed problem with beta = 0 does not have.
+std::string options_cell(const Problem& problem) {
   const std::string extras = extras_text(problem);
   return extras.empty() ? extras : extras.substr(1);
 }
@@ -54,7 +54,7 @@ class ProblemColumns {
   void see(const db::Evidence& entry) {
     devices_[short_name(entry.device)].insert(db::text(entry.device));
     units_.insert(rate_unit(entry.problem.type));
-    layouts_ = layouts_ || !extras_text(entry.problem).empty();
+    options_ = options_ || !extras_text(entry.problem).empty();
   }
 
   /// Of all rows; empty if they differ.
@@ -68,7 +68,7 @@ class ProblemColumns {
 
   std::vector<TextTable::Column> columns() const {
     std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
-    if (layouts_) columns.push_back({"layout"});
+    if (options_) columns.push_back({"options"});
     const std::string rate = units_.empty() ? "TFLOP/s" : fmt::format("{}", fmt::join(units_, "|"));
     for (const std::string& title : {std::string("µs"), rate, std::string("peak"), std::string("spread")})
       columns.push_back({title, Align::right});
@@ -79,7 +79,7 @@ class ProblemColumns {
     const Problem& p = entry.problem;
     std::vector<std::string> cells{std::string(p.type.name), std::string(name(p.trans)), std::to_string(p.m), std::to_string(p.n),
                                    std::to_string(p.k)};
-    if (layouts_) cells.push_back(layout_cell(p));
+    if (options_) cells.push_back(options_cell(p));
     cells.push_back(format_us(median_us(entry)));
     cells.push_back(format_tflops(tflops(p, median_us(entry))));
     cells.push_back(percent_of_peak(entry));
@@ -90,7 +90,7 @@ class ProblemColumns {
  private:
   std::set<std::string> units_;
   std::map<std::string, std::set<std::string>> devices_;  // texts, by short name
-  bool layouts_ = false;  // any row needs the column
+  bool options_ = false;  // any row needs the column
 };
 
 /// What `table(true)` gives, with a column of devices, if it fits; else, where the rows share a device, this above the table without

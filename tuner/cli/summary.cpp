@@ -14,12 +14,12 @@
 namespace tilesmith::tuner {
 namespace {
 
-/// `layouts`: a column for what a packed problem with β = 0 does not have.
-std::vector<std::string> cells_of(const Problem& problem, bool layouts, const runtime::Choice& choice, std::optional<double> peak) {
+/// `options`: a column for what a packed problem with β = 0 does not have.
+std::vector<std::string> cells_of(const Problem& problem, bool options, const runtime::Choice& choice, std::optional<double> peak) {
   std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)), std::to_string(problem.m),
                                  std::to_string(problem.n), std::to_string(problem.k)};
   const std::string extras = extras_text(problem);
-  if (layouts) cells.push_back(extras.empty() ? extras : extras.substr(1));
+  if (options) cells.push_back(extras.empty() ? extras : extras.substr(1));
   const bool predicted = choice.level == runtime::Level::model;
   const bool measured = choice.level == runtime::Level::exact && choice.evidence && choice.evidence->outcome.timing;
   if (measured) {
@@ -42,14 +42,14 @@ std::vector<std::string> cells_of(const Problem& problem, bool layouts, const ru
 
 std::string summary_of_bests(const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width) {
   std::set<std::string> units;
-  bool layouts = false;
+  bool options = false;
   for (const WeightedProblem& one : workload.problems) {
     units.insert(rate_unit(one.problem.type));
-    layouts = layouts || !extras_text(one.problem).empty();
+    options = options || !extras_text(one.problem).empty();
   }
   using Align = TextTable::Align;
   std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
-  if (layouts) columns.push_back({"layout"});
+  if (options) columns.push_back({"options"});
   for (const std::string& title : {std::string("µs"), fmt::format("{}", fmt::join(units, "|")), std::string("peak"), std::string("spread")})
     columns.push_back({title, Align::right});
   columns.insert(columns.end(), {{"level"}, {"config"}});
@@ -63,7 +63,7 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
     const KernelTarget target{problem, device.limits};
     const auto chooser = choosers.try_emplace(key, entries[type], target, device.producer, &device.identity).first;
     const runtime::Choice choice = chooser->second.choose(problem);
-    table.add(cells_of(problem, layouts, choice, peak_tflops(device.identity, problem.type, device.clock_mhz)));
+    table.add(cells_of(problem, options, choice, peak_tflops(device.identity, problem.type, device.clock_mhz)));
   }
   const bool cut = width > 0 && table.width() > width;
   return fmt::format("\n{}\n\n{}{}", short_name(device.identity), table.text(width),

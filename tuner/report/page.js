@@ -8,7 +8,7 @@
     if (given === null) return cell.textContent;
     return given === "" ? null : Number(given);
   };
-  const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+  const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
 
   function sort(table, header) {
     const column = header.cellIndex;

@@ -1,7 +1,9 @@
 // The table of problems.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "tuner/figures.hpp"
 #include "tuner/report/page_text.hpp"
@@ -36,7 +38,18 @@ std::string found_cell(const ProblemFigures& problem) {
                      problem.best_found_at);
 }
 
-std::string problem_row(const Report& report, std::size_t index) {
+/// What type, op and sizes do not say: batch, epilogue, row strides, ... Two problems whose rows are otherwise the same differ in it.
+std::string options_cell(const Problem& problem) {
+  const std::string extras = extras_text(problem);
+  return text_cell(extras.empty() ? "" : std::string_view(extras).substr(1), "options");
+}
+
+bool has_options(const Report& report) {
+  return std::ranges::any_of(report.problems, [](const ProblemFigures& p) { return !extras_text(p.problem).empty(); });
+}
+
+/// `options`: the table has a column for them.
+std::string problem_row(const Report& report, std::size_t index, bool options) {
   const ProblemFigures& problem = report.problems[index];
   const Problem& p = problem.problem;
   const double us = problem.best ? problem.best->outcome.timing->median_us : 0;
@@ -46,6 +59,7 @@ std::string problem_row(const Report& report, std::size_t index) {
   row += fmt::format(R"(<th scope="row"><a href="#p{}">{}</a></th>)", index, escaped(p.type.name));
   row += text_cell(name(p.trans));
   for (const std::int64_t size : {p.m, p.n, p.k}) row += number_cell(std::to_string(size), double(size));
+  if (options) row += options_cell(p);
   row += text_cell(problem.best ? problem.best->config.family() : "-");
   row += number_cell(format_us(us), us > 0 ? us : kNone, "key");
   row += number_cell(us > 0 ? fmt::format("{} {}", format_tflops(rate.value), rate.unit) : "-",
@@ -57,16 +71,16 @@ std::string problem_row(const Report& report, std::size_t index) {
   row += number_cell(format_count((long long)(problem.failed)), double(problem.failed),
                      problem.failed == problem.tried ? "bad" : "");
   row += found_cell(problem);
-  row += text_cell(
-      (problem.best ? problem.best->config.text() : std::string("no candidate passed")) + extras_text(p), "code");
+  row += text_cell(problem.best ? problem.best->config.text() : "no candidate passed", "code");
   return row + "</tr>\n";
 }
 
-std::string head_of(const Report& report) {
+std::string head_of(const Report& report, bool options) {
   std::string head;
   if (report.devices.size() > 1) head += header("device");
   head +=
       header("type") + header("op", false, "transposes") + header("M", true) + header("N", true) + header("K", true);
+  if (options) head += header("options", false, "batch, epilogue, strides: what differs from a packed problem with β = 0");
   head += header("family") + header("µs", true, "median of the best config") + header("rate", true);
   head += header("of peak", true, "of the multiply units, or of the memory where the rate is GB/s");
   head += header("gain", true, "baseline's time over the best's");
@@ -90,8 +104,9 @@ std::string not_reached(const Report& report) {
 
 std::string problems_section(const Report& report) {
   if (report.problems.empty()) return "<p>No problem was tuned.</p>\n" + not_reached(report);
+  const bool options = has_options(report);
   std::string rows;
-  for (std::size_t i = 0; i < report.problems.size(); ++i) rows += problem_row(report, i);
+  for (std::size_t i = 0; i < report.problems.size(); ++i) rows += problem_row(report, i, options);
   std::string text =
       "<p>Gain is the baseline's time over the best's. The baseline is what the database held before, or else the "
       "first "
@@ -104,7 +119,7 @@ std::string problems_section(const Report& report) {
          scrolling(
              fmt::format("<table class=\"sortable\" id=\"problem-table\">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}"
                          "</tbody></table>",
-                         head_of(report), rows),
+                         head_of(report, options), rows),
              "Problems and their best configs") +
          not_reached(report);
 }

@@ -79,8 +79,9 @@ constexpr Shape kShapes[] = {
 };
 
 std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) {
-  const auto bytes = std::int64_t(size_bytes(element));
-  const auto elements_in = [&](std::int64_t unit) { return std::max<std::int64_t>(1, unit / bytes); };
+  const auto bits = std::int64_t(size_bits(element)), of_byte = std::max<std::int64_t>(1, 8 / bits);
+  if (of_byte > 1) return of_byte * leading_dimension(rows, (columns + of_byte - 1) / of_byte, Scalar::u8);  // whole bytes
+  const auto elements_in = [&](std::int64_t unit) { return std::max<std::int64_t>(1, unit * 8 / bits); };
   const std::int64_t in_16 = elements_in(16);
   const std::int64_t whole = (std::max<std::int64_t>(columns, 1) + in_16 - 1) / in_16 * in_16;
   switch (rows) {
@@ -121,6 +122,9 @@ Problem make_problem(const KernelSignature& signature, const Shape& shape) {
   problem.align_bytes = std::max(shape.align_bytes, element);
   return problem;
 }
+
+/// Operands below a byte: K-steps for more than a ring, and rows that end anywhere within a byte.
+constexpr Shape kLongRows[] = {{130, 16, 10403}, {66, 72, 4096}, {33, 40, 8191, Rows::packed, 16}, {70, 66, 2049, Rows::odd, 0}, {40, 136, 1027, Rows::packed, 0}};
 
 /// How the matrices of a batch lie.
 enum class Entries { apart, a_shared, packed, b_shared, side_by_side };
@@ -200,6 +204,7 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
   std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
   const bool in_groups = signature.batch_mode == BatchMode::grouped;
   if (in_groups) shapes.insert(shapes.end(), std::begin(kManyGroups), std::end(kManyGroups));
+  if (size_bits(type.a) < 8 && type.a == type.b) shapes.insert(shapes.end(), std::begin(kLongRows), std::end(kLongRows));
   if (signature.weights.type != WeightType::none) shapes.insert(shapes.end(), std::begin(kDeepWeights), std::end(kDeepWeights));
   for (const Shape& shape : shapes) {
     Problem problem = make_problem(signature, shape);

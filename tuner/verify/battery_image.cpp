@@ -71,7 +71,7 @@ std::vector<double> sums_of_groups(const BatteryCase& of, const OpMatrix& a, con
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const auto [begin, end] = groups[g];
     const auto first = a.values.begin() + begin * a.cols;
-    append(sums, multiply({end - begin, a.cols, {first, first + (end - begin) * a.cols}}, b[b.size() == 1 ? 0 : g]));
+    append(sums, multiply({end - begin, a.cols, {first, first + (end - begin) * a.cols}}, b[b.size() == 1 ? 0 : g], of.problem.type.a));
   }
   return sums;
 }
@@ -82,24 +82,22 @@ std::vector<OpMatrix> append_factor(BatteryImage& image, const BatteryCase& of, 
   const bool is_a = matrix.role == OperandRole::a;
   const bool transposed = is_a ? of.problem.trans.a : of.problem.trans.b;
   const Scalar element = matrix.element;
-  const std::size_t bytes = size_bytes(element);
   std::byte* first = append_zone(image, of.problem, matrix);
   // A: op's row is the vector, its column is k. B: op's column is the vector, its row is k.
   const bool poisoned = of.scales.alpha == 0 && !is_integer(element);
   // Rows that belong to no group stay poisoned: a kernel may read them, but no result may hang on them.
   const std::int64_t rows_read = is_a ? rows_written(of) : matrix.rows;
   std::vector<OpMatrix> ops;
-  for (std::int64_t entry = 0; entry < matrix.matrices(); ++entry, first += std::size_t(matrix.entry_stride) * bytes) {
+  for (std::int64_t entry = 0; entry < matrix.matrices(); ++entry, first += storage_bytes(element, matrix.entry_stride)) {
     OpMatrix op{transposed ? matrix.cols : matrix.rows, transposed ? matrix.rows : matrix.cols, {}};
     op.values.resize(std::size_t(op.rows * op.cols));
     for (std::int64_t i = 0; i < op.rows; ++i) {
       for (std::int64_t j = 0; j < op.cols; ++j) {
         const std::int64_t vector = is_a ? entry * op.rows + i : entry * op.cols + j, k = is_a ? j : i;
         const std::int64_t at = transposed ? j * matrix.row_stride + i : i * matrix.row_stride + j;
-        std::byte* element_at = first + std::size_t(at) * bytes;
         const bool no_value = poisoned || (is_a && i >= rows_read);
-        if (!no_value) encode(element, rule_value(rule, vector, k, of.problem.k), element_at);
-        op.values[std::size_t(i * op.cols + j)] = no_value ? 0 : decode_operand(element, element_at);
+        if (!no_value) encode_at(element, rule_value(rule, vector, k, of.problem.k), first, at);
+        op.values[std::size_t(i * op.cols + j)] = no_value ? 0 : decode_operand_at(element, first, at);
       }
     }
     ops.push_back(std::move(op));
@@ -249,7 +247,7 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
   std::vector<double> sums;
   const bool in_groups = p.batch_mode == BatchMode::grouped;
   if (in_groups) sums = sums_of_groups(of, factors[OperandRole::a].front(), factors[OperandRole::b]);
-  for (std::int64_t entry = 0; !in_groups && entry < p.batch; ++entry) append(sums, multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry)));
+  for (std::int64_t entry = 0; !in_groups && entry < p.batch; ++entry) append(sums, multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry), p.type.a));
   append_d(image, of, rules.c, sums, vectors);
   return image;
 }
@@ -284,7 +282,7 @@ Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes) {
 }
 
 Zone make_zone(const Problem& problem, const OperandMatrix& matrix) {
-  const int align_bytes = is_vector(matrix.role) ? int(vector_align_bytes(matrix.role, matrix.element)) : problem.align_bytes;
+  const int align_bytes = matrix.role == OperandRole::metadata ? kMetadataAlignBytes : is_at_any_element(matrix.role) ? int(size_bytes(matrix.element)) : problem.align_bytes;
   return make_zone(matrix.bytes(), matrix.element, align_bytes);
 }
 

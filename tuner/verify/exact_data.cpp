@@ -34,6 +34,17 @@ ValueRule rule(int kind, int range, std::int64_t group, std::uint64_t seed) {
   return ValueRule{kind, range, group, seed};
 }
 
+int kind_of_integers(Scalar element) {
+  switch (element) {
+    case Scalar::s8: return kRuleS8;
+    case Scalar::s4: return kRuleS4;
+    case Scalar::u4: return kRuleU4;
+    case Scalar::b1:
+    case Scalar::b1xor: return kRuleBit;
+    default: return kRuleU8;
+  }
+}
+
 int whole(double value, int largest) { return int(std::clamp(std::floor(value), 1.0, double(largest))); }
 
 }  // namespace
@@ -197,7 +208,7 @@ StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::i
             rule(kRuleUniform24, 1, 1, seed_scale_m), rule(kRuleUniform24, 1, 1, seed_scale_n), rule(kind, 1, 1, seed_bias)};
   }
   if (is_integer(type.a)) {
-    const int kind = type.a == Scalar::s8 ? kRuleS8 : kRuleU8;
+    const int kind = kind_of_integers(type.a);
     if (makes_integers_real(type)) {
       return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleIntegers, kMadeRealRange, 1, seed_c),
               rule(kRuleUniform24, 1, 1, seed_scale_m), rule(kRuleUniform24, 1, 1, seed_scale_n), rule(kRuleIntegers, kMadeRealRange, 1, seed_bias)};

@@ -45,14 +45,21 @@ void in_parallel(std::int64_t count, std::int64_t elements, Work work) {
   });
 }
 
+/// Bits whose XOR is counted become signs, 1 and −1: of K products of signs as many more are 1 than −1 as K has more equal bits than others.
+void decode_factors(Scalar element, const std::byte* from, std::vector<double>& row) {
+  decode_operands(element, from, row.size(), row.data());
+  if (element != Scalar::b1xor) return;
+  for (double& value : row) value = 1 - 2 * value;
+}
+
 /// by_row[r] += Σ_c M[r, c]·by_col[c]
 template <typename Word>
 void add_row_products(const RowStripe& stripe, const std::vector<Word>& by_col, std::vector<Word>& by_row) {
-  const std::size_t row_bytes = std::size_t(stripe.row_stride) * size_bytes(stripe.element);
+  const auto row_bytes = std::size_t(storage_bytes(stripe.element, stripe.row_stride));
   in_parallel(stripe.rows, stripe.rows * stripe.cols, [&](std::int64_t first, std::int64_t last) {
     std::vector<double> row(std::size_t(stripe.cols));
     for (std::int64_t r = first; r < last; ++r) {
-      decode_operands(stripe.element, stripe.data + std::size_t(r) * row_bytes, row.size(), row.data());
+      decode_factors(stripe.element, stripe.data + std::size_t(r) * row_bytes, row);
       Word sum = 0;
       for (std::size_t c = 0; c < row.size(); ++c) sum += as_word<Word>(row[c]) * by_col[c];
       by_row[std::size_t(stripe.first_row + r)] += sum;
@@ -63,13 +70,13 @@ void add_row_products(const RowStripe& stripe, const std::vector<Word>& by_col, 
 /// by_col[c] += Σ_r M[r, c]·by_row[r]
 template <typename Word>
 void add_col_products(const RowStripe& stripe, const std::vector<Word>& by_row, std::vector<Word>& by_col) {
-  const std::size_t row_bytes = std::size_t(stripe.row_stride) * size_bytes(stripe.element);
+  const auto row_bytes = std::size_t(storage_bytes(stripe.element, stripe.row_stride));
   std::mutex mutex;
   in_parallel(stripe.rows, stripe.rows * stripe.cols, [&](std::int64_t first, std::int64_t last) {
     std::vector<double> row(std::size_t(stripe.cols));
     std::vector<Word> own(row.size(), Word(0));
     for (std::int64_t r = first; r < last; ++r) {
-      decode_operands(stripe.element, stripe.data + std::size_t(r) * row_bytes, row.size(), row.data());
+      decode_factors(stripe.element, stripe.data + std::size_t(r) * row_bytes, row);
       const Word factor = by_row[std::size_t(stripe.first_row + r)];
       for (std::size_t c = 0; c < row.size(); ++c) own[c] += as_word<Word>(row[c]) * factor;
     }
@@ -110,6 +117,13 @@ void Freivalds<Word>::add_a(const RowStripe& stripe) {
 template <typename Word>
 void Freivalds<Word>::add_sums(const RowStripe& stripe) {
   add_row_products(stripe, x_, cx_);
+  if (problem_.type.a != Scalar::b1xor) return;
+  Word sum_of_x = 0;
+  for (const Word x : x_) sum_of_x += x;
+  for (std::int64_t i = stripe.first_row; i < stripe.first_row + stripe.rows; ++i) {
+    Word& row = cx_[std::size_t(i)];
+    row = as_word<Word>(double(problem_.k)) * sum_of_x - 2 * row;  // of products of signs
+  }
 }
 
 template <typename Word>

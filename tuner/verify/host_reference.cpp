@@ -4,13 +4,17 @@
 
 namespace tilesmith::tuner {
 
-std::vector<double> multiply(const OpMatrix& a, const OpMatrix& b) {
+std::vector<double> multiply(const OpMatrix& a, const OpMatrix& b, Scalar element) {
   std::vector<double> c(std::size_t(a.rows * b.cols), 0.0);
   for (std::int64_t i = 0; i < a.rows; ++i) {
     double* row = c.data() + i * b.cols;
     for (std::int64_t k = 0; k < a.cols; ++k) {
       const double factor = a.at(i, k);
       const double* other = b.values.data() + k * b.cols;
+      if (element == Scalar::b1xor) {
+        for (std::int64_t j = 0; j < b.cols; ++j) row[j] += product(element, factor, other[j]);
+        continue;
+      }
       for (std::int64_t j = 0; j < b.cols; ++j) row[j] += factor * other[j];
     }
   }
@@ -44,13 +48,11 @@ double expected_value(const KernelSignature& signature, Stage stage, const Scale
 }
 
 double dot(const Problem& problem, const std::byte* a, const std::byte* b, std::int64_t i, std::int64_t j) {
-  const auto bytes = std::int64_t(size_bytes(problem.type.a));
   double sum = 0;
   for (std::int64_t k = 0; k < problem.k; ++k) {
     const std::int64_t in_a = problem.trans.a ? k * problem.lda + i : i * problem.lda + k;
     const std::int64_t in_b = problem.trans.b ? j * problem.ldb + k : k * problem.ldb + j;
-    sum +=
-        decode_operand(problem.type.a, a + in_a * bytes) * decode_operand(problem.type.b, b + in_b * bytes);
+    sum += product(problem.type.a, decode_operand_at(problem.type.a, a, in_a), decode_operand_at(problem.type.b, b, in_b));
   }
   return sum;
 }

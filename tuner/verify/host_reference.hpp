@@ -17,8 +17,8 @@ struct OpMatrix {
   double at(std::int64_t i, std::int64_t j) const { return values[std::size_t(i * cols + j)]; }
 };
 
-/// op(A)·op(B), [m, n]. Exact for integer data: all sums stay under 2^53.
-std::vector<double> multiply(const OpMatrix& a, const OpMatrix& b);
+/// op(A)·op(B), [m, n]. Exact for integer data: all sums stay under 2^53. `element`: whose product() is added up.
+std::vector<double> multiply(const OpMatrix& a, const OpMatrix& b, Scalar element = Scalar::f64);
 
 /// α·acc + β·c in the pair's scale arithmetic: s32 wraps modulo 2^32, floats in f64 without rounding. β = 0 does not
 /// look at c, α = 0 does not look at acc.

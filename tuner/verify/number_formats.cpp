@@ -139,7 +139,7 @@ void encode(Scalar element, double value, std::byte* at) {
     case Scalar::u4:
     case Scalar::b1:
     case Scalar::b1xor:
-      break;
+      return store(std::uint8_t(int(value) & ((1 << size_bits(element)) - 1)), at);
   }
 }
 
@@ -168,7 +168,7 @@ double decode(Scalar element, const std::byte* at) {
     case Scalar::u4:
     case Scalar::b1:
     case Scalar::b1xor:
-      break;
+      return decode_operand_at(element, at, 0);
   }
   return std::nan("");
 }
@@ -215,6 +215,27 @@ void decode_operands(Scalar element, const std::byte* from, std::size_t count, d
       }
       return;
   }
+}
+
+void encode_at(Scalar element, double value, std::byte* first, std::int64_t at) {
+  const auto bits = std::int64_t(size_bits(element));
+  if (bits >= 8) return encode(element, value, first + at * bits / 8);
+  std::byte& byte = first[at * bits / 8];
+  const int shift = int(at * bits % 8);
+  const auto mask = std::byte((1 << bits) - 1);
+  byte = (byte & ~(mask << shift)) | ((std::byte(std::uint8_t(int(value))) & mask) << shift);
+}
+
+double decode_operand_at(Scalar element, const std::byte* first, std::int64_t at) {
+  const auto bits = std::int64_t(size_bits(element));
+  if (bits >= 8) return decode_operand(element, first + at * bits / 8);
+  const int value = std::to_integer<int>(first[at * bits / 8]) >> (at * bits % 8) & ((1 << bits) - 1);
+  return element == Scalar::s4 && value > 7 ? value - 16 : value;
+}
+
+double product(Scalar element, double a, double b) {
+  if (element == Scalar::b1xor) return a != b ? 1 : 0;
+  return a * b;
 }
 
 std::uint64_t poison_bits(Scalar element, std::uint64_t garbage) {

@@ -21,12 +21,18 @@ float round_to_tf32(float value);  ///< round to nearest, ties away from zero, a
 double bounded(Scalar element, double value);
 
 /// Writes `value` in the element's format (tf32: as f32, unrounded). s8 is rounded to nearest, ties to even, and bounded; the other integer
-/// formats take integers in their range.
+/// formats take integers in their range. Of an element below a byte: the lowest one, the others become 0.
 void encode(Scalar element, double value, std::byte* at);
 /// Reads what is stored.
 double decode(Scalar element, const std::byte* at);
 /// Reads an operand as the multiplier sees it: tf32 is rounded on the way in.
 double decode_operand(Scalar element, const std::byte* at);
+/// The same of the element so many behind the first of a row or a matrix, which of less than a byte have no address of their own: the one of
+/// lower index lies in the lower bits. What lies beside it in its byte stays.
+void encode_at(Scalar element, double value, std::byte* first, std::int64_t at);
+double decode_operand_at(Scalar element, const std::byte* first, std::int64_t at);
+/// What the multiplier makes of two operands: of b1xor 1 where they differ.
+double product(Scalar element, double a, double b);
 /// The same for `count` consecutive elements.
 void decode_operands(Scalar element, const std::byte* from, std::size_t count, double* to);
 

@@ -27,12 +27,12 @@ template <typename Use>
 void for_each_stripe(const runtime::DeviceBuffer& zone, std::size_t first_byte, Scalar element, std::int64_t rows,
                      std::int64_t cols, std::int64_t row_stride, std::vector<std::byte>& host, Use use) {
   if (rows == 0 || cols == 0) return;
-  const std::size_t row_bytes = std::size_t(row_stride) * size_bytes(element);
+  const auto row_bytes = std::size_t(storage_bytes(element, row_stride));
   const std::int64_t rows_a_stripe = std::max<std::int64_t>(1, std::int64_t(kStripeBytes / row_bytes));
   for (std::int64_t first = 0; first < rows; first += rows_a_stripe) {
     const std::int64_t count = std::min(rows_a_stripe, rows - first);
     // Up to the last element of the last row: the padding behind it may lie outside the zone.
-    host.resize(std::size_t(count - 1) * row_bytes + std::size_t(cols) * size_bytes(element));
+    host.resize(std::size_t(count - 1) * row_bytes + std::size_t(storage_bytes(element, cols)));
     zone.download(host, first_byte + std::size_t(first) * row_bytes);
     use(RowStripe{element, first, count, cols, row_stride, host.data()});
   }
@@ -97,18 +97,15 @@ struct Panel {
   }
 
   void pick(const RowStripe& stripe, bool vector_is_row) {
-    const std::size_t bytes = size_bytes(stripe.element);
-    const auto at = [&](std::int64_t row, std::int64_t col) {
-      return stripe.data + std::size_t((row - stripe.first_row) * stripe.row_stride + col) * bytes;
-    };
+    const auto row_at = [&](std::int64_t row) { return stripe.data + storage_bytes(stripe.element, (row - stripe.first_row) * stripe.row_stride); };
     for (std::size_t s = 0; s < vectors.size(); ++s) {
       const std::int64_t v = vectors[s];
       if (vector_is_row) {
         if (v < stripe.first_row || v >= stripe.first_row + stripe.rows) continue;
-        decode_operands(stripe.element, at(v, 0), values[s].size(), values[s].data());
+        decode_operands(stripe.element, row_at(v), values[s].size(), values[s].data());
       } else {
         for (std::int64_t r = stripe.first_row; r < stripe.first_row + stripe.rows; ++r) {
-          values[s][std::size_t(r)] = decode_operand(stripe.element, at(r, v));
+          values[s][std::size_t(r)] = decode_operand_at(stripe.element, row_at(r), v);
         }
       }
     }
@@ -125,7 +122,7 @@ std::optional<std::string> sampled_fault(const Problem& problem, const ProblemSt
     const std::int64_t index = a.vectors[s];  // of the reference's rows
     for (std::size_t t = 0; t < b.vectors.size(); ++t) {
       double want = 0;
-      for (std::size_t k = 0; k < std::size_t(problem.k); ++k) want += a.values[s][k] * b.values[t][k];
+      for (std::size_t k = 0; k < std::size_t(problem.k); ++k) want += product(problem.type.a, a.values[s][k], b.values[t][k]);
       if (is_integer(problem.type.a)) want = double(std::int32_t(std::uint32_t(std::int64_t(want))));
       std::byte stored[8] = {};
       const std::size_t bytes = f64 ? 8 : 4;

@@ -121,6 +121,37 @@ struct {0} {{
 }};
 )device";
 
+// Elements of {1} bits, several to a byte, which is what is stored at a time.
+constexpr const char* kSubByte = R"device(
+struct {0} {{
+  typedef unsigned char Stored;
+  static constexpr int kOfByte = 8 / {1};
+  static __device__ double element(const Stored* m, i64 at) {{
+    const int bits = m[at / kOfByte] >> (int)(at % kOfByte) * {1} & ((1 << {1}) - 1);
+    return {2};
+  }}
+  static __device__ Stored with(Stored byte, int at, double v) {{
+    const int mask = ((1 << {1}) - 1) << at * {1};
+    return (Stored)((byte & ~mask) | ((int)v << at * {1} & mask));
+  }}
+  static __device__ u64 bits(Stored s) {{ return s; }}
+  static __device__ Stored poison(u64 h) {{ return (Stored)h; }}
+  static __device__ u32 product(u32 x, u32 y) {{ return {3}; }}
+  static __device__ double product(double x, double y) {{ return x * y; }}
+}};
+)device";
+
+// Of a format whose elements have addresses: what sub-byte ones are read, written and multiplied by.
+constexpr const char* kWholeElements = R"device(
+struct Operand : {0} {{
+  static constexpr int kOfByte = 1;
+  static __device__ double element(const Stored* m, i64 at) {{ return value(m[at]); }}
+  static __device__ Stored with(Stored, int, double v) {{ return stored(v); }}
+  static __device__ u32 product(u32 x, u32 y) {{ return x * y; }}
+  static __device__ double product(double x, double y) {{ return x * y; }}
+}};
+)device";
+
 std::string format_struct(Scalar scalar, const char* as) {
   switch (scalar) {
     case Scalar::f16:
@@ -145,10 +176,13 @@ std::string format_struct(Scalar scalar, const char* as) {
     case Scalar::e5m2:
       return fmt::format(fmt::runtime(kFp8), as, 2, 15, 0x7d, "v");
     case Scalar::s4:
+      return fmt::format(fmt::runtime(kSubByte), as, 4, "bits > 7 ? bits - 16 : bits", "x * y");
     case Scalar::u4:
+      return fmt::format(fmt::runtime(kSubByte), as, 4, "bits", "x * y");
     case Scalar::b1:
+      return fmt::format(fmt::runtime(kSubByte), as, 1, "bits", "x & y");
     case Scalar::b1xor:
-      break;
+      return fmt::format(fmt::runtime(kSubByte), as, 1, "bits", "x ^ y");
   }
   return {};
 }
@@ -156,8 +190,9 @@ std::string format_struct(Scalar scalar, const char* as) {
 }  // namespace
 
 std::string reference_formats(const TypePair& type) {
-  return kFormats + std::string(verify::kSharedRulesText) + format_struct(type.a, "Operand") +
-         format_struct(type.output, "Output");
+  const bool whole = size_bits(type.a) >= 8;
+  return kFormats + std::string(verify::kSharedRulesText) + format_struct(type.a, whole ? "OperandFormat" : "Operand") +
+         (whole ? fmt::format(fmt::runtime(kWholeElements), "OperandFormat") : "") + format_struct(type.output, "Output");
 }
 
 }  // namespace tilesmith::tuner

@@ -91,10 +91,12 @@ extern "C" __global__ void fill_operand(OperandBits* zone, u64 slots, u64 first,
                                         i64 matrices, i64 entry_stride, int k_is_row, i64 depth, ValueRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
     OperandBits bits = Operand::poison(canary_bits(slot));
-    const i64 index = slot < first ? -1 : stored_index((i64)(slot - first), rows, cols, row_stride, matrices, entry_stride);
-    if (index >= 0) {
+    for (int e = 0; e < Operand::kOfByte && slot >= first; ++e) {
+      const i64 at = (i64)(slot - first) * Operand::kOfByte + e;
+      const i64 index = stored_index(at, rows, cols, row_stride, matrices, entry_stride);
+      if (index < 0) continue;
       const i64 row = index / cols, col = index % cols;
-      bits = Operand::stored(k_is_row ? rule_value(rule, row / rows * cols + col, row % rows, depth) : rule_value(rule, row, col, depth));
+      bits = Operand::with(bits, e, k_is_row ? rule_value(rule, row / rows * cols + col, row % rows, depth) : rule_value(rule, row, col, depth));
     }
     zone[slot] = bits;
   }
@@ -160,21 +162,21 @@ static __device__ void multiply(const OperandBits* a, i64 lda, int trans_a, cons
       Sum va = 0;
       if (i < count && k0 + ak < k) {
         const i64 row = rows != nullptr ? rows[i] : first_row + i;
-        va = (Sum)to_sum(sparse == 1 ? sparse_value(a, lda, row, k0 + ak) : Operand::value(a[trans_a ? (k0 + ak) * lda + row : row * lda + k0 + ak]), (Sum*)nullptr);
+        va = (Sum)to_sum(sparse == 1 ? sparse_value(a, lda, row, k0 + ak) : Operand::element(a, trans_a ? (k0 + ak) * lda + row : row * lda + k0 + ak), (Sum*)nullptr);
       }
       panel_a[ar][ak] = va;
       const int bk = trans_b ? x : step, bj = trans_b ? step : x;
       const i64 j = col0 + bj;
       Sum vb = 0;
       if (j < n && k0 + bk < k) {
-        vb = to_sum(sparse == 2 ? sparse_value(b, ldb, j, k0 + bk) : Operand::value(b[trans_b ? j * ldb + k0 + bk : (k0 + bk) * ldb + j]), (Sum*)nullptr);
+        vb = to_sum(sparse == 2 ? sparse_value(b, ldb, j, k0 + bk) : Operand::element(b, trans_b ? j * ldb + k0 + bk : (k0 + bk) * ldb + j), (Sum*)nullptr);
       }
       panel_b[bk][bj] = vb;
     }
     __syncthreads();
     for (int kk = 0; kk < 32; ++kk) {
       const Sum vb = panel_b[kk][x];
-      for (int r = 0; r < 4; ++r) own[r] += panel_a[y + 8 * r][kk] * vb;
+      for (int r = 0; r < 4; ++r) own[r] += Operand::product(panel_a[y + 8 * r][kk], vb);
     }
     __syncthreads();
   }

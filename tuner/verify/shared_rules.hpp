@@ -19,6 +19,7 @@
 //                column) with group 1.
 //   kRuleIntegers  ±1 .. ±range, never 0: leaving one product out always changes the sum
 //   kRuleS8, U8    the whole range, the extremes more often than chance
+//   kRuleS4, U4    the same of 4 bits; kRuleBit: 0 or 1
 //   kRuleWide      13-bit integers that tf32 cannot hold: half of them round up, so truncation shows; no ties
 //   kRuleUniform24 odd multiples of 2^-23 in [-1, 1): exact in f32, and rounding to tf32 meets no tie that matters
 //   kRuleUniform53 multiples of 2^-52 in [-1, 1)
@@ -41,7 +42,7 @@
 namespace tilesmith::tuner::verify {
 
 TILESMITH_SHARED_RULES(
-enum RuleKind { kRuleIntegers, kRuleS8, kRuleU8, kRuleWide, kRuleUniform24, kRuleUniform53, kRuleS32 };
+enum RuleKind { kRuleIntegers, kRuleS8, kRuleU8, kRuleWide, kRuleUniform24, kRuleUniform53, kRuleS32, kRuleS4, kRuleU4, kRuleBit };
 enum Fault { kFaultNone, kFaultWrong, kFaultOutside, kFaultSecondRun };
 
 struct ValueRule {
@@ -103,6 +104,10 @@ TILESMITH_VERIFY_FN double rule_value(const ValueRule& rule, long long vector, l
   const bool extreme = (h & 14ull) == 0;
   if (rule.kind == kRuleS8) return !extreme ? byte - 128.0 : sign < 0 ? -128.0 : 127.0;
   if (rule.kind == kRuleU8) return !extreme ? byte : sign < 0 ? 0.0 : 255.0;
+  const double nibble = static_cast<double>(high % 16);
+  if (rule.kind == kRuleS4) return !extreme ? nibble - 8.0 : sign < 0 ? -8.0 : 7.0;
+  if (rule.kind == kRuleU4) return !extreme ? nibble : sign < 0 ? 0.0 : 15.0;
+  if (rule.kind == kRuleBit) return static_cast<double>(high % 2);
   const double rest = (h & 2ull) != 0 ? 3.0 : 1.0;
   if (rule.kind == kRuleWide) return sign * (4.0 * (1024.0 + static_cast<double>(high % 1023)) + rest);
   if (rule.kind == kRuleUniform24) return static_cast<double>((h >> 40) | 1ull) / 8388608.0 - 1.0;

@@ -53,7 +53,7 @@ void describe_problem(const Problem& problem, Feature* row) {
   row[kN] = logarithm(double(problem.n));
   row[kK] = logarithm(double(problem.k));
   row[kType] = index_of(type_pairs(), [&](const TypePair& type) { return type == problem.type; });
-  row[kOperandBytes] = Feature(size_bytes(problem.type.a));
+  row[kOperandBytes] = Feature(size_bits(problem.type.a) / 8);
   row[kTransA] = problem.trans.a;
   row[kTransB] = problem.trans.b;
   row[kAlignA] = Feature(a_align_bytes(problem));

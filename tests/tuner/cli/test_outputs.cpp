@@ -1,5 +1,6 @@
-// Results that a shell sends where no file can be replaced.
+// What a result says of its problems; results that a shell sends where no file can be replaced.
 #include "tests/catch.hpp"
+#include "tests/problem_of_text.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
 
@@ -34,4 +35,30 @@ TEST_CASE("a page on standard output is followed by nothing, and a log there doe
   make_landscape(folder / "recording.jsonl");
   CHECK(shell(folder, "tilesmith tune --shape 256 --family simt --replay recording.jsonl --strategy exhaustive --log /dev/stdout >all") == 0);
   CHECK(contains(read_file(folder / "all"), "info tuning 1 problem"));
+}
+
+TEST_CASE("query and export tell problems apart that differ in batch or epilogue alone") {
+  const TempFolder folder;
+  const std::vector<std::string> options{"batch=8 batch_mode=strided", "batch=8 batch_mode=grouped", "epilogue=bias_n+relu"};
+  {
+    std::vector<Problem> problems{problem_of_text("f16f32 NN 256 256 256")};
+    for (const std::string& words : options) problems.push_back(problem_of_text("f16f32 NN 256 256 256 " + words));
+    db::Store store = db::Store::open(folder / "tuned.db");
+    for (const db::Evidence& entry : made_evidence(problems, 1)) store.record(entry);
+  }
+  const auto shown = [&](const std::string& arguments) {
+    CHECK(shell(folder, "tilesmith " + arguments + " --db tuned.db >shown") == 0);
+    return read_file(folder / "shown");
+  };
+  for (const char* arguments : {"query", "query --all", "query --format csv", "query --format json", "export --format markdown", "export --format csv", "export --format json"}) {
+    const std::string text = shown(arguments);
+    for (const std::string& words : options) {
+      INFO(arguments << ": " << words);
+      CHECK(contains(text, words));
+    }
+  }
+  for (const char* arguments : {"query", "query --all", "export --format markdown"}) {
+    const std::string text = shown(arguments);
+    CHECK(contains(text.substr(0, text.find('\n')), "options"));
+  }
 }

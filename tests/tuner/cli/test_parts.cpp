@@ -150,7 +150,7 @@ TEST_CASE("problems that differ in more than their sizes say so in a column of t
   CHECK(best_table(bests, 0).rfind("type    op   M   N   K  µs", 0) == 0);
   bests[1].evidence.problem = parse_problem("f16f32 NN 64 64 64 lda=72 beta=any", error).value();
   const std::string table = best_table(bests, 0);
-  CHECK(table.rfind("type    op   M   N   K  layout           µs", 0) == 0);
+  CHECK(table.rfind("type    op   M   N   K  options          µs", 0) == 0);
   CHECK(table.find("f16f32  NN  64  64  64  lda=72 beta=any   -") != std::string::npos);
-  CHECK(evidence_table({bests[1].evidence}, 0).find("K  layout           µs") != std::string::npos);
+  CHECK(evidence_table({bests[1].evidence}, 0).find("K  options          µs") != std::string::npos);
 }

@@ -7,9 +7,11 @@
 #include <cstdlib>
 
 #include "tests/catch.hpp"
+#include "tests/problem_of_text.hpp"
 #include "tests/tuner/report/made_night.hpp"
 #include "tests/tuner/report/png.hpp"
 #include "tests/tuner/run_binary.hpp"
+#include "tuner/bench_csv.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;
@@ -62,19 +64,23 @@ class Browser {
   std::string program_;
 };
 
-/// Thirteen problems, the slowest in the middle, with a message that would run if it could.
+/// Thirteen problems, the slowest in the middle, one of them a batch beside its single sister, with a message that would run if it could. The
+/// vendor takes four times as long as the third, and half as long as the sixth.
 void make_report(const TempFolder& folder) {
   MadeNight night;
   night.recorded(kNight, 0, 3000, "done");
   for (int i = 0; i < 13; ++i) {
-    night.problem = packed_problem({*find_type_pair(i < 6 ? "f16f32" : "s8s32"), {}}, 64 * (i + 1), 1024, 1024);
+    const char* options = i == 8 ? " batch=4 batch_mode=strided" : "";
+    night.problem = problem_of_text(fmt::format("{} NN {} 1024 1024{}", i < 6 ? "f16f32" : "s8s32", 64 * (i == 8 ? i : i + 1), options));
     for (int x = 0; x < 20; ++x) night.passed(x, (i == 5 ? 900 : 100) + 30.0 / (x + 1));
     night.failed(99, db::Status::mismatch,
                  "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">");
     night.second += 40;
   }
   night.store_to(folder / "tuned.db");
-  REQUIRE(run(folder, {"report", "--db", "tuned.db", "--out", "report.html"}).status == 0);
+  write_file(folder / "bench.csv", fmt::format("{}\nf16f32,NN,192,1024,1024,\"tuned (exact)\",simt,simt{{x=19}},100,0.01,400,400,4,4\n"
+                                               "f16f32,NN,384,1024,1024,\"tuned (exact)\",simt,simt{{x=19}},100,0.01,50,50,0.5,0.5\n", tuner::kFormerBenchCsvHeader));
+  REQUIRE(run(folder, {"report", "--db", "tuned.db", "--bench", "bench.csv", "--out", "report.html"}).status == 0);
 }
 
 /// Pixels of this colour, or as good as.
@@ -92,19 +98,49 @@ std::string only_section(const std::string& page, const std::string& id) {
   return page + "<script>for (const e of document.querySelectorAll('header, footer, main > section')) if (e.id !== '" + id + "') e.remove();</script>";
 }
 
-/// Adds to the page what a script finds of its roofline: dots, those whose row is there, those within the chart, and whether a click leads to the row.
+/// Adds to the page what a script finds of its roofline. Of our dots and of the vendor's: how many, those that lie within the chart and lead to a
+/// row that is there. Then where a click leads, and whether each of the vendor's is hollow, is what the pointer finds there, tells whose it is, and
+/// stands straight above or below ours: by the ratio of the two times, on the axis's logarithmic scale.
 constexpr const char* kLookAtRoofline = R"(<script>
-  const chart = document.querySelector('#roofline svg.scatter'), box = chart.getBoundingClientRect();
-  const links = Array.from(chart.querySelectorAll('a')), problems = document.getElementById('problem-table');
+  const chart = document.querySelector('#roofline svg.scatter'), problems = document.getElementById('problem-table');
+  chart.scrollIntoView();
+  const box = chart.getBoundingClientRect();
+  const dots = (css) => Array.from(chart.querySelectorAll('a')).filter((link) => link.querySelector('circle.' + css));
   const row = (link) => document.getElementById(link.getAttribute('href').slice(1));
   const within = (e) => { const b = e.getBoundingClientRect(); return b.left >= box.left && b.right <= box.right && b.top >= box.top && b.bottom <= box.bottom; };
-  const found = document.documentElement.dataset;
-  found.dots = links.length;
-  found.led = links.filter((link) => row(link) && problems.contains(row(link))).length;
-  found.within = links.filter((link) => within(link.querySelector('circle'))).length;
+  const sound = (link) => within(link.querySelector('circle')) && row(link) && problems.contains(row(link));
+  const at = (link, axis) => Number(link.querySelector('circle').getAttribute(axis));
+  const found = document.documentElement.dataset, ours = dots('ours'), vendors = dots('vendor');
+  found.ours = ours.filter(sound).length + ' of ' + ours.length;
+  found.vendors = vendors.filter(sound).length + ' of ' + vendors.length;
   found.roofs = Array.from(chart.querySelectorAll('.roof')).filter(within).length;
-  links[5].dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}));
+  const beside = vendors.map((link) => ours.find((own) => own.getAttribute('href') === link.getAttribute('href')));
+  found.rows = vendors.map((link) => link.getAttribute('href')).join(' ');
+  found.straight = vendors.every((link, i) => at(link, 'cx') === at(beside[i], 'cx'));
+  const below = vendors.map((link, i) => at(link, 'cy') - at(beside[i], 'cy'));
+  found.below = below[0] > 0 && Math.abs(below[0] / below[1] + 2) < 0.05;  // log(4) to log(1/2)
+  found.hollow = vendors.every((link) => { const style = getComputedStyle(link.querySelector('circle')); return style.fill === 'none' && style.stroke !== 'none'; });
+  found.hit = vendors.every((link) => {
+    const b = link.querySelector('circle').getBoundingClientRect();
+    return document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2) === link.querySelector('circle');
+  });
+  found.said = vendors.every((link) => link.getAttribute('aria-label').startsWith('cuBLASLt, f16f32 NN '));
+  ours[5].dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}));
   found.at = location.hash;
+  vendors[0].dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}));
+  found.vendorAt = location.hash;
+</script>)";
+
+/// Adds what the filter shows when a batch is asked for by its options, and the first row by each order of them.
+constexpr const char* kLookForOptions = R"(<script>
+  const table = document.getElementById('problem-table'), body = table.tBodies[0], data = document.documentElement.dataset;
+  const shown = () => Array.from(body.rows).filter((row) => !row.hidden).length;
+  const input = document.querySelector('.filter input');
+  const type = (text) => { input.value = text; input.dispatchEvent(new Event('input')); return shown(); };
+  data.filtered = [type('s8s32 512'), type('512 batch=4'), type('STRIDED'), type('batch=5'), type('')].join(' ');
+  const column = Array.from(table.tHead.rows[0].cells).find((cell) => cell.textContent === 'options');
+  const first = () => { column.querySelector('button').click(); return body.rows[0].cells[column.cellIndex].textContent; };
+  data.sorted = [first(), first()].join('|');
 </script>)";
 
 /// The text of the first row of the table of problems.
@@ -143,10 +179,16 @@ TEST_CASE("a browser runs the report's script and photographs its page") {
   CHECK(contains(first_row(clicked), "901.5"));
   CHECK_FALSE(contains(first_row(dom), "901.5"));
 
+  write_file(folder / "options.html", page + kLookForOptions);
+  const std::string by_options = browser.dom("options.html");
+  CHECK(contains(by_options, "data-filtered=\"2 1 1 0 13\""));
+  CHECK(contains(by_options, "data-sorted=\"|batch=4 batch_mode=strided\""));
+
   // Every dot of the roofline lies within the chart and leads to its row.
   write_file(folder / "roofline.html", page + kLookAtRoofline);
   const std::string looked = browser.dom("roofline.html");
-  for (const char* part : {"data-dots=\"13\"", "data-led=\"13\"", "data-within=\"13\"", "data-roofs=\"3\"", "data-at=\"#r5\""}) {
+  for (const char* part : {"data-ours=\"13 of 13\"", "data-vendors=\"2 of 2\"", "data-roofs=\"3\"", "data-rows=\"#r2 #r5\"", "data-straight=\"true\"", "data-below=\"true\"",
+                           "data-hollow=\"true\"", "data-hit=\"true\"", "data-said=\"true\"", "data-at=\"#r5\"", "data-vendor-at=\"#r2\""}) {
     INFO(part);
     CHECK(contains(looked, part));
   }

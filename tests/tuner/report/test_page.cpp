@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "tests/catch.hpp"
+#include "tests/problem_of_text.hpp"
 #include "tests/tuner/report/made_night.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/report/page.hpp"
@@ -105,6 +106,31 @@ TEST_CASE("the report's page has a row a problem, charts, failures and an outloo
   }
   CHECK_FALSE(contains(page, ">nan"));
   CHECK_FALSE(contains(page, "inf<"));
+}
+
+TEST_CASE("problems that differ in batch, epilogue or strides alone are told apart in the report's table") {
+  CHECK_FALSE(contains(page_of(ordinary_night()), ">options</th>"));  // no problem has any
+  MadeNight night;
+  night.recorded(kNight, 0, 60, "done");
+  const std::vector<std::string> options{"",
+                                         "lda=1040",
+                                         "beta=any",
+                                         "batch=8 batch_mode=strided",
+                                         "batch=8 stride_b=0 batch_mode=strided",
+                                         "batch=8 batch_mode=grouped",
+                                         "epilogue=bias_n+gelu",
+                                         "beta=any scalars=device"};
+  for (const std::string& words : options) {
+    night.problem = problem_of_text("f16f32 NN 512 1024 1024 " + words);
+    night.passed(1, 40);
+  }
+  const std::string page = page_of(night);
+  const std::string table = page.substr(page.find("id=\"problem-table\""));
+  CHECK(contains(table, ">options</th>"));
+  for (const std::string& words : options) {
+    INFO(words);
+    CHECK(count_in(table.substr(0, table.find("</table>")), fmt::format("<td class=\"options\">{}</td>", words)) == 1);
+  }
 }
 
 TEST_CASE("the report's page needs nothing besides itself") {

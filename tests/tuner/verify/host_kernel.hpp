@@ -47,7 +47,12 @@ enum class HostBug {
   reads_at_alpha_0,
   swaps_scalars,       ///< α and β in device memory
   keeps_first_alpha,   ///< α as the launch before had it
-  reads_scalar_behind  ///< the value behind each
+  reads_scalar_behind, ///< the value behind each
+  swaps_nibbles,       ///< of elements below a byte: neighbours
+  lacks_signs,         ///< s4 is taken for u4
+  reads_signs,         ///< u4 is taken for s4
+  reads_whole_bytes,   ///< what lies beside K in a row's last byte counts
+  ands_bits            ///< the AND of bits is counted, not the XOR
 };
 
 /// The value as a float format holds it, rounded to nearest, ties to even.
@@ -153,13 +158,17 @@ class HostKernel {
 
   std::size_t c_bytes() const { return size_bytes(image_.type().output); }
 
-  double operand(const std::byte* at) const {
+  double operand(const std::byte* first, std::int64_t number) const {
+    const std::byte* const at = first + storage_bytes(image_.type().a, number);
+    if (bug_ == HostBug::swaps_nibbles) return decode_operand_at(image_.type().a, first, number ^ 1);
+    if (bug_ == HostBug::lacks_signs) return decode_operand_at(Scalar::u4, first, number);
+    if (bug_ == HostBug::reads_signs) return decode_operand_at(Scalar::s4, first, number);
     if (bug_ == HostBug::truncates_tf32) {
       std::byte stored[4];
       store_bits(Scalar::f32, load_bits(Scalar::f32, at) & 0xffffe000u, stored);
       return decode(Scalar::f32, stored);
     }
-    return decode_operand(image_.type().a, at);
+    return decode_operand_at(image_.type().a, first, number);
   }
 
   /// How many products are added up.
@@ -168,13 +177,15 @@ class HostKernel {
     if (bug_ == HostBug::drops_last_k) depth -= 1;
     if (bug_ == HostBug::drops_k_tail) depth -= depth % 16;
     if (bug_ == HostBug::reads_past_k) depth += 1;
+    const std::int64_t of_byte = 8 / std::int64_t(std::min<std::size_t>(8, size_bits(p.type.a)));
+    if (bug_ == HostBug::reads_whole_bytes) depth = (depth + of_byte - 1) / of_byte * of_byte;
     return std::max<std::int64_t>(depth, 0);
   }
 
   std::vector<double> rows_of_a(std::size_t index, std::int64_t entry, std::int64_t rows, std::int64_t depth) const {  // [rows, depth]
     const Problem& p = image_.cases[index].problem;
     const std::byte* a = image_.operands.data() + image_.bytes_at[OperandRole::a][index];
-    if (bug_ != HostBug::ignores_stride_a) a += std::size_t(entry * p.stride_a) * size_bytes(p.type.a);
+    if (bug_ != HostBug::ignores_stride_a) a += storage_bytes(p.type.a, entry * p.stride_a);
     const bool trans_a = bug_ == HostBug::ignores_trans ? !p.trans.a : p.trans.a;
     const std::int64_t lda = bug_ == HostBug::swaps_leading_dims ? p.ldb : p.lda;
     std::vector<double> values;
@@ -182,7 +193,7 @@ class HostKernel {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t k = 0; k < depth; ++k) {
         const std::int64_t in_a = trans_a ? k * lda + i : i * lda + k;
-        values.push_back(operand(a + std::size_t(in_a) * size_bytes(p.type.a)));
+        values.push_back(operand(a, in_a));
       }
     }
     return values;
@@ -192,14 +203,14 @@ class HostKernel {
     const Problem& p = image_.cases[index].problem;
     const std::byte* b = image_.operands.data() + image_.bytes_at[OperandRole::b][index];
     const bool moves = bug_ == HostBug::moves_shared_b && p.stride_b == 0 && p.batch_mode == BatchMode::strided;
-    b += std::size_t(entry * (moves ? p.b_rows() * p.ldb : p.stride_b)) * size_bytes(p.type.b);
+    b += storage_bytes(p.type.b, entry * (moves ? p.b_rows() * p.ldb : p.stride_b));
     const std::int64_t ldb = bug_ == HostBug::swaps_leading_dims ? p.lda : p.ldb;
     std::vector<double> values;
     values.reserve(std::size_t(p.n * depth));
     for (std::int64_t j = 0; j < p.n; ++j) {
       for (std::int64_t k = 0; k < depth; ++k) {
         const std::int64_t in_b = p.trans.b ? j * ldb + k : k * ldb + j;
-        values.push_back(operand(b + std::size_t(in_b) * size_bytes(p.type.b)));
+        values.push_back(operand(b, in_b));
       }
     }
     return values;
@@ -208,7 +219,8 @@ class HostKernel {
   double dot(const double* a, const double* b, std::int64_t depth) const {
     const Scalar accumulator = bug_ == HostBug::sums_in_output ? image_.type().output : image_.type().accumulator;
     double sum = 0;
-    for (std::int64_t k = 0; k < depth; ++k) sum = accumulated(accumulator, sum, a[k] * b[k]);
+    const Scalar element = bug_ == HostBug::ands_bits ? Scalar::b1 : image_.type().a;
+    for (std::int64_t k = 0; k < depth; ++k) sum = accumulated(accumulator, sum, product(element, a[k], b[k]));
     return sum;
   }
 

@@ -102,14 +102,15 @@ TEST_CASE("the battery has every dimension it claims, also with rows that only a
 
 TEST_CASE("the battery's version stands for its cases") {
   // Where they change, kernels have to be proven anew: give kBatteryVersion a new number, and this its hash.
-  std::string all;
+  std::string all, of_packed;  // elements
   for (const TypePair& type : type_pairs()) {
     for (const Transposes trans : kAllTransposes) {
-      for (const BatteryCase& one : battery_cases({type, trans})) all += text(one) + "\n";
+      for (const BatteryCase& one : battery_cases({type, trans})) (size_bits(type.a) < 8 ? of_packed : all) += text(one) + "\n";
     }
   }
   CHECK(std::string(kBatteryVersion) == "battery-2");
   CHECK(db::content_hash(std::as_bytes(std::span(all))) == "c19817bf87509ca30af359256282cb12");
+  CHECK(db::content_hash(std::as_bytes(std::span(of_packed))) == "b2277c34e3ba819769a910712184db1d");
 }
 
 TEST_CASE("a base pointer is aligned as the problem promises and no further") {
@@ -128,7 +129,8 @@ TEST_CASE("a right kernel that rounds at every step passes, on exact and on real
        {std::pair{"f16f16", Transposes{true, false}}, std::pair{"bf16f32", Transposes{false, true}},
         std::pair{"f16f32f16", Transposes{false, true}}, std::pair{"bf16f32bf16", Transposes{true, false}},
         std::pair{"tf32f32", Transposes{false, false}}, std::pair{"f32f32", Transposes{false, true}},
-        std::pair{"u8s32", Transposes{true, true}}}) {
+        std::pair{"u8s32", Transposes{true, true}}, std::pair{"s4s32", Transposes{false, true}}, std::pair{"u4s32", Transposes{true, false}},
+        std::pair{"b1s32", Transposes{false, true}}, std::pair{"b1xors32", Transposes{false, false}}}) {
     const auto fault = host_battery(image_of(type, trans), HostBug::none);
     INFO(type << ": " << fault.value_or(""));
     CHECK_FALSE(fault);
@@ -177,13 +179,24 @@ TEST_CASE("the usual kernel bugs are found, and the message names case, element 
       {HostBug::leaves_nan, "bf16f32bf16", "is nan"},
       {HostBug::writes_past_row, "f16f32f16", "outside C"},
       {HostBug::second_run_differs, "bf16f32bf16", "a second run gave"},
+      {HostBug::swaps_nibbles, "s4s32", "expected"},
+      {HostBug::lacks_signs, "s4s32", "expected"},
+      {HostBug::reads_signs, "u4s32", "expected"},
+      {HostBug::reads_whole_bytes, "s4s32", "expected"},
+      {HostBug::reads_whole_bytes, "u4s32", "expected"},
+      {HostBug::reads_whole_bytes, "b1s32", "expected"},
+      {HostBug::reads_whole_bytes, "b1xors32", "expected"},
+      {HostBug::ands_bits, "b1xors32", "expected"},
+      {HostBug::drops_last_k, "b1s32", "expected"},
+      {HostBug::swaps_leading_dims, "u4s32", "expected"},
   };
   for (const Planted& p : planted) {
     // The transposes of the right kernels above, whose images are there.
     const std::string type = p.type;
     const Transposes trans = type == "u8s32"                             ? Transposes{true, true}
                              : type == "f16f16" || type == "bf16f32bf16" ? Transposes{true, false}
-                             : type == "f16f32f16"                       ? Transposes{false, true}
+                             : type == "u4s32"                           ? Transposes{true, false}
+                             : type == "f16f32f16" || type == "s4s32" || type == "b1s32" ? Transposes{false, true}
                                                                          : Transposes{};
     const auto fault = host_battery(image_of(p.type, trans), p.bug);
     INFO(p.type << " bug " << int(p.bug) << ": " << fault.value_or("nothing found"));

@@ -20,8 +20,9 @@ struct Case {
 
   Case(const char* type, Transposes trans, Stage stage)
       : problem(packed_problem({*find_type_pair(type), trans}, 23, 19, 37)) {
-    problem.lda += 3;
-    problem.ldb += 1;
+    const auto of_byte = std::max<std::int64_t>(1, 8 / std::int64_t(size_bits(problem.type.a)));
+    problem.lda += 3 * of_byte;
+    problem.ldb += of_byte;
     const StageRules rules = stage_rules(problem.type, stage, 23, 19, 37, 8);
     a = stored(rules.a, problem.a_rows(), problem.a_cols(), problem.lda, trans.a);
     b = stored(rules.b, problem.b_rows(), problem.b_cols(), problem.ldb, !trans.b);
@@ -32,12 +33,10 @@ struct Case {
 
   std::vector<std::byte> stored(const ValueRule& rule, std::int64_t rows, std::int64_t cols, std::int64_t stride,
                                 bool k_is_row) const {
-    const std::size_t bytes = size_bytes(problem.type.a);
-    std::vector<std::byte> result(std::size_t(rows * stride) * bytes, std::byte{0xff});
+    std::vector<std::byte> result(std::size_t(storage_bytes(problem.type.a, rows * stride)), std::byte{0xff});
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t c = 0; c < cols; ++c) {
-        encode(problem.type.a, k_is_row ? rule_value(rule, c, r, 37) : rule_value(rule, r, c, 37),
-               result.data() + std::size_t(r * stride + c) * bytes);
+        encode_at(problem.type.a, k_is_row ? rule_value(rule, c, r, 37) : rule_value(rule, r, c, 37), result.data(), r * stride + c);
       }
     }
     return result;
@@ -47,7 +46,7 @@ struct Case {
   template <typename Add>
   static void feed(Scalar element, const std::vector<std::byte>& matrix, std::int64_t count, std::int64_t cols, std::int64_t stride,
                    std::int64_t stripe_rows, Add add) {
-    const std::size_t row_bytes = std::size_t(stride) * size_bytes(element);
+    const auto row_bytes = std::size_t(storage_bytes(element, stride));
     for (std::int64_t first = 0; first < count; first += stripe_rows) {
       add(RowStripe{element, first, std::min(stripe_rows, count - first), cols, stride, matrix.data() + std::size_t(first) * row_bytes});
     }

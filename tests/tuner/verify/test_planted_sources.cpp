@@ -67,7 +67,7 @@ TEST_CASE("every planted bug compiles", "[.compile]") {
 TEST_CASE("the reference kernels compile for every element format, without spills") {
   if (!runtime::nvrtc_unavailable_because().empty()) return;  // says nothing about the source
   // Every element format once as operand and once as output; the others differ in nothing that compiles.
-  for (const char* pair : {"f16f32f16", "bf16f32bf16", "tf32f32", "u8s32", "f64f64"}) {
+  for (const char* pair : {"f16f32f16", "bf16f32bf16", "tf32f32", "u8s32", "f64f64", "s4s32", "u4s32", "b1s32", "b1xors32"}) {
     const TypePair& type = *find_type_pair(pair);
     const KernelTarget target{{type, {}}, *limits_for_arch("sm_87")};
     const std::string source = tuner::reference_source(type);
