@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "kernels/tensor_core/paired_columns.cuh"
+#include "kernels/sparsity.hpp"
 #include "runtime/plan/captured_order.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/plan/prepare_launch.hpp"
