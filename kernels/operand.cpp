@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/sparsity.hpp"
 #include "kernels/weights.hpp"
 
 namespace tilesmith {
@@ -42,7 +43,10 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::weight_scales:
     case OperandRole::weight_zeros:
       return {role, weight_scale_element(problem), weight_groups(problem.weights, problem.k), problem.n, std::max<std::int64_t>(1, problem.n)};
-    case OperandRole::metadata:  // of no signature yet
+    case OperandRole::metadata: {
+      const std::int64_t columns = metadata_columns(problem.sparsity == Sparsity::b ? problem.n : problem.m);
+      return {role, Scalar::s32, is_sparse(problem) ? metadata_rows(problem.type.a, problem.k) : 0, columns, std::max<std::int64_t>(1, columns)};
+    }
     case OperandRole::c:
     case OperandRole::d:
       break;

@@ -23,9 +23,12 @@ inline constexpr OperandRole kOperandRoles[] = {OperandRole::a, OperandRole::b, 
 
 /// What the epilogue reads besides C, the ends of a grouped problem's groups (s32), and α and β in device memory (of the scale type), and what else an operand is read by: metadata of zeros, scales and zeros of weights.
 inline bool is_vector(OperandRole role) { return role >= OperandRole::scale_m; }
-/// Those of them that have as many elements as a row or a column of D at most: their addresses are multiples of an element only. Those of
-/// all others are aligned as the problem says.
-inline bool is_at_any_element(OperandRole role) { return is_vector(role) && role < OperandRole::metadata; }
+/// What a matrix's address is a multiple of, bytes: an element, where it has as many as D has rows or columns at most; 16 of metadata; of all
+/// others what the problem says, too.
+inline std::size_t address_align_bytes(OperandRole role, Scalar element, int align_bytes) {
+  if (role == OperandRole::metadata) return 16;
+  return is_vector(role) && role < OperandRole::metadata ? size_bytes(element) : std::max(std::size_t(align_bytes), size_bytes(element));
+}
 inline constexpr std::size_t kOperandRoleCount = std::size(kOperandRoles);
 
 /// One value for each role.

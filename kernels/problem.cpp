@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/operand.hpp"
+#include "kernels/sparsity.hpp"
 #include "kernels/weights.hpp"
 #include "kernels/words.hpp"
 
@@ -219,6 +220,7 @@ std::optional<std::string> problem_error(const Problem& problem) {
   if (align < least_element) return fmt::format("align is {}: expected at least one element, {} bytes", align, least_element);
   if (const auto wrong = epilogue_error(problem)) return wrong;
   if (const auto wrong = weights_error(problem)) return wrong;
+  if (const auto wrong = sparsity_error(problem)) return wrong;
   return batch_error(problem);
 }
 
@@ -261,14 +263,14 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     dimensions[i] = *value;
   }
   Problem problem = packed_problem(*signature, dimensions[0], dimensions[1], dimensions[2]);
-  std::optional<std::int64_t> ldc, stride_a, stride_b, stride_c;
+  std::optional<std::int64_t> lda, ldb, ldc, stride_a, stride_b, stride_c;
   for (std::size_t i = 5; i < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
     const std::string_view key = parts[i].substr(0, equals);
     const std::string_view value = equals == std::string_view::npos ? "" : parts[i].substr(equals + 1);
     const auto number = parse_integer(value);
-    if (key == "lda" && number) problem.lda = *number;
-    else if (key == "ldb" && number) problem.ldb = *number;
+    if (key == "lda" && number) lda = number;
+    else if (key == "ldb" && number) ldb = number;
     else if (key == "ldc" && number) ldc = number;
     else if (key == "align" && number && *number == int(*number)) problem.align_bytes = int(*number);
     else if (key == "batch" && number) problem.batch = *number;
@@ -278,7 +280,11 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     else if (key == "beta" && parse_beta_class(value)) problem.beta = *parse_beta_class(value);
     else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align=, batch=, stride_a=, stride_b=, stride_c= with a number, beta=zero|any, or {}", parts[i], kSignatureOptions));
   }
-  problem.ldc = ldc.value_or(packed_problem(problem, problem.m, problem.n, problem.k).ldc);
+  // Options say how many columns are stored.
+  const Problem packed = packed_problem(problem, problem.m, problem.n, problem.k);
+  problem.lda = lda.value_or(packed.lda);
+  problem.ldb = ldb.value_or(packed.ldb);
+  problem.ldc = ldc.value_or(packed.ldc);
   if (problem.batch_mode != BatchMode::single) problem = packed_batch(problem);
   problem.stride_a = stride_a.value_or(problem.stride_a);
   problem.stride_b = stride_b.value_or(problem.stride_b);

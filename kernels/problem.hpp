@@ -5,6 +5,7 @@
 //   NT         | m×k            | n×k
 //   TN         | k×m            | k×n
 //   TT         | k×m            | n×k
+// Of a sparse A or B half of K is stored: m×k/2, n×k/2 (kernels/sparsity.hpp).
 // C and D are m×n. Where the epilogue is gated, two columns of the product make one of D, which is m×n/2, and there is no C. Leading dimensions are row strides in elements.
 //
 // A strided batch has `batch` such problems, its entries: D_i ← act(r·cᵀ ∘ α·op(A_i)·op(B_i) + β·C_i + bias). A_i lies stride_a elements behind
@@ -54,9 +55,9 @@ struct Problem : KernelSignature {
   friend bool operator==(const Problem&, const Problem&) = default;
 
   std::int64_t a_rows() const { return trans.a ? k : m; }
-  std::int64_t a_cols() const { return trans.a ? m : k; }
+  std::int64_t a_cols() const { return trans.a ? m : sparsity == Sparsity::a ? k / 2 : k; }
   std::int64_t b_rows() const { return trans.b ? n : k; }
-  std::int64_t b_cols() const { return trans.b ? k : n; }
+  std::int64_t b_cols() const { return !trans.b ? n : sparsity == Sparsity::b ? k / 2 : k; }
   /// Matrices A, C and D that have M rows each: of a grouped problem one, however many groups share it.
   std::int64_t entries() const { return batch_mode == BatchMode::grouped && batch > 1 ? 1 : batch; }
   std::int64_t d_cols() const { return epilogue.is_gated() ? n / 2 : n; }

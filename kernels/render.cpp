@@ -84,6 +84,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   const bool weighted = weights.type != WeightType::none;
   if (weighted || target.sparsity != Sparsity::dense) add("#define TILESMITH_CODED\n");
   if (weighted) add("#define TILESMITH_WEIGHTS\n");
+  if (target.sparsity != Sparsity::dense) add("#define TILESMITH_SPARSE\n");
   if (type.a == Scalar::f32x3) add("#define TILESMITH_THREE_PRODUCTS\n");
   if (is_sub_byte(type.a)) add("#define TILESMITH_SUB_BYTE\n");
   add("namespace tilesmith {\n");
@@ -104,6 +105,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   }
   add_flag("kTransA", target.trans.a);
   add_flag("kTransB", target.trans.b);
+  if (target.sparsity != Sparsity::dense) add_flag("kSparseB", target.sparsity == Sparsity::b);
   if (const Epilogue& epilogue = target.epilogue; fused) {
     if (epilogue.bias_is_f32) {
       add_type("BiasType", Scalar::f32);

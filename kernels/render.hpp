@@ -19,6 +19,7 @@ namespace tilesmith {
 ///   #define TILESMITH_BATCH       there are ExtendedArgs::batch problems (kernels/common/batch.cuh)
 ///   #define TILESMITH_POINTERS    whose matrices lie where arrays of pointers say (kernels/common/batch.cuh)
 ///   #define TILESMITH_GROUPED     these are groups, which share one A and one D; GemmArgs has GroupedArgs (kernels/common/grouped.cuh)
+///   #define TILESMITH_SPARSE      an operand is 2:4 sparse, B if kSparseB; GemmArgs has SparseArgs (kernels/common/sparse_layout.cuh)
 ///   #define TILESMITH_DEVICE_SCALARS  GemmArgs has addresses of α and β (kernels/common/gemm_args.cuh)
 ///   #define TILESMITH_EPILOGUE    is_fused(): D ← act(r·cᵀ ∘ α·AB + β·C + bias) (kernels/common/fused.cuh), and:
 ///   using BiasType = float;

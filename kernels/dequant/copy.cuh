@@ -22,73 +22,85 @@ __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
-// kCount pieces of work, dealt to the block's threads.
-template <int kCount, typename Do>
+// kCount pieces of work in rows of kOfRow, dealt to the block's threads: work(the thread's first row and piece; this one's distance from it, in
+// rows and pieces). One of kOfRow and kThreads divides the other, so that distances are constants.
+template <int kCount, int kOfRow, typename Do>
 __device__ __forceinline__ void deal(Do work) {
+  static_assert(kOfRow % kThreads == 0 || kThreads % kOfRow == 0, "rows and threads fit each other");
+  const int row = int(threadIdx.x) / kOfRow, piece = int(threadIdx.x) % kOfRow;
 #pragma unroll
   for (int first = 0; first < kCount; first += kThreads) {
-    const int i = first + int(threadIdx.x);
-    if (kCount - first >= kThreads || i < kCount) work(i);
+    if (kCount - first >= kThreads || first + int(threadIdx.x) < kCount) work(row, piece, first / kOfRow, first % kOfRow);
   }
 }
 
-// In front of a step's copies: what is derived from it is computed anew, and does not take registers from step to step.
-template <typename Word>
-__device__ __forceinline__ void not_ahead(Word& word) {
-  asm volatile("" : "+r"(word));
-}
+// What a thread copies, step by step. Addresses of a step are made anew from those of its first piece: as many as there are would fill the
+// registers.
+class Copies {
+  static constexpr int kChunksOfStrip = kStepK / kWeightColumns * (kWeightBytes / 16), kChunksOfRow = kStepK / 8;
 
-__device__ __forceinline__ void copy_weights(unsigned stage, const GemmArgs& args, const Place& place, int step) {
-  constexpr int kChunksOfStrip = kStepK / kWeightColumns * (kWeightBytes / 16);
-  const int blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns, first = step * (kStepK / kWeightColumns);
-  const int first_strip = place.n0 / kStripRows;
-  int strips_left = (args.n + kStripRows - 1) / kStripRows - first_strip, chunks_left = (blocks_of_row - first) * (kWeightBytes / 16);
-  unsigned strip_bytes = unsigned(blocks_of_row) * kWeightBytes;
-  not_ahead(strips_left);
-  not_ahead(chunks_left);
-  not_ahead(strip_bytes);
-  const unsigned char* const from = static_cast<const unsigned char*>(args.b) + first_strip * static_cast<unsigned long long>(strip_bytes) +
-                                    static_cast<unsigned long long>(first) * kWeightBytes;
-  deal<kBlockN / kStripRows * kChunksOfStrip>([&](int i) {
-    const int strip = i / kChunksOfStrip, chunk = i % kChunksOfStrip;
-    const bool inside = strip < strips_left && chunk < chunks_left;
-    copy16(stage + i * 16, inside ? from + strip * static_cast<unsigned long long>(strip_bytes) + chunk * 16 : args.b, inside ? 16 : 0);
-  });
-}
+ public:
+  __device__ __forceinline__ Copies(const GemmArgs& args, const Place& place) : args_(args), place_(place), step_(place.first_step) {
+    const int blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns, first_strip = place.n0 / kStripRows;
+    strip_bytes_ = unsigned(blocks_of_row) * kWeightBytes;
+    row_bytes_ = unsigned(args.lda) * 2;
+    const int strip = int(threadIdx.x) / kChunksOfStrip, row = int(threadIdx.x) / kChunksOfRow;
+    strips_left_ = (args.n + kStripRows - 1) / kStripRows - first_strip - strip;
+    rows_left_ = args.m - place.m0 - row;
+    weights_ = static_cast<const unsigned char*>(args.b) + (first_strip + strip) * static_cast<unsigned long long>(strip_bytes_) +
+               step_ * (kStepK / kWeightColumns) * static_cast<unsigned long long>(kWeightBytes) + int(threadIdx.x) % kChunksOfStrip * 16;
+    a_ = static_cast<const unsigned char*>(args.a) + (place.m0 + row) * static_cast<unsigned long long>(row_bytes_) + step_ * (kStepK * 2ull) +
+         int(threadIdx.x) % kChunksOfRow * 16;
+  }
 
-__device__ __forceinline__ void copy_a(unsigned stage, const GemmArgs& args, const Place& place, int step) {
-  constexpr int kChunksOfRow = kStepK / 8;
-  int rows_left = args.m - place.m0, bytes_left = (args.k - step * kStepK) * 2;
-  unsigned row_bytes = unsigned(args.lda) * 2;
-  not_ahead(rows_left);
-  not_ahead(bytes_left);
-  not_ahead(row_bytes);
-  const unsigned char* const from =
-      static_cast<const unsigned char*>(args.a) + place.m0 * static_cast<unsigned long long>(row_bytes) + step * (kStepK * 2ull);
-  deal<kBlockM * kChunksOfRow>([&](int i) {
-    const int row = i / kChunksOfRow, chunk = i % kChunksOfRow;
-    if (row >= rows_left) return;
-    const int bytes = max(0, min(16, bytes_left - chunk * 16));
-    copy16(stage + row * (kStepK * 2) + (chunk ^ row % 8) * 16, bytes > 0 ? from + row * static_cast<unsigned long long>(row_bytes) + chunk * 16 : args.a, bytes);
-  });
-}
+  // The next step's. What is copied of nothing is zero, and its address is not looked at.
+  __device__ __forceinline__ void next(unsigned stage) {
+    unsigned strip_bytes = strip_bytes_, row_bytes = row_bytes_;
+    asm volatile("" : "+r"(strip_bytes), "+r"(row_bytes));  // products with them are made here
+    const int k = step_ * kStepK;
+    deal<kBlockN / kStripRows * kChunksOfStrip, kChunksOfStrip>([&](int, int chunk, int strips, int chunks) {
+      const bool inside = strips < strips_left_ && (chunk + chunks) / (kWeightBytes / 16) * kWeightColumns < args_.k - k;
+      copy16(stage + threadIdx.x * 16 + (strips * kChunksOfStrip + chunks) * 16,
+             weights_ + unsigned(strips) * static_cast<unsigned long long>(strip_bytes) + chunks * 16, inside ? 16 : 0);
+    });
+    deal<kBlockM * kChunksOfRow, kChunksOfRow>([&](int row, int chunk, int rows, int chunks) {
+      if (rows >= rows_left_) return;
+      const int left = (args_.k - k - (chunk + chunks) * 8) * 2;
+      copy16(stage + kBytesOfWeights + (row + rows) * (kStepK * 2) + ((chunk + chunks) ^ (row + rows) % 8) * 16,
+             a_ + unsigned(rows) * static_cast<unsigned long long>(row_bytes) + chunks * 16, max(0, min(16, left)));
+    });
+    scales(stage + kBytesOfWeights + kBytesOfA, args_.coded.scales);
+    if constexpr (kWeightZeros) scales(stage + kBytesOfWeights + kBytesOfA + kBytesOfScales, args_.coded.zeros);
+    weights_ += kStepK / kWeightColumns * kWeightBytes;
+    a_ += kStepK * 2;
+    ++step_;
+  }
 
-// The rows of scales, or of zeros, of the step's groups.
-__device__ __forceinline__ void copy_scales(unsigned stage, const void* scales, const GemmArgs& args, const Place& place, int step) {
-  constexpr int kOfWord = 4 / int(sizeof(WeightScale)), kWords = kBlockN / kOfWord;
-  const int first = kWeightGroup == 0 ? 0 : step * kStepK / (kWeightGroup == 0 ? 1 : kWeightGroup);
-  const int groups = kWeightGroup == 0 ? 1 : args.k / (kWeightGroup == 0 ? 1 : kWeightGroup);
-  deal<kGroupsOfStep * kWords>([&](int i) {
-    const int group = first + i / kWords, n = place.n0 + i % kWords * kOfWord;
-    const bool inside = group < groups && n < args.n;
-    copy4(stage + i * 4, static_cast<const WeightScale*>(scales) + (inside ? static_cast<long long>(group) * args.n + n : 0), inside ? 4 : 0);
-  });
-}
+ private:
+  // The rows of scales, or of zeros, of the step's groups.
+  __device__ __forceinline__ void scales(unsigned to, const void* from) const {
+    constexpr int kOfWord = 4 / int(sizeof(WeightScale)), kWords = kBlockN / kOfWord, kGroup = kWeightGroup == 0 ? 1 : kWeightGroup;
+    const int first = kWeightGroup == 0 ? 0 : step_ * kStepK / kGroup, groups = kWeightGroup == 0 ? 1 : args_.k / kGroup;
+    deal<kGroupsOfStep * kWords, kWords>([&](int row, int word, int rows, int words) {
+      const int group = first + row + rows, n = place_.n0 + (word + words) * kOfWord;
+      const bool inside = group < groups && n < args_.n;
+      copy4(to + ((row + rows) * kWords + word + words) * 4, static_cast<const WeightScale*>(from) + (inside ? group * static_cast<long long>(args_.n) + n : 0),
+            inside ? 4 : 0);
+    });
+  }
+
+  const GemmArgs& args_;
+  const Place& place_;
+  const unsigned char *weights_, *a_;  // of the next step, the thread's first pieces
+  unsigned strip_bytes_, row_bytes_;
+  int strips_left_, rows_left_;  // from these on
+  int step_;
+};
 
 // Asks the L2 for the weights of the slice's first steps, while what ran before this launch still ends. It is no read: should that write
 // them, the L2 has what it wrote. A thread a strip.
 __device__ __forceinline__ void ask_for_weights(const GemmArgs& args, const Place& place) {
-  if constexpr (kEarlyLaunch != 0) {
+  if constexpr (kAhead != 0) {
     const int strip = place.n0 / kStripRows + int(threadIdx.x), blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns;
     const int first = place.first_step * (kStepK / kWeightColumns);
     const int blocks = min(blocks_of_row - first, min(place.steps, kStages) * (kStepK / kWeightColumns));
@@ -96,13 +108,6 @@ __device__ __forceinline__ void ask_for_weights(const GemmArgs& args, const Plac
     const void* const from = static_cast<const unsigned char*>(args.b) + (static_cast<long long>(strip) * blocks_of_row + first) * kWeightBytes;
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(blocks * kWeightBytes) : "memory");
   }
-}
-
-__device__ __forceinline__ void copy_step(unsigned stage, const GemmArgs& args, const Place& place, int step) {
-  copy_weights(stage, args, place, step);
-  copy_a(stage + kBytesOfWeights, args, place, step);
-  copy_scales(stage + kBytesOfWeights + kBytesOfA, args.coded.scales, args, place, step);
-  if constexpr (kWeightZeros) copy_scales(stage + kBytesOfWeights + kBytesOfA + kBytesOfScales, args.coded.zeros, args, place, step);
 }
 
 }  // namespace tilesmith

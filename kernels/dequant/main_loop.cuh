@@ -122,9 +122,10 @@ __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, co
 
 __device__ __forceinline__ void accumulate(WarpSums& sums, const GemmArgs& args, const Place& place, unsigned char* shared) {
   const unsigned stages = unsigned(__cvta_generic_to_shared(shared));
-#pragma unroll
+  Copies copies(args, place);
+#pragma unroll 1
   for (int ahead = 0; ahead < kStages - 1; ++ahead) {
-    if (ahead < place.steps) copy_step(stages + ahead * kStageBytes, args, place, place.first_step + ahead);
+    if (ahead < place.steps) copies.next(stages + ahead * kStageBytes);
     close_copies();
   }
   unsigned from = stages, to = stages + (kStages - 1) * kStageBytes;
@@ -133,7 +134,7 @@ __device__ __forceinline__ void accumulate(WarpSums& sums, const GemmArgs& args,
   for (int step = 0; step < place.steps; ++step) {
     wait_for_copies<kStages - 2>();
     __syncthreads();  // all have copied, and are done with the stage that is filled next
-    if (step + kStages - 1 < place.steps) copy_step(to, args, place, place.first_step + step + kStages - 1);
+    if (step + kStages - 1 < place.steps) copies.next(to);
     close_copies();
     multiply_step(sums, from, place);
     from = next(from);

@@ -30,6 +30,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"min_blocks", {1, 2, 3, 4}, "blocks an SM must have room for: registers are limited so"},
       {"overlap", zero_or_one, "1: the launch that adds slices starts while the one before it ends, and waits for its results (sm_90)"},
       early_launch_parameter(target),
+      {"ahead", zero_or_one, "1: while the kernel before still ends, the L2 is asked for the first weights (sm_90)"},
   };
 }
 
@@ -67,6 +68,9 @@ std::vector<Rule> rules(const KernelTarget& target) {
       {"overlap", "two launches overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
        [hopper = limits.sm >= 90](const Config& c) { return c.at("overlap") == (hopper && has_second_launch(c) ? 1 : 0); },
        {"split_k", "cluster", "overlap"}},
+      {"ahead", "there is nothing to be ahead of where blocks come when the kernel before has ended",
+       [](const Config& c) { return c.at("ahead") == 0 || c.at("early_launch") == 1; },
+       {"ahead", "early_launch"}},
       {"shared memory", "the stages, and the warps' sums, must fit the shared memory of so many blocks",
        [signature, limits](const Config& c) {
          return tensor_core::fits_shared_memory(Geometry(c, signature).smem_bytes, c.at("min_blocks"), limits);

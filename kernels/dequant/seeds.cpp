@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 
 #include "kernels/dequant/estimate.hpp"
 #include "kernels/dequant/geometry.hpp"
@@ -41,40 +41,52 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
   return config;
 }
 
+/// All that is worth a thought for one tile.
+std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget& target, const Problem& problem) {
+  const bool hopper = target.limits.sm >= 90;
+  std::vector<Config> found;
+  const auto add = [&](int warp_columns, int scale_sums, int min_blocks, int split_k, int early) {
+    const Config config("dequant", {{"block_m", block_m},
+                                    {"block_n", tile.block_n},
+                                    {"warps_n", tile.warps_n},
+                                    {"warps_k", tile.warps_k},
+                                    {"warp_columns", warp_columns},
+                                    {"stages", 2},
+                                    {"scale_sums", scale_sums},
+                                    {"split_k", split_k},
+                                    {"cluster", 0},
+                                    {"min_blocks", min_blocks},
+                                    {"overlap", hopper && split_k > 1 ? 1 : 0},
+                                    {"early_launch", early},
+                                    {"ahead", early}});
+    if (split_k == 1 || split_k * std::int64_t(Geometry(config, target).step_k) <= problem.k) found.push_back(deepest(config, target, problem));
+  };
+  for (const int warp_columns : {64, 128}) {
+    for (const int scale_sums : {0, 1}) {
+      for (const int min_blocks : {1, 2, 3, 4}) {
+        for (const int split_k : {1, 2, 4, 8}) {
+          add(warp_columns, scale_sums, min_blocks, split_k, 0);
+          if (hopper) add(warp_columns, scale_sums, min_blocks, split_k, 1);
+        }
+      }
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) { return std::ranges::all_of(all, [&](const Rule& rule) { return rule.holds(config); }); };
-  const bool hopper = target.limits.sm >= 90;
   const int most_m = block_m_of(problem.m);
   tensor_core::Ranking ranking(kMostOfTile);
   for (const Tile& tile : kTiles) {
     for (const int block_m : {most_m, most_m / 2}) {
       if (block_m < 8) continue;
       std::vector<tensor_core::Ranking::Candidate> of_tile;
-      for (const int warp_columns : {64, 128}) {
-        for (const int scale_sums : {0, 1}) {
-          for (const int min_blocks : {1, 2, 3, 4}) {
-            for (const int split_k : {1, 2, 4, 8}) {
-              Config config("dequant", {{"block_m", block_m},
-                                        {"block_n", tile.block_n},
-                                        {"warps_n", tile.warps_n},
-                                        {"warps_k", tile.warps_k},
-                                        {"warp_columns", warp_columns},
-                                        {"stages", 2},
-                                        {"scale_sums", scale_sums},
-                                        {"split_k", split_k},
-                                        {"cluster", 0},
-                                        {"min_blocks", min_blocks},
-                                        {"overlap", hopper && split_k > 1 ? 1 : 0},
-                                        {"early_launch", hopper ? 1 : 0}});
-              if (split_k > 1 && split_k * std::int64_t(Geometry(config, target).step_k) > problem.k) continue;
-              config = deepest(config, target, problem);
-              if (legal(config)) of_tile.emplace_back(dequant::estimate(config, target, problem).cycles, config);
-            }
-          }
-        }
+      for (const Config& config : configs_of(tile, block_m, target, problem)) {
+        if (legal(config)) of_tile.emplace_back(dequant::estimate(config, target, problem).cycles, config);
       }
       ranking.add_tile(std::move(of_tile));
     }

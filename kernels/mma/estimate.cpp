@@ -98,7 +98,7 @@ double dram_bytes(double bytes, double piece_bytes) {
 Estimate estimate(const Config& config, const KernelTarget& target, const Problem& asked) {
   const Problem problem = evenly_split(asked);
   Estimate made;
-  const Geometry g(config, target.type);
+  const Geometry g(config, target);
   const DeviceLimits::Rates& rates = target.limits.rates;
   const double element = double(size_bytes(target.type.a)), output = double(size_bytes(target.type.output));
   const double accumulator = double(size_bytes(target.type.accumulator));
@@ -122,10 +122,11 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   // Of the right operand.
   const bool word_loads = (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !(swap ? a_along_k : b_along_k);
   const int left = config.at(swap ? "warp_n" : "warp_m"), right = config.at(swap ? "warp_m" : "warp_n");
+  const bool sparse = target.sparsity != Sparsity::dense;  // whose left operand has half its elements, and half the products
   const double fragment_bytes =
-      double(g.warps_m * g.warps_n) * (left + right * (word_loads ? kWordLoads : 1)) * g.block_k * element;
+      double(g.warps_m * g.warps_n) * (left * (sparse ? 0.5 : 1) + right * (word_loads ? kWordLoads : 1)) * g.block_k * element;
   const double emulated = target.type.a == Scalar::b1xor && target.limits.sm >= 90 ? kXorByAnd : 1;
-  const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) * emulated;
+  const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) * emulated * (sparse ? 0.5 : 1);
   const double copies = tma ? 0 : step_bytes / copy / 32 * kCopyCycles;
   const double copied_by_all = tma ? 1 : kSlowedByCopies;
   const double multiplying = std::max(copied_by_all * products / share_of_rate(target.type, warps), issue_cycles(products, target.limits, target.type));
@@ -167,8 +168,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.storing = blocks_in_turn * epilogue;
 
   const double sums = double(problem.m) * double(problem.n) * double(problem.batch);
-  const double a_bytes = matrices_of(problem, OperandRole::a) * double(problem.m) * double(problem.k) * element;
-  const double b_bytes = matrices_of(problem, OperandRole::b) * double(problem.n) * double(problem.k) * element;
+  const double a_bytes = matrices_of(problem, OperandRole::a) * double(problem.m) * double(problem.k) * stored_bytes(problem, OperandRole::a);
+  const double b_bytes = matrices_of(problem, OperandRole::b) * double(problem.n) * double(problem.k) * stored_bytes(problem, OperandRole::b);
   const double read = dram_bytes(a_bytes, (a_along_k ? g.block_k : g.block_m) * element) +
                       dram_bytes(b_bytes, (b_along_k ? g.block_k : g.block_n) * element);
   made.dram = (read + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (rates.dram_bytes * sms);

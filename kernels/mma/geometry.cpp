@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/sparse_layout.cuh"
 #include "kernels/tensor_core/block_memory.cuh"
 
 namespace tilesmith::mma {
@@ -25,21 +26,27 @@ int slab_k(const TypePair& type, int inst_k) {
   return type.a == Scalar::f64 ? std::max(8, inst_k) : 32 / int(size_bytes(type.a));
 }
 
-Geometry::Geometry(const Config& config, const TypePair& type)
+Geometry::Geometry(const Config& config, const KernelSignature& signature)
     : block_m(config.at("block_m")), block_n(config.at("block_n")), block_k(config.at("block_k")) {
+  const TypePair& type = signature.type;
+  const bool sparse = signature.sparsity != Sparsity::dense;
   const int operand = int(size_bytes(type.a)), accumulator = int(size_bytes(type.accumulator));
   const int warp_m = config.at("warp_m"), warp_n = config.at("warp_n"), slice_k = config.at("slice_k");
   warps_m = block_m / warp_m;
   warps_n = block_n / warp_n;
   const int warps_of_slice = warps_m * warps_n;
   multiplying_threads = warps_of_slice * slice_k * kWarpThreads;
-  slab_k = mma::slab_k(type, config.at("inst_k"));
+  slab_k = mma::slab_k(type, config.at("inst_k")) * (sparse ? 2 : 1);
   slabs = block_k / slab_k / slice_k;
   accumulator_registers = warp_m * warp_n * accumulator / 4 / kWarpThreads;
   // With a single buffer a warp's columns are loaded as they are used, two loads ahead.
   const bool two = config.at("frag_buffers") == 2;
   const int fragment_rows = two ? 2 * (warp_m + warp_n) : warp_m + std::min(warp_n, 2 * kFragmentRows);
   fragment_registers = fragment_rows * slab_k * operand / 4 / kWarpThreads;
+  if (sparse) {  // of the left operand half of that, and words of metadata
+    const int left = config.at("swap") == 1 ? warp_n : warp_m, buffers = two ? 2 : 1;
+    fragment_registers += buffers * (left / kFragmentRows - left * slab_k * operand / 2 / 4 / kWarpThreads);
+  }
   // Of all right operands two words for one, of one left operand; a product for each element of a row of theirs.
   const int right = config.at("swap") == 1 ? warp_m : warp_n;
   split_registers = type.a == Scalar::f32x3 ? 2 * (right + kFragmentRows) * slab_k / kWarpThreads + kFragmentRows * right / kWarpThreads : 0;
@@ -49,6 +56,12 @@ Geometry::Geometry(const Config& config, const TypePair& type)
                      multiplying_threads * min_blocks >= kThreadsOfEight;
   threads = multiplying_threads + (trades_registers ? kTradingThreads : tma ? kWarpThreads : 0);
   stage_bytes = (block_m + block_n) * block_k * operand;
+  metadata_bytes = 0;
+  if (sparse) {
+    const int left = config.at("swap") == 1 ? block_n : block_m;
+    metadata_bytes = block_k / metadata_block_k(operand) * (left / kMetadataRows) * kMetadataWords * 4;
+    stage_bytes += metadata_bytes - left * block_k / 2 * operand;
+  }
 
   int epilogue = 0;  // elements
   if (slice_k > 1 || cluster_k(config) > 1) {

@@ -23,10 +23,11 @@ struct Geometry {
   int fragment_registers;     ///< a thread, all buffers
   int split_registers;        ///< a thread, of f32x3: what operands are split to, and a slab's products of 16 rows
   int min_blocks;             ///< resident on an SM
+  int metadata_bytes;         ///< of a stage, of a sparse operand
   int stage_bytes;
   int smem_bytes;  ///< dynamic shared memory of a block
 
-  Geometry(const Config& config, const TypePair& type);
+  Geometry(const Config& config, const KernelSignature& signature);
 
   /// Of all entries of a batch; of groups the most that there may be.
   std::int64_t tiles(const Problem& problem) const;

@@ -8,6 +8,9 @@
 // slab.
 #pragma once
 
+#ifdef TILESMITH_SPARSE
+#include "kernels/mma/sparse_loop.cuh"
+#else
 #include "kernels/mma/fragments.cuh"
 #include "kernels/mma/step_writer.cuh"
 
@@ -182,3 +185,4 @@ class MainLoop {
 };
 
 }  // namespace tilesmith
+#endif

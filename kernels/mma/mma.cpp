@@ -70,7 +70,7 @@ std::optional<std::string> Mma::refusal(const Config& config, const Problem& ask
   if (config.at("tma") == 1) {
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
   }
-  const Geometry geometry(config, problem.type);
+  const Geometry geometry(config, problem);
   if (geometry.tiles(problem) * config.at("split_k") > std::numeric_limits<int>::max())
     return "more tiles of C than a grid has blocks";
   return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<std::string> Mma::dominated(const Config& config, const Problem& a
 LaunchSequence Mma::launches(const Config& config, const Problem& asked) const {
   const bool sub_byte = is_sub_byte(asked.type.a);
   const Problem problem = as_multiplied(asked, tensor_core::widening(config));
-  const Geometry geometry(config, problem.type);
+  const Geometry geometry(config, problem);
   Launch gemm;
   gemm.grid.x = unsigned(geometry.tiles(problem) * config.at("split_k"));
   gemm.block.x = unsigned(geometry.threads);

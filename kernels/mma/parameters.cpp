@@ -3,6 +3,7 @@
 #include "kernels/early_launch.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
+#include "kernels/sparsity.hpp"
 #include "kernels/tensor_core/passes.hpp"
 #include "kernels/tensor_core/rules.hpp"
 
@@ -36,12 +37,13 @@ std::vector<int> copy_widths(const TypePair& type) {
 
 }  // namespace
 
-bool supports(const KernelTarget& target) { return is_plain_but_epilogue_and_batch(target) && target.limits.sm >= 80 && has_instruction(target.type.a) && packs_for(target); }
+bool supports(const KernelTarget& target) { return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.sm >= 80 && has_instruction(target.type.a) && packs_for(target); }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const TypePair& type = target.type;
   const bool hopper = target.limits.sm >= 90;
   const std::vector<int> zero_or_one = hopper ? std::vector{0, 1} : std::vector{0};
+  const bool sparse = target.sparsity != Sparsity::dense;
   std::vector<int> reductions{through_workspace, atomic};
   if (target.limits.sm >= 90) reductions.push_back(within_cluster);
   std::vector<Parameter> all{
@@ -50,11 +52,11 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"block_n", {16, 32, 64, 96, 128, 160, 192, 256}, "columns of C a block computes"},
       {"warp_m", {16, 32, 48, 64, 128}, "rows of C a warp computes"},
       {"warp_n", {16, 32, 48, 64, 128}, "columns of C a warp computes"},
-      {"swap", type.a == Scalar::tf32 || type.a == Scalar::f32x3 ? std::vector{0, 1} : std::vector{0},
+      {"swap", sparse ? std::vector{int(target.sparsity == Sparsity::b)} : type.a == Scalar::tf32 || type.a == Scalar::f32x3 ? std::vector{0, 1} : std::vector{0},
        "1: B is the instruction's left operand, of 16 rows, and A the right one, of 8"},
-      {"block_k", scaled({64, 128}, type), "K-step: elements of K in a stage"},
+      {"block_k", sparse ? scaled({128, 256}, type) : scaled({64, 128}, type), "K-step: elements of K in a stage"},
       {"stages", {2, 3, 4, 6, 8}, "buffers in shared memory, filled ahead by cp.async"},
-      {"slice_k", {1, 2}, "sliced K: warps that share a tile, each taking every so-manieth slab of a K-step"},
+      {"slice_k", sparse ? std::vector{1} : std::vector{1, 2}, "sliced K: warps that share a tile, each taking every so-manieth slab of a K-step"},
       {"frag_buffers", type.a == Scalar::f32x3 ? std::vector{2} : std::vector{1, 2}, "slabs of fragments in registers: 2 loads the next while one is multiplied"},
       {"min_blocks", {1, 2}, "blocks an SM must have room for: the compiler keeps to that share of the registers"},
       {"group_m", {1, 4, 8, 16}, "tile rows walked together, so that running blocks share operands in the L2"},
@@ -71,7 +73,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "deterministic in floating point); 2 among the up to 8 blocks of a cluster (sm_90), "
        "what is left through the workspace"},
       {"copy_bytes", copy_widths(type), "width of a copy from global to shared memory"},
-      {"tma", zero_or_one,
+      {"tma", sparse ? std::vector{0} : zero_or_one,
        "1: a warp of its own has the tensor memory accelerator copy whole tiles (sm_90); 0: every thread copies its "
        "chunks"},
       {"pack", {0, pack_a, pack_b, pack_a | pack_b}, "operands copied into aligned scratch first: 1 A, 2 B, 3 both"},

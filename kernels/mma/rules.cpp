@@ -8,7 +8,7 @@
 namespace tilesmith::mma {
 namespace {
 
-/// What the compiler splits of f32x3, and multiplies, before it is its turn. (Measured: fewer spill.)
+/// What the compiler splits of f32x3, and multiplies, before it is its turn; and what it loads of sparse operands. (Measured: fewer spill.)
 constexpr int kScheduledAhead = 32;
 
 /// What counting XOR by AND takes (sm_90).
@@ -50,47 +50,49 @@ std::vector<Rule> tile_rules() {
 
 /// What a warp holds and multiplies in a K-step.
 std::vector<Rule> warp_rules(const KernelTarget& target) {
+  const KernelSignature signature = target;
   const TypePair type = target.type;
   const DeviceLimits limits = target.limits;
   return {
       {"registers of a thread",
        "sums and fragments beyond about 232 registers spill",
-       [type, limits](const Config& c) {
-         const Geometry g(c, type);
-         return g.accumulator_registers + g.fragment_registers + g.split_registers <= (type.a == Scalar::f32x3 ? 232 - kScheduledAhead : type.a == Scalar::b1xor && limits.sm >= 90 ? 232 - kEmulated : 232);
+       [signature, type, limits](const Config& c) {
+         const Geometry g(c, signature);
+         const int kept = type.a == Scalar::f32x3 || signature.sparsity != Sparsity::dense ? kScheduledAhead : type.a == Scalar::b1xor && limits.sm >= 90 ? kEmulated : 0;
+         return g.accumulator_registers + g.fragment_registers + g.split_registers <= 232 - kept;
        },
        {"inst_k", "warp_m", "warp_n", "swap", "frag_buffers"}},
       {"sliced K",
        "it is for few warps with small tiles, of up to 8; split K serves the same end among blocks, and the two do not "
        "meet; a step must give each warp whole slabs",
-       [type](const Config& c) {
+       [signature](const Config& c) {
          if (c.at("slice_k") == 1) return true;
-         const Geometry g(c, type);
+         const Geometry g(c, signature);
          return c.at("warp_m") * c.at("warp_n") <= 64 * 64 && g.slabs >= 1 && g.multiplying_threads <= 256 &&
                 c.at("split_k") == 1 && c.at("copy_bytes") == 16;
        },
        with(kTile, {"inst_k", "block_k", "slice_k", "split_k", "copy_bytes"})},
       {"slabs",
        "a K-step holds at least one slab for every warp",
-       [type](const Config& c) { return Geometry(c, type).slabs >= 1; },
+       [signature](const Config& c) { return Geometry(c, signature).slabs >= 1; },
        {"inst_k", "block_k", "slice_k"}},
       {"fragment buffers",
        "two buffers change places a whole number of times a K-step",
-       [type](const Config& c) { return c.at("frag_buffers") == 1 || Geometry(c, type).slabs % 2 == 0; },
+       [signature](const Config& c) { return c.at("frag_buffers") == 1 || Geometry(c, signature).slabs % 2 == 0; },
        {"inst_k", "block_k", "slice_k", "frag_buffers"}},
       {"registers of an SM",
        "the resident blocks' sums and fragments must fit the register file beside addresses; where the copying "
        "warps give up theirs (sm_90a), whole groups of four warps take them",
-       [type, limits](const Config& c) {
-         const Geometry g(c, type);
+       [signature, type, limits](const Config& c) {
+         const Geometry g(c, signature);
          if (g.trades_registers && (limits.arch != "sm_90a" || g.multiplying_threads % 128 != 0)) return false;
          const int others = type.a == Scalar::f32x3 ? 24 + kScheduledAhead : type.a == Scalar::b1xor && limits.sm >= 90 ? 24 + kEmulated : 24;
          return g.accumulator_registers + g.fragment_registers + g.split_registers + others <= g.available_registers(limits.registers_per_sm);
        },
        with(kTile, {"inst_k", "swap", "slice_k", "frag_buffers", "min_blocks", "tma"})},
       {"threads of an SM", "the resident blocks' threads must fit an SM",
-       [type, limits](const Config& c) {
-         return Geometry(c, type).threads * c.at("min_blocks") <= limits.threads_per_sm;
+       [signature, type, limits](const Config& c) {
+         return Geometry(c, signature).threads * c.at("min_blocks") <= limits.threads_per_sm;
        },
        with(kTile, {"inst_k", "slice_k", "frag_buffers", "min_blocks", "tma"})},
   };
@@ -141,7 +143,7 @@ std::vector<Rule> grid_rules() {
 
 /// How operands lie in shared memory.
 std::vector<Rule> stage_rules(const KernelTarget& target) {
-  const TypePair type = target.type;
+  const KernelSignature signature = target;
   const Transposes trans = target.trans;
   const DeviceLimits limits = target.limits;
   const int element = int(size_bytes(target.type.a));
@@ -150,7 +152,8 @@ std::vector<Rule> stage_rules(const KernelTarget& target) {
        "where rows of tf32 run along M or N, a load brings two words of the left operand or one of the right: it is "
        "for B alone that lies so, and for warps of 32 columns, whose sums are stored from registers; tried with two buffers of "
        "fragments and copies of 16 bytes",
-       [trans](const Config& c) {
+       [trans, sparse_b = target.sparsity == Sparsity::b](const Config& c) {
+         if (sparse_b) return c.at("store_staged") == 0;
          return c.at("swap") == 0 || (a_k_major(c, trans) && !b_k_major(c, trans) && c.at("warp_n") % 32 == 0 &&
                                       c.at("store_staged") == 0 && c.at("frag_buffers") == 2 && c.at("copy_bytes") == 16);
        },
@@ -158,12 +161,12 @@ std::vector<Rule> stage_rules(const KernelTarget& target) {
       {"shared memory",
        "the stages and what the epilogue needs must fit the shared memory of a block, and of an SM for all "
        "resident blocks (1 KiB of each is the system's)",
-       [type, limits](const Config& c) {
-         return fits_shared_memory(Geometry(c, type).smem_bytes, c.at("min_blocks"), limits);
+       [signature, limits](const Config& c) {
+         return fits_shared_memory(Geometry(c, signature).smem_bytes, c.at("min_blocks"), limits);
        }},
       {"stages in flight",
        "fewer than 8 KiB in flight a block cannot cover the memory's latency, except in tiny tiles",
-       [type](const Config& c) { return (c.at("stages") - 1) * Geometry(c, type).stage_bytes >= 8 * 1024; },
+       [signature](const Config& c) { return (c.at("stages") - 1) * Geometry(c, signature).stage_bytes >= 8 * 1024; },
        {"block_m", "block_n", "block_k", "stages"}},
       {"rows of a stage",
        "a row that lies along M or N must be 32 bytes at least: two chunks to exchange",
@@ -201,7 +204,7 @@ std::vector<Rule> packing_rules(const KernelTarget& target) {
 
 /// How a stage is filled.
 std::vector<Rule> copy_rules(const KernelTarget& target) {
-  const TypePair type = target.type;
+  const KernelSignature signature = target;
   const Transposes trans = target.trans;
   const int element = int(size_bytes(target.type.a));
   return {
@@ -209,10 +212,10 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
        "more copies a thread: narrower than 16 bytes only where 32 a thread and step are enough, with one way "
        "to store and to walk the tiles, unsplit; narrower than 4 are plain loads, which gain nothing from deep "
        "pipelines",
-       [type](const Config& c) {
+       [signature](const Config& c) {
          const int copy = c.at("copy_bytes");
          if (copy == 16) return true;
-         const Geometry g(c, type);
+         const Geometry g(c, signature);
          if (g.stage_bytes / copy > 32 * g.multiplying_threads) return false;
          if (c.at("persistent") == 1 || c.at("group_m") > 1 || c.at("store_staged") == 1 || c.at("split_k") > 1)
            return false;
@@ -221,8 +224,8 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
        with(kTile, {"block_k", "stages", "slice_k", "group_m", "persistent", "store_staged", "split_k", "copy_bytes"})},
       {"copies of a thread",
        "a K-step that gives most threads nothing to copy wastes them; more than 32 copies a thread spill",
-       [type](const Config& c) {
-         const Geometry g(c, type);
+       [signature](const Config& c) {
+         const Geometry g(c, signature);
          const std::int64_t copies = g.stage_bytes / c.at("copy_bytes");
          return copies * 2 >= g.multiplying_threads && copies <= 32 * g.multiplying_threads;
        },
@@ -246,16 +249,17 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
       {"threads of a row",
        "the block's threads must split into whole rows of a tile's copies, and cover whole groups of exchanged chunks "
        "of a row",
-       [type, trans, element](const Config& c) {
-         const Geometry g(c, type);
+       [signature, trans, element](const Config& c) {
+         const Geometry g(c, signature);
          const auto fits = [&](int row_elements) {
            const int chunks = row_elements * element / c.at("copy_bytes");
            const int even = chunks & -chunks, share = std::min(even, g.multiplying_threads);
            return g.multiplying_threads % share == 0 &&
                   (even <= g.multiplying_threads || share * c.at("copy_bytes") % 128 == 0);
          };
-         return fits(a_k_major(c, trans) ? c.at("block_k") : c.at("block_m")) &&
-                fits(b_k_major(c, trans) ? c.at("block_k") : c.at("block_n"));
+         const int of_a = signature.sparsity == Sparsity::a ? 2 : 1, of_b = signature.sparsity == Sparsity::b ? 2 : 1;
+         return fits(a_k_major(c, trans) ? c.at("block_k") / of_a : c.at("block_m")) &&
+                fits(b_k_major(c, trans) ? c.at("block_k") / of_b : c.at("block_n"));
        },
        with(kTile, {"block_k", "slice_k", "copy_bytes", "pack", "pack_k_major"})},
   };
@@ -275,7 +279,7 @@ std::vector<Rule> overlap_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  return joined({{paired_columns_rule(target, b_k_major, {"pack", "pack_k_major"})}, tile_rules(), warp_rules(target), sum_rules(target), grid_rules(), stage_rules(target), packing_rules(target), copy_rules(target), overlap_rules(target), group_rules(target), pointer_rules(target, "tma"), sub_byte_rules(target, widening(target, true), true)});
+  return joined({{paired_columns_rule(target, b_k_major, {"pack", "pack_k_major"})}, tile_rules(), warp_rules(target), sum_rules(target), grid_rules(), stage_rules(target), packing_rules(target), copy_rules(target), overlap_rules(target), sparse_rules(target), group_rules(target), pointer_rules(target, "tma"), sub_byte_rules(target, widening(target, true), true)});
 }
 
 }  // namespace tilesmith::mma

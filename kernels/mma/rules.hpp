@@ -10,5 +10,7 @@ namespace tilesmith::mma {
 bool supports(const KernelTarget& target);
 std::vector<Parameter> parameters(const KernelTarget& target);
 std::vector<Rule> rules(const KernelTarget& target);
+/// Of kernels with a 2:4 sparse operand; none of others.
+std::vector<Rule> sparse_rules(const KernelTarget& target);
 
 }  // namespace tilesmith::mma

@@ -120,7 +120,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
   for (const int stages : {3, 4, 6, 8}) {
     Config deeper = config;
     deeper.set("stages", stages);
-    const Geometry g(deeper, target.type);
+    const Geometry g(deeper, target);
     const bool fits = fits_shared_memory(g.smem_bytes, min_blocks, target.limits);
     if (!fits || stages > std::max<std::int64_t>(4, steps + 2) || (stages > 4 && large) ||
         (stages > 6 && g.stage_bytes > kDeepStageBytes) || (copy_bytes < 16 && stages > (copy_bytes < 4 ? 2 : 4)))
@@ -143,15 +143,18 @@ std::vector<int> reductions(int split_k, bool hopper) {
 /// All choices for one tile.
 std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem, int must_pack) {
   const bool hopper = target.limits.sm >= 90;
-  const bool swappable = (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !target.trans.b;
-  const std::vector<int> swaps = swappable ? std::vector{0, 1} : std::vector{0};
+  const bool sparse = target.sparsity != Sparsity::dense;
+  const bool swappable = !sparse && (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !target.trans.b;
+  const std::vector<int> swaps = sparse ? std::vector{int(target.sparsity == Sparsity::b)} : swappable ? std::vector{0, 1} : std::vector{0};
   std::vector<Choice> found;
   for (const int inst_k : instruction_choices(target)) {
-    const int frag_buffers = inst_k > slab_k(target.type, 0) ? 1 : 2;  // where an f64 step has a single slab
-    for (const int k_bytes : {128, 64}) {
-      for (const int slice_k : {1, 2}) {
+    const std::vector<int> slices = sparse ? std::vector{1} : std::vector{1, 2}, steps = sparse ? std::vector{256, 128} : std::vector{128, 64};
+    const bool fills_registers = sparse && tile.warp_m * tile.warp_n >= 64 * 64;
+    const int frag_buffers = inst_k > slab_k(target.type, 0) || fills_registers ? 1 : 2;  // where an f64 step has a single slab
+    for (const int k_bytes : steps) {
+      for (const int slice_k : slices) {
         for (const int tma : {0, 1}) {
-          if (tma == 1 && !hopper) continue;
+          if (tma == 1 && (!hopper || sparse)) continue;
           for (const int persistent : {0, 1}) {
             if (persistent == 1 && tma == 0) continue;
             for (const Way& way : ways_in(problem, target, must_pack)) {
@@ -176,7 +179,7 @@ std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const 
 
 /// Whether there are so many blocks that several on an SM, or one that does several tiles, are a choice.
 bool fills_device(const Config& config, const KernelTarget& target, const Problem& problem) {
-  const std::int64_t blocks = Geometry(config, target.type).tiles(problem) * config.at("split_k");
+  const std::int64_t blocks = Geometry(config, target).tiles(problem) * config.at("split_k");
   if (config.at("min_blocks") > 1 && blocks <= target.limits.sm_count) return false;
   return config.at("persistent") == 0 || blocks > std::int64_t(target.limits.sm_count) * config.at("min_blocks");
 }

@@ -13,6 +13,13 @@ namespace tilesmith {
 constexpr bool kAsync = kCopyBytes >= 4;
 static_assert(kStages >= 2, "one stage is read while another is written");
 
+#ifdef TILESMITH_SPARSE
+}  // namespace tilesmith
+
+#include "kernels/mma/sparse_step.cuh"
+
+namespace tilesmith {
+#else
 // The block's copies of both operands, one K-step after the other.
 struct StepCopy {
   StepCopyOf<Operand, TileA, kCopyBytes, kMultiplyingThreads, kAsync, !kAKMajor, kNextStep> a;
@@ -55,6 +62,7 @@ struct StepCopy {
     b.template step<Whole>(stage + kElementsOfA);
   }
 };
+#endif
 
 // What a kernel is launched with.
 using KernelArgs = Either<kTma != 0, TensorGemmArgs, GemmArgs>;

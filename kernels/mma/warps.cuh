@@ -2,6 +2,9 @@
 #pragma once
 
 #include "kernels/mma/instruction.cuh"
+#ifdef TILESMITH_SPARSE
+#include "kernels/mma/sparse_instruction.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -96,6 +99,24 @@ struct WarpTile {
     }
   }
 #else
+#ifdef TILESMITH_SPARSE
+  __device__ __forceinline__ void multiply_row(int i, const Rows16& left, const DenseRows16 (&right)[kRightCount], unsigned metadata, int slab) {
+#pragma unroll
+    for (int step = 0; step < 2 * kRightCount; ++step) {
+      const int j = i % 2 == 0 ? step : 2 * kRightCount - 1 - step;
+      multiply_sparse(sums[i][j], left, right[j / 2], j % 2, metadata, slab);
+    }
+  }
+
+  __device__ __forceinline__ void multiply_column(int j, const Rows16 (&left)[kLeftCount], const DenseRows16& right,
+                                                  const unsigned (&metadata)[kLeftCount], int slab) {
+#pragma unroll
+    for (int step = 0; step < 2 * kLeftCount; ++step) {
+      const int i = j % 2 == 0 ? step / 2 : kLeftCount - 1 - step / 2, half = step % 2;
+      multiply_sparse(sums[i][2 * j + half], left[i], right, half, metadata[i], slab);
+    }
+  }
+#else
   // Forth and back, so that a product's right operand is often its neighbour's.
   __device__ __forceinline__ void multiply_row(int i, const Rows16& left, const Rows16 (&right)[kRightCount]) {
 #pragma unroll
@@ -113,6 +134,7 @@ struct WarpTile {
       multiply(sums[i][2 * j + half], left[i], right, half);
     }
   }
+#endif
 #endif
 };
 

@@ -8,6 +8,7 @@
 #include "kernels/simt/estimate.hpp"
 #include "kernels/simt/geometry.hpp"
 #include "kernels/simt/seeds.hpp"
+#include "kernels/sparsity.hpp"
 #include "kernels/sub_byte.hpp"
 #include "kernels/weights.hpp"
 
@@ -31,9 +32,9 @@ class Simt final : public Family {
   }
 
   bool supports(const KernelTarget& target) const override {
-    KernelSignature dense = target;
+    KernelSignature dense = without_sparsity(target);
     dense.weights = {};
-    return is_plain_but_epilogue_and_batch(dense) && target.limits.sm >= 80 && (dense == target.signature() || takes_weights(target));
+    return is_plain_but_epilogue_and_batch(dense) && target.limits.sm >= 80 && (dense == without_sparsity(target) || takes_weights(target));
   }
 
   std::vector<Parameter> parameters(const KernelTarget& target) const override {

@@ -19,6 +19,9 @@
 #ifdef TILESMITH_GATED
 #include "kernels/common/gate.cuh"
 #endif
+#ifdef TILESMITH_SPARSE
+#include "kernels/common/sparse_args.cuh"
+#endif
 #ifdef TILESMITH_SUB_BYTE
 #include "kernels/simt/sub_byte.cuh"
 #endif
@@ -161,6 +164,41 @@ __device__ __forceinline__ void load_step(Stored* shared, const Operand* matrix,
   }
 }
 
+#ifdef TILESMITH_SPARSE
+// Element (k, x) of a 2:4 sparse operand, whose stored elements lie [x][k / 2].
+__device__ __forceinline__ Operand sparse_element(const Operand* stored, long long ld, const SparseArgs& sparse, int k, int x, int size_k, int size_x) {
+  constexpr int kBytes = int(sizeof(Operand)), kGroup = group_elements(kBytes), kStored = stored_elements(kBytes);
+  if (k >= size_k || x >= size_x) return Operand(0);
+  const MetadataPlace place = metadata_place(x, k / kGroup, sparse.row_blocks, kBytes);
+  const unsigned bits = static_cast<const unsigned*>(sparse.metadata)[place.word] >> place.shift & 15;
+#pragma unroll
+  for (int i = 0; i < kStored; ++i) {
+    if (place_in_group(bits, i, kBytes) == k % kGroup) return stored[x * ld + k / kGroup * kStored + i];
+  }
+  return Operand(0);
+}
+
+// The same as load_step() of it.
+template <int Width, int Stride>
+__device__ __forceinline__ void load_sparse_step(Stored* shared, const Operand* matrix, long long ld, const SparseArgs& sparse, int k0, int x0,
+                                                 int size_k, int size_x) {
+  for (int e = int(threadIdx.x); e < kStepRows * Width; e += kThreads) {
+    const int row = e % kStepRows, x = e / kStepRows, k = k0 + row * kPack;
+    if constexpr (kPacked) {
+      unsigned pack = 0;
+#pragma unroll
+      for (int i = 0; i < kPack; ++i) {
+        const Operand value = sparse_element(matrix, ld, sparse, k + i, x0 + x, size_k, size_x);
+        pack |= unsigned(static_cast<unsigned char>(value)) << (8 * i);
+      }
+      shared[row * Stride + x] = Stored(pack);
+    } else {
+      shared[row * Stride + x] = stored_of(sparse_element(matrix, ld, sparse, k, x0 + x, size_k, size_x));
+    }
+  }
+}
+#endif
+
 #ifdef TILESMITH_WEIGHTS
 // The same of op(B) as weights, each multiplied with its scale on the way in.
 __device__ __forceinline__ void load_weights(Stored* shared, const GemmArgs& args, int k0, int n0) {
@@ -242,6 +280,15 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
 
   Sum sum[kThreadM][kThreadN] = {};
   for (int k0 = 0; k0 < args.k; k0 += kBlockK) {
+#ifdef TILESMITH_SPARSE
+    if constexpr (kSparseB) {
+      load_step<kTransA, kBlockM, kStrideA>(shared_a, a, args.lda, k0, m0, args.k, args.m);
+      load_sparse_step<kBlockN, kStrideB>(shared_b, b, args.ldb, sparse_of(args), k0, n0, args.k, args.n);
+    } else {
+      load_sparse_step<kBlockM, kStrideA>(shared_a, a, args.lda, sparse_of(args), k0, m0, args.k, args.m);
+      load_step<!kTransB, kBlockN, kStrideB>(shared_b, b, args.ldb, k0, n0, args.k, args.n);
+    }
+#else
     load_step<kTransA, kBlockM, kStrideA>(shared_a, a, args.lda, k0, m0, args.k, args.m);
 #ifdef TILESMITH_WEIGHTS
     load_weights(shared_b, args, k0, n0);
@@ -250,6 +297,7 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
     load_pairs<!kTransB, kStrideB>(shared_b, b, args.ldb, k0, n0 / 2, args.k, args.n);
 #else
     load_step<!kTransB, kBlockN, kStrideB>(shared_b, b, args.ldb, k0, n0, args.k, args.n);
+#endif
 #endif
 #endif
     __syncthreads();

@@ -71,6 +71,15 @@ __device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap&
       : "memory");
 }
 
+#ifdef TILESMITH_SPARSE
+// By a warp: so many bytes in a row, a multiple of 16, into shared memory.
+__device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned full) {
+  asm volatile(TILESMITH_BY_ONE("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];")::"r"(to),
+               "l"(from), "r"(bytes), "r"(full)
+               : "memory");
+}
+#endif
+
 // By a warp: a box of shared memory to the matrix from (row, col) on; what lies outside the matrix is left out. What other threads
 // wrote into the box is published first.
 __device__ __forceinline__ void store_box(const TensorMap& map, int col, int row, unsigned from) {

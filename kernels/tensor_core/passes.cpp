@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/batch_grid.hpp"
+#include "kernels/common/sparse_layout.cuh"
 #include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/tensor_core/pass_layout.cuh"
 
@@ -106,6 +107,12 @@ void pair_rows(TensorBox& box, const Config& config, const Problem& problem) {
 }
 
 double matrices_of(const Problem& problem, OperandRole role) { return double(operand(problem, role).matrices()); }
+
+double stored_bytes(const Problem& problem, OperandRole role) {
+  const auto element = double(size_bytes(problem.type.a));
+  if (problem.sparsity != (role == OperandRole::a ? Sparsity::a : Sparsity::b)) return element;
+  return element / 2 + 0.5 / group_elements(int(size_bytes(problem.type.a)));
+}
 
 void add_matrices(TensorBoxes& boxes, const Problem& problem) {
   if (problem.batch_mode == BatchMode::single) return;

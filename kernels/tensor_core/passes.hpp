@@ -83,6 +83,9 @@ void pair_rows(TensorBox& box, const Config& config, const Problem& problem);
 /// Of an operand: those of a batch, or one.
 double matrices_of(const Problem& problem, OperandRole role);
 
+/// Bytes of A or B that are read for an element of K: of a sparse operand half of them, and its metadata.
+double stored_bytes(const Problem& problem, OperandRole role);
+
 /// Of a batch: how many matrices the boxes' maps have.
 void add_matrices(TensorBoxes& boxes, const Problem& problem);
 

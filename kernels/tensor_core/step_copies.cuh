@@ -13,13 +13,18 @@ namespace tilesmith {
 //   unsigned first(), step(), count()                                   its first item, from one to its next, where they end
 //   Work at(unsigned item)                                              its own part of an item
 //   void copy(const Work& work, int k, unsigned stage, unsigned full)   starts the copies of the step at k
+//   unsigned step_bytes()                                               that arrive in a step, where an operand is sparse
 
 constexpr int kFirstCopies = kStages < 4 ? kStages : 4;
 
 template <typename Tiles>
 __device__ __forceinline__ void copy_step(const Ring& ring, const Tiles& tiles, const RingPlace& place,
                                           const Work& work, int k) {
+#ifdef TILESMITH_SPARSE
+  expect_bytes(ring.full_at(place), tiles.step_bytes());
+#else
   ring.expect_step(place);
+#endif
   tiles.copy(work, k, ring.stage_at(place), ring.full_at(place));
 }
 

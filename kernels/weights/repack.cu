@@ -25,13 +25,13 @@ extern "C" __global__ void repack_scales(const __grid_constant__ tilesmith::Repa
 }
 
 // Before anything is repacked: `fault` becomes the lowest number, from 1 on, of what is refused. It holds INT_MAX at first.
-extern "C" __global__ void check_order(const __grid_constant__ tilesmith::RepackArgs args) {
+extern "C" __global__ void find_unordered(const __grid_constant__ tilesmith::RepackArgs args) {
   for (long long k = thread_number(); k < args.k; k += thread_count()) {
     if (!tilesmith::is_in_order(args, k)) atomicMin(args.fault, int(k) + 1);
   }
 }
 
-extern "C" __global__ void check_zeros(const __grid_constant__ tilesmith::RepackArgs args) {
+extern "C" __global__ void find_zeros(const __grid_constant__ tilesmith::RepackArgs args) {
   const long long count = args.groups * args.n;
   for (long long index = thread_number(); index < count; index += thread_count()) {
     if (!tilesmith::is_expected_zero(args, index)) atomicMin(args.fault, int(index) + 1);

@@ -13,9 +13,10 @@ namespace tilesmith {
 //   awq       32-bit words [K][N / 8], from the lowest four bits columns 0 2 4 6 1 3 5 7; zeros [groups][N / 8] alike
 //   q4_0      [N][K / 32] blocks of 18 bytes: a scale of f16, then 16 bytes, of which byte j has column j low and j + 16 high
 //   q8_0      [N][K / 32] blocks of 34 bytes: a scale of f16, then 32 signed bytes
-enum WeightSource { kBytesSource, kNibblesSource, kGptqSource, kAwqSource, kQ4Source, kQ8Source };
-// Of scales and zeros. kPackedElement: zeros as codes, packed along N as gptq and awq have them.
-enum WeightElement { kNoElement, kF16Element, kBf16Element, kF32Element, kS8Element, kU8Element, kS32Element, kPackedElement };
+//   mxfp4     [N][K / 2] floats of 4 bits (e2m1), the lower column low; they become e4m3
+enum WeightSource { kBytesSource, kNibblesSource, kGptqSource, kAwqSource, kQ4Source, kQ8Source, kMxfp4Source };
+// Of scales and zeros. kPackedElement: zeros as codes, packed along N as gptq and awq have them. kExponentElement: a power of two (ue8m0).
+enum WeightElement { kNoElement, kF16Element, kBf16Element, kF32Element, kS8Element, kU8Element, kS32Element, kPackedElement, kExponentElement };
 
 struct RepackArgs {
   const unsigned char* codes;
@@ -103,6 +104,7 @@ TILESMITH_HOST_DEVICE inline float element_at(const unsigned char* from, int ele
     case kS8Element: return float(static_cast<signed char>(from[index]));
     case kU8Element: return float(from[index]);
     case kS32Element: return float(int(u32_at(from + 4 * index)));
+    case kExponentElement: return f32_of_bits(from[index] == 0 ? 0x400000u : from[index] == 255 ? 0x7fc00000u : unsigned(from[index]) << 23);
     default: return 0;
   }
 }
@@ -115,6 +117,12 @@ TILESMITH_HOST_DEVICE inline void put_element(unsigned char* to, int element, lo
   if (element != kF32Element) return;
   at[2] = static_cast<unsigned char>(bits >> 16);
   at[3] = static_cast<unsigned char>(bits >> 24);
+}
+
+// The e4m3 of an e2m1: ±0, 0.5, 1, 1.5, 2, 3, 4 or 6.
+TILESMITH_HOST_DEVICE constexpr unsigned e4m3_of_e2m1(unsigned code) {
+  const unsigned magnitude = code & 7u;
+  return (code & 8u) << 4 | (magnitude == 0 ? 0 : magnitude == 1 ? 0x30u : 0x38u + (magnitude - 2) * 4);
 }
 
 // The code of a row and a column that there are.
@@ -143,6 +151,9 @@ TILESMITH_HOST_DEVICE inline unsigned source_code(const RepackArgs& args, long l
     }
     case kQ8Source:
       code = args.codes[(n * (args.k / 32) + k / 32) * 34 + 2 + k % 32];
+      break;
+    case kMxfp4Source:
+      code = e4m3_of_e2m1(args.codes[n * (args.k / 2) + k / 2] >> int(k % 2) * 4 & 15u);
       break;
   }
   return (code ^ unsigned(args.flipped)) & mask;

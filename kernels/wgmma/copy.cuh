@@ -10,6 +10,13 @@ namespace tilesmith {
 
 constexpr int kReadingWarps = kTileGroups * 4 * kSharingBlocks;  // of a stage, in all blocks to which one copies
 
+#ifdef TILESMITH_SPARSE
+}  // namespace tilesmith
+
+#include "kernels/wgmma/sparse_copy.cuh"
+
+namespace tilesmith {
+#else
 // A panel's rows that this block copies, panel by panel, to all that share the tile.
 //   (col, row) of the tile in its matrix; `part` of `Sharers`
 template <typename Tile, int Sharers>
@@ -168,5 +175,6 @@ class Tiles {
   const ClusterPlace& cluster_;
   unsigned short row_blocks_, column_blocks_;
 };
+#endif
 
 }  // namespace tilesmith

@@ -65,7 +65,7 @@ double dealt_a_round(const EvenTiles& tiles, int width, unsigned clusters, doubl
 Estimate estimate(const Config& config, const KernelTarget& target, const Problem& asked) {
   const Problem problem = evenly_split(asked);
   Estimate made;
-  const Geometry g(config, target.type, target.trans, target.weights);
+  const Geometry g(config, target.type, target.signature(), target.weights);
   const double element = double(size_bytes(target.type.a)), output = double(size_bytes(target.type.output));
   const double accumulator = double(size_bytes(target.type.accumulator));
   const double sms = std::max(1, target.limits.sm_count) * share_of_sms(g.sharing_blocks() * cluster_k(config));
@@ -85,13 +85,15 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
 
   // A step of one block. Each instruction reads 64 rows of the left operand and all of the right one.
   const bool is_split = target.type.a == Scalar::f32x3;
-  const double products = double(g.left_extent) * dealt * g.block_k / (kProducts16 * 2 / element) * (is_split ? 3 : 1);
-  const bool weighted = target.weights.type != WeightType::none;
+  const bool sparse = target.sparsity != Sparsity::dense, weighted = target.weights.type != WeightType::none;
   const double of_weights = weighted ? double(size_bits(weight_element(target.weights.type))) / 16 : 1;  // of B's bytes, as numbers of A's type
-  const double read = double(g.left_tiles * g.tile_groups) * (64 * of_weights * g.instructions + dealt * (is_split ? 3 : 1)) * g.block_k * element;
+  const double share_a = stored_bytes(problem, OperandRole::a) / element, share_b = of_weights * stored_bytes(problem, OperandRole::b) / element;
+  const double products = double(g.left_extent) * dealt * g.block_k / (kProducts16 * 2 / element) * (is_split ? 3 : sparse ? 0.5 : 1);
+  const double of_left = sparse ? 0.5 : of_weights;
+  const double read = double(g.left_tiles * g.tile_groups) * (64 * of_left * g.instructions + dealt * (is_split ? 3 : 1)) * g.block_k * element;
   const double copied =
-      copied_bytes(g.block_m, g.copied_m, g, (config.at("pack") & pack_a) != 0, problem.lda, target.type, g.cluster_n) * g.copies_m +
-      copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m) * g.copies_n * of_weights;
+      copied_bytes(g.block_m, g.copied_m, g, (config.at("pack") & pack_a) != 0, problem.lda, target.type, g.cluster_n) * g.copies_m * share_a +
+      copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m) * g.copies_n * share_b;
   const double busy = std::max({products, (read + double(g.stage_bytes)) / kSharedBytes, copied / kL2Bytes});
   const double promotion = is_split ? (kPromotion + double(g.sum_registers)) / config.at("promote") : 0;
   const double overhead = (kStepOverhead + promotion) / (ping_pongs ? 2 : groups);
@@ -132,7 +134,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double sums = double(problem.m) * double(problem.n) * double(problem.batch);
   const double rows_of_a = matrices_of(problem, OperandRole::a) * double(problem.m);
   const double columns_of_b = matrices_of(problem, OperandRole::b) * double(problem.n);
-  const double operand_bytes = (rows_of_a * g.copies_m + columns_of_b * g.copies_n * of_weights) * double(problem.k) * element;
+  const double operand_bytes = (rows_of_a * g.copies_m * share_a + columns_of_b * g.copies_n * share_b) * double(problem.k) * element;
   made.dram = (operand_bytes + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (kDramBytes * sms);
   cycles = std::max(cycles, start + steps * kCopiedStep + made.dram);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/sparse_layout.cuh"
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/pass_layout.cuh"
 #include "kernels/weights.hpp"
@@ -13,6 +14,7 @@ namespace {
 constexpr int kPanelRowBytes = 128;
 constexpr int kInstructionKBytes = 32;
 constexpr int kGroupThreads = 128;
+constexpr int kStageStep = 1024;  // that stages begin at, for the swizzle
 constexpr int kMostUntraded = 160, kCopyingRegisters = 24, kMostRegisters = 240;  // shape.cuh
 
 }  // namespace
@@ -38,7 +40,7 @@ bool takes_boxes(const Problem& problem) {
   return c_align_bytes(problem) >= 16 && problem.d_cols() * std::int64_t(size_bytes(output)) % 16 == 0;
 }
 
-Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans, const Weights& weights)
+Geometry::Geometry(const Config& config, const TypePair& type, Stored trans, const Weights& weights)
     : block_m(config.at("block_m")), block_n(config.at("block_n")), block_k(config.at("block_k")) {
   const int operand = int(size_bytes(type.a)), accumulator = int(size_bytes(type.accumulator));
   const int groups = config.at("warpgroups"), schedule = config.at("schedule");
@@ -73,6 +75,12 @@ Geometry::Geometry(const Config& config, const TypePair& type, Transposes trans,
   copies_n = is_split && !swap ? 2 : 1;
   stage_bytes = (copied_m * copies_m + copied_n * copies_n) * block_k * operand;
   if (weighted) stage_bytes = copied_m * block_k * operand + block_n * block_k * int(size_bits(weight_element(weights.type))) / 8;
+  metadata_bytes = 0;
+  if (trans.sparsity != Sparsity::dense) {  // sparse_stage.cuh
+    metadata_bytes = block_k / metadata_block_k(operand) * (left_extent / kMetadataRows) * kMetadataWords * 4;
+    stage_bytes += metadata_bytes - left_extent * block_k / 2 * operand;
+    stage_bytes = (stage_bytes + kStageStep - 1) / kStageStep * kStageStep;
+  }
 
   int epilogue_bytes = 0;
   if (cluster_k(config) > 1) {

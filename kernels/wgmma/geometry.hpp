@@ -35,6 +35,14 @@ std::int64_t split_columns(std::int64_t k);
 /// from the row's start.
 bool takes_boxes(const Problem& problem);
 
+/// How A and B are stored: what a Geometry hangs on beside the types.
+struct Stored : Transposes {
+  Sparsity sparsity = Sparsity::dense;
+
+  Stored(Transposes of) : Transposes(of) {}
+  Stored(const KernelSignature& of) : Transposes(of.trans), sparsity(of.sparsity) {}
+};
+
 struct Geometry {
   int block_m, block_n, block_k;  // elements
   int tile_groups;                ///< warpgroups that share a tile
@@ -53,10 +61,11 @@ struct Geometry {
       copied_n;  ///< rows of op(A), columns of op(B) that are copied for a block: MN-major operands come by whole
                  ///< panels
   int copies_m, copies_n;  ///< 2: big and small ones of f32x3
+  int metadata_bytes;  ///< of a stage, of a sparse left operand
   int stage_bytes;
   int smem_bytes;  ///< dynamic shared memory of a block
 
-  Geometry(const Config& config, const TypePair& type, Transposes trans, const Weights& weights = {});
+  Geometry(const Config& config, const TypePair& type, Stored trans, const Weights& weights = {});
 
   int sharing_blocks() const { return cluster_m * cluster_n; }
   /// Work items of a slice of K: a cluster's tiles each, of all entries of a batch; of groups the most that there may be.

@@ -39,6 +39,13 @@ __device__ __forceinline__ void set_zero(unsigned& sum) { asm volatile("mov.b32 
 // The block's named barriers.
 enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4, kLastStep = 5 };
 
+#ifdef TILESMITH_SPARSE
+}  // namespace tilesmith
+
+#include "kernels/wgmma/sparse_tile.cuh"
+
+namespace tilesmith {
+#else
 #ifndef TILESMITH_THREE_PRODUCTS
 class GroupTile {
  public:
@@ -156,6 +163,7 @@ class GroupTile {
   LeftOperand left_;
   SumRegister sums_[kLeftTiles][kTileRegisters];
 };
+#endif
 #endif
 
 // Where the instruction leaves a warp's sums, for the epilogue: rows along the left operand's extent.

@@ -70,14 +70,16 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
     immediates += fmt::format(", {}", int(!(swap ? a : b)));
   }
   const std::string_view operand = ptx_type(type.a);
+  const bool sparse = target.sparsity != Sparsity::dense;
   return fmt::format(
       "  asm volatile(\n"
       "      \"{{ .reg .pred p; {} \"\n"
-      "      \"wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{}{} {{{}}}, {}, %{}, p{}; }}\"\n"
+      "      \"wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{}{} {{{}}}, {}, %{}, {}p{}; }}\"\n"
       "      : {}\n"
       "      : {}, \"l\"({}){});\n",
-      predicate, columns, bits ? 256 : 32 / size_bytes(type.a), ptx_type(type.accumulator), operand, operand, bits ? ".and.popc" : "", sums, left, right,
-      immediates, operands, left_value, first == 0 ? "right" : "beyond", zeroes ? ", \"r\"(adds)" : "");
+      predicate, sparse ? ".sp" : "", columns, bits ? 256 : (sparse ? 64 : 32) / size_bytes(type.a), ptx_type(type.accumulator), operand, operand,
+      bits ? ".and.popc" : "", sums, left, right, sparse ? fmt::format("%{}, %{}, ", right + 1, right + 2) : "", immediates, operands, left_value,
+      first == 0 ? "right" : "beyond", zeroes ? ", \"r\"(adds)" : sparse ? ", \"r\"(metadata), \"n\"(Selector)" : "");
 }
 
 /// Those of a tile of so many columns, narrower by `less`.
@@ -91,7 +93,8 @@ std::string statements(const Config& config, const KernelTarget& target, int col
 
 std::string instruction_source(const Config& config, const KernelTarget& target) {
   const TypePair& type = target.type;
-  const Geometry g(config, type, target.trans, target.weights);
+  const Geometry g(config, type, target.signature(), target.weights);
+  const bool sparse = target.sparsity != Sparsity::dense;
   const bool packed = size_bytes(type.accumulator) == 2, whole = is_integer(type.accumulator);
   const std::string_view sum_type = packed ? "unsigned" : whole ? "int" : "float";
   const std::string_view left_argument =
@@ -110,11 +113,11 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
   }
   return fmt::format(
       "namespace tilesmith {{\n"
-      "template <bool Narrow>\n"
+      "template <bool Narrow{}>\n"
       "__device__ __forceinline__ void multiply({} (&sums)[{}], {}, unsigned long long right, "
-      "unsigned long long beyond) {{\n{}}}\n"
+      "unsigned long long beyond{}) {{\n{}}}\n"
       "}}  // namespace tilesmith\n",
-      sum_type, g.right_extent / (packed ? 4 : 2), left_argument, body);
+      sparse ? ", int Selector" : "", sum_type, g.right_extent / (packed ? 4 : 2), left_argument, sparse ? ", unsigned metadata" : "", body);
 }
 
 }  // namespace tilesmith::wgmma

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/early_launch.hpp"
+#include "kernels/sparsity.hpp"
 #include "kernels/sub_byte.hpp"
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/paired_columns.cuh"
@@ -38,7 +39,7 @@ bool supports(const KernelTarget& target) {
     return is_plain_but_epilogue(of_numbers) && !target.epilogue.is_gated() && !target.weights.f32_scales && target.scalars == Scalars::host &&
            target.limits.arch == "sm_90a";
   }
-  return is_plain_but_epilogue_and_batch(target) && target.limits.arch == "sm_90a" && packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
+  return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.arch == "sm_90a" && packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
@@ -93,7 +94,7 @@ namespace {
 /// What an instruction multiplies: tiles and their warpgroups.
 std::vector<Rule> instruction_rules(const KernelTarget& target) {
   const TypePair type = target.type;
-  const Transposes trans = target.trans;
+  const Stored trans = target.signature();
   const Weights weights = target.weights;
   return {
       {"rows of a warpgroup", "an instruction has 64 rows: the warpgroups of a tile take as many each",
@@ -134,7 +135,7 @@ std::vector<Rule> instruction_rules(const KernelTarget& target) {
        "accelerator stores; for a B that must come from registers; or, in large persistent tiles, for a B that lies along N "
        "beside an A that does not lie along M, whose rows may then be of any number where B's columns come by panels",
        [type, trans, weights](const Config& c) {
-         if (c.at("swap") == 0) return true;
+         if (c.at("swap") == 0 || trans.sparsity == Sparsity::b) return true;  // of which sparse_rules.cpp speaks
          if (weights.type != WeightType::none) return c.at("store_staged") == 0 || (c.at("store_tma") == 1 && c.at("schedule") == one_tile);
          if (left_from_registers(c, type, trans)) return c.at("store_staged") == 0;
          if (c.at("schedule") != one_tile)
@@ -182,7 +183,7 @@ std::vector<Rule> schedule_rules() {
 /// Registers and blocks of an SM, clusters.
 std::vector<Rule> grid_rules(const KernelTarget& target) {
   const TypePair type = target.type;
-  const Transposes trans = target.trans;
+  const Stored trans = target.signature();
   const Weights weights = target.weights;
   const DeviceLimits limits = target.limits;
   return {
@@ -223,7 +224,7 @@ std::vector<Rule> grid_rules(const KernelTarget& target) {
 /// How slices of K are added, and how C is stored.
 std::vector<Rule> sum_rules(const KernelTarget& target) {
   const TypePair type = target.type;
-  const Transposes trans = target.trans;
+  const Stored trans = target.signature();
   const Weights weights = target.weights;
   return {
       reduction_rule(),
@@ -256,7 +257,7 @@ std::vector<Rule> sum_rules(const KernelTarget& target) {
 /// How operands lie in shared memory.
 std::vector<Rule> stage_rules(const KernelTarget& target) {
   const TypePair type = target.type;
-  const Transposes trans = target.trans;
+  const Stored trans = target.signature();
   const Weights weights = target.weights;
   const DeviceLimits limits = target.limits;
   return {
@@ -337,7 +338,7 @@ std::vector<Rule> box_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
-  std::vector<Rule> all = joined({pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target), group_rules(target), box_rules(target), weight_rules(target), pointer_rules(target, ""), pointer_store_rules(target), sub_byte_rules(target, widening(target, false), false)});
+  std::vector<Rule> all = joined({sparse_rules(target), pair_rules(target), instruction_rules(target), schedule_rules(), grid_rules(target), sum_rules(target), stage_rules(target), group_rules(target), box_rules(target), weight_rules(target), pointer_rules(target, ""), pointer_store_rules(target), sub_byte_rules(target, widening(target, false), false)});
   if (target.type.a == Scalar::f32x3) {
     all.push_back({"promotion",
                    "what a tensor core truncates grows with the products that it adds up: those of up to 64 of K",

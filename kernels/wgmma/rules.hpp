@@ -17,5 +17,7 @@ bool has_few_columns(const Config& config);
 bool supports(const KernelTarget& target);
 std::vector<Parameter> parameters(const KernelTarget& target);
 std::vector<Rule> rules(const KernelTarget& target);
+/// Of kernels with a 2:4 sparse operand; none of others.
+std::vector<Rule> sparse_rules(const KernelTarget& target);
 
 }  // namespace tilesmith::wgmma

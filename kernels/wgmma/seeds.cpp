@@ -1,6 +1,7 @@
 #include "kernels/wgmma/seeds.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -60,6 +61,27 @@ constexpr Tile kTiles[] = {
     {176, 128, 2, ping_pong, 1},
 };
 
+/// Beside these for a sparse left operand, whose products take half the time of reading the right one from shared memory: square tiles.
+constexpr Tile kSparseTiles[] = {{256, 192, 2, cooperative, 0}, {256, 192, 2, one_tile, 0}, {256, 160, 2, cooperative, 0}, {256, 176, 2, cooperative, 0}};
+
+/// Those of a sparse A; of a sparse B the same with rows and columns exchanged, where a tile may have so many rows.
+std::vector<Tile> sparse_tiles(const KernelTarget& target) {
+  std::vector<Tile> tiles(std::begin(kSparseTiles), std::end(kSparseTiles));
+  std::ranges::copy_if(kTiles, std::back_inserter(tiles), [](const Tile& tile) { return tile.swap == 0; });
+  if (target.sparsity == Sparsity::a) return tiles;
+  const std::vector<Parameter> all = parameters(target);
+  const auto takes = [&](const char* name, int value) {
+    const auto found = std::ranges::find(all, name, &Parameter::name);
+    return std::ranges::find(found->values, value) != found->values.end();
+  };
+  for (Tile& tile : tiles) {
+    std::swap(tile.block_m, tile.block_n);
+    tile.swap = 1;
+  }
+  std::erase_if(tiles, [&](const Tile& tile) { return !takes("block_m", tile.block_m) || !takes("block_n", tile.block_n); });
+  return tiles;
+}
+
 /// Of weights: their rows by their sums' columns, rows of A.
 constexpr Tile kWeightTiles[] = {
     {8, 64, 1, one_tile, 1},       {16, 64, 1, one_tile, 1},      {16, 128, 2, one_tile, 1},     {32, 64, 1, one_tile, 1},
@@ -84,7 +106,7 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
   for (const int stages : {3, 4, 5, 6, 8, 12}) {
     Config deeper = config;
     deeper.set("stages", stages);
-    const Geometry g(deeper, target.type, target.trans, target.weights);
+    const Geometry g(deeper, target.type, target.signature(), target.weights);
     if (!fits_shared_memory(g.smem_bytes, g.min_blocks, target.limits) || stages > std::max<std::int64_t>(4, steps) ||
         (stages > 4 && g.stage_bytes * (stages - 1) > 192 * 1024))
       break;
@@ -157,7 +179,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
 
 /// Whether there are so many blocks that several on an SM, or one that does several tiles, are a choice.
 bool fills_device(const Config& config, const KernelTarget& target, const Problem& problem) {
-  const Geometry g(config, target.type, target.trans, target.weights);
+  const Geometry g(config, target.type, target.signature(), target.weights);
   const std::int64_t blocks = g.items(problem) * g.sharing_blocks() * config.at("split_k");
   if (g.min_blocks > 1 && blocks <= target.limits.sm_count) return false;
   return config.at("schedule") == one_tile || blocks > target.limits.sm_count;
@@ -175,9 +197,11 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
   };
   Ranking ranking(kMostOfTile);
   const bool is_split = target.type.a == Scalar::f32x3;
-  const std::span<const Tile> tiles = target.weights.type != WeightType::none ? std::span<const Tile>(kWeightTiles)
+  const std::vector<Tile> sparse = target.sparsity == Sparsity::dense ? std::vector<Tile>() : sparse_tiles(target);
+  const std::span<const Tile> tiles = !sparse.empty()                           ? std::span<const Tile>(sparse)
+                                      : target.weights.type != WeightType::none ? std::span<const Tile>(kWeightTiles)
                                       : is_split                               ? std::span<const Tile>(kSplitTiles)
-                                                                               : std::span<const Tile>(kTiles);
+                                                                                : std::span<const Tile>(kTiles);
   for (const Tile& tile : tiles) {
     // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
     const int least_m = tile.swap == 1 ? 8 : 64, least_n = tile.swap == 1 ? 64 : 32;

@@ -19,6 +19,14 @@ namespace tilesmith {
 constexpr int kElementBytes = int(sizeof(Operand));
 constexpr int kPanelRowBytes = 128;
 constexpr int kPanelElements = kPanelRowBytes / kElementBytes;
+#ifdef TILESMITH_SPARSE
+constexpr int kSwizzledRows = 8;
+}  // namespace tilesmith
+
+#include "kernels/wgmma/sparse_stage.cuh"
+
+namespace tilesmith {
+#else
 constexpr int kSlabK = 32 / kElementBytes;  // elements of K of an instruction
 constexpr int kSlabs = kBlockK / kSlabK;
 constexpr int kSwizzledRows = 8;  // after which the swizzle repeats
@@ -90,6 +98,7 @@ constexpr bool kLeftFromRegisters = !LeftTile::kKMajor && kElementBytes != 2;
 static_assert(RightTile::kKMajor || kElementBytes == 2,
               "from shared memory the instruction takes MN-major operands of 16 bits only");
 constexpr int kStageBytes = LeftTile::kBytes + RightTile::kBytes;
+#endif
 
 // Descriptors of what lies in a tile of a stage. The address stands in the low word's first 14 bits, in units of 16 bytes; shared
 // memory ends below what they hold, so that what lies further on takes one addition, and not a descriptor made anew.

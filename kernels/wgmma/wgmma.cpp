@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "kernels/render.hpp"
@@ -34,6 +35,7 @@ std::array<Seen, 2> operands_as_seen(const Config& config, const Problem& proble
   std::array<Seen, 2> seen{{{problem.m, problem.k, wgmma::a_k_major(config, problem.trans)},
                             {tensor_core::packs_pairs(config, problem) ? tensor_core::tiled_columns(problem) : problem.n, problem.k,
                               wgmma::b_k_major(config, problem.trans)}}};
+  if (problem.sparsity != Sparsity::dense) seen[problem.sparsity == Sparsity::b ? 1 : 0].k /= 2;
   if (problem.type.a == Scalar::f32x3) seen[right_operand(config)].k = wgmma::split_columns(problem.k);
   return seen;
 }
@@ -71,7 +73,7 @@ class Wgmma final : public Family {
       return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
     if (problem.weights.type != WeightType::none && problem.k % 8 != 0) return fmt::format("K is {}: weights are multiplied by whole 16 bytes of A", problem.k);
-    const Geometry g(config, problem.type, problem.trans, problem.weights);
+    const Geometry g(config, problem.type, problem.signature(), problem.weights);
     if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
       return "more tiles of C than a grid has blocks";
     return std::nullopt;
@@ -109,7 +111,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
   const bool sub_byte = is_sub_byte(asked.type.a);
   const Widening widening = tensor_core::widening(config);
   const Problem problem = as_multiplied(asked, widening);
-  const Geometry g(config, problem.type, problem.trans, problem.weights);
+  const Geometry g(config, problem.type, problem.signature(), problem.weights);
   Launch gemm;
   gemm.grid.x = unsigned(g.items(problem) * g.sharing_blocks() * config.at("split_k"));
   gemm.block.x = unsigned(g.threads);
@@ -119,6 +121,10 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
   const auto [a, b] = operands_as_seen(config, problem);
   gemm.boxes = {tensor_box(a, g.block_m, g.block_k, g.cluster_n, problem.type),
                 tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
+  if (problem.sparsity != Sparsity::dense) {  // sparse_stage.cuh
+    TensorBox& sparse = problem.sparsity == Sparsity::b ? gemm.boxes->b : gemm.boxes->a;
+    sparse.cols = std::min(sparse.cols, g.block_k / 2);
+  }
   if (problem.weights.type != WeightType::none) gemm.boxes->b = gemm.boxes->a;  // a map that nothing is copied by
   tensor_core::pair_rows(gemm.boxes->b, config, problem);
   if (config.at("store_tma") == 1) {

@@ -229,6 +229,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   if constexpr (kSchedule == kOneTile) {
     const ItemWork work = cluster.place(list.at(cluster.first));
     fetch(work);
+#ifdef TILESMITH_SPARSE
+    tile.begin(sparse_of(args), kSwap ? work.n0 : work.m0, group);
+#endif
 #ifdef TILESMITH_WEIGHTS
     tile.begin_weights(args, work.n0 + place.n0, work.k0);
 #endif
@@ -242,6 +245,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     for (unsigned item = cluster.first; item < list.count(); item += cluster.step) {
       const ItemWork work = cluster.place(list.at(item));
       fetch(work);
+#ifdef TILESMITH_SPARSE
+      tile.begin(sparse_of(args), kSwap ? work.n0 : work.m0, group);
+#endif
 #ifdef TILESMITH_WEIGHTS
       tile.begin_weights(args, work.n0 + place.n0, work.k0);
 #endif
@@ -264,6 +270,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
       tile.begin_weights(args, work.n0 + place.n0, work.k0);
 #endif
       if (item != cluster.first) take_turn(second);
+#ifdef TILESMITH_SPARSE
+      tile.begin(sparse_of(args), kSwap ? work.n0 : work.m0, 0);
+#endif
 #ifdef TILESMITH_EPILOGUE
       tile.accumulate(reader, work.steps(), 0, is_narrow(work), beside(work));
 #else

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from . import sparse
 from ._defaults import default_library, library_of, set_default
 from ._errors import Error
 from ._library import Library, Path
@@ -17,7 +18,7 @@ from ._plan import Explanation, Plan
 from ._problem import Problem
 from ._program import program, tune
 
-__all__ = ["Error", "Explanation", "Library", "Plan", "Problem", "default_library", "gemm", "open", "program", "set_default", "tune", "version"]
+__all__ = ["Error", "Explanation", "Library", "Plan", "Problem", "default_library", "gemm", "open", "program", "set_default", "sparse", "tune", "version"]
 __version__ = "0.1.0"
 
 

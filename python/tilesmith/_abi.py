@@ -20,7 +20,7 @@ class CProblem(Structure):
         ("type", c_char * 16), ("m", c_int64), ("n", c_int64), ("k", c_int64), ("lda", c_int64), ("ldb", c_int64), ("ldc", c_int64),
         ("align_bytes", c_int32), ("beta_is_zero", c_int32), ("transposes", c_char * 8), ("bias", c_int16), ("activation", c_int16),
         ("scale_m", c_int8), ("scale_n", c_int8), ("c_is_apart", c_int16), ("batch_size", c_int64), ("scalars_on_device", c_int32),
-        ("reserved", c_int32),
+        ("sparsity", c_int8), ("reserved", c_int8 * 3),
     ]
 
 
@@ -35,7 +35,7 @@ class CGrouped(Structure):
 class CRunArgs(Structure):
     _fields_ = [("size", c_size_t)] + [
         (name, c_void_p)
-        for name in ("alpha", "beta", "a", "b", "c", "d", "workspace", "bias", "scale_m", "scale_n", "offsets", "weight_scales", "weight_zeros")
+        for name in ("alpha", "beta", "a", "b", "c", "d", "workspace", "bias", "scale_m", "scale_n", "offsets", "weight_scales", "weight_zeros", "metadata")
     ]
 
 

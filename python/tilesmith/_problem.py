@@ -10,6 +10,7 @@ from . import _abi
 ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2, "gelu_tanh": 3, "silu": 4, "swiglu": 5, "swiglu_interleaved": 6}
 BIASES = {None: 0, "n": 1, "m": 2, "n_f32": 3, "m_f32": 4}
 SCALINGS = {None: 0, "one": 1, "each": 2}
+SPARSITIES = {None: 0, "a": 1, "b": 2}
 _SCALING_WORDS = {0: "", 1: "1", 2: ""}  # of scale_m1, scale_m
 
 
@@ -29,7 +30,8 @@ class Problem:
 
     type: a type pair, "f16f32f16". transposes: "NN", "NT", "TN", "TT". lda, ldb, ldc: row strides in elements, 0: packed. beta: whether it may
     be other than 0. bias: "n", "m", "n_f32", "m_f32". scale_m, scale_n: "one", "each". batch: entries of a strided batch, whose strides are
-    packed where they are -1. groups: rows of A and D split among so many B. weights: "s4_g128", "u4_g64+zeros", ..., how B is stored (tilesmith.weights). align_bytes: of every address.
+    packed where they are -1. groups: rows of A and D split among so many B. weights: "s4_g128", "u4_g64+zeros", ..., how B is stored
+    (tilesmith.weights). sparsity: "a" or "b", of which half of K is stored (tilesmith.sparse). align_bytes: of every address.
     `str(problem)` is a line of a workload file. Needs the shared library, and no device.
     """
 
@@ -37,7 +39,8 @@ class Problem:
 
     def __init__(self, type: str, transposes: str, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0, align_bytes: int = 16,
                  beta: bool = False, bias: Optional[str] = None, activation: Optional[str] = None, scale_m: Optional[str] = None,
-                 scale_n: Optional[str] = None, c_is_apart: bool = False, device_scalars: bool = False, batch: Optional[int] = None,
+                 scale_n: Optional[str] = None, c_is_apart: bool = False, device_scalars: bool = False, sparsity: Optional[str] = None,
+                 batch: Optional[int] = None,
                  stride_a: int = _abi.PACKED, stride_b: int = _abi.PACKED, stride_c: int = _abi.PACKED, groups: Optional[int] = None,
                  weights: Optional[str] = None) -> None:
         if sum(given is not None for given in (batch, groups, weights)) > 1:
@@ -66,6 +69,7 @@ class Problem:
         c.activation = activation_number(activation)
         c.scale_m = _number_of(scale_m, SCALINGS, "scale_m")
         c.scale_n = _number_of(scale_n, SCALINGS, "scale_n")
+        c.sparsity = _number_of(sparsity, SPARSITIES, "sparsity")
         c.c_is_apart, c.scalars_on_device = c_is_apart, device_scalars
         self._held = held
         self.c = c
@@ -105,6 +109,8 @@ class Problem:
         words = self._epilogue_words()
         if words:
             fields.append(f"epilogue={words}")
+        if c.sparsity:
+            fields.append(f"sparsity={'a' if c.sparsity == 1 else 'b'}_2to4")
         if c.scalars_on_device:
             fields.append("scalars=device")
         if isinstance(held, _abi.CWeighted):

@@ -24,9 +24,9 @@ from ._problem import Problem
 from ._types import SIZES, name_of_typestr, type_name
 from ._weights_abi import CArray, CSizes, CSource, CWeights, load
 
-__all__ = ["Weights", "from_awq", "from_gguf", "from_gptq", "linear", "pack"]
+__all__ = ["Weights", "from_awq", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack"]
 
-_BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0 = range(7)
+_BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4 = range(8)
 _PAIRS = {"f16": "f16f32f16", "bf16": "bf16f32bf16"}
 
 
@@ -206,6 +206,14 @@ def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", stream: Any = None,
                    dtype, False, stream, library, group=32)
 
 
+def from_mxfp4(blocks: Any, scales: Any, *, dtype: str = "bf16", stream: Any = None, library: Optional[Library] = None) -> Weights:
+    """Of MXFP4: blocks n x k / 2 of uint8, two floats e2m1 each, the lower column low; scales n x k / 32 of uint8, powers of two. They become e4m3,
+    which holds them exactly in twice the bytes. dtype: of scales as they are kept, "bf16" or "f32"."""
+    codes, scale = _given(blocks, "blocks", "u8")._replace(dtype="u4"), _given(scales, "scales", "u8")
+    return _repack(_MXFP4, "e4m3", codes.rows, codes.columns * 2, max(codes.columns // 16, 1), codes, scale, None, None, dtype, False, stream, library,
+                   group=32)
+
+
 def _repack_as(where: Tuple[Any, ...], type: str, has_zeros: bool, stream: Any, library: Optional[Library]) -> Weights:
     format, n, k, groups, codes, scale, zero, order, dtype = where
     return _repack(format, type, n, k, groups, codes, scale, zero, order, dtype, has_zeros, stream, library)
@@ -262,12 +270,29 @@ _ONE, _ZERO = ctypes.c_float(1), ctypes.c_float(0)
 _problems: Dict[_Shape, Problem] = {}
 
 
+class Call(NamedTuple):
+    """A product with weights, before it launches. problem: one object for each shape, kept for good."""
+
+    library: Library
+    stream: int
+    problem: Problem
+    args: Any
+    out: Any
+
+
 def linear(x: Any, weights: Weights, out: Any = None, *, bias: Any = None, activation: Optional[str] = None, stream: Any = None,
            library: Optional[Library] = None) -> Any:
     """activation(x W^T + bias) into `out`, m x n, which is returned. x: m x k of f16 or bf16, contiguous rows, on the device of the weights.
 
     bias: n elements of x's type or f32. activation as in tilesmith.gemm; of a gate out has n / 2 columns. The scales of the weights have x's
     type or are f32. The first call with such a shape chooses a kernel and may compile it."""
+    call = call_of(x, weights, out, bias, activation, stream, library)
+    _abi.check(_abi.load().tilesmith_gemm_args(call.library.handle, call.stream, call.problem.address, ctypes.byref(call.args)))
+    return call.out
+
+
+def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[str], stream: Any, library: Optional[Library]) -> Call:
+    """What linear() launches. TypeError or ValueError in one line if it is none."""
     if weights.on_host:
         raise ValueError("weights are in host memory; expected some on a CUDA device")
     if library is None:
@@ -300,5 +325,4 @@ def linear(x: Any, weights: Weights, out: Any = None, *, bias: Any = None, activ
                                              activation=activation, align_bytes=low & -low, weights=weights.text)
     args = _abi.CRunArgs(ctypes.sizeof(_abi.CRunArgs), ctypes.addressof(_ONE), ctypes.addressof(_ZERO), address, weights.addresses[0], None, to, None,
                          bias_at, None, None, None, weights.addresses[1], weights.addresses[2])
-    _abi.check(_abi.load().tilesmith_gemm_args(library.handle, number, problem.address, ctypes.byref(args)))
-    return out
+    return Call(library, number, problem, args, out)

@@ -61,6 +61,7 @@ struct Chooser::State {
       if (!tell_of_each_other(problem.type, target.type)) continue;
       const bool same_kernels = problem.signature() == target.signature();
       if (same_kernels) note_failures(one);
+      if (problem.sparsity == target.sparsity && !one.best.empty()) knows_sparsity_ = true;
       learn(one.best, same_kernels, seen, stored);
       learn(one.retired_times, false, seen, stored);
       if (device != nullptr && !(one.device() == *device)) continue;
@@ -160,7 +161,7 @@ struct Chooser::State {
       if (!refused_because(*candidate.family, candidate.config, problem) && !is_out(candidate.config)) add(candidate.handle, candidate.stored);
     }
     const bool any = std::ranges::any_of(found, [](const RankedConfig& one) { return one.prediction.by_family_estimate; });
-    if (!without.compiling && (!any || at.nearest_doublings() > kFarDoublings)) {
+    if (!without.compiling && (!any || !knows_sparsity_ || at.nearest_doublings() > kFarDoublings)) {
       for (const auto& family : families()) {
         if (family->needs_proof() || !family->supports(target_)) continue;
         for (Config& config : family->seeds(target_, as_planned(problem))) {
@@ -252,6 +253,7 @@ struct Chooser::State {
   std::unordered_map<std::string, Legality> legalities_;   // by family
   std::unordered_map<std::string, db::Producer> producers_;  // by family
   std::size_t known_problems_ = 0, retired_entries_ = 0;
+  bool knows_sparsity_ = false;   ///< of the target's; what was measured of dense operands has other tiles
   bool seeds_are_stored_ = true;  ///< nobody knows what is
 };
 

@@ -101,7 +101,8 @@ class OperandMemory {
         memory_.upload(std::as_bytes(std::span(&scale, 1)).first(size_bytes(matrix.element)), set * set_ + first);
       return;
     }
-    const std::vector<std::byte> random = random_bytes(matrix.element);
+    constexpr std::byte kFirstPlaces{0x44};  // of metadata: those that are stored come first
+    const std::vector<std::byte> random = matrix.role == OperandRole::metadata ? std::vector<std::byte>(kRandomBytes, kFirstPlaces) : random_bytes(matrix.element);
     for (std::size_t set = 0; set < sets_; ++set) {
       for (std::size_t done = 0; done < bytes; done += random.size()) {
         memory_.upload(std::span(random).first(std::min(random.size(), bytes - done)), set * set_ + first + done);

@@ -13,7 +13,8 @@ foreach(set tilesmithTargets tilesmithStaticTargets)
   install(EXPORT ${set} NAMESPACE tilesmith:: DESTINATION ${package_folder} COMPONENT tilesmith)
 endforeach()
 
-install(FILES interface/gemm.hpp interface/tilesmith.h interface/tilesmith_weights.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith COMPONENT tilesmith)
+install(FILES interface/gemm.hpp interface/sparse.hpp interface/tilesmith.h interface/tilesmith_sparse.h interface/tilesmith_weights.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith COMPONENT tilesmith)
 install(FILES ${PROJECT_SOURCE_DIR}/kernels/problem.hpp ${PROJECT_SOURCE_DIR}/kernels/signature.hpp
         ${PROJECT_SOURCE_DIR}/kernels/type_pair.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith/kernels COMPONENT tilesmith)

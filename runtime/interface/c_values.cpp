@@ -129,6 +129,8 @@ Problem to_problem(const tilesmith_problem& from) {
     if (reserved != 0) throw bad_argument("a reserved field is not 0: expected a problem filled by tilesmith_problem_init");
   }
   KernelSignature signature{type, trans, epilogue_of(from)};
+  if (from.sparsity < TILESMITH_DENSE || from.sparsity > TILESMITH_B_2TO4) throw bad_argument(fmt::format("sparsity is {}: expected a tilesmith_sparsity", int(from.sparsity)));
+  signature.sparsity = Sparsity(from.sparsity);
   if (is_weighted(from)) signature.weights = weights_of(reinterpret_cast<const tilesmith_weighted&>(from));
   if (signature.epilogue.has_terms()) signature.epilogue.c_apart = false;  // implied
   Problem problem = packed_problem(signature, from.m, from.n, from.k);
@@ -187,6 +189,7 @@ Operands to_operands(const tilesmith_run_args& from, const Problem& problem) {
   operands.scale_n = known.scale_n;
   operands.bias = known.bias;
   operands.offsets = known.offsets;
+  operands.metadata = known.metadata;
   operands.weight_scales = known.weight_scales;
   operands.weight_zeros = known.weight_zeros;
   return operands;

@@ -7,39 +7,20 @@
 #include <optional>
 
 #include "db/logger.hpp"
-#include "db/store.hpp"
 #include "kernels/user/load.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/interface/library_state.hpp"
 #include "runtime/plan/plan_cache.hpp"
 #include "runtime/interface/run_plan.hpp"
 #include "runtime/interface/stream_workspaces.hpp"
+#include "runtime/interface/translated.hpp"
 #include "runtime/interface/weights_source.hpp"
 #include "runtime/choose/trial_database.hpp"
 
 namespace tilesmith {
 namespace {
 
-/// Everything that leaves the interface is an Error or std::bad_alloc.
-template <typename Call>
-auto translated(Call&& call) {
-  try {
-    return call();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const db::StoreError& error) {
-    throw Error(ErrorCode::bad_database, error.what());
-  } catch (const runtime::DeviceError& error) {
-    throw Error(error.code() == CUDA_ERROR_OUT_OF_MEMORY ? ErrorCode::out_of_memory : ErrorCode::device_failed,
-                error.what());
-  } catch (const std::invalid_argument& error) {
-    throw Error(ErrorCode::bad_argument, error.what());
-  } catch (const std::exception& error) {
-    throw Error(ErrorCode::internal, error.what());
-  }
-}
+using runtime::translated;
 
 Error moved_from_plan() { return {ErrorCode::bad_argument, "the plan was moved from"}; }
 Error moved_from_library() { return {ErrorCode::bad_argument, "the library was moved from"}; }
@@ -147,6 +128,11 @@ Library Library::without_database(const LibraryOptions& options) {
   });
 }
 
+runtime::LibraryState& Library::internals() const {
+  if (!state_) throw moved_from_library();
+  return *state_;
+}
+
 const std::string& Library::device() const noexcept {
   static const std::string none;
   return state_ ? state_->device_text() : none;
@@ -195,7 +181,8 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& 
       Problem asked = problem;
       asked.beta = beta_class;
       if (beta_class == BetaClass::zero) asked.epilogue.c_apart = false;  // C is not read
-      const auto takes_more = [&](const OperandMatrix& one) { return align_bytes < int(size_bytes(one.element)); };
+      const bool has_codes = asked.weights.type != WeightType::none;
+      const auto takes_more = [&](const OperandMatrix& one) { return (has_codes && one.role == OperandRole::b) || align_bytes < int(size_bytes(one.element)); };
       if (std::ranges::all_of(tilesmith::operands(asked), takes_more)) throw runtime::misaligned(asked);
       asked.align_bytes = align_bytes;
       check_well_formed(asked);

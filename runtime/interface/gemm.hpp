@@ -55,6 +55,10 @@ struct CUstream_st;  // cudaStream_t and CUstream are pointers to this
 struct tilesmith_weights;  // tilesmith_weights.h
 struct tilesmith_weights_source;
 
+namespace tilesmith::runtime {
+class LibraryState;
+}
+
 namespace tilesmith {
 
 /// The values are those of tilesmith_status in tilesmith.h.
@@ -160,7 +164,11 @@ struct Operands {
   /// they hold. β is read if the problem's beta class is `any`, and C has to be there then; where β is 0 nothing becomes of what C holds.
   const void* device_alpha = nullptr;
   const void* device_beta = nullptr;
-  /// Of a problem with weights, else not read: device memory, [groups, n] packed, of A's type or f32, aligned to an element; must not overlap D.
+  /// Of a problem with a 2:4 sparse A or B (problem.sparsity), else not read: where its stored elements stand, as compress() of
+  /// tilesmith/sparse.hpp makes it; aligned to 16 bytes. A or B are then the stored elements. Nobody checks it: what comes of places that do
+  /// not ascend is undefined (check_metadata() finds them). D must not overlap it.
+  const void* metadata = nullptr;
+  /// Of a problem with weights, else not read: device memory, [groups, n] packed, of A's type or f32, aligned as A and B; must not overlap D.
   /// Then b are codes, as repack_weights() makes them. Zeros where the weights have some.
   const void* weight_scales = nullptr;
   const void* weight_zeros = nullptr;
@@ -228,7 +236,9 @@ class Library {
 
  private:
   friend class GemmPlan;
+  friend struct SparseCalls;
   struct State;
+  runtime::LibraryState& internals() const;
   explicit Library(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };

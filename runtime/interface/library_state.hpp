@@ -13,6 +13,7 @@
 #include "runtime/choose/choose.hpp"
 #include "runtime/driver/context_guards.hpp"
 #include "runtime/interface/gemm.hpp"
+#include "runtime/interface/sparse_kernels.hpp"
 #include "runtime/interface/repack_kernels.hpp"
 #include "runtime/plan/plan.hpp"
 
@@ -34,6 +35,8 @@ class LibraryState {
   Planned plan(const Problem& problem);
 
   const Context& context() const { return *context_; }
+  bool may_compile_helpers() const { return can_compile(); }
+  SparseKernels& sparse_kernels() { return sparse_kernels_; }
   const std::string& device_text() const { return device_text_; }
   bool early_in_graphs() const { return options_.early_in_graphs; }
   /// RunArgs::group_fault of all grouped problems, once one was planned.
@@ -67,6 +70,7 @@ class LibraryState {
 
   LibraryOptions options_;
   std::unique_ptr<Context> context_;  // declared before the kernels: they are unloaded while it lives
+  SparseKernels sparse_kernels_;
   std::string device_text_;
   RepackKernels repack_;
   std::unique_ptr<SharedWord> group_fault_;  // made under the lock, by the first plan that wants it

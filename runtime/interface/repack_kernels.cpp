@@ -60,12 +60,12 @@ CUfunc_st* RepackKernels::kernel(const Context& context, bool may_compile, const
 
 void RepackKernels::run(const Context& context, bool may_compile, CUstream_st* stream, RepackArgs args) {
   if (checks_order(args)) {
-    if (const int fault = found_by(kernel(context, may_compile, "check_order"), args.k, stream, args); fault != 0)
+    if (const int fault = found_by(kernel(context, may_compile, "find_unordered"), args.k, stream, args); fault != 0)
       refuse_order(args, fault, downloaded<int>(args.group_of + (fault - 1)));
   }
   const long long scales = args.groups * args.n;
   if (checks_zeros(args)) {
-    if (const int fault = found_by(kernel(context, may_compile, "check_zeros"), scales, stream, args); fault != 0) {
+    if (const int fault = found_by(kernel(context, may_compile, "find_zeros"), scales, stream, args); fault != 0) {
       const long long index = fault - 1, n = index % args.n, in_word = 32 / args.bits;
       const long long word = index / args.n * ((args.n + in_word - 1) / in_word) + n / in_word;
       const unsigned held = downloaded<unsigned>(args.zeros + word * 4);

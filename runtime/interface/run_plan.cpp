@@ -12,8 +12,8 @@ namespace {
 
 Error launch_error(int code, const Plan& plan) {
   if (code == Plan::kMisaligned) return misaligned(plan.problem());
-  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b, the output, offsets, device_alpha, device_beta, weight_scales, weight_zeros or one of the epilogue's vectors is null: expected device memory"};
-  if (code == Plan::kOverlap) return {ErrorCode::bad_argument, "the output overlaps a, b, offsets, alpha or beta in device memory, scales or zeros of weights, a vector of the epilogue, or a c that lies elsewhere: expected memory of its own"};
+  if (code == Plan::kNullPointer) return {ErrorCode::bad_argument, "a, b, the output, offsets, metadata, device_alpha, device_beta, weight_scales, weight_zeros or one of the epilogue's vectors is null: expected device memory"};
+  if (code == Plan::kOverlap) return {ErrorCode::bad_argument, "the output overlaps a, b, offsets, metadata, alpha or beta in device memory, scales or zeros of weights, a vector of the epilogue, or a c that lies elsewhere: expected memory of its own"};
   if (code == Plan::kCopiesRows) return {ErrorCode::bad_argument, "c is another matrix than d, or another array of pointers: expected a problem of groups or pointers with the epilogue c_apart, or with another one"};
   if (code == Plan::kMissingWorkspace) {
     return {ErrorCode::missing_workspace,
@@ -55,8 +55,9 @@ void check_scalars(const Problem& on, const Operands& operands) {
 Error misaligned(const Problem& problem) {
   return {ErrorCode::misaligned,
           fmt::format("an operand is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an element, {} bytes of a, {} of b, "
-                      "{} of c and d",
-                      problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b), size_bytes(problem.type.output))};
+                      "{} of c and d{}",
+                      problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b), size_bytes(problem.type.output),
+                      problem.sparsity != Sparsity::dense ? ", 16 of metadata" : "")};
 }
 
 void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, const RunOptions& options) {
@@ -80,6 +81,7 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
   args.set(OperandRole::weight_zeros, operands.weight_zeros);
   args.set(OperandRole::alpha, operands.device_alpha);
   args.set(OperandRole::beta, operands.device_beta);
+  args.set(OperandRole::metadata, operands.metadata);
   args.alpha = to_scale(on.type, operands.alpha);
   args.beta = to_scale(on.type, operands.beta);
   args.workspace = workspace;

@@ -110,6 +110,11 @@ typedef enum tilesmith_bias {
   TILESMITH_BIAS_M_F32 = 4
 } tilesmith_bias;
 
+/* Which operand is 2:4 sparse: of each 4 elements in a row along K 2 are stored, of each 2 of tf32 1 (tilesmith_sparse.h). A sparse A is
+ * m x k/2 (transposes NN, NT), a sparse B n x k/2 (NT, TT), and k a multiple of 4 (of tf32 2). Operands of f16, bf16, tf32, s8, u8, e4m3 and e5m2;
+ * no batches, no groups, no gates. */
+typedef enum tilesmith_sparsity { TILESMITH_DENSE = 0, TILESMITH_A_2TO4 = 1, TILESMITH_B_2TO4 = 2 } tilesmith_sparsity;
+
 /* A GEMM problem, row-major. Fill it with tilesmith_problem_init, then change what differs. It holds its texts: nothing in it
  * points elsewhere, and it can be copied and compared as bytes.
  * Operands of s4 and u4 (s4s32, u4s32) have two elements in a byte, those of b1s32 (the AND of bits is counted) and b1xors32 (their XOR) eight.
@@ -133,7 +138,8 @@ typedef struct tilesmith_problem {
   int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch, tilesmith_grouped or tilesmith_weighted, that struct's size in bytes */
   int32_t scalars_on_device; /* not 0: every run is given alpha and beta in device memory, where the kernel reads them when it runs; 0 at
                             first: in host memory, read before the call returns */
-  int32_t reserved[1];   /* 0 */
+  int8_t sparsity;       /* a tilesmith_sparsity; 0 at first */
+  int8_t reserved[3];    /* 0 */
 } tilesmith_problem;
 
 /* A stride of a strided batch: matrices are packed one behind the other, a stored matrix's rows times its leading dimension apart. */
@@ -194,6 +200,8 @@ typedef struct tilesmith_run_args {
                             run: it returns TILESMITH_BAD_ARGUMENT and launches nothing. Must not overlap D */
   const void* weight_scales; /* of a tilesmith_weighted (tilesmith_weights.h), whose b are codes; aligned as a and b, must not overlap D */
   const void* weight_zeros;  /* the same, if its weights have zeros; else neither is read */
+  const void* metadata;  /* of a problem with sparsity, else not read. Device memory, aligned to 16 bytes: where the stored elements stand, as
+                            tilesmith_sparse_compress makes it. Must not overlap D */
 } tilesmith_run_args;
 
 /* Where a plan's config came from. The strings live as long as the plan. */

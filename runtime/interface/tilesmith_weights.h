@@ -21,7 +21,7 @@
  *   4 bits: word s (0 to 3) of its little-endian 32-bit words is the step c = 64j + 16s; nibble i (bits 4i to 4i + 3), i < 4, is a_i.lo,
  *           nibble i + 4 is a_i.hi.
  *   8 bits: words 2s and 2s + 1 are the step c = 32j + 16s; word 2s has bytes a0.lo, a0.hi, a1.lo, a1.hi, word 2s + 1 those of a2, a3.
- * Scales and zeros are [ceil(k / group)][n], row-major, packed. Codes are aligned to 16 bytes.
+ * Scales and zeros are [ceil(k / group)][n], row-major, packed. Codes are aligned to 16 bytes; a run wants all three aligned as A.
  *
  * Errors, threads and CUDA contexts: as tilesmith.h says. What does not fit is refused in one line, and nothing is repacked then.
  */
@@ -66,7 +66,10 @@ typedef enum tilesmith_weights_format {
   TILESMITH_WEIGHTS_AWQ = 4,
   /* GGUF: codes "u8" [n][k / 32 * 18] are blocks of a scale of f16 and 32 elements in 4 bits, minus 8. Type s4, group 32. */
   TILESMITH_WEIGHTS_Q4_0 = 5,
-  TILESMITH_WEIGHTS_Q8_0 = 6 /* "u8" [n][k / 32 * 34]: a scale of f16 and 32 signed bytes. Type s8, group 32 */
+  TILESMITH_WEIGHTS_Q8_0 = 6, /* "u8" [n][k / 32 * 34]: a scale of f16 and 32 signed bytes. Type s8, group 32 */
+  /* MXFP4: codes "u4" [n][k / 2] are floats e2m1, the lower column low; scales "u8" [n][k / 32] powers of two (ue8m0). Type e4m3, which holds
+   * them exactly in twice the bytes; group 32, scale_type bf16 or f32. */
+  TILESMITH_WEIGHTS_MXFP4 = 7
 } tilesmith_weights_format;
 
 /* A matrix, row-major, packed. type: "f16", "bf16", "f32", "s32", "s8", "u8", "s4", "u4", "e4m3". data NULL: there is none. */

@@ -71,8 +71,8 @@ bool comes_by_rows(const char* what, const tilesmith_array& array, std::int64_t 
 }
 
 const char* name_of_format(int format) {
-  constexpr const char* kNames[] = {"bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0"};
-  if (format < 0 || format > TILESMITH_WEIGHTS_Q8_0) throw refused_weights(fmt::format("format is {}: expected a tilesmith_weights_format", format));
+  constexpr const char* kNames[] = {"bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0", "MXFP4"};
+  if (format < 0 || format > TILESMITH_WEIGHTS_MXFP4) throw refused_weights(fmt::format("format is {}: expected a tilesmith_weights_format", format));
   return kNames[format];
 }
 
@@ -134,6 +134,19 @@ void take_blocks(RepackArgs& args, const tilesmith_weights& weights, const tiles
   args.flipped = q4 ? 0 : type.sign;
 }
 
+void take_mxfp4(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
+  args.source = kMxfp4Source;
+  expect_types(weights, from.format, "e4m3", type.name == "e4m3");
+  if (weights.group != 32) throw refused_weights(fmt::format("group is {}: expected 32 of MXFP4", weights.group));
+  if (weights.has_zeros != 0) throw refused_weights(fmt::format("has_zeros is {}: expected 0 of MXFP4", weights.has_zeros));
+  if (text_of(weights.scale_type) == "f16") throw refused_weights("scale_type is f16: expected bf16 or f32, which hold every power of two of MXFP4");
+  check_array("codes", from.codes, {"u4"}, weights.n, weights.k / 2);
+  check_array("scales", from.scales, {"u8"}, weights.n, weights.k / 32);
+  args.scales = static_cast<const unsigned char*>(from.scales.data);
+  args.scale_element = kExponentElement;
+  args.by_rows = 1;
+}
+
 }  // namespace
 
 void check_weights(const tilesmith_weights& weights) {
@@ -162,7 +175,7 @@ RepackArgs repack_args(const tilesmith_weights& weights, const tilesmith_weights
   name_of_format(from.format);
   const CodeType& type = code_type(weights);
   const std::int64_t groups = groups_of(weights);
-  const bool blocks = from.format >= TILESMITH_WEIGHTS_Q4_0, plain = from.format <= TILESMITH_WEIGHTS_NIBBLES;
+  const bool mxfp4 = from.format == TILESMITH_WEIGHTS_MXFP4, blocks = from.format >= TILESMITH_WEIGHTS_Q4_0, plain = from.format <= TILESMITH_WEIGHTS_NIBBLES;
   RepackArgs args{};
   args.n = weights.n;
   args.k = weights.k;
@@ -174,6 +187,7 @@ RepackArgs repack_args(const tilesmith_weights& weights, const tilesmith_weights
   args.codes = static_cast<const unsigned char*>(from.codes.data);
   if (groups * weights.n > INT32_MAX - 1) throw refused_weights(fmt::format("weights have {} groups of {} rows: expected at most {} scales", groups, weights.n, INT32_MAX - 1));
   if (plain) take_plain(args, weights, from, type);
+  else if (mxfp4) take_mxfp4(args, weights, from, type);
   else if (blocks) take_blocks(args, weights, from, type);
   else take_words(args, weights, from, type);
   if (plain || blocks) check_none("g_idx", from.g_idx, "it is of GPTQ");

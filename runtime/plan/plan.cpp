@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "kernels/tensor_core/paired_columns.cuh"
+#include "kernels/sparsity.hpp"
 #include "runtime/plan/captured_order.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/plan/prepare_launch.hpp"
@@ -150,7 +151,6 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
   sequence_ = family.launches(config_, as_planned(problem_));
   // align_bytes may be less than an element of the one matrix, since it speaks of all.
   for (const OperandRole role : kOperandRoles) {
-    const std::size_t element = size_bytes(operand(problem_, role).element);
     extents_[role] = extent_of(operand(problem_, role));
     if (problem_.batch_mode == BatchMode::pointers && !is_vector(role)) {  // what is given is an array of pointers
       const auto bytes = std::uintptr_t(problem_.batch) * sizeof(void*);
@@ -158,7 +158,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
       align_bytes_[role] = sizeof(void*);
       continue;
     }
-    align_bytes_[role] = is_at_any_element(role) ? element : std::max(std::size_t(problem_.align_bytes), element);
+    align_bytes_[role] = address_align_bytes(role, operand(problem_, role).element, problem_.align_bytes);
   }
   functions_.reserve(sequence_.launches.size());
   for (Launch& launch : sequence_.launches) {

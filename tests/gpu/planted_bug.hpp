@@ -32,9 +32,10 @@ struct Bug {
   BatchMode batch_mode = BatchMode::single;
   Scalars scalars = Scalars::host;
   const char* weights = nullptr;  ///< as a signature's text has them
+  Sparsity sparsity = Sparsity::dense;
 
   KernelTarget target(const DeviceLimits& limits) const {
-    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode, Sparsity::dense, scalars, weights == nullptr ? Weights{} : parse_weights(weights).value()}, limits};
+    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode, sparsity, scalars, weights == nullptr ? Weights{} : parse_weights(weights).value()}, limits};
   }
 };
 

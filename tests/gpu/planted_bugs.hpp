@@ -14,6 +14,7 @@
 #include "tests/gpu/planted_pointer_bugs.hpp"
 #include "tests/gpu/planted_scalar_bugs.hpp"
 #include "tests/gpu/planted_simt_bugs.hpp"
+#include "tests/gpu/planted_sparse_bugs.hpp"
 #include "tests/gpu/planted_split_bugs.hpp"
 #include "tests/gpu/planted_sub_byte_bugs.hpp"
 #include "tests/gpu/planted_weights_bugs.hpp"
@@ -144,6 +145,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : pointer_bugs()) bugs.push_back(bug);
   for (const Bug& bug : split_bugs()) bugs.push_back(bug);
   for (const Bug& bug : scalar_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : sparse_bugs()) bugs.push_back(bug);
   for (const Bug& bug : sub_byte_bugs()) bugs.push_back(bug);
   for (const Bug& bug : weights_bugs()) bugs.push_back(bug);
   return bugs;

@@ -94,6 +94,7 @@ void check_caught(const std::vector<planted::Bug>& bugs) {
 TEST_CASE("every bug planted in a gate is caught, and what it is planted in passes", "[.][gate_bugs]") { check_caught(planted::gate_bugs()); }
 TEST_CASE("every bug planted in strided batches is caught, and what it is planted in passes", "[.][batch_bugs]") { check_caught(planted::batch_bugs()); }
 TEST_CASE("every bug planted in results of a byte is caught, and what it is planted in passes", "[.][byte_bugs]") { check_caught(planted::byte_bugs()); }
+TEST_CASE("every bug planted in kernels of sparse operands is caught, and what it is planted in passes", "[.][sparse_bugs]") { check_caught(planted::sparse_bugs()); }
 TEST_CASE("every bug planted in batches by pointers is caught, and what it is planted in passes", "[.][pointer_bugs]") { check_caught(planted::pointer_bugs()); }
 TEST_CASE("every bug planted in products with weights is caught, and what it is planted in passes", "[.][weights_bugs]") { check_caught(planted::weights_bugs()); }
 TEST_CASE("every bug planted in kernels that read scalars from device memory is caught, and what it is planted in passes", "[.][scalar_bugs]") { check_caught(planted::scalar_bugs()); }

@@ -37,7 +37,11 @@ TEST_CASE("every family has a name of its own, and words for every parameter and
   for (const auto& family : families()) {
     CHECK(names.insert(family->name()).second);
     CHECK_FALSE(family->summary().empty());
-    const KernelTarget any = target("f16f32", {}, "sm_87");
+    KernelTarget any = target("f16f32", {}, "sm_90a");
+    if (!family->supports(any)) {
+      any = target("f16f32f16", {false, true}, "sm_90a");
+      any.weights = *parse_weights("s4_g128");
+    }
     for (const Parameter& parameter : family->parameters(any)) {
       CHECK_FALSE(parameter.meaning.empty());
       CHECK_FALSE(parameter.values.empty());

@@ -10,7 +10,7 @@ library=$2
 can_import() { "$1" -c "import ${2// /, }" >/dev/null 2>&1; }
 
 wanted=pytest
-case $(basename "$file") in test_torch*.py | test_gpu.py) wanted="pytest torch" ;; esac
+case $(basename "$file") in test_torch*.py | test_gpu*.py) wanted="pytest torch" ;; esac
 python=""
 for candidate in python3 /usr/bin/python3; do
   if [ -z "$python" ] && can_import "$candidate" "$wanted"; then python=$candidate; fi
@@ -21,7 +21,7 @@ if [ -z "$python" ]; then
 fi
 export TILESMITH_REAL_LIBRARY=$library PYTHONDONTWRITEBYTECODE=1
 case $(basename "$file") in
-  test_gpu.py)
+  test_gpu*.py)
     "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || { echo "skipped, there is no GPU: $(basename "$file")"; exit 0; }
     exec env TILESMITH_LIBRARY="$library" "$python" -m pytest -q -p no:cacheprovider -m gpu "$file"
     ;;

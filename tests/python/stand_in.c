@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tilesmith.h"
+#include "tilesmith_sparse.h"
 #include "tilesmith_weights.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -309,7 +310,7 @@ static tilesmith_status run(struct CUstream_st* stream, const tilesmith_problem*
   stand_in.stream = (uint64_t)(uintptr_t)stream;
   stand_in.runs++;
   pthread_mutex_unlock(&lock);
-  if (on.problem.batch_size != sizeof(tilesmith_weighted) && t.operand < NOT_COMPUTED && t.output < NOT_COMPUTED && args->d != NULL && args->a != NULL) compute(&on, &t, args);
+  if (on.problem.batch_size != sizeof(tilesmith_weighted) && on.problem.sparsity == TILESMITH_DENSE && t.operand < NOT_COMPUTED && t.output < NOT_COMPUTED && args->d != NULL && args->a != NULL) compute(&on, &t, args);
   return TILESMITH_OK;
 }
 
@@ -336,3 +337,4 @@ EXPORT tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CU
 EXPORT tilesmith_status tilesmith_plan_run_args(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run_args* args) {
   return run(stream, &plan->problem.problem, args);
 }
+#include "stand_in_sparse.h"

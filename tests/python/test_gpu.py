@@ -9,7 +9,6 @@ torch = pytest.importorskip("torch")
 
 import tilesmith
 import tilesmith.torch
-import tilesmith.weights
 
 pytestmark = pytest.mark.gpu
 ALL_LEVELS = ("exact", "trial", "model", "generic")
@@ -283,48 +282,3 @@ def test_a_choice_for_inductor():
     a, b, out = random(64, 128), random(128, 96), torch.empty(64, 96, device="cuda", dtype=torch.float16)
     tilesmith.torch.external_matmul(a, b, out)
     close(out, a, b)
-
-
-@pytest.mark.parametrize("kind", ["s4", "u4", "s8", "e4m3"])
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_weights_are_packed_and_multiplied(library, kind, dtype):
-    for m, n, k, group in ((1, 256, 512, 128), (16, 200, 384, 64), (70, 97, 130, None)):
-        zeros_there = kind == "u4"
-        groups = 1 if group is None else k // group
-        codes = {"s4": lambda: torch.randint(-8, 8, (n, k), dtype=torch.int8, device="cuda"), "u4": lambda: torch.randint(0, 16, (n, k), dtype=torch.uint8, device="cuda"),
-                 "s8": lambda: torch.randint(-128, 128, (n, k), dtype=torch.int8, device="cuda"),
-                 "e4m3": lambda: torch.randn(n, k, device="cuda").to(torch.float8_e4m3fn)}[kind]()
-        scales = (torch.rand(groups, n, device="cuda") / 64).to(dtype)
-        zeros = torch.randint(0, 16, (groups, n), device="cuda").to(dtype) if zeros_there else None
-        w = tilesmith.weights.pack(codes, scales, zeros, type=kind, library=library)
-        dense = codes.float()
-        if zeros_there:
-            dense = dense - zeros.float().repeat_interleave(k // groups, 0).T
-        dense = dense * scales.float().repeat_interleave(k // groups, 0).T
-        assert torch.equal(tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, w.text, k), dense)
-        x, bias = random(m, k, dtype=dtype), random(n, dtype=dtype)
-        close(tilesmith.weights.linear(x, w, bias=bias, library=library), x, dense.T, lambda y: y + bias.double())
-
-
-def test_a_linear_layer_with_weights_is_an_operator(library):
-    tilesmith.set_default(library)
-    try:
-        qweight = torch.randint(-2**31, 2**31 - 1, (512, 64), dtype=torch.int32, device="cuda")
-        qzeros = torch.randint(-2**31, 2**31 - 1, (4, 64), dtype=torch.int32, device="cuda")
-        w = tilesmith.weights.from_awq(qweight, qzeros, (torch.rand(4, 512, device="cuda") / 64).half())
-        assert w.text == "u4_g128+zeros"
-        layer = tilesmith.torch.Linear(w, bias=random(512), activation="silu")
-        x = random(2, 3, 512)
-        dense = tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, w.text, 512)
-        want = torch.nn.functional.silu(x.double() @ dense.double().T + layer.bias.double())
-        assert float((layer(x).double() - want).abs().max()) <= 2**-9 * float(want.abs().max())
-        assert float((layer.cpu()(x.cpu()).double().cuda() - want).abs().max()) <= 2**-9 * float(want.abs().max())
-        layer = layer.cuda()
-        torch.library.opcheck(torch.ops.tilesmith.linear_weights.default, (x, layer.codes, layer.scales, layer.zeros, layer.kind, layer.bias, layer.activation),
-                              test_utils=("test_schema", "test_faketensor"))
-        order = torch.arange(512, device="cuda", dtype=torch.int32) // 128
-        order[5] = 3
-        with pytest.raises(tilesmith.Error, match=r"g_idx\[5\] is 3: expected 0"):
-            tilesmith.weights.from_gptq(torch.randint(-2**31, 2**31 - 1, (64, 512), dtype=torch.int32, device="cuda"), None, torch.rand(4, 512, device="cuda").half(), order)
-    finally:
-        tilesmith.set_default(None)

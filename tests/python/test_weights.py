@@ -125,6 +125,15 @@ def test_gguf_blocks_bring_their_scales(real):
         weights.from_gguf(Host("|u1", (1, 18), [0] * 18), "Q4_K")
 
 
+def test_mxfp4_becomes_e4m3(real):
+    n, k = 2, 64
+    blocks = Host("|u1", (n, k // 2), [code(i, 2 * j) | code(i, 2 * j + 1) << 4 for i in range(n) for j in range(k // 2)])
+    made = weights.from_mxfp4(blocks, Host("|u1", (n, 2), [127, 128, 129, 120]), dtype="f32")
+    magnitudes = (0, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c)
+    assert made.codes.tobytes() == canonical(8, n, k, 0, lambda i, j: magnitudes[code(i, j) & 7] | (code(i, j) & 8) << 4)
+    assert made.text == "e4m3_g32+f32" and made.scales.tobytes() == struct.pack("<4f", 1, 4, 2, 2**-7)
+
+
 @pytest.mark.parametrize("edit, line", [
     (dict(scales=Host("<f4", (3, 16), [1] * 48)), "scales have 3 groups; expected a number of groups that divides k, 64"),
     (dict(scales=Host("<f4", (4, 16), [1] * 64)), "group is 16: expected 32, 64, 128, or 0 for the whole row of weights"),

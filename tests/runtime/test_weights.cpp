@@ -1,103 +1,9 @@
 // What tilesmith_weights.h makes of others' weights, in host memory, by the same code as the device's.
 #include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <string>
-#include <vector>
 
-#include "runtime/compile/compiler.hpp"
-#include "runtime/interface/repack_kernels.hpp"
-#include "runtime/interface/tilesmith_weights.h"
-#include "tests/catch.hpp"
+#include "tests/runtime/repacked.hpp"
 
-using namespace tilesmith;
-
-namespace {
-
-struct Made {
-  std::vector<unsigned char> codes, zeros, scales;
-  tilesmith_status status = TILESMITH_OK;
-  std::string error;
-};
-
-tilesmith_weights weights(const char* type, std::int64_t n, std::int64_t k, std::int64_t group, bool zeros = false, const char* scale = "f32") {
-  tilesmith_weights made;
-  REQUIRE(tilesmith_weights_init(&made, type, n, k, group, scale, zeros) == TILESMITH_OK);
-  return made;
-}
-
-tilesmith_weights_source source(int format) {
-  tilesmith_weights_source from;
-  REQUIRE(tilesmith_weights_source_init(&from, format) == TILESMITH_OK);
-  from.on_host = 1;
-  return from;
-}
-
-template <typename T>
-tilesmith_array array(const std::vector<T>& data, std::int64_t rows, std::int64_t columns, const char* type) {
-  tilesmith_array made{data.data(), rows, columns, {}};
-  std::strcpy(made.type, type);
-  return made;
-}
-
-Made repack(const tilesmith_weights& of, const tilesmith_weights_source& from) {
-  tilesmith_weights_sizes sizes;
-  REQUIRE(tilesmith_weights_bytes(&of, &sizes) == TILESMITH_OK);
-  Made made;
-  made.codes.resize(sizes.codes);
-  made.scales.resize(sizes.scales);
-  made.zeros.resize(sizes.zeros);
-  made.status = tilesmith_weights_repack(nullptr, nullptr, &of, &from, made.codes.data(), made.scales.data(), sizes.zeros != 0 ? made.zeros.data() : nullptr);
-  made.error = made.status == TILESMITH_OK ? "" : tilesmith_last_error();
-  return made;
-}
-
-float f32_at(const std::vector<unsigned char>& values, std::size_t index) {
-  float value;
-  std::memcpy(&value, values.data() + 4 * index, 4);
-  return value;
-}
-
-/// By the header's words: each lane's fragments in turn. `code`: of a row and column that there are.
-std::vector<unsigned char> canonical(int bits, std::int64_t n, std::int64_t k, int padding, const std::function<unsigned(std::int64_t, std::int64_t)>& code) {
-  const std::int64_t columns = bits == 4 ? 64 : 32, across = (k + columns - 1) / columns;
-  std::vector<unsigned char> bytes(std::size_t(512 * ((n + 15) / 16) * across));
-  for (std::size_t block = 0; block < bytes.size() / 512; ++block) {
-    const std::int64_t row0 = std::int64_t(block) / across * 16, column0 = std::int64_t(block) % across * columns;
-    for (int lane = 0; lane < 32; ++lane) {
-      unsigned char* const of_lane = bytes.data() + block * 512 + std::size_t(lane) * 16;
-      const int g = lane / 4, t = lane % 4;
-      for (int step = 0; step < columns / 16; ++step) {
-        const auto value = [&](int i, int hi) {
-          const std::int64_t row = row0 + g + (i % 2 == 1 ? 8 : 0), column = column0 + step * 16 + 2 * t + hi + (i >= 2 ? 8 : 0);
-          return row < n && column < k ? code(row, column) : unsigned(padding);
-        };
-        if (bits == 4) {
-          std::uint32_t word = 0;
-          for (int i = 0; i < 4; ++i) word |= value(i, 0) << (4 * i) | value(i, 1) << (4 * (i + 4));
-          for (int b = 0; b < 4; ++b) of_lane[4 * step + b] = (unsigned char)(word >> (8 * b));
-        } else {
-          for (int i = 0; i < 4; ++i) {
-            of_lane[8 * step + 2 * i] = (unsigned char)value(i, 0);
-            of_lane[8 * step + 2 * i + 1] = (unsigned char)value(i, 1);
-          }
-        }
-      }
-    }
-  }
-  return bytes;
-}
-
-unsigned any(std::int64_t i, std::int64_t j, unsigned below) { return unsigned((std::uint64_t(i) * 2654435761u + std::uint64_t(j) * 40503u + 12345u) >> 7) % below; }
-
-std::vector<float> some_scales(std::int64_t groups, std::int64_t n) {
-  std::vector<float> made;
-  for (std::int64_t i = 0; i < groups * n; ++i) made.push_back(float(i) / 64 - 1);
-  return made;
-}
-
-}  // namespace
+using namespace tilesmith::repacked;
 
 TEST_CASE("weights: codes one a byte and in nibbles become the documented layout, padded by the code of 0") {
   for (const auto& [n, k] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {16, 64}, {17, 65}, {40, 200}, {33, 31}}) {
@@ -236,6 +142,25 @@ TEST_CASE("weights: blocks of GGUF bring their scales with them") {
   }
 }
 
+TEST_CASE("weights: MXFP4 becomes e4m3 with the same values, and its powers of two stay") {
+  const std::int64_t n = 3, k = 64;
+  constexpr unsigned kE4m3[] = {0x00, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c, 0x80, 0xb0, 0xb8, 0xbc, 0xc0, 0xc4, 0xc8, 0xcc};
+  const auto code = [](std::int64_t i, std::int64_t j) { return any(i, j, 16); };
+  std::vector<unsigned char> nibbles(std::size_t(n * k / 2));
+  for (std::int64_t at = 0; at < n * k; ++at) nibbles[std::size_t(at / 2)] = (unsigned char)(nibbles[std::size_t(at / 2)] | code(at / k, at % k) << (at % 2 * 4));
+  const std::vector<unsigned char> exponents{127, 128, 0, 254, 120, 1};
+  tilesmith_weights_source from = source(TILESMITH_WEIGHTS_MXFP4);
+  from.codes = array(nibbles, n, k / 2, "u4");
+  from.scales = array(exponents, n, 2, "u8");
+  const Made made = repack(weights("e4m3", n, k, 32), from);
+  INFO(made.error);
+  REQUIRE(made.status == TILESMITH_OK);
+  CHECK(made.codes == canonical(8, n, k, 0, [&](std::int64_t i, std::int64_t j) { return kE4m3[code(i, j)]; }));
+  for (std::size_t i = 0; i < 6; ++i) CHECK(f32_at(made.scales, i % 2 * 3 + i / 2) == std::ldexp(1.0F, int(exponents[i]) - 127));
+  CHECK(repack(weights("e4m3", n, k, 32, false, "f16"), from).error == "scale_type is f16: expected bf16 or f32, which hold every power of two of MXFP4");
+  CHECK(repack(weights("s4", n, k, 32), from).error == "type of weights is s4: expected e4m3 of MXFP4");
+}
+
 TEST_CASE("weights: scales of a row for each row of weights are turned, and become the type that is asked for") {
   const std::int64_t n = 3, k = 64;
   const std::vector<signed char> codes(std::size_t(n * k), -5), zeros{1, 2, 3, 4, 5, 6};
@@ -261,61 +186,4 @@ TEST_CASE("weights: scales of a row for each row of weights are turned, and beco
   CHECK(u16_of("f16", 2) == 0xb554);   // -0.333
   CHECK(u16_of("f16", 5) == 0x0410);   // 6.2e-5
   CHECK(u16_of("bf16", 0) == 0x3dcd);  // 0.1
-}
-
-TEST_CASE("weights: what does not fit is refused in one line that says what was expected") {
-  const std::int64_t n = 16, k = 64;
-  const std::vector<unsigned char> codes(std::size_t(n * k));
-  const std::vector<float> scales(std::size_t(n * 2), 1);
-  tilesmith_weights_source right = source(TILESMITH_WEIGHTS_BYTES);
-  right.codes = array(codes, n, k, "u8");
-  right.scales = array(scales, 2, n, "f32");
-  REQUIRE(repack(weights("u4", n, k, 32), right).status == TILESMITH_OK);
-  const auto refused = [&](const std::function<void(tilesmith_weights_source&)>& edit, const std::string& line, const char* type = "u4", bool zeros = false) {
-    tilesmith_weights_source from = right;
-    edit(from);
-    const Made made = repack(weights(type, n, k, 32, zeros), from);
-    CHECK(made.status == TILESMITH_BAD_ARGUMENT);
-    CHECK(made.error == line);
-    CHECK(made.codes == std::vector<unsigned char>(made.codes.size()));
-  };
-  refused([&](auto& from) { from.scales.rows = 1; }, "scales is 1x16: expected 2x16, one row for each group of columns of weights, or 16x2");
-  refused([&](auto& from) { from.scales.data = nullptr; }, "scales is null: expected 2x16 of f16, bf16 or f32");
-  refused([&](auto& from) { std::strcpy(from.scales.type, "s8"); }, "scales is of s8: expected f16, bf16 or f32");
-  refused([&](auto& from) { from.codes.columns = 63; }, "codes is 16x63: expected 16x64");
-  refused([&](auto& from) { from.codes.data = nullptr; }, "codes is null: expected 16x64 of u8");
-  refused([&](auto& from) { from.zeros = from.scales; }, "zeros is given: expected none, the weights have none");
-  refused([&](auto&) {}, "zeros is null: expected 2x16, as scales", "u4", true);
-  refused([&](auto& from) { from.format = 9; }, "format is 9: expected a tilesmith_weights_format");
-  refused([&](auto& from) { from.format = TILESMITH_WEIGHTS_AWQ; }, "type of weights is s8: expected u4 of AWQ", "s8");
-  refused([&](auto& from) { from.format = TILESMITH_WEIGHTS_AWQ; }, "weights of AWQ as u4 have no zeros: expected has_zeros, or s4");
-  refused([&](auto& from) { from.format = TILESMITH_WEIGHTS_GPTQ; from.codes.rows = 8, from.codes.columns = 16; }, "codes is of u8: expected s32", "s4");
-  refused([&](auto& from) { from.g_idx = from.codes; }, "g_idx is given: expected none, it is of GPTQ");
-
-  const auto no_weights = [](const char* type, std::int64_t of_k, std::int64_t group, const char* scale, const std::string& line) {
-    tilesmith_weights made;
-    CHECK(tilesmith_weights_init(&made, type, 16, of_k, group, scale, 0) == TILESMITH_BAD_ARGUMENT);
-    CHECK(tilesmith_last_error() == line);
-    CHECK(made.size == 0);
-  };
-  no_weights("s5", 64, 32, "f16", "type of weights is 's5': expected s4, u4, s8 or e4m3");
-  no_weights("s4", 64, 48, "f16", "group is 48: expected 32, 64, 128, or 0 for the whole row of weights");
-  no_weights("s4", 96, 64, "f16", "group is 64: expected one that divides k, 96, or 0 for the whole row of weights");
-  no_weights("s4", 64, 32, "f64", "scale_type is 'f64': expected f16, bf16 or f32");
-  no_weights("nf4", 64, 32, "f16", "type of weights is 'nf4': expected s4, u4, s8 or e4m3");
-  CHECK(tilesmith_weights_repack(nullptr, nullptr, nullptr, &right, nullptr, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
-}
-
-TEST_CASE("weights: the kernels that repack compile for Ampere and Hopper without spills") {
-  if (!runtime::nvrtc_unavailable_because().empty()) return;
-  for (const char* arch : {"sm_87", "sm_90a"}) {
-    for (const char* entry : {"repack_codes", "repack_scales", "check_order", "check_zeros"}) {
-      const runtime::SourceBuild built = runtime::compile_source(runtime::RepackKernels::source(), "repack.cu", entry,
-                                                                 {std::string("--gpu-architecture=") + arch, "--std=c++17", "--device-as-default-execution-space"});
-      INFO(arch << " " << entry << ": " << built.log);
-      CHECK(built.ok);
-      CHECK(built.spill_bytes == 0);
-      CHECK(built.registers > 0);
-    }
-  }
 }

@@ -143,7 +143,7 @@ excluded() {
   for part in "${parts[@]}"; do if [[ $1 == *"$part"* ]]; then return 0; fi; done
   return 1
 }
-mapfile -t battery < <(kernels_in "$root/tuner/verify/reference_source.cpp")
+mapfile -t battery < <(kernels_in "$root/tuner/verify/reference_source.cpp" "$root/tuner/verify/weights_source.cpp")
 mapfile -t own < <(kernels_in "$root/kernels")
 [ "${#battery[@]}" -ge 10 ] || wrong "found only these kernels of the battery: ${battery[*]}"
 [[ " ${own[*]} " == *" gemm "* && " ${own[*]} " == *" pack "* && " ${own[*]} " == *" sum_slices "* ]] || wrong "found only these kernels of the families: ${own[*]}"

@@ -47,7 +47,7 @@ KernelSignature signature_of(const TypePair& type, Transposes trans, const std::
     const std::string_view field_name = std::string_view(field).substr(0, field.find('='));
     for (const char* of_shape : {"lda", "ldb", "ldc", "align", "beta", "stride_a", "stride_b", "stride_c"}) {
       if (field_name == of_shape)
-        throw UsageError(fmt::format("--with '{}': kernels serve any; expected epilogue=, batch_mode=, scalars=, or batch= with a batch_mode=", field));
+        throw UsageError(fmt::format("--with '{}': kernels serve any; expected epilogue=, batch_mode=, scalars=, sparsity=, or batch= with a batch_mode=", field));
     }
   }
   return with_fields(packed_problem({type, trans}, kAnySize, kAnySize, kAnySize), fields).signature();

@@ -85,6 +85,11 @@ OperandSets::OperandSets(RandomFill& random, const Problem& problem, std::uint64
         slab.memory.upload(std::as_bytes(std::span(&scale, 1)).first(size_bytes(matrix.element)), std::size_t(set) * slab.slot_bytes + slab.offset_bytes);
       continue;
     }
+    if (matrix.role == OperandRole::metadata) {
+      slab.offset_bytes = 0;
+      random.fill_metadata(slab.memory, 0, problem.type.a, seed * kOperandRoleCount + std::uint64_t(matrix.role), stream);
+      continue;
+    }
     // Filled from the first element's address on, so that elements and random values line up.
     random.fill(slab.memory, slab.offset_bytes, matrix.element, seed * kOperandRoleCount + std::uint64_t(matrix.role), stream);
   }

@@ -87,17 +87,32 @@ RandomFill::RandomFill(const runtime::Context& context) : context_(context) {}
 
 std::string RandomFill::source(Scalar type) { return fmt::format("{}{}{}", kCommon, element_of(type), kKernel); }
 
-const runtime::Module& RandomFill::module(Scalar type) {
-  const int key = int(type);
-  if (const auto found = modules_.find(key); found != modules_.end()) return found->second;
-  return modules_.emplace(key, load_helper(context_, source(type), "random_fill")).first->second;
+std::string RandomFill::metadata_source(bool pairs) {
+  const char* one = pairs ? "(bits >> 2 * i & 1) != 0 ? 14u : 4u" : "0xedc984u >> ((bits >> 7 * i & 127) % 6 * 4) & 15u";
+  return fmt::format("{}typedef unsigned Element;\n__device__ Element element(Bits bits) {{\n  Element word = 0;\n  for (int i = 0; i < 8; ++i) word |= ({}) << (4 * i);\n  return word;\n}}{}",
+                     kCommon, one, kKernel);
 }
 
-void RandomFill::fill(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed,
-                      const runtime::Stream& stream) {
-  unsigned long long count = (buffer.size() - offset_bytes) / size_bytes(type);
+const runtime::Module& RandomFill::module(int key, const std::string& source) {
+  if (const auto found = modules_.find(key); found != modules_.end()) return found->second;
+  return modules_.emplace(key, load_helper(context_, source, "random_fill")).first->second;
+}
+
+void RandomFill::fill(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed, const runtime::Stream& stream) {
+  fill_by(module(int(type), source(type)), buffer, offset_bytes, size_bytes(type), seed, stream);
+}
+
+void RandomFill::fill_metadata(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed,
+                               const runtime::Stream& stream) {
+  const bool pairs = size_bytes(type) == 4;
+  fill_by(module(pairs ? -2 : -1, metadata_source(pairs)), buffer, offset_bytes, sizeof(unsigned), seed, stream);
+}
+
+void RandomFill::fill_by(const runtime::Module& module, const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, std::size_t element_bytes,
+                         std::uint64_t seed, const runtime::Stream& stream) {
+  unsigned long long count = (buffer.size() - offset_bytes) / element_bytes;
   if (count == 0) return;
-  CUfunc_st* kernel = module(type).function("random_fill", 0);
+  CUfunc_st* kernel = module.function("random_fill", 0);
   const unsigned grid[3] = {unsigned(context_.info().identity.sm_count) * 8, 1, 1};
   const unsigned block[3] = {256, 1, 1};
   std::byte* to = buffer.data() + offset_bytes;

@@ -22,11 +22,18 @@ class RandomFill {
   void fill(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed,
             const runtime::Stream& stream);
 
+  /// The same with metadata of a 2:4 sparse operand of that type.
+  void fill_metadata(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed, const runtime::Stream& stream);
+
+  /// The source of that kernel; `pairs`: of elements of 32 bits.
+  static std::string metadata_source(bool pairs);
   /// The kernel's source, entry `random_fill`.
   static std::string source(Scalar type);
 
  private:
-  const runtime::Module& module(Scalar type);
+  const runtime::Module& module(int key, const std::string& source);
+  void fill_by(const runtime::Module& module, const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, std::size_t element_bytes, std::uint64_t seed,
+               const runtime::Stream& stream);
 
   const runtime::Context& context_;
   std::unordered_map<int, runtime::Module> modules_;

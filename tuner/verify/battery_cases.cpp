@@ -6,6 +6,8 @@
 #include <iterator>
 #include <span>
 
+#include "kernels/sparsity.hpp"
+
 namespace tilesmith::tuner {
 namespace {
 
@@ -100,13 +102,19 @@ std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) 
 // Shapes with more columns have as many, not twice: the host multiplies them all.
 constexpr int kMostPairs = 200;
 
+/// Of a sparse operand as many groups as hold these elements.
+std::int64_t whole_groups(const KernelSignature& signature, std::int64_t k) {
+  const std::int64_t group = is_sparse(signature) ? sparse_group(signature.type.a) : 1;
+  return (k + group - 1) / group * group;
+}
+
 Problem make_problem(const KernelSignature& signature, const Shape& shape) {
   const TypePair& type = signature.type;
   // Of gated columns as many pairs as the shape has columns: edges of tiles then lie everywhere among both halves.
   const bool gated = signature.epilogue.is_gated();
   const std::int64_t group = std::max(1, signature.weights.group);
   const bool weights = signature.weights.type != WeightType::none;
-  Problem problem = packed_problem(signature, shape.m, gated && shape.n < kMostPairs ? 2 * shape.n : shape.n / 2 * 2 + (gated ? 0 : shape.n % 2), (shape.k + group - 1) / group * group);
+  Problem problem = packed_problem(signature, shape.m, gated && shape.n < kMostPairs ? 2 * shape.n : shape.n / 2 * 2 + (gated ? 0 : shape.n % 2), whole_groups(signature, (shape.k + group - 1) / group * group));
   problem.lda = leading_dimension(shape.rows, problem.a_cols(), type.a);
   if (!weights) problem.ldb = leading_dimension(shape.rows, problem.b_cols(), type.b);
   problem.ldc = leading_dimension(shape.rows, problem.d_cols(), type.output);

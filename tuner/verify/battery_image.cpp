@@ -6,8 +6,10 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/on_all_cores.hpp"
+#include "kernels/common/sparse_layout.cuh"
 #include "kernels/group_ends.hpp"
+#include "kernels/on_all_cores.hpp"
+#include "kernels/sparsity.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"
@@ -103,6 +105,32 @@ std::vector<OpMatrix> append_factor(BatteryImage& image, const BatteryCase& of, 
   return ops;
 }
 
+/// The same of a 2:4 sparse one, with its zeros.
+OpMatrix append_sparse(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
+  const bool is_a = matrix.role == OperandRole::a, poisoned = of.scales.alpha == 0 && !is_integer(matrix.element);
+  const std::size_t bytes = size_bytes(matrix.element);
+  std::byte* const first = append_zone(image, of.problem, matrix);
+  OpMatrix op{is_a ? matrix.rows : of.problem.k, is_a ? of.problem.k : matrix.rows, {}};
+  op.values.resize(std::size_t(op.rows * op.cols));
+  for (std::int64_t row = 0; row < matrix.rows; ++row) {
+    for (std::int64_t stored = 0; stored < matrix.cols; ++stored) {
+      std::byte* const at = first + std::size_t(row * matrix.row_stride + stored) * bytes;
+      if (!poisoned) encode(matrix.element, rule_value(rule, row, stored, matrix.cols), at);
+      const std::int64_t k = place_of_stored(row, stored, bytes == 4);
+      op.values[std::size_t(is_a ? row * op.cols + k : k * op.cols + row)] = poisoned ? 0 : decode_operand(matrix.element, at);
+    }
+  }
+  return op;
+}
+
+void append_metadata(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix) {
+  std::byte* const first = append_zone(image, of.problem, matrix);
+  for (std::int64_t word = 0; word < matrix.rows * matrix.cols; ++word) {
+    const unsigned bits = metadata_word(word, matrix.cols / kMetadataWords, int(size_bytes(of.problem.type.a)));
+    std::memcpy(first + std::size_t(word) * sizeof bits, &bits, sizeof bits);
+  }
+}
+
 /// Puts codes, scales or zeros of weights into the image, those that are NaN where they are not to be read.
 void append_weights(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix, const WeightsRule& rule) {
   std::byte* const first = append_zone(image, of.problem, matrix);
@@ -182,6 +210,10 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
     switch (matrix.role) {
       case OperandRole::a:
       case OperandRole::b:
+        if (is_sparse(p, matrix.role)) {
+          factors[matrix.role] = {append_sparse(image, of, matrix, rules.of(matrix.role))};
+          break;
+        }
         factors[matrix.role] = append_factor(image, of, matrix, rules.of(matrix.role));
         break;
       case OperandRole::scale_m:
@@ -200,6 +232,8 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
         append_addend(image, of, matrix, rules.c, of.scales.beta != 0 && !of.in_place);
         break;
       case OperandRole::metadata:
+        append_metadata(image, of, matrix);
+        break;
       case OperandRole::weight_scales:
       case OperandRole::weight_zeros:
       case OperandRole::d:
@@ -248,7 +282,7 @@ Zone make_zone(std::int64_t matrix_bytes, Scalar element, int align_bytes) {
 }
 
 Zone make_zone(const Problem& problem, const OperandMatrix& matrix) {
-  const int align_bytes = is_at_any_element(matrix.role) ? int(size_bytes(matrix.element)) : problem.align_bytes;
+  const int align_bytes = int(address_align_bytes(matrix.role, matrix.element, problem.align_bytes));
   return make_zone(matrix.bytes(), matrix.element, align_bytes);
 }
 

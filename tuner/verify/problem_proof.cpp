@@ -8,6 +8,7 @@
 
 #include "kernels/group_ends.hpp"
 #include "kernels/on_all_cores.hpp"
+#include "kernels/sparsity.hpp"
 #include "kernels/weights.hpp"
 #include "tuner/verify/freivalds.hpp"
 #include "tuner/verify/number_formats.hpp"
@@ -35,6 +36,20 @@ void for_each_stripe(const runtime::DeviceBuffer& zone, std::size_t first_byte, 
     zone.download(host, first_byte + std::size_t(first) * row_bytes);
     use(RowStripe{element, first, count, cols, row_stride, host.data()});
   }
+}
+
+/// Rows of a 2:4 sparse operand with their zeros, in `dense`.
+RowStripe with_zeros(const RowStripe& stripe, std::int64_t k, std::vector<std::byte>& dense) {
+  const std::size_t bytes = size_bytes(stripe.element);
+  dense.assign(std::size_t(stripe.rows * k) * bytes, std::byte{});  // in every format a 0
+  for (std::int64_t r = 0; r < stripe.rows; ++r) {
+    for (std::int64_t s = 0; s < stripe.cols; ++s) {
+      const std::byte* from = stripe.data + std::size_t(r * stripe.row_stride + s) * bytes;
+      const std::int64_t place = verify::place_of_stored(stripe.first_row + r, s, bytes == 4);
+      std::copy_n(from, bytes, dense.data() + std::size_t(r * k + place) * bytes);
+    }
+  }
+  return {stripe.element, stripe.first_row, stripe.rows, k, k, dense.data()};
 }
 
 /// The same of W, in f64 as it is multiplied: whole rows of blocks at a time.
@@ -138,12 +153,15 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
   Panel samples_a(part.rows, p.k, 22);
   const std::vector<std::int64_t> reference_rows = samples_a.vectors;
   for (std::int64_t& v : samples_a.vectors) v = rows[std::size_t(v)];  // rows of A while it streams by
-  std::vector<std::byte> host;
+  std::vector<std::byte> host, dense;
   const auto for_each_stripe_of = [&](OperandRole role, const auto& look_at) {
     const OperandMatrix matrix = operand(p, role);
     const std::int64_t elements = role == OperandRole::a ? part.a * matrix.entry_stride + first_of_a * matrix.row_stride : part.b * matrix.entry_stride;
     const auto skipped = std::size_t(storage_bytes(matrix.element, elements));
-    for_each_stripe(stage.inputs[role], zones[role].first_byte + skipped, matrix.element, matrix.rows, matrix.cols, matrix.row_stride, host, look_at);
+    const auto look = [&](const RowStripe& stripe) {
+      look_at(is_sparse(p, role) ? with_zeros(stripe, p.k, dense) : stripe);
+    };
+    for_each_stripe(stage.inputs[role], zones[role].first_byte + skipped, matrix.element, matrix.rows, matrix.cols, matrix.row_stride, host, look);
   };
   const auto look_at_b = [&](const RowStripe& stripe) {
     check.add_b(stripe);

@@ -6,7 +6,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "kernels/common/sparse_layout.cuh"
 #include "kernels/group_ends.hpp"
+#include "kernels/sparsity.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"
 #include "tuner/verify/weights_data.hpp"
@@ -146,6 +148,10 @@ void ProblemState::fill_operands(ProblemStage& stage, const runtime::Stream& str
       continue;
     }
     const std::uint64_t slots = elements(zone, matrix.element), first = zone.first_byte / size_bytes(matrix.element);
+    if (matrix.role == OperandRole::metadata) {
+      kernels_->launch(stream, "fill_metadata", slots, stage.inputs[matrix.role].data(), slots, first, std::uint64_t(matrix.rows * matrix.cols), matrix.cols / kMetadataWords);
+      continue;
+    }
     if (has_weights(p) && matrix.role == OperandRole::b) {
       kernels_->launch(stream, "fill_weights", slots, stage.inputs[matrix.role].data(), std::uint64_t(zone.bytes), std::uint64_t(zone.first_byte),
                        std::uint64_t(matrix.bytes()), p.n, p.k, weights_rule(p, stage.stage, stage.rules));
@@ -164,8 +170,9 @@ void ProblemState::fill_operands(ProblemStage& stage, const runtime::Stream& str
     }
     // Along a stored row of A runs K unless A is transposed; along a stored row of B, N unless B is.
     const bool k_along_columns = matrix.role == OperandRole::a ? p.trans.a : !p.trans.b;
+    const std::int64_t depth = is_sparse(p, matrix.role) ? matrix.cols : p.k;
     kernels_->launch(stream, "fill_operand", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows, matrix.cols,
-                     matrix.row_stride, matrix.matrices(), matrix.entry_stride, int(k_along_columns), p.k, stage.rules.of(matrix.role));
+                     matrix.row_stride, matrix.matrices(), matrix.entry_stride, int(k_along_columns), depth, stage.rules.of(matrix.role));
   }
 }
 
@@ -215,7 +222,7 @@ void ProblemState::compute_sums(const ProblemStage& stage, const runtime::Stream
       kernels_->launch_grid(
           stream, real ? "multiply_real" : "multiply_exact", {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1},
           {32, 8, 1}, matrix_of(OperandRole::a, part.a), p.lda, int(p.trans.a), matrix_of(OperandRole::b, part.b),
-          p.ldb, int(p.trans.b), rows, first, count, p.n, p.k, stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
+          p.ldb, int(p.trans.b), rows, first, count, p.n, p.k, int(p.sparsity), stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
     }
   }
 }

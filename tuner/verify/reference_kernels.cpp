@@ -31,7 +31,7 @@ runtime::Module build(const TypePair& type, const runtime::DeviceInfo& device, b
 std::vector<std::string> reference_entries(bool weights) {
   std::vector<std::string> entries{"reset_reports", "copy_words",   "fill_words",   "check_filled",   "checksum",
           "compare_cases", "fill_operand", "fill_c",       "multiply_exact", "multiply_real",
-          "compare_exact", "compare_real", "check_outside", "fill_addend", "fill_f32"};
+          "compare_exact", "compare_real", "check_outside", "fill_addend", "fill_f32", "fill_metadata"};
   if (weights) std::ranges::copy(weights_entries(), std::back_inserter(entries));
   return entries;
 }

@@ -131,11 +131,25 @@ extern "C" __global__ void fill_c(OutputBits* zone, CaseRow row, int poisoned, V
   }
 }
 
+// All words of a sparse operand's metadata.
+extern "C" __global__ void fill_metadata(u32* zone, u64 slots, u64 first, u64 words, i64 row_blocks) {
+  for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
+    const bool inside = slot >= first && slot - first < words;
+    zone[slot] = inside ? metadata_word((i64)(slot - first), row_blocks, (int)sizeof(OperandBits)) : (u32)canary_bits(slot);
+  }
+}
+
+// Element k of a row of a 2:4 sparse operand.
+static __device__ double sparse_value(const OperandBits* matrix, i64 ld, i64 row, i64 k) {
+  const i64 stored = stored_of_place(row, k, sizeof(OperandBits) == 4);
+  return stored < 0 ? 0.0 : Operand::value(matrix[row * ld + stored]);
+}
+
 // sums[i, j] = Σ_k op(A)[row_i, k]·op(B)[k, j] for `count` rows: rows[i], or first_row + i where there is no list.
-// 32×32 elements a block, 4 a thread, through shared memory only so that every layout reads whole lines.
+// `sparse`: 1, A is 2:4 sparse; 2, B is. 32×32 elements a block, 4 a thread, through shared memory only so that every layout reads whole lines.
 template <typename Sum>
 static __device__ void multiply(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb, int trans_b,
-                                const i64* rows, i64 first_row, i64 count, i64 n, i64 k, Sum* sums) {
+                                const i64* rows, i64 first_row, i64 count, i64 n, i64 k, int sparse, Sum* sums) {
   __shared__ Sum panel_a[32][33];  // [row, k]
   __shared__ Sum panel_b[32][33];  // [k, column]
   const int x = threadIdx.x, y = threadIdx.y;
@@ -148,14 +162,14 @@ static __device__ void multiply(const OperandBits* a, i64 lda, int trans_a, cons
       Sum va = 0;
       if (i < count && k0 + ak < k) {
         const i64 row = rows != nullptr ? rows[i] : first_row + i;
-        va = (Sum)to_sum(Operand::element(a, trans_a ? (k0 + ak) * lda + row : row * lda + k0 + ak), (Sum*)nullptr);
+        va = (Sum)to_sum(sparse == 1 ? sparse_value(a, lda, row, k0 + ak) : Operand::element(a, trans_a ? (k0 + ak) * lda + row : row * lda + k0 + ak), (Sum*)nullptr);
       }
       panel_a[ar][ak] = va;
       const int bk = trans_b ? x : step, bj = trans_b ? step : x;
       const i64 j = col0 + bj;
       Sum vb = 0;
       if (j < n && k0 + bk < k) {
-        vb = to_sum(Operand::element(b, trans_b ? j * ldb + k0 + bk : (k0 + bk) * ldb + j), (Sum*)nullptr);
+        vb = to_sum(sparse == 2 ? sparse_value(b, ldb, j, k0 + bk) : Operand::element(b, trans_b ? j * ldb + k0 + bk : (k0 + bk) * ldb + j), (Sum*)nullptr);
       }
       panel_b[bk][bj] = vb;
     }
@@ -173,15 +187,15 @@ static __device__ void multiply(const OperandBits* a, i64 lda, int trans_a, cons
 }
 
 extern "C" __global__ void multiply_exact(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb,
-                                          int trans_b, const i64* rows, i64 first_row, i64 count, i64 n, i64 k,
+                                          int trans_b, const i64* rows, i64 first_row, i64 count, i64 n, i64 k, int sparse,
                                           ExactSum* sums) {
-  multiply<ExactSum>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sums);
+  multiply<ExactSum>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sparse, sums);
 }
 
 extern "C" __global__ void multiply_real(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb,
-                                         int trans_b, const i64* rows, i64 first_row, i64 count, i64 n, i64 k,
+                                         int trans_b, const i64* rows, i64 first_row, i64 count, i64 n, i64 k, int sparse,
                                          double* sums) {
-  multiply<double>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sums);
+  multiply<double>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sparse, sums);
 }
 
 // What the bias holds for an element, as it was stored.

@@ -24,6 +24,9 @@
 //   kRuleUniform24 odd multiples of 2^-23 in [-1, 1): exact in f32, and rounding to tf32 meets no tie that matters
 //   kRuleUniform53 multiples of 2^-52 in [-1, 1)
 //   kRuleS32       all 32 bits
+// group_bits     of a 2:4 sparse operand: the four bits of a row's group (kernels/common/sparse_layout.cuh), of elements of 32 bits in pairs.
+//                place_of_stored: where along K a row's stored element stands; stored_of_place: the other way round, or -1 for a zero.
+// metadata_word  a word of such metadata.
 // canary_bits    what stands in a slot outside C; differs from slot to slot, so that copying canaries about shows too.
 // element_wrong  |got − want| > absolute + relative·|want|, written so that NaN is wrong.
 // CaseRow        one battery case's zone of C: slots are elements; element (0, 0) is slot first_slot of the zone.
@@ -110,6 +113,38 @@ TILESMITH_VERIFY_FN double rule_value(const ValueRule& rule, long long vector, l
   if (rule.kind == kRuleUniform24) return static_cast<double>((h >> 40) | 1ull) / 8388608.0 - 1.0;
   if (rule.kind == kRuleUniform53) return static_cast<double>(h >> 11) / 4503599627370496.0 - 1.0;
   return static_cast<double>(static_cast<int>(static_cast<unsigned>(h >> 32)));
+}
+
+TILESMITH_VERIFY_FN unsigned group_bits(long long row, long long group, bool pairs) {
+  const unsigned long long h = mixed(0x24ull, row, group);
+  if (pairs) return (h & 1ull) != 0 ? 14u : 4u;
+  return 0xedc984u >> (h % 6 * 4) & 15u;
+}
+
+TILESMITH_VERIFY_FN long long place_of_stored(long long row, long long stored, bool pairs) {
+  if (pairs) return 2 * stored + (group_bits(row, stored, true) == 14u ? 1 : 0);
+  const unsigned bits = group_bits(row, stored / 2, false);
+  return stored / 2 * 4 + (stored % 2 != 0 ? bits >> 2 : bits & 3u);
+}
+
+TILESMITH_VERIFY_FN long long stored_of_place(long long row, long long k, bool pairs) {
+  const long long first = pairs ? k / 2 : k / 4 * 2;
+  if (place_of_stored(row, first, pairs) == k) return first;
+  if (!pairs && place_of_stored(row, first + 1, pairs) == k) return first + 1;
+  return -1;
+}
+
+TILESMITH_VERIFY_FN unsigned metadata_word(long long word, long long row_blocks, int element_bytes) {
+  const long long block = word / 32;
+  const int g = static_cast<int>(word % 32 / 4);
+  const int t = static_cast<int>(word % 4);
+  unsigned bits = 0;
+  for (int i = 0; i < 8; ++i) {
+    const int row = element_bytes == 1 ? t % 2 * 8 : i / 4 * 8;
+    const int group = element_bytes == 1 ? t / 2 * 8 + i : 4 * t + i % 4;
+    bits |= group_bits(block % row_blocks * 16 + g + row, block / row_blocks * 16 + group, element_bytes == 4) << (4 * i);
+  }
+  return bits;
 }
 
 TILESMITH_VERIFY_FN unsigned long long canary_bits(unsigned long long slot) { return mixed(0xc0a17ull, slot, 1); }

@@ -22,8 +22,10 @@ from ._inductor import external_matmul
 from ._linear import Linear, dequantized, linear
 from ._operator import gemm
 from ._serving import LEVELS, Serving
+from ._sparse import SparseLinear, to_sparse_semi_structured
 
-__all__ = ["Linear", "Serving", "dequantized", "enabled", "external_matmul", "gemm", "linear", "problems", "reset", "stats"]
+__all__ = ["Linear", "Serving", "SparseLinear", "dequantized", "enabled", "external_matmul", "gemm", "linear", "problems", "reset", "stats",
+           "to_sparse_semi_structured"]
 
 _last: Optional[Serving] = None
 # Kept, with their plans: a captured graph may hold them.

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Optional
+import ctypes
+import threading
+from typing import Dict, Optional, Tuple
 
 import torch
 from torch import Tensor
 
+from .. import _abi
+from .._errors import Error
+from .._plan import Plan
 from .._problem import ACTIVATIONS
-from ..weights import Weights, linear as _linear
+from ..weights import Call, Weights, call_of
 from ._operator import _activated, _library
 
 _library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? zeros, str kind, Tensor? bias=None, str? activation=None) -> Tensor")
@@ -65,6 +70,21 @@ def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: st
     return value * scales.float().repeat_interleave(each, 0).T
 
 
+_plans: Dict[int, Tuple[Plan, int]] = {}  # and the bytes of their workspaces, by problems, which are kept; a captured graph may hold them
+_lock = threading.Lock()
+
+
+def _plan_of(call: Call) -> Tuple[Plan, int]:
+    with _lock:
+        known = _plans.get(id(call.problem))
+        if known is None:
+            if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
+                raise Error("its stream is captured, and there is no plan yet; expected a run before the capture")
+            plan = Plan(call.library, call.problem)
+            known = _plans[id(call.problem)] = plan, plan.workspace_bytes
+        return known
+
+
 def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,
                 activation: Optional[str] = None) -> Tensor:
     weights = Weights.of_tensors(kind, scales.shape[1], x.shape[-1], codes, scales, zeros)
@@ -72,8 +92,13 @@ def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor
     if rows.stride(-1) != 1:
         rows = rows.contiguous()
     with torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext():
-        out = _linear(rows, weights, bias=bias, activation=activation)
-    return out.reshape(*x.shape[:-1], out.shape[-1])
+        call = call_of(rows, weights, None, bias, activation, None, None)
+        plan, bytes = _plans.get(id(call.problem)) or _plan_of(call)
+        if bytes:  # Of PyTorch's own allocator: in a stream's order, and part of a graph's memory while it is captured.
+            workspace = x.new_empty(bytes + 255, dtype=torch.uint8)
+            call.args.workspace = (workspace.data_ptr() + 255) & -256
+        _abi.check(_abi.load().tilesmith_plan_run_args(plan.handle, call.stream, ctypes.byref(call.args)))
+    return call.out.reshape(*x.shape[:-1], call.out.shape[-1])
 
 
 def _by_pytorch(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,

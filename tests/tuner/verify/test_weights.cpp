@@ -32,6 +32,9 @@ const BatteryImage& image_of_weights(const std::string& type, const std::string&
   return *image;
 }
 
+/// One of the two types for each kind of weights, in turn.
+const char* type_for(const char* weights) { return std::string(weights).size() % 2 == 0 ? "f16f32f16" : "bf16f32bf16"; }
+
 constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros", "u4_g64+f32", "u4_column+zeros+f32", "s8_column", "s8_g64+zeros", "e4m3_g128+f32", "e4m3_column+zeros"};
 
 }  // namespace
@@ -62,7 +65,7 @@ TEST_CASE("exact weights are integers, never 0 unless sparse, and no larger than
         const StageRules rules = stage_rules(p, Stage::exact, p.m, p.n, k, 5);
         const verify::WeightsRule rule = weights_rule(p, Stage::exact, rules);
         double largest = 0;
-        for (std::int64_t n = 0; n < 4; ++n) {
+        for (std::int64_t n = 0; n < 2; ++n) {
           double sum = 0;
           for (std::int64_t at = 0; at < k; ++at) {
             const std::int64_t group = at / rule.group;
@@ -119,12 +122,10 @@ TEST_CASE("the battery of weights has K that groups divide, whole columns of any
 }
 
 TEST_CASE("a right product with weights passes the battery, also where weights are rounded or sums are scaled") {
-  for (const char* type : {"f16f32f16", "bf16f32bf16"}) {
-    for (const char* weights : kAllWeights) {
-      for (const WeightsBug right : {WeightsBug::none, WeightsBug::rounds_weights, WeightsBug::scales_sums}) {
-        INFO(type << " " << weights << " " << int(right));
-        CHECK(host_weights_battery(image_of_weights(type, weights), right).value_or("") == "");
-      }
+  for (const char* weights : kAllWeights) {
+    for (const WeightsBug right : {WeightsBug::none, WeightsBug::rounds_weights, WeightsBug::scales_sums}) {
+      INFO(type_for(weights) << " " << weights << " " << int(right));
+      CHECK(host_weights_battery(image_of_weights(type_for(weights), weights), right).value_or("") == "");
     }
   }
 }
@@ -144,8 +145,7 @@ TEST_CASE("each bug that weights invite is caught by the battery, in each kind o
                        (bug != WeightsBug::counts_padding || weights.group % columns != 0 || weights.group == 0);
       if (!can) continue;
       INFO(name << " " << int(bug));
-      CHECK(host_weights_battery(image_of_weights("f16f32f16", name), bug));
-      CHECK(host_weights_battery(image_of_weights("bf16f32bf16", name), bug));
+      CHECK(host_weights_battery(image_of_weights(type_for(name), name), bug));
     }
   }
 }

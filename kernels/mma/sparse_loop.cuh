@@ -1,0 +1,162 @@
+// The main loop of the family `mma` (main_loop.cuh) where the left operand is 2:4 sparse.
+#pragma once
+
+#include "kernels/mma/fragments.cuh"
+#include "kernels/mma/step_writer.cuh"
+
+namespace tilesmith {
+
+constexpr int kSlabs = kBlockK / kSparseSlabK;
+static_assert(kSliceK == 1, "which slab it is stands in the instruction");
+static_assert(kBlockK % metadata_block_k(kElementBytes) == 0, "a K-step must have whole blocks of metadata");
+static_assert(kFragBuffers == 1 || kSlabs % 2 == 0, "the two buffers must change places a whole number of times a step");
+
+// The stream's reading end: a warp's fragments, step by step.
+class Reader {
+ public:
+  __device__ __forceinline__ Reader(const Operand* shared, const WarpPlace& warp)
+      : left_(kSwap ? warp.n0 : warp.m0), right_(kSwap ? warp.m0 : warp.n0), begin_(shared_address(shared)), stage_(begin_) {
+    metadata_ = unsigned(kMetadataAt + ((kSwap ? warp.n0 : warp.m0) / kMetadataRows * kMetadataWords + int(threadIdx.x % 32)) * 4);
+  }
+
+  __device__ __forceinline__ void next_stage() {
+    stage_ = stage_ == begin_ + (kStages - 1) * kStageBytes ? begin_ : stage_ + kStageBytes;
+  }
+  __device__ __forceinline__ void load_left(Rows16& to, int i, int slab) const {
+    left_.load(to, stage_ + (kSwap ? kBytesOfA : 0), i, slab);
+  }
+  __device__ __forceinline__ void load_right(DenseRows16& to, int j, int slab) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) right_.load(to.half[half], stage_ + (kSwap ? 0 : kBytesOfA), j, 2 * slab + half);
+  }
+  __device__ __forceinline__ unsigned metadata(int i, int slab) const {
+    constexpr int kRowBlocks = kLeftExtent / kMetadataRows;
+    unsigned word;
+    load_one(word, stage_ + metadata_ + unsigned((slab / kSlabsOfWord * kRowBlocks + i) * (kMetadataWords * 4)));
+    return word;
+  }
+
+ private:
+  static constexpr int kBytesOfA = kElementsOfA * int(sizeof(Operand));
+
+  FragmentLoader<Side::left, LeftTile, kLeftCount> left_;
+  FragmentLoader<Side::right, RightTile, kRightCount> right_;
+  unsigned begin_, stage_, metadata_;
+};
+
+struct Slab {
+  Rows16 left[kLeftCount];
+  DenseRows16 right[kRightCount];
+  unsigned metadata[kLeftCount];
+
+  __device__ __forceinline__ void load(const Reader& reader, int slab) {
+#pragma unroll
+    for (int i = 0; i < kLeftCount; ++i) {
+      reader.load_left(left[i], i, slab);
+      metadata[i] = reader.metadata(i, slab);
+    }
+#pragma unroll
+    for (int j = 0; j < kRightCount; ++j) reader.load_right(right[j], j, slab);
+  }
+};
+
+class MainLoop {
+ public:
+  __device__ __forceinline__ MainLoop(const KernelArgs& args, const WorkList& list, const WarpPlace& warp, Operand* shared, const void* barriers)
+      : args_(args), list_(list), writer_(args, list, shared, barriers), reader_(shared, warp) {
+#pragma unroll
+    for (int step = 0; step < Writer::kAhead; ++step) writer_.any_step(args_, list_);
+    if constexpr (kFragBuffers == 2) {
+      writer_.wait_for_step();
+      slabs_[0].load(reader_, 0);
+    }
+  }
+
+  __device__ __forceinline__ void accumulate(WarpTile& tile, const Work& work) {
+    const int steps = work.steps();
+    const int part = max(0, Writer::whole_steps(args_, work) - Writer::kAhead);
+    for (int step = 0; step < part; ++step) one_step<true>(tile);
+    writer_.whole_steps_done(part);
+    for (int step = part; step < steps; ++step) one_step<false>(tile);
+  }
+
+  // Before the stages' memory is used for anything else.
+  __device__ __forceinline__ void drain() {
+    writer_.wait_for_all_steps();
+    sync_threads();
+  }
+
+ private:
+  template <bool Whole>
+  __device__ __forceinline__ void copy_ahead() {
+    if constexpr (Whole) {
+      writer_.whole_step();
+    } else {
+      writer_.any_step(args_, list_);
+    }
+  }
+
+  template <bool Whole>
+  __device__ __forceinline__ void one_step(WarpTile& tile) {
+    if constexpr (kFragBuffers == 1) {
+      load_then_multiply<Whole>(tile);
+    } else {
+      load_ahead<Whole>(tile);
+    }
+  }
+
+  template <bool Whole>
+  __device__ __forceinline__ void load_then_multiply(WarpTile& tile) {
+    writer_.wait_for_step();
+    Slab& now = slabs_[0];
+#pragma unroll
+    for (int slab = 0; slab < kSlabs; ++slab) {
+#pragma unroll
+      for (int i = 0; i < kLeftCount; ++i) {
+        reader_.load_left(now.left[i], i, slab);
+        if (slab % kSlabsOfWord == 0) now.metadata[i] = reader_.metadata(i, slab);
+      }
+#pragma unroll
+      for (int j = 0; j < kRightCount; ++j) {
+        reader_.load_right(now.right[j], j, slab);
+        if (slab == 0 && j == 0) copy_ahead<Whole>();
+        tile.multiply_column(j, now.left, now.right[j], now.metadata, slab);
+      }
+    }
+    writer_.step_read();
+    reader_.next_stage();
+  }
+
+  // slabs_[0] holds the step's first slab, and in the end that of the stream's next step.
+  template <bool Whole>
+  __device__ __forceinline__ void load_ahead(WarpTile& tile) {
+#pragma unroll
+    for (int slab = 0; slab < kSlabs; ++slab) {
+      const Slab& now = slabs_[slab % 2];
+      Slab& next = slabs_[(slab + 1) % 2];
+      const int next_slab = (slab + 1) % kSlabs;
+      if (next_slab == 0) {
+        writer_.wait_for_step();
+        reader_.next_stage();
+      }
+#pragma unroll
+      for (int i = 0; i < kLeftCount; ++i) {
+        reader_.load_left(next.left[i], i, next_slab);
+        next.metadata[i] = next_slab % kSlabsOfWord == 0 ? reader_.metadata(i, next_slab) : now.metadata[i];
+#pragma unroll
+        for (int j = i * kRightCount / kLeftCount; j < (i + 1) * kRightCount / kLeftCount; ++j) reader_.load_right(next.right[j], j, next_slab);
+        if (slab == 0 && i == 0) copy_ahead<Whole>();
+        tile.multiply_row(i, now.left[i], now.right, now.metadata[i], slab);
+      }
+    }
+    writer_.step_read();
+  }
+
+  const KernelArgs& args_;
+  const WorkList& list_;
+  Writer writer_;
+  Reader reader_;
+  Slab slabs_[kFragBuffers];
+};
+
+}  // namespace tilesmith

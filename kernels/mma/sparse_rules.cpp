@@ -1,0 +1,23 @@
+#include "kernels/mma/geometry.hpp"
+#include "kernels/mma/rules.hpp"
+
+namespace tilesmith::mma {
+
+std::vector<Rule> sparse_rules(const KernelTarget& target) {
+  if (target.sparsity == Sparsity::dense) return {};
+  const int of_sparse = target.sparsity == Sparsity::b ? pack_b : pack_a;
+  const bool is_tf32 = target.type.a == Scalar::tf32, fuses_b = target.sparsity == Sparsity::b && is_fused(target);
+  return {
+      {"registers of large warps", "tiles of 64x64 fill them: in long K-steps of tf32, and where sums of a sparse B are fused, the rest spills",
+       [is_tf32, fuses_b](const Config& c) {
+         return c.at("warp_m") * c.at("warp_n") < 64 * 64 || (!fuses_b && (!is_tf32 || c.at("block_k") <= 32));
+       },
+       {"warp_m", "warp_n", "block_k"}},
+      {"packing of a sparse operand", "its rows are read as they lie, with metadata that are made for them",
+       [of_sparse](const Config& c) { return (c.at("pack") & of_sparse) == 0; }, {"pack"}},
+      {"copies beside metadata", "these are copied by cp.async, and so are operands: 4 bytes at least",
+       [](const Config& c) { return c.at("copy_bytes") >= 4; }, {"copy_bytes"}},
+  };
+}
+
+}  // namespace tilesmith::mma

@@ -1,0 +1,110 @@
+// Products with weights on the host: which families take them, what is refused, what is tried first.
+#include <array>
+
+#include "kernels/dequant/geometry.hpp"
+#include "kernels/estimate.hpp"
+#include "kernels/family.hpp"
+#include "kernels/wgmma/geometry.hpp"
+#include "tests/catch.hpp"
+
+using namespace tilesmith;
+
+namespace {
+
+KernelTarget target_of(const char* arch, const char* signature) {
+  std::string error;
+  const auto parsed = parse_signature(signature, error);
+  INFO(signature << ": " << error);
+  REQUIRE(parsed);
+  return {*parsed, *limits_for_arch(arch)};
+}
+
+std::vector<const char*> weighted_signatures() {
+  return {"f16f32f16 NT weights=s4_g128", "bf16f32bf16 NT weights=u4_g32+zeros", "f16f32f16 NT weights=s8_column", "bf16f32bf16 NT epilogue=bias_n+silu weights=e4m3_g64"};
+}
+
+}  // namespace
+
+TEST_CASE("weights are multiplied by dequant, by wgmma on Hopper, and by simt anywhere; by no family that does not know of them") {
+  for (const char* signature : weighted_signatures()) {
+    INFO(signature);
+    for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
+      const KernelTarget target = target_of(arch, signature);
+      CHECK(find_family("dequant")->supports(target));
+      CHECK(find_family("simt")->supports(target));
+      CHECK(find_family("wgmma")->supports(target) == (target.limits.arch == "sm_90a"));
+      for (const char* other : {"mma", "wmma", "gemv", "ffma"}) CHECK_FALSE(find_family(other)->supports(target));
+    }
+  }
+  CHECK_FALSE(find_family("dequant")->supports(target_of("sm_90a", "f16f32f16 NT")));
+  CHECK_FALSE(find_family("dequant")->supports(target_of("sm_90a", "f16f32f16 TT weights=s4_g128")));
+  // Scales of f32 would be rounded to A's type before they multiply numbers.
+  CHECK_FALSE(find_family("wgmma")->supports(target_of("sm_90a", "f16f32f16 NT weights=s4_g128+f32")));
+  CHECK(find_family("dequant")->supports(target_of("sm_90a", "f16f32f16 NT weights=s4_g128+f32")));
+}
+
+TEST_CASE("the first guesses for weights are legal and run the problem, at any number of rows") {
+  for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
+    for (const char* signature : weighted_signatures()) {
+      const KernelTarget target = target_of(arch, signature);
+      for (const auto& [m, n, k] : {std::array{1, 2, 128}, std::array{1, 4096, 4096}, std::array{16, 14336, 4096}, std::array{70, 1000, 896},
+                                    std::array{512, 4096, 14336}, std::array{8192, 8192, 8192}}) {
+        const Problem problem = packed_problem(target, m, n, k);
+        std::size_t guesses = 0;
+        for (const char* name : {"dequant", "wgmma"}) {
+          const Family& family = *find_family(name);
+          for (const Config& seed : family.seeds(target, problem)) {
+            INFO(arch << " " << text(problem) << " " << seed.text());
+            ++guesses;
+            CHECK_FALSE(illegal_because(family, seed, target));
+            CHECK_FALSE(refused_because(family, seed, problem));
+            CHECK(estimate(seed, target, problem)->cycles > 0);
+          }
+        }
+        INFO(arch << " " << text(problem));
+        CHECK(guesses >= 3);
+      }
+    }
+  }
+}
+
+TEST_CASE("scales of f32 multiply sums alone") {
+  const KernelTarget target = target_of("sm_87", "f16f32f16 NT weights=s4_g128+f32");
+  const Family& family = *find_family("dequant");
+  for (Config config : family.seeds(target, packed_problem(target, 16, 4096, 4096))) {
+    CHECK(config.at("scale_sums") == 1);
+    config.set("scale_sums", 0);
+    CHECK(illegal_because(family, config, target).value_or("").starts_with("scales of f32"));
+  }
+}
+
+TEST_CASE("what dequant cannot copy is refused with its reason") {
+  const KernelTarget target = target_of("sm_90a", "f16f32f16 NT weights=s4_g128");
+  const Family& family = *find_family("dequant");
+  const Config config = family.seeds(target, packed_problem(target, 16, 4096, 4096)).front();
+  const auto refusal = [&](auto change) {
+    Problem problem = packed_problem(target, 16, 256, 256);
+    change(problem);
+    return refused_because(family, config, problem).value_or("");
+  };
+  CHECK(refusal([](Problem&) {}).empty());
+  CHECK(refusal([](Problem& p) { p.lda = 257; }) == "rows of A are aligned to 2 bytes; it is copied by 16 bytes");
+  CHECK(refusal([](Problem& p) { p.align_bytes = 8; }).starts_with("rows of A are aligned to 8 bytes"));
+  CHECK(refusal([](Problem& p) { p.m = 1, p.align_bytes = 8; }).find("copied by 16 bytes") != std::string::npos);
+  CHECK(refusal([](Problem& p) { p.n = p.ldc = 255; }) == "N is 255: rows of scales of 16 bits are copied by 4 bytes");
+  CHECK(refusal([](Problem& p) { p.lda = (1 << 25) + 8; }).starts_with("K or lda is beyond 33554432"));
+}
+
+TEST_CASE("what few rows cost is the weights' bytes: half as many bits take about half the time") {
+  const auto fastest = [](const char* arch, const char* signature) {
+    const KernelTarget target = target_of(arch, signature);
+    const Problem problem = packed_problem(target, 8, 8192, 8192);
+    return estimate(find_family("dequant")->seeds(target, problem).front(), target, problem)->cycles;
+  };
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    const double ratio = fastest(arch, "f16f32f16 NT weights=s8_g128") / fastest(arch, "f16f32f16 NT weights=s4_g128");
+    INFO(arch);
+    CHECK(ratio > 1.4);
+    CHECK(ratio < 2.1);
+  }
+}

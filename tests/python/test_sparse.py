@@ -1,0 +1,66 @@
+"""2:4 sparse operands: what the library is given. The kernels are tried on a GPU (test_gpu.py)."""
+
+import ctypes
+
+import pytest
+
+import tilesmith
+from arrays import Array, whole_numbers
+from tilesmith import sparse
+
+
+def of(rows, k, kind="f4", dtype="f32", words=None):
+    words = (rows + 15) // 16 * ((k + 31) // 32 if dtype == "f32" else (k + 63) // 64) * 32 if words is None else words
+    return sparse.Sparse(Array((rows, k // 2), kind, values=whole_numbers(1)), Array((words,), "i4"), rows, k, dtype)
+
+
+def test_structs_are_those_of_the_header(stand_in):
+    sizes = (ctypes.c_size_t * 2).in_dll(stand_in.lib, "stand_in_sparse_sizes")
+    assert list(sizes) == [ctypes.sizeof(sparse.CSparseMatrix), ctypes.sizeof(sparse.CSparseFault)]
+
+
+def test_a_problem_says_which_operand_is_sparse(stand_in):
+    problem = tilesmith.Problem("f16f32f16", "NT", 16, 64, 128, sparsity="b")
+    assert str(problem) == "f16f32f16 NT 16 64 128 sparsity=b_2to4"
+    assert problem.c.sparsity == 2
+    with pytest.raises(ValueError, match="sparsity is 'c'; expected None, 'a', 'b'"):
+        tilesmith.Problem("f16f32f16", "NT", 16, 64, 128, sparsity="c")
+
+
+@pytest.mark.parametrize("is_b", [False, True])
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_sparse_operand_is_given_with_its_metadata(library, stand_in, is_b, turned):
+    weight, other = of(24, 64), Array((7, 64) if is_b else (64, 7), "f4", values=whole_numbers(2))
+    shape = (7, 24) if is_b else (24, 7)
+    out = Array(shape, "f4", strides=(1, shape[0]) if turned else None)
+    operands = (other, weight) if is_b else (weight, other)
+    assert sparse.gemm(*operands, out, library=library) is out
+    problem, args = stand_in.problem, stand_in.record.args
+    on_b = is_b != turned
+    assert problem.sparsity == (2 if on_b else 1)
+    assert problem.type == b"tf32f32"
+    assert (args.b if on_b else args.a) == weight.values.address
+    assert args.metadata == weight.metadata.address
+    assert problem.transposes.decode()[1 if on_b else 0] == ("T" if on_b else "N")
+    assert problem.k == 64 and (problem.ldb if on_b else problem.lda) == 0
+
+
+def test_a_linear_layer_has_bias_and_activation(library, stand_in):
+    weight, x, bias, out = of(24, 64), Array((7, 64), "f4"), Array((24,), "f4"), Array((7, 24), "f4")
+    sparse.linear(x, weight, bias, activation="relu", out=out, library=library)
+    assert stand_in.problem.activation == 1 and stand_in.problem.bias == 1
+    assert stand_in.record.args.bias == bias.address
+
+
+@pytest.mark.parametrize("operands, words", [
+    (lambda: (of(24, 64), of(24, 64)), "both Sparse"),
+    (lambda: (Array((8, 64)), Array((64, 8))), "neither Sparse"),
+    (lambda: (of(24, 64, words=64), Array((64, 7))), "metadata is 64 of s32; expected 128 of s32"),
+    (lambda: (of(24, 64), Array((32, 7))), "as many columns of a as rows of b"),
+    (lambda: (of(24, 64)._replace(rows=20), Array((64, 7))), "values is 24x32 of f32; expected 20x32 of f32"),
+])
+def test_what_does_not_fit_is_told_in_one_line(library, stand_in, operands, words):
+    runs = stand_in.record.runs
+    with pytest.raises((TypeError, ValueError), match=words):
+        sparse.gemm(*operands(), Array((24, 7)), library=library)
+    assert stand_in.record.runs == runs

@@ -1,0 +1,59 @@
+"""tilesmith.torch.Linear in host memory: repacked by the real library, computed by PyTorch."""
+
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import ctypes
+
+import tilesmith.torch
+from tilesmith import _abi, weights
+
+
+@pytest.fixture(autouse=True)
+def real(monkeypatch):
+    path = os.environ.get("TILESMITH_REAL_LIBRARY")
+    if not path or not os.path.exists(path):
+        pytest.skip("there is no TILESMITH_REAL_LIBRARY")
+    try:
+        ctypes.CDLL(path)
+    except OSError as why:
+        pytest.skip(f"it does not load here: {why}")
+    monkeypatch.setenv("TILESMITH_LIBRARY", path)
+    _abi.load.cache_clear()
+    yield
+    _abi.load.cache_clear()
+
+
+@pytest.mark.parametrize("kind, low, high, stored", [("s4", -8, 8, torch.int8), ("u4", 0, 16, torch.uint8), ("s8", -128, 128, torch.int8)])
+@pytest.mark.parametrize("n, k, groups", [(33, 70, 1), (48, 128, 4)])
+def test_what_is_packed_is_what_is_multiplied(kind, low, high, stored, n, k, groups):
+    codes = torch.randint(low, high, (n, k)).to(stored)
+    scales = torch.rand(groups, n).half()
+    zeros = torch.randint(0, 8, (groups, n)).half() if kind == "u4" else None
+    packed = weights.pack(codes, scales, zeros, type=kind)
+    dense = codes.float() - (0 if zeros is None else zeros.float().repeat_interleave(k // groups, 0).T)
+    dense = dense * scales.float().repeat_interleave(k // groups, 0).T
+    assert torch.equal(tilesmith.torch.dequantized(packed.codes, packed.scales, packed.zeros, packed.text, k), dense)
+    layer = tilesmith.torch.Linear(packed, torch.rand(n).half(), "relu")
+    x = torch.rand(2, 3, k).half()
+    assert torch.equal(layer(x), torch.relu(x.float() @ dense.T + layer.bias.float()).half())
+    assert layer.to("meta")(x.to("meta")).shape == (2, 3, n)
+
+
+def test_e4m3_is_kept_bit_by_bit():
+    codes = torch.randn(20, 40).to(torch.float8_e4m3fn)
+    packed = weights.pack(codes, torch.ones(20), type="e4m3")
+    assert packed.text == "e4m3_column+f32"
+    assert torch.equal(tilesmith.torch.dequantized(packed.codes, packed.scales, None, packed.text, 40), codes.float())
+
+
+def test_a_state_dict_has_the_packed_weights():
+    packed = weights.pack(torch.randint(0, 16, (16, 64), dtype=torch.uint8), torch.rand(16).half(), torch.ones(16).half(), type="u4")
+    layer = tilesmith.torch.Linear(packed)
+    assert sorted(layer.state_dict()) == ["codes", "scales", "zeros"]
+    assert repr(layer) == "Linear(in_features=64, out_features=16, weights=u4_column+zeros, bias=False)"
+    with pytest.raises(ValueError, match="activation is 'tanh'; expected None"):
+        tilesmith.torch.Linear(packed, activation="tanh")
