@@ -40,8 +40,8 @@ int strayed = 0;
 
 [[maybe_unused]] uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
-int min(int a, int b) { return std::min(a, b); }
-int max(int a, int b) { return std::max(a, b); }
+[[maybe_unused]] int min(int a, int b) { return std::min(a, b); }
+[[maybe_unused]] int max(int a, int b) { return std::max(a, b); }
 template <typename Word>
 Word __ldg(const Word* from) {
   const auto at = reinterpret_cast<std::uintptr_t>(from);
@@ -49,10 +49,10 @@ Word __ldg(const Word* from) {
   ++strayed;
   return {};
 }
-unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
+[[maybe_unused]] unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
   return unsigned((std::uint64_t(high) << 32 | low) >> bits % 32);
 }
-unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned bits) {
+[[maybe_unused]] unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned bits) {
   return unsigned((std::uint64_t(high) << 32 | low) >> std::min(bits, 32u));
 }
 [[maybe_unused]] unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
