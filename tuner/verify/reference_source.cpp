@@ -142,7 +142,7 @@ extern "C" __global__ void fill_metadata(u32* zone, u64 slots, u64 first, u64 wo
 // Element k of a row of a 2:4 sparse operand.
 static __device__ double sparse_value(const OperandBits* matrix, i64 ld, i64 row, i64 k) {
   const i64 stored = stored_of_place(row, k, sizeof(OperandBits) == 4);
-  return stored < 0 ? 0.0 : Operand::value(matrix[row * ld + stored]);
+  return stored < 0 ? 0.0 : Operand::element(matrix, row * ld + stored);
 }
 
 // sums[i, j] = Σ_k op(A)[row_i, k]·op(B)[k, j] for `count` rows: rows[i], or first_row + i where there is no list.
