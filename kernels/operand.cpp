@@ -20,7 +20,7 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
       return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda, problem.entries(), problem.stride_a};
     case OperandRole::b:
       if (problem.weights.type != WeightType::none) {
-        const std::int64_t of_blocks = kWeightBlockRows * weight_block_columns(problem.weights.type) * weight_blocks_along_k(problem.weights.type, problem.k);
+        const std::int64_t of_blocks = kCodeBlockRows * weight_block_columns(problem.weights.type) * weight_blocks_along_k(problem.weights.type, problem.k);
         return {role, weight_element(problem.weights.type), weight_block_rows(problem.n), of_blocks, std::max<std::int64_t>(1, of_blocks)};
       }
       return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb, problem.batch, problem.stride_b};

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+
 namespace tilesmith {
 
 Scalar weight_element(WeightType type) {
@@ -22,10 +23,10 @@ int weight_offset(WeightType type) { return type == WeightType::s4 ? 8 : type ==
 Scalar weight_scale_element(const KernelSignature& signature) { return signature.weights.f32_scales ? Scalar::f32 : signature.type.a; }
 
 int weight_block_columns(WeightType type) {
-  return kWeightBlockBytes * 8 / kWeightBlockRows / int(size_bits(weight_element(type)));
+  return code_block_columns(int(size_bits(weight_element(type))));
 }
 
-std::int64_t weight_block_rows(std::int64_t n) { return (n + kWeightBlockRows - 1) / kWeightBlockRows; }
+std::int64_t weight_block_rows(std::int64_t n) { return (n + kCodeBlockRows - 1) / kCodeBlockRows; }
 
 std::int64_t weight_blocks_along_k(WeightType type, std::int64_t k) {
   const std::int64_t columns = weight_block_columns(type);

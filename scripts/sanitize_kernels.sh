@@ -9,7 +9,7 @@
 #                            [--with FIELDS]... [--max-configs N] [--seed N] [--jobs N] [--limit SECONDS] [--resume] [--out FOLDER] [--help]
 #   --no-build        run the program that is in the build folder
 #   --tool NAME       memcheck, racecheck or synccheck; repeatable (default: all three)
-#   --family NAME     mma, wgmma, wmma, gemv, ffma or simt; repeatable (default: mma and wgmma)
+#   --family NAME     mma, wgmma, wmma, gemv, ffma, dequant or simt; repeatable (default: mma and wgmma)
 #   --type PAIR       of these type pairs only, such as bf16f32; repeatable. A pair's sample is the same as among all of them
 #   --trans TRANS     of these transposes, NN, TT, NT or TN, each a sample of its own; repeatable (default: one a type pair, in
 #                     turn). Operands of `mma` change places for tf32f32 NN and TN, whose turn is TT
@@ -60,7 +60,7 @@ while [ $# -gt 0 ]; do
           tools+=("$2")
           ;;
         --family)
-          [[ $2 =~ ^(mma|wgmma|wmma|gemv|ffma|simt)$ ]] || fail "--family $2: expected mma, wgmma, wmma, gemv, ffma or simt"
+          [[ $2 =~ ^(mma|wgmma|wmma|gemv|ffma|dequant|simt)$ ]] || fail "--family $2: expected mma, wgmma, wmma, gemv, ffma, dequant or simt"
           families+=("$2")
           ;;
         --type)

@@ -40,7 +40,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
   return {
       {"strips", "a warp has 1 to 4 strips of 16 rows of W: of more the codes take too many registers",
        [](const Config& c) {
-         const int rows = kWeightBlockRows * c.at("warps_n");
+         const int rows = kCodeBlockRows * c.at("warps_n");
          return c.at("block_n") % rows == 0 && c.at("block_n") / rows <= 4;
        },
        {"block_n", "warps_n"}},

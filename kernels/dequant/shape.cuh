@@ -2,13 +2,12 @@
 #pragma once
 
 #include "kernels/common/gemm_args.cuh"
+#include "kernels/common/weights_layout.cuh"
 
 namespace tilesmith {
 
-constexpr int kStripRows = 16;                                       // of W, in a block of weights
-constexpr int kCodesOfLane = 128 / kWeightBits;                      // in a block of weights
-constexpr int kWeightColumns = 32 * kCodesOfLane / kStripRows;       // of a block of weights: 64 or 32
-constexpr int kWeightBytes = 512;
+constexpr int kStripRows = kCodeBlockRows, kWeightBytes = kCodeBlockBytes;  // of W, of a block of weights
+constexpr int kWeightColumns = code_block_columns(kWeightBits);
 constexpr int kProductK = 16;                                        // columns of a product
 constexpr int kTokens = 8;                                           // rows of A of a product
 

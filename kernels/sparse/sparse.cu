@@ -88,7 +88,7 @@ extern "C" __global__ void prune(const __grid_constant__ tilesmith::SparseMatrix
 }
 
 // Finds groups with more elements that are not 0 than are stored.
-extern "C" __global__ void check(const __grid_constant__ tilesmith::SparseMatrixArgs args) {
+extern "C" __global__ void find_dense_groups(const __grid_constant__ tilesmith::SparseMatrixArgs args) {
   using namespace tilesmith;
   const long long groups = args.k / kGroup;
   for (long long at = thread_number(); at < args.rows * groups; at += thread_count()) {
@@ -154,7 +154,7 @@ extern "C" __global__ void decompress(const __grid_constant__ tilesmith::SparseM
 }
 
 // Finds groups whose places do not ascend. Those of no row or behind K count, too: kernels read them.
-extern "C" __global__ void check_metadata(const __grid_constant__ tilesmith::SparseMatrixArgs args) {
+extern "C" __global__ void find_disorder(const __grid_constant__ tilesmith::SparseMatrixArgs args) {
   using namespace tilesmith;
   const long long row_blocks = metadata_blocks(args.rows, kMetadataRows), k_blocks = metadata_blocks(args.k / kGroup, kMetadataGroups);
   for (long long word = thread_number(); word < row_blocks * k_blocks * kMetadataWords; word += thread_count()) {

@@ -54,17 +54,17 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
 // By a warp: the blocks of weights of a tile, a lane a block, from row `row` and column `k` on. Of those beyond N or K the last ones instead:
 // what becomes of them is not stored, or multiplied by zeros of A.
 __device__ __forceinline__ void copy_weights(unsigned tile, const GemmArgs& args, int row, int k, unsigned full) {
-  const int blocks_of_strip = (args.k + kCodeColumns - 1) / kCodeColumns, strips = (args.n + kCodeRows - 1) / kCodeRows;
+  const int blocks_of_strip = (args.k + kCodeColumns - 1) / kCodeColumns, strips = (args.n + kCodeBlockRows - 1) / kCodeBlockRows;
 #pragma unroll
   for (int first = 0; first < LeftTile::kStrips * LeftTile::kBlocks; first += 32) {
     const int i = first + int(threadIdx.x % 32);
     if (i >= LeftTile::kStrips * LeftTile::kBlocks) break;
-    const int strip = min(row / kCodeRows + i / LeftTile::kBlocks, strips - 1);
+    const int strip = min(row / kCodeBlockRows + i / LeftTile::kBlocks, strips - 1);
     const int block = min(k / kCodeColumns + i % LeftTile::kBlocks, blocks_of_strip - 1);
     const void* const from =
-        static_cast<const unsigned char*>(args.b) + (static_cast<long long>(strip) * blocks_of_strip + block) * kCodeBytes;
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(tile + i * kCodeBytes),
-                 "l"(from), "n"(kCodeBytes), "r"(full)
+        static_cast<const unsigned char*>(args.b) + (static_cast<long long>(strip) * blocks_of_strip + block) * kCodeBlockBytes;
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(tile + i * kCodeBlockBytes),
+                 "l"(from), "n"(kCodeBlockBytes), "r"(full)
                  : "memory");
   }
   __syncwarp();

@@ -48,9 +48,9 @@ class WeightFragments {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) {
-      const unsigned strip = unsigned(group * (kGroupRows / kCodeRows) + 4 * i) + warp;
+      const unsigned strip = unsigned(group * (kGroupRows / kCodeBlockRows) + 4 * i) + warp;
       if (slab % kSlabsOfBlock == 0) {
-        const unsigned from = tile + (strip * LeftTile::kBlocks + unsigned(slab / kSlabsOfBlock)) * kCodeBytes + lane * 16;
+        const unsigned from = tile + (strip * LeftTile::kBlocks + unsigned(slab / kSlabsOfBlock)) * kCodeBlockBytes + lane * 16;
         asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(codes_[i].x), "=r"(codes_[i].y), "=r"(codes_[i].z), "=r"(codes_[i].w)
                      : "r"(from)

@@ -13,6 +13,9 @@
 #pragma once
 
 #include "kernels/wgmma/shape.cuh"
+#ifdef TILESMITH_WEIGHTS
+#include "kernels/common/weights_layout.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -69,11 +72,11 @@ constexpr bool kBKMajor = kTransB || (kPack & 2) != 0;
 #ifdef TILESMITH_WEIGHTS
 // Blocks of weights as they lie, strip by strip along N, block by block of a strip (kernels/common/weights_layout.cuh). They go through
 // registers (left_weights.cuh).
-constexpr int kCodeRows = 16, kCodeBytes = 512, kCodeColumns = kWeightBits == 4 ? 64 : 32;
+constexpr int kCodeColumns = code_block_columns(kWeightBits);
 struct LeftTile {
   static constexpr bool kKMajor = true;
-  static constexpr int kStrips = kLeftExtent / kCodeRows, kBlocks = kBlockK / kCodeColumns;  // of a strip
-  static constexpr int kBytes = kStrips * kBlocks * kCodeBytes;
+  static constexpr int kStrips = kLeftExtent / kCodeBlockRows, kBlocks = kBlockK / kCodeColumns;  // of a strip
+  static constexpr int kBytes = kStrips * kBlocks * kCodeBlockBytes;
 };
 static_assert(kSwap != 0 && kLeftSharers == 1 && (kPack & 2) == 0, "weights are the left operand, of one block, as they lie");
 #else

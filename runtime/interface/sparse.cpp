@@ -116,7 +116,7 @@ SparseFault sparse_check(const Library& library, CUstream_st* stream, const Spar
     if (groups_of(matrix) > 0) check_pointer("dense", dense, size_bytes(matrix.element));
     SparseMatrixArgs args;
     args.dense = dense;
-    return SparseCalls::look(library, stream, matrix, "check", args, groups_of(matrix), std::max<long long>(1, matrix.k / sparse_group(matrix.element)));
+    return SparseCalls::look(library, stream, matrix, "find_dense_groups", args, groups_of(matrix), std::max<long long>(1, matrix.k / sparse_group(matrix.element)));
   });
 }
 
@@ -157,7 +157,7 @@ SparseFault sparse_check_metadata(const Library& library, CUstream_st* stream, c
     SparseMatrixArgs args;
     args.metadata = const_cast<void*>(metadata);
     const long long groups = metadata_rows(matrix.element, matrix.k) * kMetadataGroups;
-    return SparseCalls::look(library, stream, matrix, "check_metadata", args, words_of(matrix), std::max<long long>(1, groups));
+    return SparseCalls::look(library, stream, matrix, "find_disorder", args, words_of(matrix), std::max<long long>(1, groups));
   });
 }
 

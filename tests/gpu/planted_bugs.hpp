@@ -148,6 +148,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : sparse_bugs()) bugs.push_back(bug);
   for (const Bug& bug : sub_byte_bugs()) bugs.push_back(bug);
   for (const Bug& bug : weights_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : fast_weights_bugs()) bugs.push_back(bug);
   return bugs;
 }
 

@@ -14,6 +14,31 @@ inline Bug weights_bug(const char* name, const char* type, const char* weights, 
   return {name, family, config == nullptr ? kGeneric : 0, type, kNT, std::move(edits), config, epilogue, BatchMode::single, Scalars::host, weights};
 }
 
+constexpr const char* kScalesSums =
+    "dequant{block_m=16,block_n=64,warps_n=2,warps_k=4,warp_columns=64,stages=4,scale_sums=1,split_k=1,cluster=0,min_blocks=1,overlap=0,early_launch=0,ahead=0}";
+constexpr const char* kScalesWeights =
+    "dequant{block_m=32,block_n=64,warps_n=2,warps_k=2,warp_columns=64,stages=3,scale_sums=0,split_k=1,cluster=0,min_blocks=1,overlap=0,early_launch=0,ahead=0}";
+constexpr const char* kWeightsOnLeft =
+    "wgmma{block_m=128,block_n=128,block_k=64,stages=4,warpgroups=2,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,group_m=1,store_staged=0,"
+    "store_tma=0,swap=1,split_k=1,reduction=0,pack=0,early_launch=0}";
+
+/// In the kernels that are fast.
+inline std::vector<Bug> fast_weights_bugs() {
+  return {
+      weights_bug("steps of 16 columns are taken in the other order", "f16f32f16", "s4_g128", {{"/ kProductK + half);", "/ kProductK + 1 - half);"}}, "dequant", kScalesSums),
+      weights_bug("all groups of a step have the first one's scales", "f16f32f16", "s4_g128", {{"column / (kStepK / kGroupsOfStep)", "0 * column"}}, "dequant", kScalesSums),
+      weights_bug("the lower rows of a strip have the scales of the upper ones", "bf16f32bf16", "u4_g64+zeros", {{"load_pair(scales + (row + 8) *", "load_pair(scales + row *"}}, "dequant", kScalesWeights),
+      weights_bug("zeros of a strip's halves are exchanged", "f16f32f16", "u4_g32+zeros", {{"i % 2 == 0 ? zeros.low : zeros.high", "i % 2 == 0 ? zeros.high : zeros.low"}}, "dequant", kScalesWeights),
+      weights_bug("A is copied beyond K", "f16f32f16", "s8_column", {{"max(0, min(16, left))", "16"}}, "dequant", kScalesSums),
+      weights_bug("bytes lose their highest bit", "bf16f32bf16", "s8_g64", {{"\"n\"(0x00800080u), \"n\"(0x43804380u)", "\"n\"(0x00000080u), \"n\"(0x43804380u)"}}, "dequant", kScalesWeights),
+      weights_bug("a warp's sums of K are left out", "f16f32f16", "s4_g128", {{"for (int k = 1; k < kWarpsK; ++k) sum += shared", "for (int k = 2; k < kWarpsK; ++k) sum += shared"}}, "dequant", kScalesSums),
+      weights_bug("scales are those of the step behind", "f16f32f16", "s4_g64", {{"    k_ = k;\n", "    k_ = k + kNextStep;\n"}}, "wgmma", kWeightsOnLeft),
+      weights_bug("all groups of a step have the first one's scales", "bf16f32bf16", "u4_g32+zeros", {{"factors_[slab / kSlabsOfGroup][i]", "factors_[0 * slab][i]"}}, "wgmma", kWeightsOnLeft),
+      weights_bug("two warps have each other's strips", "f16f32f16", "s8_column", {{"4 * i) + warp;", "4 * i) + (warp ^ 1);"}}, "wgmma", kWeightsOnLeft),
+      weights_bug("scales are those of the row behind", "bf16f32bf16", "e4m3_g128", {{"first + min(row_ + 64 * i + 8 * r, n_ - 1)", "first + min(row_ + 1 + 64 * i + 8 * r, n_ - 1)"}}, "wgmma", kWeightsOnLeft),
+  };
+}
+
 inline std::vector<Bug> weights_bugs() {
   constexpr Edit kOfGroup{"k / (kWeightGroup == 0 ? 1 : kWeightGroup)", ""};
   const auto group = [&](const char* instead) { return std::vector<Edit>{{kOfGroup.find, instead}}; };

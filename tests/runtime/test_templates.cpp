@@ -186,8 +186,8 @@ void weights_compile(const char* arch, const char* signature) {
     if (!family.supports(target)) continue;
     for (const int m : {8, 1024}) {
       std::vector<Config> seeds = family.seeds(target, packed_problem(target, m, 4096, 4096));
-      REQUIRE(seeds.size() >= 3);
-      seeds.resize(tests::long_tests() ? 3 : 1);
+      REQUIRE_FALSE(seeds.empty());
+      seeds.resize(std::min<std::size_t>(seeds.size(), tests::long_tests() ? 3 : 1));
       for (const Config& config : seeds) {
         const db::KernelBuild build = runtime::compile(config, target);
         INFO(arch << " " << signature << " " << config.text() << ": " << build.message);

@@ -68,13 +68,13 @@ void for_each_stripe_of_weights(const Problem& p, const ProblemStage& stage, con
   constexpr std::size_t kWider = 16;  // an f64 than a code of 4 bits
   const std::int64_t block_rows_a_stripe = std::max<std::int64_t>(1, std::int64_t(2 * kStripeBytes / kWider / block_row_bytes));
   for (std::int64_t block_row = 0; block_row < codes.rows; block_row += block_rows_a_stripe) {
-    const std::int64_t block_rows = std::min(block_rows_a_stripe, codes.rows - block_row), first = block_row * kWeightBlockRows;
+    const std::int64_t block_rows = std::min(block_rows_a_stripe, codes.rows - block_row), first = block_row * kCodeBlockRows;
     host.resize(std::size_t(block_rows) * block_row_bytes);
     stage.inputs[OperandRole::b].download(host, zones[OperandRole::b].first_byte + std::size_t(block_row) * block_row_bytes);
-    const std::int64_t rows = std::min(block_rows * kWeightBlockRows, p.n - first);
+    const std::int64_t rows = std::min(block_rows * kCodeBlockRows, p.n - first);
     std::vector<double> values(std::size_t(rows * p.k));
     on_all_cores(std::size_t(block_rows), [&](std::size_t part) {
-      const std::int64_t from = std::int64_t(part) * kWeightBlockRows, count = std::min<std::int64_t>(kWeightBlockRows, rows - from);
+      const std::int64_t from = std::int64_t(part) * kCodeBlockRows, count = std::min<std::int64_t>(kCodeBlockRows, rows - from);
       const std::vector<double> some = weights_of_rows(p, first + from, count, host.data() + part * block_row_bytes, scales.data(), p.weights.zeros ? zeros.data() : nullptr);
       std::ranges::copy(some, values.begin() + from * p.k);
     });

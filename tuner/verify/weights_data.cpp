@@ -93,7 +93,7 @@ std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, 
   const std::size_t term_bytes = size_bytes(terms.element);
   std::vector<double> all(std::size_t(rows * k));
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t n = first + row, of_block = first % kWeightBlockRows + row;
+    const std::int64_t n = first + row, of_block = first % kCodeBlockRows + row;
     double scale = 0, zero = 0;
     for (std::int64_t column = 0; column < k; ++column) {
       if (column % group == 0) {

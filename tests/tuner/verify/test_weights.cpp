@@ -42,7 +42,7 @@ constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros
 TEST_CASE("the verifier's place of a code is that of the layout that kernels read, both ways") {
   for (const auto& [type, kind] : {std::pair{WeightType::s4, 1}, {WeightType::u4, 2}, {WeightType::s8, 3}, {WeightType::e4m3, 4}}) {
     for (const std::int64_t depth : {1, 31, 64, 65, 200}) {
-      std::vector<int> used(std::size_t(kWeightBlockBytes * weight_block_rows(40) * weight_blocks_along_k(type, depth)) * 2);
+      std::vector<int> used(std::size_t(kCodeBlockBytes * weight_block_rows(40) * weight_blocks_along_k(type, depth)) * 2);
       for (std::int64_t n = 0; n < 40; ++n) {
         for (std::int64_t k = 0; k < depth; ++k) {
           const verify::CodeSlot slot = verify::slot_of_code(kind, n, k, depth);

@@ -1,0 +1,52 @@
+#include "kernels/wgmma/option_rules.hpp"
+
+#include "kernels/tensor_core/block_memory.cuh"
+#include "kernels/tensor_core/paired_columns.cuh"
+#include "kernels/tensor_core/rules.hpp"
+#include "kernels/wgmma/geometry.hpp"
+
+namespace tilesmith::wgmma {
+namespace {
+
+/// Where two columns of the product make one of D.
+std::vector<Rule> pair_rules(const KernelTarget& target) {
+  const bool gated = target.epilogue.is_gated();
+  const int output = int(size_bytes(target.type.output));
+  return {
+      paired_columns_rule(target, b_k_major, {"pack"}),
+      {"steps of pairs",
+       "gated columns come by 8 of x and 8 of y, to each block that copies a part; by swapped operands they are stored straight, for few rows; boxes "
+       "have half the columns",
+       [gated, output](const Config& c) {
+         if (!gated) return true;
+         if (c.at("block_n") % (kPairedStep * c.at("cluster_m")) != 0) return false;
+         if (c.at("swap") == 1) return c.at("schedule") == one_tile && c.at("store_tma") == 0 && c.at("block_m") <= 128;
+         return c.at("store_tma") == 0 || c.at("block_n") / 2 * output % kBoxRowBytes == 0;
+       },
+       {"block_m", "block_n", "cluster_m", "swap", "schedule", "store_tma"}},
+  };
+}
+
+/// What is asked of a B of weights.
+std::vector<Rule> weight_rules(const KernelTarget& target) {
+  if (target.weights.type == WeightType::none) return {};
+  return {{"weights",
+           "they are the left operand, so that they may come from registers; a block copies its own, as they lie",
+           [](const Config& c) { return c.at("swap") == 1 && c.at("cluster_m") == 1 && (c.at("pack") & pack_b) == 0; },
+           {"swap", "cluster_m", "pack"}}};
+}
+
+/// What the accelerator cannot store of groups.
+std::vector<Rule> box_rules(const KernelTarget& target) {
+  if (target.batch_mode != BatchMode::grouped) return {};
+  return {{"boxes of groups",
+           "of a group's last tile the warp stores what is the group's, which it does not of boxes that several warps fill",
+           [](const Config& c) { return c.at("store_tma") == 0 || c.at("swap") == 0; },
+           {"store_tma", "swap"}}};
+}
+
+}  // namespace
+
+std::vector<Rule> option_rules(const KernelTarget& target) { return joined({pair_rules(target), weight_rules(target), box_rules(target)}); }
+
+}  // namespace tilesmith::wgmma
