@@ -68,6 +68,20 @@ TEST_CASE("the first guesses for weights are legal and run the problem, at any n
   }
 }
 
+TEST_CASE("a step of dequant has no fewer columns than its swizzle exchanges chunks of") {
+  const KernelTarget target = target_of("sm_90a", "f16f32f16 NT weights=s8_g128");
+  const Family& family = *find_family("dequant");
+  Config config = family.seeds(target, packed_problem(target, 16, 4096, 4096)).front();
+  config.set("warp_columns", 32);
+  config.set("warps_n", 4);
+  config.set("block_n", 64);
+  for (const int warps_k : {1, 2}) {
+    config.set("warps_k", warps_k);
+    INFO(config.text());
+    CHECK(illegal_because(family, config, target).value_or("").starts_with("rows of a step") == (warps_k == 1));
+  }
+}
+
 TEST_CASE("scales of f32 multiply sums alone") {
   const KernelTarget target = target_of("sm_87", "f16f32f16 NT weights=s4_g128+f32");
   const Family& family = *find_family("dequant");
