@@ -240,7 +240,7 @@ Command add_explain(CLI::App& program) {
   const auto options = std::make_shared<ExplainOptions>();
   CLI::Option* words = app->add_option("PROBLEM", options->words,
                                        "type transposes M N K (elements), as one word or several, or MxNxK in the place of M N K; "
-                                       "also lda= ldb= ldc= align= beta=any, batch= batch_mode=strided stride_a= stride_b= stride_c= epilogue= scalars=device sparsity=")
+                                       "also lda= ldb= ldc= align= beta=any, batch= batch_mode=strided stride_a= stride_b= stride_c= epilogue= scalars=device sparsity= weights=")
                            ->type_name("");
   app->add_option("--shape", options->problems.shapes,
                   "The problem instead, as tune takes it: M, N and K in elements, or one number for a cube")
