@@ -122,8 +122,12 @@ for word; do [ "\$word" != -d ] || exec $(command -v date) "\$@"; done
 exec $(command -v date) -d "@\$((\$($(command -v date) +%s) + FAKE_CLOCK))" "\$@"
 FAKE
 chmod +x "$work/bin/date"
-"$tilesmith" query --db "$root/db/recorded/h100.db" --sql "SELECT text FROM problems WHERE type = 'f64f64' ORDER BY text" --format csv | tail -n +2 | tr -d '"' >"$work/long.txt"
-long=("--workload=$work/long.txt" "--replay=$work/r.jsonl.zst" --strategy exhaustive)
+# So many outcomes that no board is through with its shard in half a minute.
+many=(f64f64 f16f32 bf16f32 f16f16 tf32f32 s8s32)
+quoted=$(printf ",'%s'" "${many[@]}")
+"$tilesmith" export --format landscape --db "$root/db/recorded/h100.db" --device H100 "${many[@]/#/--type=}" -o "$work/long.jsonl.zst" 2>>"$work/export.log"
+"$tilesmith" query --db "$root/db/recorded/h100.db" --sql "SELECT text FROM problems WHERE type IN (${quoted#,}) ORDER BY text" --format csv | tail -n +2 | tr -d '"' >"$work/long.txt"
+long=("--workload=$work/long.txt" "--replay=$work/long.jsonl.zst" --strategy exhaustive)
 count() { "$tilesmith" query --db "$1" --sql "SELECT count(*) FROM evidence" --format csv 2>/dev/null | tail -n 1; }
 both_know() { for n in 1 2; do [ "$(count "$work/host-$n/.cache/long/fleet.db")" -gt 0 ] 2>/dev/null || return 1; done; }
 in_long=(--hosts "$work/hosts" --out "$work/long" --program "$tilesmith" --tilesmith "$tilesmith" --arch none --folder .cache/long)
