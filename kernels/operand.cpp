@@ -19,7 +19,7 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::a:
       return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda, problem.entries(), problem.stride_a};
     case OperandRole::b:
-      if (problem.weights.type != WeightType::none) {
+      if (has_weights(problem)) {
         const std::int64_t of_blocks = kCodeBlockRows * weight_block_columns(problem.weights.type) * weight_blocks_along_k(problem.weights.type, problem.k);
         return {role, weight_element(problem.weights.type), weight_block_rows(problem.n), of_blocks, std::max<std::int64_t>(1, of_blocks)};
       }
@@ -95,7 +95,7 @@ bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies,
     case OperandRole::metadata:
       return multiplies && signature.sparsity != Sparsity::dense;
     case OperandRole::weight_scales:
-      return multiplies && signature.weights.type != WeightType::none;
+      return multiplies && has_weights(signature);
     case OperandRole::weight_zeros:
       return multiplies && signature.weights.zeros;
     case OperandRole::d:

@@ -21,12 +21,14 @@ inline constexpr OperandRole kOperandRoles[] = {OperandRole::a, OperandRole::b, 
                                                 OperandRole::offsets, OperandRole::alpha, OperandRole::beta,
                                                 OperandRole::metadata, OperandRole::weight_scales, OperandRole::weight_zeros};
 
-/// What the epilogue reads besides C, the ends of a grouped problem's groups (s32), and α and β in device memory (of the scale type), and what else an operand is read by: metadata of zeros, scales and zeros of weights.
+/// What the epilogue reads besides C, the ends of a grouped problem's groups (s32), and α and β in device memory (of the scale type). And what
+/// an operand is read by: metadata of a sparse one, scales and zeros of weights.
 inline bool is_vector(OperandRole role) { return role >= OperandRole::scale_m; }
-/// What a matrix's address is a multiple of, bytes: an element, where it has as many as D has rows or columns at most; 16 of metadata; of all
-/// others what the problem says, too.
+/// What metadata are aligned to, bytes.
+inline constexpr int kMetadataAlignBytes = 16;
+/// What a matrix's address is a multiple of, bytes. Of a vector along D's rows or columns an element; of all others what the problem says, too.
 inline std::size_t address_align_bytes(OperandRole role, Scalar element, int align_bytes) {
-  if (role == OperandRole::metadata) return 16;
+  if (role == OperandRole::metadata) return kMetadataAlignBytes;
   return is_vector(role) && role < OperandRole::metadata ? size_bytes(element) : std::max(std::size_t(align_bytes), size_bytes(element));
 }
 inline constexpr std::size_t kOperandRoleCount = std::size(kOperandRoles);

@@ -202,7 +202,7 @@ std::optional<std::string> problem_error(const Problem& problem) {
       {"lda", OperandRole::a}, {"ldb", OperandRole::b}, {"ldc", OperandRole::c}};
   int least_element = kDefaultAlignBytes;
   for (const auto& [stride, role] : strides) {
-    if (role == OperandRole::b && problem.weights.type != WeightType::none) continue;  // weights_error()
+    if (role == OperandRole::b && has_weights(problem)) continue;  // weights_error()
     const OperandMatrix of = operand(problem, role);
     const std::int64_t value = of.row_stride, columns = of.cols;
     least_element = std::min(least_element, int(size_bytes(of.element)));
@@ -302,7 +302,7 @@ Problem as_planned(const Problem& problem) {
     if (of.entries == 1) entry_stride = (entry_stride + whole - 1) / whole * whole;
   };
   round_up(OperandRole::a, planned.lda, planned.stride_a);
-  if (problem.weights.type == WeightType::none) round_up(OperandRole::b, planned.ldb, planned.stride_b);
+  if (!has_weights(problem)) round_up(OperandRole::b, planned.ldb, planned.stride_b);
   round_up(OperandRole::c, planned.ldc, planned.stride_c);
   return planned;
 }
@@ -318,7 +318,7 @@ int a_align_bytes(const Problem& problem) {
   return std::min(row_align_bytes(problem, problem.type.a, problem.lda), row_align_bytes(problem, problem.type.a, problem.stride_a));
 }
 int b_align_bytes(const Problem& problem) {
-  if (problem.weights.type != WeightType::none) return problem.align_bytes;  // of whole blocks
+  if (has_weights(problem)) return problem.align_bytes;  // of whole blocks
   return std::min(row_align_bytes(problem, problem.type.b, problem.ldb), row_align_bytes(problem, problem.type.b, problem.stride_b));
 }
 int c_align_bytes(const Problem& problem) {

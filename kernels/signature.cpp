@@ -162,6 +162,12 @@ std::optional<KernelSignature> parse_signature(std::string_view text, std::strin
   return signature;
 }
 
+KernelSignature without_weights(const KernelSignature& signature) {
+  KernelSignature numbers = signature;
+  numbers.weights = {};
+  return numbers;
+}
+
 bool is_plain(const KernelSignature& signature) {
   return signature == KernelSignature{signature.type, signature.trans} && signature.type.a == signature.type.b;
 }

@@ -124,6 +124,11 @@ std::string options_text(const KernelSignature& signature);
 /// Sets what one word of options_text() names. False if it names nothing of a signature.
 bool read_option(std::string_view word, KernelSignature& signature);
 
+/// Whether B is stored as weights.
+inline bool has_weights(const KernelSignature& signature) { return signature.weights.type != WeightType::none; }
+/// The signature of the product of numbers that they stand for.
+KernelSignature without_weights(const KernelSignature& signature);
+
 /// One type for A and B, and nothing but the product: all that a kernel family computes unless it says more.
 bool is_plain(const KernelSignature& signature);
 /// Whether its kernels finish sums by kernels/common/fused.cuh, and take C and D as two matrices: those with an epilogue, those of

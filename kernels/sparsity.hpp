@@ -28,9 +28,6 @@ int sparse_group(Scalar element);
 std::int64_t metadata_rows(Scalar element, std::int64_t k);
 std::int64_t metadata_columns(std::int64_t rows);
 
-/// What a pointer to metadata is a multiple of, bytes.
-inline constexpr int kMetadataAlignBytes = 16;
-
 /// nullopt, or why a problem's operand cannot be sparse: one line, as problem_error() gives.
 std::optional<std::string> sparsity_error(const Problem& problem);
 

@@ -10,8 +10,8 @@
 // In a block lane l of a warp has the 16 bytes at 16·l, which are what it multiplies as the left operand of mma m16n8k16, 16 columns a step.
 // With g = l / 4, t = l % 4, and c the step's first column, a pair (lo, hi) each:
 //
-//   a0 = row g,     columns c + 2t, c + 2t + 1         a2 = row g,     columns c + 2t + 8, c + 2t + 9
-//   a1 = row g + 8, columns c + 2t, c + 2t + 1         a3 = row g + 8, columns c + 2t + 8, c + 2t + 9
+//   a0: row g,     columns c + 2t, c + 2t + 1.         a2: row g,     columns c + 2t + 8, c + 2t + 9.
+//   a1: row g + 8, columns c + 2t, c + 2t + 1.         a3: row g + 8, columns c + 2t + 8, c + 2t + 9.
 //
 //   4 bits: of four 32-bit words, word s is step s (c = 64j + 16s). Its nibble i (bits 4i to 4i + 3) is a_i.lo, nibble i + 4 is a_i.hi.
 //   8 bits: words 2s and 2s + 1 are step s (c = 32j + 16s). Word 2s has the bytes a0.lo, a0.hi, a1.lo, a1.hi; word 2s + 1 those of a2, a3.

@@ -28,9 +28,7 @@ class Dequant final : public Family {
   }
 
   bool supports(const KernelTarget& target) const override {
-    KernelSignature plain = target;
-    plain.weights = {};
-    return target.weights.type != WeightType::none && is_plain_but_epilogue(plain) && plain.scalars == Scalars::host &&
+    return has_weights(target) && is_plain_but_epilogue(without_weights(target)) && target.scalars == Scalars::host &&
            !target.epilogue.is_gated() && !target.trans.a && target.trans.b && target.limits.sm >= 80;
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return dequant::parameters(target); }
@@ -54,7 +52,6 @@ class Dequant final : public Family {
 std::optional<std::string> Dequant::refusal(const Config& config, const Problem& problem) const {
   if (const int align = a_align_bytes(problem); align < kCopyBytes)
     return fmt::format("rows of A are aligned to {} bytes; it is copied by {} bytes", align, kCopyBytes);
-  if (problem.align_bytes < kCopyBytes) return fmt::format("matrices are aligned to {} bytes; they are copied by {} bytes", problem.align_bytes, kCopyBytes);
   if (problem.n % 2 != 0 && !problem.weights.f32_scales) return fmt::format("N is {}: rows of scales of 16 bits are copied by 4 bytes", problem.n);
   if (problem.k > kMostColumns || problem.lda > kMostColumns) return fmt::format("K or lda is beyond {}: bytes of a row are counted in 32 bits", kMostColumns);
   const Geometry geometry(config, problem);

@@ -22,7 +22,7 @@ constexpr double kStoreBytes = 16;
 constexpr double kWorkspaceBytes = 8;
 constexpr double kCopyCycles = 4;           // a warp's copy instruction
 
-/// Instructions that make 8 weights numbers (counted in SASS), before scales.
+/// Instructions that make 8 weights numbers, before scales: as they are written in tensor_core/codes.cuh.
 double instructions_of_numbers(const KernelTarget& target) {
   const bool bf16 = target.type.a == Scalar::bf16;
   switch (target.weights.type) {
@@ -48,8 +48,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.room_by_threads = std::min(limits.threads_per_sm / g.threads, limits.blocks_per_sm);
   made.compiled_for = config.at("min_blocks");
   const int room = std::max(made.compiled_for, std::min({made.room_by_shared_memory, made.room_by_registers, made.room_by_threads}));
-  // Blocks that come while others still run crowd on the SMs that are free first, as many as fit: 16×8192×8192 by 128 blocks, of which two fit
-  // an SM, took 24 µs, and 15 where one does.
+  // Blocks that come while others still run crowd on the SMs that are free first, as many as fit. 16×8192×8192 by 128 blocks took 24 µs where two
+  // fit an SM, and 15 where one does.
   const bool crowds = config.at("early_launch") == 1;
   const double all_sms = std::max(1, limits.sm_count), sms = crowds ? std::clamp(std::ceil(made.blocks / room), 1.0, all_sms) : all_sms;
   made.sms = sms;

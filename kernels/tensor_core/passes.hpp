@@ -54,8 +54,8 @@ PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_
 
 /// The same of operands below a byte, which are read in rows along K (sub_byte_copy.cuh); the problem as it is asked.
 PackedOperands packed_sub_bytes(const Problem& problem, Widening widening);
-/// Bits of those that must be packed: what does not run along K, what is widened, and whose last bytes hold more than K where that would count:
-/// of XOR both, else one, since zeros make nothing of the other.
+/// Bits of those that must be packed: what does not run along K, what is widened, and whose last bytes hold more than K where that would count.
+/// That is so of XOR for both, else for one, since zeros make nothing of the other.
 int sub_bytes_to_pack(const Problem& problem, Widening widening);
 /// Why a config must not leave them as they lie.
 std::optional<std::string> ends_in_byte(int pack, const Problem& problem);

@@ -65,7 +65,7 @@ double dealt_a_round(const EvenTiles& tiles, int width, unsigned clusters, doubl
 Estimate estimate(const Config& config, const KernelTarget& target, const Problem& asked) {
   const Problem problem = evenly_split(asked);
   Estimate made;
-  const Geometry g(config, target.type, target.signature(), target.weights);
+  const Geometry g(config, target.type, target.signature());
   const double element = double(size_bytes(target.type.a)), output = double(size_bytes(target.type.output));
   const double accumulator = double(size_bytes(target.type.accumulator));
   const double sms = std::max(1, target.limits.sm_count) * share_of_sms(g.sharing_blocks() * cluster_k(config));
@@ -85,7 +85,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
 
   // A step of one block. Each instruction reads 64 rows of the left operand and all of the right one.
   const bool is_split = target.type.a == Scalar::f32x3;
-  const bool sparse = target.sparsity != Sparsity::dense, weighted = target.weights.type != WeightType::none;
+  const bool sparse = target.sparsity != Sparsity::dense, weighted = has_weights(target);
   const double of_weights = weighted ? double(size_bits(weight_element(target.weights.type))) / 16 : 1;  // of B's bytes, as numbers of A's type
   const double share_a = stored_bytes(problem, OperandRole::a) / element, share_b = of_weights * stored_bytes(problem, OperandRole::b) / element;
   const double products = double(g.left_extent) * dealt * g.block_k / (kProducts16 * 2 / element) * (is_split ? 3 : sparse ? 0.5 : 1);

@@ -29,8 +29,8 @@ bool left_from_registers(const Config& config, const TypePair& type, Transposes 
          !(config.at("swap") == 1 ? b_k_major(config, trans) : a_k_major(config, trans));
 }
 
-bool takes_left_words(const Config& config, const TypePair& type, Transposes trans, const Weights& weights) {
-  return weights.type != WeightType::none || type.a == Scalar::f32x3 || left_from_registers(config, type, trans);
+bool takes_left_words(const Config& config, const TypePair& type, const Stored& trans) {
+  return trans.weights.type != WeightType::none || type.a == Scalar::f32x3 || left_from_registers(config, type, trans);
 }
 
 std::int64_t split_columns(std::int64_t k) { return 2 * packed_row_stride(k, int(sizeof(float))); }
@@ -40,7 +40,7 @@ bool takes_boxes(const Problem& problem) {
   return c_align_bytes(problem) >= 16 && problem.d_cols() * std::int64_t(size_bytes(output)) % 16 == 0;
 }
 
-Geometry::Geometry(const Config& config, const TypePair& type, Stored trans, const Weights& weights)
+Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
     : block_m(config.at("block_m")), block_n(config.at("block_n")), block_k(config.at("block_k")) {
   const int operand = int(size_bytes(type.a)), accumulator = int(size_bytes(type.accumulator));
   const int groups = config.at("warpgroups"), schedule = config.at("schedule");
@@ -56,6 +56,7 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans, con
   // Of a step, four for each instruction (left_operand.cuh); split, of two slabs eight (left_split.cuh).
   left_registers = is_split ? left_tiles * 16 :
       left_from_registers(config, type, trans) ? left_tiles * 4 * (block_k * operand / kInstructionKBytes) : 0;
+  const Weights& weights = trans.weights;
   const bool weighted = weights.type != WeightType::none;
   if (weighted) {  // of a step numbers, four for each instruction; codes; scales and zeros of now and of the next step (left_weights.cuh)
     const int slabs = block_k * operand / kInstructionKBytes, of_step = weights.group == 0 || weights.group >= block_k ? 1 : block_k / weights.group;

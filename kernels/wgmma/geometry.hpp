@@ -25,8 +25,17 @@ bool b_k_major(const Config& config, Transposes trans);
 /// Whether the left operand is one of 8 or 32 bits that lies MN-major: its words are loaded to registers, its rows in any order.
 bool left_from_registers(const Config& config, const TypePair& type, Transposes trans);
 
+/// How A and B are stored: what a Geometry hangs on beside the types.
+struct Stored : Transposes {
+  Sparsity sparsity = Sparsity::dense;
+  Weights weights;
+
+  Stored(Transposes of) : Transposes(of) {}
+  Stored(const KernelSignature& of) : Transposes(of.trans), sparsity(of.sparsity), weights(of.weights) {}
+};
+
 /// Whether the instruction takes its left operand from registers: such a one, of f32x3, which is split there, or weights.
-bool takes_left_words(const Config& config, const TypePair& type, Transposes trans, const Weights& weights = {});
+bool takes_left_words(const Config& config, const TypePair& type, const Stored& trans);
 
 /// Columns of a packed row of the right operand of f32x3, big ones and small ones.
 std::int64_t split_columns(std::int64_t k);
@@ -34,14 +43,6 @@ std::int64_t split_columns(std::int64_t k);
 /// Whether the tensor memory accelerator can store C: what it leaves out beyond a row's end is a multiple of 16 bytes away
 /// from the row's start.
 bool takes_boxes(const Problem& problem);
-
-/// How A and B are stored: what a Geometry hangs on beside the types.
-struct Stored : Transposes {
-  Sparsity sparsity = Sparsity::dense;
-
-  Stored(Transposes of) : Transposes(of) {}
-  Stored(const KernelSignature& of) : Transposes(of.trans), sparsity(of.sparsity) {}
-};
 
 struct Geometry {
   int block_m, block_n, block_k;  // elements
@@ -65,7 +66,7 @@ struct Geometry {
   int stage_bytes;
   int smem_bytes;  ///< dynamic shared memory of a block
 
-  Geometry(const Config& config, const TypePair& type, Stored trans, const Weights& weights = {});
+  Geometry(const Config& config, const TypePair& type, Stored trans);
 
   int sharing_blocks() const { return cluster_m * cluster_n; }
   /// Work items of a slice of K: a cluster's tiles each, of all entries of a batch; of groups the most that there may be.

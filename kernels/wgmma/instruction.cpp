@@ -52,7 +52,7 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
     sums += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
     operands += fmt::format("{}\"{}\"(sums[{}])", i == 0 ? "" : ", ", constraint, first / of_register + i);
   }
-  const bool left_words = takes_left_words(config, type, target.trans, target.weights), zeroes = type.a == Scalar::f32x3;
+  const bool left_words = takes_left_words(config, type, target.signature()), zeroes = type.a == Scalar::f32x3;
   // The operands' places behind the sums: the left one's descriptor or four words, the right one's descriptor, the predicate's.
   const int right = registers + (left_words ? 4 : 1);
   const std::string left =
@@ -93,12 +93,12 @@ std::string statements(const Config& config, const KernelTarget& target, int col
 
 std::string instruction_source(const Config& config, const KernelTarget& target) {
   const TypePair& type = target.type;
-  const Geometry g(config, type, target.signature(), target.weights);
+  const Geometry g(config, type, target.signature());
   const bool sparse = target.sparsity != Sparsity::dense;
   const bool packed = size_bytes(type.accumulator) == 2, whole = is_integer(type.accumulator);
   const std::string_view sum_type = packed ? "unsigned" : whole ? "int" : "float";
   const std::string_view left_argument =
-      takes_left_words(config, type, target.trans, target.weights) ? "const unsigned (&left)[4]" : "unsigned long long left";
+      takes_left_words(config, type, target.signature()) ? "const unsigned (&left)[4]" : "unsigned long long left";
   if (type.a == Scalar::f32x3) {
     return fmt::format(
         "namespace tilesmith {{\n"

@@ -29,7 +29,7 @@ std::vector<Rule> pair_rules(const KernelTarget& target) {
 
 /// What is asked of a B of weights.
 std::vector<Rule> weight_rules(const KernelTarget& target) {
-  if (target.weights.type == WeightType::none) return {};
+  if (!has_weights(target)) return {};
   return {{"weights",
            "they are the left operand, so that they may come from registers; a block copies its own, as they lie",
            [](const Config& c) { return c.at("swap") == 1 && c.at("cluster_m") == 1 && (c.at("pack") & pack_b) == 0; },

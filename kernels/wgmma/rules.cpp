@@ -33,10 +33,8 @@ int must_pack(const TypePair& type, Transposes trans, bool swap) {
 
 bool supports(const KernelTarget& target) {
   const Scalar operand = target.type.a;
-  if (target.weights.type != WeightType::none) {
-    KernelSignature of_numbers = target;
-    of_numbers.weights = {};
-    return is_plain_but_epilogue(of_numbers) && !target.epilogue.is_gated() && !target.weights.f32_scales && target.scalars == Scalars::host &&
+  if (has_weights(target)) {
+    return is_plain_but_epilogue(without_weights(target)) && !target.epilogue.is_gated() && !target.weights.f32_scales && target.scalars == Scalars::host &&
            target.limits.arch == "sm_90a";
   }
   return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.arch == "sm_90a" && packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
@@ -95,18 +93,17 @@ namespace {
 std::vector<Rule> instruction_rules(const KernelTarget& target) {
   const TypePair type = target.type;
   const Stored trans = target.signature();
-  const Weights weights = target.weights;
   return {
       {"rows of a warpgroup", "an instruction has 64 rows: the warpgroups of a tile take as many each",
-       [type, trans, weights](const Config& c) {
-         const Geometry g(c, type, trans, weights);
+       [type, trans](const Config& c) {
+         const Geometry g(c, type, trans);
          return g.left_tiles >= 1 && g.left_extent % (64 * g.tile_groups) == 0;
        },
        kTile},
       {"columns of an instruction",
        "two instructions have up to 320 columns, by 8 (8-bit integers: by 16 from 32 on)",
-       [type, trans, weights](const Config& c) {
-         const Geometry g(c, type, trans, weights);
+       [type, trans](const Config& c) {
+         const Geometry g(c, type, trans);
          if (is_integer(type.a) && g.right_extent >= 32 && g.right_extent % 16 != 0) return false;
          return g.right_extent <= kMostColumns;
        },
@@ -114,8 +111,8 @@ std::vector<Rule> instruction_rules(const KernelTarget& target) {
       {"columns of two instructions",
        "more than 256 columns (swapped: rows) are two instructions', for two warpgroups of 64 rows on a tile; a copy has up to 256 "
        "rows, so that of operands that lie K-major two blocks of a cluster copy a part each",
-       [type, trans, weights](const Config& c) {
-         const Geometry g(c, type, trans, weights);
+       [type, trans](const Config& c) {
+         const Geometry g(c, type, trans);
          if (g.instructions == 1) return g.left_extent <= kMostInstructionColumns;
          if (g.left_extent != 128 || g.tile_groups != 2) return false;
          return c.at(g.swap ? "cluster_n" : "cluster_m") > 1 || !(g.swap ? a_k_major(c, trans) : b_k_major(c, trans));
@@ -134,9 +131,9 @@ std::vector<Rule> instruction_rules(const KernelTarget& target) {
        "they are for few rows of C, stored straight or added by a cluster; for rows in no multiple of 64, which the "
        "accelerator stores; for a B that must come from registers; or, in large persistent tiles, for a B that lies along N "
        "beside an A that does not lie along M, whose rows may then be of any number where B's columns come by panels",
-       [type, trans, weights](const Config& c) {
+       [type, trans](const Config& c) {
          if (c.at("swap") == 0 || trans.sparsity == Sparsity::b) return true;  // of which sparse_rules.cpp speaks
-         if (weights.type != WeightType::none) return c.at("store_staged") == 0 || (c.at("store_tma") == 1 && c.at("schedule") == one_tile);
+         if (trans.weights.type != WeightType::none) return c.at("store_staged") == 0 || (c.at("store_tma") == 1 && c.at("schedule") == one_tile);
          if (left_from_registers(c, type, trans)) return c.at("store_staged") == 0;
          if (c.at("schedule") != one_tile)
            return c.at("store_staged") == 0 && c.at("block_m") >= 128 && a_k_major(c, trans) && !b_k_major(c, trans);
@@ -184,17 +181,16 @@ std::vector<Rule> schedule_rules() {
 std::vector<Rule> grid_rules(const KernelTarget& target) {
   const TypePair type = target.type;
   const Stored trans = target.signature();
-  const Weights weights = target.weights;
   const DeviceLimits limits = target.limits;
   return {
       {"sums of a thread", "sums fill the registers: beyond 192 a thread the rest spills",
-       [type, trans, weights](const Config& c) { return Geometry(c, type, trans, weights).held_registers <= 192; }, kTile},
+       [type, trans](const Config& c) { return Geometry(c, type, trans).held_registers <= 192; }, kTile},
       {"registers of an SM",
        "the resident blocks' sums, and a left operand's words, must fit the register file beside addresses; registers "
        "are traded by whole groups of "
        "four warps",
-       [type, trans, weights, limits](const Config& c) {
-         const Geometry g(c, type, trans, weights);
+       [type, trans, limits](const Config& c) {
+         const Geometry g(c, type, trans);
          return g.held_registers + g.left_registers + 32 <= g.available_registers(limits.registers_per_sm);
        },
        with(kTile, {"block_k", "min_blocks", "pack"})},
@@ -225,7 +221,6 @@ std::vector<Rule> grid_rules(const KernelTarget& target) {
 std::vector<Rule> sum_rules(const KernelTarget& target) {
   const TypePair type = target.type;
   const Stored trans = target.signature();
-  const Weights weights = target.weights;
   return {
       reduction_rule(),
       atomic_adds_rule(target),
@@ -242,7 +237,7 @@ std::vector<Rule> sum_rules(const KernelTarget& target) {
        "it stores boxes of 16 rows of 128 bytes, by way of shared memory, whose sums a warp has whole and to itself: "
        "of persistent blocks, which go on meanwhile. Or a block has them, with swapped operands. Results of a byte are not written into "
        "boxes",
-       [type, trans, weights](const Config& c) {
+       [type, trans](const Config& c) {
          if (c.at("store_tma") == 0) return true;
          if (has_byte_results(type)) return false;
          if (c.at("store_staged") == 0 || c.at("split_k") > 1) return false;
@@ -258,7 +253,6 @@ std::vector<Rule> sum_rules(const KernelTarget& target) {
 std::vector<Rule> stage_rules(const KernelTarget& target) {
   const TypePair type = target.type;
   const Stored trans = target.signature();
-  const Weights weights = target.weights;
   const DeviceLimits limits = target.limits;
   return {
       {"bands of tiles",
@@ -268,28 +262,28 @@ std::vector<Rule> stage_rules(const KernelTarget& target) {
       {"shared memory",
        "the stages and what the epilogue needs must fit the shared memory of a block, and of an SM for all resident "
        "blocks (1 KiB of each is the system's)",
-       [type, trans, weights, limits](const Config& c) {
-         return fits_shared_memory(Geometry(c, type, trans, weights).smem_bytes, c.at("min_blocks"), limits);
+       [type, trans, limits](const Config& c) {
+         return fits_shared_memory(Geometry(c, type, trans).smem_bytes, c.at("min_blocks"), limits);
        },
        with(kTile, {"block_k", "stages", "min_blocks", "stagger", "store_staged", "store_tma", "split_k", "reduction", "pack"})},
       {"long K-steps",
        "of 512 bytes they are for swapped operands of few rows, or one warpgroup on few columns, whose tiles are little to copy at "
        "a time; a copy has up to 256 rows",
-       [type, trans, weights](const Config& c) {
+       [type, trans](const Config& c) {
          if (c.at("block_k") <= kUsualPanels * panel_elements(type)) return true;
          const bool few = c.at("swap") == 1 ? c.at("block_m") <= 32 : has_few_columns(c) && c.at("block_m") == 64;
          return few && (c.at("block_k") <= kBoxRowsMost || (a_k_major(c, trans) && b_k_major(c, trans)));
        },
        {"block_m", "block_n", "block_k", "swap", "pack"}},
       {"stages in flight", "fewer than 16 KiB in flight a block cannot cover the memory's latency",
-       [type, trans, weights](const Config& c) {
-         return (c.at("stages") - 1) * Geometry(c, type, trans, weights).stage_bytes >= 16 * 1024;
+       [type, trans](const Config& c) {
+         return (c.at("stages") - 1) * Geometry(c, type, trans).stage_bytes >= 16 * 1024;
        },
        with(kTile, {"block_k", "stages", "pack"})},
       {"packing",
        "of operands of 8 and 32 bits the right one is packed where it lies MN-major, of f32x3 always, big and small; packed operands lie where split K's "
        "partial sums would",
-       [type, trans, weights](const Config& c) {
+       [type, trans](const Config& c) {
          const int pack = c.at("pack"), must = must_pack(type, trans, c.at("swap") == 1);
          if ((pack & must) != must) return false;
          return pack == 0 || leaves_workspace_to_packing(c);

@@ -106,7 +106,7 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
   for (const int stages : {3, 4, 5, 6, 8, 12}) {
     Config deeper = config;
     deeper.set("stages", stages);
-    const Geometry g(deeper, target.type, target.signature(), target.weights);
+    const Geometry g(deeper, target.type, target.signature());
     if (!fits_shared_memory(g.smem_bytes, g.min_blocks, target.limits) || stages > std::max<std::int64_t>(4, steps) ||
         (stages > 4 && g.stage_bytes * (stages - 1) > 192 * 1024))
       break;
@@ -128,7 +128,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
     for (const int cluster : {1, 2, 4, 8}) {
       if (cluster > 2 && tile.schedule != one_tile) continue;  // persistent ones leave SMs idle
       // Blocks of a cluster share the larger operand.
-      const bool weighted = target.weights.type != WeightType::none;  // a block copies its own
+      const bool weighted = has_weights(target);  // a block copies its own
       const int cluster_m = tile.block_n >= tile.block_m && !weighted ? cluster : 1, cluster_n = cluster / cluster_m;
       for (const int min_blocks : {1, 2}) {
         for (const int split_k : {1, 2, 4, 8, 16, 32}) {
@@ -179,7 +179,7 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
 
 /// Whether there are so many blocks that several on an SM, or one that does several tiles, are a choice.
 bool fills_device(const Config& config, const KernelTarget& target, const Problem& problem) {
-  const Geometry g(config, target.type, target.signature(), target.weights);
+  const Geometry g(config, target.type, target.signature());
   const std::int64_t blocks = g.items(problem) * g.sharing_blocks() * config.at("split_k");
   if (g.min_blocks > 1 && blocks <= target.limits.sm_count) return false;
   return config.at("schedule") == one_tile || blocks > target.limits.sm_count;
@@ -199,7 +199,7 @@ std::vector<Config> seeds(const KernelTarget& target, const Problem& asked) {
   const bool is_split = target.type.a == Scalar::f32x3;
   const std::vector<Tile> sparse = target.sparsity == Sparsity::dense ? std::vector<Tile>() : sparse_tiles(target);
   const std::span<const Tile> tiles = !sparse.empty()                           ? std::span<const Tile>(sparse)
-                                      : target.weights.type != WeightType::none ? std::span<const Tile>(kWeightTiles)
+                                      : has_weights(target) ? std::span<const Tile>(kWeightTiles)
                                       : is_split                               ? std::span<const Tile>(kSplitTiles)
                                                                                 : std::span<const Tile>(kTiles);
   for (const Tile& tile : tiles) {

@@ -1,5 +1,5 @@
 // What the copying warp fills the ring with (copy.cuh) where the left operand is 2:4 sparse: half as many of its elements along K, and their
-// metadata, which each block of a cluster copies for itself.
+// metadata. Each block of a cluster copies these for itself.
 #pragma once
 
 namespace tilesmith {

@@ -1,6 +1,6 @@
 // What a warpgroup multiplies where its left operand is 2:4 sparse: as group_tile.cuh says, with metadata in registers.
 //
-// A lane's word of metadata serves the instructions of a block of 16 groups along K: two of 2- and 4-byte elements, told apart by the
+// A lane's word of metadata serves the instructions of a block of 16 groups along K. Those are two of 2- and 4-byte elements, told apart by the
 // selector, or one of bytes. The words of a step are loaded from its stage while the products of the step before run, so two sets take turns.
 #pragma once
 

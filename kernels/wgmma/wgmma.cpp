@@ -72,8 +72,8 @@ class Wgmma final : public Family {
     if (config.at("store_tma") == 1 && !wgmma::takes_boxes(problem))
       return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
-    if (problem.weights.type != WeightType::none && problem.k % 8 != 0) return fmt::format("K is {}: weights are multiplied by whole 16 bytes of A", problem.k);
-    const Geometry g(config, problem.type, problem.signature(), problem.weights);
+    if (has_weights(problem) && problem.k % 8 != 0) return fmt::format("K is {}: weights are multiplied by whole 16 bytes of A", problem.k);
+    const Geometry g(config, problem.type, problem.signature());
     if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
       return "more tiles of C than a grid has blocks";
     return std::nullopt;
@@ -111,7 +111,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
   const bool sub_byte = is_sub_byte(asked.type.a);
   const Widening widening = tensor_core::widening(config);
   const Problem problem = as_multiplied(asked, widening);
-  const Geometry g(config, problem.type, problem.signature(), problem.weights);
+  const Geometry g(config, problem.type, problem.signature());
   Launch gemm;
   gemm.grid.x = unsigned(g.items(problem) * g.sharing_blocks() * config.at("split_k"));
   gemm.block.x = unsigned(g.threads);
@@ -125,7 +125,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
     TensorBox& sparse = problem.sparsity == Sparsity::b ? gemm.boxes->b : gemm.boxes->a;
     sparse.cols = std::min(sparse.cols, g.block_k / 2);
   }
-  if (problem.weights.type != WeightType::none) gemm.boxes->b = gemm.boxes->a;  // a map that nothing is copied by
+  if (has_weights(problem)) gemm.boxes->b = gemm.boxes->a;  // a map that nothing is copied by
   tensor_core::pair_rows(gemm.boxes->b, config, problem);
   if (config.at("store_tma") == 1) {
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));

@@ -11,6 +11,7 @@
 #include "runtime/driver/driver.hpp"
 #include "runtime/interface/library_state.hpp"
 #include "runtime/plan/plan_cache.hpp"
+#include "runtime/interface/repack_on_device.hpp"
 #include "runtime/interface/run_plan.hpp"
 #include "runtime/interface/stream_workspaces.hpp"
 #include "runtime/interface/translated.hpp"
@@ -181,7 +182,7 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& 
       Problem asked = problem;
       asked.beta = beta_class;
       if (beta_class == BetaClass::zero) asked.epilogue.c_apart = false;  // C is not read
-      const bool has_codes = asked.weights.type != WeightType::none;
+      const bool has_codes = has_weights(asked);
       const auto takes_more = [&](const OperandMatrix& one) { return (has_codes && one.role == OperandRole::b) || align_bytes < int(size_bytes(one.element)); };
       if (std::ranges::all_of(tilesmith::operands(asked), takes_more)) throw runtime::misaligned(asked);
       asked.align_bytes = align_bytes;
@@ -220,7 +221,7 @@ void Library::repack_weights(CUstream_st* stream, const tilesmith_weights& weigh
     const RepackArgs args = runtime::repack_args(weights, source, codes, scales, zeros);
     const runtime::LetOthersCapture let_others;
     const CurrentContext current(state_->context());
-    state_->repack(stream, args);
+    runtime::repack_on_device(state_->helpers(), state_->context(), state_->can_compile(), stream, args);
   });
 }
 

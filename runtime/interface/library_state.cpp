@@ -115,7 +115,7 @@ LibraryState::~LibraryState() {
     // The context is lost, and the kernels with it; unloading them logs what there is to say.
   }
   kernels_.clear();
-  repack_.clear();
+  helpers_.clear();
   group_fault_.reset();
   keep.release(std::move(context_));
 }

@@ -13,8 +13,7 @@
 #include "runtime/choose/choose.hpp"
 #include "runtime/driver/context_guards.hpp"
 #include "runtime/interface/gemm.hpp"
-#include "runtime/interface/sparse_kernels.hpp"
-#include "runtime/interface/repack_kernels.hpp"
+#include "runtime/interface/helper_kernels.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace tilesmith::runtime {
@@ -35,14 +34,12 @@ class LibraryState {
   Planned plan(const Problem& problem);
 
   const Context& context() const { return *context_; }
-  bool may_compile_helpers() const { return can_compile(); }
-  SparseKernels& sparse_kernels() { return sparse_kernels_; }
+  bool can_compile() const;
+  HelperKernels& helpers() { return helpers_; }
   const std::string& device_text() const { return device_text_; }
   bool early_in_graphs() const { return options_.early_in_graphs; }
   /// RunArgs::group_fault of all grouped problems, once one was planned.
   int* group_fault() const { return group_fault_ ? group_fault_->data() : nullptr; }
-  /// The context must be current.
-  void repack(CUstream_st* stream, const RepackArgs& args) { repack_.run(*context_, options_.allow_compile, stream, args); }
 
  private:
   struct Kernel {
@@ -60,7 +57,6 @@ class LibraryState {
   const Chooser& chooser_for(const KernelTarget& target);
   /// What the vendor took on this device, read once a type pair.
   const db::VendorIndex& vendor_of(const TypePair& type);
-  bool can_compile() const;
   /// As load(); a config that had no kernel before has none now, and costs nothing.
   Kernel load_unless_refused(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
   Kernel load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
@@ -70,9 +66,8 @@ class LibraryState {
 
   LibraryOptions options_;
   std::unique_ptr<Context> context_;  // declared before the kernels: they are unloaded while it lives
-  SparseKernels sparse_kernels_;
   std::string device_text_;
-  RepackKernels repack_;
+  HelperKernels helpers_;
   std::unique_ptr<SharedWord> group_fault_;  // made under the lock, by the first plan that wants it
   std::mutex mutex_;  // guards all below
   std::unique_ptr<Catalogue> catalogue_;

@@ -103,7 +103,7 @@ int align_bytes_of(const Problem& problem, const Operands& operands) noexcept {
   if (beta_class_of(problem, operands) == BetaClass::any) bits |= reinterpret_cast<std::uintptr_t>(operands.c);
   if (problem.k > 0 && (problem.scalars == Scalars::device || operands.alpha != 0)) {
     bits |= reinterpret_cast<std::uintptr_t>(operands.a) | reinterpret_cast<std::uintptr_t>(operands.b);
-    if (problem.weights.type != WeightType::none) bits |= reinterpret_cast<std::uintptr_t>(operands.weight_scales);
+    if (has_weights(problem)) bits |= reinterpret_cast<std::uintptr_t>(operands.weight_scales);
     if (problem.weights.zeros) bits |= reinterpret_cast<std::uintptr_t>(operands.weight_zeros);
   }
   return int(bits & (~bits + 1));

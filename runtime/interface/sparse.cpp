@@ -13,6 +13,7 @@
 #include "runtime/driver/context_guards.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/interface/library_state.hpp"
+#include "runtime/interface/sparse_source.hpp"
 #include "runtime/interface/translated.hpp"
 
 namespace tilesmith {
@@ -61,8 +62,7 @@ struct SparseCalls {
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
     state.context().make_current();
-    if (!state.may_compile_helpers()) throw Error(ErrorCode::no_kernel, "the kernels of sparse operands are compiled when they are needed: expected NVRTC, and allow_compile");
-    state.sparse_kernels().launch(state.context().info(), matrix.element, entry, items, args, stream);
+    state.helpers().launch(state.context(), state.can_compile(), runtime::sparse_source(matrix.element), entry, items, &args, stream);
   }
 
   /// `groups_of_row`: how the kernel numbers them.

@@ -16,11 +16,11 @@
  * of 512 bytes, of 16 rows x 64 columns (4 bits) or 16 rows x 32 columns (8 bits). Block (i, j), rows 16i and on, columns 64j (32j) and on,
  * begins at byte 512 * (i * ceil(k / 64) + j) (ceil(k / 32)). Rows are padded to 16, columns to 64 (32), with the code of value 0.
  * Lane l (0 to 31) of a block has the 16 bytes at 16 * l. With g = l / 4, t = l % 4 and a step's first column c it holds pairs (lo, hi):
- *   a0 = row g,     columns c + 2t, c + 2t + 1        a2 = row g,     columns c + 2t + 8, c + 2t + 9
- *   a1 = row g + 8, columns c + 2t, c + 2t + 1        a3 = row g + 8, columns c + 2t + 8, c + 2t + 9
- *   4 bits: word s (0 to 3) of its little-endian 32-bit words is the step c = 64j + 16s; nibble i (bits 4i to 4i + 3), i < 4, is a_i.lo,
+ *   a0: row g,     columns c + 2t, c + 2t + 1.        a2: row g,     columns c + 2t + 8, c + 2t + 9.
+ *   a1: row g + 8, columns c + 2t, c + 2t + 1.        a3: row g + 8, columns c + 2t + 8, c + 2t + 9.
+ *   4 bits: word s (0 to 3) of its little-endian 32-bit words is the step c = 64j + 16s. Its nibble i (bits 4i to 4i + 3), i < 4, is a_i.lo,
  *           nibble i + 4 is a_i.hi.
- *   8 bits: words 2s and 2s + 1 are the step c = 32j + 16s; word 2s has bytes a0.lo, a0.hi, a1.lo, a1.hi, word 2s + 1 those of a2, a3.
+ *   8 bits: words 2s and 2s + 1 are the step c = 32j + 16s. Word 2s has bytes a0.lo, a0.hi, a1.lo, a1.hi, word 2s + 1 those of a2, a3.
  * Scales and zeros are [ceil(k / group)][n], row-major, packed. Codes are aligned to 16 bytes; a run wants all three aligned as A.
  *
  * Errors, threads and CUDA contexts: as tilesmith.h says. What does not fit is refused in one line, and nothing is repacked then.

@@ -1,5 +1,5 @@
-// Bugs planted in kernels of operands below a byte: which bits an element has, its sign, what lies beside K in a row's last byte, how bits are
-// counted, and the passes that turn and unpack them.
+// Bugs planted in kernels of operands below a byte: which bits an element has, its sign, what lies beside K in a row's last byte. How bits are
+// counted, too, and in the passes that turn and unpack them.
 #pragma once
 
 #include <vector>

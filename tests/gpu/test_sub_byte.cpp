@@ -30,7 +30,11 @@ TEST_CASE("the library multiplies operands below a byte, the element of lower in
   LibraryOptions quiet;
   quiet.log_misses = false;
   const Library library = Library::without_database(quiet);
-  for (const char* text : {"s4s32 NT 33 20 37", "u4s32 NN 33 20 37", "b1s32 TN 19 40 301", "b1xors32 NT 19 40 301", "b1xors32 TT 8 24 9"}) {
+  std::vector<std::string> texts{"b1xors32 TT 8 24 9"};
+  for (const char* type : {"s4s32", "u4s32", "b1s32", "b1xors32"}) {
+    for (const Transposes trans : kAllTransposes) texts.push_back(fmt::format("{} {} 33 20 301", type, name(trans)));
+  }
+  for (const std::string& text : texts) {
     const Problem problem = problem_of(text);
     std::vector<std::byte> a(std::size_t(problem.a_bytes())), b(std::size_t(problem.b_bytes()));
     std::uint64_t state = 7;

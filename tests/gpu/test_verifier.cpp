@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/sub_byte.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tuner/verify/number_formats.hpp"
@@ -35,12 +34,12 @@ TEST_CASE("the device fills operands as the host's rules say, for every type pai
   const runtime::Context context(0);
   const runtime::Stream stream;
   for (const TypePair& type : type_pairs()) {
-    if (is_sub_byte(type.a)) continue;  // slots are bytes, of several elements each: the battery compares those
     const ReferenceKernels kernels(type, context.info());
     for (Stage stage : {Stage::exact, Stage::wide_a, Stage::wide_c, Stage::real}) {
       if (!stage_applies(type, stage, 21)) continue;
       const StageRules rules = stage_rules(type, stage, 37, 11, 21, 5);
       const std::size_t bytes = size_bytes(type.a);
+      const auto of_slot = std::int64_t(8 * bytes / size_bits(type.a));  // elements
       const std::int64_t rows = 37, cols = 21, stride = 24;
       const std::uint64_t slots = 1024, first = 40;
       runtime::DeviceBuffer zone(slots * bytes);
@@ -50,13 +49,11 @@ TEST_CASE("the device fills operands as the host's rules say, for every type pai
       std::vector<std::byte> stored(zone.size());
       zone.download(stored);
       for (std::uint64_t slot = 0; slot < slots; ++slot) {
-        const std::int64_t at = std::int64_t(slot) - std::int64_t(first);
-        const std::int64_t row = at / stride, col = at % stride;
         std::byte want[8] = {};
-        if (at >= 0 && row < rows && col < cols) {
-          encode(type.a, verify::rule_value(rules.a, row, col, cols), want);
-        } else {
-          store_bits(type.a, poison_bits(type.a, verify::canary_bits(slot)), want);
+        store_bits(type.a, poison_bits(type.a, verify::canary_bits(slot)), want);
+        for (std::int64_t e = 0; e < of_slot; ++e) {
+          const std::int64_t at = (std::int64_t(slot) - std::int64_t(first)) * of_slot + e, row = at / stride, col = at % stride;
+          if (at >= 0 && row < rows && col < cols) encode_at(type.a, verify::rule_value(rules.a, row, col, cols), want, e);
         }
         INFO(type.name << " " << name(stage) << " slot " << slot);
         REQUIRE(std::memcmp(want, stored.data() + slot * bytes, bytes) == 0);

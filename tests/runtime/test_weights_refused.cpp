@@ -1,6 +1,6 @@
 // What tilesmith_weights.h refuses, and whether its kernels compile.
 #include "runtime/compile/compiler.hpp"
-#include "runtime/interface/repack_kernels.hpp"
+#include "runtime/interface/repack_on_device.hpp"
 #include "tests/runtime/repacked.hpp"
 
 using namespace tilesmith;
@@ -50,9 +50,12 @@ TEST_CASE("weights: what does not fit is refused in one line that says what was 
 }
 
 TEST_CASE("weights: the kernels that repack compile for Ampere and Hopper without spills") {
-  if (!runtime::nvrtc_unavailable_because().empty()) return;
+  if (const std::string why = runtime::nvrtc_unavailable_because(); !why.empty()) {
+    WARN("not compiled: " << why);
+    return;
+  }
   for (const char* arch : {"sm_87", "sm_90a"}) {
-    const runtime::SourceBuild built = runtime::compile_source(runtime::RepackKernels::source(), "repack.cu", "all of them",
+    const runtime::SourceBuild built = runtime::compile_source(runtime::repack_source(), "repack.cu", "all of them",
                                                                {std::string("--gpu-architecture=") + arch, "--std=c++17", "--device-as-default-execution-space"});
     INFO(arch << ": " << built.log);
     CHECK(built.ok);

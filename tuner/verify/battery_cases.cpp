@@ -113,7 +113,7 @@ Problem make_problem(const KernelSignature& signature, const Shape& shape) {
   // Of gated columns as many pairs as the shape has columns: edges of tiles then lie everywhere among both halves.
   const bool gated = signature.epilogue.is_gated();
   const std::int64_t group = std::max(1, signature.weights.group);
-  const bool weights = signature.weights.type != WeightType::none;
+  const bool weights = has_weights(signature);
   Problem problem = packed_problem(signature, shape.m, gated && shape.n < kMostPairs ? 2 * shape.n : shape.n / 2 * 2 + (gated ? 0 : shape.n % 2), whole_groups(signature, (shape.k + group - 1) / group * group));
   problem.lda = leading_dimension(shape.rows, problem.a_cols(), type.a);
   if (!weights) problem.ldb = leading_dimension(shape.rows, problem.b_cols(), type.b);
@@ -205,7 +205,7 @@ std::vector<BatteryCase> battery_cases(const KernelSignature& signature) {
   const bool in_groups = signature.batch_mode == BatchMode::grouped;
   if (in_groups) shapes.insert(shapes.end(), std::begin(kManyGroups), std::end(kManyGroups));
   if (size_bits(type.a) < 8 && type.a == type.b) shapes.insert(shapes.end(), std::begin(kLongRows), std::end(kLongRows));
-  if (signature.weights.type != WeightType::none) shapes.insert(shapes.end(), std::begin(kDeepWeights), std::end(kDeepWeights));
+  if (has_weights(signature)) shapes.insert(shapes.end(), std::begin(kDeepWeights), std::end(kDeepWeights));
   for (const Shape& shape : shapes) {
     Problem problem = make_problem(signature, shape);
     if (signature.batch_mode == BatchMode::strided) problem = make_batch(problem, shape, index);

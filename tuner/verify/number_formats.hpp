@@ -27,7 +27,7 @@ void encode(Scalar element, double value, std::byte* at);
 double decode(Scalar element, const std::byte* at);
 /// Reads an operand as the multiplier sees it: tf32 is rounded on the way in.
 double decode_operand(Scalar element, const std::byte* at);
-/// The same of the element so many behind the first of a row or a matrix, which of less than a byte have no address of their own: the one of
+/// The same of the element so many behind the first of a row or a matrix. Elements of less than a byte have no address of their own; the one of
 /// lower index lies in the lower bits. What lies beside it in its byte stays.
 void encode_at(Scalar element, double value, std::byte* first, std::int64_t at);
 double decode_operand_at(Scalar element, const std::byte* first, std::int64_t at);

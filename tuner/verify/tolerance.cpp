@@ -35,7 +35,7 @@
 // Weights w = s·(v − z), |w| ≤ 1, of a root mean square ρ (rms_weight()). The sum is bounded as one of f16 operands above, which are larger:
 // that is (K + c)·2^-24·Σ|a||w| with the sum that such operands come to. A kernel may round s·(v − z) to A's type. v − z is exact there, so
 // a weight is off by u = 2^-11 (f16) or 2^-8 (bf16) of itself at most, and a product by u·|a||w|. Over a sum these are of either sign: a deviation of
-// 0.42·u·ρ/√3 each (the rounding of a significand that lies anywhere), 7 deviations of √K of them are 1.7·u·ρ·√K, and where K is small u·|w| each.
+// 0.42·u·ρ/√3 each (the rounding of a significand that lies anywhere). 7 deviations of √K of them are 1.7·u·ρ·√K. Where K is small it is u·|w| each.
 // Bound: u·(1.75·ρ·√K + 2). Of e4m3 with zeros v − z is rounded too: twice that. A product left out is worth ρ/√3; at K = 4096 of s4 in f16
 // it is 0.1 and the bound of weights 0.011.
 //

@@ -3,8 +3,8 @@
 // Exact stage: activations are integers, weights integers once the zero is taken off, scales ± powers of two (of e4m3 times those that make
 // its units integers). Every partial sum, of weights with or without their scales, is an integer or a multiple of a power of two that f32
 // holds. Nothing is rounded but the result to D's type, to nearest, and that is known to the bit. α keeps f16 from overflowing.
-// Real-valued stage: codes of the whole range, scales of any value in [1/9, 1] of either sign, as their type holds them, times a power of
-// two that keeps weights below 1.
+// Real-valued stage: codes of the whole range. Scales have any value in [1/9, 1] of either sign, as their type holds them, times a power of two
+// that keeps weights below 1.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,6 @@
 
 namespace tilesmith::tuner {
 
-inline bool has_weights(const KernelSignature& signature) { return signature.weights.type != WeightType::none; }
 
 /// Of exact weights, times their scale, without sign.
 double largest_weight(const KernelSignature& signature);

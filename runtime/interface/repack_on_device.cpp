@@ -1,0 +1,60 @@
+#include "runtime/interface/repack_on_device.hpp"
+
+#include <limits>
+#include <span>
+
+#include "runtime/driver/driver.hpp"
+#include "runtime/interface/weights_source.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+/// The number that the kernel writes where it finds what is refused, counted from 1; or 0.
+template <typename Launch>
+int found_by(Launch launch, RepackArgs& args, CUstream_st* stream) {
+  constexpr int kNone = std::numeric_limits<int>::max();
+  int found = kNone;
+  DeviceBuffer fault(sizeof found);
+  fault.upload(std::as_bytes(std::span(&found, 1)));
+  args.fault = reinterpret_cast<int*>(fault.data());
+  launch();
+  check(driver().stream_synchronize(stream), "cuStreamSynchronize");
+  fault.download(std::as_writable_bytes(std::span(&found, 1)));
+  return found == kNone ? 0 : found;
+}
+
+template <typename Value>
+Value downloaded(const void* at) {
+  Value value;
+  check(driver().memcpy_to_host(&value, CUdeviceptr(reinterpret_cast<std::uintptr_t>(at)), sizeof value), "cuMemcpyDtoH");
+  return value;
+}
+
+}  // namespace
+
+std::string repack_source() { return "#include \"kernels/weights/repack.cu\"\n"; }
+
+void repack_on_device(HelperKernels& helpers, const Context& context, bool can_compile, CUstream_st* stream, RepackArgs args) {
+  const auto launch = [&](const char* entry, long long items) {
+    helpers.launch(context, can_compile, repack_source(), entry, items, &args, stream);
+  };
+  if (checks_order(args)) {
+    if (const int fault = found_by([&] { launch("find_unordered", args.k); }, args, stream); fault != 0)
+      refuse_order(args, fault, downloaded<int>(args.group_of + (fault - 1)));
+  }
+  const long long scales = args.groups * args.n;
+  if (checks_zeros(args)) {
+    if (const int fault = found_by([&] { launch("find_zeros", scales); }, args, stream); fault != 0) {
+      const long long index = fault - 1, n = index % args.n, in_word = 32 / args.bits;
+      const long long word = index / args.n * ((args.n + in_word - 1) / in_word) + n / in_word;
+      const unsigned held = downloaded<unsigned>(args.zeros + word * 4);
+      const int nibble = args.source == kAwqSource ? awq_nibble(int(n % 8)) : int(n % in_word);
+      refuse_zero(args, fault, int(held >> nibble * args.bits & ((1u << args.bits) - 1)) + args.zero_added);
+    }
+  }
+  if (args.n == 0) return;
+  launch("repack_codes", code_bytes(args.bits, args.n, args.k) / 4);
+  launch("repack_scales", scales);
+}
+
+}  // namespace tilesmith::runtime
