@@ -28,7 +28,8 @@ class Dequant final : public Family {
   }
 
   bool supports(const KernelTarget& target) const override {
-    return has_weights(target) && is_plain_but_epilogue(without_weights(target)) && target.scalars == Scalars::host &&
+    const bool in_reach = target.batch_mode == BatchMode::single || target.batch_mode == BatchMode::grouped;
+    return has_weights(target) && in_reach && is_plain_but_epilogue_and_batch(without_weights(target)) && target.scalars == Scalars::host &&
            !target.epilogue.is_gated() && !target.trans.a && target.trans.b && target.limits.sm >= 80;
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return dequant::parameters(target); }
@@ -71,6 +72,7 @@ LaunchSequence Dequant::launches(const Config& config, const Problem& problem) c
   gemm.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
+  gemm.b.entry_stride = problem.stride_b;
   gemm.c.row_stride = problem.ldc;
   gemm.overlaps_previous = config.at("early_launch") == 1;
   sequence.launches.push_back(gemm);

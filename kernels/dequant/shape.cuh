@@ -3,6 +3,9 @@
 
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/common/weights_layout.cuh"
+#ifdef TILESMITH_GROUPED
+#include "kernels/common/grouped.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -45,12 +48,20 @@ struct Place {
   int first_step, steps;  // of the slice
   int warp_n, warp_k;     // the warp's strips begin at warp_n·kStrips, its columns of a step at warp_k·kWarpColumns
 
+#ifdef TILESMITH_GROUPED
+  // The item-th tile of a group's, whose tiles these are.
+  __device__ __forceinline__ Place(const GemmArgs& args, const GroupTiles& rows, unsigned item) {
+    slice = int(blockIdx.x) % kSplitK;
+    m0 = rows.first_row + int(item % rows.count) * kBlockM;
+    n0 = int(item / rows.count) * kBlockN;
+#else
   __device__ __forceinline__ explicit Place(const GemmArgs& args) {
     const int tiles_m = (args.m - 1) / kBlockM + 1;
     const int item = int(blockIdx.x) / kSplitK;
     slice = int(blockIdx.x) % kSplitK;
     m0 = item % tiles_m * kBlockM;
     n0 = item / tiles_m * kBlockN;
+#endif
     const int all = (args.k + kStepK - 1) / kStepK, of_slice = (all + kSplitK - 1) / kSplitK;
     first_step = slice * of_slice;
     steps = max(0, min(of_slice, all - first_step));

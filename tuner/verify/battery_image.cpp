@@ -138,11 +138,19 @@ void append_weights(BatteryImage& image, const BatteryCase& of, const OperandMat
   if (!poisoned) put_weights(of.problem, matrix.role, rule, first);
 }
 
-/// op(B) of weights that are in the image.
-OpMatrix factor_of_weights(const BatteryImage& image, const BatteryCase& of) {
-  if (of.scales.alpha == 0) return {of.problem.k, of.problem.n, std::vector<double>(std::size_t(of.problem.k * of.problem.n))};
-  const auto at = [&](OperandRole role) { return image.operands.data() + image.bytes_at[role].front(); };
-  return multiplied_weights(of.problem, at(OperandRole::b), at(OperandRole::weight_scales), of.problem.weights.zeros ? at(OperandRole::weight_zeros) : nullptr);
+/// op(B) of weights that are in the image, of each expert.
+std::vector<OpMatrix> factors_of_weights(const BatteryImage& image, const BatteryCase& of) {
+  const Problem& p = of.problem;
+  std::vector<OpMatrix> all;
+  for (std::int64_t expert = 0; expert < p.batch; ++expert) {
+    const auto at = [&](OperandRole role) {
+      const OperandMatrix matrix = operand(p, role);
+      return image.operands.data() + image.bytes_at[role].front() + storage_bytes(matrix.element, expert * matrix.entry_stride);
+    };
+    if (of.scales.alpha == 0) all.push_back({p.k, p.n, std::vector<double>(std::size_t(p.k * p.n))});
+    else all.push_back(multiplied_weights(p, at(OperandRole::b), at(OperandRole::weight_scales), p.weights.zeros ? at(OperandRole::weight_zeros) : nullptr));
+  }
+  return all;
 }
 
 /// Puts C or a vector of the epilogue into the image, poisoned where it is not read. Returns it packed, with what is read of it.
@@ -240,7 +248,7 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
         break;
     }
   }
-  if (has_weights(p)) factors[OperandRole::b].push_back(factor_of_weights(image, of));
+  if (has_weights(p)) factors[OperandRole::b] = factors_of_weights(image, of);
   const auto of_entry = [&](OperandRole role, std::int64_t entry) -> const OpMatrix& {
     return factors[role][factors[role].size() == 1 ? 0 : std::size_t(entry)];
   };
