@@ -24,7 +24,9 @@ void refuse_zero(const RepackArgs& args, int fault, int value) {
                           (fault - 1) % args.n, value + (args.bits == 4 ? 8 : 128), args.bits == 4 ? 8 : 128));
 }
 
-void repack_on_host(const RepackArgs& args) {
+namespace {
+
+void check_on_host(const RepackArgs& args) {
   if (checks_order(args)) {
     for (long long k = 0; k < args.k; ++k) {
       if (!is_in_order(args, k)) refuse_order(args, int(k) + 1, args.group_of[k]);
@@ -36,7 +38,10 @@ void repack_on_host(const RepackArgs& args) {
       if (!is_expected_zero(args, index)) refuse_zero(args, int(index) + 1, packed_zero(args, index / args.n, index % args.n) + args.zero_added);
     }
   }
-  for (long long index = 0; index < scales; ++index) put_scale_and_zero(args, index);
+}
+
+void repack_one(const RepackArgs& args) {
+  for (long long index = 0; index < args.groups * args.n; ++index) put_scale_and_zero(args, index);
   // A part of the blocks each: memory that no other part writes.
   const long long blocks = code_bytes(args.bits, args.n, args.k) / kCodeBlockBytes;
   constexpr long long kBlocksOfPart = 256;
@@ -44,6 +49,13 @@ void repack_on_host(const RepackArgs& args) {
     const long long first = (long long)part * kBlocksOfPart, last = std::min(blocks, first + kBlocksOfPart);
     for (long long byte = first * kCodeBlockBytes; byte < last * kCodeBlockBytes; ++byte) args.to_codes[byte] = canonical_byte(args, byte);
   });
+}
+
+}  // namespace
+
+void repack_on_host(const std::vector<RepackArgs>& experts) {
+  for (const RepackArgs& args : experts) check_on_host(args);
+  for (const RepackArgs& args : experts) repack_one(args);
 }
 
 }  // namespace tilesmith::runtime
