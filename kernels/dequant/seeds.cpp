@@ -46,6 +46,7 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
   const bool hopper = target.limits.sm >= 90, grouped = target.batch_mode == BatchMode::grouped;
   std::vector<Config> found;
   const auto add = [&](int warp_columns, int scale_sums, int min_blocks, int split_k, int early) {
+    if (grouped && split_k > 1 && !hopper) return;  // its slices meet in clusters
     const Config config("dequant", {{"block_m", block_m},
                                     {"block_n", tile.block_n},
                                     {"warps_n", tile.warps_n},
