@@ -44,9 +44,10 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
 /// All that is worth a thought for one tile.
 std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget& target, const Problem& problem) {
   const bool hopper = target.limits.sm >= 90, grouped = target.batch_mode == BatchMode::grouped;
+  const bool in_cluster = grouped || target.epilogue.is_gated();  // slices meet so
   std::vector<Config> found;
   const auto add = [&](int warp_columns, int scale_sums, int min_blocks, int split_k, int early) {
-    if (grouped && split_k > 1 && !hopper) return;  // its slices meet in clusters
+    if (in_cluster && split_k > 1 && !hopper) return;
     const Config config("dequant", {{"block_m", block_m},
                                     {"block_n", tile.block_n},
                                     {"warps_n", tile.warps_n},
@@ -55,9 +56,9 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
                                     {"stages", 2},
                                     {"scale_sums", scale_sums},
                                     {"split_k", split_k},
-                                    {"cluster", grouped && split_k > 1 ? 1 : 0},
+                                    {"cluster", in_cluster && split_k > 1 ? 1 : 0},
                                     {"min_blocks", min_blocks},
-                                    {"overlap", hopper && split_k > 1 && !grouped ? 1 : 0},
+                                    {"overlap", hopper && split_k > 1 && !in_cluster ? 1 : 0},
                                     {"early_launch", early},
                                     {"ahead", grouped ? 0 : early}});
     if (split_k == 1 || split_k * std::int64_t(Geometry(config, target).step_k) <= problem.k) found.push_back(deepest(config, target, problem));

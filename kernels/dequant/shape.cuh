@@ -28,6 +28,13 @@ static_assert(kBlockN % (kStripRows * kWarpsN) == 0, "a warp has whole strips of
 static_assert(kWarpColumns % kWeightColumns == 0 && kWarpColumns % 32 == 0, "a warp has whole blocks of weights");
 static_assert(kWeightGroup == 0 || kStepK % kWeightGroup == 0 || kWeightGroup % kStepK == 0, "a step has whole groups, or is part of one");
 
+#ifdef TILESMITH_GATED
+// Of a gate whose halves lie apart a tile's first half has rows of W that make x, its second those of the same pairs' y.
+constexpr bool kHalves = !kGateInterleaved;
+constexpr int kBlockPairs = kBlockN / 2, kStripsOfHalf = kBlockPairs / kStripRows;
+static_assert(!kHalves || kBlockPairs % kStripRows == 0, "a half has whole strips of W");
+#endif
+
 // Of a stage in shared memory, in this order. The host computes the same (geometry.cpp).
 constexpr int kBytesOfWeights = kBlockN / kStripRows * (kStepK / kWeightColumns) * kWeightBytes;
 constexpr int kBytesOfA = kBlockM * kStepK * 2;
