@@ -49,8 +49,7 @@ std::int64_t rows_written(const BatteryCase& of) {
 }
 
 void append_ends(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix) {
-  std::byte* const first = append_zone(image, of.problem, matrix);
-  std::memcpy(first, of.ends.data(), of.ends.size() * sizeof(std::int32_t));
+  std::memcpy(append_zone(image, of.problem, matrix), of.ends.data(), of.ends.size() * sizeof(std::int32_t));
 }
 
 /// Puts α or β into the image. Of α another value lies in a place of its own.
@@ -141,14 +140,10 @@ void append_weights(BatteryImage& image, const BatteryCase& of, const OperandMat
 /// op(B) of weights that are in the image, of each expert.
 std::vector<OpMatrix> factors_of_weights(const BatteryImage& image, const BatteryCase& of) {
   const Problem& p = of.problem;
-  std::vector<OpMatrix> all;
-  for (std::int64_t expert = 0; expert < p.batch; ++expert) {
-    const auto at = [&](OperandRole role) {
-      const OperandMatrix matrix = operand(p, role);
-      return image.operands.data() + image.bytes_at[role].front() + storage_bytes(matrix.element, expert * matrix.entry_stride);
-    };
-    if (of.scales.alpha == 0) all.push_back({p.k, p.n, std::vector<double>(std::size_t(p.k * p.n))});
-    else all.push_back(multiplied_weights(p, at(OperandRole::b), at(OperandRole::weight_scales), p.weights.zeros ? at(OperandRole::weight_zeros) : nullptr));
+  std::vector<OpMatrix> all(std::size_t(p.batch), {p.k, p.n, std::vector<double>(std::size_t(p.k * p.n))});
+  for (std::size_t expert = 0; of.scales.alpha != 0 && expert < all.size(); ++expert) {
+    const auto first = [&](const OperandMatrix& of_all) { return image.operands.data() + image.bytes_at[of_all.role].front() + storage_bytes(of_all.element, std::int64_t(expert) * of_all.entry_stride); };
+    all[expert] = multiplied_weights(p, first(operand(p, OperandRole::b)), first(operand(p, OperandRole::weight_scales)), p.weights.zeros ? first(operand(p, OperandRole::weight_zeros)) : nullptr);
   }
   return all;
 }

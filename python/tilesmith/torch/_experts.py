@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from .._problem import ACTIVATIONS
-from ..weights import Weights, call_of
+from .._weighted import call_of
+from ..weights import Weights
 from ._linear import _GATES, dequantized, launched
 from ._operator import _activated, _library
 from ._rounding import quantize

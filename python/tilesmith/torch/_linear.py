@@ -14,7 +14,8 @@ from .. import _abi
 from .._errors import Error
 from .._plan import Plan
 from .._problem import ACTIVATIONS
-from ..weights import Call, Weights, call_of
+from .._weighted import Call, call_of
+from ..weights import Weights
 from . import _enabled
 from ._operator import _activated, _library
 from ._rounding import quantize
