@@ -104,7 +104,7 @@ std::optional<Weights> parse_weights(std::string_view text) {
   const std::string_view more = text.substr(plus);
   weights.zeros = more.starts_with("+zeros");
   weights.f32_scales = more.ends_with("+f32");
-  if (name(weights) != text) return std::nullopt;
+  if (name(weights) != text || (weights.zeros && is_codebook(weights.type))) return std::nullopt;
   return weights;
 }
 

@@ -21,8 +21,7 @@ using simt::shares_blocks;
 /// Of signatures with weights those that problems may have (weights_error()).
 bool takes_weights(const KernelSignature& signature) {
   const std::string_view type = signature.type.name;
-  return (type == "f16f32f16" || type == "bf16f32bf16") && signature.trans.b && signature.batch_mode == BatchMode::single && signature.scalars == Scalars::host &&
-         !(signature.weights.zeros && is_codebook(signature.weights.type));
+  return (type == "f16f32f16" || type == "bf16f32bf16") && signature.trans.b && signature.batch_mode == BatchMode::single && signature.scalars == Scalars::host;
 }
 
 class Simt final : public Family {

@@ -128,7 +128,7 @@ def test_gguf_blocks_bring_their_scales(real):
 def test_mxfp4_stays_in_4_bits_or_becomes_e4m3(real):
     n, k = 2, 64
     blocks = Host("|u1", (n, k // 2), [code(i, 2 * j) | code(i, 2 * j + 1) << 4 for i in range(n) for j in range(k // 2)])
-    made = weights.from_mxfp4(blocks, Host("|u1", (n, 2), [127, 128, 129, 120]), dtype="f32")
+    made = weights.from_mxfp4(blocks, Host("|u1", (n, 2), [127, 128, 129, 120]), type="e4m3", dtype="f32")
     magnitudes = (0, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c)
     assert made.codes.tobytes() == canonical(8, n, k, 0, lambda i, j: magnitudes[code(i, j) & 7] | (code(i, j) & 8) << 4)
     assert made.text == "e4m3_g32+f32" and made.scales.tobytes() == struct.pack("<4f", 1, 4, 2, 2**-7)
