@@ -53,6 +53,10 @@ void check_on_device(const Launch& launch_with, RepackArgs args, CUstream_st* st
       refuse_zero(args, fault, int(held >> nibble * args.bits & ((1u << args.bits) - 1)) + args.zero_added);
     }
   }
+  if (checks_scales(args)) {
+    if (const int fault = found_by([&] { launch("find_lost_scales", scales); }, args, stream); fault != 0)
+      refuse_scale(args, fault, downloaded<unsigned char>(args.scales + (fault - 1)));
+  }
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST_CASE("a sample of every family passes the battery with weights of experts, 
            {"f16f32f16 NT batch_mode=grouped weights=s4_g128", "f16f32f16 NT batch_mode=grouped weights=s8_column+zeros+f32", "f16f32f16 NT epilogue=swiglu weights=u4_g64+zeros",
             "f16f32f16 NT epilogue=bias_n+swiglu_interleaved batch_mode=grouped weights=e4m3_g32"},
            {"bf16f32bf16 NT batch_mode=grouped weights=u4_g64+zeros", "bf16f32bf16 NT epilogue=scale_m+bias_n+silu batch_mode=grouped weights=s4_g32",
-            "bf16f32bf16 NT epilogue=swiglu batch_mode=grouped weights=s4_g128", "bf16f32bf16 NT epilogue=swiglu_interleaved weights=s4_g128"}}) {
+            "bf16f32bf16 NT epilogue=swiglu batch_mode=grouped weights=s4_g128", "bf16f32bf16 NT epilogue=swiglu_interleaved weights=s4_g128", "bf16f32bf16 NT epilogue=bias_n+swiglu batch_mode=grouped weights=e2m1_g32"}}) {
     auto& of_type = signatures.emplace_back();
     for (const char* signature : together) of_type.push_back(signature_of(signature));
   }
@@ -94,7 +94,7 @@ TEST_CASE("the library multiplies groups of rows by the weights of experts, repa
   const std::int64_t m = 37, n = 50, k = 128, experts = 6;
   std::vector<signed char> codes;
   std::vector<std::uint16_t> a, scales;
-  for (std::int64_t i = 0; i < experts * n * k; ++i) codes.push_back((signed char)(i * 7 % 15 - 7 + (i / (n * k)) % 2));
+  for (std::int64_t i = 0; i < experts * n * k; ++i) codes.push_back((signed char)(i * 7 % 15 - 7 - (i / (n * k)) % 2));
   for (std::int64_t i = 0; i < m * k; ++i) a.push_back(tuner::to_f16(float(int(i * 5 % 7) - 3)));
   const auto scale = [](std::int64_t expert, std::int64_t j) { return (j % 2 == 0 ? 0.5F : 2.0F) * float(1 + expert % 3); };
   for (std::int64_t i = 0; i < experts * n; ++i) scales.push_back(tuner::to_f16(scale(i / n, i % n)));
