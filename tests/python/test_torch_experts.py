@@ -58,6 +58,18 @@ def test_dense_experts_are_rounded_as_each_alone():
     assert layer.to("meta")(torch.empty(5, 128, device="meta", dtype=torch.bfloat16), torch.empty(3, device="meta", dtype=torch.int32)).shape == (5, 16)
 
 
+def test_experts_of_mxfp4_are_those_of_each_alone():
+    blocks, scales = torch.randint(0, 256, (3, 16, 32), dtype=torch.uint8), torch.randint(120, 130, (3, 16, 2), dtype=torch.uint8)
+    packed = weights.from_mxfp4(blocks, scales)
+    assert packed.experts == 3 and packed.n == 16 and packed.k == 64
+    for expert in range(3):
+        one = weights.from_mxfp4(blocks[expert], scales[expert])
+        assert torch.equal(packed.codes[expert], one.codes) and torch.equal(packed.scales[expert], one.scales)
+    x, ends = torch.randn(4, 64).bfloat16(), torch.tensor([1, 1, 4], dtype=torch.int32)
+    w = tilesmith.torch.dequantized(packed.codes[2], packed.scales[2], None, packed.text, 64)
+    assert torch.equal(tilesmith.torch.linear_experts(x, ends, packed)[1:], (x[1:].float() @ w.T).bfloat16())
+
+
 def test_what_is_no_expert_is_one_line():
     dense = torch.randn(3, 16, 128).half()
     with pytest.raises(ValueError, match="weight has 2 dimensions; expected 3"):

@@ -68,7 +68,7 @@ def _by_pytorch(x: Tensor, offsets: Tensor, codes: Tensor, scales: Tensor, zeros
     out, begin = _fake(x, offsets, codes, scales, zeros, kind, bias, activation).zero_(), 0
     for expert, end in enumerate(offsets.tolist()):
         rows = slice(begin, max(begin, end))
-        w = dequantized(codes[expert], scales[expert], None if zeros is None else zeros[expert], kind, x.shape[-1])
+        w = dequantized(codes[expert], scales[expert], None if zeros is None else zeros[expert], kind, x.shape[-1], x.dtype)
         sums = x[rows].float() @ w.T
         out[rows] = _activated(sums if bias is None else sums + bias, activation).to(x.dtype)
         begin = rows.stop
