@@ -131,6 +131,40 @@ TEST_CASE("slices of groups meet in a cluster, and no block asks ahead for weigh
   CHECK_FALSE(illegal_because(family, config, target));
 }
 
+TEST_CASE("gates of weights: halves are whole blocks, a tile has rows of both, slices meet in a cluster, and groups have gates with weights alone") {
+  std::string error;
+  const Family& family = *find_family("dequant");
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    for (const char* text : {"bf16f32bf16 NT 16 3072 2048 epilogue=swiglu weights=s4_g128", "f16f32f16 NT 16 3080 2048 epilogue=swiglu_interleaved weights=u4_g64+zeros",
+                             "bf16f32bf16 NT 64 1536 2048 epilogue=bias_n+swiglu batch=128 batch_mode=grouped weights=s4_g32"}) {
+      const Problem problem = parse_problem(text, error).value();
+      const KernelTarget target{problem, *limits_for_arch(arch)};
+      const std::vector<Config> seeds = family.seeds(target, problem);
+      REQUIRE(seeds.size() >= 3);
+      for (const Config& seed : seeds) {
+        INFO(arch << " " << text << " " << seed.text());
+        CHECK_FALSE(illegal_because(family, seed, target));
+        CHECK_FALSE(refused_because(family, seed, problem));
+        CHECK(family.launches(seed, problem).launches.size() == 1);
+      }
+    }
+  }
+  const KernelTarget target = target_of("sm_90a", "f16f32f16 NT epilogue=swiglu weights=s4_g128");
+  Config config = family.seeds(target, packed_problem(target, 16, 4096, 4096)).front();
+  CHECK(refused_because(family, config, packed_problem(target, 16, 4104, 4096)).value_or("").starts_with("half of N is 2052: both halves of a gate begin with 16 rows"));
+  config.set("block_n", 16);
+  config.set("warps_n", 1);
+  config.set("warps_k", 4);
+  CHECK(illegal_because(family, config, target).value_or("").starts_with("halves of a gate"));
+  config = family.seeds(target, packed_problem(target, 16, 4096, 4096)).front();
+  config.set("split_k", 2);
+  config.set("cluster", 0);
+  config.set("overlap", 1);
+  CHECK(illegal_because(family, config, target).value_or("").starts_with("slices of pairs"));
+  CHECK_FALSE(parse_problem("bf16f32bf16 NT 64 1536 2048 epilogue=swiglu batch=8 batch_mode=grouped", error));
+  CHECK(error == "epilogue is swiglu: expected no gate of groups without weights");
+}
+
 TEST_CASE("batches of weights other than groups, and experts that lie apart, are refused in one line") {
   for (const auto& [text, says] : {std::pair{"f16f32f16 NT 8 16 128 batch=2 batch_mode=strided weights=s4_g128", "expected no batch_mode=strided, only grouped"},
                                    {"f16f32f16 NT 8 16 128 batch=2 batch_mode=pointers weights=s4_g128", "expected no batch_mode=pointers, only grouped"},
