@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import json
 import os
 
 import pytest
@@ -55,10 +56,28 @@ def test_rounding_to_e4m3_keeps_three_bits():
     assert (off <= weight.float().abs() * 2**-4 + weight.abs().max() * 2**-9 / 448).all()
 
 
-@pytest.mark.parametrize("kind", ["s4_g32", "s8_column", "u4_g32+zeros", "e4m3_g32"])
+@pytest.mark.parametrize("kind, largest, widest", [("e2m1_g32+f32", 6, 2), ("nf4_g64+f32", 1, 1 - 0.6961928)])
+def test_rounding_to_a_table_takes_the_nearest(kind, largest, widest):
+    torch.manual_seed(5)
+    weight = torch.randn(16, 128, dtype=torch.bfloat16)
+    packed = tilesmith.torch.quantize(weight, kind)
+    assert packed.text == kind
+    dense = dense_of(packed)
+    groups = weight.float().reshape(16, packed.scales.shape[0], -1)
+    scale = groups.abs().amax(-1, keepdim=True) / largest
+    off = (dense.reshape(groups.shape) - groups).abs()
+    assert (off <= scale * (widest / 2 + 1e-5)).all()
+    # No other value that the group has is nearer.
+    others = dense.reshape(groups.shape)
+    nearest = (others.unsqueeze(-2) - groups.unsqueeze(-1)).abs().amin(-1)
+    assert (off <= nearest + scale * 1e-5).all()
+    assert (dense[weight == 0] == 0).all() and dense.unique().numel() > 16
+
+
+@pytest.mark.parametrize("kind", ["s4_g32", "s8_column", "u4_g32+zeros", "e4m3_g32", "e2m1_g32", "nf4_g64"])
 def test_zeros_stay_zeros(kind):
     weight = torch.zeros(16, 64, dtype=torch.float16)
-    weight[0, :32] = 1
+    weight[0] = 1
     dense = dense_of(tilesmith.torch.quantize(weight, kind))
     assert torch.isfinite(dense).all()
     assert (dense[1:] == 0).all()
@@ -68,7 +87,7 @@ def test_what_cannot_be_rounded_is_told():
     weight = torch.zeros(16, 96, dtype=torch.float16)
     with pytest.raises(ValueError, match="weight has 96 columns; expected a multiple of 64, the group of 's4_g64'"):
         tilesmith.torch.quantize(weight, "s4_g64")
-    with pytest.raises(ValueError, match="kind is 's4'; expected s4, u4, s8 or e4m3, then _g32"):
+    with pytest.raises(ValueError, match="kind is 's4'; expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32"):
         tilesmith.torch.quantize(weight, "s4")
     with pytest.raises(ValueError, match="expected .zeros of u4"):
         tilesmith.torch.quantize(weight, "u4_g32")
@@ -191,6 +210,42 @@ def test_a_checkpoint_is_loaded_file_by_file_into_a_model_of_no_memory(method, v
     assert ((model(x).float() - expected).norm() / expected.norm()) < (3e-3 if dtype == torch.float16 else 3e-2)
 
 
+NF4 = torch.tensor([-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
+                    -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
+                    0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0])
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_checkpoint_of_bitsandbytes_is_loaded_its_scales_quantised_or_not(nested):
+    torch.manual_seed(6)
+    state, dense = {}, {}
+    for name, (n, k) in (("layers.0.up", (96, 64)), ("layers.0.down", (64, 96))):
+        codes, blocks = torch.randint(0, 16, (n * k,), dtype=torch.uint8), n * k // 32
+        told = {"quant_type": "nf4", "blocksize": 32, "dtype": "bfloat16", "shape": [n, k]}
+        absmax = torch.rand(blocks) * 0.02 + 0.01
+        if nested:
+            told.update(nested_blocksize=128, nested_dtype="float32", nested_offset=0.015)
+            table, places, outer = torch.linspace(-1, 1, 256), torch.randint(0, 256, (blocks,), dtype=torch.uint8), torch.rand(-(-blocks // 128)) * 0.01
+            absmax = torch.tensor([float(table[places[i].item()] * outer[i // 128]) + 0.015 for i in range(blocks)])
+            state.update({f"{name}.weight.nested_absmax": outer, f"{name}.weight.nested_quant_map": table})
+        state[f"{name}.weight.absmax"] = places if nested else absmax
+        state[f"{name}.weight"] = (codes[::2] << 4 | codes[1::2]).reshape(-1, 1)  # the lower column in the upper bits
+        state[f"{name}.weight.quant_map"] = NF4
+        state[f"{name}.weight.quant_state.bitsandbytes__nf4"] = torch.tensor(list(json.dumps(told).encode()), dtype=torch.uint8)
+        dense[name] = (NF4[codes.long()].reshape(blocks, 32) * absmax.unsqueeze(-1)).reshape(n, k)
+    state["layers.0.up.bias"] = torch.randn(96).bfloat16()
+    model = Model().bfloat16()
+    assert tilesmith.torch.load_quantized_(model, state, "bnb", dtype="f32") == ["layers.0.up", "layers.0.down"]
+    for name, want in dense.items():
+        layer = model.get_submodule(name)
+        got = tilesmith.torch.dequantized(layer.codes, layer.scales, None, layer.kind, layer.in_features)
+        assert layer.kind == "nf4_g32+f32" and (got - want).abs().max() <= want.abs().max() * 1e-6
+    assert model.layers[0].up(torch.randn(2, 64).bfloat16()).shape == (2, 96)
+    del state["layers.0.up.weight.absmax"]
+    with pytest.raises(ValueError, match="layer 'layers.0.up' of the checkpoint has no weight.absmax; expected it beside its weight.quant_state"):
+        tilesmith.torch.load_quantized_(Model().bfloat16(), state, "bnb")
+
+
 def test_what_a_checkpoint_lacks_or_has_too_much_is_told():
     state, _ = checkpoint("gptq")
 
@@ -199,12 +254,12 @@ def test_what_a_checkpoint_lacks_or_has_too_much_is_told():
         with pytest.raises((ValueError, tilesmith.Error), match=why):
             tilesmith.torch.load_quantized_(model or Model().half(), {key: tensor for key, tensor in given.items() if tensor is not None}, method)
 
-    refused("method is 'gguf'; expected 'gptq' or 'awq'", method="gguf")
+    refused("method is 'gguf'; expected 'gptq', 'awq', 'bnb'", method="gguf")
     refused("layer 'layers.0.up' of the checkpoint has no scales; expected it beside its qweight", **{"layers.0.up.scales": None})
     refused("the checkpoint has a layer 'layers.9.up'; expected one that the model has", **{"layers.9.up.qweight": state["layers.0.up.qweight"]})
     refused("layer 'layers.0.norm' of the model is LayerNorm; expected Linear", **{"layers.0.norm.qweight": state["layers.0.up.qweight"]})
     refused("the checkpoint has a tensor 'rotary.inv_freq', of 1 such; expected those that the model has", **{"rotary.inv_freq": torch.ones(3)})
-    refused("layer 'layers.0.up' of the model is of no 16 bits; expected float16 or bfloat16", model=Model())
+    refused("layer 'layers.0.up' of the model is of torch.float32; expected float16 or bfloat16", model=Model())
     refused("layer 'layers.0.up': .*act-order", **{"layers.0.up.g_idx": state["layers.0.up.g_idx"].flip(0)})
     other = Model().half()
     other.layers[0].up = torch.nn.Linear(64, 80).half()

@@ -17,7 +17,7 @@ from .._problem import ACTIVATIONS
 from ..weights import Call, Weights, call_of
 from . import _enabled
 from ._operator import _activated, _library
-from ._rounding import quantize
+from ._rounding import TABLES, quantize
 
 _library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? zeros, str kind, Tensor? bias=None, str? activation=None) -> Tensor")
 _GATES = ("swiglu", "swiglu_interleaved")
@@ -54,12 +54,6 @@ class Linear(torch.nn.Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, weights={self.kind}, bias={self.bias is not None}"
 
 
-_E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0)
-# NormalFloat4 (Dettmers et al., "QLoRA", 2023), in bitsandbytes' digits.
-_NF4 = (-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0.0,
-        0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0)
-
-
 def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """W as f32, n x k, of codes in the layout that kernels read. dtype: x's, to which values of nf4 are rounded."""
     n, (type, rest) = scales.shape[1], kind.split("_", 1)
@@ -75,8 +69,8 @@ def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: st
     code = pairs.permute(order).reshape(rows * 16, across * columns)[:n, :k]
     if type == "e4m3":
         value = code.contiguous().view(torch.float8_e4m3fn).float()
-    elif type in ("e2m1", "nf4"):
-        value = torch.tensor(_E2M1 if type == "e2m1" else _NF4, device=code.device).to(dtype).float()[code.long()]
+    elif type in TABLES:
+        value = torch.tensor(TABLES[type], device=code.device).to(dtype).float()[code.long()]
     else:
         value = code.float() - {"s4": 8, "u4": 0, "s8": 128}[type]
     each = k // scales.shape[0]
