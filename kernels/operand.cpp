@@ -21,7 +21,7 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::b:
       if (has_weights(problem)) {
         const std::int64_t of_blocks = kCodeBlockRows * weight_block_columns(problem.weights.type) * weight_blocks_along_k(problem.weights.type, problem.k);
-        return {role, weight_element(problem.weights.type), weight_block_rows(problem.n), of_blocks, std::max<std::int64_t>(1, of_blocks)};
+        return {role, weight_element(problem.weights.type), weight_block_rows(problem.n), of_blocks, std::max<std::int64_t>(2, of_blocks), problem.batch, problem.stride_b};
       }
       return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb, problem.batch, problem.stride_b};
     case OperandRole::scale_m:
@@ -41,8 +41,10 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::beta:
       return {role, problem.type.scale, 1, 1, 1};
     case OperandRole::weight_scales:
-    case OperandRole::weight_zeros:
-      return {role, weight_scale_element(problem), weight_groups(problem.weights, problem.k), problem.n, std::max<std::int64_t>(1, problem.n)};
+    case OperandRole::weight_zeros: {
+      const std::int64_t groups = weight_groups(problem.weights, problem.k);
+      return {role, weight_scale_element(problem), groups, problem.n, std::max<std::int64_t>(1, problem.n), problem.batch, problem.batch_mode == BatchMode::single ? 0 : groups * problem.n};
+    }
     case OperandRole::metadata: {
       const std::int64_t columns = metadata_columns(problem.sparsity == Sparsity::b ? problem.n : problem.m);
       return {role, Scalar::s32, is_sparse(problem) ? metadata_rows(problem.type.a, problem.k) : 0, columns, std::max<std::int64_t>(1, columns)};

@@ -53,7 +53,7 @@ std::optional<std::string> batch_error(const Problem& problem) {
   const std::int64_t most = grouped ? kMaxGroups : kMaxBatch;
   if (problem.batch < 0 || problem.batch > most) return fmt::format("batch is {}: expected 0 to {}", problem.batch, most);
   if (grouped && problem.trans.a) return fmt::format("transposes are {}: expected NN or NT, a group has rows of A as it is stored", name(problem.trans));
-  if (grouped && problem.epilogue.is_gated()) return fmt::format("epilogue is {}: expected no gate of groups", name(problem.epilogue));
+  if (grouped && problem.epilogue.is_gated() && !has_weights(problem)) return fmt::format("epilogue is {}: expected no gate of groups without weights", name(problem.epilogue));
   for (const auto& [stride, role] : strides) {
     const OperandMatrix of = operand(problem, role);
     const std::int64_t value = of.entry_stride;

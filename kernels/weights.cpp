@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "kernels/operand.hpp"
 
 namespace tilesmith {
 
@@ -45,12 +46,15 @@ std::optional<std::string> weights_error(const Problem& problem) {
     return fmt::format("weights are {}: expected type f16f32f16 or bf16f32bf16, not {}", text, problem.type.name);
   if (weights.zeros && is_codebook(weights.type)) return fmt::format("weights are {}: expected no zeros of e2m1 and nf4", text);
   if (!problem.trans.b) return fmt::format("weights are {}: expected transposes NT or TT, not {}", text, name(problem.trans));
-  if (problem.batch_mode != BatchMode::single) return fmt::format("weights are {}: expected no batch_mode={}", text, name(problem.batch_mode));
+  if (problem.batch_mode != BatchMode::single && problem.batch_mode != BatchMode::grouped)
+    return fmt::format("weights are {}: expected no batch_mode={}, only grouped", text, name(problem.batch_mode));
   if (problem.sparsity != Sparsity::dense) return fmt::format("weights are {}: expected no sparsity={}", text, name(problem.sparsity));
   if (problem.scalars != Scalars::host) return fmt::format("weights are {}: expected no scalars={}", text, name(problem.scalars));
   if (weights.group != 0 && problem.k % weights.group != 0)
     return fmt::format("K is {}: expected a multiple of {}, the group of weights={}", problem.k, weights.group, text);
   if (problem.ldb != std::max<std::int64_t>(1, problem.k)) return fmt::format("ldb is {}: expected K ({}), weights have no row stride", problem.ldb, problem.k);
+  if (const OperandMatrix codes = operand(problem, OperandRole::b); problem.batch_mode == BatchMode::grouped && problem.stride_b != codes.rows * codes.row_stride)
+    return fmt::format("stride_b is {}: expected {}, the codes of a group with their padding: weights lie one behind the other", problem.stride_b, codes.rows * codes.row_stride);
   return std::nullopt;
 }
 

@@ -49,7 +49,7 @@ struct GemmArgs {
   GroupedArgs grouped;
 #endif
 #ifdef TILESMITH_CODED
-  CodedArgs coded;  // groups have none
+  CodedArgs coded;
 #endif
 };
 

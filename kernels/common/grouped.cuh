@@ -111,7 +111,15 @@ class GroupedRows {
 // What a group's rows of D come from. Rows of A and D are numbered from the matrices' first ones; those of the group end before m.
 __device__ __forceinline__ GemmArgs matrices_of_entry(const GemmArgs& all, const Group& group) {
   GemmArgs its = all;
+#ifdef TILESMITH_WEIGHTS
+  // Codes of 4 bits lie two a byte; scales and zeros are packed.
+  its.b = static_cast<const unsigned char*>(all.b) + group.number * (all.more.stride_b / (8 / kWeightBits));
+  const long long terms = group.number * (static_cast<long long>(kWeightGroup == 0 ? 1 : all.k / (kWeightGroup == 0 ? 1 : kWeightGroup)) * all.n);
+  its.coded.scales = static_cast<const WeightScale*>(all.coded.scales) + terms;
+  if constexpr (kWeightZeros) its.coded.zeros = static_cast<const WeightScale*>(all.coded.zeros) + terms;
+#else
   its.b = static_cast<const Operand*>(all.b) + group.number * all.more.stride_b;
+#endif
   its.m = group.end;
   return its;
 }

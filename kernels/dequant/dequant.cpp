@@ -28,8 +28,8 @@ class Dequant final : public Family {
   }
 
   bool supports(const KernelTarget& target) const override {
-    return has_weights(target) && is_plain_but_epilogue(without_weights(target)) && target.scalars == Scalars::host &&
-           !target.epilogue.is_gated() && !target.trans.a && target.trans.b && target.limits.sm >= 80;
+    const bool in_reach = target.batch_mode == BatchMode::single || target.batch_mode == BatchMode::grouped;
+    return has_weights(target) && in_reach && is_plain_but_epilogue_and_batch(without_weights(target)) && target.scalars == Scalars::host && !target.trans.a && target.trans.b && target.limits.sm >= 80;
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return dequant::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return dequant::rules(target); }
@@ -53,6 +53,8 @@ std::optional<std::string> Dequant::refusal(const Config& config, const Problem&
   if (const int align = a_align_bytes(problem); align < kCopyBytes)
     return fmt::format("rows of A are aligned to {} bytes; it is copied by {} bytes", align, kCopyBytes);
   if (problem.n % 2 != 0 && !problem.weights.f32_scales) return fmt::format("N is {}: rows of scales of 16 bits are copied by 4 bytes", problem.n);
+  if (problem.epilogue.activation == Activation::swiglu && problem.n / 2 % kCodeBlockRows != 0)
+    return fmt::format("half of N is {}: both halves of a gate begin with {} rows of weights that lie in one block", problem.n / 2, kCodeBlockRows);
   if (problem.k > kMostColumns || problem.lda > kMostColumns) return fmt::format("K or lda is beyond {}: bytes of a row are counted in 32 bits", kMostColumns);
   const Geometry geometry(config, problem);
   if (geometry.tiles(config, problem) * config.at("split_k") > std::numeric_limits<int>::max()) return "more tiles of D than a grid has blocks";
@@ -71,6 +73,7 @@ LaunchSequence Dequant::launches(const Config& config, const Problem& problem) c
   gemm.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
+  gemm.b.entry_stride = problem.stride_b;
   gemm.c.row_stride = problem.ldc;
   gemm.overlaps_previous = config.at("early_launch") == 1;
   sequence.launches.push_back(gemm);

@@ -15,6 +15,7 @@ constexpr double kEarlyLaunch = 2200;       // that comes while what ran before 
 constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
 constexpr double kClusterSync = 2500;       // as in gemv/estimate.cpp
 constexpr double kFirstStep = 1500;         // from a block's start until it multiplies
+constexpr double kLookUp = 1200;            // of the group that a block has
 constexpr double kMemoryLatency = 1400;
 constexpr double kStepOverhead = 60;        // the barrier, and what follows it
 constexpr double kSharedBytes = 128;        // of an SM and cycle
@@ -37,7 +38,9 @@ double instructions_of_numbers(const KernelTarget& target) {
 
 }  // namespace
 
-Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
+Estimate estimate(const Config& config, const KernelTarget& target, const Problem& asked) {
+  const Problem problem = evenly_split(asked);  // of groups those that have rows
+  const double first_step = kFirstStep + (asked.batch_mode == BatchMode::grouped ? kLookUp : 0);
   Estimate made;
   const Geometry g(config, target);
   const DeviceLimits& limits = target.limits;
@@ -77,7 +80,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double all_steps = std::ceil(double(problem.k) / g.step_k), steps = std::ceil(all_steps / split_k);
   const double sums_of_block = block_m * block_n;
   const double epilogue = config.at("warps_k") * sums_of_block * 8 / kSharedBytes + sums_of_block * 2 / kStoreBytes + 200;
-  const auto wave = [&](double blocks) { return kFirstStep + steps * std::max(alone, blocks * busy) + blocks * epilogue; };
+  const auto wave = [&](double blocks) { return first_step + steps * std::max(alone, blocks * busy) + blocks * epilogue; };
   const double full_waves = std::floor(made.waves), rest = made.blocks - full_waves * sms * made.resident;
   double cycles = full_waves * wave(made.resident) + (rest > 0 ? wave(std::min(made.resident, std::ceil(rest / sms))) : 0);
 
@@ -85,7 +88,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.multiplying = blocks_of_sm * steps * multiplying;
   made.l2 = blocks_of_sm * steps * g.stage_bytes / limits.rates.l2_bytes;
   made.shared_memory = blocks_of_sm * steps * (g.stage_bytes + fragments) / kSharedBytes;
-  made.latency = std::ceil(made.waves) * (kFirstStep + steps * kMemoryLatency / (stages - 1));
+  made.latency = std::ceil(made.waves) * (first_step + steps * kMemoryLatency / (stages - 1));
   made.storing = blocks_of_sm * epilogue;
   double bytes = 0;
   for (const OperandMatrix& matrix : operands(problem)) bytes += matrix.element_bytes();

@@ -29,7 +29,7 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature) {
 }
 
 std::int64_t Geometry::tiles(const Config& config, const Problem& problem) const {
-  return ((problem.m - 1) / config.at("block_m") + 1) * ((problem.n - 1) / config.at("block_n") + 1);
+  return most_tile_rows(problem, config.at("block_m")) * ((problem.n - 1) / config.at("block_n") + 1);
 }
 
 }  // namespace tilesmith::dequant

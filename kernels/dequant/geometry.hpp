@@ -17,7 +17,7 @@ struct Geometry {
 
   Geometry(const Config& config, const KernelSignature& signature);
 
-  /// Blocks, but for slices of K.
+  /// Blocks, but for slices of K; of groups as many as there may be.
   std::int64_t tiles(const Config& config, const Problem& problem) const;
 };
 

@@ -37,6 +37,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
 std::vector<Rule> rules(const KernelTarget& target) {
   const KernelSignature signature = target;
   const DeviceLimits limits = target.limits;
+  const bool grouped = target.batch_mode == BatchMode::grouped;
   return {
       {"strips", "a warp has 1 to 4 strips of 16 rows of W: of more the codes take too many registers",
        [](const Config& c) {
@@ -71,8 +72,17 @@ std::vector<Rule> rules(const KernelTarget& target) {
       {"overlap", "two launches overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
        [hopper = limits.sm >= 90](const Config& c) { return c.at("overlap") == (hopper && has_second_launch(c) ? 1 : 0); },
        {"split_k", "cluster", "overlap"}},
-      {"ahead", "there is nothing to be ahead of where blocks come when the kernel before has ended",
-       [](const Config& c) { return c.at("ahead") == 0 || c.at("early_launch") == 1; },
+      {"slices of groups", "slices of K are added within a cluster: a pass over D would write rows that belong to no group",
+       [grouped](const Config& c) { return !grouped || !has_second_launch(c); },
+       {"split_k", "cluster"}},
+      {"slices of pairs", "of a gate slices of K are added within a cluster: a pass over D would have to find both columns of a pair",
+       [gated = signature.epilogue.is_gated()](const Config& c) { return !gated || !has_second_launch(c); },
+       {"split_k", "cluster"}},
+      {"halves of a gate", "a tile has rows of W of both halves of a gate, 16 of each or more",
+       [halves = signature.epilogue.activation == Activation::swiglu](const Config& c) { return !halves || c.at("block_n") >= 2 * kCodeBlockRows; },
+       {"block_n"}},
+      {"ahead", "there is nothing to be ahead of where blocks come when the kernel before has ended, or where it may write which group a block has",
+       [grouped](const Config& c) { return c.at("ahead") == 0 || (c.at("early_launch") == 1 && !grouped); },
        {"ahead", "early_launch"}},
       {"shared memory", "the stages, and the warps' sums, must fit the shared memory of so many blocks",
        [signature, limits](const Config& c) {

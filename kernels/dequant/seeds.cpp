@@ -43,9 +43,11 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
 
 /// All that is worth a thought for one tile.
 std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget& target, const Problem& problem) {
-  const bool hopper = target.limits.sm >= 90;
+  const bool hopper = target.limits.sm >= 90, grouped = target.batch_mode == BatchMode::grouped;
+  const bool in_cluster = grouped || target.epilogue.is_gated();  // slices meet so
   std::vector<Config> found;
   const auto add = [&](int warp_columns, int scale_sums, int min_blocks, int split_k, int early) {
+    if (in_cluster && split_k > 1 && !hopper) return;
     const Config config("dequant", {{"block_m", block_m},
                                     {"block_n", tile.block_n},
                                     {"warps_n", tile.warps_n},
@@ -54,11 +56,11 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
                                     {"stages", 2},
                                     {"scale_sums", scale_sums},
                                     {"split_k", split_k},
-                                    {"cluster", 0},
+                                    {"cluster", in_cluster && split_k > 1 ? 1 : 0},
                                     {"min_blocks", min_blocks},
-                                    {"overlap", hopper && split_k > 1 ? 1 : 0},
+                                    {"overlap", hopper && split_k > 1 && !in_cluster ? 1 : 0},
                                     {"early_launch", early},
-                                    {"ahead", early}});
+                                    {"ahead", grouped ? 0 : early}});
     if (split_k == 1 || split_k * std::int64_t(Geometry(config, target).step_k) <= problem.k) found.push_back(deepest(config, target, problem));
   };
   for (const int warp_columns : {64, 128}) {
@@ -79,7 +81,7 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
 std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) {
   const std::vector<Rule> all = rules(target);
   const auto legal = [&](const Config& config) { return std::ranges::all_of(all, [&](const Rule& rule) { return rule.holds(config); }); };
-  const int most_m = block_m_of(problem.m);
+  const int most_m = block_m_of(evenly_split(problem).m);
   tensor_core::Ranking ranking(kMostOfTile);
   for (const Tile& tile : kTiles) {
     for (const int block_m : {most_m, most_m / 2}) {

@@ -3,6 +3,9 @@
 
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/common/weights_layout.cuh"
+#ifdef TILESMITH_GROUPED
+#include "kernels/common/grouped.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -25,6 +28,13 @@ static_assert(kBlockN % (kStripRows * kWarpsN) == 0, "a warp has whole strips of
 static_assert(kWarpColumns % kWeightColumns == 0 && kWarpColumns % 32 == 0, "a warp has whole blocks of weights");
 static_assert(kWeightGroup == 0 || kStepK % kWeightGroup == 0 || kWeightGroup % kStepK == 0, "a step has whole groups, or is part of one");
 
+#ifdef TILESMITH_GATED
+// Of a gate whose halves lie apart a tile's first half has rows of W that make x, its second those of the same pairs' y.
+constexpr bool kHalves = !kGateInterleaved;
+constexpr int kBlockPairs = kBlockN / 2, kStripsOfHalf = kBlockPairs / kStripRows;
+static_assert(!kHalves || kBlockPairs % kStripRows == 0, "a half has whole strips of W");
+#endif
+
 // Of a stage in shared memory, in this order. The host computes the same (geometry.cpp).
 constexpr int kBytesOfWeights = kBlockN / kStripRows * (kStepK / kWeightColumns) * kWeightBytes;
 constexpr int kBytesOfA = kBlockM * kStepK * 2;
@@ -45,12 +55,20 @@ struct Place {
   int first_step, steps;  // of the slice
   int warp_n, warp_k;     // the warp's strips begin at warp_n·kStrips, its columns of a step at warp_k·kWarpColumns
 
+#ifdef TILESMITH_GROUPED
+  // The item-th tile of a group's, whose tiles these are.
+  __device__ __forceinline__ Place(const GemmArgs& args, const GroupTiles& rows, unsigned item) {
+    slice = int(blockIdx.x) % kSplitK;
+    m0 = rows.first_row + int(item % rows.count) * kBlockM;
+    n0 = int(item / rows.count) * kBlockN;
+#else
   __device__ __forceinline__ explicit Place(const GemmArgs& args) {
     const int tiles_m = (args.m - 1) / kBlockM + 1;
     const int item = int(blockIdx.x) / kSplitK;
     slice = int(blockIdx.x) % kSplitK;
     m0 = item % tiles_m * kBlockM;
     n0 = item / tiles_m * kBlockN;
+#endif
     const int all = (args.k + kStepK - 1) / kStepK, of_slice = (all + kSplitK - 1) / kSplitK;
     first_step = slice * of_slice;
     steps = max(0, min(of_slice, all - first_step));

@@ -9,6 +9,9 @@
 #ifdef TILESMITH_EPILOGUE
 #include "kernels/common/fused.cuh"
 #endif
+#ifdef TILESMITH_GATED
+#include "kernels/common/gate.cuh"
+#endif
 #include "kernels/dequant/main_loop.cuh"
 
 namespace tilesmith {
@@ -49,6 +52,44 @@ __device__ __forceinline__ void each_element(const GemmArgs& args, const Place& 
   }
 }
 
+#ifdef TILESMITH_GATED
+// Pairs of the tile that D has: each(the places of x and y in a warp's sums, m, pair).
+template <int kParts, typename Each>
+__device__ __forceinline__ void each_pair(const GemmArgs& args, const Place& place, int part, Each each) {
+  const int rows = min(kBlockM, args.m - place.m0), pairs = min(kBlockPairs, args.n / 2 - place.n0 / 2);
+  for (int i = part * kThreads + int(threadIdx.x); i < rows * kBlockPairs; i += kParts * kThreads) {
+    const int row = i / kBlockPairs, pair = i % kBlockPairs, first = row * kSumsStride;
+    if (pair < pairs) each(first + (kHalves ? pair : 2 * pair), first + (kHalves ? kBlockPairs + pair : 2 * pair + 1), place.m0 + row, place.n0 / 2 + pair);
+  }
+}
+
+// What a cluster's or one block's sums are made of, all of the tile.
+template <typename Sum>
+__device__ __forceinline__ void store_pairs(const GemmArgs& args, const Place& place, float* shared, Sum of_warps) {
+  static_assert(!kWorkspaceSums, "a pass over D would have to find both of a pair");
+  const auto put = [&](int m, int pair, float x, float y) { static_cast<Output*>(args.c)[m * args.ldc + pair] = gated_output(args, m, pair, x, y); };
+  if constexpr (kClusterSums) {
+    for (int i = int(threadIdx.x); i < kBlockM * kBlockN; i += kThreads) {
+      const int at = i / kBlockN * kSumsStride + i % kBlockN;
+      shared[at] = of_warps(at);
+    }
+    cluster_barrier();
+    each_pair<kSplitK>(args, place, place.slice, [&](int at_x, int at_y, int m, int pair) {
+      float x = 0, y = 0;
+#pragma unroll
+      for (int block = 0; block < kSplitK; ++block) {
+        x += *of_block(shared + at_x, block);
+        y += *of_block(shared + at_y, block);
+      }
+      put(m, pair, x, y);
+    });
+    cluster_barrier();  // a block's shared memory must outlive its readers
+  } else {
+    each_pair<1>(args, place, 0, [&](int at_x, int at_y, int m, int pair) { put(m, pair, of_warps(at_x), of_warps(at_y)); });
+  }
+}
+#endif
+
 __device__ __forceinline__ void store(const WarpSums& sums, const GemmArgs& args, const Place& place, float* shared) {
   const int lane = int(threadIdx.x % 32), g = lane / 4, t = lane % 4;
   float* const mine = shared + place.warp_k * kSumsOfWarps + place.warp_n * (kStrips * kStripRows) + g;
@@ -67,6 +108,9 @@ __device__ __forceinline__ void store(const WarpSums& sums, const GemmArgs& args
     for (int k = 1; k < kWarpsK; ++k) sum += shared[k * kSumsOfWarps + at];
     return sum;
   };
+#ifdef TILESMITH_GATED
+  store_pairs(args, place, shared, of_warps);
+#else
   if constexpr (kClusterSums) {
     each_element<1>(args, place, 0, [&](int at, int, int) { shared[at] = of_warps(at); });
     cluster_barrier();
@@ -83,6 +127,7 @@ __device__ __forceinline__ void store(const WarpSums& sums, const GemmArgs& args
   } else {
     each_element<1>(args, place, 0, [&](int at, int m, int n) { put_output(args, m, n, of_warps(at)); });
   }
+#endif
 }
 
 // The second launch: an element a thread.

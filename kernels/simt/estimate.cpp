@@ -90,7 +90,8 @@ std::optional<Estimate> estimate(const Config& config, const KernelTarget& targe
   made.storing = blocks_in_turn * epilogue;
   const double element = double(size_bits(target.type.a)) / 8, output = double(size_bytes(target.type.output));
   const double a_bytes = tensor_core::matrices_of(problem, OperandRole::a) * double(problem.m) * double(problem.k) * element;
-  const double b_bytes = tensor_core::matrices_of(problem, OperandRole::b) * double(problem.n) * double(problem.k) * element;
+  const double b_bytes = has_weights(problem) ? operand(problem, OperandRole::b).element_bytes()
+                                             : tensor_core::matrices_of(problem, OperandRole::b) * double(problem.n) * double(problem.k) * element;
   const double d_bytes = double(problem.m) * double(problem.d_cols()) * double(problem.batch) * output;
   made.dram = (a_bytes + b_bytes + d_bytes) / (limits.rates.dram_bytes * sms);
   made.cycles = kLaunch + std::hypot(cycles, made.dram);

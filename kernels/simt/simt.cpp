@@ -21,7 +21,8 @@ using simt::shares_blocks;
 /// Of signatures with weights those that problems may have (weights_error()).
 bool takes_weights(const KernelSignature& signature) {
   const std::string_view type = signature.type.name;
-  return (type == "f16f32f16" || type == "bf16f32bf16") && signature.trans.b && signature.batch_mode == BatchMode::single && signature.scalars == Scalars::host;
+  return (type == "f16f32f16" || type == "bf16f32bf16") && signature.trans.b && (signature.batch_mode == BatchMode::single || signature.batch_mode == BatchMode::grouped) &&
+         signature.scalars == Scalars::host;
 }
 
 class Simt final : public Family {

@@ -43,6 +43,10 @@ class CWeighted(Structure):
     _fields_ = [("problem", CProblem), ("weights", c_char * 24)]
 
 
+class CWeightedGrouped(Structure):
+    _fields_ = [("problem", CProblem), ("weights", c_char * 24), ("groups", c_int64), ("reserved", c_int64)]
+
+
 class COptions(Structure):
     _fields_ = [
         ("size", c_size_t), ("device", c_int32), ("allow_compile", c_int32), ("log_misses", c_int32), ("trial_budget", c_int32),
@@ -72,6 +76,7 @@ _FUNCTIONS = {
     "tilesmith_strided_batch_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_int64]),
     "tilesmith_grouped_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_int64]),
     "tilesmith_weighted_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_char_p]),
+    "tilesmith_weighted_grouped_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_char_p, c_int64]),
     "tilesmith_gemm": (c_int32, [c_void_p] * 8),
     "tilesmith_gemm_args": (c_int32, [c_void_p] * 4),
     "tilesmith_prepare": (c_int32, [c_void_p] * 3),

@@ -31,7 +31,7 @@ class Problem:
     type: a type pair, "f16f32f16". transposes: "NN", "NT", "TN", "TT". lda, ldb, ldc: row strides in elements, 0: packed. beta: whether it may
     be other than 0. bias: "n", "m", "n_f32", "m_f32". scale_m, scale_n: "one", "each". batch: entries of a strided batch, whose strides are
     packed where they are -1. groups: rows of A and D split among so many B. weights: "s4_g128", "u4_g64+zeros", ..., how B is stored
-    (tilesmith.weights). sparsity: "a" or "b", of which half of K is stored (tilesmith.sparse). align_bytes: of every address.
+    (tilesmith.weights); with groups, each group's. sparsity: "a" or "b", of which half of K is stored (tilesmith.sparse). align_bytes: of every address.
     `str(problem)` is a line of a workload file. Needs the shared library, and no device.
     """
 
@@ -43,12 +43,17 @@ class Problem:
                  batch: Optional[int] = None,
                  stride_a: int = _abi.PACKED, stride_b: int = _abi.PACKED, stride_c: int = _abi.PACKED, groups: Optional[int] = None,
                  weights: Optional[str] = None) -> None:
-        if sum(given is not None for given in (batch, groups, weights)) > 1:
-            raise ValueError("of batch, groups and weights several are given; expected one of them")
+        if batch is not None and (groups is not None or weights is not None):
+            raise ValueError("a batch and groups or weights are given; expected a batch alone")
+        if weights is not None and groups is not None and stride_b != _abi.PACKED:
+            raise ValueError(f"stride_b is {stride_b}; expected none of weights, which lie one behind the other")
         lib = _abi.load()
         texts = type.encode(), transposes.encode()
-        held: Union[_abi.CProblem, _abi.CStridedBatch, _abi.CGrouped, _abi.CWeighted]
-        if weights is not None:
+        held: Union[_abi.CProblem, _abi.CStridedBatch, _abi.CGrouped, _abi.CWeighted, _abi.CWeightedGrouped]
+        if weights is not None and groups is not None:
+            held = _abi.CWeightedGrouped()
+            _abi.check(lib.tilesmith_weighted_grouped_init(ctypes.byref(held), *texts, m, n, k, weights.encode(), groups))
+        elif weights is not None:
             held = _abi.CWeighted()
             _abi.check(lib.tilesmith_weighted_init(ctypes.byref(held), *texts, m, n, k, weights.encode()))
         elif groups is not None:
@@ -100,8 +105,9 @@ class Problem:
             fields.append(f"align={c.align_bytes}")
         if not c.beta_is_zero:
             fields.append("beta=any")
-        if isinstance(held, _abi.CGrouped):
+        if isinstance(held, (_abi.CGrouped, _abi.CWeightedGrouped)):
             fields += [f"batch={held.groups}", "batch_mode=grouped"]
+        if isinstance(held, _abi.CGrouped):
             fields += [f"stride_b={held.stride_b}"] if held.stride_b != _abi.PACKED else []
         elif isinstance(held, _abi.CStridedBatch):
             fields += [f"batch={held.count}", "batch_mode=strided"]
@@ -113,7 +119,7 @@ class Problem:
             fields.append(f"sparsity={'a' if c.sparsity == 1 else 'b'}_2to4")
         if c.scalars_on_device:
             fields.append("scalars=device")
-        if isinstance(held, _abi.CWeighted):
+        if isinstance(held, (_abi.CWeighted, _abi.CWeightedGrouped)):
             fields.append(f"weights={held.weights.decode()}")
         return " ".join([self.type, c.transposes.decode(), str(c.m), str(c.n), str(c.k), *fields])
 

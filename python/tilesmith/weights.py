@@ -5,6 +5,9 @@
 
 The arrays are those of PyTorch or CuPy on a CUDA device, where they are repacked by a kernel; or in host memory (NumPy, PyTorch), where they
 are repacked by the CPU. W is n x k, a row for each output: w = scale * (element - zero), with a scale for each row, or for each `group` columns.
+
+Arrays with a dimension before these two are those of the experts of a mixture, whose weights lie one behind the other:
+    d = tilesmith.weights.linear(x, w, offsets=ends)               # rows of x up to ends[0] by the first, up to ends[1] by the second, ...
 """
 
 from __future__ import annotations
@@ -17,17 +20,15 @@ from . import _abi
 from ._arrays import CUPY, TORCH, adapter_of, look, stream_number
 from ._defaults import library_of
 from ._errors import Error
-from ._extra import bias_kind
 from ._layout import matrix, shape_text
 from ._library import Library
-from ._problem import Problem
 from ._types import SIZES, name_of_typestr, type_name
+from ._weighted import linear
 from ._weights_abi import CArray, CSizes, CSource, CWeights, load
 
 __all__ = ["Weights", "from_awq", "from_bnb_nf4", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack"]
 
 _BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4, _BNB_NF4 = range(9)
-_PAIRS = {"f16": "f16f32f16", "bf16": "bf16f32bf16"}
 
 
 class HostArray:
@@ -51,7 +52,7 @@ class HostArray:
 
 
 class _Given(NamedTuple):
-    """A matrix that is repacked."""
+    """A matrix that is repacked, or one of each expert."""
 
     array: Any
     address: int
@@ -59,13 +60,14 @@ class _Given(NamedTuple):
     rows: int
     columns: int
     on_host: bool
+    experts: Optional[int] = None
 
     def c(self) -> CArray:
-        return CArray(self.address, self.rows, self.columns, self.dtype.encode())
+        return CArray(self.address, self.rows * (1 if self.experts is None else self.experts), self.columns, self.dtype.encode())
 
 
 def _given(array: Any, what: str, dtype: Optional[str] = None) -> _Given:
-    """One or two dimensions, packed. dtype: as which it is taken, of the same size."""
+    """One or two dimensions, or experts before them, packed. dtype: as which it is taken, of the same size."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         array = array.detach().contiguous()
@@ -82,19 +84,20 @@ def _given(array: Any, what: str, dtype: Optional[str] = None) -> _Given:
         address, key = adapter.look(array) if adapter in (TORCH, CUPY) else look(array, what, None)
         view = adapter.describe(key)
         shape, name, on_host = view.shape, view.dtype, False
-        one = matrix(view, what) if len(shape) == 2 else None
-        if one is not None and (one.by_columns or one.step != max(one.columns, 1)):
+        one = matrix(view, what) if len(shape) in (2, 3) else None
+        apart = one is not None and one.entries is not None and one.entries > 1 and one.distance != one.rows * one.columns
+        if one is not None and (one.by_columns or one.step != max(one.columns, 1) or apart):
             raise ValueError(f"{what} is not packed; expected contiguous rows")
-    if len(shape) not in (1, 2):
-        raise ValueError(f"{what} is {shape_text(shape)}; expected 2 dimensions")
+    if len(shape) not in (1, 2, 3):
+        raise ValueError(f"{what} is {shape_text(shape)}; expected 2 dimensions, or experts before them")
     if name is None:
         raise TypeError(f"{what} is of an unknown type; expected one of {', '.join(SIZES)}")
     if dtype is not None:
         if SIZES.get(dtype, 1) != SIZES[name]:
             raise ValueError(f"{what} is of {name}; expected {dtype}")
         name = dtype
-    rows, columns = (1, shape[0]) if len(shape) == 1 else shape
-    return _Given(array, address, name, rows, columns, on_host)
+    rows, columns = (1, shape[0]) if len(shape) == 1 else shape[-2:]
+    return _Given(array, address, name, rows, columns, on_host, shape[0] if len(shape) == 3 else None)
 
 
 def _empty(like: _Given, shape: Tuple[int, ...], dtype: str) -> Any:
@@ -109,12 +112,13 @@ def _empty(like: _Given, shape: Tuple[int, ...], dtype: str) -> Any:
 
 
 class Weights:
-    """Weights as kernels read them: codes, scales (groups x n) and zeros (the same, or None), and what they are. Immutable."""
+    """Weights as kernels read them: codes, scales (groups x n) and zeros (the same, or None), and what they are. Of several experts each has
+    them: experts x groups x n; `experts` is None of one matrix. Immutable."""
 
-    __slots__ = ("type", "n", "k", "group", "scale_type", "codes", "scales", "zeros", "addresses", "on_host")
+    __slots__ = ("type", "n", "k", "group", "scale_type", "codes", "scales", "zeros", "addresses", "on_host", "experts")
 
-    def __init__(self, type: str, n: int, k: int, group: int, scale_type: str, codes: Any, scales: Any, zeros: Any) -> None:
-        self.type, self.n, self.k, self.group, self.scale_type = type, n, k, group, scale_type
+    def __init__(self, type: str, n: int, k: int, group: int, scale_type: str, codes: Any, scales: Any, zeros: Any, experts: Optional[int] = None) -> None:
+        self.type, self.n, self.k, self.group, self.scale_type, self.experts = type, n, k, group, scale_type, experts
         self.codes, self.scales, self.zeros = codes, scales, zeros
         given = [_given(codes, "codes"), _given(scales, "scales")] + ([_given(zeros, "zeros")] if zeros is not None else [])
         self.addresses = tuple(one.address for one in given) + (() if zeros is not None else (None,))
@@ -130,6 +134,7 @@ class Weights:
         made.codes, made.scales, made.zeros = codes, scales, zeros
         made.addresses = codes.data_ptr(), scales.data_ptr(), None if zeros is None else zeros.data_ptr()
         made.on_host = False
+        made.experts = scales.shape[0] if scales.dim() == 3 else None
         return made
 
     @property
@@ -138,7 +143,8 @@ class Weights:
         return _text(self.type, self.group, self.zeros is not None, self.scale_type)
 
     def __repr__(self) -> str:
-        return f"<tilesmith.weights.Weights {self.n}x{self.k} {self.text} of {self.scale_type}>"
+        of = "" if self.experts is None else f"{self.experts} experts of "
+        return f"<tilesmith.weights.Weights {of}{self.n}x{self.k} {self.text} of {self.scale_type}>"
 
 
 def _text(type: str, group: int, zeros: bool, scale_type: str) -> str:
@@ -157,11 +163,11 @@ def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[i
     if nibbles:
         given = given._replace(dtype="s4" if given.dtype == "s8" else "u4")
     n, columns = given.rows, given.columns if k is None else k
-    scale = _given(scales, "scales")
+    scale = _of_experts(_given(scales, "scales"), given)
     groups = scale.rows if scale.columns == n else scale.columns
     if 1 in (scale.rows, scale.columns) and scale.rows * scale.columns == n:
         scale, groups = scale._replace(rows=1, columns=n), 1
-    zero = None if zeros is None else _given(zeros, "zeros")
+    zero = None if zeros is None else _of_experts(_given(zeros, "zeros"), given)
     if zero is not None and groups == 1 and zero.rows * zero.columns == n:
         zero = zero._replace(rows=1, columns=n)
     return _repack(_NIBBLES if nibbles else _BYTES, type, n, columns, groups, given, scale, zero, None, dtype, zero is not None, stream, library)
@@ -215,6 +221,13 @@ def from_mxfp4(blocks: Any, scales: Any, *, type: str = "e2m1", dtype: str = "bf
                    group=32)
 
 
+def _of_experts(given: _Given, codes: _Given) -> _Given:
+    """Scales of experts that have one a row may come as experts x n."""
+    if codes.experts is None or given.experts is not None or (given.rows, given.columns) != (codes.experts, codes.rows):
+        return given
+    return given._replace(rows=1, experts=given.rows)
+
+
 def from_bnb_nf4(packed: Any, absmax: Any, *, n: int, k: int, dtype: Optional[str] = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
     """Of bitsandbytes' NF4 of an n x k matrix: packed n * k / 2 of uint8, the lower column in the upper bits, and absmax n * k / blocksize of float32.
     Blocks of 32, 64, 128 or k, which divide k. Where absmax is quantised itself (double quantisation), decode it before:
@@ -245,6 +258,8 @@ def _repack(format: int, type: str, n: int, k: int, groups: int, codes: _Given, 
     given = [one for one in (codes, scale, zero, order) if one is not None]
     if len({one.on_host for one in given}) > 1:
         raise ValueError("some arrays are in host memory and others on a device; expected all in one place")
+    if len({one.experts for one in given}) > 1:
+        raise ValueError(f"arrays have {' and '.join(str(one.experts or 'no') for one in given)} experts; expected as many each")
     if group is None:
         if groups < 1 or k % groups:
             raise ValueError(f"scales have {groups} groups; expected a number of groups that divides k, {k}")
@@ -252,16 +267,21 @@ def _repack(format: int, type: str, n: int, k: int, groups: int, codes: _Given, 
     scale_type = dtype or (scale.dtype if scale is not None else "f16")
     lib, made, source, sizes = load(), CWeights(), CSource(), CSizes()
     _abi.check(lib.tilesmith_weights_init(ctypes.byref(made), type.encode(), n, k, group, scale_type.encode(), has_zeros))
+    experts = codes.experts
+    if experts is not None and experts < 1:
+        raise ValueError("codes are of 0 experts; expected some")
+    made.experts = experts or 0
     _abi.check(lib.tilesmith_weights_bytes(ctypes.byref(made), ctypes.byref(sizes)))
     _abi.check(lib.tilesmith_weights_source_init(ctypes.byref(source), format))
     source.on_host = codes.on_host
     for name, one in (("codes", codes), ("scales", scale), ("zeros", zero), ("g_idx", order)):
         if one is not None:
             setattr(source, name, one.c())
-    to_codes = _empty(codes, (sizes.codes,), "u8")
-    to_scales = _empty(codes, (max(groups, 1), n), scale_type)
-    to_zeros = _empty(codes, (max(groups, 1), n), scale_type) if has_zeros else None
-    weights = Weights(type, n, k, group, scale_type, to_codes, to_scales, to_zeros)
+    each: Tuple[int, ...] = () if experts is None else (experts,)
+    to_codes = _empty(codes, (*each, sizes.codes // (experts or 1)), "u8")
+    to_scales = _empty(codes, (*each, max(groups, 1), n), scale_type)
+    to_zeros = _empty(codes, (*each, max(groups, 1), n), scale_type) if has_zeros else None
+    weights = Weights(type, n, k, group, scale_type, to_codes, to_scales, to_zeros, experts)
     handle, number = None, 0
     if not codes.on_host:
         library = library or library_of(codes.array)
@@ -269,80 +289,3 @@ def _repack(format: int, type: str, n: int, k: int, groups: int, codes: _Given, 
         number = adapter_of(codes.array, "codes").stream(library.ordinal) if stream is None else stream_number(stream)
     _abi.check(lib.tilesmith_weights_repack(handle, number, ctypes.byref(made), ctypes.byref(source), *weights.addresses))
     return weights
-
-
-class _Shape(NamedTuple):
-    """Of which problems are kept."""
-
-    library: int
-    m: int
-    lda: int
-    dtype: str
-    bias: Optional[str]
-    activation: Optional[str]
-    align_bytes: int
-    weights: str
-    n: int
-    k: int
-
-
-_ONE, _ZERO = ctypes.c_float(1), ctypes.c_float(0)
-_problems: Dict[_Shape, Problem] = {}
-
-
-class Call(NamedTuple):
-    """A product with weights, before it launches. problem: one object for each shape, kept for good."""
-
-    library: Library
-    stream: int
-    problem: Problem
-    args: Any
-    out: Any
-
-
-def linear(x: Any, weights: Weights, out: Any = None, *, bias: Any = None, activation: Optional[str] = None, stream: Any = None,
-           library: Optional[Library] = None) -> Any:
-    """activation(x W^T + bias) into `out`, m x n, which is returned. x: m x k of f16 or bf16, contiguous rows, on the device of the weights.
-
-    bias: n elements of x's type or f32. activation as in tilesmith.gemm; of a gate out has n / 2 columns. The scales of the weights have x's
-    type or are f32. The first call with such a shape chooses a kernel and may compile it."""
-    call = call_of(x, weights, out, bias, activation, stream, library)
-    _abi.check(_abi.load().tilesmith_gemm_args(call.library.handle, call.stream, call.problem.address, ctypes.byref(call.args)))
-    return call.out
-
-
-def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[str], stream: Any, library: Optional[Library]) -> Call:
-    """What linear() launches. TypeError or ValueError in one line if it is none."""
-    if weights.on_host:
-        raise ValueError("weights are in host memory; expected some on a CUDA device")
-    if library is None:
-        library = library_of(x)
-    adapter = adapter_of(x, "x")
-    number = adapter.stream(library.ordinal) if stream is None else stream_number(stream)
-    address, key = look(x, "x", number)
-    view = adapter.describe(key)
-    rows = matrix(view, "x")
-    if rows.by_columns or rows.entries is not None or rows.columns != weights.k:
-        raise ValueError(f"x is {shape_text(view.shape)}; expected contiguous rows of {weights.k} elements")
-    if view.dtype not in _PAIRS:
-        raise ValueError(f"x is of {view.dtype}; expected f16 or bf16")
-    if weights.scale_type not in (view.dtype, "f32"):
-        raise ValueError(f"the scales of the weights are {weights.scale_type}; expected {view.dtype}, as x, or f32")
-    columns = weights.n // 2 if activation in ("swiglu", "swiglu_interleaved") else weights.n
-    if out is None:
-        out = adapter.empty(x, (rows.rows, columns), view.dtype)
-    to, out_key = look(out, "out", number)
-    out_view = adapter_of(out, "out").describe(out_key)
-    d = matrix(out_view, "out")
-    if out_view.shape != (rows.rows, columns) or out_view.dtype != view.dtype or d.by_columns or not out_view.writable:
-        raise ValueError(f"out is {shape_text(out_view.shape)} of {out_view.dtype}; expected {rows.rows}x{columns} of {view.dtype} with contiguous rows")
-    bias_at, kind = bias_kind(bias, weights.n, view.dtype, number)
-    low = 16 | address | to | weights.addresses[0] | weights.addresses[1] | (weights.addresses[2] or 0)
-    shape = _Shape(id(library), rows.rows, rows.step, f"{view.dtype} {d.step}", kind, activation, low & -low, weights.text, weights.n, weights.k)
-    problem = _problems.get(shape)
-    if problem is None:
-        problem = _problems[shape] = Problem(_PAIRS[view.dtype], "NT", rows.rows, weights.n, weights.k, lda=rows.step, ldc=d.step, bias=kind,
-                                             activation=activation, align_bytes=low & -low, weights=weights.text)
-    args = _abi.CRunArgs(ctypes.sizeof(_abi.CRunArgs), ctypes.addressof(_ONE), ctypes.addressof(_ZERO), address, weights.addresses[0], None, to, None,
-                         bias_at, None, None, None, weights.addresses[1], weights.addresses[2])
-    return Call(library, number, problem, args, out)

@@ -78,11 +78,16 @@ Struct of_any_version(const char* type, const Struct& from, Struct known, std::s
   return known;
 }
 
-bool is_weighted(const tilesmith_problem& from) { return from.batch_size == std::int64_t(sizeof(tilesmith_weighted)); }
+// Structs of different sizes that begin alike: by its size a problem knows what it is part of.
+static_assert(sizeof(tilesmith_weighted_grouped) != sizeof(tilesmith_strided_batch) && offsetof(tilesmith_weighted_grouped, weights) == offsetof(tilesmith_weighted, weights));
 
-Weights weights_of(const tilesmith_weighted& from) {
-  if (const auto weights = parse_weights(text_in(from.weights))) return *weights;
-  throw bad_argument(fmt::format("weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32", text_in(from.weights)));
+bool is_weighted(const tilesmith_problem& from) { return from.batch_size == std::int64_t(sizeof(tilesmith_weighted)); }
+bool is_weighted_grouped(const tilesmith_problem& from) { return from.batch_size == std::int64_t(sizeof(tilesmith_weighted_grouped)); }
+
+Weights weights_of(const tilesmith_problem& from) {
+  const std::string_view text = text_in(reinterpret_cast<const tilesmith_weighted&>(from).weights);
+  if (const auto weights = parse_weights(text)) return *weights;
+  throw bad_argument(fmt::format("weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32", text));
 }
 
 /// Precondition: batch_size is not 0, so that the problem is the first member of a batch, or of groups.
@@ -93,10 +98,15 @@ Problem batch_of(const tilesmith_problem& from, const Problem& entry) {
     if (groups.stride_b != TILESMITH_PACKED) problem.stride_b = groups.stride_b;
     return problem;
   }
+  if (is_weighted_grouped(from)) {
+    const auto& groups = reinterpret_cast<const tilesmith_weighted_grouped&>(from);
+    if (groups.reserved != 0) throw bad_argument("a reserved field is not 0: expected a problem filled by tilesmith_weighted_grouped_init");
+    return grouped(entry, groups.groups);
+  }
   if (from.batch_size != std::int64_t(sizeof(tilesmith_strided_batch)))
     throw bad_argument(fmt::format("batch_size is {}: expected 0, or a tilesmith_strided_batch of {} bytes, filled by tilesmith_strided_batch_init, or a "
-                                   "tilesmith_grouped of {}, or a tilesmith_weighted of {}, filled alike",
-                                   from.batch_size, sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped), sizeof(tilesmith_weighted)));
+                                   "tilesmith_grouped of {}, or a tilesmith_weighted of {}, or a tilesmith_weighted_grouped of {}, filled alike",
+                                   from.batch_size, sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped), sizeof(tilesmith_weighted), sizeof(tilesmith_weighted_grouped)));
   const auto& batch = reinterpret_cast<const tilesmith_strided_batch&>(from);
   const bool by_pointer[] = {batch.stride_a == TILESMITH_BY_POINTERS, batch.stride_b == TILESMITH_BY_POINTERS, batch.stride_c == TILESMITH_BY_POINTERS};
   if (by_pointer[0] && by_pointer[1] && by_pointer[2]) return by_pointers(entry, batch.count);
@@ -131,7 +141,7 @@ Problem to_problem(const tilesmith_problem& from) {
   KernelSignature signature{type, trans, epilogue_of(from)};
   if (from.sparsity < TILESMITH_DENSE || from.sparsity > TILESMITH_B_2TO4) throw bad_argument(fmt::format("sparsity is {}: expected a tilesmith_sparsity", int(from.sparsity)));
   signature.sparsity = Sparsity(from.sparsity);
-  if (is_weighted(from)) signature.weights = weights_of(reinterpret_cast<const tilesmith_weighted&>(from));
+  if (is_weighted(from) || is_weighted_grouped(from)) signature.weights = weights_of(from);
   if (signature.epilogue.has_terms()) signature.epilogue.c_apart = false;  // implied
   Problem problem = packed_problem(signature, from.m, from.n, from.k);
   if (from.lda != 0) problem.lda = from.lda;

@@ -218,7 +218,7 @@ void Library::repack_weights(CUstream_st* stream, const tilesmith_weights& weigh
                              void* zeros) const {
   translated([&] {
     if (!state_) throw moved_from_library();
-    const RepackArgs args = runtime::repack_args(weights, source, codes, scales, zeros);
+    const std::vector<RepackArgs> args = runtime::repack_args(weights, source, codes, scales, zeros);
     const runtime::LetOthersCapture let_others;
     const CurrentContext current(state_->context());
     runtime::repack_on_device(state_->helpers(), state_->context(), state_->can_compile(), stream, args);

@@ -34,10 +34,11 @@ Value downloaded(const void* at) {
 
 std::string repack_source() { return "#include \"kernels/weights/repack.cu\"\n"; }
 
-void repack_on_device(HelperKernels& helpers, const Context& context, bool can_compile, CUstream_st* stream, RepackArgs args) {
-  const auto launch = [&](const char* entry, long long items) {
-    helpers.launch(context, can_compile, repack_source(), entry, items, &args, stream);
-  };
+namespace {
+
+template <typename Launch>
+void check_on_device(const Launch& launch_with, RepackArgs args, CUstream_st* stream) {
+  const auto launch = [&](const char* entry, long long items) { launch_with(args, entry, items); };
   if (checks_order(args)) {
     if (const int fault = found_by([&] { launch("find_unordered", args.k); }, args, stream); fault != 0)
       refuse_order(args, fault, downloaded<int>(args.group_of + (fault - 1)));
@@ -56,9 +57,20 @@ void repack_on_device(HelperKernels& helpers, const Context& context, bool can_c
     if (const int fault = found_by([&] { launch("find_lost_scales", scales); }, args, stream); fault != 0)
       refuse_scale(args, fault, downloaded<unsigned char>(args.scales + (fault - 1)));
   }
-  if (args.n == 0) return;
-  launch("repack_codes", code_bytes(args.bits, args.n, args.k) / 4);
-  launch("repack_scales", scales);
+}
+
+}  // namespace
+
+void repack_on_device(HelperKernels& helpers, const Context& context, bool can_compile, CUstream_st* stream, std::vector<RepackArgs> experts) {
+  const auto launch = [&](RepackArgs& args, const char* entry, long long items) {
+    helpers.launch(context, can_compile, repack_source(), entry, items, &args, stream);
+  };
+  for (const RepackArgs& args : experts) check_on_device(launch, args, stream);
+  for (RepackArgs& args : experts) {
+    if (args.n == 0) return;
+    launch(args, "repack_codes", code_bytes(args.bits, args.n, args.k) / 4);
+    launch(args, "repack_scales", args.groups * args.n);
+  }
 }
 
 }  // namespace tilesmith::runtime

@@ -135,7 +135,7 @@ typedef struct tilesmith_problem {
   int8_t scale_n;        /* the same of its columns */
   int16_t c_is_apart;    /* not 0: of a problem without scales, bias and activation whose beta may be anything, the kernel reads C where it lies, so
                             that nothing is copied if it is not D. Problems with any of them do so anyway; 0 at first */
-  int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch, tilesmith_grouped or tilesmith_weighted, that struct's size in bytes */
+  int64_t batch_size;    /* 0; of the first member of a tilesmith_strided_batch, tilesmith_grouped, tilesmith_weighted or tilesmith_weighted_grouped, that struct's size in bytes */
   int32_t scalars_on_device; /* not 0: every run is given alpha and beta in device memory, where the kernel reads them when it runs; 0 at
                             first: in host memory, read before the call returns */
   int8_t sparsity;       /* a tilesmith_sparsity; 0 at first */
@@ -194,11 +194,11 @@ typedef struct tilesmith_run_args {
   const void* bias;      /* device memory, aligned to an element; must not overlap D. Not read if the problem has none */
   const void* scale_m;   /* r, device memory: f32, m or one; must not overlap D. Not read if the problem has none, as the next */
   const void* scale_n;   /* c, n or one */
-  const void* offsets;   /* of a tilesmith_grouped, else not read. Device memory, int32_t: where the rows of each group end, one value a group.
+  const void* offsets;   /* of a tilesmith_grouped or tilesmith_weighted_grouped, else not read. Device memory, int32_t: where the rows of each group end, one value a group.
                             They must not decrease and not pass m; rows of D behind the last end are not written. The kernel keeps to D
                             whatever they are. A wrong one is told by the next run of a grouped problem of the library, once that kernel has
                             run: it returns TILESMITH_BAD_ARGUMENT and launches nothing. Must not overlap D */
-  const void* weight_scales; /* of a tilesmith_weighted (tilesmith_weights.h), whose b are codes; aligned as a and b, must not overlap D */
+  const void* weight_scales; /* of a tilesmith_weighted or tilesmith_weighted_grouped (tilesmith_weights.h), whose b are codes; aligned as a and b, must not overlap D */
   const void* weight_zeros;  /* the same, if its weights have zeros; else neither is read */
   const void* metadata;  /* of a problem with sparsity, else not read. Device memory, aligned to 16 bytes: where the stored elements stand, as
                             tilesmith_sparse_compress makes it. Must not overlap D */

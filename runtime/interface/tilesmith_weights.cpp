@@ -65,6 +65,22 @@ tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, const cha
   });
 }
 
+tilesmith_status tilesmith_weighted_grouped_init(tilesmith_weighted_grouped* weighted, const char* type, const char* transposes, int64_t m, int64_t n,
+                                                 int64_t k, const char* weights, int64_t groups) {
+  if (weighted == nullptr) return null_argument("tilesmith_weighted_grouped_init", "weighted");
+  *weighted = tilesmith_weighted_grouped{};
+  if (weights == nullptr) return null_argument("tilesmith_weighted_grouped_init", "weights");
+  tilesmith_weighted_grouped made{};
+  if (const tilesmith_status status = tilesmith_problem_init(&made.problem, type, transposes, m, n, k); status != TILESMITH_OK) return status;
+  made.problem.batch_size = sizeof made;
+  made.groups = groups;
+  return guarded([&] {
+    put_text(made.weights, weights, "expected a text such as s4_g128, u4_g64+zeros or s8_column+f32");
+    if (const auto wrong = tilesmith::problem_error(tilesmith::runtime::to_problem(made.problem))) throw Error(ErrorCode::bad_argument, *wrong);
+    *weighted = made;
+  });
+}
+
 tilesmith_status tilesmith_weights_source_init(tilesmith_weights_source* source, int32_t format) {
   if (source == nullptr) return null_argument("tilesmith_weights_source_init", "source");
   *source = tilesmith_weights_source{};

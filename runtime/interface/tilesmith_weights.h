@@ -22,7 +22,8 @@
  *   4 bits: word s (0 to 3) of its little-endian 32-bit words is the step c = 64j + 16s. Its nibble i (bits 4i to 4i + 3), i < 4, is a_i.lo,
  *           nibble i + 4 is a_i.hi.
  *   8 bits: words 2s and 2s + 1 are the step c = 32j + 16s. Word 2s has bytes a0.lo, a0.hi, a1.lo, a1.hi, word 2s + 1 those of a2, a3.
- * Scales and zeros are [ceil(k / group)][n], row-major, packed. Codes are aligned to 16 bytes; a run wants all three aligned as A.
+ * Scales and zeros are [ceil(k / group)][n], row-major, packed. Experts of a mixture lie one behind the other: the codes of expert e begin at byte
+ * e * 512 * ceil(n / 16) * ceil(k / 64) (ceil(k / 32)), scales and zeros are [experts][ceil(k / group)][n]. Codes are aligned to 16 bytes; a run wants all three aligned as A.
  *
  * Errors, threads and CUDA contexts: as tilesmith.h says. What does not fit is refused in one line, and nothing is repacked then.
  */
@@ -43,11 +44,11 @@ typedef struct tilesmith_weights {
   int64_t group;        /* columns that share a scale: 32, 64 or 128, which divides k; 0: the whole row of W has one */
   char scale_type[8];   /* of scales and zeros: "f16", "bf16" or "f32" */
   int32_t has_zeros;    /* not 0: zeros are subtracted from elements; 0 of e2m1 and nf4 */
-  int32_t reserved;     /* 0 */
+  int32_t experts;      /* so many such matrices, one behind the other, up to 65536; 0, as at first: one */
 } tilesmith_weights;
 
 typedef struct tilesmith_weights_sizes {
-  uint64_t codes;  /* bytes: 512 * ceil(n / 16) * ceil(k / 64), of 8 bits ceil(k / 32) */
+  uint64_t codes;  /* bytes, of all experts: 512 * ceil(n / 16) * ceil(k / 64), of 8 bits ceil(k / 32), times their number */
   uint64_t scales; /* bytes of [groups][n] */
   uint64_t zeros;  /* the same, or 0 */
 } tilesmith_weights_sizes;
@@ -87,7 +88,7 @@ typedef struct tilesmith_array {
   char type[8];
 } tilesmith_array;
 
-/* What is repacked. Set it with tilesmith_weights_source_init, then the fields by name. */
+/* What is repacked. Of several experts each array has the rows of the first, then those of the second, and so on: `rows` is that of all. Set it with tilesmith_weights_source_init, then the fields by name. */
 typedef struct tilesmith_weights_source {
   size_t size;
   int32_t format;         /* a tilesmith_weights_format */
@@ -102,12 +103,24 @@ typedef struct tilesmith_weights_source {
  * tilesmith_run_args has weight_scales and weight_zeros. Fill it with tilesmith_weighted_init, then change what differs. Give
  * `&weighted.problem` where a tilesmith_problem is wanted, as long as it is part of this struct. */
 typedef struct tilesmith_weighted {
-  tilesmith_problem problem; /* of type f16f32f16 or bf16f32bf16 and transposes NT or TT; ldb 0. No batch, no groups, scalars on the host */
+  tilesmith_problem problem; /* of type f16f32f16 or bf16f32bf16 and transposes NT or TT; ldb 0. No batch, scalars on the host */
   char weights[24];          /* type, group and more as tilesmith_weights_init has them: "s4_g128", "u4_g64+zeros", "e2m1_g32", "nf4_g64", "s8_column+f32" (scales and zeros
                                 of f32, else of A's type), "e4m3_column+zeros+f32"; the rest 0 */
 } tilesmith_weighted;
 
+/* The same of a mixture of experts: rows of A and D are split among groups as those of a tilesmith_grouped are (tilesmith.h), by
+ * tilesmith_run_args.offsets, and each group has weights of its own, an expert's of tilesmith_weights. Experts without rows are not read. Fill
+ * it with tilesmith_weighted_grouped_init. Transposes NT. */
+typedef struct tilesmith_weighted_grouped {
+  tilesmith_problem problem; /* of all rows */
+  char weights[24];          /* as above */
+  int64_t groups;            /* 0 to 65536; 0: nothing to do */
+  int64_t reserved;          /* 0 */
+} tilesmith_weighted_grouped;
+
 /* Packed rows, 16-byte aligned pointers, beta zero. Refuses what there is not; the struct is then all 0. */
+tilesmith_status tilesmith_weighted_grouped_init(tilesmith_weighted_grouped* weighted, const char* type, const char* transposes, int64_t m, int64_t n,
+                                                 int64_t k, const char* weights, int64_t groups);
 tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, const char* type, const char* transposes, int64_t m, int64_t n, int64_t k,
                                          const char* weights);
 

@@ -32,7 +32,9 @@ void refuse_scale(const RepackArgs& args, int fault, int exponent) {
                           (fault - 1) / args.groups, (fault - 1) % args.groups, exponent - 127));
 }
 
-void repack_on_host(const RepackArgs& args) {
+namespace {
+
+void check_on_host(const RepackArgs& args) {
   if (checks_order(args)) {
     for (long long k = 0; k < args.k; ++k) {
       if (!is_in_order(args, k)) refuse_order(args, int(k) + 1, args.group_of[k]);
@@ -49,7 +51,10 @@ void repack_on_host(const RepackArgs& args) {
       if (!is_held_by_f16(args, index)) refuse_scale(args, int(index) + 1, args.scales[index]);
     }
   }
-  for (long long index = 0; index < scales; ++index) put_scale_and_zero(args, index);
+}
+
+void repack_one(const RepackArgs& args) {
+  for (long long index = 0; index < args.groups * args.n; ++index) put_scale_and_zero(args, index);
   // A part of the blocks each: memory that no other part writes.
   const long long blocks = code_bytes(args.bits, args.n, args.k) / kCodeBlockBytes;
   constexpr long long kBlocksOfPart = 256;
@@ -57,6 +62,13 @@ void repack_on_host(const RepackArgs& args) {
     const long long first = (long long)part * kBlocksOfPart, last = std::min(blocks, first + kBlocksOfPart);
     for (long long byte = first * kCodeBlockBytes; byte < last * kCodeBlockBytes; ++byte) args.to_codes[byte] = canonical_byte(args, byte);
   });
+}
+
+}  // namespace
+
+void repack_on_host(const std::vector<RepackArgs>& experts) {
+  for (const RepackArgs& args : experts) check_on_host(args);
+  for (const RepackArgs& args : experts) repack_one(args);
 }
 
 }  // namespace tilesmith::runtime

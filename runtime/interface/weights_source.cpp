@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -168,6 +169,27 @@ void take_bnb_nf4(RepackArgs& args, const tilesmith_weights& weights, const tile
   args.by_rows = 1;
 }
 
+std::int64_t experts_of(const tilesmith_weights& weights) { return std::max<std::int64_t>(1, weights.experts); }
+
+/// An expert's part of an array whose rows are those of all of them.
+tilesmith_array of_expert(const char* what, tilesmith_array array, std::int64_t expert, std::int64_t experts) {
+  if (array.data == nullptr || experts == 1) return array;
+  if (array.rows % experts != 0) throw refused_weights(fmt::format("{} has {} rows: expected a multiple of {}, the experts", what, array.rows, experts));
+  array.rows /= experts;
+  const std::string_view type = text_of(array.type);
+  const std::int64_t element = type == "f32" || type == "s32" ? 4 : type == "f16" || type == "bf16" ? 2 : 1;
+  array.data = static_cast<const unsigned char*>(array.data) + expert * array.rows * array.columns * element;
+  return array;
+}
+
+tilesmith_weights_sizes sizes_of_one(const tilesmith_weights& weights) {
+  const std::uint64_t element = text_of(weights.scale_type) == "f32" ? 4 : 2;
+  const std::uint64_t scales = std::uint64_t(groups_of(weights)) * std::uint64_t(weights.n) * element;
+  return {std::uint64_t(code_bytes(code_type(weights).bits, weights.n, weights.k)), scales, weights.has_zeros != 0 ? scales : 0};
+}
+
+RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros);
+
 }  // namespace
 
 void check_weights(const tilesmith_weights& weights) {
@@ -183,19 +205,37 @@ void check_weights(const tilesmith_weights& weights) {
     throw refused_weights(fmt::format("scale_type is '{}': expected f16, bf16 or f32", text_of(weights.scale_type)));
   if (weights.has_zeros != 0 && has_codebook(code_type(weights)))
     throw refused_weights(fmt::format("has_zeros is {}: expected 0 of {}", weights.has_zeros, text_of(weights.type)));
-  if (weights.reserved != 0) throw refused_weights("a reserved field is not 0: expected weights filled by tilesmith_weights_init");
+  if (weights.experts < 0 || weights.experts > kMaxGroups) throw refused_weights(fmt::format("experts is {}: expected 0 to {}", weights.experts, kMaxGroups));
 }
 
 tilesmith_weights_sizes sizes_of(const tilesmith_weights& weights) {
   check_weights(weights);
-  const std::uint64_t element = text_of(weights.scale_type) == "f32" ? 4 : 2;
-  const std::uint64_t scales = std::uint64_t(groups_of(weights)) * std::uint64_t(weights.n) * element;
-  return {std::uint64_t(code_bytes(code_type(weights).bits, weights.n, weights.k)), scales, weights.has_zeros != 0 ? scales : 0};
+  const tilesmith_weights_sizes one = sizes_of_one(weights);
+  const auto experts = std::uint64_t(experts_of(weights));
+  return {one.codes * experts, one.scales * experts, one.zeros * experts};
 }
 
-RepackArgs repack_args(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros) {
+std::vector<RepackArgs> repack_args(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros) {
   check_weights(weights);
   name_of_format(from.format);
+  const std::int64_t experts = experts_of(weights);
+  const tilesmith_weights_sizes sizes = sizes_of_one(weights);
+  std::vector<RepackArgs> all;
+  for (std::int64_t expert = 0; expert < experts; ++expert) {
+    tilesmith_weights_source its = from;
+    its.codes = of_expert("codes", from.codes, expert, experts);
+    its.scales = of_expert("scales", from.scales, expert, experts);
+    its.zeros = of_expert("zeros", from.zeros, expert, experts);
+    its.g_idx = of_expert("g_idx", from.g_idx, expert, experts);
+    const auto behind = [&](void* made, std::uint64_t bytes) -> void* { return made == nullptr ? nullptr : static_cast<unsigned char*>(made) + std::uint64_t(expert) * bytes; };
+    all.push_back(args_of_one(weights, its, behind(codes, sizes.codes), behind(scales, sizes.scales), behind(zeros, sizes.zeros)));
+  }
+  return all;
+}
+
+namespace {
+
+RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros) {
   const CodeType& type = code_type(weights);
   const std::int64_t groups = groups_of(weights);
   const bool mxfp4 = from.format == TILESMITH_WEIGHTS_MXFP4, bnb = from.format == TILESMITH_WEIGHTS_BNB_NF4, blocks = from.format >= TILESMITH_WEIGHTS_Q4_0, plain = from.format <= TILESMITH_WEIGHTS_NIBBLES;
@@ -243,5 +283,7 @@ RepackArgs repack_args(const tilesmith_weights& weights, const tilesmith_weights
   args.to_zeros = static_cast<unsigned char*>(zeros);
   return args;
 }
+
+}  // namespace
 
 }  // namespace tilesmith::runtime

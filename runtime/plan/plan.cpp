@@ -223,11 +223,11 @@ int Plan::run(const RunArgs& args) const noexcept {
   all.more.scale_n = static_cast<const float*>(args.matrix(OperandRole::scale_n));
   all.more.bias = args.matrix(OperandRole::bias);
   all.more.batch = int(problem_.batch);
+  const CodedArgs coded{args.matrix(OperandRole::metadata), args.matrix(OperandRole::weight_scales), args.matrix(OperandRole::weight_zeros)};
   if (problem_.batch_mode == BatchMode::grouped) {
-    all.grouped.ends = static_cast<const int*>(args.matrix(OperandRole::offsets));
-    all.grouped.fault = args.group_fault;
+    all.groups_of_weights = {{static_cast<const int*>(args.matrix(OperandRole::offsets)), args.group_fault}, coded};
   } else {
-    all.coded = {args.matrix(OperandRole::metadata), args.matrix(OperandRole::weight_scales), args.matrix(OperandRole::weight_zeros)};
+    all.coded = coded;
   }
   GemmArgs& kernel_args = all.gemm;
   kernel_args.workspace = sequence_.workspace_bytes > 0 ? args.workspace : nullptr;

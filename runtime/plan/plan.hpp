@@ -74,12 +74,17 @@ class Plan {
 
  private:
   /// What a kernel takes; one of a plain signature looks at less. Host code has GemmArgs without its last members.
+  struct CodedGroups {
+    GroupedArgs grouped;
+    CodedArgs coded;
+  };
   struct KernelArgs {
     GemmArgs gemm;
     ExtendedArgs more;
-    union {  // no signature has both
+    union {  // what the signature has
       GroupedArgs grouped;
       CodedArgs coded;
+      CodedGroups groups_of_weights;
     };
   };
   struct KernelArgsWithMaps {

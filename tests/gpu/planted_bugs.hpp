@@ -9,6 +9,7 @@
 #include "tests/gpu/planted_epilogue_bugs.hpp"
 #include "tests/gpu/planted_gate_bugs.hpp"
 #include "tests/gpu/planted_ffma_bugs.hpp"
+#include "tests/gpu/planted_expert_bugs.hpp"
 #include "tests/gpu/planted_group_bugs.hpp"
 #include "tests/gpu/planted_mma_bugs.hpp"
 #include "tests/gpu/planted_pointer_bugs.hpp"
@@ -149,6 +150,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : sub_byte_bugs()) bugs.push_back(bug);
   for (const Bug& bug : weights_bugs()) bugs.push_back(bug);
   for (const Bug& bug : fast_weights_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : expert_bugs()) bugs.push_back(bug);
   return bugs;
 }
 

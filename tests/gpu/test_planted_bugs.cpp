@@ -98,6 +98,7 @@ TEST_CASE("every bug planted in kernels of sparse operands is caught, and what i
 TEST_CASE("every bug planted in batches by pointers is caught, and what it is planted in passes", "[.][pointer_bugs]") { check_caught(planted::pointer_bugs()); }
 TEST_CASE("every bug planted in products with weights is caught, and what it is planted in passes", "[.][weights_bugs]") { check_caught(planted::weights_bugs()); }
 TEST_CASE("every bug planted in fast kernels of weights is caught, and what it is planted in passes", "[.][fast_weights_bugs]") { check_caught(planted::fast_weights_bugs()); }
+TEST_CASE("every bug planted in kernels of experts' weights is caught, and what it is planted in passes", "[.][expert_bugs]") { check_caught(planted::expert_bugs()); }
 TEST_CASE("every bug planted in kernels that read scalars from device memory is caught, and what it is planted in passes", "[.][scalar_bugs]") { check_caught(planted::scalar_bugs()); }
 TEST_CASE("every bug planted in kernels of operands below a byte is caught, and what it is planted in passes", "[.][sub_byte_bugs]") { check_caught(planted::sub_byte_bugs()); }
 

@@ -71,6 +71,79 @@ TEST_CASE("the first guesses for weights are legal and run the problem, at any n
   }
 }
 
+TEST_CASE("experts' weights are multiplied by dequant and simt, whose first guesses are legal, know how many rows an expert has, and pass over no D") {
+  std::string error;
+  for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
+    for (const char* text : {"bf16f32bf16 NT 64 768 2048 batch=128 batch_mode=grouped weights=s4_g128", "f16f32f16 NT 1024 14336 4096 batch=8 batch_mode=grouped weights=u4_g32+zeros",
+                             "bf16f32bf16 NT 3 512 256 epilogue=bias_n+relu batch=8 batch_mode=grouped weights=s8_column+f32"}) {
+      const auto problem = parse_problem(text, error);
+      INFO(text << ": " << error);
+      REQUIRE(problem);
+      const KernelTarget target{*problem, *limits_for_arch(arch)};
+      for (const char* other : {"mma", "wmma", "wgmma", "gemv", "ffma"}) CHECK_FALSE(find_family(other)->supports(target));
+      CHECK(find_family("simt")->supports(target));
+      CHECK_FALSE(refused_because(*find_family("simt"), generic_config(target), *problem));
+      const Family& family = *find_family("dequant");
+      REQUIRE(family.supports(target));
+      const std::vector<Config> seeds = family.seeds(target, *problem);
+      REQUIRE(seeds.size() >= 3);
+      CHECK((problem->m == 1024 ? seeds.front().at("block_m") >= 64 : seeds.front().at("block_m") == 8));
+      for (const Config& seed : seeds) {
+        INFO(arch << " " << seed.text());
+        CHECK_FALSE(illegal_because(family, seed, target));
+        CHECK_FALSE(refused_because(family, seed, *problem));
+        const LaunchSequence sequence = family.launches(seed, *problem);
+        REQUIRE(sequence.launches.size() == 1);
+        CHECK(sequence.launches[0].b.entry_stride == problem->stride_b);
+        CHECK(sequence.launches[0].grid.x == most_tile_rows(*problem, seed.at("block_m")) * ((problem->n - 1) / seed.at("block_n") + 1) * seed.at("split_k"));
+      }
+    }
+  }
+}
+
+TEST_CASE("what an expert costs are its weights, and those without rows cost nothing") {
+  std::string error;
+  const auto cycles = [&](const char* text) {
+    const Problem problem = *parse_problem(text, error);
+    const KernelTarget target{problem, *limits_for_arch("sm_87")};
+    return estimate(find_family("dequant")->seeds(target, problem).front(), target, problem)->cycles;
+  };
+  const double eight = cycles("bf16f32bf16 NT 8 4096 4096 batch=8 batch_mode=grouped weights=s4_g128");
+  CHECK(cycles("bf16f32bf16 NT 8 4096 4096 batch=128 batch_mode=grouped weights=s4_g128") < 1.05 * eight);
+  CHECK(cycles("bf16f32bf16 NT 8 4096 4096 batch=4 batch_mode=grouped weights=s4_g128") < 0.7 * eight);
+  CHECK(cycles("bf16f32bf16 NT 8 4096 4096 batch=8 batch_mode=grouped weights=s8_g128") > 1.5 * eight);
+}
+
+TEST_CASE("slices of groups meet in a cluster, and no block asks ahead for weights of a group that it does not know yet") {
+  const KernelTarget target = target_of("sm_90a", "f16f32f16 NT batch_mode=grouped weights=s4_g128");
+  const Family& family = *find_family("dequant");
+  Config config = family.seeds(target, ordinary_problem(target)).front();
+  config.set("split_k", 2);
+  config.set("cluster", 0);
+  config.set("overlap", 1);
+  CHECK(illegal_because(family, config, target).value_or("").starts_with("slices of groups"));
+  config.set("cluster", 1);
+  config.set("overlap", 0);
+  config.set("early_launch", 1);
+  config.set("ahead", 1);
+  CHECK(illegal_because(family, config, target).value_or("").starts_with("ahead"));
+  config.set("ahead", 0);
+  CHECK_FALSE(illegal_because(family, config, target));
+}
+
+TEST_CASE("batches of weights other than groups, and experts that lie apart, are refused in one line") {
+  for (const auto& [text, says] : {std::pair{"f16f32f16 NT 8 16 128 batch=2 batch_mode=strided weights=s4_g128", "expected no batch_mode=strided, only grouped"},
+                                   {"f16f32f16 NT 8 16 128 batch=2 batch_mode=pointers weights=s4_g128", "expected no batch_mode=pointers, only grouped"},
+                                   {"f16f32f16 NT 8 16 128 batch=2 stride_b=0 batch_mode=grouped weights=s4_g128", "stride_b is 0: expected 2048"},
+                                   {"f16f32f16 NT 8 17 128 batch=2 stride_b=2176 batch_mode=grouped weights=s4_g128", "stride_b is 2176: expected 4096"},
+                                   {"f16f32f16 TT 8 16 128 batch=2 batch_mode=grouped weights=s4_g128", "expected NN or NT"}}) {
+    std::string error;
+    CHECK_FALSE(parse_problem(text, error));
+    INFO(error);
+    CHECK(error.find(says) != std::string::npos);
+  }
+}
+
 TEST_CASE("a step of dequant has no fewer columns than its swizzle exchanges chunks of") {
   const KernelTarget target = target_of("sm_90a", "f16f32f16 NT weights=s8_g128");
   const Family& family = *find_family("dequant");

@@ -32,11 +32,11 @@ EXPORT double stand_in_vendor_us = 0;
 EXPORT char stand_in_device[64] = "NVIDIA H200/sm_90/132SM";
 EXPORT const size_t stand_in_sizes[] = {sizeof(tilesmith_problem),  sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped),
                                         sizeof(tilesmith_run_args), sizeof(tilesmith_options),       sizeof(tilesmith_explanation),
-                                        sizeof(tilesmith_weighted), sizeof(tilesmith_weights), sizeof(tilesmith_array), sizeof(tilesmith_weights_source)};
+                                        sizeof(tilesmith_weighted), sizeof(tilesmith_weights), sizeof(tilesmith_array), sizeof(tilesmith_weights_source), sizeof(tilesmith_weighted_grouped)};
 EXPORT const size_t stand_in_offsets[] = {
     offsetof(tilesmith_problem, transposes), offsetof(tilesmith_problem, batch_size), offsetof(tilesmith_problem, scalars_on_device),
     offsetof(tilesmith_strided_batch, stride_c), offsetof(tilesmith_run_args, weight_zeros), offsetof(tilesmith_options, early_in_graphs),
-    offsetof(tilesmith_explanation, vendor_best_us), offsetof(tilesmith_weights, has_zeros), offsetof(tilesmith_weights_source, g_idx)};
+    offsetof(tilesmith_explanation, vendor_best_us), offsetof(tilesmith_weights, has_zeros), offsetof(tilesmith_weights_source, g_idx), offsetof(tilesmith_weighted_grouped, groups)};
 
 struct tilesmith_library { int32_t device; };
 struct tilesmith_plan { tilesmith_strided_batch problem; };
@@ -122,9 +122,21 @@ EXPORT tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, co
   return status;
 }
 
+EXPORT tilesmith_status tilesmith_weighted_grouped_init(tilesmith_weighted_grouped* weighted, const char* type, const char* transposes, int64_t m,
+                                                        int64_t n, int64_t k, const char* weights, int64_t groups) {
+  const tilesmith_status status = tilesmith_problem_init(&weighted->problem, type, transposes, m, n, k);
+  weighted->problem.batch_size = sizeof *weighted;
+  memset(weighted->weights, 0, sizeof weighted->weights);
+  snprintf(weighted->weights, sizeof weighted->weights, "%s", weights);
+  weighted->groups = groups;
+  weighted->reserved = 0;
+  return status;
+}
+
 static void copy_problem(tilesmith_strided_batch* to, const tilesmith_problem* from) {
   memset(to, 0, sizeof *to);
-  memcpy(to, from, from->batch_size != 0 ? (size_t)from->batch_size : sizeof *from);
+  const size_t size = from->batch_size != 0 ? (size_t)from->batch_size : sizeof *from;
+  memcpy(to, from, size < sizeof *to ? size : sizeof *to); /* of tilesmith_weighted_grouped all but what is reserved */
 }
 
 EXPORT tilesmith_status tilesmith_plan_create(tilesmith_library* library, const tilesmith_problem* problem, tilesmith_plan** plan) {
@@ -310,7 +322,7 @@ static tilesmith_status run(struct CUstream_st* stream, const tilesmith_problem*
   stand_in.stream = (uint64_t)(uintptr_t)stream;
   stand_in.runs++;
   pthread_mutex_unlock(&lock);
-  if (on.problem.batch_size != sizeof(tilesmith_weighted) && on.problem.sparsity == TILESMITH_DENSE && t.operand < NOT_COMPUTED && t.output < NOT_COMPUTED && args->d != NULL && args->a != NULL) compute(&on, &t, args);
+  if (on.problem.batch_size != sizeof(tilesmith_weighted) && on.problem.batch_size != sizeof(tilesmith_weighted_grouped) && on.problem.sparsity == TILESMITH_DENSE && t.operand < NOT_COMPUTED && t.output < NOT_COMPUTED && args->d != NULL && args->a != NULL) compute(&on, &t, args);
   return TILESMITH_OK;
 }
 

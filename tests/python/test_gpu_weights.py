@@ -61,6 +61,34 @@ def test_weights_are_packed_and_multiplied(library, kind, dtype):
         close(tilesmith.weights.linear(x, w, bias=bias, library=library), x, dense.T, lambda y: y + bias.double())
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_experts_multiply_their_rows_also_in_a_graph(library, dtype):
+    tilesmith.set_default(library)
+    try:
+        experts, n, k, m = 6, 256, 512, 40
+        dense = random(experts, n, k, dtype=dtype) / 32
+        layer = tilesmith.torch.ExpertsLinear.from_dense(dense, "s4_g128")
+        x, ends = random(m, k, dtype=dtype), torch.tensor([3, 3, 20, 20, 39, 40], dtype=torch.int32, device="cuda")
+
+        def check(got):
+            begin = 0
+            for expert, end in enumerate(ends.tolist()):
+                if end > begin:
+                    w = tilesmith.torch.dequantized(layer.codes[expert], layer.scales[expert], None, layer.kind, k)
+                    close(got[begin:end], x[begin:end], w.T)
+                begin = end
+
+        check(layer(x, ends))
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out = layer(x, ends)
+        ends.copy_(torch.tensor([0, 10, 10, 30, 31, 40], dtype=torch.int32))
+        graph.replay()
+        check(out)
+    finally:
+        tilesmith.set_default(None)
+
+
 def test_a_linear_layer_with_weights_is_an_operator(library):
     tilesmith.set_default(library)
     try:

@@ -15,10 +15,10 @@ from tilesmith import _abi, _weights_abi as weights
 
 def test_structs_are_laid_out_as_in_the_header(stand_in):
     structs = (_abi.CProblem, _abi.CStridedBatch, _abi.CGrouped, _abi.CRunArgs, _abi.COptions, _abi.CExplanation,
-               _abi.CWeighted, weights.CWeights, weights.CArray, weights.CSource)
+               _abi.CWeighted, weights.CWeights, weights.CArray, weights.CSource, _abi.CWeightedGrouped)
     assert [ctypes.sizeof(struct) for struct in structs] == stand_in.sizes("sizes", len(structs))
     fields = (_abi.CProblem.transposes, _abi.CProblem.batch_size, _abi.CProblem.scalars_on_device, _abi.CStridedBatch.stride_c,
-              _abi.CRunArgs.weight_zeros, _abi.COptions.early_in_graphs, _abi.CExplanation.vendor_best_us, weights.CWeights.has_zeros, weights.CSource.g_idx)
+              _abi.CRunArgs.weight_zeros, _abi.COptions.early_in_graphs, _abi.CExplanation.vendor_best_us, weights.CWeights.has_zeros, weights.CSource.g_idx, _abi.CWeightedGrouped.groups)
     assert [field.offset for field in fields] == stand_in.sizes("offsets", len(fields))
 
 

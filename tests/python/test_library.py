@@ -86,7 +86,7 @@ def test_problems_are_lines_of_a_workload(stand_in, fields, text):
 
 
 def test_wrong_problems_are_refused(stand_in):
-    with pytest.raises(ValueError, match="of batch, groups and weights several are given"):
+    with pytest.raises(ValueError, match="a batch and groups or weights are given"):
         tilesmith.Problem("f16f32", "NN", 1, 1, 1, batch=2, groups=2)
     with pytest.raises(ValueError, match="bias is 'k'; expected None, 'n', 'm'"):
         tilesmith.Problem("f16f32", "NN", 1, 1, 1, bias="k")

@@ -193,3 +193,44 @@ def test_linear_runs_a_problem_with_weights(stand_in):
 def test_a_problem_with_weights_is_a_line_of_a_workload(stand_in):
     problem = tilesmith.Problem("bf16f32bf16", "NT", 8, 4096, 4096, weights="u4_g128+zeros")
     assert str(problem) == "bf16f32bf16 NT 8 4096 4096 weights=u4_g128+zeros"
+    experts = tilesmith.Problem("bf16f32bf16", "NT", 8, 768, 2048, groups=128, weights="s4_g128", activation="swiglu")
+    assert str(experts) == "bf16f32bf16 NT 8 768 2048 batch=128 batch_mode=grouped epilogue=swiglu weights=s4_g128"
+    assert experts != tilesmith.Problem("bf16f32bf16", "NT", 8, 768, 2048, groups=64, weights="s4_g128", activation="swiglu")
+    assert tilesmith.Problem("bf16f32bf16", "NT", 8, 768, 2048, groups=0, weights="s4_g128").is_empty
+    with pytest.raises(ValueError, match="stride_b is 0; expected none of weights"):
+        tilesmith.Problem("bf16f32bf16", "NT", 8, 768, 2048, groups=2, weights="s4_g128", stride_b=0)
+
+
+def test_experts_are_packed_one_behind_the_other(real):
+    experts, n, k = 3, 20, 64
+    codes = Host("|u1", (experts, n, k), [code(e * n + i, j) for e in range(experts) for i in range(n) for j in range(k)])
+    made = weights.pack(codes, Host("<f4", (experts, 2, n), range(experts * 2 * n)), Host("<f4", (experts, 2, n), [3] * (experts * 2 * n)), type="u4")
+    assert made.text == "u4_g32+zeros+f32" and made.experts == 3 and repr(made) == "<tilesmith.weights.Weights 3 experts of 20x64 u4_g32+zeros+f32 of f32>"
+    assert made.codes.tobytes() == b"".join(canonical(4, n, k, 0, lambda i, j, e=e: code(e * n + i, j)) for e in range(experts))
+    assert made.scales.tobytes() == struct.pack(f"<{experts * 2 * n}f", *range(experts * 2 * n)) and tuple(made.scales.shape) == (3, 2, 20)
+    one_a_row = weights.pack(codes, Host("<f4", (experts, n), [1] * (experts * n)), Host("<f4", (experts, n), [1] * (experts * n)), type="u4")
+    assert one_a_row.text == "u4_column+zeros+f32" and tuple(one_a_row.scales.shape) == (3, 1, 20)
+    with pytest.raises(ValueError, match="arrays have 3 and 2 experts; expected as many each"):
+        weights.pack(codes, Host("<f4", (2, 2, n), [1] * (4 * n)), type="s4")
+    with pytest.raises(ValueError, match="expected 2 dimensions, or experts before them"):
+        weights.pack(Host("|u1", (1, 1, 1, 1), [1]), Host("<f4", (1,), [1]), type="u4")
+
+
+def test_linear_of_experts_takes_the_ends_of_their_rows(stand_in):
+    codes, scales = Array((4, 4096), "u1"), Array((4, 1, 128), "f2")
+    held = weights.Weights("s4", 128, 64, 0, "f16", codes, scales, None, 4)
+    x, out, ends = Array((50, 64), "f2"), Array((50, 128), "f2"), Array((4,), "i4")
+    library = tilesmith.open()
+    assert weights.linear(x, held, out, offsets=ends, library=library) is out
+    on, args = stand_in.problem, stand_in.record.args
+    assert (on.type, on.m, on.n, on.k, on.batch_size) == (b"f16f32f16", 50, 128, 64, ctypes.sizeof(_abi.CWeightedGrouped))
+    behind = ctypes.addressof(stand_in.record) + type(stand_in.record).problem.offset + ctypes.sizeof(_abi.CProblem)
+    assert ctypes.string_at(behind, 10) == b"s4_column\0" and ctypes.c_int64.from_address(behind + 24).value == 4
+    assert (args.a, args.b, args.d, args.offsets, args.weight_scales) == (x.address, codes.address, out.address, ends.address, scales.address)
+    for wrong, line in ((None, "weights are of 4 experts; expected offsets"), (Array((3,), "i4"), "offsets is 3 of s32; expected 4 of s32"),
+                        (Array((4,), "f4"), "offsets is 4 of f32; expected 4 of s32")):
+        with pytest.raises(ValueError, match=line):
+            weights.linear(x, held, out, offsets=wrong, library=library)
+    with pytest.raises(ValueError, match="offsets are given; expected weights of experts"):
+        weights.linear(x, weights.Weights("s4", 128, 64, 0, "f16", codes, scales, None), out, offsets=ends, library=library)
+    library.close()

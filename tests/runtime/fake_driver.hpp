@@ -26,6 +26,7 @@ struct LaunchRecord {
   ExtendedArgs more{};
   GroupedArgs grouped{};
   CodedArgs coded{};
+  CodedArgs coded_of_groups{};  // behind those of groups
 };
 
 /// A tensor map as it was asked for; sizes in elements.
@@ -112,6 +113,7 @@ inline CUresult launch(const LaunchRecord& record, void** parameters, const char
   std::memcpy(&state().launches.back().more, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs), sizeof(ExtendedArgs));
   std::memcpy(&state().launches.back().grouped, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs) + sizeof(ExtendedArgs), sizeof(GroupedArgs));
   std::memcpy(&state().launches.back().coded, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs) + sizeof(ExtendedArgs), sizeof(CodedArgs));
+  std::memcpy(&state().launches.back().coded_of_groups, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs) + sizeof(ExtendedArgs) + sizeof(GroupedArgs), sizeof(CodedArgs));
   if (state().capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) state().capture.add_node();
   return note(call);
 }

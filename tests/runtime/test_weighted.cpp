@@ -71,6 +71,44 @@ TEST_CASE("a problem with weights in C is a problem with their text behind it", 
   tilesmith_close(library);
 }
 
+TEST_CASE("a mixture of experts with weights in C has ends and an expert's weights for each group", "[api][weights][groups]") {
+  const LibraryOfWeights fixture;
+  const auto line = [] { return std::string(tilesmith_last_error()); };
+  const char* const where = "bf16f32bf16 NT 1 1 64 batch=1 batch_mode=grouped weights=u4_g64+zeros";
+  db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
+  tilesmith_weighted_grouped experts;
+  CHECK(tilesmith_weighted_grouped_init(nullptr, "bf16f32bf16", "NT", 16, 24, 128, "u4_g64+zeros", 4) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_weighted_grouped_init(&experts, "bf16f32bf16", "TT", 16, 24, 128, "u4_g64+zeros", 4) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("expected NN or NT") != std::string::npos);
+  CHECK(experts.problem.batch_size == 0);
+  CHECK(tilesmith_weighted_grouped_init(&experts, "bf16f32bf16", "NT", 16, 24, 128, "u4_g64+zeros", 65537) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("batch is 65537: expected 0 to 65536") != std::string::npos);
+  REQUIRE(tilesmith_weighted_grouped_init(&experts, "bf16f32bf16", "NT", 16, 24, 128, "u4_g64+zeros", 4) == TILESMITH_OK);
+  const float one = 1, zero = 0;
+  tilesmith_run_args args{};
+  args.size = sizeof args;
+  args.alpha = &one;
+  args.beta = &zero;
+  args.a = address(0x10000000);
+  args.b = address(0x20000000);
+  args.d = writable(0x30000000);
+  args.weight_scales = address(0x40000000);
+  args.weight_zeros = address(0x50000000);
+  CHECK(tilesmith_gemm_args(library, nullptr, &experts.problem, &args) == TILESMITH_BAD_ARGUMENT);  // ends are missing
+  args.offsets = address(0x60000000);
+  INFO(line());
+  REQUIRE(tilesmith_gemm_args(library, nullptr, &experts.problem, &args) == TILESMITH_OK);
+  const auto& launch = fake::state().launches.at(0);
+  CHECK(launch.grouped.ends == args.offsets);
+  CHECK(launch.coded_of_groups.scales == args.weight_scales);
+  CHECK(launch.coded_of_groups.zeros == args.weight_zeros);
+  experts.reserved = 1;
+  CHECK(tilesmith_gemm_args(library, nullptr, &experts.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line().find("a reserved field is not 0") != std::string::npos);
+  tilesmith_close(library);
+}
+
 TEST_CASE("weights are not read where alpha is 0, and may then be anything", "[operand][weights]") {
   runtime::Fixture f;
   KernelSignature signature{*find_type_pair("bf16f32bf16"), {false, true}};
@@ -99,4 +137,11 @@ TEST_CASE("B of weights is its blocks, and scales a row for each group", "[opera
   const OperandMatrix scales = matrix_of("s4_g32+f32", OperandRole::weight_scales, 17, 96);
   CHECK((scales.rows == 3 && scales.cols == 17 && scales.element == Scalar::f32));
   CHECK(matrix_of("s4_column", OperandRole::weight_scales, 17, 96).bytes() == 17 * 2);
+  std::string error;
+  const auto experts = parse_problem("f16f32f16 NT 8 17 96 batch=5 batch_mode=grouped weights=s4_g32+zeros", error);
+  REQUIRE(experts);
+  CHECK(experts->stride_b == 2 * 2 * 1024);  // codes, with their padding
+  CHECK(experts->b_bytes() == 5 * 2 * 2 * 512);
+  CHECK(operand(*experts, OperandRole::weight_scales).bytes() == 5 * 3 * 17 * 2);
+  CHECK(operand(*experts, OperandRole::weight_zeros).entry_stride == 3 * 17);
 }

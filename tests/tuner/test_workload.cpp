@@ -149,7 +149,7 @@ TEST_CASE("the built-in workloads are there, each with a summary, and parse") {
     CHECK(workload.name == built_in.name);
     CHECK_FALSE(workload.problems.empty());
   }
-  for (const char* name : {"quick", "squares", "llama3-8b", "orin-perception", "acceptance", "batches", "grouped", "weights"})
+  for (const char* name : {"quick", "squares", "llama3-8b", "orin-perception", "acceptance", "batches", "grouped", "weights", "experts"})
     CHECK(names.count(name) == 1);
   CHECK(built_in_workload("acceptance").problems.size() == 9 * 4 * 6);
   CHECK(built_in_workload("quick").problems.size() <= 8);

@@ -49,8 +49,7 @@ std::int64_t rows_written(const BatteryCase& of) {
 }
 
 void append_ends(BatteryImage& image, const BatteryCase& of, const OperandMatrix& matrix) {
-  std::byte* const first = append_zone(image, of.problem, matrix);
-  std::memcpy(first, of.ends.data(), of.ends.size() * sizeof(std::int32_t));
+  std::memcpy(append_zone(image, of.problem, matrix), of.ends.data(), of.ends.size() * sizeof(std::int32_t));
 }
 
 /// Puts α or β into the image. Of α another value lies in a place of its own.
@@ -138,11 +137,15 @@ void append_weights(BatteryImage& image, const BatteryCase& of, const OperandMat
   if (!poisoned) put_weights(of.problem, matrix.role, rule, first);
 }
 
-/// op(B) of weights that are in the image.
-OpMatrix factor_of_weights(const BatteryImage& image, const BatteryCase& of) {
-  if (of.scales.alpha == 0) return {of.problem.k, of.problem.n, std::vector<double>(std::size_t(of.problem.k * of.problem.n))};
-  const auto at = [&](OperandRole role) { return image.operands.data() + image.bytes_at[role].front(); };
-  return multiplied_weights(of.problem, at(OperandRole::b), at(OperandRole::weight_scales), of.problem.weights.zeros ? at(OperandRole::weight_zeros) : nullptr);
+/// op(B) of weights that are in the image, of each expert.
+std::vector<OpMatrix> factors_of_weights(const BatteryImage& image, const BatteryCase& of) {
+  const Problem& p = of.problem;
+  std::vector<OpMatrix> all(std::size_t(p.batch), {p.k, p.n, std::vector<double>(std::size_t(p.k * p.n))});
+  for (std::size_t expert = 0; of.scales.alpha != 0 && expert < all.size(); ++expert) {
+    const auto first = [&](const OperandMatrix& of_all) { return image.operands.data() + image.bytes_at[of_all.role].front() + storage_bytes(of_all.element, std::int64_t(expert) * of_all.entry_stride); };
+    all[expert] = multiplied_weights(p, first(operand(p, OperandRole::b)), first(operand(p, OperandRole::weight_scales)), p.weights.zeros ? first(operand(p, OperandRole::weight_zeros)) : nullptr);
+  }
+  return all;
 }
 
 /// Puts C or a vector of the epilogue into the image, poisoned where it is not read. Returns it packed, with what is read of it.
@@ -240,7 +243,7 @@ BatteryImage image_of(const BatteryCase& of, std::uint64_t seed) {
         break;
     }
   }
-  if (has_weights(p)) factors[OperandRole::b].push_back(factor_of_weights(image, of));
+  if (has_weights(p)) factors[OperandRole::b] = factors_of_weights(image, of);
   const auto of_entry = [&](OperandRole role, std::int64_t entry) -> const OpMatrix& {
     return factors[role][factors[role].size() == 1 ? 0 : std::size_t(entry)];
   };

@@ -52,14 +52,16 @@ RowStripe with_zeros(const RowStripe& stripe, std::int64_t k, std::vector<std::b
   return {stripe.element, stripe.first_row, stripe.rows, k, k, dense.data()};
 }
 
-/// The same of W, in f64 as it is multiplied: whole rows of blocks at a time.
+/// The same of an expert's W, in f64 as it is multiplied: whole rows of blocks at a time.
 template <typename Use>
-void for_each_stripe_of_weights(const Problem& p, const ProblemStage& stage, const Zones& zones, std::vector<std::byte>& host, Use use) {
+void for_each_stripe_of_weights(const Problem& p, const ProblemStage& stage, const Zones& zones, std::int64_t expert, std::vector<std::byte>& host, Use use) {
   if (p.n == 0 || p.k == 0) return;
   const OperandMatrix codes = operand(p, OperandRole::b);
+  const auto first_of = [&](const OperandMatrix& matrix) { return zones[matrix.role].first_byte + std::size_t(storage_bytes(matrix.element, expert * matrix.entry_stride)); };
   const auto terms_of = [&](OperandRole role) {
-    std::vector<std::byte> terms(std::size_t(operand(p, role).bytes()));
-    stage.inputs[role].download(terms, zones[role].first_byte);
+    const OperandMatrix matrix = operand(p, role);
+    std::vector<std::byte> terms(std::size_t(storage_bytes(matrix.element, matrix.rows * matrix.cols)));
+    stage.inputs[role].download(terms, first_of(matrix));
     return terms;
   };
   const std::vector<std::byte> scales = terms_of(OperandRole::weight_scales);
@@ -70,7 +72,7 @@ void for_each_stripe_of_weights(const Problem& p, const ProblemStage& stage, con
   for (std::int64_t block_row = 0; block_row < codes.rows; block_row += block_rows_a_stripe) {
     const std::int64_t block_rows = std::min(block_rows_a_stripe, codes.rows - block_row), first = block_row * kCodeBlockRows;
     host.resize(std::size_t(block_rows) * block_row_bytes);
-    stage.inputs[OperandRole::b].download(host, zones[OperandRole::b].first_byte + std::size_t(block_row) * block_row_bytes);
+    stage.inputs[OperandRole::b].download(host, first_of(codes) + std::size_t(block_row) * block_row_bytes);
     const std::int64_t rows = std::min(block_rows * kCodeBlockRows, p.n - first);
     std::vector<double> values(std::size_t(rows * p.k));
     on_all_cores(std::size_t(block_rows), [&](std::size_t part) {
@@ -167,7 +169,7 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
     check.add_b(stripe);
     samples_b.pick(stripe, p.trans.b);
   };
-  if (has_weights(p)) for_each_stripe_of_weights(p, stage, zones, host, look_at_b);
+  if (has_weights(p)) for_each_stripe_of_weights(p, stage, zones, part.b, host, look_at_b);
   else for_each_stripe_of(OperandRole::b, look_at_b);
   for_each_stripe_of(OperandRole::a, [&](const RowStripe& stripe) {
     check.add_a(stripe);

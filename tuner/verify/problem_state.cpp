@@ -158,7 +158,7 @@ void ProblemState::fill_operands(ProblemStage& stage, const runtime::Stream& str
       continue;
     }
     if (matrix.role == OperandRole::weight_scales || matrix.role == OperandRole::weight_zeros) {
-      kernels_->launch(stream, "fill_weight_terms", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows, matrix.cols, term_number(matrix.element),
+      kernels_->launch(stream, "fill_weight_terms", slots, stage.inputs[matrix.role].data(), slots, first, matrix.matrices(), matrix.rows, matrix.cols, term_number(matrix.element),
                        int(matrix.role == OperandRole::weight_zeros), weights_rule(p, stage.stage, stage.rules));
       continue;
     }
@@ -214,8 +214,8 @@ void ProblemState::compute_sums(const ProblemStage& stage, const runtime::Stream
         const OperandRole scales = OperandRole::weight_scales, zeros = OperandRole::weight_zeros;
         kernels_->launch_grid(
             stream, real ? "multiply_weights_real" : "multiply_weights_exact", {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1}, {32, 8, 1},
-            matrix_of(OperandRole::a, part.a), p.lda, int(p.trans.a), stage.first_of(zones_, OperandRole::b), stage.first_of(zones_, scales),
-            p.weights.zeros ? stage.first_of(zones_, zeros) : nullptr, term_number(operand(p, scales).element), weights_rule(p, stage.stage, stage.rules), rows,
+            matrix_of(OperandRole::a, part.a), p.lda, int(p.trans.a), matrix_of(OperandRole::b, part.b), matrix_of(scales, part.b),
+            p.weights.zeros ? matrix_of(zeros, part.b) : nullptr, term_number(operand(p, scales).element), weights_rule(p, stage.stage, stage.rules), rows,
             first, count, p.n, p.k, stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
         continue;
       }

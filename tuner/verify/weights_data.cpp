@@ -82,11 +82,10 @@ void put_weights(const Problem& problem, OperandRole role, const WeightsRule& ru
     for (std::int64_t byte = 0; byte < bytes; ++byte) first[byte] = std::byte(weights_byte(rule, byte, problem.n, problem.k));
     return;
   }
-  for (std::int64_t group = 0; group < matrix.rows; ++group) {
-    for (std::int64_t n = 0; n < matrix.cols; ++n) {
-      const double value = role == OperandRole::weight_scales ? weight_scale(rule, group, n) : weight_zero(rule, group, n);
-      encode(matrix.element, value, first + std::size_t(group * matrix.row_stride + n) * size_bytes(matrix.element));
-    }
+  for (std::int64_t index = 0; index < matrix.matrices() * matrix.rows * matrix.cols; ++index) {
+    const std::int64_t group = index / matrix.cols % matrix.rows, n = row_of_term(index, matrix.rows, matrix.cols);
+    const double value = role == OperandRole::weight_scales ? weight_scale(rule, group, n) : weight_zero(rule, group, n);
+    encode(matrix.element, value, first + std::size_t(index) * size_bytes(matrix.element));
   }
 }
 

@@ -29,13 +29,13 @@ StageRules weights_stage_rules(const KernelSignature& signature, Stage stage, st
 /// What the weights of a problem hold. `rules`: of its stage.
 verify::WeightsRule weights_rule(const Problem& problem, Stage stage, const StageRules& rules);
 
-/// Puts B, its scales or its zeros into host memory, by role; `first`: of the matrix.
+/// Puts B, its scales or its zeros into host memory, by role, those of all experts; `first`: of the first matrix.
 void put_weights(const Problem& problem, OperandRole role, const verify::WeightsRule& rule, std::byte* first);
 
-/// Rows [first, first + rows) of W, [rows, k], read as they are stored. `blocks`: the row of blocks that has the first one. `zeros`: null if there are none.
+/// Of one expert rows [first, first + rows) of W, [rows, k], read as they are stored. `blocks`: the row of blocks that has the first one. `zeros`: null if there are none.
 std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, std::int64_t rows, const std::byte* blocks, const std::byte* scales,
                                     const std::byte* zeros);
-/// All of op(B), [k, n].
+/// All of its op(B), [k, n].
 OpMatrix multiplied_weights(const Problem& problem, const std::byte* codes, const std::byte* scales, const std::byte* zeros);
 
 /// The kernels that fill weights and multiply with them, for reference_source(); and their names.

@@ -18,6 +18,8 @@
 // weight_code      of a row and a column. Exact ones are never of value 0 after the zero is taken off, unless they are sparse, or of e2m1 or nf4,
 //                  of which one in 16 is.
 // code_value       what a code stands for. Of nf4 that is the table's value, rounded to nearest in A's type: f16 or, kNf4OfBf16Weights, bf16.
+//                  Experts lie one behind the other: rows are counted on, each one's padded to 16 as its codes are.
+// row_of_term      of a scale or a zero of all experts, by its place among them: its row.
 // CodeSlot         where a code lies: its byte, and its lowest bit there. code_in_byte: the row and column of one that lies there.
 namespace tilesmith::tuner::verify {
 
@@ -173,12 +175,17 @@ TILESMITH_VERIFY_FN long long column_of_byte(int kind, long long byte, int shift
   return byte / 512 % ((depth + columns - 1) / columns) * columns + step * 16 + fragment / 2 * 8 + byte % 64 / 16 * 2 + hi;
 }
 
+TILESMITH_VERIFY_FN long long row_of_term(long long index, long long groups, long long size_n) {
+  return index / (groups * size_n) * (size_n + 15 - (size_n + 15) % 16) + index % size_n;
+}
+
 TILESMITH_VERIFY_FN int weights_byte(const WeightsRule& rule, long long byte, long long size_n, long long depth) {
   int result = 0;
   for (int shift = 0; shift < 8; shift += bits_of_code(rule.kind)) {
     const long long n = row_of_byte(rule.kind, byte, shift, depth);
+    const bool is_row = n % (size_n + 15 - (size_n + 15) % 16) < size_n;
     const long long k = column_of_byte(rule.kind, byte, shift, depth);
-    result |= (n < size_n && k < depth ? weight_code(rule, n, k, depth) : code_of_zero(rule.kind)) << shift;
+    result |= (is_row && k < depth ? weight_code(rule, n, k, depth) : code_of_zero(rule.kind)) << shift;
   }
   return result;
 }

@@ -19,12 +19,12 @@ __device__ inline double weight_term(const unsigned char* terms, int element, i6
   return element == 1 ? bf16_value(bits) : f16_value(bits);
 }
 
-// Their scales or their zeros, [groups][n]. element: f16, bf16, f32 by number.
-extern "C" __global__ void fill_weight_terms(unsigned char* zone, u64 slots, u64 first, i64 groups, i64 n, int element, int of_zeros, WeightsRule rule) {
+// Their scales or their zeros, [experts][groups][n]. element: f16, bf16, f32 by number.
+extern "C" __global__ void fill_weight_terms(unsigned char* zone, u64 slots, u64 first, i64 experts, i64 groups, i64 n, int element, int of_zeros, WeightsRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
-    const bool inside = slot >= first && slot - first < (u64)(groups * n);
+    const bool inside = slot >= first && slot - first < (u64)(experts * groups * n);
     const i64 index = inside ? (i64)(slot - first) : 0;
-    const double value = of_zeros != 0 ? weight_zero(rule, index / n, index % n) : weight_scale(rule, index / n, index % n);
+    const double value = of_zeros != 0 ? weight_zero(rule, index / n % groups, row_of_term(index, groups, n)) : weight_scale(rule, index / n % groups, row_of_term(index, groups, n));
     if (element == 2) ((u32*)zone)[slot] = inside ? __float_as_uint((float)value) : 0x7fffffffu;
     else ((unsigned short*)zone)[slot] = !inside ? (unsigned short)0x7fffu : element == 1 ? bf16_bits(value) : f16_bits(value);
   }

@@ -14,7 +14,8 @@ from .. import _abi
 from .._errors import Error
 from .._plan import Plan
 from .._problem import ACTIVATIONS
-from ..weights import Call, Weights, call_of
+from .._weighted import Call, call_of
+from ..weights import Weights
 from . import _enabled
 from ._operator import _activated, _library
 from ._rounding import TABLES, quantize
@@ -94,6 +95,19 @@ def _plan_of(call: Call) -> Tuple[Plan, int]:
         return known
 
 
+def launched(name: str, call: Call, x: Tensor) -> Tensor:
+    """What an operator's call makes, by the plan of its problem."""
+    plan, bytes = _plans.get(id(call.problem)) or _plan_of(call)
+    if bytes:  # Of PyTorch's own allocator: in a stream's order, and part of a graph's memory while it is captured.
+        workspace = x.new_empty(bytes + 255, dtype=torch.uint8)
+        call.args.workspace = (workspace.data_ptr() + 255) & -256
+    _abi.check(_abi.load().tilesmith_plan_run_args(plan.handle, call.stream, ctypes.byref(call.args)))
+    serving = _enabled.current()
+    if serving is not None:
+        serving.count(name, call.problem)
+    return call.out
+
+
 def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,
                 activation: Optional[str] = None) -> Tensor:
     weights = Weights.of_tensors(kind, scales.shape[1], x.shape[-1], codes, scales, zeros)
@@ -101,16 +115,8 @@ def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor
     if rows.stride(-1) != 1:
         rows = rows.contiguous()
     with torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext():
-        call = call_of(rows, weights, None, bias, activation, None, None)
-        plan, bytes = _plans.get(id(call.problem)) or _plan_of(call)
-        if bytes:  # Of PyTorch's own allocator: in a stream's order, and part of a graph's memory while it is captured.
-            workspace = x.new_empty(bytes + 255, dtype=torch.uint8)
-            call.args.workspace = (workspace.data_ptr() + 255) & -256
-        _abi.check(_abi.load().tilesmith_plan_run_args(plan.handle, call.stream, ctypes.byref(call.args)))
-    serving = _enabled.current()
-    if serving is not None:
-        serving.count("linear_weights", call.problem)
-    return call.out.reshape(*x.shape[:-1], call.out.shape[-1])
+        out = launched("linear_weights", call_of(rows, weights, None, bias, activation, None, None), x)
+    return out.reshape(*x.shape[:-1], out.shape[-1])
 
 
 def _by_pytorch(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,

@@ -45,27 +45,27 @@ def parse_kind(text: str) -> Kind:
 
 
 def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
-    """A weight, n x k of f16 or bf16, rounded to the nearest of what `kind` can store. Nothing is known of activations: GPTQ and AWQ, which look at
+    """A weight, n x k of f16 or bf16, or experts x n x k, rounded to the nearest of what `kind` can store. Nothing is known of activations: GPTQ and AWQ, which look at
     some, lose less.
 
     s4, s8: a scale is the largest magnitude of its group over 7.5 (127.5), so that no element is off by more than half a scale, but for the scale's
     own rounding. e4m3: over 448. e2m1: over 6. nf4: itself.
     u4_..+zeros: the group's range over 15, and the zero that is nearest to its lowest element."""
     of = parse_kind(kind)
-    if weight.dim() != 2 or weight.dtype not in SCALE_TYPES:
-        raise ValueError(f"weight is {'x'.join(map(str, weight.shape))} of {weight.dtype}; expected n x k of float16 or bfloat16")
-    n, k = weight.shape
+    if weight.dim() not in (2, 3) or weight.dtype not in SCALE_TYPES:
+        raise ValueError(f"weight is {'x'.join(map(str, weight.shape))} of {weight.dtype}; expected n x k of float16 or bfloat16, or experts before them")
+    k = weight.shape[-1]
     each = of.group or k
     if k % each:
         raise ValueError(f"weight has {k} columns; expected a multiple of {each}, the group of {kind!r}")
     dtype = torch.float32 if of.f32_scales else weight.dtype
-    groups = weight.detach().float().reshape(n, k // each, each)
+    groups = weight.detach().float().reshape(*weight.shape[:-1], k // each, each)
     if of.zeros:
         low, high = groups.amin(-1).clamp(max=0), groups.amax(-1).clamp(min=0)
         scales = _kept((high - low) / 15, dtype)
         zeros = (-low / scales.float()).round().clamp(0, 15)
         codes = ((groups / scales.float().unsqueeze(-1)).round() + zeros.unsqueeze(-1)).clamp(0, 15).to(torch.uint8)
-        return weights.pack(codes.reshape(n, k), _across(scales), _across(zeros.to(dtype)), type=of.type)
+        return weights.pack(codes.reshape(weight.shape), _across(scales), _across(zeros.to(dtype)), type=of.type)
     largest = groups.abs().amax(-1)
     if of.type == "e4m3":
         scales = _kept(largest / _LARGEST_E4M3, dtype)
@@ -78,7 +78,7 @@ def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
         lowest, highest = _RANGES[of.type]
         scales = _kept(largest / (highest + 0.5), dtype)
         stored = (groups / scales.float().unsqueeze(-1)).round().clamp(lowest, highest).to(torch.int8)
-    return weights.pack(stored.reshape(n, k), _across(scales), type=of.type)
+    return weights.pack(stored.reshape(weight.shape), _across(scales), type=of.type)
 
 
 def _kept(scales: Tensor, dtype: torch.dtype) -> Tensor:
@@ -95,4 +95,4 @@ def _nearest(values: Tensor, table: Tensor) -> Tensor:
 
 def _across(of_rows: Tensor) -> Tensor:
     """n x groups as groups x n."""
-    return of_rows.T.contiguous()
+    return of_rows.transpose(-1, -2).contiguous()

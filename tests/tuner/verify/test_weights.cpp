@@ -25,10 +25,10 @@ KernelSignature weighted(const std::string& type, const std::string& weights, co
   return *signature;
 }
 
-const BatteryImage& image_of_weights(const std::string& type, const std::string& weights) {
+const BatteryImage& image_of_weights(const std::string& type, const std::string& weights, const std::string& more = "") {
   static std::map<std::string, std::unique_ptr<BatteryImage>> made;
-  auto& image = made[type + weights];
-  if (!image) image = std::make_unique<BatteryImage>(make_battery_image(weighted(type, weights)));
+  auto& image = made[type + weights + more];
+  if (!image) image = std::make_unique<BatteryImage>(make_battery_image(weighted(type, weights, more)));
   return *image;
 }
 
@@ -201,5 +201,34 @@ TEST_CASE("the reference kernels for weights compile for Ampere and Hopper witho
     INFO(built.log);
     CHECK(built.ok);
     CHECK(built.spill_bytes == 0);
+  }
+}
+
+TEST_CASE("a right product with the weights of experts passes the battery of groups, and each bug that experts invite is caught") {
+  for (const char* name : {"s4_g128", "u4_g64+zeros", "s8_column+zeros", "e2m1_g32"}) {
+    const BatteryImage& image = image_of_weights(type_for(name), name, "batch_mode=grouped");
+    INFO(name);
+    for (const BatteryCase& of : image.cases) CHECK_FALSE(problem_error(of.problem));
+    for (const WeightsBug right : {WeightsBug::none, WeightsBug::rounds_weights, WeightsBug::scales_sums}) CHECK(host_weights_battery(image, right).value_or("") == "");
+    for (const WeightsBug bug : {WeightsBug::neighbours_codes, WeightsBug::experts_scale, WeightsBug::first_experts_zeros, WeightsBug::packed_experts, WeightsBug::scales_as_codes,
+                                 WeightsBug::rows_of_expert_before, WeightsBug::counts_empty_experts, WeightsBug::neighbours_scale}) {
+      if (bug == WeightsBug::first_experts_zeros && !parse_weights(name)->zeros) continue;
+      INFO("bug " << int(bug));
+      CHECK(host_weights_battery(image, bug));
+    }
+  }
+}
+
+TEST_CASE("no two experts have the same codes, scales or zeros") {
+  std::string error;
+  const Problem p = *parse_problem("bf16f32bf16 NT 12 40 128 batch=3 batch_mode=grouped weights=u4_g32+zeros", error);
+  const verify::WeightsRule rule = weights_rule(p, Stage::exact, stage_rules(p, Stage::exact, p.m, p.n, p.k, 5));
+  for (const OperandRole role : {OperandRole::b, OperandRole::weight_scales, OperandRole::weight_zeros}) {
+    const OperandMatrix matrix = operand(p, role);
+    std::vector<std::byte> stored(std::size_t(matrix.bytes()));
+    put_weights(p, role, rule, stored.data());
+    const auto each = std::ptrdiff_t(stored.size() / 3);
+    CHECK(std::vector<std::byte>(stored.begin(), stored.begin() + each) != std::vector<std::byte>(stored.begin() + each, stored.begin() + 2 * each));
+    CHECK(std::vector<std::byte>(stored.begin(), stored.begin() + each) != std::vector<std::byte>(stored.begin() + 2 * each, stored.end()));
   }
 }

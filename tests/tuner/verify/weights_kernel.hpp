@@ -43,6 +43,14 @@ enum class WeightsBug {
   loses_factor,         ///< of e2m1, in upper halves of pairs: 2^14 too small
   largest_too_large,    ///< of e2m1: 8 for 6
   ignores_fraction,     ///< of e2m1: 1 for 1.5, 2 for 3
+  // of several experts
+  neighbours_codes,        ///< the codes of the expert behind
+  experts_scale,           ///< its scales
+  first_experts_zeros,     ///< those of expert 0 for all
+  packed_experts,          ///< codes lie without padding to 16 rows
+  scales_as_codes,         ///< scales lie padded, as codes do
+  rows_of_expert_before,   ///< a group's first row is multiplied by the weights of the one before
+  counts_empty_experts,    ///< an expert without rows takes no weights
 };
 
 /// What a code stands for, or what a bug makes of it. `k`: its column.
@@ -73,11 +81,26 @@ class WeightsKernel {
     const bool multiplies = of.scales.alpha != 0 && p.k > 0;
     const std::int64_t columns = code_block_columns(bits(p));
     const std::int64_t depth = !multiplies ? 0 : bug_ == WeightsBug::counts_padding ? (p.k + columns - 1) / columns * columns : p.k;
+    if (p.batch_mode != BatchMode::grouped) return run_rows(index, d, 0, {0, p.m}, depth);
+    const std::vector<GroupRows> groups = rows_of_groups(of.ends, p.m);
+    std::int64_t with_rows = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      GroupRows rows = groups[g];
+      if (rows.begin == rows.end) continue;
+      const std::int64_t expert = bug_ == WeightsBug::counts_empty_experts ? with_rows++ : std::int64_t(g);
+      run_rows(index, d, expert, rows, depth);
+      if (bug_ == WeightsBug::rows_of_expert_before && g > 0) run_rows(index, d, expert - 1, {rows.begin, rows.begin + 1}, depth);
+    }
+  }
+
+ private:
+  void run_rows(std::size_t index, std::vector<std::byte>& d, std::int64_t expert, const GroupRows& rows, std::int64_t depth) const {
+    const Problem& p = image_.cases[index].problem;
     std::vector<double> w(std::size_t(p.n * depth)), scales(w.size());
     for (std::int64_t n = 0; n < p.n; ++n) {
-      for (std::int64_t k = 0; k < depth; ++k) w[std::size_t(n * depth + k)] = weight(index, n, k, scales[std::size_t(n * depth + k)]);
+      for (std::int64_t k = 0; k < depth; ++k) w[std::size_t(n * depth + k)] = weight(index, expert, n, k, scales[std::size_t(n * depth + k)]);
     }
-    for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       std::vector<double> a;
       for (std::int64_t k = 0; k < depth; ++k)
         a.push_back(decode(p.type.a, at(index, OperandRole::a) + std::size_t(p.trans.a ? k * p.lda + i : i * p.lda + k) * 2));
@@ -85,17 +108,21 @@ class WeightsKernel {
     }
   }
 
- private:
   int bits(const Problem& p) const { return int(size_bits(operand(p, OperandRole::b).element)); }
   const std::byte* at(std::size_t index, OperandRole role) const { return image_.operands.data() + image_.bytes_at[role][index]; }
 
-  double term(std::size_t index, OperandRole role, std::int64_t group, std::int64_t n) const {
-    const OperandMatrix terms = operand(image_.cases[index].problem, role);
-    return decode(terms.element, at(index, role) + std::size_t(group * terms.cols + n) * size_bytes(terms.element));
+  double term(std::size_t index, OperandRole role, std::int64_t expert, std::int64_t group, std::int64_t n) const {
+    const Problem& p = image_.cases[index].problem;
+    const OperandMatrix terms = operand(p, role);
+    if (bug_ == WeightsBug::experts_scale && role == OperandRole::weight_scales) expert = (expert + 1) % p.batch;
+    if (bug_ == WeightsBug::first_experts_zeros && role == OperandRole::weight_zeros) expert = 0;
+    const std::int64_t row = bug_ == WeightsBug::scales_as_codes ? (terms.cols + 15) / 16 * 16 : terms.cols;
+    const std::int64_t place = std::min(expert * terms.rows * row, (p.batch - 1) * terms.entry_stride) + group * terms.cols + n;
+    return decode(terms.element, at(index, role) + std::size_t(place) * size_bytes(terms.element));
   }
 
   /// With its scale; where sums are scaled, without it.
-  double weight(std::size_t index, std::int64_t n, std::int64_t k, double& scale) const {
+  double weight(std::size_t index, std::int64_t expert, std::int64_t n, std::int64_t k, double& scale) const {
     const Problem& p = image_.cases[index].problem;
     const WeightType type = p.weights.type;
     const std::int64_t groups = operand(p, OperandRole::weight_scales).rows, length = p.weights.group == 0 ? std::max<std::int64_t>(1, p.k) : p.weights.group;
@@ -108,14 +135,16 @@ class WeightsKernel {
     group = std::min(group, groups - 1);
     CodePlace place = code_place(bits(p), row, column, p.k);
     if (bug_ == WeightsBug::swaps_nibbles && bits(p) == 4) place.shift ^= 4;
-    const int code = int(at(index, OperandRole::b)[place.byte]) >> place.shift & ((1 << bits(p)) - 1);
+    std::int64_t of_codes = bug_ == WeightsBug::neighbours_codes ? (expert + 1) % p.batch : expert;
+    of_codes *= bug_ == WeightsBug::packed_experts ? p.n * p.k * bits(p) / 8 : code_bytes(bits(p), p.n, p.k);
+    const int code = int(at(index, OperandRole::b)[of_codes + place.byte]) >> place.shift & ((1 << bits(p)) - 1);
     double value = type == WeightType::e4m3 ? from_fp8(Scalar::e4m3, std::uint8_t(code)) : is_codebook(type) ? codebook_of(type, p.type.a, code, k, bug_) : code;
     if (bug_ != WeightsBug::ignores_offset) value -= type == WeightType::s4 ? 8 : type == WeightType::s8 ? 128 : 0;
     if (p.weights.zeros && bug_ != WeightsBug::ignores_zero) {
-      const double zero = term(index, OperandRole::weight_zeros, group, bug_ == WeightsBug::neighbours_zero ? (n + 1) % p.n : n);
+      const double zero = term(index, OperandRole::weight_zeros, expert, group, bug_ == WeightsBug::neighbours_zero ? (n + 1) % p.n : n);
       value += bug_ == WeightsBug::adds_zero ? zero : -zero;
     }
-    scale = term(index, OperandRole::weight_scales, group, bug_ == WeightsBug::neighbours_scale ? (n + 1) % p.n : n);
+    scale = term(index, OperandRole::weight_scales, expert, group, bug_ == WeightsBug::neighbours_scale ? (n + 1) % p.n : n);
     if (bug_ == WeightsBug::scales_sums) return value;
     if (bug_ == WeightsBug::rounds_weights) return rounded(p.type.a, scale * value);
     if (bug_ == WeightsBug::truncates_weights) return truncated(p.type.a, scale * value);

@@ -1,0 +1,114 @@
+"""Products with weights: from arrays to a problem and its arguments."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional
+
+from . import _abi
+from ._arrays import adapter_of, look, stream_number
+from ._defaults import library_of
+from ._extra import bias_kind
+from ._layout import matrix, shape_text, vector_length
+from ._library import Library
+from ._problem import Problem
+
+if TYPE_CHECKING:
+    from .weights import Weights
+
+_PAIRS = {"f16": "f16f32f16", "bf16": "bf16f32bf16"}
+
+
+class _Shape(NamedTuple):
+    """Of which problems are kept."""
+
+    library: int
+    m: int
+    lda: int
+    dtype: str
+    bias: Optional[str]
+    activation: Optional[str]
+    align_bytes: int
+    weights: str
+    n: int
+    k: int
+    experts: Optional[int]
+
+
+_ONE, _ZERO = ctypes.c_float(1), ctypes.c_float(0)
+_problems: Dict[_Shape, Problem] = {}
+
+
+class Call(NamedTuple):
+    """A product with weights, before it launches. problem: one object for each shape, kept for good."""
+
+    library: Library
+    stream: int
+    problem: Problem
+    args: Any
+    out: Any
+
+
+def linear(x: Any, weights: Weights, out: Any = None, *, offsets: Any = None, bias: Any = None, activation: Optional[str] = None, stream: Any = None,
+           library: Optional[Library] = None) -> Any:
+    """activation(x W^T + bias) into `out`, m x n, which is returned. x: m x k of f16 or bf16, contiguous rows, on the device of the weights.
+
+    offsets: of weights of experts, s32 on the device: where the rows of x of each expert end. Rows behind the last are not written.
+    bias: n elements of x's type or f32, the same of all experts. activation as in tilesmith.gemm; of a gate out has n / 2 columns. The scales of the weights have x's
+    type or are f32. The first call with such a shape chooses a kernel and may compile it."""
+    call = call_of(x, weights, out, bias, activation, stream, library, offsets)
+    _abi.check(_abi.load().tilesmith_gemm_args(call.library.handle, call.stream, call.problem.address, ctypes.byref(call.args)))
+    return call.out
+
+
+def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[str], stream: Any, library: Optional[Library],
+            offsets: Any = None) -> Call:
+    """What linear() launches. TypeError or ValueError in one line if it is none."""
+    if weights.on_host:
+        raise ValueError("weights are in host memory; expected some on a CUDA device")
+    if library is None:
+        library = library_of(x)
+    adapter = adapter_of(x, "x")
+    number = adapter.stream(library.ordinal) if stream is None else stream_number(stream)
+    address, key = look(x, "x", number)
+    view = adapter.describe(key)
+    rows = matrix(view, "x")
+    if rows.by_columns or rows.entries is not None or rows.columns != weights.k:
+        raise ValueError(f"x is {shape_text(view.shape)}; expected contiguous rows of {weights.k} elements")
+    if view.dtype not in _PAIRS:
+        raise ValueError(f"x is of {view.dtype}; expected f16 or bf16")
+    if weights.scale_type not in (view.dtype, "f32"):
+        raise ValueError(f"the scales of the weights are {weights.scale_type}; expected {view.dtype}, as x, or f32")
+    columns = weights.n // 2 if activation in ("swiglu", "swiglu_interleaved") else weights.n
+    if out is None:
+        out = adapter.empty(x, (rows.rows, columns), view.dtype)
+    to, out_key = look(out, "out", number)
+    out_view = adapter_of(out, "out").describe(out_key)
+    d = matrix(out_view, "out")
+    if out_view.shape != (rows.rows, columns) or out_view.dtype != view.dtype or d.by_columns or not out_view.writable:
+        raise ValueError(f"out is {shape_text(out_view.shape)} of {out_view.dtype}; expected {rows.rows}x{columns} of {view.dtype} with contiguous rows")
+    ends_at = _ends(offsets, weights, number)
+    bias_at, kind = bias_kind(bias, weights.n, view.dtype, number)
+    low = 16 | address | to | weights.addresses[0] | weights.addresses[1] | (weights.addresses[2] or 0)
+    shape = _Shape(id(library), rows.rows, rows.step, f"{view.dtype} {d.step}", kind, activation, low & -low, weights.text, weights.n, weights.k, weights.experts)
+    problem = _problems.get(shape)
+    if problem is None:
+        problem = _problems[shape] = Problem(_PAIRS[view.dtype], "NT", rows.rows, weights.n, weights.k, lda=rows.step, ldc=d.step, bias=kind,
+                                             activation=activation, align_bytes=low & -low, weights=weights.text, groups=weights.experts)
+    args = _abi.CRunArgs(ctypes.sizeof(_abi.CRunArgs), ctypes.addressof(_ONE), ctypes.addressof(_ZERO), address, weights.addresses[0], None, to, None,
+                         bias_at, None, None, ends_at, weights.addresses[1], weights.addresses[2])
+    return Call(library, number, problem, args, out)
+
+
+def _ends(offsets: Any, weights: Weights, stream: int) -> Optional[int]:
+    """The address of the ends of the experts' rows."""
+    if (offsets is None) != (weights.experts is None):
+        raise ValueError("offsets are given; expected weights of experts" if offsets is not None else
+                         f"weights are of {weights.experts} experts; expected offsets, where the rows of each end")
+    if offsets is None:
+        return None
+    address, key = look(offsets, "offsets", stream)
+    view = adapter_of(offsets, "offsets").describe(key)
+    if view.dtype != "s32" or vector_length(view, "offsets") != weights.experts:
+        raise ValueError(f"offsets is {shape_text(view.shape)} of {view.dtype}; expected {weights.experts} of s32, where the rows of each expert end")
+    return address
