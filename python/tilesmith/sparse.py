@@ -22,6 +22,8 @@ from ._prepare import Layouts, prepare
 
 _ELEMENTS = {"f16": "f16", "bf16": "bf16", "f32": "tf32", "s8": "s8", "u8": "u8", "e4m3": "e4m3", "e5m2": "e5m2"}
 
+_PRUNINGS = {"strips": "prune", "tiles": "prune_tiles"}
+
 _byref = ctypes.byref
 
 
@@ -40,6 +42,7 @@ _ARGUMENTS = {
     "matrix_init": [_MATRIX, c_char_p, c_int64, c_int64],
     "metadata_bytes": [_MATRIX, POINTER(c_uint64)],
     "prune": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p],
+    "prune_tiles": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p],
     "check": [c_void_p, c_void_p, _MATRIX, c_void_p, _FAULT],
     "compress": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p, c_void_p],
     "decompress": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p, c_void_p],
@@ -109,8 +112,12 @@ def _stream(array: Any, library: Library) -> int:
     return adapter_of_type(type(array)).stream(library.ordinal)
 
 
-def prune(dense: Any, *, library: Optional[Library] = None) -> Any:
-    """A copy in which the 2 elements of largest magnitude are left of each 4 in a row (of f32, 1 of 2); of equal ones the first."""
+def prune(dense: Any, *, by: str = "strips", library: Optional[Library] = None) -> Any:
+    """A copy that is 2:4 sparse. by "strips": the 2 elements of largest magnitude are left of each 4 in a row (of f32, 1 of 2); of equal ones the
+    first. "tiles": of each 4 x 4 (2 x 2) elements 2 (1) of each row and column are left, with the largest sum of magnitudes, so that the transpose
+    is 2:4 sparse, too."""
+    if by not in _PRUNINGS:
+        raise ValueError(f"by is {by!r}; expected {' or '.join(map(repr, _PRUNINGS))}")
     library = library or library_of(dense)
     matrix = _dense(dense, "dense")
     out = adapter_of_type(type(dense)).empty(dense, matrix.view.shape, matrix.view.dtype)
@@ -119,7 +126,7 @@ def prune(dense: Any, *, library: Optional[Library] = None) -> Any:
     packed = matrix.c.ld_dense in (0, matrix.view.shape[1])
     if not packed:
         raise ValueError(f"dense has rows {matrix.c.ld_dense} apart; expected packed rows, {matrix.view.shape[1]}")
-    _call("prune", library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _address(out))
+    _call(_PRUNINGS[by], library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _address(out))
     return out
 
 
