@@ -36,7 +36,7 @@ def test_what_is_pruned_by_tiles_is_sparse_both_ways(library, dtype):
     assert sparse.faults(kept, library=library)[0] == 0 and sparse.faults(kept.t().contiguous(), library=library)[0] == 0
     strips = sparse.prune(dense, library=library)
     total = kept.double().abs().sum()
-    assert bool(((kept == dense) | (kept == 0)).all()) and 0.9 * float(strips.double().abs().sum()) < float(total) <= float(strips.double().abs().sum())
+    assert bool(((kept == dense) | (kept == 0)).all()) and 0.8 * float(strips.double().abs().sum()) < float(total) <= float(strips.double().abs().sum())
     weight, turned = sparse.compress(kept, library=library), sparse.compress(kept.t().contiguous(), library=library)
     x, grad = random(33, 192, dtype=dtype), random(33, 72, dtype=dtype)
     if dtype is not torch.float32:
