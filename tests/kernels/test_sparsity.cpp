@@ -123,6 +123,16 @@ TEST_CASE("families take sparse operands that they have instructions for, with t
   const KernelTarget bytes{problem_of_text("e4m3f32 NT 512 512 512 sparsity=a_2to4"), *limits_for_arch("sm_90a")};
   CHECK(find_family("wgmma")->supports(bytes));
   CHECK_FALSE(find_family("mma")->supports(bytes));
+  for (const char* text : {"e4m3f32 NT 512 512 512 sparsity=a_2to4", "e5m2f32bf16 TT 512 512 512 sparsity=b_2to4"}) {
+    const Problem problem = problem_of_text(text);
+    const KernelTarget ada{problem, *limits_for_arch("sm_89")}, orin{problem, *limits_for_arch("sm_87")};
+    INFO(text);
+    CHECK(find_family("mma")->supports(ada));
+    CHECK_FALSE(find_family("mma")->supports(orin));
+    const std::vector<Config> seeds = find_family("mma")->seeds(ada, problem);
+    REQUIRE_FALSE(seeds.empty());
+    for (const Config& config : seeds) CHECK_FALSE(illegal_because(*find_family("mma"), config, ada));
+  }
 }
 
 TEST_CASE("estimates count half the products, half the bytes of the sparse operand, and its metadata", "[sparsity][estimate]") {
