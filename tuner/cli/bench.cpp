@@ -57,9 +57,9 @@ TextTable make_table(bool rows) {
   return TextTable(std::move(columns));
 }
 
-void add_rows(TextTable& table, const BenchReport& report, const runtime::DeviceInfo& device, bool rows) {
+void add_rows(TextTable& table, const BenchReport& report, const BenchSession& session, bool rows) {
   const Problem& problem = report.problem;
-  const auto peak = peak_tflops(device, problem.type);
+  const auto peak = peak_tflops(session.device(), problem.type);
   const std::optional<double> peer_us = report.peer_best ? std::optional(report.peer_best->median_us) : std::nullopt;
   const auto add = [&](const std::string& label, const db::Timing& timing, std::optional<double> row_us,
                        const std::string& config) {
@@ -87,6 +87,10 @@ void add_rows(TextTable& table, const BenchReport& report, const runtime::Device
       table.add(std::move(cells));
     }
   }
+  if (session.peer_name() == "read") {
+    if (report.peer_best) add(fmt::format("a read of the operands, best of {} ways", report.peer_algorithms), *report.peer_best, report.peer_row_us, "");
+    return;
+  }
   const char* const how = problem.batch_mode == BatchMode::grouped ? ", a matmul a group" : problem.batch_mode == BatchMode::pointers ? ", by distances" : "";
   if (report.peer_first) add(fmt::format("cuBLASLt{}, first choice", how), *report.peer_first, std::nullopt, "");
   if (report.peer_best)
@@ -97,8 +101,8 @@ int run_bench(const BenchCommandOptions& options) {
   apply_log_options(options.log);
   const Workload workload = select_problems(options.problems);
   const std::vector<BenchContender> extra = parse_configs(options.configs);
-  if (!options.peer.empty() && options.peer != "cublaslt") {
-    throw UsageError(fmt::format("--peer '{}': expected cublaslt", options.peer));
+  if (!options.peer.empty() && options.peer != "cublaslt" && options.peer != "read") {
+    throw UsageError(fmt::format("--peer '{}': expected cublaslt or read", options.peer));
   }
   if (!options.as.empty()) require_arch(options.as, "--as");
   const db::DeviceIdentity session_device =
@@ -134,17 +138,17 @@ int run_bench(const BenchCommandOptions& options) {
     }
     const BenchReport report = session.run(problem, ours);
     csv.add(report);
-    add_rows(table, report, session.device(), options.rows);
+    add_rows(table, report, session, options.rows);
     const BenchResult& last = report.ours.back();
     all_ok = all_ok && std::all_of(report.ours.begin(), report.ours.end(), [](const BenchResult& result) {
                return result.outcome.status == db::Status::ok || result.outcome.status == db::Status::illegal;
              });
     spdlog::info("{}/{} {}: {} us{}", count, workload.problems.size(), text(problem),
                  last.outcome.timing ? format_us(last.outcome.timing->median_us) : std::string(name(last.outcome.status)),
-                 report.peer_best ? fmt::format(", cuBLASLt {} us", format_us(report.peer_best->median_us)) : "");
+                 report.peer_best ? fmt::format(", {} {} us", session.peer_name(), format_us(report.peer_best->median_us)) : "");
   }
   std::fputs(table.text().c_str(), stdout);
-  if (!options.peer.empty()) fmt::print("cuBLASLt {}\n", session.peer_version());
+  if (!session.peer_version().empty()) fmt::print("{} {}\n", session.peer_name(), session.peer_version());
   if (signals.exit_status() != 0) return signals.exit_status();
   return all_ok ? kExitOk : kExitInternal;
 }
@@ -163,7 +167,8 @@ Command add_bench(CLI::App& program) {
   app->add_flag("--ladder", options->ladder, "Also time the known ladder of hand-made configs, slowest first");
   app->add_option("--config", options->configs, "Time this config (canonical text; repeatable) instead of the tuned one")
       ->type_name("TEXT");
-  app->add_option("--peer", options->peer, "Also time the best of all this library's algorithms, interleaved: cublaslt")
+  app->add_option("--peer", options->peer, "Also time the best of all this library's algorithms, interleaved: cublaslt; or a plain read of the operands, \"x peer\" "
+                  "then being the share of its rate: read")
       ->type_name("NAME");
   app->add_flag("--rows", options->rows,
                 "Also time short launches in rows of their like, in columns of their own; it plays each such problem off twice");

@@ -10,6 +10,7 @@
 #include "tuner/measure/cublaslt_peer.hpp"
 #include "tuner/measure/operand_sets.hpp"
 #include "tuner/measure/random_fill.hpp"
+#include "tuner/measure/read_peer.hpp"
 #include "tuner/measure/stopwatch.hpp"
 #include "tuner/measure/timing_policy.hpp"
 #include "tuner/verify/verifier.hpp"
@@ -36,6 +37,7 @@ struct BenchSession::Impl {
   std::optional<Stopwatch> in_rows;
   RandomFill random;
   std::unique_ptr<CublasLtPeer> peer;
+  std::unique_ptr<ReadPeer> read;
   std::vector<db::Evidence> evidence;  ///< to choose by for evidence_type
   std::optional<TypePair> evidence_type;
   std::optional<runtime::Chooser> chooser;  ///< goes by `evidence`
@@ -48,6 +50,7 @@ struct BenchSession::Impl {
     policy.clock_probe_start_us = stopwatch.clock_probe_us();
     if (rows) in_rows.emplace(context, policy);
     if (peer_name == "cublaslt") peer = std::make_unique<CublasLtPeer>(context);
+    if (peer_name == "read") read = std::make_unique<ReadPeer>(context);
   }
 
   KernelTarget target(const Problem& problem) const { return {problem, context.info().limits}; }
@@ -97,8 +100,8 @@ struct BenchSession::Impl {
 
   /// The peer's first choice and its fastest others, by a first timing of each: beside the first choice while all are long.
   std::vector<Contender> peer_finalists(const OperandSets& operands, BenchReport& report) {
-    if (!peer) return {};
-    std::vector<Contender> offered = peer->contenders(operands);
+    if (!peer && !read) return {};
+    const std::vector<Contender> offered = peer ? peer->contenders(operands) : read->contenders(operands);
     report.peer_algorithms = int(offered.size());
     std::vector<std::pair<double, std::size_t>> order;
     double fastest_us = 0;
@@ -141,6 +144,7 @@ BenchSession::BenchSession(int device, std::string_view as, const db::Store* sto
 BenchSession::~BenchSession() = default;
 
 const runtime::DeviceInfo& BenchSession::device() const { return impl_->context.info(); }
+std::string BenchSession::peer_name() const { return impl_->peer ? "cuBLASLt" : impl_->read ? "read" : ""; }
 std::string BenchSession::peer_version() const { return impl_->peer ? impl_->peer->version() : ""; }
 
 runtime::Choice BenchSession::choice(const Problem& problem) const {

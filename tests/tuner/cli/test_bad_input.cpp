@@ -89,6 +89,7 @@ TEST_CASE("the option --as is refused where it means nothing, before a device is
   const TempFolder folder;
   check_refused(run(folder, {"bench", "--shape", "256", "--as", "sm_42"}), {"--as", "sm_42", "sm_87"});
   check_refused(run(folder, {"bench", "--shape", "256", "--as", "sm_87"}), {"no GPU here: "});
+  check_refused(run(folder, {"bench", "--shape", "256", "--peer", "mkl"}), {"--peer 'mkl': expected cublaslt or read"});
   check_refused(run(folder, {"verify", "--shape", "256", "--as", "orin"}), {"--as", "orin", "sm_87"});
   check_refused(run(folder, {"verify", "--shape", "256", "--as", "sm_87"}), {"no GPU here: ", "tilesmith compile"});
   check_refused(run(folder, {"verify", "--shape", "256", "--family", "cutlass"}), {"--family", "cutlass", "wmma"});
