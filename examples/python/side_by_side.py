@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Callable, ContextManager, Dict, List, NamedTuple, NoReturn, Sequence, Tuple
+from typing import Any, Callable, ContextManager, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 import torch
 
@@ -33,11 +33,12 @@ TURNS = 3
 
 
 class Case(NamedTuple):
-    """A pass of a model. exact: the same by the model in a wider type."""
+    """A pass of a model. exact: the same by the model in a wider type. after: by the model that stands in its place, if there is one."""
 
     name: str
     call: Callable[[], Tensors]
     exact: Callable[[], Tensors]
+    after: Optional[Callable[[], Tensors]] = None
 
 
 class Row(NamedTuple):
@@ -254,6 +255,7 @@ def in_process(options: argparse.Namespace, cases: Sequence[Case], device: str, 
     def enabled() -> ContextManager[Any]:
         return tilesmith.torch.enabled(_key="CUDA" if device == "cuda" else "CPU")
 
+    before, cases = cases, [case._replace(call=case.after or case.call) for case in cases]
     with torch.no_grad(), enabled():
         for case in cases:
             case.call()
@@ -261,7 +263,7 @@ def in_process(options: argparse.Namespace, cases: Sequence[Case], device: str, 
         print(f"tuning {len(tilesmith.torch.problems())} problems for {options.tune}", file=sys.stderr)
         tilesmith.tune(tilesmith.torch.problems(), options.tune)
     after = Worker(cases, device, enabled)
-    rows = compare(Worker(cases, device), after, launches, options.calls)
+    rows = compare(Worker(before, device), after, launches, options.calls)
     with torch.no_grad(), enabled() as serving:
         for case in cases:
             case.call()

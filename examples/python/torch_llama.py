@@ -4,6 +4,7 @@
   torch_llama.py --tune 2m                       tunes the model's shapes, then serves them in this process: tilesmith.torch.enabled()
   torch_llama.py --shim app.db --tune 2m         the same without a line of Tilesmith's in the process: capture, tune, run
   tilesmith run --db app.db -- python3 torch_llama.py --plain
+  torch_llama.py --weights s4_g128 --tune 2m     with weights rounded to 4 bits, beside PyTorch with the same weights in 16: tilesmith.torch.quantize_()
 
 Prints one table; --svg FILE draws it. A case is `prefill:BxT`, B sequences of T tokens, or `decode:BxC`, one token more for each of B
 sequences, the last of C with its keys and values. Needs PyTorch 2.3 or newer, and a GPU or --dry-run.
@@ -113,7 +114,20 @@ def rotate(x: torch.Tensor, turn: Pair) -> torch.Tensor:
     return torch.cat((x * cos - y * sin, y * cos + x * sin), dim=-1)
 
 
-def make_case(text: str, model: Llama, exact: Llama) -> Case:
+def rounded(model: Llama, exact: Llama, kind: str) -> Llama:
+    """The model with weights of that kind in all layers but its head. The two given get the weights that these stand for."""
+    import tilesmith.torch
+
+    made = copy.deepcopy(model)
+    for name in tilesmith.torch.quantize_(made, kind, skip=("head",)):
+        layer = made.get_submodule(name)
+        dense = tilesmith.torch.dequantized(layer.codes, layer.scales, layer.zeros, layer.kind, layer.in_features)
+        model.get_submodule(name).weight.data.copy_(dense)
+        exact.get_submodule(name).weight.data.copy_(dense)
+    return made
+
+
+def make_case(text: str, model: Llama, exact: Llama, after: Optional[Llama]) -> Case:
     found = re.fullmatch(r"(prefill|decode):([1-9]\d{0,4})x([1-9]\d{0,5})", text)
     if found is None:
         fail(f"--cases {text}: expected prefill:BxT or decode:BxC, two numbers")
@@ -126,7 +140,8 @@ def make_case(text: str, model: Llama, exact: Llama) -> Case:
         past = [(torch.randn(shape, device=weight.device, dtype=weight.dtype), torch.randn(shape, device=weight.device, dtype=weight.dtype))
                 for _ in range(sizes.layers)]
         exact_past = [(keys.float(), values.float()) for keys, values in past]
-    return Case(f"{phase} {batch}x{tokens}", lambda: model(words, past), lambda: exact(words, exact_past))
+    return Case(f"{phase} {batch}x{tokens}", lambda: model(words, past), lambda: exact(words, exact_past),
+                None if after is None else lambda: after(words, past))
 
 
 def make_cases(options: argparse.Namespace, device: str) -> List[Case]:
@@ -136,8 +151,11 @@ def make_cases(options: argparse.Namespace, device: str) -> List[Case]:
     with torch.device(device):
         model = Llama(sizes).to({"bf16": torch.bfloat16, "f16": torch.float16}[options.dtype]).eval()
     exact = copy.deepcopy(model).float()
+    if options.weights and (options.shim or options.plain):
+        fail("--weights: expected neither --shim nor --plain, whose processes know nothing of Tilesmith")
+    after = rounded(model, exact, "s4_g32" if options.dry_run else options.weights) if options.weights else None
     given = options.cases or ("prefill:2x5,decode:2x9" if options.dry_run else "prefill:1x128,prefill:4x512,decode:1x1024,decode:8x1024")
-    return [make_case(text, model, exact) for text in given.split(",")]
+    return [make_case(text, model, exact, after) for text in given.split(",")]
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -145,6 +163,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--cases", metavar="CASE,..", help="(default: prefill:1x128,prefill:4x512,decode:1x1024,decode:8x1024)")
     parser.add_argument("--layers", type=int, default=4, help="(default: %(default)s)")
     parser.add_argument("--hidden", type=int, default=4096, help="a multiple of 512 (default: %(default)s)")
+    parser.add_argument("--weights", metavar="KIND", help="s4_g128, u4_g64+zeros, s8_column, ...: as tilesmith.torch.quantize has them (a dry run's are s4_g32)")
     parser.add_argument("--dtype", choices=["bf16", "f16"], default="bf16", help="(default: %(default)s)")
     return parser
 

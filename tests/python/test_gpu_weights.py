@@ -115,3 +115,22 @@ def test_a_linear_layer_with_weights_is_an_operator(library):
             tilesmith.weights.from_gptq(torch.randint(-2**31, 2**31 - 1, (64, 512), dtype=torch.int32, device="cuda"), None, torch.rand(4, 512, device="cuda").half(), order)
     finally:
         tilesmith.set_default(None)
+
+
+def test_a_model_is_rounded_and_its_products_counted(library):
+    tilesmith.set_default(library)
+    try:
+        model = torch.nn.Sequential(torch.nn.Linear(256, 384), torch.nn.ReLU(), torch.nn.Linear(384, 256, bias=False)).cuda().half()
+        assert tilesmith.torch.quantize_(model, "s4_g128") == ["0", "2"]
+        x = random(5, 256)
+        want = x.double()
+        for layer in (model[0], model[2]):
+            want = want @ tilesmith.torch.dequantized(layer.codes, layer.scales, layer.zeros, layer.kind, layer.in_features).double().T
+            want = torch.relu(want + layer.bias.double()) if layer.bias is not None else want
+        with tilesmith.torch.enabled(library) as serving, torch.no_grad():
+            got = model(x)
+        assert float((got.double() - want).norm() / want.norm()) < 2e-3
+        assert serving.stats()["served"] == {"linear_weights": 2}
+        assert sorted((problem.m, problem.n, problem.k, problem.weights) for problem in serving.problems()) == [(5, 256, 384, "s4_g128"), (5, 384, 256, "s4_g128")]
+    finally:
+        tilesmith.set_default(None)

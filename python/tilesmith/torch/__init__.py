@@ -20,12 +20,14 @@ from .._problem import Problem
 from . import _enabled
 from ._inductor import external_matmul
 from ._linear import Linear, dequantized, linear
+from ._models import load_quantized_, quantize_
 from ._operator import gemm
+from ._rounding import quantize
 from ._serving import LEVELS, Serving
 from ._sparse import SparseLinear, to_sparse_semi_structured
 
-__all__ = ["Linear", "Serving", "SparseLinear", "dequantized", "enabled", "external_matmul", "gemm", "linear", "problems", "reset", "stats",
-           "to_sparse_semi_structured"]
+__all__ = ["Linear", "Serving", "SparseLinear", "dequantized", "enabled", "external_matmul", "gemm", "linear", "load_quantized_", "problems",
+           "quantize", "quantize_", "reset", "stats", "to_sparse_semi_structured"]
 
 _last: Optional[Serving] = None
 # Kept, with their plans: a captured graph may hold them.
@@ -59,7 +61,7 @@ def stats() -> Dict[str, Any]:
 
 
 def problems() -> Dict[Problem, int]:
-    """The problems that came up in it, and how often: tilesmith.tune(tilesmith.torch.problems(), "10m")."""
+    """The problems that came up in it, those of Linear with weights too, and how often: tilesmith.tune(tilesmith.torch.problems(), "10m")."""
     return _last.problems() if _last is not None else {}
 
 

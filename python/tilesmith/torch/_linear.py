@@ -15,7 +15,9 @@ from .._errors import Error
 from .._plan import Plan
 from .._problem import ACTIVATIONS
 from ..weights import Call, Weights, call_of
+from . import _enabled
 from ._operator import _activated, _library
+from ._rounding import quantize
 
 _library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? zeros, str kind, Tensor? bias=None, str? activation=None) -> Tensor")
 _GATES = ("swiglu", "swiglu_interleaved")
@@ -39,6 +41,11 @@ class Linear(torch.nn.Module):
         self.register_buffer("scales", weights.scales)
         self.register_buffer("zeros", weights.zeros)
         self.register_buffer("bias", bias)
+
+    @classmethod
+    def from_linear(cls, linear: torch.nn.Linear, kind: str = "s4_g128", *, activation: Optional[str] = None) -> "Linear":
+        """Of a Linear layer, whose weight is rounded (tilesmith.torch.quantize)."""
+        return cls(quantize(linear.weight, kind), None if linear.bias is None else linear.bias.detach(), activation)
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.ops.tilesmith.linear_weights(x, self.codes, self.scales, self.zeros, self.kind, self.bias, self.activation)
@@ -98,6 +105,9 @@ def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor
             workspace = x.new_empty(bytes + 255, dtype=torch.uint8)
             call.args.workspace = (workspace.data_ptr() + 255) & -256
         _abi.check(_abi.load().tilesmith_plan_run_args(plan.handle, call.stream, ctypes.byref(call.args)))
+    serving = _enabled.current()
+    if serving is not None:
+        serving.count("linear_weights", call.problem)
     return call.out.reshape(*x.shape[:-1], call.out.shape[-1])
 
 

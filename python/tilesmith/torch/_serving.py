@@ -41,6 +41,7 @@ class Serving:
             raise ValueError(f"levels are {sorted(self.levels)}; expected some of 'exact', 'trial', 'model', 'generic'")
         self._library = library
         self._entries: Dict[Prepared, _Entry] = {}
+        self._others: Dict[Problem, int] = {}  # of operators of our own, which have their plans
         self._lock = threading.Lock()
         self.served: Dict[str, int] = {}
         self.forwarded: Dict[Tuple[str, str], int] = {}
@@ -94,6 +95,11 @@ class Serving:
         self.served[op] = self.served.get(op, 0) + 1
         return out
 
+    def count(self, op: str, problem: Problem) -> None:
+        """A product that an operator of our own computes."""
+        self._others[problem] = self._others.get(problem, 0) + 1
+        self.served[op] = self.served.get(op, 0) + 1
+
     def forward(self, op: str, reason: str) -> Optional[torch.Tensor]:
         """None, for PyTorch computes this op; the reason is counted."""
         key = op, reason
@@ -127,7 +133,7 @@ class Serving:
 
     def problems(self) -> Dict[Problem, int]:
         """The problems that came up, served or not, and how often: a workload for tilesmith.tune()."""
-        counted: Dict[Problem, int] = {}
+        counted: Dict[Problem, int] = dict(self._others)
         for entry in list(self._entries.values()):
             if entry.calls and not entry.problem.is_empty:
                 counted[entry.problem] = counted.get(entry.problem, 0) + entry.calls
@@ -137,6 +143,7 @@ class Serving:
         """Sets all counts to zero."""
         self.served.clear()
         self.forwarded.clear()
+        self._others.clear()
         for entry in list(self._entries.values()):
             entry.calls = 0
 

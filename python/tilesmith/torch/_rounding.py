@@ -1,0 +1,81 @@
+"""Rounding a dense weight to 4 or 8 bits, of which nothing but the weight is known."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .. import weights
+from ..weights import Weights
+
+_KIND = re.compile(r"(s4|u4|s8|e4m3)_(g32|g64|g128|column)(\+zeros)?(\+f32)?")
+SCALE_TYPES = {torch.float16: "f16", torch.bfloat16: "bf16"}
+# Of integers: the lowest and the highest.
+_RANGES = {"s4": (-8, 7), "u4": (0, 15), "s8": (-128, 127)}
+_LARGEST_E4M3 = 448.0
+
+
+class Kind(NamedTuple):
+    """What a text such as "s4_g128" says. group 0: a scale for each row."""
+
+    type: str
+    group: int
+    zeros: bool
+    f32_scales: bool
+
+
+def parse_kind(text: str) -> Kind:
+    found = _KIND.fullmatch(text)
+    if found is None:
+        raise ValueError(f"kind is {text!r}; expected s4, u4, s8 or e4m3, then _g32, _g64, _g128 or _column, then +zeros, +f32, as in 's4_g128'")
+    type, group, zeros, f32 = found.groups()
+    if (type == "u4") != bool(zeros):
+        raise ValueError(f"kind is {text!r}; expected +zeros of u4, whose range begins at 0, and of it alone: others are rounded symmetrically")
+    return Kind(type, 0 if group == "column" else int(group[1:]), bool(zeros), bool(f32))
+
+
+def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
+    """A weight, n x k of f16 or bf16, rounded to the nearest of what `kind` can store. Nothing is known of activations: GPTQ and AWQ, which look at
+    some, lose less.
+
+    s4, s8: a scale is the largest magnitude of its group over 7.5 (127.5), so that no element is off by more than half a scale, but for the scale's
+    own rounding. e4m3: over 448.
+    u4_..+zeros: the group's range over 15, and the zero that is nearest to its lowest element."""
+    of = parse_kind(kind)
+    if weight.dim() != 2 or weight.dtype not in SCALE_TYPES:
+        raise ValueError(f"weight is {'x'.join(map(str, weight.shape))} of {weight.dtype}; expected n x k of float16 or bfloat16")
+    n, k = weight.shape
+    each = of.group or k
+    if k % each:
+        raise ValueError(f"weight has {k} columns; expected a multiple of {each}, the group of {kind!r}")
+    dtype = torch.float32 if of.f32_scales else weight.dtype
+    groups = weight.detach().float().reshape(n, k // each, each)
+    if of.zeros:
+        low, high = groups.amin(-1).clamp(max=0), groups.amax(-1).clamp(min=0)
+        scales = _kept((high - low) / 15, dtype)
+        zeros = (-low / scales.float()).round().clamp(0, 15)
+        codes = ((groups / scales.float().unsqueeze(-1)).round() + zeros.unsqueeze(-1)).clamp(0, 15).to(torch.uint8)
+        return weights.pack(codes.reshape(n, k), _across(scales), _across(zeros.to(dtype)), type=of.type)
+    largest = groups.abs().amax(-1)
+    if of.type == "e4m3":
+        scales = _kept(largest / _LARGEST_E4M3, dtype)
+        stored = (groups / scales.float().unsqueeze(-1)).clamp(-_LARGEST_E4M3, _LARGEST_E4M3).to(torch.float8_e4m3fn)
+    else:
+        lowest, highest = _RANGES[of.type]
+        scales = _kept(largest / (highest + 0.5), dtype)
+        stored = (groups / scales.float().unsqueeze(-1)).round().clamp(lowest, highest).to(torch.int8)
+    return weights.pack(stored.reshape(n, k), _across(scales), type=of.type)
+
+
+def _kept(scales: Tensor, dtype: torch.dtype) -> Tensor:
+    """As they are stored; of a group of zeros, or of what dtype rounds to 0, 1."""
+    kept = scales.to(dtype)
+    return torch.where(kept > 0, kept, torch.ones_like(kept))
+
+
+def _across(of_rows: Tensor) -> Tensor:
+    """n x groups as groups x n."""
+    return of_rows.T.contiguous()
