@@ -49,7 +49,7 @@ TEST_CASE("a sample of sparse operands, weights and operands below a byte passes
                       signatures_of({{"f16f32 NN sparsity=a_2to4", "f16f32 TT sparsity=b_2to4"},
                                      {"bf16f32bf16 NT sparsity=a_2to4", "bf16f32bf16 NT epilogue=bias_n+gelu sparsity=b_2to4"},
                                      {"tf32f32 NT sparsity=a_2to4", "tf32f32 TT sparsity=b_2to4"},
-                                     {"s8s32 NT sparsity=a_2to4", "s8s32 NT sparsity=b_2to4"},
+                                     {"s8s32 NT sparsity=a_2to4", "s8s32 TT sparsity=b_2to4"},
                                      {"f16f32f16 NT weights=s4_g128", "f16f32f16 TT weights=u4_g64+zeros"},
                                      {"bf16f32bf16 NT weights=s8_column", "bf16f32bf16 NT weights=e4m3_g32"},
                                      {"s4s32 NT", "s4s32 NN"},
