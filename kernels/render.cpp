@@ -84,6 +84,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   const bool weighted = weights.type != WeightType::none;
   if (weighted || target.sparsity != Sparsity::dense) add("#define TILESMITH_CODED\n");
   if (weighted) add("#define TILESMITH_WEIGHTS\n");
+  if (is_codebook(weights.type)) add("#define TILESMITH_CODEBOOK\n");
   if (target.sparsity != Sparsity::dense) add("#define TILESMITH_SPARSE\n");
   if (type.a == Scalar::f32x3) add("#define TILESMITH_THREE_PRODUCTS\n");
   if (is_sub_byte(type.a)) add("#define TILESMITH_SUB_BYTE\n");
@@ -131,6 +132,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
     add_flag("kWeightIsFloat", weights.type == WeightType::e4m3);
     add("constexpr int kWeightOffset = ", std::to_string(weight_offset(weights.type)), ";\n");
     add_flag("kWeightZeros", weights.zeros);
+    if (is_codebook(weights.type)) add_flag("kWeightIsE2m1", weights.type == WeightType::e2m1);
   }
   add("constexpr int kSm = ", std::to_string(target.limits.sm), ";\n");
   for (const auto& [parameter, value] : config.values())

@@ -24,7 +24,8 @@ constexpr std::array kActivations{Named{Activation::identity, "identity"}, Named
 constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{BatchMode::strided, "strided"}, Named{BatchMode::pointers, "pointers"}, Named{BatchMode::grouped, "grouped"}};
 constexpr std::array kScalars{Named{Scalars::host, "host"}, Named{Scalars::device, "device"}};
 constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}, Named{Sparsity::a, "a_2to4"}, Named{Sparsity::b, "b_2to4"}};
-constexpr std::array kWeightTypes{Named{WeightType::s4, "s4"}, Named{WeightType::u4, "u4"}, Named{WeightType::s8, "s8"}, Named{WeightType::e4m3, "e4m3"}};
+constexpr std::array kWeightTypes{Named{WeightType::s4, "s4"}, Named{WeightType::u4, "u4"}, Named{WeightType::s8, "s8"}, Named{WeightType::e4m3, "e4m3"},
+                                  Named{WeightType::e2m1, "e2m1"}, Named{WeightType::nf4, "nf4"}};
 constexpr std::array kWeightGroups{Named{32, "g32"}, Named{64, "g64"}, Named{128, "g128"}, Named{0, "column"}};
 
 template <typename Value, std::size_t Count>
@@ -103,7 +104,7 @@ std::optional<Weights> parse_weights(std::string_view text) {
   const std::string_view more = text.substr(plus);
   weights.zeros = more.starts_with("+zeros");
   weights.f32_scales = more.ends_with("+f32");
-  if (name(weights) != text) return std::nullopt;
+  if (name(weights) != text || (weights.zeros && is_codebook(weights.type))) return std::nullopt;
   return weights;
 }
 

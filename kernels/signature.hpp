@@ -73,8 +73,9 @@ enum class Sparsity {
   a,      ///< A, as `a_2to4`
   b,      ///< B, as `b_2to4`
 };
-/// How B's elements are stored where they are narrower than A's: as weights. `s4` and `u4` take 4 bits.
-enum class WeightType { none, s4, u4, s8, e4m3 };
+/// How B's elements are stored where they are narrower than A's: as weights. `s8` and `e4m3` take 8 bits, the others 4. `e2m1`: floats of 4 bits, as MXFP4
+/// has them; `nf4`: places in a table (kernels/common/codebook.cuh).
+enum class WeightType { none, s4, u4, s8, e4m3, e2m1, nf4 };
 /// B as weights: w[n][k] = scale[k / group][n] · (stored[n][k] − zero[k / group][n]), in the layout of kernels/weights.hpp. The product is
 /// that of A's type.
 struct Weights {
@@ -91,7 +92,7 @@ std::optional<Epilogue> parse_epilogue(std::string_view text);
 std::string_view name(BatchMode mode);
 std::string_view name(Scalars scalars);
 std::string_view name(Sparsity sparsity);
-/// "none"; else the type, "_g32", "_g64", "_g128" or "_column", then "+zeros", "+f32": "s4_g128+zeros".
+/// "none"; else the type, "_g32", "_g64", "_g128" or "_column", then "+zeros" (not of e2m1 and nf4), "+f32": "s4_g128+zeros".
 std::string name(const Weights& weights);
 std::optional<Weights> parse_weights(std::string_view text);
 
@@ -117,7 +118,7 @@ std::string text(const KernelSignature& signature);
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
 /// The options that a signature's text may have, for messages.
-inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, swiglu, swiglu_interleaved, joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), sparsity= (a_2to4, b_2to4), or weights= (s4, u4, s8 or e4m3, then _g32, _g64, _g128 or _column, then +zeros, +f32)";
+inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, swiglu, swiglu_interleaved, joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), sparsity= (a_2to4, b_2to4), or weights= (s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32)";
 
 /// The part of the text behind the transposes, with a space before each word.
 std::string options_text(const KernelSignature& signature);
@@ -126,6 +127,8 @@ bool read_option(std::string_view word, KernelSignature& signature);
 
 /// Whether B is stored as weights.
 inline bool has_weights(const KernelSignature& signature) { return signature.weights.type != WeightType::none; }
+/// Whether their codes stand for values that are no integers in order: e2m1, nf4. Such have no zeros.
+inline bool is_codebook(WeightType type) { return type == WeightType::e2m1 || type == WeightType::nf4; }
 /// The signature of the product of numbers that they stand for.
 KernelSignature without_weights(const KernelSignature& signature);
 

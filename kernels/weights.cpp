@@ -10,7 +10,9 @@ namespace tilesmith {
 Scalar weight_element(WeightType type) {
   switch (type) {
     case WeightType::s4: return Scalar::s4;
-    case WeightType::u4: return Scalar::u4;
+    case WeightType::u4:
+    case WeightType::e2m1:
+    case WeightType::nf4: return Scalar::u4;
     case WeightType::s8: return Scalar::s8;
     case WeightType::e4m3: return Scalar::e4m3;
     case WeightType::none: break;
@@ -41,6 +43,7 @@ std::optional<std::string> weights_error(const Problem& problem) {
   const std::string text = name(weights);
   if (problem.type.name != "f16f32f16" && problem.type.name != "bf16f32bf16")
     return fmt::format("weights are {}: expected type f16f32f16 or bf16f32bf16, not {}", text, problem.type.name);
+  if (weights.zeros && is_codebook(weights.type)) return fmt::format("weights are {}: expected no zeros of e2m1 and nf4", text);
   if (!problem.trans.b) return fmt::format("weights are {}: expected transposes NT or TT, not {}", text, name(problem.trans));
   if (problem.batch_mode != BatchMode::single) return fmt::format("weights are {}: expected no batch_mode={}", text, name(problem.batch_mode));
   if (problem.sparsity != Sparsity::dense) return fmt::format("weights are {}: expected no sparsity={}", text, name(problem.sparsity));

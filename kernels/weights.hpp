@@ -9,9 +9,9 @@
 
 namespace tilesmith {
 
-/// The type that a weight is stored as. Precondition: there are weights.
+/// The type that a weight is stored as; of e2m1 and nf4 u4, their codes. Precondition: there are weights.
 Scalar weight_element(WeightType type);
-/// What is added to a weight of an integer type to make its code; 0 of e4m3.
+/// What is added to a weight of an integer type to make its code; 0 of the others.
 int weight_offset(WeightType type);
 /// The type of its scales and zeros.
 Scalar weight_scale_element(const KernelSignature& signature);

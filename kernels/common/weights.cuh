@@ -3,6 +3,9 @@
 
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/common/weights_layout.cuh"
+#ifdef TILESMITH_CODEBOOK
+#include "kernels/common/codebook.cuh"
+#endif
 
 namespace tilesmith {
 
@@ -18,8 +21,12 @@ __device__ __forceinline__ float e4m3_value(int code) {
 __device__ __forceinline__ float stored_weight(const void* codes, int n, int k, int size_k) {
   const CodePlace place = code_place(kWeightBits, n, k, size_k);
   const int code = static_cast<const unsigned char*>(codes)[place.byte] >> place.shift & ((1 << kWeightBits) - 1);
+#ifdef TILESMITH_CODEBOOK
+  return codebook_value(code);
+#else
   if constexpr (kWeightIsFloat) return e4m3_value(code);
   return float(code - kWeightOffset);
+#endif
 }
 
 // Row n, column k of W, which is [n][k].

@@ -5,7 +5,7 @@
 // columns (8 bits). Block (i, j) has rows 16i.. and columns 64j.. (32j..); it begins at byte 512·(i·⌈K/64⌉ + j) (⌈K/32⌉). Rows are padded to
 // 16, columns to 64 (32), with the code of value 0.
 //
-//   code   s4: value + 8;  u4: value;  s8: value + 128;  e4m3: its bits
+//   code   s4: value + 8;  u4: value;  s8: value + 128;  e4m3, e2m1: its bits;  nf4: its place in the table (common/codebook.cuh)
 //
 // In a block lane l of a warp has the 16 bytes at 16·l, which are what it multiplies as the left operand of mma m16n8k16, 16 columns a step.
 // With g = l / 4, t = l % 4, and c the step's first column, a pair (lo, hi) each:

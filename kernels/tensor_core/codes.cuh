@@ -5,6 +5,10 @@
 //   f16   0x6400 | code = 1024 + code       bf16   0x4300 | code = 128 + code, of codes below 128
 #pragma once
 
+#ifdef TILESMITH_CODEBOOK
+#include "kernels/tensor_core/codebook_pairs.cuh"
+#endif
+
 namespace tilesmith {
 
 // a & mask | bits, in one instruction.
@@ -131,7 +135,11 @@ __device__ __forceinline__ void numbers_of_bytes(Fragment& to, unsigned first, u
 __device__ __forceinline__ void numbers(Fragment& to, const uint4& lane, int product) {
   const unsigned words[4] = {lane.x, lane.y, lane.z, lane.w};
   if constexpr (kWeightBits == 4) {
+#ifdef TILESMITH_CODEBOOK
+    codebook_pairs(to.pair, words[product]);
+#else
     numbers_of_nibbles(to, words[product]);
+#endif
   } else {
     numbers_of_bytes(to, words[2 * product], words[2 * product + 1]);
   }

@@ -31,6 +31,13 @@ extern "C" __global__ void find_unordered(const __grid_constant__ tilesmith::Rep
   }
 }
 
+extern "C" __global__ void find_lost_scales(const __grid_constant__ tilesmith::RepackArgs args) {
+  const long long count = args.groups * args.n;
+  for (long long index = thread_number(); index < count; index += thread_count()) {
+    if (!tilesmith::is_held_by_f16(args, index)) atomicMin(args.fault, int(index) + 1);
+  }
+}
+
 extern "C" __global__ void find_zeros(const __grid_constant__ tilesmith::RepackArgs args) {
   const long long count = args.groups * args.n;
   for (long long index = thread_number(); index < count; index += thread_count()) {

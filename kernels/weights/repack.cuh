@@ -13,8 +13,9 @@ namespace tilesmith {
 //   awq       32-bit words [K][N / 8], from the lowest four bits columns 0 2 4 6 1 3 5 7; zeros [groups][N / 8] alike
 //   q4_0      [N][K / 32] blocks of 18 bytes: a scale of f16, then 16 bytes, of which byte j has column j low and j + 16 high
 //   q8_0      [N][K / 32] blocks of 34 bytes: a scale of f16, then 32 signed bytes
-//   mxfp4     [N][K / 2] floats of 4 bits (e2m1), the lower column low; they become e4m3
-enum WeightSource { kBytesSource, kNibblesSource, kGptqSource, kAwqSource, kQ4Source, kQ8Source, kMxfp4Source };
+//   mxfp4     [N][K / 2] floats of 4 bits (e2m1), the lower column low; they become e4m3 (to stay e2m1 they are nibbles)
+//   upper     [N][K / 2], the lower column in the upper four bits
+enum WeightSource { kBytesSource, kNibblesSource, kGptqSource, kAwqSource, kQ4Source, kQ8Source, kMxfp4Source, kUpperFirstSource };
 // Of scales and zeros. kPackedElement: zeros as codes, packed along N as gptq and awq have them. kExponentElement: a power of two (ue8m0).
 enum WeightElement { kNoElement, kF16Element, kBf16Element, kF32Element, kS8Element, kU8Element, kS32Element, kPackedElement, kExponentElement };
 
@@ -26,7 +27,7 @@ struct RepackArgs {
   unsigned char* to_codes;
   unsigned char* to_scales;  // [groups][N], row-major
   unsigned char* to_zeros;   // the same
-  int* fault;                // of a check: 1 + the first column, or element of zeros, that is refused; INT_MAX: none
+  int* fault;                // of a check: 1 + the first column, or element of zeros or scales, that is refused; INT_MAX: none
   long long n;
   long long k;
   long long group;   // columns of a group: K of the whole column
@@ -152,6 +153,9 @@ TILESMITH_HOST_DEVICE inline unsigned source_code(const RepackArgs& args, long l
     case kQ8Source:
       code = args.codes[(n * (args.k / 32) + k / 32) * 34 + 2 + k % 32];
       break;
+    case kUpperFirstSource:
+      code = args.codes[n * (args.k / 2) + k / 2] >> (4 - int(k % 2) * 4);
+      break;
     case kMxfp4Source:
       code = e4m3_of_e2m1(args.codes[n * (args.k / 2) + k / 2] >> int(k % 2) * 4 & 15u);
       break;
@@ -189,6 +193,11 @@ TILESMITH_HOST_DEVICE inline void put_scale_and_zero(const RepackArgs& args, lon
 TILESMITH_HOST_DEVICE inline bool is_in_order(const RepackArgs& args, long long k) { return args.group_of[k] == k / args.group; }
 TILESMITH_HOST_DEVICE inline bool is_expected_zero(const RepackArgs& args, long long index) {
   return packed_zero(args, index / args.n, index % args.n) + args.zero_added == 0;
+}
+// Whether f16 holds a power of two, at `index` of the scales as they come: 2^(e − 127), NaN of 255.
+TILESMITH_HOST_DEVICE inline bool is_held_by_f16(const RepackArgs& args, long long index) {
+  const int exponent = args.scales[index];
+  return exponent == 255 || (exponent >= 127 - 24 && exponent <= 127 + 15);
 }
 
 }  // namespace tilesmith

@@ -82,7 +82,7 @@ bool is_weighted(const tilesmith_problem& from) { return from.batch_size == std:
 
 Weights weights_of(const tilesmith_weighted& from) {
   if (const auto weights = parse_weights(text_in(from.weights))) return *weights;
-  throw bad_argument(fmt::format("weights is '{}': expected s4, u4, s8 or e4m3, then _g32, _g64, _g128 or _column, then +zeros, +f32", text_in(from.weights)));
+  throw bad_argument(fmt::format("weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32", text_in(from.weights)));
 }
 
 /// Precondition: batch_size is not 0, so that the problem is the first member of a batch, or of groups.

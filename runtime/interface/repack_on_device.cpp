@@ -52,6 +52,10 @@ void repack_on_device(HelperKernels& helpers, const Context& context, bool can_c
       refuse_zero(args, fault, int(held >> nibble * args.bits & ((1u << args.bits) - 1)) + args.zero_added);
     }
   }
+  if (checks_scales(args)) {
+    if (const int fault = found_by([&] { launch("find_lost_scales", scales); }, args, stream); fault != 0)
+      refuse_scale(args, fault, downloaded<unsigned char>(args.scales + (fault - 1)));
+  }
   if (args.n == 0) return;
   launch("repack_codes", code_bytes(args.bits, args.n, args.k) / 4);
   launch("repack_scales", scales);

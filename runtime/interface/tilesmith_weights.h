@@ -1,4 +1,4 @@
-/* Weights in 4 or 8 bits for libtilesmith: brings what GPTQ, AWQ, GGUF and others store into the layout that kernels read, once, when a
+/* Weights in 4 or 8 bits for libtilesmith: brings what GPTQ, AWQ, GGUF, MXFP4, bitsandbytes and others store into the layout that kernels read, once, when a
  * model is loaded. Products of them are problems of their own (tilesmith_weighted, tilesmith.h).
  *
  *   tilesmith_weights made;
@@ -12,7 +12,8 @@
  *
  * W is [n][k]: a row for each output. Its value is scale[k / group][n] * (v - zero[k / group][n]), v an element of the code.
  *
- * The layout, should you write it yourself. The code of a value v is v + 8 (s4), v (u4), v + 128 (s8), its bits (e4m3). Codes lie in blocks
+ * The layout, should you write it yourself. The code of a value v is v + 8 (s4), v (u4), v + 128 (s8), its bits (e4m3, e2m1), its
+ * place in the table of NF4's 16 values, from -1 on (nf4). Codes lie in blocks
  * of 512 bytes, of 16 rows x 64 columns (4 bits) or 16 rows x 32 columns (8 bits). Block (i, j), rows 16i and on, columns 64j (32j) and on,
  * begins at byte 512 * (i * ceil(k / 64) + j) (ceil(k / 32)). Rows are padded to 16, columns to 64 (32), with the code of value 0.
  * Lane l (0 to 31) of a block has the 16 bytes at 16 * l. With g = l / 4, t = l % 4 and a step's first column c it holds pairs (lo, hi):
@@ -37,11 +38,11 @@ extern "C" {
 /* What is made. Fill it with tilesmith_weights_init. */
 typedef struct tilesmith_weights {
   size_t size;          /* of the struct that the application was compiled with, in bytes */
-  char type[8];         /* "s4", "u4", "s8" or "e4m3"; the rest 0 */
+  char type[8];         /* "s4", "u4", "s8", "e4m3", "e2m1" or "nf4"; the rest 0 */
   int64_t n, k;         /* rows and columns of W: outputs and inputs */
   int64_t group;        /* columns that share a scale: 32, 64 or 128, which divides k; 0: the whole row of W has one */
   char scale_type[8];   /* of scales and zeros: "f16", "bf16" or "f32" */
-  int32_t has_zeros;    /* not 0: zeros are subtracted from elements */
+  int32_t has_zeros;    /* not 0: zeros are subtracted from elements; 0 of e2m1 and nf4 */
   int32_t reserved;     /* 0 */
 } tilesmith_weights;
 
@@ -52,9 +53,11 @@ typedef struct tilesmith_weights_sizes {
 } tilesmith_weights_sizes;
 
 typedef enum tilesmith_weights_format {
-  /* Codes one a byte, [n][k]: of "s8" elements (for s4 and s8), of "u8" codes (for u4, s4 + 8, s8 + 128), of "e4m3" or "u8" for e4m3. */
+  /* Codes one a byte, [n][k]: of "s8" elements (for s4 and s8), of "u8" codes (for u4, s4 + 8, s8 + 128), of "e4m3" or "u8" for e4m3,
+   * of "u8" codes for e2m1 and nf4. */
   TILESMITH_WEIGHTS_BYTES = 0,
-  /* Codes of 4 bits, [n][(k + 1) / 2] bytes, the lower column in the lower four bits: of "s4" elements as two's complement, of "u4" codes. */
+  /* Codes of 4 bits, [n][(k + 1) / 2] bytes, the lower column in the lower four bits: of "s4" elements as two's complement, of "u4" codes
+   * (also those of e2m1 and nf4). */
   TILESMITH_WEIGHTS_NIBBLES = 1,
   /* AutoGPTQ: qweight "s32" [k / 8][n], qzeros "s32" [groups][n / 8], to whose values 1 is added, scales [groups][n], g_idx "s32" [1][k].
    * Type u4 with zeros; s4 without: zeros are then all 8, which is checked where qzeros is given. Of 8 bits [k / 4][n], [groups][n / 4], s8.
@@ -67,9 +70,14 @@ typedef enum tilesmith_weights_format {
   /* GGUF: codes "u8" [n][k / 32 * 18] are blocks of a scale of f16 and 32 elements in 4 bits, minus 8. Type s4, group 32. */
   TILESMITH_WEIGHTS_Q4_0 = 5,
   TILESMITH_WEIGHTS_Q8_0 = 6, /* "u8" [n][k / 32 * 34]: a scale of f16 and 32 signed bytes. Type s8, group 32 */
-  /* MXFP4: codes "u4" [n][k / 2] are floats e2m1, the lower column low; scales "u8" [n][k / 32] powers of two (ue8m0). Type e4m3, which holds
-   * them exactly in twice the bytes; group 32, scale_type bf16 or f32. */
-  TILESMITH_WEIGHTS_MXFP4 = 7
+  /* MXFP4: codes "u4" [n][k / 2] are floats e2m1, the lower column low; scales "u8" [n][k / 32] powers of two (ue8m0). Type e2m1 as they are,
+   * or e4m3, which holds them exactly in twice the bytes; group 32. A scale_type of f16 does not hold every power of two: one that it does not hold is
+   * refused. */
+  TILESMITH_WEIGHTS_MXFP4 = 7,
+  /* NF4 of bitsandbytes: codes "u8" [n * k / 2][1] or [n][k / 2], the lower column in the upper four bits; scales "f32" are absmax, one for each `group`
+   * columns, [1][n * groups], [n * groups][1] or [n][groups]. Where bitsandbytes has quantised absmax too (double quantisation), give it decoded:
+   * code[absmax_8bit[i]] * absmax2[i / 256] + offset. Type nf4; k is a multiple of the group, its blocksize. */
+  TILESMITH_WEIGHTS_BNB_NF4 = 8
 } tilesmith_weights_format;
 
 /* A matrix, row-major, packed. type: "f16", "bf16", "f32", "s32", "s8", "u8", "s4", "u4", "e4m3". data NULL: there is none. */
@@ -95,7 +103,7 @@ typedef struct tilesmith_weights_source {
  * `&weighted.problem` where a tilesmith_problem is wanted, as long as it is part of this struct. */
 typedef struct tilesmith_weighted {
   tilesmith_problem problem; /* of type f16f32f16 or bf16f32bf16 and transposes NT or TT; ldb 0. No batch, no groups, scalars on the host */
-  char weights[24];          /* type, group and more as tilesmith_weights_init has them: "s4_g128", "u4_g64+zeros", "s8_column+f32" (scales and zeros
+  char weights[24];          /* type, group and more as tilesmith_weights_init has them: "s4_g128", "u4_g64+zeros", "e2m1_g32", "nf4_g64", "s8_column+f32" (scales and zeros
                                 of f32, else of A's type), "e4m3_column+zeros+f32"; the rest 0 */
 } tilesmith_weighted;
 

@@ -25,13 +25,16 @@ struct CodeType {
   int sign;     // the bit that is turned over in a code of an element in two's complement
   int padding;  // the code of 0
 };
-constexpr std::array kCodeTypes{CodeType{"s4", 4, 8, 8}, CodeType{"u4", 4, 0, 0}, CodeType{"s8", 8, 128, 128}, CodeType{"e4m3", 8, 0, 0}};
+constexpr std::array kCodeTypes{CodeType{"s4", 4, 8, 8}, CodeType{"u4", 4, 0, 0}, CodeType{"s8", 8, 128, 128}, CodeType{"e4m3", 8, 0, 0},
+                                CodeType{"e2m1", 4, 0, 0}, CodeType{"nf4", 4, 0, 7}};
+
+bool has_codebook(const CodeType& type) { return type.name == "e2m1" || type.name == "nf4"; }
 
 const CodeType& code_type(const tilesmith_weights& weights) {
   for (const CodeType& type : kCodeTypes) {
     if (type.name == text_of(weights.type)) return type;
   }
-  throw refused_weights(fmt::format("type of weights is '{}': expected s4, u4, s8 or e4m3", text_of(weights.type)));
+  throw refused_weights(fmt::format("type of weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4", text_of(weights.type)));
 }
 
 constexpr std::array kElements{std::pair{std::string_view("f16"), kF16Element}, std::pair{std::string_view("bf16"), kBf16Element},
@@ -71,8 +74,8 @@ bool comes_by_rows(const char* what, const tilesmith_array& array, std::int64_t 
 }
 
 const char* name_of_format(int format) {
-  constexpr const char* kNames[] = {"bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0", "MXFP4"};
-  if (format < 0 || format > TILESMITH_WEIGHTS_MXFP4) throw refused_weights(fmt::format("format is {}: expected a tilesmith_weights_format", format));
+  constexpr const char* kNames[] = {"bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0", "MXFP4", "NF4 of bitsandbytes"};
+  if (format < 0 || format > TILESMITH_WEIGHTS_BNB_NF4) throw refused_weights(fmt::format("format is {}: expected a tilesmith_weights_format", format));
   return kNames[format];
 }
 
@@ -86,7 +89,7 @@ void take_plain(RepackArgs& args, const tilesmith_weights& weights, const tilesm
   args.source = bytes ? kBytesSource : kNibblesSource;
   const std::int64_t columns = bytes ? weights.k : (weights.k + 1) / 2;
   if (!bytes) {
-    expect_types(weights, from.format, "s4 or u4", type.bits == 4);
+    expect_types(weights, from.format, "s4, u4, e2m1 or nf4", type.bits == 4);
     if (type.sign == 0) return check_array("codes", from.codes, {"u4"}, weights.n, columns);
     check_array("codes", from.codes, {"s4", "u4"}, weights.n, columns);
     args.flipped = text_of(from.codes.type) == "s4" ? type.sign : 0;
@@ -105,7 +108,7 @@ void take_words(RepackArgs& args, const tilesmith_weights& weights, const tilesm
   const bool awq = from.format == TILESMITH_WEIGHTS_AWQ;
   args.source = awq ? kAwqSource : kGptqSource;
   if (awq) expect_types(weights, from.format, "u4", type.name == "u4");
-  else expect_types(weights, from.format, "u4, s4 or s8", type.name != "e4m3");
+  else expect_types(weights, from.format, "u4, s4 or s8", type.sign != 0 || type.name == "u4");
   if (type.name == "u4" && weights.has_zeros == 0) throw refused_weights(fmt::format("weights of {} as u4 have no zeros: expected has_zeros, or s4", name_of_format(from.format)));
   const std::int64_t in_word = 32 / type.bits, along = awq ? weights.n : weights.k;
   if (along % in_word != 0) throw refused_weights(fmt::format("{} is {}: expected a multiple of {}, codes of a 32-bit word", awq ? "n" : "k", along, in_word));
@@ -135,15 +138,33 @@ void take_blocks(RepackArgs& args, const tilesmith_weights& weights, const tiles
 }
 
 void take_mxfp4(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
-  args.source = kMxfp4Source;
-  expect_types(weights, from.format, "e4m3", type.name == "e4m3");
+  args.source = type.bits == 4 ? kNibblesSource : kMxfp4Source;
+  expect_types(weights, from.format, "e2m1 or e4m3", type.name == "e2m1" || type.name == "e4m3");
   if (weights.group != 32) throw refused_weights(fmt::format("group is {}: expected 32 of MXFP4", weights.group));
   if (weights.has_zeros != 0) throw refused_weights(fmt::format("has_zeros is {}: expected 0 of MXFP4", weights.has_zeros));
-  if (text_of(weights.scale_type) == "f16") throw refused_weights("scale_type is f16: expected bf16 or f32, which hold every power of two of MXFP4");
   check_array("codes", from.codes, {"u4"}, weights.n, weights.k / 2);
   check_array("scales", from.scales, {"u8"}, weights.n, weights.k / 32);
   args.scales = static_cast<const unsigned char*>(from.scales.data);
   args.scale_element = kExponentElement;
+  args.by_rows = 1;
+}
+
+/// As check_array(), also of one row, or one column, that has all of it.
+void check_flat(const char* what, const tilesmith_array& array, std::string_view type, std::int64_t rows, std::int64_t columns) {
+  const bool one = array.rows == 1 || array.columns == 1, flat = one && array.rows * array.columns == rows * columns;
+  tilesmith_array as_matrix = array;
+  if (flat) as_matrix.rows = rows, as_matrix.columns = columns;
+  check_array(what, as_matrix, {type}, rows, columns);
+}
+
+void take_bnb_nf4(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
+  args.source = kUpperFirstSource;
+  expect_types(weights, from.format, "nf4", type.name == "nf4");
+  if (weights.k % 2 != 0) throw refused_weights(fmt::format("k is {}: expected a multiple of 2 of {}", weights.k, name_of_format(from.format)));
+  check_flat("codes", from.codes, "u8", weights.n, weights.k / 2);
+  check_flat("scales", from.scales, "f32", weights.n, groups_of(weights));
+  args.scales = static_cast<const unsigned char*>(from.scales.data);
+  args.scale_element = kF32Element;
   args.by_rows = 1;
 }
 
@@ -160,6 +181,8 @@ void check_weights(const tilesmith_weights& weights) {
     throw refused_weights(fmt::format("group is {}: expected one that divides k, {}, or 0 for the whole row of weights", weights.group, weights.k));
   if (!element_of(text_of(weights.scale_type), kScaleElements))
     throw refused_weights(fmt::format("scale_type is '{}': expected f16, bf16 or f32", text_of(weights.scale_type)));
+  if (weights.has_zeros != 0 && has_codebook(code_type(weights)))
+    throw refused_weights(fmt::format("has_zeros is {}: expected 0 of {}", weights.has_zeros, text_of(weights.type)));
   if (weights.reserved != 0) throw refused_weights("a reserved field is not 0: expected weights filled by tilesmith_weights_init");
 }
 
@@ -175,7 +198,7 @@ RepackArgs repack_args(const tilesmith_weights& weights, const tilesmith_weights
   name_of_format(from.format);
   const CodeType& type = code_type(weights);
   const std::int64_t groups = groups_of(weights);
-  const bool mxfp4 = from.format == TILESMITH_WEIGHTS_MXFP4, blocks = from.format >= TILESMITH_WEIGHTS_Q4_0, plain = from.format <= TILESMITH_WEIGHTS_NIBBLES;
+  const bool mxfp4 = from.format == TILESMITH_WEIGHTS_MXFP4, bnb = from.format == TILESMITH_WEIGHTS_BNB_NF4, blocks = from.format >= TILESMITH_WEIGHTS_Q4_0, plain = from.format <= TILESMITH_WEIGHTS_NIBBLES;
   RepackArgs args{};
   args.n = weights.n;
   args.k = weights.k;
@@ -188,6 +211,7 @@ RepackArgs repack_args(const tilesmith_weights& weights, const tilesmith_weights
   if (groups * weights.n > INT32_MAX - 1) throw refused_weights(fmt::format("weights have {} groups of {} rows: expected at most {} scales", groups, weights.n, INT32_MAX - 1));
   if (plain) take_plain(args, weights, from, type);
   else if (mxfp4) take_mxfp4(args, weights, from, type);
+  else if (bnb) take_bnb_nf4(args, weights, from, type);
   else if (blocks) take_blocks(args, weights, from, type);
   else take_words(args, weights, from, type);
   if (plain || blocks) check_none("g_idx", from.g_idx, "it is of GPTQ");

@@ -36,6 +36,15 @@ inline std::vector<Bug> fast_weights_bugs() {
       weights_bug("all groups of a step have the first one's scales", "bf16f32bf16", "u4_g32+zeros", {{"factors_[slab / kSlabsOfGroup][i]", "factors_[0 * slab][i]"}}, "wgmma", kWeightsOnLeft),
       weights_bug("two warps have each other's strips", "f16f32f16", "s8_column", {{"4 * i) + warp;", "4 * i) + (warp ^ 1);"}}, "wgmma", kWeightsOnLeft),
       weights_bug("scales are those of the row behind", "bf16f32bf16", "e4m3_g128", {{"first + min(row_ + 64 * i + 8 * r, n_ - 1)", "first + min(row_ + 1 + 64 * i + 8 * r, n_ - 1)"}}, "wgmma", kWeightsOnLeft),
+      weights_bug("a value of the table is the next one's", "f16f32f16", "nf4_g64", {{"0.44070982933044434, 0.5626170039176941,", "0.5626170039176941, 0.5626170039176941,"}}, "dequant", kScalesSums),
+      weights_bug("the table is cut off, not rounded", "bf16f32bf16", "nf4_g64", {{"* (1 << fraction_bits) + 0.5)", "* (1 << fraction_bits))"}}, "dequant", kScalesWeights),
+      weights_bug("two nibbles have each other's half of the table", "f16f32f16", "nf4_g128", {{"bytes_of<0xfbd9>", "bytes_of<0xbfd9>"}}, "dequant", kScalesSums),
+      weights_bug("pairs take the wrong upper number", "bf16f32bf16", "nf4_g32", {{"bytes_of<0x7351>(low, high)", "bytes_of<0x6351>(low, high)"}}, "wgmma", kWeightsOnLeft),
+      weights_bug("even nibbles lose their sign", "f16f32f16", "e2m1_g32", {{"with_masked<kSign>(codes << 1 & kMagnitude, codes << 4)", "(codes << 1 & kMagnitude)"}}, "dequant", kScalesSums),
+      weights_bug("0.5 is lost, as a subnormal", "bf16f32bf16", "e2m1_g64", {{"kMagnitude = 0x01c001c0u", "kMagnitude = 0x01800180u"}}, "dequant", kScalesWeights),
+      weights_bug("a half of each pair is 2^14 too small", "f16f32f16", "e2m1_column", {{"kTwoTo14 = 0x74007400u", "kTwoTo14 = 0x74003c00u"}}, "dequant", kScalesSums),
+      weights_bug("a bit of the neighbour's exponent comes along", "f16f32f16", "e2m1_g32", {{"kMagnitude = 0x0e0e0e0eu", "kMagnitude = 0x1e0e0e0eu"}}, "wgmma", kWeightsOnLeft),
+      weights_bug("numbers are a power of two too large", "bf16f32bf16", "e2m1_g128", {{"kTwoTo126 = 0x7e807e80u", "kTwoTo126 = 0x7f007f00u"}}, "wgmma", kWeightsOnLeft),
   };
 }
 
@@ -56,6 +65,9 @@ inline std::vector<Bug> weights_bugs() {
       weights_bug("padding is counted", "f16f32f16", "s8_column", {{"args.k, args.m);", "(args.k + 31) / 32 * 32, args.m);"}, {"n < args.n && k < args.k ? weight", "n < args.n ? weight"},
                    {"k0 < args.k;", "k0 < (args.k + 31) / 32 * 32;"}}),
       weights_bug("subnormals of e4m3 are taken for 0", "f16f32f16", "e4m3_g64", {{"const int magnitude = code & 0x7f;", "const int magnitude = (code & 0x78) == 0 ? 0 : code & 0x7f;"}}),
+      weights_bug("the halves of a table are exchanged", "f16f32f16", "nf4_g64", {{"code < 8 ? nf4_plane<0, false>(place) : nf4_plane<0, true>(place)", "code >= 8 ? nf4_plane<0, false>(place) : nf4_plane<0, true>(place)"}}),
+      weights_bug("the table keeps its f32 values", "bf16f32bf16", "nf4_column", {{"return float(reinterpret_cast<const Operand&>(bits));", "return bits == 0 ? 0.0F : float(nf4_value(code));"}}),
+      weights_bug("signs of e2m1 are left out", "f16f32f16", "e2m1_g32", {{"return (code & 8) != 0 ? -value : value;", "return value;"}}),
       weights_bug("zeros are not read behind a gate", "bf16f32bf16", "u4_g32+zeros", {{"if constexpr (kWeightZeros) value", "if (kWeightZeros && n < args.n / 2) value"}}, "simt", nullptr, "swiglu"),
   };
 }

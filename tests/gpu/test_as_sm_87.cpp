@@ -45,7 +45,7 @@ TEST_CASE("a sample of every family passes the battery as sm_87, for every type 
 
 TEST_CASE("a sample of sparse operands, weights and operands below a byte passes the battery as sm_87", "[as][as_coded]") {
   const runtime::Context context(0, arch_to_run_as());
-  test::verify_sample(context, 4, 40,
+  test::verify_sample(context, 3, 20,
                       signatures_of({{"f16f32 NN sparsity=a_2to4", "f16f32 TT sparsity=b_2to4"},
                                      {"bf16f32bf16 NT sparsity=a_2to4", "bf16f32bf16 NT epilogue=bias_n+gelu sparsity=b_2to4"},
                                      {"tf32f32 NT sparsity=a_2to4", "tf32f32 TT sparsity=b_2to4"},
@@ -64,7 +64,7 @@ TEST_CASE("a sample of 8-bit floats passes the battery as sm_89, whose tensor co
     return;
   }
   const runtime::Context context(0, "sm_89");
-  test::verify_sample(context, 5, 30,
+  test::verify_sample(context, 4, 20,
                       signatures_of({{"e4m3f32 NN", "e4m3f32 NT", "e4m3f32 TN", "e4m3f32 TT"},
                                      {"e5m2f32bf16 NT epilogue=scale_m1+scale_n1", "e5m2f32bf16 NN epilogue=bias_n+gelu"},
                                      {"e4m3f32e4m3 NT"},

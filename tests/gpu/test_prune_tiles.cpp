@@ -16,15 +16,25 @@ using namespace tilesmith;
 
 namespace {
 
-/// Any bits, so NaN, infinities, denormals and both zeros are among them; where `few`, elements that are often equal.
-std::vector<std::byte> any_elements(std::int64_t count, Scalar element, std::uint64_t seed, bool few) {
+enum class Kind {
+  any,    ///< any bits, so NaN, infinities, denormals and both zeros are among them
+  few,    ///< that are often equal
+  edges,  ///< of a format: what is smallest, largest, infinite and none
+};
+constexpr Kind kKinds[] = {Kind::any, Kind::few, Kind::edges};
+
+std::vector<std::byte> elements_of(Kind kind, std::int64_t count, Scalar element, std::uint64_t seed) {
   const std::size_t bytes = size_bytes(element);
   std::vector<std::byte> made(std::size_t(count) * bytes);
   std::uint64_t state = seed;
+  const ElementFormat format = runtime::element_format(element);
+  const std::uint32_t sign = 1u << (8 * bytes - 1), whole = 1u << format.fraction_bits, infinity = ((1u << format.exponent_bits) - 1) << format.fraction_bits;
+  const std::uint32_t edges[16] = {0, 0, 1, 1, 2, whole - 1, whole, whole + 1, sign - 1, sign - 2, sign - 3, infinity, infinity, infinity - 1, infinity - 1, infinity + 1};
   for (std::size_t i = 0; i < std::size_t(count); ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     std::uint32_t bits = std::uint32_t(state >> 32);
-    if (few) bits = (bits & 0x80808080u) | (bits >> 8 & 1) * 0x3c3c3c3cu;
+    if (kind == Kind::few) bits = (bits & 0x80808080u) | (bits >> 8 & 1) * 0x3c3c3c3cu;
+    if (kind == Kind::edges) bits = (bits & 1) * sign | edges[bits >> 8 & 15];
     std::memcpy(made.data() + i * bytes, &bits, bytes);
   }
   return made;
@@ -53,6 +63,7 @@ constexpr PlantedInTiles kBugs[] = {
     {"the second best is kept where it is as good", Scalar::f16, "if (!(all > best)) continue;", "if (best > all) continue;"},
     {"NaN are as infinities", Scalar::bf16, "fraction != 0 ? kWorthOfNan : kWorthOfInfinity", "kWorthOfInfinity"},
     {"e4m3 has infinities", Scalar::e4m3, "magnitude == sign - 1", "magnitude == sign"},
+    {"infinities are the largest of what is finite", Scalar::f16, "if (format.has_infinity && exponent == last) return", "if (format.has_infinity && exponent > last) return"},
     {"denormals have a whole bit", Scalar::f16, "exponent == 0 ? double(fraction)", "exponent < 0 ? double(fraction)"},
     {"columns are not counted", Scalar::s8, "kept + spread(pair_of(number)) == 0x2222", "pair_of(number) == third"},
     {"-128 is 0", Scalar::s8, "? 2 * sign - bits : bits", "? (2 * sign - bits) % 128 : bits"},
@@ -69,13 +80,13 @@ TEST_CASE("pruning by tiles is the same on the device and on the host, and what 
   quiet.log_misses = false;
   const Library library = Library::without_database(quiet);
   for (const Scalar element : {Scalar::f16, Scalar::bf16, Scalar::tf32, Scalar::s8, Scalar::u8, Scalar::e4m3, Scalar::e5m2}) {
-    for (const bool few : {false, true}) {
+    for (const Kind kind : kKinds) {
       for (const std::int64_t rows : {256, 37}) {
-        INFO(name(element) << " " << rows << " rows, " << (few ? "few" : "any") << " elements");
+        INFO(name(element) << " " << rows << " rows, elements of kind " << int(kind));
         const std::size_t bytes = size_bytes(element);
         const std::int64_t k = 132, ld = 140;
         const SparseMatrix matrix{element, rows, k, ld};
-        const std::vector<std::byte> dense = any_elements(rows * ld, element, 11 + std::uint64_t(rows), few);
+        const std::vector<std::byte> dense = elements_of(kind, rows * ld, element, 11 + std::uint64_t(rows));
         std::vector<std::byte> want = dense;
         sparse_prune_tiles_on_host(matrix, want.data(), want.data());
         const runtime::DeviceBuffer on = uploaded(dense), apart = uploaded(dense);
@@ -109,8 +120,8 @@ TEST_CASE("bugs planted in pruning by tiles are found", "[gpu][sparse][tiles]") 
     if (planted) source.replace(at, std::strlen(bug.find), bug.replace);
     const std::int64_t rows = 254, k = 128;
     bool found = false;
-    for (const bool few : {false, true}) {
-      const std::vector<std::byte> dense = any_elements(256 * k, bug.element, 5, few);
+    for (const Kind kind : kKinds) {
+      const std::vector<std::byte> dense = elements_of(kind, 256 * k, bug.element, 5);
       std::vector<std::byte> want = dense;
       sparse_prune_tiles_on_host({bug.element, rows, k}, want.data(), want.data());
       const runtime::DeviceBuffer on = uploaded(dense);

@@ -58,9 +58,11 @@ TEST_CASE("a sample of every family passes the battery with weights", "[gpu][wei
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{
            {"f16f32f16 NT weights=s4_g128", "f16f32f16 NT weights=u4_g64+zeros", "f16f32f16 TT weights=s8_column+f32", "f16f32f16 NT epilogue=bias_n+gelu weights=e4m3_g128+f32",
-            "f16f32f16 NT epilogue=scale_m+scale_n1+bias_n_f32 weights=s4_g32+zeros+f32"},
+            "f16f32f16 NT epilogue=scale_m+scale_n1+bias_n_f32 weights=s4_g32+zeros+f32", "f16f32f16 NT weights=e2m1_g64", "f16f32f16 NT weights=nf4_g64",
+            "f16f32f16 NT epilogue=bias_n+relu weights=nf4_column+f32"},
            {"bf16f32bf16 NT weights=s4_g128", "bf16f32bf16 TT weights=u4_column+zeros", "bf16f32bf16 NT weights=s8_g64+zeros", "bf16f32bf16 NT epilogue=swiglu weights=s4_g128",
-            "bf16f32bf16 NT epilogue=c_apart weights=u4_g128+zeros"}}) {
+            "bf16f32bf16 NT epilogue=c_apart weights=u4_g128+zeros", "bf16f32bf16 NT weights=e2m1_g32", "bf16f32bf16 NT weights=nf4_g128",
+            "bf16f32bf16 TT epilogue=swiglu weights=e2m1_column+f32"}}) {
     auto& of_type = signatures.emplace_back();
     for (const char* signature : together) of_type.push_back(signature_of(signature));
   }
@@ -71,7 +73,8 @@ TEST_CASE("tuned problems with weights are proven by a reference that the host p
   const runtime::Context context(0);
   tuner::Verifier verifier(context);
   for (const char* text : {"f16f32f16 NT 333 177 640 ldc=180 beta=any weights=s4_g128", "f16f32f16 TT 16 1000 4096 weights=u4_g64+zeros", "bf16f32bf16 NT 1 4096 4096 weights=s8_column",
-                           "bf16f32bf16 NT 70 130 14336 epilogue=bias_n+relu weights=e4m3_g32+zeros+f32", "f16f32f16 NT 256 512 9216 weights=s8_g128"}) {
+                           "bf16f32bf16 NT 70 130 14336 epilogue=bias_n+relu weights=e4m3_g32+zeros+f32", "f16f32f16 NT 256 512 9216 weights=s8_g128",
+                           "bf16f32bf16 NT 16 1000 4096 weights=e2m1_g32", "f16f32f16 NT 1 4096 4096 weights=nf4_g64", "bf16f32bf16 NT 130 300 2048 weights=nf4_g128"}) {
     std::string error;
     const Problem problem = parse_problem(text, error).value();
     const KernelTarget target{problem, context.info().limits};
@@ -112,7 +115,8 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
     bool zeros;
   };
   for (const Format& format : {Format{TILESMITH_WEIGHTS_BYTES, "s8", n, k, "s8", false}, {TILESMITH_WEIGHTS_NIBBLES, "s4", n, k / 2, "s4", false},
-                               {TILESMITH_WEIGHTS_GPTQ, "u4", k / 8, n, "s32", true}, {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true}}) {
+                               {TILESMITH_WEIGHTS_GPTQ, "u4", k / 8, n, "s32", true}, {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true}, {TILESMITH_WEIGHTS_BYTES, "nf4", n, k, "u8", false},
+                               {TILESMITH_WEIGHTS_NIBBLES, "e2m1", n, k / 2, "u4", false}, {TILESMITH_WEIGHTS_BNB_NF4, "nf4", n * k / 2, 1, "u8", false}}) {
     tilesmith_weights made;
     REQUIRE(tilesmith_weights_init(&made, format.type, n, k, 128, "bf16", format.zeros) == TILESMITH_OK);
     tilesmith_weights_sizes sizes;
@@ -121,7 +125,7 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
     REQUIRE(tilesmith_weights_source_init(&from, format.format) == TILESMITH_OK);
     const auto point = [&](const void* of_codes, const void* of_scales, const void* of_zeros) {
       from.codes = array_of(of_codes, format.rows, format.columns, format.of);
-      from.scales = array_of(of_scales, groups, n, "f32");
+      from.scales = format.format == TILESMITH_WEIGHTS_BNB_NF4 ? array_of(of_scales, 1, n * groups, "f32") : array_of(of_scales, groups, n, "f32");
       if (format.zeros) from.zeros = array_of(of_zeros, groups, n / 8, "s32");
     };
     std::vector<unsigned char> host_codes(sizes.codes), host_scales(sizes.scales), host_zeros(sizes.zeros);
@@ -140,7 +144,7 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
   }
 }
 
-TEST_CASE("act-order, and zeros where weights have none, are refused on the device before anything is repacked", "[gpu][weights]") {
+TEST_CASE("act-order, zeros where weights have none, and scales that f16 does not hold are refused on the device before anything is repacked", "[gpu][weights]") {
   const runtime::Context context(0);
   const Library library = quiet_library();
   const std::int64_t n = 16, k = 64;
@@ -176,6 +180,14 @@ TEST_CASE("act-order, and zeros where weights have none, are refused on the devi
   CHECK(from_device(to_codes, 512) == std::vector<unsigned char>(512, 0xee));
   from.zeros = array_of(right.data(), 2, n / 8, "s32");
   CHECK(message().empty());
+  std::vector<unsigned char> exponents(std::size_t(2 * n), 120);
+  exponents[7] = 97;
+  const runtime::DeviceBuffer powers = on_device(exponents);
+  REQUIRE(tilesmith_weights_init(&made, "e2m1", n, k, 32, "f16", 0) == TILESMITH_OK);
+  REQUIRE(tilesmith_weights_source_init(&from, TILESMITH_WEIGHTS_MXFP4) == TILESMITH_OK);
+  from.codes = array_of(codes.data(), n, k / 2, "u4");
+  from.scales = array_of(powers.data(), n, 2, "u8");
+  CHECK(message().find("scales[3][1] is 2^-30: expected 2^-24 to 2^15") == 0);
 }
 
 TEST_CASE("the library multiplies with weights: by gemm(), by a plan, and from C", "[gpu][weights]") {

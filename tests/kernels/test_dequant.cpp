@@ -1,6 +1,8 @@
 // Products with weights on the host: which families take them, what is refused, what is tried first.
 #include <array>
+#include <string>
 
+#include "kernels/common/codebook.cuh"
 #include "kernels/dequant/geometry.hpp"
 #include "kernels/estimate.hpp"
 #include "kernels/family.hpp"
@@ -20,7 +22,8 @@ KernelTarget target_of(const char* arch, const char* signature) {
 }
 
 std::vector<const char*> weighted_signatures() {
-  return {"f16f32f16 NT weights=s4_g128", "bf16f32bf16 NT weights=u4_g32+zeros", "f16f32f16 NT weights=s8_column", "bf16f32bf16 NT epilogue=bias_n+silu weights=e4m3_g64"};
+  return {"f16f32f16 NT weights=s4_g128", "bf16f32bf16 NT weights=u4_g32+zeros", "f16f32f16 NT weights=s8_column", "bf16f32bf16 NT epilogue=bias_n+silu weights=e4m3_g64",
+          "bf16f32bf16 NT weights=e2m1_g32", "f16f32f16 NT weights=nf4_g64"};
 }
 
 }  // namespace
@@ -120,5 +123,35 @@ TEST_CASE("what few rows cost is the weights' bytes: half as many bits take abou
     INFO(arch);
     CHECK(ratio > 1.4);
     CHECK(ratio < 2.1);
+  }
+}
+
+TEST_CASE("codebooks have no zeros, by text and by value, and their macro is theirs alone") {
+  std::string error;
+  for (const char* weights : {"e2m1_g32", "nf4_g64", "nf4_column+f32"}) {
+    CHECK(name(*parse_weights(weights)) == weights);
+    const std::string source = find_family("dequant")->source(find_family("dequant")->seeds(target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str())).at(0),
+                                                              target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str()));
+    CHECK(source.find("#define TILESMITH_CODEBOOK\n") != std::string::npos);
+    CHECK(source.find("constexpr int kWeightBits = 4;") != std::string::npos);
+  }
+  CHECK_FALSE(parse_weights("e2m1_g32+zeros"));
+  CHECK_FALSE(parse_weights("nf4_column+zeros+f32"));
+  CHECK_FALSE(parse_signature("f16f32f16 NT weights=nf4_g64+zeros", error));
+  CHECK(error.find("+zeros (not of e2m1, nf4)") != std::string::npos);
+  Problem problem = packed_problem(target_of("sm_90a", "f16f32f16 NT weights=nf4_g64"), 16, 64, 128);
+  CHECK_FALSE(problem_error(problem));
+  problem.weights.zeros = true;
+  CHECK(problem_error(problem) == "weights are nf4_g64+zeros: expected no zeros of e2m1 and nf4");
+}
+
+TEST_CASE("nf4's table is the published one, rounded to f16 and bf16 to nearest") {
+  constexpr unsigned kF16[] = {0xbc00, 0xb992, 0xb833, 0xb652, 0xb48d, 0xb1ea, 0xadd4, 0x0000, 0x2d18, 0x3126, 0x33e0, 0x3568, 0x370d, 0x3880, 0x39c9, 0x3c00};
+  constexpr unsigned kBf16[] = {0xbf80, 0xbf32, 0xbf06, 0xbeca, 0xbe92, 0xbe3d, 0xbdba, 0x0000, 0x3da3, 0x3e25, 0x3e7c, 0x3ead, 0x3ee2, 0x3f10, 0x3f39, 0x3f80};
+  for (int code = 0; code < 16; ++code) {
+    CHECK(nf4_bits(code, false) == kF16[code]);
+    CHECK(nf4_bits(code, true) == kBf16[code]);
+    CHECK(nf4_value(code) == double(float(nf4_value(code))));
+    CHECK((nf4_bytes(code / 4 * 4, 1, true) >> code % 4 * 8 & 255) == kBf16[code] >> 8);
   }
 }

@@ -34,7 +34,12 @@ def close(got, x, w, of=lambda y: y):
     assert got.shape == want.shape and float((got.double() - want).abs().max()) <= step * float(size)
 
 
-@pytest.mark.parametrize("kind", ["s4", "u4", "s8", "e4m3"])
+CODEBOOKS = {"e2m1": torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6]),
+             "nf4": torch.tensor([-1, -0.6961928, -0.52507305, -0.39491749, -0.28444138, -0.18477343, -0.091050036, 0,
+                                  0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1])}
+
+
+@pytest.mark.parametrize("kind", ["s4", "u4", "s8", "e4m3", "e2m1", "nf4"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_weights_are_packed_and_multiplied(library, kind, dtype):
     for m, n, k, group in ((1, 256, 512, 128), (16, 200, 384, 64), (70, 97, 130, None)):
@@ -42,15 +47,16 @@ def test_weights_are_packed_and_multiplied(library, kind, dtype):
         groups = 1 if group is None else k // group
         codes = {"s4": lambda: torch.randint(-8, 8, (n, k), dtype=torch.int8, device="cuda"), "u4": lambda: torch.randint(0, 16, (n, k), dtype=torch.uint8, device="cuda"),
                  "s8": lambda: torch.randint(-128, 128, (n, k), dtype=torch.int8, device="cuda"),
-                 "e4m3": lambda: torch.randn(n, k, device="cuda").to(torch.float8_e4m3fn)}[kind]()
+                 "e4m3": lambda: torch.randn(n, k, device="cuda").to(torch.float8_e4m3fn)}.get(
+                     kind, lambda: torch.randint(0, 16, (n, k), dtype=torch.uint8, device="cuda"))()
         scales = (torch.rand(groups, n, device="cuda") / 64).to(dtype)
         zeros = torch.randint(0, 16, (groups, n), device="cuda").to(dtype) if zeros_there else None
         w = tilesmith.weights.pack(codes, scales, zeros, type=kind, library=library)
-        dense = codes.float()
+        dense = CODEBOOKS[kind].cuda().to(dtype).float()[codes.long()] if kind in CODEBOOKS else codes.float()
         if zeros_there:
             dense = dense - zeros.float().repeat_interleave(k // groups, 0).T
         dense = dense * scales.float().repeat_interleave(k // groups, 0).T
-        assert torch.equal(tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, w.text, k), dense)
+        assert torch.equal(tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, w.text, k, dtype), dense)
         x, bias = random(m, k, dtype=dtype), random(n, dtype=dtype)
         close(tilesmith.weights.linear(x, w, bias=bias, library=library), x, dense.T, lambda y: y + bias.double())
 
@@ -131,6 +137,7 @@ def test_a_model_is_rounded_and_its_products_counted(library):
             got = model(x)
         assert float((got.double() - want).norm() / want.norm()) < 2e-3
         assert serving.stats()["served"] == {"linear_weights": 2}
-        assert sorted((problem.m, problem.n, problem.k, problem.weights) for problem in serving.problems()) == [(5, 256, 384, "s4_g128"), (5, 384, 256, "s4_g128")]
+        assert sorted(map(str, serving.problems())) == [f"f16f32f16 NT 5 {n} {k} lda={k} ldc={n} {more}weights=s4_g128"
+                                                       for n, k, more in ((256, 384, ""), (384, 256, "epilogue=bias_n "))]
     finally:
         tilesmith.set_default(None)

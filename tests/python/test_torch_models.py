@@ -55,10 +55,28 @@ def test_rounding_to_e4m3_keeps_three_bits():
     assert (off <= weight.float().abs() * 2**-4 + weight.abs().max() * 2**-9 / 448).all()
 
 
-@pytest.mark.parametrize("kind", ["s4_g32", "s8_column", "u4_g32+zeros", "e4m3_g32"])
+@pytest.mark.parametrize("kind, largest, widest", [("e2m1_g32+f32", 6, 2), ("nf4_g64+f32", 1, 1 - 0.6961928)])
+def test_rounding_to_a_table_takes_the_nearest(kind, largest, widest):
+    torch.manual_seed(5)
+    weight = torch.randn(16, 128, dtype=torch.bfloat16)
+    packed = tilesmith.torch.quantize(weight, kind)
+    assert packed.text == kind
+    dense = dense_of(packed)
+    groups = weight.float().reshape(16, packed.scales.shape[0], -1)
+    scale = groups.abs().amax(-1, keepdim=True) / largest
+    off = (dense.reshape(groups.shape) - groups).abs()
+    assert (off <= scale * (widest / 2 + 1e-5)).all()
+    # No other value that the group has is nearer.
+    others = dense.reshape(groups.shape)
+    nearest = (others.unsqueeze(-2) - groups.unsqueeze(-1)).abs().amin(-1)
+    assert (off <= nearest + scale * 1e-5).all()
+    assert (dense[weight == 0] == 0).all() and dense.unique().numel() > 16
+
+
+@pytest.mark.parametrize("kind", ["s4_g32", "s8_column", "u4_g32+zeros", "e4m3_g32", "e2m1_g32", "nf4_g64"])
 def test_zeros_stay_zeros(kind):
     weight = torch.zeros(16, 64, dtype=torch.float16)
-    weight[0, :32] = 1
+    weight[0] = 1
     dense = dense_of(tilesmith.torch.quantize(weight, kind))
     assert torch.isfinite(dense).all()
     assert (dense[1:] == 0).all()
@@ -68,7 +86,7 @@ def test_what_cannot_be_rounded_is_told():
     weight = torch.zeros(16, 96, dtype=torch.float16)
     with pytest.raises(ValueError, match="weight has 96 columns; expected a multiple of 64, the group of 's4_g64'"):
         tilesmith.torch.quantize(weight, "s4_g64")
-    with pytest.raises(ValueError, match="kind is 's4'; expected s4, u4, s8 or e4m3, then _g32"):
+    with pytest.raises(ValueError, match="kind is 's4'; expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32"):
         tilesmith.torch.quantize(weight, "s4")
     with pytest.raises(ValueError, match="expected .zeros of u4"):
         tilesmith.torch.quantize(weight, "u4_g32")

@@ -50,6 +50,19 @@ def test_e4m3_is_kept_bit_by_bit():
     assert torch.equal(tilesmith.torch.dequantized(packed.codes, packed.scales, None, packed.text, 40), codes.float())
 
 
+@pytest.mark.parametrize("kind, values", [("e2m1", [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6]),
+                                          ("nf4", [-1, -0.6961928, -0.52507305, -0.39491749, -0.28444138, -0.18477343, -0.091050036, 0,
+                                                   0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1])])
+def test_codebooks_are_looked_up_in_the_type_of_x(kind, values):
+    codes, scales = torch.randint(0, 16, (33, 128), dtype=torch.uint8), torch.rand(4, 33).bfloat16()
+    packed = weights.pack(codes, scales, type=kind)
+    assert packed.text == f"{kind}_g32"
+    dense = torch.tensor(values).bfloat16().float()[codes.long()] * scales.float().repeat_interleave(32, 0).T
+    assert torch.equal(tilesmith.torch.dequantized(packed.codes, packed.scales, None, packed.text, 128, torch.bfloat16), dense)
+    x = torch.rand(5, 128).bfloat16()
+    assert torch.equal(tilesmith.torch.Linear(packed)(x), (x.float() @ dense.T).bfloat16())
+
+
 def test_a_state_dict_has_the_packed_weights():
     packed = weights.pack(torch.randint(0, 16, (16, 64), dtype=torch.uint8), torch.rand(16).half(), torch.ones(16).half(), type="u4")
     layer = tilesmith.torch.Linear(packed)

@@ -125,13 +125,32 @@ def test_gguf_blocks_bring_their_scales(real):
         weights.from_gguf(Host("|u1", (1, 18), [0] * 18), "Q4_K")
 
 
-def test_mxfp4_becomes_e4m3(real):
+def test_mxfp4_stays_in_4_bits_or_becomes_e4m3(real):
     n, k = 2, 64
     blocks = Host("|u1", (n, k // 2), [code(i, 2 * j) | code(i, 2 * j + 1) << 4 for i in range(n) for j in range(k // 2)])
-    made = weights.from_mxfp4(blocks, Host("|u1", (n, 2), [127, 128, 129, 120]), dtype="f32")
+    made = weights.from_mxfp4(blocks, Host("|u1", (n, 2), [127, 128, 129, 120]), type="e4m3", dtype="f32")
     magnitudes = (0, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c)
     assert made.codes.tobytes() == canonical(8, n, k, 0, lambda i, j: magnitudes[code(i, j) & 7] | (code(i, j) & 8) << 4)
     assert made.text == "e4m3_g32+f32" and made.scales.tobytes() == struct.pack("<4f", 1, 4, 2, 2**-7)
+    made = weights.from_mxfp4(blocks, Host("|u1", (n, 2), [127, 128, 129, 120]), dtype="f16")
+    assert made.codes.tobytes() == canonical(4, n, k, 0, code)
+    assert made.text == "e2m1_g32" and made.scales.tobytes() == struct.pack("<4e", 1, 4, 2, 2**-7)
+    with pytest.raises(tilesmith.Error, match=r"^scales\[1\]\[1\] is 2\^16: expected 2\^-24 to 2\^15, which scale_type f16 holds"):
+        weights.from_mxfp4(blocks, Host("|u1", (n, 2), [127, 128, 129, 143]), dtype="f16")
+
+
+def test_nf4_of_bitsandbytes_has_its_first_element_high(real):
+    n, k = 18, 128
+    packed = [code(i, 2 * j) << 4 | code(i, 2 * j + 1) for i in range(n) for j in range(k // 2)]
+    absmax = Host("<f4", (2 * n,), [1 + i / 8 for i in range(2 * n)])
+    made = weights.from_bnb_nf4(Host("|u1", (n * k // 2, 1), packed), absmax, n=n, k=k)
+    assert made.text == "nf4_g64+f32" and made.codes.tobytes() == canonical(4, n, k, 7, code)
+    assert made.scales.tobytes() == struct.pack("<36f", *(1 + (2 * i + g) / 8 for g in range(2) for i in range(n)))
+    assert weights.from_bnb_nf4(Host("|u1", (n, k // 2), packed), absmax, n=n, k=k, dtype="bf16").text == "nf4_g64"
+    with pytest.raises(ValueError, match="absmax has 36 values; expected the same number for each of 17 rows, blocks that divide k, 128"):
+        weights.from_bnb_nf4(Host("|u1", (n, k // 2), packed), absmax, n=17, k=k)
+    with pytest.raises(tilesmith.Error, match="^codes is 1152x1: expected 18x128"):
+        weights.from_bnb_nf4(Host("|u1", (n * k // 2, 1), packed), absmax, n=n, k=2 * k)
 
 
 @pytest.mark.parametrize("edit, line", [
@@ -139,7 +158,7 @@ def test_mxfp4_becomes_e4m3(real):
     (dict(scales=Host("<f4", (4, 16), [1] * 64)), "group is 16: expected 32, 64, 128, or 0 for the whole row of weights"),
     (dict(scales=Host("|i1", (16,), [1] * 16)), "scale_type is 's8': expected f16, bf16 or f32"),
     (dict(zeros=Host("<f4", (2, 16), [1] * 32)), "zeros is 2x16: expected 1x16"),
-    (dict(type="s5"), "type of weights is 's5': expected s4, u4, s8 or e4m3"),
+    (dict(type="s5"), "type of weights is 's5': expected s4, u4, s8, e4m3, e2m1 or nf4"),
 ])
 def test_what_does_not_fit_is_one_line(real, edit, line):
     given = dict(codes=Host("|u1", (16, 64), [0] * 1024), scales=Host("<f4", (16,), [1] * 16), type="u4", **edit) if "scales" not in edit and "type" not in edit \

@@ -39,7 +39,7 @@ TEST_CASE("each field of a problem makes another key", "[plan_cache]") {
   problems.back().batch_mode = BatchMode(1);
   problems.push_back(of_size(32));
   problems.back().sparsity = Sparsity(1);
-  for (const char* weights : {"s4_g128", "u4_g128", "s4_g64", "s4_column", "s4_g128+zeros", "s4_g128+f32"}) {
+  for (const char* weights : {"s4_g128", "u4_g128", "s4_g64", "s4_column", "s4_g128+zeros", "s4_g128+f32", "e2m1_g128", "nf4_g128"}) {
     problems.push_back(problems[0]);
     problems.back().weights = *parse_weights(weights);
   }

@@ -208,7 +208,8 @@ TEST_CASE("what is tried first for weights compiles without spills and launches 
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const char* signature : {"f16f32f16 NT weights=s4_g128", "bf16f32bf16 NT weights=u4_g32+zeros", "f16f32f16 NT weights=s8_column",
-                                  "bf16f32bf16 NT epilogue=bias_n+silu weights=e4m3_g64"}) {
+                                  "bf16f32bf16 NT epilogue=bias_n+silu weights=e4m3_g64", "f16f32f16 NT weights=e2m1_g32", "bf16f32bf16 NT weights=e2m1_column",
+                                  "f16f32f16 NT weights=nf4_g64", "bf16f32bf16 NT epilogue=bias_n+gelu weights=nf4_g64"}) {
       weights_compile(arch, signature);
     }
   }

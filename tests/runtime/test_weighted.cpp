@@ -32,7 +32,8 @@ TEST_CASE("a problem with weights in C is a problem with their text behind it", 
     CHECK(weighted.problem.batch_size == 0);
   };
   CHECK(tilesmith_weighted_init(nullptr, "f16f32f16", "NT", 16, 24, 128, "s4_g64") == TILESMITH_BAD_ARGUMENT);
-  refused("f16f32f16", "NT", 128, "s4_g16", "weights is 's4_g16': expected s4, u4, s8 or e4m3, then _g32");
+  refused("f16f32f16", "NT", 128, "s4_g16", "weights is 's4_g16': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32");
+  refused("f16f32f16", "NT", 128, "nf4_g64+zeros", "weights is 'nf4_g64+zeros': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32");
   refused("f16f32f16", "NT", 128, "s4_g64_and_a_text_without_end", "expected a text such as s4_g128");
   refused("f16f32f16", "NT", 100, "s4_g64", "K is 100: expected a multiple of 64");
   refused("f16f32f16", "NN", 128, "s4_g64", "expected transposes NT or TT");

@@ -142,7 +142,7 @@ TEST_CASE("weights: blocks of GGUF bring their scales with them") {
   }
 }
 
-TEST_CASE("weights: MXFP4 becomes e4m3 with the same values, and its powers of two stay") {
+TEST_CASE("weights: MXFP4 stays e2m1, or becomes e4m3 with the same values, and its powers of two stay, unless f16 does not hold one") {
   const std::int64_t n = 3, k = 64;
   constexpr unsigned kE4m3[] = {0x00, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c, 0x80, 0xb0, 0xb8, 0xbc, 0xc0, 0xc4, 0xc8, 0xcc};
   const auto code = [](std::int64_t i, std::int64_t j) { return any(i, j, 16); };
@@ -157,8 +157,80 @@ TEST_CASE("weights: MXFP4 becomes e4m3 with the same values, and its powers of t
   REQUIRE(made.status == TILESMITH_OK);
   CHECK(made.codes == canonical(8, n, k, 0, [&](std::int64_t i, std::int64_t j) { return kE4m3[code(i, j)]; }));
   for (std::size_t i = 0; i < 6; ++i) CHECK(f32_at(made.scales, i % 2 * 3 + i / 2) == std::ldexp(1.0F, int(exponents[i]) - 127));
-  CHECK(repack(weights("e4m3", n, k, 32, false, "f16"), from).error == "scale_type is f16: expected bf16 or f32, which hold every power of two of MXFP4");
-  CHECK(repack(weights("s4", n, k, 32), from).error == "type of weights is s4: expected e4m3 of MXFP4");
+  const Made as_they_are = repack(weights("e2m1", n, k, 32), from);
+  INFO(as_they_are.error);
+  REQUIRE(as_they_are.status == TILESMITH_OK);
+  CHECK(as_they_are.codes == canonical(4, n, k, 0, code));
+  CHECK(as_they_are.scales == made.scales);
+  CHECK(repack(weights("s4", n, k, 32), from).error == "type of weights is s4: expected e2m1 or e4m3 of MXFP4");
+  CHECK(repack(weights("e2m1", n, k, 64), from).error == "group is 64: expected 32 of MXFP4");
+  CHECK(repack(weights("e2m1", n, k, 32, false, "f16"), from).error ==
+        "scales[1][0] is 2^-127: expected 2^-24 to 2^15, which scale_type f16 holds, or scale_type bf16 or f32; nothing was repacked");
+  const std::vector<unsigned char> held{103, 142, 127, 255, 104, 141};
+  from.scales = array(held, n, 2, "u8");
+  const Made half = repack(weights("e2m1", n, k, 32, false, "f16"), from);
+  REQUIRE(half.status == TILESMITH_OK);
+  const auto half_at = [&](std::size_t i) { return unsigned(half.scales[2 * i]) | unsigned(half.scales[2 * i + 1]) << 8; };
+  CHECK(half_at(0) == 0x0001);
+  CHECK(half_at(3) == 0x7800);
+  CHECK(half_at(1) == 0x3c00);
+  CHECK(half_at(4) == 0x7e00);
+}
+
+TEST_CASE("weights: of bitsandbytes' NF4 the upper half of a byte comes first, and absmax is a scale") {
+  const std::int64_t n = 18, k = 192;
+  const auto code = [](std::int64_t i, std::int64_t j) { return any(i, j, 16); };
+  std::vector<unsigned char> packed(std::size_t(n * k / 2));
+  for (std::int64_t at = 0; at < n * k; ++at) packed[std::size_t(at / 2)] = (unsigned char)(packed[std::size_t(at / 2)] | code(at / k, at % k) << (at % 2 == 0 ? 4 : 0));
+  for (const std::int64_t group : {32, 64, 0}) {
+    const std::int64_t groups = group == 0 ? 1 : k / group;
+    const std::vector<float> absmax = some_scales(n, groups);
+    for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{n * k / 2, 1}, {n, k / 2}, {1, n * k / 2}}) {
+      tilesmith_weights_source from = source(TILESMITH_WEIGHTS_BNB_NF4);
+      from.codes = array(packed, rows, columns, "u8");
+      from.scales = rows == n ? array(absmax, n, groups, "f32") : array(absmax, 1, n * groups, "f32");
+      const Made made = repack(weights("nf4", n, k, group, false, "f32"), from);
+      INFO(group << " " << rows << "x" << columns << ": " << made.error);
+      REQUIRE(made.status == TILESMITH_OK);
+      CHECK(made.codes == canonical(4, n, k, 7, code));
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t g = 0; g < groups; ++g) CHECK(f32_at(made.scales, std::size_t(g * n + i)) == absmax[std::size_t(i * groups + g)]);
+      }
+    }
+  }
+  const std::vector<float> absmax = some_scales(n, 3);
+  tilesmith_weights_source from = source(TILESMITH_WEIGHTS_BNB_NF4);
+  from.codes = array(packed, n, k / 2, "u8");
+  from.scales = array(absmax, n, 3, "f32");
+  CHECK(repack(weights("e2m1", n, k, 64), from).error == "type of weights is e2m1: expected nf4 of NF4 of bitsandbytes");
+  CHECK(repack(weights("nf4", n, k, 32), from).error == "scales is 18x3: expected 18x6");
+  std::strcpy(from.scales.type, "u8");
+  CHECK(repack(weights("nf4", n, k, 64), from).error == "scales is of u8: expected f32");
+  std::strcpy(from.scales.type, "f32");
+  from.zeros = from.scales;
+  CHECK(repack(weights("nf4", n, k, 64), from).error == "zeros is given: expected none, the weights have none");
+}
+
+TEST_CASE("weights: codes of e2m1 and nf4 are taken as they are, and have no zeros") {
+  const std::int64_t n = 20, k = 70;
+  const auto code = [](std::int64_t i, std::int64_t j) { return any(i, j, 16); };
+  std::vector<unsigned char> bytes;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < k; ++j) bytes.push_back((unsigned char)code(i, j));
+  }
+  const std::vector<float> scales = some_scales(1, n);
+  for (const auto& [type, padding] : {std::pair{"e2m1", 0}, {"nf4", 7}}) {
+    tilesmith_weights_source from = source(TILESMITH_WEIGHTS_BYTES);
+    from.codes = array(bytes, n, k, "u8");
+    from.scales = array(scales, 1, n, "f32");
+    const Made made = repack(weights(type, n, k, 0), from);
+    INFO(type << " " << made.error);
+    REQUIRE(made.status == TILESMITH_OK);
+    CHECK(made.codes == canonical(4, n, k, padding, code));
+    tilesmith_weights none;
+    CHECK(tilesmith_weights_init(&none, type, n, k, 0, "f16", 1) == TILESMITH_BAD_ARGUMENT);
+    CHECK(tilesmith_last_error() == std::string("has_zeros is 1: expected 0 of ") + type);
+  }
 }
 
 TEST_CASE("weights: scales of a row for each row of weights are turned, and become the type that is asked for") {

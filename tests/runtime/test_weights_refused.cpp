@@ -41,11 +41,11 @@ TEST_CASE("weights: what does not fit is refused in one line that says what was 
     CHECK(tilesmith_last_error() == line);
     CHECK(made.size == 0);
   };
-  no_weights("s5", 64, 32, "f16", "type of weights is 's5': expected s4, u4, s8 or e4m3");
+  no_weights("s5", 64, 32, "f16", "type of weights is 's5': expected s4, u4, s8, e4m3, e2m1 or nf4");
   no_weights("s4", 64, 48, "f16", "group is 48: expected 32, 64, 128, or 0 for the whole row of weights");
   no_weights("s4", 96, 64, "f16", "group is 64: expected one that divides k, 96, or 0 for the whole row of weights");
   no_weights("s4", 64, 32, "f64", "scale_type is 'f64': expected f16, bf16 or f32");
-  no_weights("nf4", 64, 32, "f16", "type of weights is 'nf4': expected s4, u4, s8 or e4m3");
+  no_weights("fp4", 64, 32, "f16", "type of weights is 'fp4': expected s4, u4, s8, e4m3, e2m1 or nf4");
   CHECK(tilesmith_weights_repack(nullptr, nullptr, nullptr, &right, nullptr, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
 }
 

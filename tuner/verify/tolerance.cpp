@@ -36,7 +36,8 @@
 // that is (K + c)·2^-24·Σ|a||w| with the sum that such operands come to. A kernel may round s·(v − z) to A's type. v − z is exact there, so
 // a weight is off by u = 2^-11 (f16) or 2^-8 (bf16) of itself at most, and a product by u·|a||w|. Over a sum these are of either sign: a deviation of
 // 0.42·u·ρ/√3 each (the rounding of a significand that lies anywhere). 7 deviations of √K of them are 1.7·u·ρ·√K. Where K is small it is u·|w| each.
-// Bound: u·(1.75·ρ·√K + 2). Of e4m3 with zeros v − z is rounded too: twice that. A product left out is worth ρ/√3; at K = 4096 of s4 in f16
+// Bound: u·(1.75·ρ·√K + 2). Values of e2m1 and nf4 have A's type (those of nf4 are what the table's come to in it), so that s·v is the one rounding there,
+// too: |v| ≤ 6 with |s| ≤ 1/8, and |v| ≤ 1. Of e4m3 with zeros v − z is rounded too: twice that. A product left out is worth ρ/√3; at K = 4096 of s4 in f16
 // it is 0.1 and the bound of weights 0.011.
 //
 // Scales (|r|, |c| ≤ 1) make errors no larger, and are two roundings more, which the constants cover.

@@ -17,9 +17,12 @@ namespace {
 constexpr double kWeightsSums = 2097152;
 constexpr int kWeightsOperandRange = 120, kWeightsAddends = 250;
 
-int kind_of(const KernelSignature& signature) { return int(signature.weights.type); }
+int kind_of(const KernelSignature& signature) {
+  const bool of_bf16 = signature.weights.type == WeightType::nf4 && signature.type.a == Scalar::bf16;
+  return of_bf16 ? int(kNf4OfBf16Weights) : int(signature.weights.type);
+}
 static_assert(int(WeightType::s4) == kS4Weights && int(WeightType::u4) == kU4Weights && int(WeightType::s8) == kS8Weights &&
-              int(WeightType::e4m3) == kE4m3Weights);
+              int(WeightType::e4m3) == kE4m3Weights && int(WeightType::e2m1) == kE2m1Weights && int(WeightType::nf4) == kNf4Weights);
 
 }  // namespace
 
@@ -30,6 +33,8 @@ double largest_weight(const KernelSignature& signature) {
     case WeightType::u4: return 4 * 15;
     case WeightType::s8: return 2 * (zeros ? 131 : 128);
     case WeightType::e4m3: return 4 * (zeros ? 19 : 16);
+    case WeightType::e2m1: return 4 * 12;
+    case WeightType::nf4: return signature.type.a == Scalar::bf16 ? 4 * 2048 : 2 * 16384;
     case WeightType::none: break;
   }
   return 0;
@@ -41,6 +46,8 @@ double rms_weight(const KernelSignature& signature) {
     case WeightType::u4: return signature.weights.zeros ? 0.25 : 0.34;
     case WeightType::s8: return signature.weights.zeros ? 0.25 : 0.18;
     case WeightType::e4m3: return 0.13;
+    case WeightType::e2m1: return 0.23;
+    case WeightType::nf4: return 0.33;
     case WeightType::none: break;
   }
   return 0;

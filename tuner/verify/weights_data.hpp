@@ -1,7 +1,7 @@
 // Weights that are proven: what they hold in each stage, as they are stored, and as they are multiplied.
 //
 // Exact stage: activations are integers, weights integers once the zero is taken off, scales ± powers of two (of e4m3 times those that make
-// its units integers). Every partial sum, of weights with or without their scales, is an integer or a multiple of a power of two that f32
+// its units integers: halves of e2m1; of nf4, rounded to A's type, 2^-14 (f16) or 2^-11 (bf16)). Every partial sum, of weights with or without their scales, is an integer or a multiple of a power of two that f32
 // holds. Nothing is rounded but the result to D's type, to nearest, and that is known to the bit. α keeps f16 from overflowing.
 // Real-valued stage: codes of the whole range. Scales have any value in [1/9, 1] of either sign, as their type holds them, times a power of two
 // that keeps weights below 1.

@@ -15,13 +15,14 @@
 // WeightsRule      what weights hold. `kind`: kS4Weights ..; `group`: columns that share a scale, K of the whole column; `real`: scales are
 //                  any numbers, else powers of two; `values`: seeds, and how sparse weights are (exact_data.hpp).
 // weight_scale     of a group and a row (n), before it is rounded to its type. weight_zero: an integer; of e4m3 a multiple of its units.
-// weight_code      of a row and a column. Exact ones are never of value 0 after the zero is taken off, unless they are sparse.
-// code_value       what a code stands for.
+// weight_code      of a row and a column. Exact ones are never of value 0 after the zero is taken off, unless they are sparse, or of e2m1 or nf4,
+//                  of which one in 16 is.
+// code_value       what a code stands for. Of nf4 that is the table's value, rounded to nearest in A's type: f16 or, kNf4OfBf16Weights, bf16.
 // CodeSlot         where a code lies: its byte, and its lowest bit there. code_in_byte: the row and column of one that lies there.
 namespace tilesmith::tuner::verify {
 
 TILESMITH_WEIGHTS_RULES(
-enum WeightsKind { kS4Weights = 1, kU4Weights, kS8Weights, kE4m3Weights };
+enum WeightsKind { kS4Weights = 1, kU4Weights, kS8Weights, kE4m3Weights, kE2m1Weights, kNf4Weights, kNf4OfBf16Weights };
 
 struct WeightsRule {
   int kind;
@@ -37,9 +38,11 @@ struct CodeSlot {
   int shift;
 };
 
-TILESMITH_VERIFY_FN int bits_of_code(int kind) { return kind == kS4Weights || kind == kU4Weights ? 4 : 8; }
+TILESMITH_VERIFY_FN int bits_of_code(int kind) { return kind == kS8Weights || kind == kE4m3Weights ? 8 : 4; }
 
-TILESMITH_VERIFY_FN int code_of_zero(int kind) { return kind == kS4Weights ? 8 : kind == kS8Weights ? 128 : 0; }
+TILESMITH_VERIFY_FN bool is_nf4(int kind) { return kind == kNf4Weights || kind == kNf4OfBf16Weights; }
+
+TILESMITH_VERIFY_FN int code_of_zero(int kind) { return kind == kS4Weights ? 8 : kind == kS8Weights ? 128 : is_nf4(kind) ? 7 : 0; }
 
 TILESMITH_VERIFY_FN double power_of_two(int exponent) {
   double result = 1.0;
@@ -53,7 +56,10 @@ TILESMITH_VERIFY_FN unsigned long long weights_hash(const WeightsRule& rule, int
 }
 
 TILESMITH_VERIFY_FN int unit_exponent(const WeightsRule& rule, long long of_group, long long n) {
-  if (rule.kind != kE4m3Weights || rule.real != 0) return 0;
+  if (rule.real != 0) return 0;
+  if (rule.kind == kE2m1Weights) return 1;
+  if (is_nf4(rule.kind)) return rule.kind == kNf4Weights ? 14 : 11;
+  if (rule.kind != kE4m3Weights) return 0;
   const int choice = static_cast<int>((weights_hash(rule, 1, of_group, n) >> 40) % 3);
   return choice == 0 ? 0 : choice == 1 ? 4 : 9;
 }
@@ -62,9 +68,9 @@ TILESMITH_VERIFY_FN double weight_scale(const WeightsRule& rule, long long of_gr
   const unsigned long long h = weights_hash(rule, 2, of_group, n);
   if (rule.real != 0) {
     const double magnitude = (static_cast<double>((h >> 41) | 1ull) / 8388608.0 + 0.125) / 1.125;
-    return ((h & 1ull) != 0 ? -magnitude : magnitude) * power_of_two(rule.kind == kE4m3Weights ? -9 : rule.kind == kS8Weights ? -8 : -4);
+    return ((h & 1ull) != 0 ? -magnitude : magnitude) * power_of_two(is_nf4(rule.kind) ? 0 : rule.kind == kE2m1Weights ? -3 : rule.kind == kE4m3Weights ? -9 : rule.kind == kS8Weights ? -8 : -4);
   }
-  const int exponent = static_cast<int>((h >> 24) % (rule.kind == kS8Weights ? 2 : 3)) + unit_exponent(rule, of_group, n);
+  const int exponent = static_cast<int>((h >> 24) % (rule.kind == kS8Weights || rule.kind == kNf4Weights ? 2 : 3)) + unit_exponent(rule, of_group, n);
   return (h & 1ull) != 0 ? -power_of_two(exponent) : power_of_two(exponent);
 }
 
@@ -86,7 +92,23 @@ TILESMITH_VERIFY_FN int code_of_units(int units, int exponent) {
   return units < 0 ? 128 | bits : bits;
 }
 
+TILESMITH_VERIFY_FN double nf4_of_type(int kind, int code) {
+  const double table[16] = {-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
+                            -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
+                            0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0};
+  const double value = table[code];
+  double unit = kind == kNf4Weights ? 0.0009765625 : 0.0078125;
+  for (double magnitude = value < 0.0 ? -value : value; magnitude > 0.0 && magnitude < 1.0; magnitude *= 2.0) unit *= 0.5;
+  return rint(value / unit) * unit;
+}
+
 TILESMITH_VERIFY_FN double code_value(int kind, int code) {
+  if (is_nf4(kind)) return nf4_of_type(kind, code);
+  if (kind == kE2m1Weights) {
+    const int ends = code & 7;
+    const double magnitude = ends < 2 ? 0.5 * ends : (2 + (ends & 1)) * power_of_two(ends / 2 - 2);
+    return (code & 8) != 0 ? -magnitude : magnitude;
+  }
   if (kind != kE4m3Weights) return code - code_of_zero(kind);
   const int exponent = code >> 3 & 15;
   const int fraction = code & 7;
@@ -105,6 +127,11 @@ TILESMITH_VERIFY_FN int weight_code(const WeightsRule& rule, long long n, long l
     return rule.kind == kE4m3Weights && byte % 128 == 127 ? byte - 1 : byte;
   }
   const bool is_zero = rule.values.group > 1 && nonzero_position(rule.values, n, k, depth) != k;
+  if (is_nf4(rule.kind)) return is_zero ? 7 : byte % 16;
+  if (rule.kind == kE2m1Weights) {
+    const bool some_zero = is_zero || (h >> 4) % 16 == 0;
+    return (h & 1ull) != 0 ? (some_zero ? 8 : 9 + byte % 7) : some_zero ? 0 : 1 + byte % 7;
+  }
   const int unit = unit_exponent(rule, of_group, n);
   const int zero = static_cast<int>(weight_zero(rule, of_group, n) * power_of_two(unit));
   int value = byte % 16 - (rule.kind == kS4Weights ? 8 : 0);

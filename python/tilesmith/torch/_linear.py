@@ -17,7 +17,7 @@ from .._problem import ACTIVATIONS
 from ..weights import Call, Weights, call_of
 from . import _enabled
 from ._operator import _activated, _library
-from ._rounding import quantize
+from ._rounding import TABLES, quantize
 
 _library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? zeros, str kind, Tensor? bias=None, str? activation=None) -> Tensor")
 _GATES = ("swiglu", "swiglu_interleaved")
@@ -54,10 +54,10 @@ class Linear(torch.nn.Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, weights={self.kind}, bias={self.bias is not None}"
 
 
-def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int) -> Tensor:
-    """W as f32, n x k, of codes in the layout that kernels read."""
+def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """W as f32, n x k, of codes in the layout that kernels read. dtype: x's, to which values of nf4 are rounded."""
     n, (type, rest) = scales.shape[1], kind.split("_", 1)
-    four = type in ("s4", "u4")
+    four = type in ("s4", "u4", "e2m1", "nf4")
     columns = 64 if four else 32
     rows, across = -(-n // 16), -(-k // columns)
     if four:
@@ -69,6 +69,8 @@ def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: st
     code = pairs.permute(order).reshape(rows * 16, across * columns)[:n, :k]
     if type == "e4m3":
         value = code.contiguous().view(torch.float8_e4m3fn).float()
+    elif type in TABLES:
+        value = torch.tensor(TABLES[type], device=code.device).to(dtype).float()[code.long()]
     else:
         value = code.float() - {"s4": 8, "u4": 0, "s8": 128}[type]
     each = k // scales.shape[0]
@@ -113,7 +115,7 @@ def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor
 
 def _by_pytorch(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,
                 activation: Optional[str] = None) -> Tensor:
-    sums = x.float() @ dequantized(codes, scales, zeros, kind, x.shape[-1]).T
+    sums = x.float() @ dequantized(codes, scales, zeros, kind, x.shape[-1], x.dtype).T
     if bias is not None:
         sums = sums + bias
     return _activated(sums, activation).to(x.dtype).contiguous()

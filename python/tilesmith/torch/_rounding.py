@@ -11,11 +11,18 @@ from torch import Tensor
 from .. import weights
 from ..weights import Weights
 
-_KIND = re.compile(r"(s4|u4|s8|e4m3)_(g32|g64|g128|column)(\+zeros)?(\+f32)?")
+_KIND = re.compile(r"(s4|u4|s8|e4m3|e2m1|nf4)_(g32|g64|g128|column)(\+zeros)?(\+f32)?")
 SCALE_TYPES = {torch.float16: "f16", torch.bfloat16: "bf16"}
 # Of integers: the lowest and the highest.
 _RANGES = {"s4": (-8, 7), "u4": (0, 15), "s8": (-128, 127)}
 _LARGEST_E4M3 = 448.0
+# Of four bits that stand in no row: their values, by code. e2m1 is OCP's float of 4 bits; NF4 is of Dettmers et al., "QLoRA", 2023, in bitsandbytes' digits.
+TABLES = {
+    "e2m1": (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0),
+    "nf4": (-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0.0,
+            0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941,
+            0.7229568362236023, 1.0),
+}
 
 
 class Kind(NamedTuple):
@@ -30,7 +37,7 @@ class Kind(NamedTuple):
 def parse_kind(text: str) -> Kind:
     found = _KIND.fullmatch(text)
     if found is None:
-        raise ValueError(f"kind is {text!r}; expected s4, u4, s8 or e4m3, then _g32, _g64, _g128 or _column, then +zeros, +f32, as in 's4_g128'")
+        raise ValueError(f"kind is {text!r}; expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros, +f32, as in 's4_g128'")
     type, group, zeros, f32 = found.groups()
     if (type == "u4") != bool(zeros):
         raise ValueError(f"kind is {text!r}; expected +zeros of u4, whose range begins at 0, and of it alone: others are rounded symmetrically")
@@ -42,7 +49,7 @@ def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
     some, lose less.
 
     s4, s8: a scale is the largest magnitude of its group over 7.5 (127.5), so that no element is off by more than half a scale, but for the scale's
-    own rounding. e4m3: over 448.
+    own rounding. e4m3: over 448. e2m1: over 6. nf4: itself.
     u4_..+zeros: the group's range over 15, and the zero that is nearest to its lowest element."""
     of = parse_kind(kind)
     if weight.dim() != 2 or weight.dtype not in SCALE_TYPES:
@@ -63,6 +70,10 @@ def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
     if of.type == "e4m3":
         scales = _kept(largest / _LARGEST_E4M3, dtype)
         stored = (groups / scales.float().unsqueeze(-1)).clamp(-_LARGEST_E4M3, _LARGEST_E4M3).to(torch.float8_e4m3fn)
+    elif of.type in TABLES:
+        table = torch.tensor(TABLES[of.type], device=weight.device)
+        scales = _kept(largest / table.max(), dtype)
+        stored = _nearest(groups / scales.float().unsqueeze(-1), table)
     else:
         lowest, highest = _RANGES[of.type]
         scales = _kept(largest / (highest + 0.5), dtype)
@@ -74,6 +85,12 @@ def _kept(scales: Tensor, dtype: torch.dtype) -> Tensor:
     """As they are stored; of a group of zeros, or of what dtype rounds to 0, 1."""
     kept = scales.to(dtype)
     return torch.where(kept > 0, kept, torch.ones_like(kept))
+
+
+def _nearest(values: Tensor, table: Tensor) -> Tensor:
+    """The code of the nearest value of a table."""
+    sorted_table, codes = table.sort(stable=True)
+    return codes[torch.bucketize(values, (sorted_table[1:] + sorted_table[:-1]) / 2)].to(torch.uint8)
 
 
 def _across(of_rows: Tensor) -> Tensor:

@@ -35,12 +35,13 @@ const BatteryImage& image_of_weights(const std::string& type, const std::string&
 /// One of the two types for each kind of weights, in turn.
 const char* type_for(const char* weights) { return std::string(weights).size() % 2 == 0 ? "f16f32f16" : "bf16f32bf16"; }
 
-constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros", "u4_g64+f32", "u4_column+zeros+f32", "s8_column", "s8_g64+zeros", "e4m3_g128+f32", "e4m3_column+zeros"};
+constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros", "u4_g64+f32", "u4_column+zeros+f32", "s8_column", "s8_g64+zeros", "e4m3_g128+f32", "e4m3_column+zeros",
+                                         "e2m1_g32", "e2m1_column+f32", "nf4_g64", "nf4_column", "nf4_g128+f32"};
 
 }  // namespace
 
 TEST_CASE("the verifier's place of a code is that of the layout that kernels read, both ways") {
-  for (const auto& [type, kind] : {std::pair{WeightType::s4, 1}, {WeightType::u4, 2}, {WeightType::s8, 3}, {WeightType::e4m3, 4}}) {
+  for (const auto& [type, kind] : {std::pair{WeightType::s4, 1}, {WeightType::u4, 2}, {WeightType::s8, 3}, {WeightType::e4m3, 4}, {WeightType::e2m1, 5}, {WeightType::nf4, 6}, {WeightType::nf4, 7}}) {
     for (const std::int64_t depth : {1, 31, 64, 65, 200}) {
       std::vector<int> used(std::size_t(kCodeBlockBytes * weight_block_rows(40) * weight_blocks_along_k(type, depth)) * 2);
       for (std::int64_t n = 0; n < 40; ++n) {
@@ -57,7 +58,7 @@ TEST_CASE("the verifier's place of a code is that of the layout that kernels rea
   }
 }
 
-TEST_CASE("exact weights are integers, never 0 unless sparse, and no larger than what sums are laid out for") {
+TEST_CASE("exact weights are integers, never 0 unless sparse, of codebooks seldom, and no larger than what sums are laid out for") {
   for (const char* weights : kAllWeights) {
     for (const std::int64_t k : {128, 4096, 28672}) {
       for (const bool wide : {false, true}) {
@@ -67,16 +68,19 @@ TEST_CASE("exact weights are integers, never 0 unless sparse, and no larger than
         double largest = 0;
         for (std::int64_t n = 0; n < 2; ++n) {
           double sum = 0;
+          std::int64_t zeros = 0;
           for (std::int64_t at = 0; at < k; ++at) {
             const std::int64_t group = at / rule.group;
             const double w = verify::weight_scale(rule, group, n) * (verify::code_value(rule.kind, verify::weight_code(rule, n, at, k)) - verify::weight_zero(rule, group, n));
             INFO(weights << " K=" << k << " at " << at << ": " << w);
             REQUIRE(w == std::trunc(w));
-            REQUIRE((w != 0 || rules.b.group > 1));
+            REQUIRE((w != 0 || rules.b.group > 1 || is_codebook(p.weights.type)));
+            zeros += w == 0 ? 1 : 0;
             largest = std::max(largest, std::abs(w));
             if (verify::rule_value(rules.a, 0, at, k) != 0) sum += std::abs(w) * rules.a.range;
           }
           CHECK(sum <= 2097152);
+          if (rules.b.group == 1) CHECK(zeros <= k / 8);
         }
         CHECK(largest <= largest_weight(p));
       }
@@ -133,14 +137,17 @@ TEST_CASE("a right product with weights passes the battery, also where weights a
 TEST_CASE("each bug that weights invite is caught by the battery, in each kind of weights that can have it") {
   for (const WeightsBug bug : {WeightsBug::swaps_nibbles, WeightsBug::swaps_pairs, WeightsBug::swaps_halves, WeightsBug::group_too_early, WeightsBug::group_too_late,
                                WeightsBug::last_group, WeightsBug::adds_zero, WeightsBug::ignores_zero, WeightsBug::neighbours_scale, WeightsBug::neighbours_zero,
-                               WeightsBug::ignores_offset, WeightsBug::counts_padding, WeightsBug::sums_in_output}) {
+                               WeightsBug::ignores_offset, WeightsBug::counts_padding, WeightsBug::sums_in_output, WeightsBug::neighbours_entry, WeightsBug::entry_off_by_a_unit,
+                               WeightsBug::mirrored_table, WeightsBug::unrounded_table, WeightsBug::ignores_sign, WeightsBug::loses_half, WeightsBug::loses_factor,
+                               WeightsBug::largest_too_large, WeightsBug::ignores_fraction}) {
     for (const char* name : kAllWeights) {
       const Weights weights = *parse_weights(name);
       const bool of_zeros = bug == WeightsBug::adds_zero || bug == WeightsBug::ignores_zero || bug == WeightsBug::neighbours_zero;
       const bool of_groups = bug == WeightsBug::group_too_early || bug == WeightsBug::group_too_late || bug == WeightsBug::last_group;
-      const bool four_bits = weights.type == WeightType::s4 || weights.type == WeightType::u4;
+      const bool four_bits = weight_block_columns(weights.type) == 64;
+      const bool of_nf4 = bug >= WeightsBug::neighbours_entry && bug <= WeightsBug::unrounded_table, of_e2m1 = bug >= WeightsBug::ignores_sign;
       const std::int64_t columns = four_bits ? 64 : 32;
-      const bool can = (!of_zeros || weights.zeros) && (!of_groups || weights.group != 0) && (bug != WeightsBug::swaps_nibbles || four_bits) &&
+      const bool can = (!of_nf4 || weights.type == WeightType::nf4) && (!of_e2m1 || weights.type == WeightType::e2m1) && (!of_zeros || weights.zeros) && (!of_groups || weights.group != 0) && (bug != WeightsBug::swaps_nibbles || four_bits) &&
                        (bug != WeightsBug::ignores_offset || weights.type == WeightType::s4 || weights.type == WeightType::s8) &&
                        (bug != WeightsBug::counts_padding || weights.group % columns != 0 || weights.group == 0);
       if (!can) continue;
@@ -153,7 +160,7 @@ TEST_CASE("each bug that weights invite is caught by the battery, in each kind o
 TEST_CASE("what rounding weights may cost shows at its full size, and not ten times over") {
   // 10^4 sums of weights rounded to A's type, of the real-valued stage's data: none beyond the bound, the worst within a few times of it.
   for (const char* type : {"f16f32f16", "bf16f32bf16"}) {
-    for (const char* weights : {"s4_g128", "u4_g64+zeros", "s8_g128", "e4m3_g32"}) {
+    for (const char* weights : {"s4_g128", "u4_g64+zeros", "s8_g128", "e4m3_g32", "e2m1_g32", "nf4_g64"}) {
       const Problem p = packed_problem(weighted(type, weights), 25, 400, 512);
       const StageRules rules = stage_rules(p, Stage::real, p.m, p.n, p.k, 9);
       const verify::WeightsRule rule = weights_rule(p, Stage::real, rules);

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/common/codebook.cuh"
 #include "kernels/common/weights_layout.cuh"
 #include "tests/tuner/verify/host_kernel.hpp"
 #include "tuner/verify/weights_data.hpp"
@@ -32,7 +34,34 @@ enum class WeightsBug {
   counts_padding,     ///< reads A up to the end of a block
   truncates_weights,  ///< to A's type
   sums_in_output,
+  neighbours_entry,     ///< of nf4: value 11 for 10
+  entry_off_by_a_unit,  ///< of nf4: value 3, in A's last place
+  mirrored_table,       ///< of nf4: value 15 - i for i
+  unrounded_table,      ///< of nf4: f32
+  ignores_sign,         ///< of e2m1
+  loses_half,           ///< of e2m1: 0.5 is 0, as subnormals that are flushed
+  loses_factor,         ///< of e2m1, in upper halves of pairs: 2^14 too small
+  largest_too_large,    ///< of e2m1: 8 for 6
+  ignores_fraction,     ///< of e2m1: 1 for 1.5, 2 for 3
 };
+
+/// What a code stands for, or what a bug makes of it. `k`: its column.
+inline double codebook_of(WeightType type, Scalar a, int code, std::int64_t k, WeightsBug bug) {
+  if (type == WeightType::nf4) {
+    if (bug == WeightsBug::neighbours_entry && code == 10) code = 11;
+    if (bug == WeightsBug::mirrored_table) code = 15 - code;
+    if (bug == WeightsBug::unrounded_table) return nf4_value(code);
+    const double value = rounded(a, nf4_value(code));
+    return value + (bug == WeightsBug::entry_off_by_a_unit && code == 3 ? std::ldexp(1, a == Scalar::bf16 ? -9 : -12) : 0);
+  }
+  constexpr double kMagnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  double magnitude = kMagnitudes[code & 7];
+  if (bug == WeightsBug::loses_half && magnitude == 0.5) magnitude = 0;
+  if (bug == WeightsBug::largest_too_large && magnitude == 6) magnitude = 8;
+  if (bug == WeightsBug::ignores_fraction) magnitude = kMagnitudes[code & 6];
+  if (bug == WeightsBug::loses_factor && k % 2 == 1) magnitude = std::ldexp(magnitude, -14);
+  return (code & 8) != 0 && bug != WeightsBug::ignores_sign ? -magnitude : magnitude;
+}
 
 class WeightsKernel {
  public:
@@ -80,7 +109,7 @@ class WeightsKernel {
     CodePlace place = code_place(bits(p), row, column, p.k);
     if (bug_ == WeightsBug::swaps_nibbles && bits(p) == 4) place.shift ^= 4;
     const int code = int(at(index, OperandRole::b)[place.byte]) >> place.shift & ((1 << bits(p)) - 1);
-    double value = type == WeightType::e4m3 ? from_fp8(Scalar::e4m3, std::uint8_t(code)) : code;
+    double value = type == WeightType::e4m3 ? from_fp8(Scalar::e4m3, std::uint8_t(code)) : is_codebook(type) ? codebook_of(type, p.type.a, code, k, bug_) : code;
     if (bug_ != WeightsBug::ignores_offset) value -= type == WeightType::s4 ? 8 : type == WeightType::s8 ? 128 : 0;
     if (p.weights.zeros && bug_ != WeightsBug::ignores_zero) {
       const double zero = term(index, OperandRole::weight_zeros, group, bug_ == WeightsBug::neighbours_zero ? (n + 1) % p.n : n);
