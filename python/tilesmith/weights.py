@@ -25,11 +25,7 @@ from ._problem import Problem
 from ._types import type_name
 from ._weights_abi import CSizes, CSource, CWeights, load
 
-<<<<<<< HEAD
-__all__ = ["Weights", "from_awq", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack", "sizes"]
-=======
-__all__ = ["Weights", "from_awq", "from_bnb_nf4", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack"]
->>>>>>> main
+__all__ = ["Weights", "from_awq", "from_bnb_nf4", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack", "sizes"]
 
 _BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4, _BNB_NF4 = range(9)
 _PAIRS = {"f16": "f16f32f16", "bf16": "bf16f32bf16"}
@@ -86,16 +82,10 @@ def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[i
     """Of codes one a byte, n x k: elements where they are int8 (s4, s8) or float8_e4m3fn, codes where they are uint8 (u4; s4 plus 8; s8 plus 128;
     bits of e4m3 and e2m1; places in NF4's table). With `k` given they are 4 bits each, n x (k + 1) / 2 bytes, the lower column in the lower bits.
 
-<<<<<<< HEAD
-    type: "s4", "u4", "s8", "e4m3". scales: one a row (n, or n x 1), groups x n, or n x groups; zeros alike. dtype: of scales and zeros as they
-    are kept, "f16", "bf16" or "f32"; default: as scales are. out: codes, scales and, where there are some, zeros to write to, as sizes() has them;
-    None: allocated by the library of `codes`, which PyTorch, CuPy and host memory can."""
+    type: "s4", "u4", "s8", "e4m3", "e2m1", "nf4" (the last two without zeros). scales: one a row (n, or n x 1), groups x n, or n x groups; zeros
+    alike. dtype: of scales and zeros as they are kept, "f16", "bf16" or "f32"; default: as scales are. out: codes, scales and, where there are some,
+    zeros to write to, as sizes() has them; None: allocated by the library of `codes`, which PyTorch, CuPy and host memory can."""
     given = look_at(codes, "codes")
-=======
-    type: "s4", "u4", "s8", "e4m3", "e2m1", "nf4" (the last two without zeros). scales: one a row (n, or n x 1), groups x n, or n x groups; zeros alike. dtype: of scales and zeros as they
-    are kept, "f16", "bf16" or "f32"; default: as scales are."""
-    given = _given(codes, "codes")
->>>>>>> main
     nibbles = k is not None
     if nibbles:
         given = given._replace(dtype="s4" if given.dtype == "s8" else "u4")
@@ -150,24 +140,18 @@ def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", out: Any = None, st
                    dtype, False, out, stream, library, group=32)
 
 
-<<<<<<< HEAD
-def from_mxfp4(blocks: Any, scales: Any, *, dtype: str = "bf16", out: Any = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
-    """Of MXFP4: blocks n x k / 2 of uint8, two floats e2m1 each, the lower column low; scales n x k / 32 of uint8, powers of two. They become e4m3,
-    which holds them exactly in twice the bytes. dtype: of scales as they are kept, "bf16" or "f32"."""
-    codes, scale = look_at(blocks, "blocks", "u8")._replace(dtype="u4"), look_at(scales, "scales", "u8")
-    return _repack(_MXFP4, "e4m3", codes.rows, codes.columns * 2, max(codes.columns // 16, 1), codes, scale, None, None, dtype, False, out, stream, library,
-=======
-def from_mxfp4(blocks: Any, scales: Any, *, type: str = "e2m1", dtype: str = "bf16", stream: Any = None, library: Optional[Library] = None) -> Weights:
+def from_mxfp4(blocks: Any, scales: Any, *, type: str = "e2m1", dtype: str = "bf16", out: Any = None, stream: Any = None,
+               library: Optional[Library] = None) -> Weights:
     """Of MXFP4: blocks n x k / 2 of uint8, two floats e2m1 each, the lower column low; scales n x k / 32 of uint8, powers of two. type: "e2m1", as they
     are, or "e4m3", which holds them exactly in twice the bytes. dtype: of scales as they are kept, "bf16", "f32" or "f16"; a scale that f16 does not
     hold is refused."""
-    codes, scale = _given(blocks, "blocks", "u8")._replace(dtype="u4"), _given(scales, "scales", "u8")
-    return _repack(_MXFP4, type, codes.rows, codes.columns * 2, max(codes.columns // 16, 1), codes, scale, None, None, dtype, False, stream, library,
->>>>>>> main
+    codes, scale = look_at(blocks, "blocks", "u8")._replace(dtype="u4"), look_at(scales, "scales", "u8")
+    return _repack(_MXFP4, type, codes.rows, codes.columns * 2, max(codes.columns // 16, 1), codes, scale, None, None, dtype, False, out, stream, library,
                    group=32)
 
 
-def from_bnb_nf4(packed: Any, absmax: Any, *, n: int, k: int, dtype: Optional[str] = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
+def from_bnb_nf4(packed: Any, absmax: Any, *, n: int, k: int, dtype: Optional[str] = None, out: Any = None, stream: Any = None,
+                 library: Optional[Library] = None) -> Weights:
     """Of bitsandbytes' NF4 of an n x k matrix: packed n * k / 2 of uint8, the lower column in the upper bits, and absmax n * k / blocksize of float32.
     Blocks of 32, 64, 128 or k, which divide k. Where absmax is quantised itself (double quantisation), decode it before:
 
@@ -179,11 +163,11 @@ def from_bnb_nf4(packed: Any, absmax: Any, *, n: int, k: int, dtype: Optional[st
 
     Values of the table are rounded to the type of x when they are multiplied. dtype: of scales as they are kept, "f32" (default), "f16" or "bf16",
     which rounds them."""
-    codes, scale = _given(packed, "packed", "u8"), _given(absmax, "absmax", "f32")
+    codes, scale = look_at(packed, "packed", "u8"), look_at(absmax, "absmax", "f32")
     blocks = scale.rows * scale.columns
     if n < 1 or blocks % n:
         raise ValueError(f"absmax has {blocks} values; expected the same number for each of {n} rows, blocks that divide k, {k}")
-    return _repack(_BNB_NF4, "nf4", n, k, blocks // n, codes, scale, None, None, dtype, False, stream, library)
+    return _repack(_BNB_NF4, "nf4", n, k, blocks // n, codes, scale, None, None, dtype, False, out, stream, library)
 
 
 def _repack_as(where: Tuple[Any, ...], type: str, has_zeros: bool, stream: Any, library: Optional[Library]) -> Weights:
