@@ -62,6 +62,8 @@ def tune(workload: Workload, budget: Union[str, float, None] = None, *, database
     Raises Error with the program's last line if it fails.
     """
     target = os.fspath(database) if database is not None else str(user_database())
+    if database is None:
+        os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
     if not os.path.exists(target):
         _begin(target, device)
     file = None

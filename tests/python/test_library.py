@@ -187,3 +187,13 @@ def test_tuning_begins_with_what_ships(stand_in, tmp_path, monkeypatch):
     monkeypatch.setattr(_defaults._abi, "FOLDER", tmp_path / "package")
     target = tilesmith.tune("quick", quiet=True)
     assert target == str(_defaults.user_database()) and open(target).read() == "bests"
+
+
+def test_your_own_database_gets_its_folder_and_another_one_does_not(stand_in, tmp_path, monkeypatch):
+    fake_program(tmp_path, monkeypatch)
+    monkeypatch.delenv("TILESMITH_DB", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert tilesmith.tune("quick", quiet=True) == str(tmp_path / "data" / "tilesmith" / "tuned.db")
+    assert (tmp_path / "data" / "tilesmith").is_dir()
+    tilesmith.tune("quick", database=tmp_path / "typo" / "t.db", quiet=True)  # which the program refuses
+    assert not (tmp_path / "typo").exists()

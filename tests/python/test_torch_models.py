@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import json
 import os
 
 import pytest
@@ -209,6 +210,42 @@ def test_a_checkpoint_is_loaded_file_by_file_into_a_model_of_no_memory(method, v
     assert ((model(x).float() - expected).norm() / expected.norm()) < (3e-3 if dtype == torch.float16 else 3e-2)
 
 
+NF4 = torch.tensor([-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
+                    -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
+                    0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0])
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_checkpoint_of_bitsandbytes_is_loaded_its_scales_quantised_or_not(nested):
+    torch.manual_seed(6)
+    state, dense = {}, {}
+    for name, (n, k) in (("layers.0.up", (96, 64)), ("layers.0.down", (64, 96))):
+        codes, blocks = torch.randint(0, 16, (n * k,), dtype=torch.uint8), n * k // 32
+        told = {"quant_type": "nf4", "blocksize": 32, "dtype": "bfloat16", "shape": [n, k]}
+        absmax = torch.rand(blocks) * 0.02 + 0.01
+        if nested:
+            told.update(nested_blocksize=128, nested_dtype="float32", nested_offset=0.015)
+            table, places, outer = torch.linspace(-1, 1, 256), torch.randint(0, 256, (blocks,), dtype=torch.uint8), torch.rand(-(-blocks // 128)) * 0.01
+            absmax = torch.tensor([float(table[places[i].item()] * outer[i // 128]) + 0.015 for i in range(blocks)])
+            state.update({f"{name}.weight.nested_absmax": outer, f"{name}.weight.nested_quant_map": table})
+        state[f"{name}.weight.absmax"] = places if nested else absmax
+        state[f"{name}.weight"] = (codes[::2] << 4 | codes[1::2]).reshape(-1, 1)  # the lower column in the upper bits
+        state[f"{name}.weight.quant_map"] = NF4
+        state[f"{name}.weight.quant_state.bitsandbytes__nf4"] = torch.tensor(list(json.dumps(told).encode()), dtype=torch.uint8)
+        dense[name] = (NF4[codes.long()].reshape(blocks, 32) * absmax.unsqueeze(-1)).reshape(n, k)
+    state["layers.0.up.bias"] = torch.randn(96).bfloat16()
+    model = Model().bfloat16()
+    assert tilesmith.torch.load_quantized_(model, state, "bnb", dtype="f32") == ["layers.0.up", "layers.0.down"]
+    for name, want in dense.items():
+        layer = model.get_submodule(name)
+        got = tilesmith.torch.dequantized(layer.codes, layer.scales, None, layer.kind, layer.in_features)
+        assert layer.kind == "nf4_g32+f32" and (got - want).abs().max() <= want.abs().max() * 1e-6
+    assert model.layers[0].up(torch.randn(2, 64).bfloat16()).shape == (2, 96)
+    del state["layers.0.up.weight.absmax"]
+    with pytest.raises(ValueError, match="layer 'layers.0.up' of the checkpoint has no weight.absmax; expected it beside its weight.quant_state"):
+        tilesmith.torch.load_quantized_(Model().bfloat16(), state, "bnb")
+
+
 def test_what_a_checkpoint_lacks_or_has_too_much_is_told():
     state, _ = checkpoint("gptq")
 
@@ -217,12 +254,12 @@ def test_what_a_checkpoint_lacks_or_has_too_much_is_told():
         with pytest.raises((ValueError, tilesmith.Error), match=why):
             tilesmith.torch.load_quantized_(model or Model().half(), {key: tensor for key, tensor in given.items() if tensor is not None}, method)
 
-    refused("method is 'gguf'; expected 'gptq' or 'awq'", method="gguf")
+    refused("method is 'gguf'; expected 'gptq', 'awq', 'bnb'", method="gguf")
     refused("layer 'layers.0.up' of the checkpoint has no scales; expected it beside its qweight", **{"layers.0.up.scales": None})
     refused("the checkpoint has a layer 'layers.9.up'; expected one that the model has", **{"layers.9.up.qweight": state["layers.0.up.qweight"]})
     refused("layer 'layers.0.norm' of the model is LayerNorm; expected Linear", **{"layers.0.norm.qweight": state["layers.0.up.qweight"]})
     refused("the checkpoint has a tensor 'rotary.inv_freq', of 1 such; expected those that the model has", **{"rotary.inv_freq": torch.ones(3)})
-    refused("layer 'layers.0.up' of the model is of no 16 bits; expected float16 or bfloat16", model=Model())
+    refused("layer 'layers.0.up' of the model is of torch.float32; expected float16 or bfloat16", model=Model())
     refused("layer 'layers.0.up': .*act-order", **{"layers.0.up.g_idx": state["layers.0.up.g_idx"].flip(0)})
     other = Model().half()
     other.layers[0].up = torch.nn.Linear(64, 80).half()

@@ -1,8 +1,9 @@
-"""Models with weights in 4 or 8 bits: of a dense model by rounding, and of checkpoints that GPTQ and AWQ made."""
+"""Models with weights in 4 or 8 bits: of a dense model by rounding, and of checkpoints that GPTQ, AWQ and bitsandbytes made."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
+import json
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
 from torch import Tensor, nn
 
@@ -34,30 +35,32 @@ def quantize_(model: nn.Module, kind: str = "s4_g128", *, skip: Iterable[str] = 
     return [name for names in places for name in names]
 
 
-def load_quantized_(model: nn.Module, state: Mapping[str, Tensor], method: str, *, bits: int = 4, v2: bool = False) -> List[str]:
-    """Loads the tensors of a checkpoint that GPTQ ("gptq") or AWQ ("awq") made, or of one of its files, into a model that was built as its config
-    says. A layer whose `qweight` is there becomes a Linear with weights, with scales in its weight's type, on the device of the tensors; the names of these
-    layers are returned. All other tensors are loaded as they are.
+def load_quantized_(model: nn.Module, state: Mapping[str, Tensor], method: str, *, bits: int = 4, v2: bool = False, dtype: Optional[str] = None) -> List[str]:
+    """Loads the tensors of a checkpoint that GPTQ ("gptq"), AWQ ("awq") or bitsandbytes in NF4 ("bnb") made, or of one of its files, into a model that was
+    built as its config says. A layer whose packed weight is there becomes a Linear with weights on the device of the tensors; the names of these layers are
+    returned. All other tensors are loaded as they are.
 
     model: may be on the device "meta", but for what no file has. bits, v2: as from_gptq() has them; a config calls v2 `checkpoint_format`. Act-order is
-    refused ("desc_act" with its g_idx)."""
-    if method not in ("gptq", "awq"):
-        raise ValueError(f"method is {method!r}; expected 'gptq' or 'awq'")
-    if method == "awq" and bits != 4:
-        raise ValueError(f"bits is {bits}; expected 4 of AWQ")
-    names = [key[: -len(".qweight")] for key in state if key.endswith(".qweight")]
+    refused ("desc_act" with its g_idx). dtype: of scales as they are kept, by default the type of the layer's weight; "f32" rounds none of bitsandbytes'."""
+    if method not in _FORMATS:
+        raise ValueError(f"method is {method!r}; expected {', '.join(map(repr, _FORMATS))}")
+    if method != "gptq" and bits != 4:
+        raise ValueError(f"bits is {bits}; expected 4 of {method!r}")
+    of = _FORMATS[method]
+    names = [key[: -len(of.marks)] for key in state if key.endswith(of.marks)]
     taken = set()
     layers: List[Tuple[str, Linear]] = []
     for name in names:
-        try:
-            layer = model.get_submodule(name)
-        except AttributeError:
-            raise ValueError(f"the checkpoint has a layer {name!r}; expected one that the model has") from None
-        if not isinstance(layer, nn.Linear):
-            raise ValueError(f"layer {name!r} of the model is {type(layer).__name__}; expected Linear")
-        parts = {part: state.get(f"{name}.{part}") for part in ("qweight", "qzeros", "scales", "g_idx", "bias")}
+        layer = _linear_of(model, name)
+        parts = {part: state.get(f"{name}.{part}") for part in (*of.needed, *of.others, "bias")}
         taken.update(f"{name}.{part}" for part in parts)
-        packed = _packed(name, parts, method, bits, v2, SCALE_TYPES.get(layer.weight.dtype))
+        for part in of.needed:
+            if parts[part] is None:
+                raise ValueError(f"layer {name!r} of the checkpoint has no {part}; expected it beside its {of.marks[1:]}")
+        try:
+            packed = of.read(parts, dtype or SCALE_TYPES[layer.weight.dtype], bits, v2)
+        except (ValueError, TypeError, KeyError, Error) as why:
+            raise type(why)(f"layer {name!r}: {why}") from None
         if (packed.n, packed.k) != (layer.out_features, layer.in_features):
             raise ValueError(f"layer {name!r} of the checkpoint is {packed.n}x{packed.k}; expected {layer.out_features}x{layer.in_features}, as in the model")
         bias = parts["bias"]
@@ -71,18 +74,55 @@ def load_quantized_(model: nn.Module, state: Mapping[str, Tensor], method: str, 
     return names
 
 
-def _packed(name: str, parts: Mapping[str, Optional[Tensor]], method: str, bits: int, v2: bool, dtype: Optional[str]) -> Weights:
-    missing = [part for part in ("qzeros", "scales") if parts[part] is None and not (method == "gptq" and part == "qzeros")]
-    if missing:
-        raise ValueError(f"layer {name!r} of the checkpoint has no {missing[0]}; expected it beside its qweight")
-    if dtype is None:
-        raise ValueError(f"layer {name!r} of the model is of no 16 bits; expected float16 or bfloat16")
-    make: Callable[..., Any] = weights.from_awq if method == "awq" else weights.from_gptq
-    more = {} if method == "awq" else {"g_idx": parts["g_idx"], "bits": bits, "v2": v2}
+def _linear_of(model: nn.Module, name: str) -> nn.Linear:
     try:
-        return make(parts["qweight"], parts["qzeros"], parts["scales"], dtype=dtype, **more)
-    except (ValueError, TypeError, Error) as why:
-        raise type(why)(f"layer {name!r}: {why}") from None
+        layer = model.get_submodule(name)
+    except AttributeError:
+        raise ValueError(f"the checkpoint has a layer {name!r}; expected one that the model has") from None
+    if not isinstance(layer, nn.Linear):
+        raise ValueError(f"layer {name!r} of the model is {type(layer).__name__}; expected Linear")
+    if layer.weight.dtype not in SCALE_TYPES:
+        raise ValueError(f"layer {name!r} of the model is of {layer.weight.dtype}; expected float16 or bfloat16")
+    return layer
+
+
+_Parts = Mapping[str, Any]
+
+
+def _gptq(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
+    return weights.from_gptq(parts["qweight"], parts["qzeros"], parts["scales"], parts["g_idx"], bits=bits, v2=v2, dtype=dtype)
+
+
+def _awq(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
+    return weights.from_awq(parts["qweight"], parts["qzeros"], parts["scales"], dtype=dtype)
+
+
+def _bnb(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
+    """The layout of bitsandbytes 0.41 and newer: what is no tensor is JSON, as bytes. A nested absmax is quantised itself, to a table of 256."""
+    told = json.loads(bytes(parts[_NF4].cpu().tolist()))
+    absmax = parts["weight.absmax"]
+    table, outer = parts["weight.nested_quant_map"], parts["weight.nested_absmax"]
+    if table is not None and outer is not None:
+        absmax = table[absmax.long()] * outer.repeat_interleave(int(told["nested_blocksize"]))[: absmax.numel()] + float(told["nested_offset"])
+    n, k = told["shape"]
+    return weights.from_bnb_nf4(parts["weight"], absmax.float(), n=n, k=k, dtype=dtype)
+
+
+class _Format(NamedTuple):
+    """marks: how the name of the tensor ends that only packed layers have. Parts by their names behind the layer's."""
+
+    marks: str
+    needed: Tuple[str, ...]
+    others: Tuple[str, ...]
+    read: Callable[[_Parts, str, int, bool], Weights]
+
+
+_NF4 = "weight.quant_state.bitsandbytes__nf4"
+_FORMATS = {
+    "gptq": _Format(".qweight", ("qweight", "scales"), ("qzeros", "g_idx"), _gptq),
+    "awq": _Format(".qweight", ("qweight", "qzeros", "scales"), (), _awq),
+    "bnb": _Format(f".{_NF4}", (_NF4, "weight", "weight.absmax"), ("weight.quant_map", "weight.nested_absmax", "weight.nested_quant_map"), _bnb),
+}
 
 
 def _put(model: nn.Module, name: str, layer: nn.Module) -> None:
