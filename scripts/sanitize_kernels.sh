@@ -14,7 +14,8 @@
 #   --trans TRANS     of these transposes, NN, TT, NT or TN, each a sample of its own; repeatable (default: one a type pair, in
 #                     turn). Operands of `mma` change places for tf32f32 NN and TN, whose turn is TT
 #   --with FIELDS     of problems with these fields, as `tilesmith verify --with` takes them, such as epilogue=bias_n+gelu or
-#                     batch=3,batch_mode=grouped (with --trans NN or NT); repeatable, each a sample of its own (default: plain ones)
+#                     sparsity=a_2to4, weights=s4_g128 or batch=3,batch_mode=grouped; repeatable, each a sample of its own (default: plain
+#                     ones). Of transposes those take turns that such problems have. Type pairs that have no such problems are told and left out
 #   --max-configs N   configs of each family, type pair and tool (default: 24, by which every parameter has every value that is
 #                     legal for the pair and its transposes; by 9 the type pairs of a family have most values together.
 #                     Racecheck takes 40 s a config where 14 samples run at a time)
@@ -33,7 +34,7 @@ set -euo pipefail
 
 # Of tuner/verify/reference_source.cpp, by parts of their names.
 BATTERY=(multiply_ compare_ fill_ check copy_words reset_reports)
-TYPES=(f16f32 bf16f32 f16f16 f16f32f16 bf16f32bf16 tf32f32 s8s32 u8s32 e4m3f32 e4m3f32bf16 e5m2f32 e5m2f32bf16 f64f64 f32f32 f32x3f32 s8s32bf16 s8s32s8 e4m3f32e4m3)
+TYPES=(f16f32 bf16f32 f16f16 f16f32f16 bf16f32bf16 tf32f32 s8s32 u8s32 e4m3f32 e4m3f32bf16 e5m2f32 e5m2f32bf16 f64f64 f32f32 f32x3f32 s8s32bf16 s8s32s8 e4m3f32e4m3 s4s32 u4s32 b1s32 b1xors32)
 TRANSPOSES=(NN TT NT TN)
 
 build=true
@@ -135,24 +136,35 @@ stop() {
 }
 trap stop INT TERM HUP
 
+# fitting FIELDS: the transposes that problems with such fields can have.
+fitting() {
+  case ,$1, in
+    *,sparsity=a_2to4,* | *,batch_mode=grouped,*) echo NN NT ;;
+    *,sparsity=b_2to4,* | *,weights=*) echo NT TT ;;
+    *) echo "${TRANSPOSES[*]}" ;;
+  esac
+}
+
 # name_of TOOL FAMILY TYPE TRANSPOSES FIELDS: of its files.
 name_of() { if [ "$5" = plain ]; then echo "$1.$2.$3.$4"; else echo "$1.$2.$3.$4.$5"; fi; }
 
 # sample TOOL FAMILY TYPE TRANSPOSES FIELDS SEED: one line of what came of it in its .result, "clean", "none", or "FAILED". `timeout`
 # kills its whole group: a first SIGTERM the program takes for a wish, and a kernel that hangs never lets it come to that.
 sample() {
-  local name status=0 counts result battery=()
+  local name status=0 counts result refused battery=()
   name=$(name_of "$1" "$2" "$3" "$4" "$5")
   [ "$5" = plain ] || battery=(--with "$5")
   [ "$1" != racecheck ] || battery+=(--brief)
   {
     timeout --signal=KILL "$limit" "$sanitizer" --tool "$1" "${excluded[@]}" --error-exitcode 86 \
-      "$BUILD_DIR/bin/tilesmith" verify --family "$2" --type "$3" --trans "$4" --shape 64 --spread --max-configs "$configs" \
+      "$BUILD_DIR/bin/tilesmith" verify --family "$2" --type "$3" --trans "$4" --shape 1024 --spread --max-configs "$configs" \
       --seed "$6" --compile-jobs 1 "${battery[@]}" >"$out/$name.log" 2>&1
   } 2>/dev/null || status=$?  # the shell's word on what was killed
   counts=$(sed -n 's/^.*: \([0-9]* right, .* failed\), in .*/\1/p' "$out/$name.log" | tail -n 1)
   if [ "$status" -ne 0 ] && grep -q 'none of the families has a kernel' "$out/$name.log"; then
     result=none
+  elif refused=$(grep -om 1 -- '--with: .*' "$out/$name.log") && [ "$status" -eq 2 ]; then
+    result="none $refused"
   elif [ "$status" -eq 0 ] && [ -n "$counts" ] && grep -Eq '(ERROR|RACECHECK) SUMMARY: 0 ' "$out/$name.log"; then
     result="clean $counts"
   elif [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
@@ -171,10 +183,11 @@ for tool in "${tools[@]}"; do
   for family in "${families[@]}"; do
     for i in "${!TYPES[@]}"; do
       [[ " ${wanted[*]} " == *" ${TYPES[i]} "* ]] || continue
-      turn=("${transposes[@]}")
-      [ ${#turn[@]} -gt 0 ] || turn=("${TRANSPOSES[i % 4]}")
-      for trans in "${turn[@]}"; do
-        for with in "${fields[@]}"; do planned+=("$tool $family ${TYPES[i]} $trans $with $((seed + i))"); done
+      for with in "${fields[@]}"; do
+        read -ra can <<<"$(fitting "$with")"
+        turn=("${transposes[@]}")
+        [ ${#turn[@]} -gt 0 ] || turn=("${can[i % ${#can[@]}]}")
+        for trans in "${turn[@]}"; do planned+=("$tool $family ${TYPES[i]} $trans $with $((seed + i))"); done
       done
     done
   done
@@ -206,5 +219,5 @@ if [ "$failed" -gt 0 ]; then
   echo "what they printed is in $out"
   exit 1
 fi
-[ "$right" -gt 0 ] || fail "no config was run: none of the families has a kernel for this GPU"
+[ "$right" -gt 0 ] || fail "no config was run: none of the families has such a kernel for this GPU"
 $keep || rm -rf "$out"

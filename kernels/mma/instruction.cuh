@@ -96,11 +96,19 @@ __device__ __forceinline__ void multiply_words(S& sums, const R& left, const R& 
   } else if constexpr (kWiden == 0) {
     TILESMITH_MMA_32("m16n8k64", "s32.u4.u4.s32", "+r");
 #endif
+#ifdef TILESMITH_FP8_PRODUCTS
+  } else if constexpr (SameType<Op, __nv_fp8_e4m3>::value) {
+    TILESMITH_MMA_32("m16n8k32", "f32.e4m3.e4m3.f32", "+f");
+  } else {
+    TILESMITH_MMA_32("m16n8k32", "f32.e5m2.e5m2.f32", "+f");
+  }
+#else
   } else if constexpr (SameType<Op, signed char>::value) {
     TILESMITH_MMA_32("m16n8k32", "s32.s8.s8.s32", "+r");
   } else {
     TILESMITH_MMA_32("m16n8k32", "s32.u8.u8.s32", "+r");
   }
+#endif
 }
 
 #undef TILESMITH_MMA_32

@@ -37,7 +37,11 @@ std::vector<int> copy_widths(const TypePair& type) {
 
 }  // namespace
 
-bool supports(const KernelTarget& target) { return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.sm >= 80 && has_instruction(target.type.a) && packs_for(target); }
+bool supports(const KernelTarget& target) {
+  // 8-bit floats: on Ada. Hopper has mma.sync of them too, but wgmma is made for them.
+  const bool multiplies = has_instruction(target.type.a) || (is_fp8(target.type.a) && target.limits.sm == 89);
+  return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.sm >= 80 && multiplies && packs_for(target);
+}
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const TypePair& type = target.type;

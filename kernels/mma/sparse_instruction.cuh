@@ -43,11 +43,19 @@ __device__ __forceinline__ void multiply_sparse_words(S& sums, const R& left, co
     } else {
       TILESMITH_MMA_SP("m16n8k32", "f32.f16.f16.f32", "+f");
     }
+#ifdef TILESMITH_FP8_PRODUCTS
+  } else if constexpr (SameType<Op, __nv_fp8_e4m3>::value) {
+    TILESMITH_MMA_SP("m16n8k64", "f32.e4m3.e4m3.f32", "+f");
+  } else {
+    TILESMITH_MMA_SP("m16n8k64", "f32.e5m2.e5m2.f32", "+f");
+  }
+#else
   } else if constexpr (SameType<Op, signed char>::value) {
     TILESMITH_MMA_SP("m16n8k64", "s32.s8.s8.s32", "+r");
   } else {
     TILESMITH_MMA_SP("m16n8k64", "s32.u8.u8.s32", "+r");
   }
+#endif
 }
 
 #undef TILESMITH_MMA_SP

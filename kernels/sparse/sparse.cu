@@ -2,9 +2,11 @@
 // namespace tilesmith:
 //   using Element = ...;      an unsigned integer of the element's size
 //   constexpr unsigned kSign  its sign bit, 0 of u8;   constexpr bool kTwosComplement, of s8
+//   #define TILESMITH_ELEMENT_FORMAT  what initialises an ElementFormat (tiles.cuh)
 //
 // A matrix has `rows` rows of `k` elements. A thread has a word of metadata: of two rows four groups each, or, of bytes, eight of one.
 #include "kernels/common/sparse_layout.cuh"
+#include "kernels/sparse/tiles.cuh"
 
 namespace tilesmith {
 
@@ -85,6 +87,13 @@ extern "C" __global__ void prune(const __grid_constant__ tilesmith::SparseMatrix
 #pragma unroll
     for (int i = 0; i < kGroup; ++i) to[i] = is_stored(bits, i) ? group[i] : Element(0);
   }
+}
+
+// Keeps of each tile what leaves it and its transpose 2:4 sparse, a thread a tile.
+extern "C" __global__ void prune_tiles(const __grid_constant__ tilesmith::PruneTilesArgs args) {
+  using namespace tilesmith;
+  constexpr ElementFormat kFormat TILESMITH_ELEMENT_FORMAT;
+  for (long long tile = thread_number(); tile < tiles_of(args, kGroup); tile += thread_count()) prune_tile<Element>(args, tile, kFormat);
 }
 
 // Finds groups with more elements that are not 0 than are stored.

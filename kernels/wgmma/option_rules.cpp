@@ -3,6 +3,7 @@
 #include "kernels/tensor_core/block_memory.cuh"
 #include "kernels/tensor_core/paired_columns.cuh"
 #include "kernels/tensor_core/rules.hpp"
+#include "kernels/weights.hpp"
 #include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {
@@ -30,7 +31,18 @@ std::vector<Rule> pair_rules(const KernelTarget& target) {
 /// What is asked of a B of weights.
 std::vector<Rule> weight_rules(const KernelTarget& target) {
   if (!has_weights(target)) return {};
-  return {{"weights",
+  const KernelSignature signature = target;
+  return {{"weights beside staggered even tiles",
+           "where two warpgroups have 80 sums a thread, and get no registers of the copying warp, or 128 beside weights of 8 bits or long K-steps, the rest "
+           "spills",
+           [signature](const Config& c) {
+             if (c.at("even") == 0 || c.at("stagger") == 0) return true;
+             const Geometry g(c, signature.type, signature);
+             const bool wide = size_bits(weight_element(signature.weights.type)) == 8 || c.at("block_k") > 64;
+             return (g.trades_registers || c.at("warpgroups") == 1 || g.sum_registers < 80) && (g.sum_registers < 128 || !wide);
+           },
+           {"block_m", "block_n", "block_k", "warpgroups", "schedule", "even", "stagger", "min_blocks", "swap"}},
+          {"weights",
            "they are the left operand, so that they may come from registers; a block copies its own, as they lie",
            [](const Config& c) { return c.at("swap") == 1 && c.at("cluster_m") == 1 && (c.at("pack") & pack_b) == 0; },
            {"swap", "cluster_m", "pack"}}};

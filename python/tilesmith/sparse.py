@@ -4,7 +4,7 @@
     y = tilesmith.sparse.linear(x, weight, bias=bias, activation="gelu")   # x @ weight^T
     y = tilesmith.sparse.gemm(weight, b)                                   # weight @ b
 
-docs/python.md. Arrays are PyTorch's or CuPy's, which allocate what is made here.
+docs/python.md. Arrays are what tilesmith.gemm takes. PyTorch and CuPy allocate what is made here; of others give `out`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from ctypes import POINTER, Structure, c_char, c_char_p, c_int32, c_int64, c_uin
 from typing import Any, NamedTuple, Optional, Tuple
 
 from . import _abi
-from ._arrays import View, adapter_of, adapter_of_type
+from ._arrays import View, adapter_of, look, stream_number
 from ._defaults import library_of
 from ._extra import NUMBERS, Extra, extra_args
 from ._library import Library, allocate
 from ._prepare import Layouts, prepare
 
 _ELEMENTS = {"f16": "f16", "bf16": "bf16", "f32": "tf32", "s8": "s8", "u8": "u8", "e4m3": "e4m3", "e5m2": "e5m2"}
+
+_PRUNINGS = {"strips": "prune", "tiles": "prune_tiles"}
 
 _byref = ctypes.byref
 
@@ -40,6 +42,7 @@ _ARGUMENTS = {
     "matrix_init": [_MATRIX, c_char_p, c_int64, c_int64],
     "metadata_bytes": [_MATRIX, POINTER(c_uint64)],
     "prune": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p],
+    "prune_tiles": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p],
     "check": [c_void_p, c_void_p, _MATRIX, c_void_p, _FAULT],
     "compress": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p, c_void_p],
     "decompress": [c_void_p, c_void_p, _MATRIX, c_void_p, c_void_p, c_void_p],
@@ -79,8 +82,20 @@ class _Matrix(NamedTuple):
     address: int
 
 
-def _dense(array: Any, what: str) -> _Matrix:
-    address, key = adapter_of(array, what).look(array)
+class _On(NamedTuple):
+    """Where a call runs."""
+
+    library: Library
+    stream: int
+
+
+def _where(array: Any, what: str, library: Optional[Library], stream: Any) -> _On:
+    adapter, library = adapter_of(array, what), library or library_of(array)
+    return _On(library, adapter.stream(library.ordinal) if stream is None else stream_number(stream))
+
+
+def _dense(array: Any, what: str, on: _On) -> _Matrix:
+    address, key = look(array, what, on.stream)
     view = adapter_of(array, what).describe(key)
     if len(view.shape) != 2 or view.strides[1] not in (1, 0) and view.shape[1] > 1:
         raise ValueError(f"{what} has strides {view.strides}; expected two dimensions, rows contiguous")
@@ -101,107 +116,127 @@ def _of_sparse(sparse: Sparse) -> CSparseMatrix:
     return _matrix(sparse.dtype, sparse.rows, sparse.k)
 
 
-def _address(array: Any) -> int:
-    return adapter_of(array, "an array").look(array)[0]
+def _address(array: Any, what: str, on: _On) -> int:
+    return look(array, what, on.stream)[0]
 
 
-def _stream(array: Any, library: Library) -> int:
-    return adapter_of_type(type(array)).stream(library.ordinal)
+def _made(out: Any, what: str, shape: Tuple[int, ...], dtype: str, like: Any, on: _On) -> Tuple[Any, int]:
+    """`out`, which must be so, packed and writable; None: an array of the library of `like`. And its address."""
+    if out is None:
+        out = adapter_of(like, "an array").empty(like, shape, dtype)
+    address, key = look(out, what, on.stream)
+    view = adapter_of(out, what).describe(key)
+    _check_packed(what, view, shape, dtype)
+    if not view.writable:
+        raise ValueError(f"{what} may not be written; expected memory to write to")
+    return out, address
 
 
-def prune(dense: Any, *, library: Optional[Library] = None) -> Any:
-    """A copy in which the 2 elements of largest magnitude are left of each 4 in a row (of f32, 1 of 2); of equal ones the first."""
-    library = library or library_of(dense)
-    matrix = _dense(dense, "dense")
-    out = adapter_of_type(type(dense)).empty(dense, matrix.view.shape, matrix.view.dtype)
-    if matrix.view.shape[0] * matrix.view.shape[1] == 0:
+def _check_packed(what: str, view: View, shape: Tuple[int, ...], dtype: str) -> None:
+    if tuple(view.shape) != shape or view.dtype != dtype:
+        raise ValueError(f"{what} is {'x'.join(map(str, view.shape))} of {view.dtype}; expected {'x'.join(map(str, shape))} of {dtype}")
+    if view.strides[-1] != 1 and shape[-1] > 1 or len(shape) == 2 and shape[0] > 1 and view.strides[0] != shape[1]:
+        raise ValueError(f"{what} has strides {view.strides}; expected packed rows")
+
+
+def prune(dense: Any, out: Any = None, *, by: str = "strips", stream: Any = None, library: Optional[Library] = None) -> Any:
+    """A 2:4 sparse matrix of `dense`. by "strips": the 2 elements of largest magnitude are left of each 4 in a row (of f32, 1 of 2); of equal ones
+    the first. "tiles": of each 4 x 4 (2 x 2) elements 2 (1) of each row and column are left, with the largest sum of magnitudes, so that the
+    transpose is 2:4 sparse, too. out: its rows x k, packed, and may be `dense`; None: allocated by the library of `dense`."""
+    if by not in _PRUNINGS:
+        raise ValueError(f"by is {by!r}; expected {' or '.join(map(repr, _PRUNINGS))}")
+    on = _where(dense, "dense", library, stream)
+    matrix = _dense(dense, "dense", on)
+    rows, k = matrix.view.shape
+    out, to = _made(out, "out", (rows, k), matrix.view.dtype, dense, on)
+    if rows * k == 0:
         return out
-    packed = matrix.c.ld_dense in (0, matrix.view.shape[1])
-    if not packed:
-        raise ValueError(f"dense has rows {matrix.c.ld_dense} apart; expected packed rows, {matrix.view.shape[1]}")
-    _call("prune", library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _address(out))
+    if matrix.c.ld_dense not in (0, k):
+        raise ValueError(f"dense has rows {matrix.c.ld_dense} apart; expected packed rows, {k}")
+    _call(_PRUNINGS[by], on.library.handle, on.stream, _byref(matrix.c), matrix.address, to)
     return out
 
 
-def faults(dense: Any, *, library: Optional[Library] = None) -> Tuple[int, int, int]:
+def faults(dense: Any, *, stream: Any = None, library: Optional[Library] = None) -> Tuple[int, int, int]:
     """How many groups have more elements other than 0 than are stored, and row and column of the first. Waits for the stream."""
-    library = library or library_of(dense)
-    matrix, fault = _dense(dense, "dense"), CSparseFault()
-    _call("check", library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _byref(fault))
+    on = _where(dense, "dense", library, stream)
+    matrix, fault = _dense(dense, "dense", on), CSparseFault()
+    _call("check", on.library.handle, on.stream, _byref(matrix.c), matrix.address, _byref(fault))
     return fault.groups, fault.row, fault.column
 
 
-def compress(dense: Any, *, check: bool = True, library: Optional[Library] = None) -> Sparse:
+def sizes(dtype: str, rows: int, k: int) -> Tuple[Tuple[int, int], int]:
+    """Shape of the values of rows x k, and s32 elements of the metadata: what compress() takes as `out`."""
+    return (rows, k // 2), _metadata_words(_matrix(dtype, rows, k))
+
+
+def compress(dense: Any, out: Optional[Tuple[Any, Any]] = None, *, check: bool = True, stream: Any = None, library: Optional[Library] = None) -> Sparse:
     """What is stored of a matrix whose rows run along K: a left operand as it is, or a right one transposed, as the weight of a Linear layer is.
-    Raises ValueError for one that is not 2:4, unless `check` is false: then the first two elements of a wrong group are stored."""
-    library = library or library_of(dense)
-    matrix = _dense(dense, "dense")
+    Raises ValueError for one that is not 2:4, unless `check` is false: then the first two elements of a wrong group are stored.
+    out: values and metadata as sizes() has them, packed; None: allocated by the library of `dense`."""
+    on = _where(dense, "dense", library, stream)
+    matrix = _dense(dense, "dense", on)
     rows, k = matrix.view.shape
     if check:
-        groups, row, column = faults(dense, library=library)
+        groups, row, column = faults(dense, stream=on.stream, library=on.library)
         if groups:
             raise ValueError(f"dense is not 2:4 sparse in {groups} groups, the first at row {row}, column {column}; expected a matrix as prune() makes it")
-    adapter = adapter_of_type(type(dense))
-    values = adapter.empty(dense, (rows, k // 2), matrix.view.dtype)
-    metadata = adapter.empty(dense, (_metadata_words(matrix.c),), "s32")
+    given = (None, None) if out is None else out
+    values, to_values = _made(given[0], "values", (rows, k // 2), matrix.view.dtype, dense, on)
+    metadata, to_metadata = _made(given[1], "metadata", (_metadata_words(matrix.c),), "s32", dense, on)
     if rows * k:
-        _call("compress", library.handle, _stream(dense, library), _byref(matrix.c), matrix.address, _address(values),
-              _address(metadata))
+        _call("compress", on.library.handle, on.stream, _byref(matrix.c), matrix.address, to_values, to_metadata)
     return Sparse(values, metadata, rows, k, matrix.view.dtype)
 
 
-def decompress(sparse: Sparse, *, library: Optional[Library] = None) -> Any:
-    """The dense matrix again."""
-    library = library or library_of(sparse.values)
+def decompress(sparse: Sparse, out: Any = None, *, stream: Any = None, library: Optional[Library] = None) -> Any:
+    """The dense matrix again. out: its rows x k, packed; None: allocated by the library of the values."""
+    on = _where(sparse.values, "values", library, stream)
     c = _of_sparse(sparse)
-    out = adapter_of(sparse.values, "values").empty(sparse.values, sparse.shape, sparse.dtype)
+    _check_lengths(sparse, c, on)
+    out, to = _made(out, "out", sparse.shape, sparse.dtype, sparse.values, on)
     if sparse.rows * sparse.k:
-        _call("decompress", library.handle, _stream(sparse.values, library), _byref(c), _address(sparse.values),
-              _address(sparse.metadata), _address(out))
+        _call("decompress", on.library.handle, on.stream, _byref(c), _address(sparse.values, "values", on), _address(sparse.metadata, "metadata", on), to)
     return out
 
 
-def check_metadata(sparse: Sparse, *, library: Optional[Library] = None) -> None:
+def check_metadata(sparse: Sparse, *, stream: Any = None, library: Optional[Library] = None) -> None:
     """Raises ValueError if places in the metadata do not ascend, or if they are too few. Waits for the stream."""
-    library = library or library_of(sparse.values)
+    on = _where(sparse.values, "values", library, stream)
     c, fault = _of_sparse(sparse), CSparseFault()
-    _check_lengths(sparse, c)
+    _check_lengths(sparse, c, on)
     if sparse.rows * sparse.k == 0:
         return
-    _call("check_metadata", library.handle, _stream(sparse.values, library), _byref(c), _address(sparse.metadata), _byref(fault))
+    _call("check_metadata", on.library.handle, on.stream, _byref(c), _address(sparse.metadata, "metadata", on), _byref(fault))
     if fault.groups:
         raise ValueError(f"metadata is out of order in {fault.groups} groups, the first at row {fault.row}, column {fault.column}; expected ascending places")
 
 
-def _check_lengths(sparse: Sparse, c: CSparseMatrix) -> None:
+def _check_lengths(sparse: Sparse, c: CSparseMatrix, on: _On) -> None:
     for what, array, shape, dtype in (("values", sparse.values, (sparse.rows, sparse.k // 2), sparse.dtype),
                                       ("metadata", sparse.metadata, (_metadata_words(c),), "s32")):
-        adapter = adapter_of(array, what)
-        view = adapter.describe(adapter.look(array)[1])
-        if tuple(view.shape) != shape or view.dtype != dtype:
-            raise ValueError(f"{what} is {'x'.join(map(str, view.shape))} of {view.dtype}; expected {'x'.join(map(str, shape))} of {dtype}")
-        if view.strides[-1] != 1 and shape[-1] > 1 or len(shape) == 2 and shape[0] > 1 and view.strides[0] != shape[1]:
-            raise ValueError(f"{what} has strides {view.strides}; expected packed rows")
+        _check_packed(what, adapter_of(array, what).describe(look(array, what, on.stream)[1]), shape, dtype)
 
 
 def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, c: Any = None, bias: Any = None, activation: Optional[str] = None,
-         scale_m: Any = None, scale_n: Any = None, compute: Optional[str] = None, out_dtype: Any = None, library: Optional[Library] = None) -> Any:
+         scale_m: Any = None, scale_n: Any = None, compute: Optional[str] = None, out_dtype: Any = None, stream: Any = None,
+         library: Optional[Library] = None) -> Any:
     """tilesmith.gemm with a Sparse a (m x k), or a Sparse b of n rows along K, which stands for its transpose: a b^T. The other is an array."""
     is_b = isinstance(b, Sparse)
     if is_b == isinstance(a, Sparse):
         raise TypeError("a and b are " + ("both" if is_b else "neither") + " Sparse; expected one of them, as compress() makes it")
     sparse, dense = (b, a) if is_b else (a, b)
-    library = library or library_of(dense)
+    what = "a" if is_b else "b"
+    on = _where(dense, what, library, stream)
     matrix = _of_sparse(sparse)
-    _check_lengths(sparse, matrix)
-    adapter = adapter_of(dense, "a" if is_b else "b")
-    dense_at, dense_key = adapter.look(dense)
-    d_at, d_key = (0, None) if out is None else adapter_of(out, "out").look(out)
-    extra = Extra(out, d_at, None, c, bias, scale_m, scale_n, None, alpha, beta)
+    _check_lengths(sparse, matrix, on)
+    dense_at, dense_key = look(dense, what, on.stream)
+    d_at, d_key = (0, None) if out is None else look(out, "out", on.stream)
+    extra = Extra(out, d_at, on.stream, c, bias, scale_m, scale_n, None, alpha, beta)
     views = extra.views()
     if type(alpha) not in NUMBERS or type(beta) not in NUMBERS:
         raise TypeError("alpha or beta is an array; expected numbers with a Sparse operand")
-    values_at, dense_view = _address(sparse.values), adapter.describe(dense_key)
+    values_at, dense_view = _address(sparse.values, "values", on), adapter_of(dense, what).describe(dense_key)
     as_dense = View(sparse.dtype, sparse.shape, (sparse.k, 1), dense_view.device)
     if is_b:
         as_dense = as_dense._replace(shape=(sparse.k, sparse.rows), strides=(1, sparse.k))
@@ -222,11 +257,12 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
         out, d_at = allocate(dense, prepared)
     first, second = (dense_at, values_at) if is_b != prepared.swapped else (values_at, dense_at)
     args = extra_args(prepared, extra, alpha, beta, first, second, d_at)
-    args.metadata = _address(sparse.metadata)
-    _abi.check(_abi.load().tilesmith_gemm_args(library.handle, _stream(dense, library), prepared.address, _byref(args)))
+    args.metadata = _address(sparse.metadata, "metadata", on)
+    _abi.check(_abi.load().tilesmith_gemm_args(on.library.handle, on.stream, prepared.address, _byref(args)))
     return out
 
 
-def linear(x: Any, weight: Sparse, bias: Any = None, *, activation: Optional[str] = None, out: Any = None, library: Optional[Library] = None) -> Any:
+def linear(x: Any, weight: Sparse, bias: Any = None, *, activation: Optional[str] = None, out: Any = None, stream: Any = None,
+           library: Optional[Library] = None) -> Any:
     """act(x weight^T + bias), as a Linear layer: x is m x k, weight n x k."""
-    return gemm(x, weight, out, bias=bias, activation=activation, library=library)
+    return gemm(x, weight, out, bias=bias, activation=activation, stream=stream, library=library)

@@ -3,8 +3,9 @@
     w = tilesmith.weights.from_awq(qweight, qzeros, scales)        # once, when a model is loaded
     d = tilesmith.weights.linear(x, w, bias=bias)                  # x: m x k of f16 or bf16; d: m x n
 
-The arrays are those of PyTorch or CuPy on a CUDA device, where they are repacked by a kernel; or in host memory (NumPy, PyTorch), where they
-are repacked by the CPU. W is n x k, a row for each output: w = scale * (element - zero), with a scale for each row, or for each `group` columns.
+The arrays are what tilesmith.gemm takes, on a CUDA device, where they are repacked by a kernel; or in host memory (NumPy, PyTorch), where they
+are repacked by the CPU. PyTorch and CuPy allocate what is made; of others (JAX, __cuda_array_interface__, DLPack) give `out`. W is n x k, a row for
+each output: w = scale * (element - zero), with a scale for each row, or for each `group` columns.
 
 Arrays with a dimension before these two are those of the experts of a mixture, whose weights lie one behind the other:
     d = tilesmith.weights.linear(x, w, offsets=ends)               # rows of x up to ends[0] by the first, up to ends[1] by the second, ...
@@ -13,102 +14,30 @@ Arrays with a dimension before these two are those of the experts of a mixture, 
 from __future__ import annotations
 
 import ctypes
-import sys
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from . import _abi
-from ._arrays import CUPY, TORCH, adapter_of, look, stream_number
+from ._arrays import adapter_of, look, stream_number
 from ._defaults import library_of
 from ._errors import Error
-from ._layout import matrix, shape_text
+from ._given import Given, Out, look_at, memory_for
 from ._library import Library
-from ._types import SIZES, name_of_typestr, type_name
+from ._types import type_name
 from ._weighted import linear
-from ._weights_abi import CArray, CSizes, CSource, CWeights, load
+from ._weights_abi import CSizes, CSource, CWeights, load
 
-__all__ = ["Weights", "from_awq", "from_bnb_nf4", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack"]
+__all__ = ["Weights", "from_awq", "from_bnb_nf4", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack", "sizes"]
 
 _BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4, _BNB_NF4 = range(9)
 
 
-class HostArray:
-    """Bytes in host memory with __array_interface__: what is made of host arrays where there is no NumPy."""
-
-    def __init__(self, shape: Tuple[int, ...], dtype: str) -> None:
-        self.shape, self.dtype = shape, dtype
-        count = SIZES[dtype]
-        for extent in shape:
-            count *= extent
-        self.memory = ctypes.create_string_buffer(count + 16)
-        self.address = -(-ctypes.addressof(self.memory) // 16) * 16
-
-    @property
-    def __array_interface__(self) -> Dict[str, Any]:
-        typestr = {"u8": "|u1", "f32": "<f4", "f16": "<f2", "bf16": "<u2"}[self.dtype]
-        return {"shape": self.shape, "typestr": typestr, "data": (self.address, False), "version": 3}
-
-    def tobytes(self) -> bytes:
-        return ctypes.string_at(self.address, len(self.memory) - 16)
-
-
-class _Given(NamedTuple):
-    """A matrix that is repacked, or one of each expert."""
-
-    array: Any
-    address: int
-    dtype: str
-    rows: int
-    columns: int
-    on_host: bool
-    experts: Optional[int] = None
-
-    def c(self) -> CArray:
-        return CArray(self.address, self.rows * (1 if self.experts is None else self.experts), self.columns, self.dtype.encode())
-
-
-def _given(array: Any, what: str, dtype: Optional[str] = None) -> _Given:
-    """One or two dimensions, or experts before them, packed. dtype: as which it is taken, of the same size."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(array, torch.Tensor):
-        array = array.detach().contiguous()
-        shape, name, address, on_host = tuple(array.shape), type_name(array.dtype), array.data_ptr(), array.get_device() < 0
-    elif hasattr(array, "__array_interface__") and not hasattr(array, "__cuda_array_interface__"):
-        interface = array.__array_interface__
-        if interface.get("strides") is not None:
-            raise ValueError(f"{what} is not packed; expected contiguous rows")
-        shape, address, on_host = tuple(interface["shape"]), interface["data"][0], True
-        typestr = interface["typestr"]
-        name = name_of_typestr("<" + typestr[1:]) or {"u4": "s32", "u2": "bf16"}.get(typestr[1:])
-    else:
-        adapter = adapter_of(array, what)
-        address, key = adapter.look(array) if adapter in (TORCH, CUPY) else look(array, what, None)
-        view = adapter.describe(key)
-        shape, name, on_host = view.shape, view.dtype, False
-        one = matrix(view, what) if len(shape) in (2, 3) else None
-        apart = one is not None and one.entries is not None and one.entries > 1 and one.distance != one.rows * one.columns
-        if one is not None and (one.by_columns or one.step != max(one.columns, 1) or apart):
-            raise ValueError(f"{what} is not packed; expected contiguous rows")
-    if len(shape) not in (1, 2, 3):
-        raise ValueError(f"{what} is {shape_text(shape)}; expected 2 dimensions, or experts before them")
-    if name is None:
-        raise TypeError(f"{what} is of an unknown type; expected one of {', '.join(SIZES)}")
-    if dtype is not None:
-        if SIZES.get(dtype, 1) != SIZES[name]:
-            raise ValueError(f"{what} is of {name}; expected {dtype}")
-        name = dtype
-    rows, columns = (1, shape[0]) if len(shape) == 1 else shape[-2:]
-    return _Given(array, address, name, rows, columns, on_host, shape[0] if len(shape) == 3 else None)
-
-
-def _empty(like: _Given, shape: Tuple[int, ...], dtype: str) -> Any:
-    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
-    if torch is not None and isinstance(like.array, torch.Tensor):
-        return TORCH.empty(like.array, shape, dtype)
-    if not like.on_host:
-        return adapter_of(like.array, "codes").empty(like.array, shape, dtype)
-    if numpy is not None and isinstance(like.array, numpy.ndarray) and dtype != "bf16":
-        return numpy.empty(shape, {"u8": "uint8", "f16": "float16", "f32": "float32"}[dtype])
-    return HostArray(shape, dtype)
+def sizes(n: int, k: int, type: str, group: Optional[int] = None, zeros: bool = False, dtype: str = "f16") -> Tuple[int, Tuple[int, int]]:
+    """Bytes (u8) of the codes of such weights, and the shape of scales and zeros, of `dtype`: what pack() and others take as `out`."""
+    made, size = CWeights(), CSizes()
+    lib = load()
+    _abi.check(lib.tilesmith_weights_init(ctypes.byref(made), type.encode(), n, k, group or 0, dtype.encode(), zeros))
+    _abi.check(lib.tilesmith_weights_bytes(ctypes.byref(made), ctypes.byref(size)))
+    return size.codes, (k // group if group else 1, n)
 
 
 class Weights:
@@ -120,7 +49,7 @@ class Weights:
     def __init__(self, type: str, n: int, k: int, group: int, scale_type: str, codes: Any, scales: Any, zeros: Any, experts: Optional[int] = None) -> None:
         self.type, self.n, self.k, self.group, self.scale_type, self.experts = type, n, k, group, scale_type, experts
         self.codes, self.scales, self.zeros = codes, scales, zeros
-        given = [_given(codes, "codes"), _given(scales, "scales")] + ([_given(zeros, "zeros")] if zeros is not None else [])
+        given = [look_at(codes, "codes"), look_at(scales, "scales")] + ([look_at(zeros, "zeros")] if zeros is not None else [])
         self.addresses = tuple(one.address for one in given) + (() if zeros is not None else (None,))
         self.on_host = given[0].on_host
 
@@ -151,39 +80,40 @@ def _text(type: str, group: int, zeros: bool, scale_type: str) -> str:
     return f"{type}_{f'g{group}' if group else 'column'}{'+zeros' if zeros else ''}{'+f32' if scale_type == 'f32' else ''}"
 
 
-def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[int] = None, dtype: Optional[str] = None, stream: Any = None,
-         library: Optional[Library] = None) -> Weights:
+def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[int] = None, dtype: Optional[str] = None, out: Any = None,
+         stream: Any = None, library: Optional[Library] = None) -> Weights:
     """Of codes one a byte, n x k: elements where they are int8 (s4, s8) or float8_e4m3fn, codes where they are uint8 (u4; s4 plus 8; s8 plus 128;
     bits of e4m3 and e2m1; places in NF4's table). With `k` given they are 4 bits each, n x (k + 1) / 2 bytes, the lower column in the lower bits.
 
-    type: "s4", "u4", "s8", "e4m3", "e2m1", "nf4" (the last two without zeros). scales: one a row (n, or n x 1), groups x n, or n x groups; zeros alike. dtype: of scales and zeros as they
-    are kept, "f16", "bf16" or "f32"; default: as scales are."""
-    given = _given(codes, "codes")
+    type: "s4", "u4", "s8", "e4m3", "e2m1", "nf4" (the last two without zeros). scales: one a row (n, or n x 1), groups x n, or n x groups; zeros
+    alike. dtype: of scales and zeros as they are kept, "f16", "bf16" or "f32"; default: as scales are. out: codes, scales and, where there are some,
+    zeros to write to, as sizes() has them; None: allocated by the library of `codes`, which PyTorch, CuPy and host memory can."""
+    given = look_at(codes, "codes")
     nibbles = k is not None
     if nibbles:
         given = given._replace(dtype="s4" if given.dtype == "s8" else "u4")
     n, columns = given.rows, given.columns if k is None else k
-    scale = _of_experts(_given(scales, "scales"), given)
+    scale = _of_experts(look_at(scales, "scales"), given)
     groups = scale.rows if scale.columns == n else scale.columns
     if 1 in (scale.rows, scale.columns) and scale.rows * scale.columns == n:
         scale, groups = scale._replace(rows=1, columns=n), 1
-    zero = None if zeros is None else _of_experts(_given(zeros, "zeros"), given)
+    zero = None if zeros is None else _of_experts(look_at(zeros, "zeros"), given)
     if zero is not None and groups == 1 and zero.rows * zero.columns == n:
         zero = zero._replace(rows=1, columns=n)
-    return _repack(_NIBBLES if nibbles else _BYTES, type, n, columns, groups, given, scale, zero, None, dtype, zero is not None, stream, library)
+    return _repack(_NIBBLES if nibbles else _BYTES, type, n, columns, groups, given, scale, zero, None, dtype, zero is not None, out, stream, library)
 
 
 def from_gptq(qweight: Any, qzeros: Any, scales: Any, g_idx: Any = None, *, bits: int = 4, v2: bool = False, dtype: Optional[str] = None,
-              stream: Any = None, library: Optional[Library] = None) -> Weights:
+              out: Any = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
     """Of a GPTQ layer: qweight k / 8 x n of int32 (of 8 bits k / 4), qzeros groups x n / 8, scales groups x n. v2: zeros are stored as they are,
     not 1 lower. Symmetric where all zeros are 8 (128), or qzeros is None: then without zeros. A g_idx in another order than that of the groups
     (act-order) is refused."""
     if bits not in (4, 8):
         raise ValueError(f"bits is {bits}; expected 4 or 8")
-    codes, scale = _given(qweight, "qweight", "s32"), _given(scales, "scales")
-    zero = None if qzeros is None else _given(qzeros, "qzeros", "s32")
-    order = None if g_idx is None else _given(g_idx, "g_idx", "s32")
-    where = (_GPTQ_V2 if v2 else _GPTQ, codes.columns, codes.rows * 32 // bits, scale.rows, codes, scale, zero, order, dtype)
+    codes, scale = look_at(qweight, "qweight", "s32"), look_at(scales, "scales")
+    zero = None if qzeros is None else look_at(qzeros, "qzeros", "s32")
+    order = None if g_idx is None else look_at(g_idx, "g_idx", "s32")
+    where = (_GPTQ_V2 if v2 else _GPTQ, codes.columns, codes.rows * 32 // bits, scale.rows, codes, scale, zero, order, dtype, out)
     try:
         return _repack_as(where, "s8" if bits == 8 else "s4", False, stream, library)
     except Error as why:
@@ -192,43 +122,46 @@ def from_gptq(qweight: Any, qzeros: Any, scales: Any, g_idx: Any = None, *, bits
     return _repack_as(where, "s8" if bits == 8 else "u4", True, stream, library)
 
 
-def from_awq(qweight: Any, qzeros: Any, scales: Any, *, dtype: Optional[str] = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
+def from_awq(qweight: Any, qzeros: Any, scales: Any, *, dtype: Optional[str] = None, out: Any = None, stream: Any = None,
+             library: Optional[Library] = None) -> Weights:
     """Of an AWQ layer: qweight k x n / 8 of int32, qzeros groups x n / 8, scales groups x n; 4 bits, in AWQ's order."""
-    codes, scale = _given(qweight, "qweight", "s32"), _given(scales, "scales")
-    where = (_AWQ, codes.columns * 8, codes.rows, scale.rows, codes, scale, _given(qzeros, "qzeros", "s32"), None, dtype)
+    codes, scale = look_at(qweight, "qweight", "s32"), look_at(scales, "scales")
+    where = (_AWQ, codes.columns * 8, codes.rows, scale.rows, codes, scale, look_at(qzeros, "qzeros", "s32"), None, dtype, out)
     return _repack_as(where, "u4", True, stream, library)
 
 
-def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", stream: Any = None, library: Optional[Library] = None) -> Weights:
+def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", out: Any = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
     """Of a GGUF tensor of kind "Q4_0" or "Q8_0": its blocks as uint8, n rows of k / 32 * 18 (34) bytes."""
     bytes_of = {"Q4_0": 18, "Q8_0": 34}.get(kind)
     if bytes_of is None:
         raise ValueError(f"kind is {kind!r}; expected 'Q4_0' or 'Q8_0'")
-    codes = _given(blocks, "blocks", "u8")
+    codes = look_at(blocks, "blocks", "u8")
     if codes.columns % bytes_of:
         raise ValueError(f"blocks is {codes.rows}x{codes.columns}; expected rows of whole blocks, {bytes_of} bytes each")
     k = codes.columns // bytes_of * 32
     return _repack(_Q4_0 if kind == "Q4_0" else _Q8_0, "s4" if kind == "Q4_0" else "s8", codes.rows, k, max(k // 32, 1), codes, None, None, None,
-                   dtype, False, stream, library, group=32)
+                   dtype, False, out, stream, library, group=32)
 
 
-def from_mxfp4(blocks: Any, scales: Any, *, type: str = "e2m1", dtype: str = "bf16", stream: Any = None, library: Optional[Library] = None) -> Weights:
+def from_mxfp4(blocks: Any, scales: Any, *, type: str = "e2m1", dtype: str = "bf16", out: Any = None, stream: Any = None,
+               library: Optional[Library] = None) -> Weights:
     """Of MXFP4: blocks n x k / 2 of uint8, two floats e2m1 each, the lower column low; scales n x k / 32 of uint8, powers of two. type: "e2m1", as they
     are, or "e4m3", which holds them exactly in twice the bytes. dtype: of scales as they are kept, "bf16", "f32" or "f16"; a scale that f16 does not
     hold is refused."""
-    codes, scale = _given(blocks, "blocks", "u8")._replace(dtype="u4"), _given(scales, "scales", "u8")
-    return _repack(_MXFP4, type, codes.rows, codes.columns * 2, max(codes.columns // 16, 1), codes, scale, None, None, dtype, False, stream, library,
+    codes, scale = look_at(blocks, "blocks", "u8")._replace(dtype="u4"), look_at(scales, "scales", "u8")
+    return _repack(_MXFP4, type, codes.rows, codes.columns * 2, max(codes.columns // 16, 1), codes, scale, None, None, dtype, False, out, stream, library,
                    group=32)
 
 
-def _of_experts(given: _Given, codes: _Given) -> _Given:
+def _of_experts(given: Given, codes: Given) -> Given:
     """Scales of experts that have one a row may come as experts x n."""
     if codes.experts is None or given.experts is not None or (given.rows, given.columns) != (codes.experts, codes.rows):
         return given
     return given._replace(rows=1, experts=given.rows)
 
 
-def from_bnb_nf4(packed: Any, absmax: Any, *, n: int, k: int, dtype: Optional[str] = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
+def from_bnb_nf4(packed: Any, absmax: Any, *, n: int, k: int, dtype: Optional[str] = None, out: Any = None, stream: Any = None,
+                 library: Optional[Library] = None) -> Weights:
     """Of bitsandbytes' NF4 of an n x k matrix: packed n * k / 2 of uint8, the lower column in the upper bits, and absmax n * k / blocksize of float32.
     Blocks of 32, 64, 128 or k, which divide k. Where absmax is quantised itself (double quantisation), decode it before:
 
@@ -240,20 +173,20 @@ def from_bnb_nf4(packed: Any, absmax: Any, *, n: int, k: int, dtype: Optional[st
 
     Values of the table are rounded to the type of x when they are multiplied. dtype: of scales as they are kept, "f32" (default), "f16" or "bf16",
     which rounds them."""
-    codes, scale = _given(packed, "packed", "u8"), _given(absmax, "absmax", "f32")
+    codes, scale = look_at(packed, "packed", "u8"), look_at(absmax, "absmax", "f32")
     blocks = scale.rows * scale.columns
     if n < 1 or blocks % n:
         raise ValueError(f"absmax has {blocks} values; expected the same number for each of {n} rows, blocks that divide k, {k}")
-    return _repack(_BNB_NF4, "nf4", n, k, blocks // n, codes, scale, None, None, dtype, False, stream, library)
+    return _repack(_BNB_NF4, "nf4", n, k, blocks // n, codes, scale, None, None, dtype, False, out, stream, library)
 
 
 def _repack_as(where: Tuple[Any, ...], type: str, has_zeros: bool, stream: Any, library: Optional[Library]) -> Weights:
-    format, n, k, groups, codes, scale, zero, order, dtype = where
-    return _repack(format, type, n, k, groups, codes, scale, zero, order, dtype, has_zeros, stream, library)
+    format, n, k, groups, codes, scale, zero, order, dtype, out = where
+    return _repack(format, type, n, k, groups, codes, scale, zero, order, dtype, has_zeros, out, stream, library)
 
 
-def _repack(format: int, type: str, n: int, k: int, groups: int, codes: _Given, scale: Optional[_Given], zero: Optional[_Given],
-            order: Optional[_Given], dtype: Optional[str], has_zeros: bool, stream: Any, library: Optional[Library],
+def _repack(format: int, type: str, n: int, k: int, groups: int, codes: Given, scale: Optional[Given], zero: Optional[Given],
+            order: Optional[Given], dtype: Optional[str], has_zeros: bool, out: Any, stream: Any, library: Optional[Library],
             group: Optional[int] = None) -> Weights:
     given = [one for one in (codes, scale, zero, order) if one is not None]
     if len({one.on_host for one in given}) > 1:
@@ -265,27 +198,30 @@ def _repack(format: int, type: str, n: int, k: int, groups: int, codes: _Given, 
             raise ValueError(f"scales have {groups} groups; expected a number of groups that divides k, {k}")
         group = 0 if groups == 1 else k // groups
     scale_type = dtype or (scale.dtype if scale is not None else "f16")
-    lib, made, source, sizes = load(), CWeights(), CSource(), CSizes()
+    lib, made, source, size = load(), CWeights(), CSource(), CSizes()
     _abi.check(lib.tilesmith_weights_init(ctypes.byref(made), type.encode(), n, k, group, scale_type.encode(), has_zeros))
     experts = codes.experts
     if experts is not None and experts < 1:
         raise ValueError("codes are of 0 experts; expected some")
     made.experts = experts or 0
-    _abi.check(lib.tilesmith_weights_bytes(ctypes.byref(made), ctypes.byref(sizes)))
+    _abi.check(lib.tilesmith_weights_bytes(ctypes.byref(made), ctypes.byref(size)))
     _abi.check(lib.tilesmith_weights_source_init(ctypes.byref(source), format))
     source.on_host = codes.on_host
     for name, one in (("codes", codes), ("scales", scale), ("zeros", zero), ("g_idx", order)):
         if one is not None:
             setattr(source, name, one.c())
     each: Tuple[int, ...] = () if experts is None else (experts,)
-    to_codes = _empty(codes, (*each, sizes.codes // (experts or 1)), "u8")
-    to_scales = _empty(codes, (*each, max(groups, 1), n), scale_type)
-    to_zeros = _empty(codes, (*each, max(groups, 1), n), scale_type) if has_zeros else None
+    to = Out(*(out or ()))
+    to_codes = memory_for(codes, to.codes, "codes", (*each, size.codes // (experts or 1)), "u8")
+    to_scales = memory_for(codes, to.scales, "scales", (*each, max(groups, 1), n), scale_type)
+    to_zeros = memory_for(codes, to.zeros, "zeros", (*each, max(groups, 1), n), scale_type) if has_zeros else None
     weights = Weights(type, n, k, group, scale_type, to_codes, to_scales, to_zeros, experts)
     handle, number = None, 0
     if not codes.on_host:
         library = library or library_of(codes.array)
         handle = library.handle
         number = adapter_of(codes.array, "codes").stream(library.ordinal) if stream is None else stream_number(stream)
+        for one in given if stream is not None else ():
+            look(one.array, "an array", number)  # A DLPack producer makes that stream wait for its work.
     _abi.check(lib.tilesmith_weights_repack(handle, number, ctypes.byref(made), ctypes.byref(source), *weights.addresses))
     return weights

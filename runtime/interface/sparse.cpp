@@ -43,8 +43,8 @@ Lies checked(const SparseMatrix& matrix) {
   return lies;
 }
 
-void check_pointer(const char* what, const void* pointer, std::size_t align) {
-  if (pointer == nullptr) throw bad_sparse(fmt::format("{} is null: expected device memory", what));
+void check_pointer(const char* what, const void* pointer, std::size_t align, const char* memory = "device") {
+  if (pointer == nullptr) throw bad_sparse(fmt::format("{} is null: expected {} memory", what, memory));
   if (reinterpret_cast<std::uintptr_t>(pointer) % align != 0)
     throw Error(ErrorCode::misaligned, fmt::format("{} is not aligned: expected a multiple of {} bytes", what, align));
 }
@@ -58,11 +58,15 @@ struct SparseCalls {
     args.k = matrix.k;
     args.ld_dense = args.ld_pruned = lies.ld_dense;
     args.ld_stored = lies.ld_values;
+    launch_with(library, stream, matrix, entry, &args, items);
+  }
+
+  static void launch_with(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry, void* args, long long items) {
     runtime::LibraryState& state = library.internals();
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
     state.context().make_current();
-    state.helpers().launch(state.context(), state.can_compile(), runtime::sparse_source(matrix.element), entry, items, &args, stream);
+    state.helpers().launch(state.context(), state.can_compile(), runtime::sparse_source(matrix.element), entry, items, args, stream);
   }
 
   /// `groups_of_row`: how the kernel numbers them.
@@ -90,6 +94,15 @@ namespace {
 long long groups_of(const SparseMatrix& matrix) { return matrix.rows * (matrix.k / sparse_group(matrix.element)); }
 long long words_of(const SparseMatrix& matrix) { return metadata_rows(matrix.element, matrix.k) * metadata_columns(matrix.rows); }
 
+PruneTilesArgs tiles_args(const SparseMatrix& matrix, const void* dense, void* pruned, const char* memory) {
+  const Lies lies = checked(matrix);
+  if (groups_of(matrix) > 0) {
+    check_pointer("dense", dense, size_bytes(matrix.element), memory);
+    check_pointer("pruned", pruned, size_bytes(matrix.element), memory);
+  }
+  return {dense, pruned, matrix.rows, matrix.k, lies.ld_dense};
+}
+
 }  // namespace
 
 std::size_t sparse_metadata_bytes(const SparseMatrix& matrix) {
@@ -108,6 +121,18 @@ void sparse_prune(const Library& library, CUstream_st* stream, const SparseMatri
     args.pruned = pruned;
     SparseCalls::launch(library, stream, matrix, "prune", args, groups_of(matrix));
   });
+}
+
+void sparse_prune_tiles(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* pruned) {
+  runtime::translated([&] {
+    PruneTilesArgs args = tiles_args(matrix, dense, pruned, "device");
+    const long long tiles = tiles_of(args, sparse_group(matrix.element));
+    if (tiles > 0) SparseCalls::launch_with(library, stream, matrix, "prune_tiles", &args, tiles);
+  });
+}
+
+void sparse_prune_tiles_on_host(const SparseMatrix& matrix, const void* dense, void* pruned) {
+  runtime::prune_tiles_on_host(matrix.element, tiles_args(matrix, dense, pruned, "host"));
 }
 
 SparseFault sparse_check(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense) {

@@ -32,6 +32,12 @@ std::size_t sparse_metadata_bytes(const SparseMatrix& matrix);
 /// `pruned`: [rows, k] with row stride ld_dense; may be `dense`.
 void sparse_prune(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* pruned);
 
+/// Enqueues: of each tile of 4×4 (tf32: 2×2) two elements (one) of each row and column stay, so that the matrix and its transpose are both
+/// 2:4 sparse, with the largest sum of magnitudes; tilesmith_sparse.h says more. `pruned` as above.
+void sparse_prune_tiles(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* pruned);
+/// The same in host memory, at once, bit for bit.
+void sparse_prune_tiles_on_host(const SparseMatrix& matrix, const void* dense, void* pruned);
+
 /// How many groups are wrong, and the first of them in the order of rows. Columns are along K, of a group's first element.
 struct SparseFault {
   std::int64_t groups = 0;

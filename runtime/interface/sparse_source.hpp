@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "kernels/sparse/tiles.cuh"
 #include "kernels/type_pair.hpp"
 
 namespace tilesmith::runtime {
@@ -16,6 +17,11 @@ struct SparseMatrixArgs {
   void* found = nullptr;
   long long rows = 0, k = 0, ld_dense = 0, ld_pruned = 0, ld_stored = 0;
 };
+
+ElementFormat element_format(Scalar element);
+
+/// The host's side of kernels/sparse/tiles.cuh, on all cores.
+void prune_tiles_on_host(Scalar element, const PruneTilesArgs& args);
 
 /// Complete source text for NVRTC.
 std::string sparse_source(Scalar element);

@@ -59,6 +59,18 @@ tilesmith_status tilesmith_sparse_prune(tilesmith_library* library, struct CUstr
   return guarded([&] { tilesmith::sparse_prune(library->library, stream, to_matrix(*matrix), dense, pruned); });
 }
 
+tilesmith_status tilesmith_sparse_prune_tiles(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
+                                              const void* dense, void* pruned) {
+  if (library == nullptr) return null_argument("tilesmith_sparse_prune_tiles", "library");
+  if (matrix == nullptr) return null_argument("tilesmith_sparse_prune_tiles", "matrix");
+  return guarded([&] { tilesmith::sparse_prune_tiles(library->library, stream, to_matrix(*matrix), dense, pruned); });
+}
+
+tilesmith_status tilesmith_sparse_prune_tiles_on_host(const tilesmith_sparse_matrix* matrix, const void* dense, void* pruned) {
+  if (matrix == nullptr) return null_argument("tilesmith_sparse_prune_tiles_on_host", "matrix");
+  return guarded([&] { tilesmith::sparse_prune_tiles_on_host(to_matrix(*matrix), dense, pruned); });
+}
+
 tilesmith_status tilesmith_sparse_check(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix, const void* dense,
                                         tilesmith_sparse_fault* fault) {
   if (fault == nullptr) return null_argument("tilesmith_sparse_check", "fault");

@@ -4,6 +4,7 @@
  *   tilesmith_sparse_matrix_init(&weights, "f16", n, k);
  *   tilesmith_sparse_metadata_bytes(&weights, &bytes);                                allocate values (n x k/2) and metadata (bytes)
  *   tilesmith_sparse_prune(library, stream, &weights, dense, dense);                  of each 4 the 2 of largest magnitude
+ *                                              (tilesmith_sparse_prune_tiles: so that its transpose is 2:4 sparse, too)
  *   tilesmith_sparse_compress(library, stream, &weights, dense, values, metadata);
  *   problem.sparsity = TILESMITH_B_2TO4; args.b = values; args.metadata = metadata;   then tilesmith_gemm_args (tilesmith.h)
  *
@@ -20,7 +21,7 @@
  *
  * which is how the instructions mma.sp and wgmma.sp take them.
  *
- * Pointers are device memory. Errors, threads, contexts: as tilesmith.h says. The kernels are compiled when a library first needs them, which
+ * Pointers are device memory, where no function says otherwise. Errors, threads, contexts: as tilesmith.h says. The kernels are compiled when a library first needs them, which
  * takes NVRTC: without it TILESMITH_NO_KERNEL. Not while a stream is captured, the first time.
  */
 #ifndef TILESMITH_SPARSE_H
@@ -55,6 +56,18 @@ tilesmith_status tilesmith_sparse_metadata_bytes(const tilesmith_sparse_matrix* 
  * stride of `dense`, and may be `dense`. */
 tilesmith_status tilesmith_sparse_prune(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
                                         const void* dense, void* pruned);
+
+/* Keeps what leaves the matrix and its transpose both 2:4 sparse, as training and backward passes want it. A tile is 4 x 4 elements, of tf32 2 x 2.
+ * Two (one) of each row and of each column of a tile stay, those with the largest sum of magnitudes of all 90 (2) ways to choose; the others become
+ * 0. Of ways as good, the first stays: by the places of the first row's elements in the order 01 02 03 12 13 23 (0 1), then the second row's, and so
+ * on. Sums are made in f64; those that differ by its rounding alone (bf16 and tf32 have such) may count as equal. A way that keeps more NaN is better
+ * than all that keep fewer, then one that keeps more infinities. Rows need be no multiple of 4: behind the last there are zeros, so each row there
+ * keeps two, and each column two at most. `pruned` has the row stride of `dense`, and may be `dense`. */
+tilesmith_status tilesmith_sparse_prune_tiles(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
+                                              const void* dense, void* pruned);
+
+/* The same, bit for bit, of host memory: needs no device, and is done when the call returns. */
+tilesmith_status tilesmith_sparse_prune_tiles_on_host(const tilesmith_sparse_matrix* matrix, const void* dense, void* pruned);
 
 /* Groups with more elements other than 0 (and -0) than are stored. Waits for the stream. */
 tilesmith_status tilesmith_sparse_check(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,

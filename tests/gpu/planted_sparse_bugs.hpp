@@ -56,4 +56,26 @@ inline std::vector<Bug> sparse_bugs() {
   };
 }
 
+inline constexpr const char* kMmaOfBytes =
+    "mma{inst_k=32,block_m=64,block_n=64,warp_m=32,warp_n=32,swap=0,block_k=64,stages=3,slice_k=1,frag_buffers=2,min_blocks=1,group_m=1,"
+    "persistent=0,store_staged=0,split_k=1,reduction=0,copy_bytes=16,tma=0,pack=0,pack_k_major=0,overlap=0,early_launch=0}";
+
+/// In the products of 8-bit floats by mma, dense and sparse: as sm_89.
+inline std::vector<Bug> fp8_bugs() {
+  const Edit e5m2_as_e4m3{"f32.e5m2.e5m2.f32", "f32.e4m3.e4m3.f32"}, e4m3_as_e5m2{"f32.e4m3.e4m3.f32", "f32.e5m2.e5m2.f32"};
+  const auto dense = [](const char* name, const char* type, Transposes trans, Edit edit) { return Bug{name, "mma", 0, type, trans, {edit}, kMmaOfBytes}; };
+  return {
+      dense("e5m2 is multiplied as e4m3", "e5m2f32", kNT, e5m2_as_e4m3),
+      dense("e4m3 is multiplied as e5m2", "e4m3f32bf16", kNT, e4m3_as_e5m2),
+      dense("the odd rows of bytes are the even ones", "e4m3f32", {}, {"pairs[2 * q + 1], 0x7531)", "pairs[2 * q + 1], 0x6420)"}),
+      sparse_bug("sparse e5m2 is multiplied as e4m3", "mma", "e5m2f32", Sparsity::b, {{"\"m16n8k64\", \"f32.e5m2.e5m2.f32\"", "\"m16n8k64\", \"f32.e4m3.e4m3.f32\""}},
+                 kSparseMmaOfBytes),
+      sparse_bug("sparse e4m3 is multiplied as e5m2", "mma", "e4m3f32", Sparsity::b, {{"\"m16n8k64\", \"f32.e4m3.e4m3.f32\"", "\"m16n8k64\", \"f32.e5m2.e5m2.f32\""}},
+                 kSparseMmaOfBytes),
+      sparse_bug("metadata are those of the first step", "mma", "e4m3f32", Sparsity::b, {{"k_block_ += kNextStep / metadata_block_k(kElementBytes);", ""}},
+                 kSparseMmaOfBytes),
+      sparse_bug("both halves of dense rows are the first", "mma", "e5m2f32", Sparsity::b, {{"j, 2 * slab + half);", "j, 2 * slab);"}}, kSparseMmaOfBytes),
+  };
+}
+
 }  // namespace tilesmith::planted

@@ -16,6 +16,15 @@ using namespace tilesmith;
 
 namespace {
 
+test::Signatures signatures_of(const std::vector<std::vector<const char*>>& texts) {
+  test::Signatures all;
+  for (const auto& together : texts) {
+    auto& of_type = all.emplace_back();
+    for (const char* text : together) of_type.push_back(test::signature_of(text));
+  }
+  return all;
+}
+
 /// sm_87; on an older device, which cannot run that, its own architecture's virtual one.
 std::string arch_to_run_as() {
   const DeviceLimits limits = runtime::device_info(0).limits;
@@ -32,6 +41,35 @@ TEST_CASE("a sample of every family passes the battery as sm_87, for every type 
   REQUIRE(limits.smem_per_block_bytes <= limits_for_arch(arch)->smem_per_block_bytes);
 
   test::verify_sample(context, 7, 35);
+}
+
+TEST_CASE("a sample of sparse operands, weights and operands below a byte passes the battery as sm_87", "[as][as_coded]") {
+  const runtime::Context context(0, arch_to_run_as());
+  test::verify_sample(context, 3, 20,
+                      signatures_of({{"f16f32 NN sparsity=a_2to4", "f16f32 TT sparsity=b_2to4"},
+                                     {"bf16f32bf16 NT sparsity=a_2to4", "bf16f32bf16 NT epilogue=bias_n+gelu sparsity=b_2to4"},
+                                     {"tf32f32 NT sparsity=a_2to4", "tf32f32 TT sparsity=b_2to4"},
+                                     {"s8s32 NT sparsity=a_2to4", "s8s32 TT sparsity=b_2to4"},
+                                     {"f16f32f16 NT weights=s4_g128", "f16f32f16 TT weights=u4_g64+zeros"},
+                                     {"bf16f32bf16 NT weights=s8_column", "bf16f32bf16 NT weights=e4m3_g32"},
+                                     {"s4s32 NT", "s4s32 NN"},
+                                     {"u4s32 TN"},
+                                     {"b1s32 NT", "b1s32 TT"},
+                                     {"b1xors32 NT"}}));
+}
+
+TEST_CASE("a sample of 8-bit floats passes the battery as sm_89, whose tensor cores multiply them without wgmma", "[as][as_sm_89]") {
+  if (runtime::device_info(0).limits.sm < 89) {
+    WARN("not run: an older device than Ada");
+    return;
+  }
+  const runtime::Context context(0, "sm_89");
+  test::verify_sample(context, 4, 20,
+                      signatures_of({{"e4m3f32 NN", "e4m3f32 NT", "e4m3f32 TN", "e4m3f32 TT"},
+                                     {"e5m2f32bf16 NT epilogue=scale_m1+scale_n1", "e5m2f32bf16 NN epilogue=bias_n+gelu"},
+                                     {"e4m3f32e4m3 NT"},
+                                     {"e4m3f32 NN sparsity=a_2to4", "e4m3f32 NT sparsity=a_2to4", "e4m3f32 NT sparsity=b_2to4"},
+                                     {"e5m2f32 NT sparsity=a_2to4", "e5m2f32 TT sparsity=b_2to4"}}));
 }
 
 TEST_CASE("verifying many kernels, as sm_87 too, tells each one's fault and goes on", "[as]") {

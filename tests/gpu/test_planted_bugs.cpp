@@ -13,7 +13,9 @@ using namespace tilesmith;
 namespace {
 
 struct Bench {
-  runtime::Context context{0};
+  explicit Bench(const std::string& as = {}) : context(0, as) {}
+
+  runtime::Context context;
   tuner::Verifier verifier{context};
 
   KernelTarget target(const planted::Bug& bug) const { return bug.target(context.info().limits); }
@@ -73,8 +75,8 @@ TEST_CASE("the kernels that the bugs are planted in pass the battery, spliced th
 
 namespace {
 
-void check_caught(const std::vector<planted::Bug>& bugs) {
-  Bench bench;
+void check_caught(const std::vector<planted::Bug>& bugs, const std::string& as = {}) {
+  Bench bench(as);
   bench.each_outcome(bugs, [&](const planted::Bug& bug, const db::Outcome& outcome) {
     INFO(bug.family << ": " << bug.name << ": " << outcome.message);
     CHECK(outcome.status == db::Status::mismatch);
@@ -95,6 +97,10 @@ TEST_CASE("every bug planted in a gate is caught, and what it is planted in pass
 TEST_CASE("every bug planted in strided batches is caught, and what it is planted in passes", "[.][batch_bugs]") { check_caught(planted::batch_bugs()); }
 TEST_CASE("every bug planted in results of a byte is caught, and what it is planted in passes", "[.][byte_bugs]") { check_caught(planted::byte_bugs()); }
 TEST_CASE("every bug planted in kernels of sparse operands is caught, and what it is planted in passes", "[.][sparse_bugs]") { check_caught(planted::sparse_bugs()); }
+TEST_CASE("every bug planted in products of 8-bit floats on Ada is caught, and what it is planted in passes", "[.][fp8_bugs]") {
+  if (runtime::device_info(0).limits.sm < 89) return;
+  check_caught(planted::fp8_bugs(), "sm_89");
+}
 TEST_CASE("every bug planted in batches by pointers is caught, and what it is planted in passes", "[.][pointer_bugs]") { check_caught(planted::pointer_bugs()); }
 TEST_CASE("every bug planted in products with weights is caught, and what it is planted in passes", "[.][weights_bugs]") { check_caught(planted::weights_bugs()); }
 TEST_CASE("every bug planted in fast kernels of weights is caught, and what it is planted in passes", "[.][fast_weights_bugs]") { check_caught(planted::fast_weights_bugs()); }

@@ -65,7 +65,7 @@ TEST_CASE("a sample of every family passes the battery with a sparse A or B", "[
            {"bf16f32bf16 NT sparsity=a_2to4", "bf16f32bf16 NT epilogue=c_apart sparsity=b_2to4", "bf16f32bf16 NN sparsity=a_2to4 scalars=device"},
            {"f16f16 NT sparsity=a_2to4"},
            {"tf32f32 NT sparsity=a_2to4", "tf32f32 NN sparsity=a_2to4", "tf32f32 NT sparsity=b_2to4", "tf32f32 TT sparsity=b_2to4"},
-           {"s8s32 NT sparsity=a_2to4", "s8s32 NN sparsity=a_2to4", "s8s32 NT sparsity=b_2to4"},
+           {"s8s32 NT sparsity=a_2to4", "s8s32 NN sparsity=a_2to4", "s8s32 NT sparsity=b_2to4", "s8s32 TT sparsity=b_2to4"},
            {"u8s32 NT sparsity=b_2to4"},
            {"s8s32f16 NT epilogue=scale_m+scale_n sparsity=b_2to4"},
            {"e4m3f32bf16 NT epilogue=scale_m1+scale_n1 sparsity=a_2to4", "e4m3f32bf16 NT sparsity=b_2to4"},

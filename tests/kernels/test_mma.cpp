@@ -119,6 +119,23 @@ TEST_CASE("tensor copies are for sm_90, and for operands that they swizzle as th
   }
 }
 
+TEST_CASE("8-bit floats are multiplied on Ada, by their own instructions") {
+  for (const char* type : {"e4m3f32", "e4m3f32bf16", "e5m2f32", "e4m3f32e4m3"}) {
+    INFO(type);
+    for (const char* arch : {"sm_87", "sm_90", "sm_90a"}) CHECK_FALSE(mma_family().supports(target_of(type, arch)));
+    for (const Transposes trans : kAllTransposes) {
+      const KernelTarget ada = target_of(type, "sm_89", trans);
+      REQUIRE(mma_family().supports(ada));
+      const std::vector<Config> seeds = mma_family().seeds(ada, mma_problem(ada, 4096, 4096, 4096));
+      REQUIRE_FALSE(seeds.empty());
+      for (const Config& config : seeds) CHECK_FALSE(illegal_because(mma_family(), config, ada));
+      CHECK(mma_family().source(seeds.front(), ada).find("#define TILESMITH_FP8_PRODUCTS\n") != std::string::npos);
+    }
+  }
+  const KernelTarget integers = target_of("s8s32", "sm_89");
+  CHECK(mma_family().source(mma_family().seeds(integers, mma_problem(integers, 4096, 4096, 4096)).front(), integers).find("FP8") == std::string::npos);
+}
+
 TEST_CASE("operands of tf32 change places where B alone lies along N, and nowhere else") {
   const KernelTarget nn = target_of("tf32f32", "sm_87");
   const Problem large = mma_problem(nn, 4096, 4096, 4096);

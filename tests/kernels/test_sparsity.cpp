@@ -97,7 +97,7 @@ TEST_CASE("each group has four bits of its own, and both ways to find them agree
 TEST_CASE("families take sparse operands that they have instructions for, with the sparse one on the instruction's left", "[sparsity]") {
   for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
     for (const char* text : {"f16f32 NT 512 512 512 sparsity=a_2to4", "f16f32 NT 512 512 512 sparsity=b_2to4", "bf16f32bf16 NN 512 512 512 sparsity=a_2to4",
-                             "s8s32 NT 512 512 512 sparsity=b_2to4", "tf32f32 TT 512 512 512 sparsity=b_2to4", "f16f16 NT 16 512 512 sparsity=b_2to4"}) {
+                             "s8s32 NT 512 512 512 sparsity=b_2to4", "s8s32 TT 512 512 512 sparsity=b_2to4", "tf32f32 TT 512 512 512 sparsity=b_2to4", "f16f16 NT 16 512 512 sparsity=b_2to4"}) {
       const Problem problem = problem_of_text(text);
       const KernelTarget target{problem, *limits_for_arch(arch)};
       std::set<std::string> names;
@@ -109,6 +109,7 @@ TEST_CASE("families take sparse operands that they have instructions for, with t
         for (const Config& config : family->seeds(target, problem)) {
           INFO(config.text());
           CHECK_FALSE(illegal_because(*family, config, target));
+          if (family->name() == "mma" && is_integer(problem.type.a) && problem.trans.a) CHECK(config.at("pack_k_major") == 1);
           if (config.has("swap")) CHECK(config.at("swap") == int(problem.sparsity == Sparsity::b));
           if (refused_because(*family, config, problem)) continue;
           ++legal;
@@ -123,6 +124,16 @@ TEST_CASE("families take sparse operands that they have instructions for, with t
   const KernelTarget bytes{problem_of_text("e4m3f32 NT 512 512 512 sparsity=a_2to4"), *limits_for_arch("sm_90a")};
   CHECK(find_family("wgmma")->supports(bytes));
   CHECK_FALSE(find_family("mma")->supports(bytes));
+  for (const char* text : {"e4m3f32 NT 512 512 512 sparsity=a_2to4", "e5m2f32bf16 TT 512 512 512 sparsity=b_2to4"}) {
+    const Problem problem = problem_of_text(text);
+    const KernelTarget ada{problem, *limits_for_arch("sm_89")}, orin{problem, *limits_for_arch("sm_87")};
+    INFO(text);
+    CHECK(find_family("mma")->supports(ada));
+    CHECK_FALSE(find_family("mma")->supports(orin));
+    const std::vector<Config> seeds = find_family("mma")->seeds(ada, problem);
+    REQUIRE_FALSE(seeds.empty());
+    for (const Config& config : seeds) CHECK_FALSE(illegal_because(*find_family("mma"), config, ada));
+  }
 }
 
 TEST_CASE("estimates count half the products, half the bytes of the sparse operand, and its metadata", "[sparsity][estimate]") {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -147,4 +148,22 @@ TEST_CASE("columns dealt evenly are guessed where the busiest block multiplies l
   CHECK(dealt(4096, 4096) > 0);
   CHECK(dealt(5120, 5120) > 0);
   CHECK(dealt(1024, 1024) == 0);
+}
+
+TEST_CASE("weights are in no staggered even tiles whose sums leave them too few registers", "[wgmma]") {
+  const auto reason = [](const char* weights, int block_m, int block_k, int stagger) {
+    std::string error;
+    const KernelTarget target{*parse_signature(std::string("bf16f32bf16 NT weights=") + weights, error), *limits_for_arch("sm_90a")};
+    const std::string text = "wgmma{block_m=" + std::to_string(block_m) + ",block_n=128,block_k=" + std::to_string(block_k) +
+                             ",stages=3,warpgroups=2,schedule=1,even=1,stagger=" + std::to_string(stagger) +
+                             ",cluster_m=1,cluster_n=2,min_blocks=1,group_m=4,store_staged=0,store_tma=0,swap=1,split_k=1,reduction=0,pack=0,early_launch=0}";
+    return illegal_because(wgmma_family(), Config::parse(text).value(), target).value_or("");
+  };
+  for (const auto& [weights, block_m, block_k, legal] : std::vector<std::tuple<const char*, int, int, bool>>{
+           {"s8_g64", 160, 64, false}, {"s4_g128", 160, 64, false}, {"s8_g64", 144, 64, true}, {"s8_g64", 192, 64, true},
+           {"e4m3_g32", 256, 64, false}, {"s4_g128", 256, 64, true}, {"s4_g128", 256, 128, false}}) {
+    INFO(weights << " " << block_m << " " << block_k);
+    CHECK(reason(weights, block_m, block_k, 3).starts_with("weights beside staggered even tiles") == !legal);
+    CHECK_FALSE(reason(weights, block_m, block_k, 0).starts_with("weights beside"));
+  }
 }

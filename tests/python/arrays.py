@@ -67,3 +67,26 @@ def product(a, b, row, column, entry=()):
         return array[(*entry, i, j)] if len(array.shape) == 3 else array[i, j]
 
     return sum(of(a, row, l) * of(b, l, column) for l in range(a.shape[-1]))
+
+
+class Capsule:
+    """A DLPack producer. The stream that it is given is kept."""
+
+    def __init__(self, array, code=2, bits=32, device=2, name=b"dltensor", offset=0):
+        from tilesmith import _dlpack as dlpack
+
+        self.array, self.device, self.name, self.streams = array, device, name, []
+        self.shape = (ctypes.c_int64 * len(array.shape))(*array.shape)
+        self.strides = (ctypes.c_int64 * len(array.shape))(*array.strides)
+        self.tensor = dlpack._Tensor(array.address - offset, device, 0, len(array.shape), code, bits, 1, self.shape, self.strides, offset)
+        self.versioned = dlpack._Versioned(1, 0, None, None, 1, self.tensor)
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+    def __dlpack__(self, stream=None):
+        self.streams.append(stream)
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        what = self.versioned if self.name == b"dltensor_versioned" else self.tensor
+        return make(ctypes.addressof(what), self.name, None)

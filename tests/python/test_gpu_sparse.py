@@ -29,6 +29,80 @@ def test_sparse_operands(library, dtype):
         sparse.compress(torch.ones(16, 64, device="cuda", dtype=dtype), library=library)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.int8])
+def test_what_is_pruned_by_tiles_is_sparse_both_ways(library, dtype):
+    dense = random(72, 192, dtype=dtype)
+    kept = sparse.prune(dense, by="tiles", library=library)
+    assert sparse.faults(kept, library=library)[0] == 0 and sparse.faults(kept.t().contiguous(), library=library)[0] == 0
+    strips = sparse.prune(dense, library=library)
+    total = kept.double().abs().sum()
+    assert bool(((kept == dense) | (kept == 0)).all()) and 0.8 * float(strips.double().abs().sum()) < float(total) <= float(strips.double().abs().sum())
+    weight, turned = sparse.compress(kept, library=library), sparse.compress(kept.t().contiguous(), library=library)
+    x, grad = random(33, 192, dtype=dtype), random(33, 72, dtype=dtype)
+    if dtype is not torch.float32:
+        close(sparse.linear(x, weight, library=library), x, kept.t())
+        close(sparse.linear(grad, turned, library=library), grad, kept)
+
+
+class Producer:
+    """A tensor of which only DLPack is seen."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, stream=None):
+        return self.tensor.__dlpack__(stream=stream)
+
+
+class Interface:
+    """A tensor of which only __cuda_array_interface__ is seen."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.tensor.__cuda_array_interface__
+
+
+@pytest.mark.parametrize("kind", [Producer, Interface])
+def test_arrays_of_other_libraries_are_pruned_compressed_and_multiplied(library, kind):
+    dense, x, out = random(64, 128), random(9, 128), random(9, 64)
+    shape, words = sparse.sizes("f16", 64, 128)
+    values, metadata, back = random(*shape), torch.zeros(words, dtype=torch.int32, device="cuda"), random(64, 128)
+    torch.cuda.synchronize()
+    sparse.prune(kind(dense), kind(dense), by="tiles", library=library)
+    held = sparse.compress(kind(dense), (kind(values), kind(metadata)), library=library)
+    sparse.decompress(held, kind(back), library=library)
+    sparse.linear(kind(x), held, out=kind(out), library=library)
+    torch.cuda.synchronize()
+    assert torch.equal(back, dense)
+    close(out, x, dense.t())
+
+
+def test_arrays_of_cupy_are_pruned_compressed_and_multiplied(library):
+    cupy = pytest.importorskip("cupy")
+    dense = cupy.random.standard_normal((64, 128), dtype=cupy.float32).astype(cupy.float16)
+    x = cupy.random.standard_normal((9, 128), dtype=cupy.float32).astype(cupy.float16)
+    kept = sparse.prune(dense, by="tiles", library=library)
+    held = sparse.compress(kept, library=library)
+    assert isinstance(held.values, cupy.ndarray) and bool((sparse.decompress(held, library=library) == kept).all())
+    y = sparse.linear(x, held, library=library)
+    want = x.astype(cupy.float64) @ kept.astype(cupy.float64).T
+    assert isinstance(y, cupy.ndarray) and float(abs(y - want).max()) < 0.05
+
+
+def test_a_sparse_linear_layer_by_tiles():
+    linear = torch.nn.Linear(256, 96, device="cuda", dtype=torch.float16)
+    layer = tilesmith.torch.SparseLinear.from_linear(linear, prune="tiles")
+    assert tilesmith.sparse.faults(tilesmith.sparse.decompress(layer.weight).t().contiguous())[0] == 0
+    with pytest.raises(ValueError, match="by is 'rows'; expected 'strips' or 'tiles'"):
+        tilesmith.torch.SparseLinear.from_linear(linear, prune="rows")
+
+
 def test_a_sparse_linear_layer():
     linear = torch.nn.Linear(256, 96, device="cuda", dtype=torch.float16)
     layer = tilesmith.torch.SparseLinear.from_linear(linear, prune=True, activation="relu")

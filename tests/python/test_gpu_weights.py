@@ -89,6 +89,39 @@ def test_experts_multiply_their_rows_also_in_a_graph(library, dtype):
         tilesmith.set_default(None)
 
 
+def test_arrays_of_cupy_are_weights(library):
+    cupy = pytest.importorskip("cupy")
+    codes = cupy.random.randint(0, 16, (200, 256)).astype(cupy.uint8)
+    scales = (cupy.random.random_sample((2, 200)) / 64).astype(cupy.float16)
+    zeros = cupy.random.randint(0, 16, (2, 200)).astype(cupy.float16)
+    w = tilesmith.weights.pack(codes, scales, zeros, type="u4", library=library)
+    assert isinstance(w.codes, cupy.ndarray)
+    x = cupy.random.standard_normal((5, 256), dtype=cupy.float32).astype(cupy.float16)
+    y = tilesmith.weights.linear(x, w, library=library)
+    dense = (codes.astype(cupy.float64) - zeros.astype(cupy.float64).repeat(128, 0).T) * scales.astype(cupy.float64).repeat(128, 0).T
+    want = x.astype(cupy.float64) @ dense.T
+    assert isinstance(y, cupy.ndarray) and float(abs(y - want).max()) <= 2**-9 * float(abs(want).max())
+
+
+def test_arrays_of_other_libraries_are_weights(library):
+    class Interface:
+        def __init__(self, tensor):
+            self.__cuda_array_interface__ = tensor.__cuda_array_interface__
+
+    n, k = 200, 256
+    codes, scales = torch.randint(-8, 8, (n, k), dtype=torch.int8, device="cuda"), (torch.rand(2, n, device="cuda") / 64).half()
+    size, shape = tilesmith.weights.sizes(n, k, "s4", 128)
+    made = torch.zeros(size, dtype=torch.uint8, device="cuda"), torch.zeros(shape, dtype=torch.float16, device="cuda")
+    x, out = random(5, k), random(5, n)
+    torch.cuda.synchronize()
+    w = tilesmith.weights.pack(Interface(codes), Interface(scales), type="s4", out=tuple(map(Interface, made)), library=library)
+    tilesmith.weights.linear(Interface(x), w, Interface(out), library=library)
+    torch.cuda.synchronize()
+    dense = codes.float() * scales.float().repeat_interleave(128, 0).T
+    assert torch.equal(tilesmith.torch.dequantized(*made, None, w.text, k), dense)
+    close(out, x, dense.T)
+
+
 def test_a_linear_layer_with_weights_is_an_operator(library):
     tilesmith.set_default(library)
     try:

@@ -7,8 +7,8 @@ import stat
 import pytest
 
 import tilesmith
-from arrays import Array, product, whole_numbers
-from tilesmith import _defaults, _dlpack, _program
+from arrays import Array, Capsule, product, whole_numbers
+from tilesmith import _defaults, _program
 
 
 def operands():
@@ -92,27 +92,6 @@ def test_wrong_problems_are_refused(stand_in):
         tilesmith.Problem("f16f32", "NN", 1, 1, 1, bias="k")
     with pytest.raises(tilesmith.Error, match="a dimension is below 0"):
         tilesmith.Problem("f16f32", "NN", -1, 1, 1)
-
-
-class Capsule:
-    """A DLPack producer. The stream that it is given is kept."""
-
-    def __init__(self, array, code=2, bits=32, device=2, name=b"dltensor", offset=0):
-        self.array, self.device, self.name, self.streams = array, device, name, []
-        self.shape = (ctypes.c_int64 * len(array.shape))(*array.shape)
-        self.strides = (ctypes.c_int64 * len(array.shape))(*array.strides)
-        self.tensor = _dlpack._Tensor(array.address - offset, device, 0, len(array.shape), code, bits, 1, self.shape, self.strides, offset)
-        self.versioned = _dlpack._Versioned(1, 0, None, None, 1, self.tensor)
-
-    def __dlpack_device__(self):
-        return self.device, 0
-
-    def __dlpack__(self, stream=None):
-        self.streams.append(stream)
-        make = ctypes.pythonapi.PyCapsule_New
-        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        what = self.versioned if self.name == b"dltensor_versioned" else self.tensor
-        return make(ctypes.addressof(what), self.name, None)
 
 
 def test_dlpack_producers_are_operands(library, stand_in):

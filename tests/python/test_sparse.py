@@ -5,7 +5,7 @@ import ctypes
 import pytest
 
 import tilesmith
-from arrays import Array, whole_numbers
+from arrays import Array, Capsule, whole_numbers
 from tilesmith import sparse
 
 
@@ -64,3 +64,62 @@ def test_what_does_not_fit_is_told_in_one_line(library, stand_in, operands, word
     with pytest.raises((TypeError, ValueError), match=words):
         sparse.gemm(*operands(), Array((24, 7)), library=library)
     assert stand_in.record.runs == runs
+
+
+class Last(ctypes.Structure):
+    """The last call that makes or checks something (stand_in_sparse.h)."""
+
+    _fields_ = [("name", ctypes.c_char * 32), ("rows", ctypes.c_int64), ("k", ctypes.c_int64), ("ld_dense", ctypes.c_int64), ("runs", ctypes.c_int64),
+                ("source", ctypes.c_void_p), ("source_metadata", ctypes.c_void_p), ("to", ctypes.c_void_p), ("to_metadata", ctypes.c_void_p),
+                ("stream", ctypes.c_uint64)]
+
+
+@pytest.fixture
+def last(stand_in):
+    ctypes.c_int64.in_dll(stand_in.lib, "stand_in_sparse_wrong").value = 0
+    made = Last.in_dll(stand_in.lib, "stand_in_sparse")
+    made.name, made.runs = b"", 0
+    return made
+
+
+@pytest.mark.parametrize("by, name", [("strips", b"prune"), ("tiles", b"prune_tiles")])
+def test_arrays_of_any_kind_are_pruned_into_what_is_given(library, last, by, name):
+    dense, out = Array((8, 64)), Array((8, 64))
+    assert sparse.prune(dense, out, by=by, library=library) is out
+    assert (last.name, last.rows, last.k, last.source, last.to, last.stream) == (name, 8, 64, dense.address, out.address, 0)
+    capsule = Capsule(dense)
+    assert sparse.prune(capsule, capsule, by=by, stream=77, library=library) is capsule  # in place
+    assert (last.source, last.to, last.stream, set(capsule.streams)) == (dense.address, dense.address, 77, {77})
+
+
+def test_values_and_metadata_go_where_they_are_wanted_and_back(library, stand_in, last):
+    dense, values, metadata, back = Array((24, 64)), Array((24, 32)), Array((128,), "i4"), Array((24, 64))
+    assert sparse.sizes("f32", 24, 64) == ((24, 32), 128)
+    held = sparse.compress(Capsule(dense), (Capsule(values), metadata), library=library)
+    assert (last.name, last.source, last.to, last.to_metadata) == (b"compress", dense.address, values.address, metadata.address)
+    assert held.shape == (24, 64) and held.metadata is metadata
+    assert sparse.decompress(held, back, library=library) is back
+    assert (last.name, last.source, last.source_metadata, last.to) == (b"decompress", values.address, metadata.address, back.address)
+    x, out = Array((7, 64), values=whole_numbers(1)), Array((7, 24))
+    assert sparse.gemm(Capsule(x), held, out, stream=5, library=library) is out
+    assert (stand_in.record.args.a, stand_in.record.args.b, stand_in.record.stream) == (x.address, values.address, 5)
+    ctypes.c_int64.in_dll(stand_in.lib, "stand_in_sparse_wrong").value = 2
+    with pytest.raises(ValueError, match="not 2:4 sparse in 2 groups, the first at row 3, column 8"):
+        sparse.compress(dense, (values, metadata), library=library)
+    assert last.name == b"check"
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda on: sparse.prune(Array((8, 64)), library=on), "out is None, and arrays of arrays are not allocated here; expected out, 8x64 of f32"),
+    (lambda on: sparse.prune(Array((8, 64)), Array((8, 32)), library=on), "out is 8x32 of f32; expected 8x64 of f32"),
+    (lambda on: sparse.prune(Array((8, 64)), Array((8, 64), "i4"), library=on), "out is 8x64 of s32; expected 8x64 of f32"),
+    (lambda on: sparse.prune(Array((8, 64)), Array((8, 64), strides=(80, 1)), library=on), "out has strides .*; expected packed rows"),
+    (lambda on: sparse.prune(Array((8, 64)), Array((8, 64), read_only=True), library=on), "out may not be written"),
+    (lambda on: sparse.prune(Array((8, 64)), Array((8, 64)), by="rows", library=on), "by is 'rows'; expected 'strips' or 'tiles'"),
+    (lambda on: sparse.compress(Array((8, 64)), (Array((8, 32)), Array((64,), "f4")), library=on), "metadata is 64 of f32; expected 64 of s32"),
+    (lambda on: sparse.prune([1], Array((8, 64)), library=on), "dense is a builtins.list; expected an array on a CUDA device"),
+])
+def test_what_is_made_must_fit(library, last, call, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        call(library)
+    assert last.name in (b"", b"check")

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 import tilesmith
-from arrays import Array
+from arrays import Array, Capsule
 from tilesmith import _abi, weights
 
 
@@ -234,3 +234,37 @@ def test_linear_of_experts_takes_the_ends_of_their_rows(stand_in):
     with pytest.raises(ValueError, match="offsets are given; expected weights of experts"):
         weights.linear(x, weights.Weights("s4", 128, 64, 0, "f16", codes, scales, None), out, offsets=ends, library=library)
     library.close()
+
+
+def test_what_is_made_goes_where_it_is_wanted(real):
+    n, k = 16, 128
+    values = [code(i, j) for i in range(n) for j in range(k)]
+    scales = Host("<f4", (2, n), [1.0] * (2 * n))
+    size, shape = weights.sizes(n, k, "u4", 64, zeros=True, dtype="f32")
+    assert (size, shape) == (512 * 2, (2, n))
+    to = [Host("|u1", (size + 16,), [0] * (size + 16)), Host("<f4", shape, [0.0] * 32), Host("<f4", shape, [0.0] * 32)]
+    aligned = -ctypes.addressof(to[0].cells) % 16
+    to[0].__array_interface__ = {**to[0].__array_interface__, "shape": (size,), "data": (ctypes.addressof(to[0].cells) + aligned, False)}
+    held = weights.pack(Host("|u1", (n, k), values), scales, Host("<f4", (2, n), [3.0] * 32), type="u4", out=to)
+    assert (held.codes, held.scales, held.zeros) == tuple(to)
+    assert bytes(to[0].cells)[aligned:aligned + size] == canonical(4, n, k, 0, lambda i, j: code(i, j))
+    assert list(to[1].cells) == [1.0] * 32 and list(to[2].cells) == [3.0] * 32
+    for part, wrong, line in ((0, Host("|u1", (512,), [0] * 512), "codes to make is 1x512 of u8; expected 1024 of u8"),
+                              (1, Host("<f4", (n, 2), [0.0] * 32), "scales to make is 16x2 of f32; expected 2x16 of f32"),
+                              (2, Array(shape, "f4"), "zeros to make is in device memory; expected it where the codes are")):
+        others = [*to]
+        others[part] = wrong
+        with pytest.raises(ValueError, match=line):
+            weights.pack(Host("|u1", (n, k), values), scales, Host("<f4", (2, n), [3.0] * 32), type="u4", out=others)
+
+
+def test_operands_of_other_libraries_are_multiplied(stand_in):
+    codes, scales, x, out = Array((4096,), "u1"), Array((1, 128), "f2"), Array((5, 64), "f2"), Array((5, 128), "f2")
+    held = weights.Weights("s4", 128, 64, 0, "f16", Capsule(codes, 1, 8), Capsule(scales, 2, 16), None)
+    given = Capsule(x, 2, 16)
+    with tilesmith.open() as library:
+        weights.linear(given, held, out, stream=9, library=library)
+        assert (stand_in.record.args.a, stand_in.record.args.b, stand_in.record.args.weight_scales) == (x.address, codes.address, scales.address)
+        assert given.streams == [9] and stand_in.record.stream == 9
+        with pytest.raises(TypeError, match="out is None, and arrays of arrays are not allocated here; expected out, 5x128 of f16"):
+            weights.linear(x, held, library=library)

@@ -97,7 +97,7 @@ TEST_CASE("the kernels that make sparse operands compile for every element, for 
       INFO(name(element) << " " << arch << ": " << built.log);
       REQUIRE(built.ok);
       // The compiler's log has a line for each.
-      for (const char* entry : {"prune", "find_dense_groups", "compress", "decompress", "find_disorder"}) CHECK(built.log.find(entry) != std::string::npos);
+      for (const char* entry : {"prune", "prune_tiles", "find_dense_groups", "compress", "decompress", "find_disorder"}) CHECK(built.log.find(entry) != std::string::npos);
       for (const KernelResources& kernel : parse_resources(built.log)) CHECK(kernel.spill_bytes() == 0);
     }
   }

@@ -26,6 +26,7 @@ cat >"$folder/bin/tilesmith" <<'FAKE'
 #!/usr/bin/env bash
 case "$*" in
   *"--family wgmma --type f64f64"*) echo "--family: none of the families has a kernel for these type pairs on this architecture"; exit 2 ;;
+  *"--type f64f64"*"--with sparsity"*) echo "tilesmith verify: --with: sparsity is a_2to4: expected operands of f16 and others"; exit 2 ;;
   *"$HANGS_IN"*)
     trap '' TERM  # the program would end when its kernel has
     echo $$ >>"$0.hanging"
@@ -63,7 +64,7 @@ touch "$folder/logs/mine.log" "$folder/logs/racecheck.mma.old.NN.result"
 run --out "$folder/logs"
 [ "$status" -eq 0 ] || wrong "a clean run: exit status $status"
 samples=$(grep -c ' clean 5 right' "$folder/out" || true)
-[ "$samples" -eq $((3 * (18 + 17))) ] || wrong "$samples samples of three tools, 18 and 17 type pairs"
+[ "$samples" -eq $((3 * (22 + 21))) ] || wrong "$samples samples of three tools, 22 and 21 type pairs"
 grep -q "^$((5 * samples)) configs right and clean" "$folder/out" || wrong "the sum is not of all samples"
 calls=$folder/bin/compute-sanitizer.calls
 [ "$(grep -c -- '--brief' "$calls")" -eq $((samples / 3 + 1)) ] || wrong "not each sample of one tool went through each shape once"
@@ -81,6 +82,13 @@ run --tool memcheck --family mma --type f16f32 --trans NN --with epilogue=bias_n
 for fields in epilogue=bias_n+gelu batch=3,batch_mode=grouped; do
   grep -q -- "--with $fields" "$calls" || wrong "the program was not asked for $fields"
 done
+run --tool memcheck --family mma --with sparsity=a_2to4 --with weights=s4_g128
+for fields in sparsity=a_2to4 weights=s4_g128; do
+  turns=$(grep -- "--with $fields" "$calls" | grep -oE -- '--trans [NT]{2} ' | sort -u | tr -d '\n')
+  if [ "$fields" = sparsity=a_2to4 ]; then fit="--trans NN --trans NT "; else fit="--trans NT --trans TT "; fi
+  [ "$turns" = "$fit" ] || wrong "$fields has samples of $turns, expected $fit"
+done
+grep -q '^memcheck mma f64f64 .*none --with: sparsity is a_2to4: expected operands' "$folder/out" || wrong "it is not told what has no such problems"
 run --with "epilogue=; true"
 [ "$status" -eq 2 ] || wrong "fields that are none: exit status $status"
 WARNING_IN="--type u8s32 " run --tool racecheck --family mma --out "$folder/logs"
@@ -91,7 +99,7 @@ grep -q 'tf32f32 .*longer than 1 s' "$folder/out" || wrong "a sample that hangs 
 none_hangs || wrong "a sample that hangs outlives the script"
 SILENT_IN="--type" run --tool memcheck --family mma --out "$folder/logs"
 [ "$status" -eq 1 ] || wrong "samples without a count: exit status $status"
-grep -q '; 18 samples failed' "$folder/out" || wrong "not all samples without a count failed"
+grep -q '; 22 samples failed' "$folder/out" || wrong "not all samples without a count failed"
 KILLED_IN="--type u8s32" run --tool memcheck --family mma --out "$folder/logs"
 [ "$status" -eq 1 ] || wrong "a sample that is killed: exit status $status"
 grep -q 'u8s32 .*FAILED killed' "$folder/out" || wrong "a sample that is killed is not told"
@@ -101,7 +109,7 @@ run --resume --tool racecheck --family mma --out "$folder/logs"
 [ "$status" -eq 0 ] || wrong "a run that was gone on with: exit status $status"
 [ "$(grep -c -- '--type s8s32 ' "$folder/bin/compute-sanitizer.calls")" -eq "$(wc -l <"$folder/bin/compute-sanitizer.calls")" ] ||
   wrong "what was clean ran again"
-grep -q '^90 configs right and clean' "$folder/out" || wrong "the sum is not of the run that was gone on with"
+grep -q '^110 configs right and clean' "$folder/out" || wrong "the sum is not of the run that was gone on with"
 run --resume --seed 2 --tool racecheck --family mma --out "$folder/logs"
 [ "$status" -eq 2 ] || wrong "going on with other samples: exit status $status"
 grep -q 'holds 24 configs from seed 1' "$folder/out" || wrong "it is not told which samples the folder holds"

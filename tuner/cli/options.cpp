@@ -70,18 +70,30 @@ void add_workload(Workload& into, const Workload& from, const std::vector<TypePa
   into.weights_are_calls = into.weights_are_calls || from.weights_are_calls;
 }
 
+bool asks_for_all(const std::vector<std::string>& texts) { return contains(split_commas(texts), std::string("all")); }
+
+/// `leave_out`: type pairs and transposes that the fields cannot be of, unless they can be of none.
 void add_shapes(Workload& into, const std::vector<std::string>& shapes, const std::vector<std::string>& fields, std::vector<TypePair> types,
-                std::vector<Transposes> trans) {
+                std::vector<Transposes> trans, bool leave_out) {
   if (types.empty()) types.push_back(*find_type_pair("f16f32"));
   if (trans.empty()) trans.push_back(Transposes{});
   for (const std::string& text : split_commas(shapes)) {
     const Shape shape = parse_shape(text);
+    std::optional<UsageError> first_refused;
+    std::size_t made = 0;
     for (const TypePair& type : types) {
       for (Transposes t : trans) {
         const Problem problem = packed_problem({type, t}, shape.m, shape.n, shape.k);
-        into.problems.push_back({with_fields(shape.batch == 0 ? problem : batched(problem, shape.batch), fields), 1});
+        try {
+          into.problems.push_back({with_fields(shape.batch == 0 ? problem : batched(problem, shape.batch), fields), 1});
+          ++made;
+        } catch (const UsageError& refused) {
+          if (!leave_out) throw;
+          if (!first_refused) first_refused = refused;
+        }
       }
     }
+    if (made == 0 && first_refused) throw *first_refused;
   }
   into.name += (into.name.empty() ? "" : "+") + std::string("options");
 }
@@ -140,7 +152,7 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
       ->group("Problems");
   app.add_option("--shape", options.shapes,
                  "M, N and K in elements, or one number for a cube; with four numbers the first is the entries of a strided batch; repeatable. Each shape is taken with every --type "
-                 "(default f16f32) and --trans (default NN)")
+                 "(default f16f32) and --trans (default NN). Where one of these is all, what --with cannot be of is left out")
       ->type_name("MxNxK")
       ->group("Problems");
   app.add_option("--with", options.with,
@@ -163,7 +175,7 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
   Workload selected;
   for (const std::string& name : options.workloads) add_workload(selected, workload_named(name), types, trans);
   if (!options.with.empty() && options.shapes.empty()) throw UsageError("--with is for --shape: expected one");
-  if (!options.shapes.empty()) add_shapes(selected, options.shapes, split_commas(options.with), types, trans);
+  if (!options.shapes.empty()) add_shapes(selected, options.shapes, split_commas(options.with), types, trans, asks_for_all(options.types) || asks_for_all(options.trans));
   if (options.workloads.empty() && options.shapes.empty()) {
     add_workload(selected, built_in_workload(fallback), types, trans);
   }

@@ -124,13 +124,19 @@ void print_table(const Groups& groups) {
   fmt::print("{}", table.text(stdout_width()));
 }
 
+/// Fields without a shape are of one that every signature can have.
+ProblemOptions with_some_shape(ProblemOptions problems) {
+  if (!problems.with.empty() && problems.shapes.empty() && problems.workloads.empty()) problems.shapes = {"1024"};
+  return problems;
+}
+
 int run_verify(const VerifyCommandOptions& options) {
   const bool of_bundle = !options.bundle.empty();
   const ProblemOptions& asked = options.problems;
-  if (of_bundle && !(asked.types.empty() && asked.trans.empty() && asked.shapes.empty() && asked.workloads.empty()))
+  if (of_bundle && !(asked.types.empty() && asked.trans.empty() && asked.shapes.empty() && asked.with.empty() && asked.workloads.empty()))
     throw UsageError("--bundle: its kernels say for which type pairs and transposes; expected no problems beside it");
   const db::Bundle bundle = of_bundle ? db::load_bundle(options.bundle) : db::Bundle{};
-  const Workload workload = of_bundle ? Workload{} : select_problems(options.problems);
+  const Workload workload = of_bundle ? Workload{} : select_problems(with_some_shape(options.problems));
   if (!options.as.empty()) require_arch(options.as, "--as");
   parse_families(options.families);
   const auto info = require_device_as(
@@ -215,13 +221,14 @@ Command add_verify(CLI::App& program) {
                           "one a core but one; where the GPU shares the memory (Jetson), one for two cores, and half of the memory")->group("Device");
   add_log_options(*app, options->log);
   app->footer(
-      "Of the problems only type pairs and transposes matter: each kernel must pass the battery of small awkward "
-      "problems that\n"
+      "Of the problems only type pairs, transposes and what kernels are made for of --with matter, which needs no --shape here: each "
+      "kernel must pass\nthe battery of small awkward problems that "
       "`tilesmith tune` begins with, or with --brief a part of it. Nothing is stored. Exit status 0 only if some kernel was "
       "run\nand none failed.\n"
       "\nExamples:\n"
       "  tilesmith verify --as sm_87 --workload acceptance\n"
       "  tilesmith verify --as sm_87 --bundle any-orin.tsb\n"
+      "  tilesmith verify --family mma --type s8s32 --trans all --with sparsity=a_2to4\n"
       "  tilesmith verify --family wmma --type f16f32 --trans NN --shape 64 --all");
   return {app, [options] { return run_verify(*options); }};
 }

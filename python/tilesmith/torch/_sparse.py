@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import torch
 from torch import Tensor
@@ -33,10 +33,12 @@ class SparseLinear(torch.nn.Module):
         self.register_buffer("bias", bias)
 
     @classmethod
-    def from_linear(cls, linear: torch.nn.Linear, *, prune: bool = False, activation: Optional[str] = None) -> "SparseLinear":
-        """Of a Linear layer on "cuda". prune: first leaves of each 4 elements the 2 of largest magnitude."""
+    def from_linear(cls, linear: torch.nn.Linear, *, prune: Union[bool, str] = False, activation: Optional[str] = None) -> "SparseLinear":
+        """Of a Linear layer on "cuda". prune: True or "strips" first leaves of each 4 elements the 2 of largest magnitude; "tiles" what leaves the
+        weight's transpose 2:4 sparse, too (tilesmith.sparse.prune)."""
         weight = linear.weight.detach().contiguous()
-        weight = sparse.prune(weight) if prune else weight
+        if prune is not False:
+            weight = sparse.prune(weight, by="strips" if prune is True else prune)
         return cls(to_sparse_semi_structured(weight), None if linear.bias is None else linear.bias.detach(), activation)
 
     @property

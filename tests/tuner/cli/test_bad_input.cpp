@@ -94,6 +94,8 @@ TEST_CASE("the option --as is refused where it means nothing, before a device is
   check_refused(run(folder, {"verify", "--shape", "256", "--as", "sm_87"}), {"no GPU here: ", "tilesmith compile"});
   check_refused(run(folder, {"verify", "--shape", "256", "--family", "cutlass"}), {"--family", "cutlass", "wmma"});
   check_refused(run(folder, {"verify", "--shape", "256", "--all", "--max-configs", "3"}), {"--max-configs"});
+  check_refused(run(folder, {"verify", "--with", "weights=s4_g128", "--type", "f16f32f16", "--trans", "NT"}), {"no GPU here: "});  // any shape would do
+  check_refused(run(folder, {"verify", "--bundle", "gone.tsb", "--with", "beta=any"}), {"--bundle", "no problems"});
   check_refused(run(folder, {"verify", "--bundle", "gone.tsb"}), {"gone.tsb"});
   check_refused(run(folder, {"verify", "--bundle", "gone.tsb", "--shape", "256"}), {"--bundle", "no problems"});
   check_refused(run(folder, {"verify", "--bundle", "gone.tsb", "--spread"}), {"--bundle", "--spread"});

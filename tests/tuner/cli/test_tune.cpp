@@ -142,6 +142,28 @@ TEST_CASE("fields that --with names are those of every --shape, and what is wron
   }
 }
 
+TEST_CASE("of all type pairs and transposes those that --with cannot be of are left out, of some that are named none is") {
+  const TempFolder folder;
+  prepare(folder);
+  const auto ran = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"tune", "--dry-run", "--arch", "sm_87", "--family", "simt", "--shape", "64"});
+    return run(folder, options);
+  };
+  const std::string listed = ran({"--type", "f16f32,s8s32", "--trans", "all", "--with", "sparsity=a_2to4"}).out;
+  for (const char* type : {"f16f32", "s8s32"}) {
+    CHECK(contains(listed, std::string(type) + " NN 64 64 64 sparsity=a_2to4"));
+    CHECK(contains(listed, std::string(type) + " NT 64 64 64 sparsity=a_2to4"));
+    CHECK_FALSE(contains(listed, std::string(type) + " TN"));
+  }
+  CHECK_FALSE(contains(ran({"--type", "all", "--trans", "NT", "--with", "weights=s4_g64"}).out, "f64f64"));
+  const Finished named = ran({"--trans", "NN,TN", "--with", "sparsity=a_2to4"});
+  CHECK(named.status == 2);
+  CHECK(contains(named.err, "--with: sparsity is a_2to4: expected transposes NN or NT"));
+  const Finished none = ran({"--trans", "all", "--with", "sparsity=a_2to3"});
+  CHECK(none.status == 2);
+  CHECK(contains(none.err, "--with: "));
+}
+
 TEST_CASE("the option --max-candidates ends each problem early") {
   const TempFolder folder;
   prepare(folder);
