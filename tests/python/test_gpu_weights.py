@@ -27,11 +27,11 @@ def random(*shape, dtype=torch.float16):
 
 
 def close(got, x, w, of=lambda y: y):
-    """Against f64, by what the result's type can hold."""
+    """Against f64, by what the result's type can hold: of the products' sums, and of results that a bias makes larger than these."""
     want = of(x.double() @ w.double())
-    size = (x.double().abs() @ w.double().abs()).max()
+    size = max(float((x.double().abs() @ w.double().abs()).max()), float(want.abs().max()))
     step = {torch.float16: 2**-10, torch.bfloat16: 2**-7}[got.dtype]
-    assert got.shape == want.shape and float((got.double() - want).abs().max()) <= step * float(size)
+    assert got.shape == want.shape and float((got.double() - want).abs().max()) <= step * size
 
 
 CODEBOOKS = {"e2m1": torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6]),
