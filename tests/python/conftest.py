@@ -102,3 +102,21 @@ def library(stand_in):
 
     with tilesmith.open() as opened:
         yield opened
+
+
+@pytest.fixture
+def real(monkeypatch):
+    """The library as it was built: repacking in host memory needs no device."""
+    path = os.environ.get("TILESMITH_REAL_LIBRARY")
+    if not path or not os.path.exists(path):
+        pytest.skip("there is no TILESMITH_REAL_LIBRARY")
+    try:
+        ctypes.CDLL(path)
+    except OSError as why:  # with a sanitizer, or of another machine
+        pytest.skip(f"it does not load here: {why}")
+    from tilesmith import _abi
+
+    monkeypatch.setenv("TILESMITH_LIBRARY", path)
+    _abi.load.cache_clear()
+    yield
+    _abi.load.cache_clear()

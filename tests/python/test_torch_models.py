@@ -1,31 +1,16 @@
 """Models whose layers have weights in 4 or 8 bits: rounded, or loaded from checkpoints. In host memory, repacked by the real library."""
 
 import copy
-import ctypes
 import json
-import os
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import tilesmith.torch
-from tilesmith import _abi, weights
+from tilesmith import weights
 
-
-@pytest.fixture(autouse=True)
-def real(monkeypatch):
-    path = os.environ.get("TILESMITH_REAL_LIBRARY")
-    if not path or not os.path.exists(path):
-        pytest.skip("there is no TILESMITH_REAL_LIBRARY")
-    try:
-        ctypes.CDLL(path)
-    except OSError as why:
-        pytest.skip(f"it does not load here: {why}")
-    monkeypatch.setenv("TILESMITH_LIBRARY", path)
-    _abi.load.cache_clear()
-    yield
-    _abi.load.cache_clear()
+pytestmark = pytest.mark.usefixtures("real")
 
 
 def dense_of(packed):
