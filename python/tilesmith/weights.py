@@ -49,9 +49,10 @@ class Weights:
     def __init__(self, type: str, n: int, k: int, group: int, scale_type: str, codes: Any, scales: Any, zeros: Any, experts: Optional[int] = None) -> None:
         self.type, self.n, self.k, self.group, self.scale_type, self.experts = type, n, k, group, scale_type, experts
         self.codes, self.scales, self.zeros = codes, scales, zeros
-        given = [look_at(codes, "codes"), look_at(scales, "scales")] + ([look_at(zeros, "zeros")] if zeros is not None else [])
-        self.addresses = tuple(one.address for one in given) + (() if zeros is not None else (None,))
-        self.on_host = given[0].on_host
+        given = look_at(codes, "codes")
+        self.addresses: Tuple[int, int, Optional[int]] = (given.address, look_at(scales, "scales").address,
+                                                          None if zeros is None else look_at(zeros, "zeros").address)
+        self.on_host = given.on_host
 
     @classmethod
     def of_tensors(cls, text: str, n: int, k: int, codes: Any, scales: Any, zeros: Any) -> "Weights":

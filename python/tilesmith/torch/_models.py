@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from torch import Tensor, nn
 
@@ -29,7 +29,9 @@ def quantize_(model: nn.Module, kind: str = "s4_g128", *, skip: Iterable[str] = 
     places = list(names_of.values())
     names_of.clear()  # so that each dense weight goes when its layer does
     for names in places:
-        made = Linear.from_linear(model.get_submodule(names[0]), kind)
+        layer = model.get_submodule(names[0])
+        assert isinstance(layer, nn.Linear)
+        made = Linear.from_linear(layer, kind)
         for name in names:
             _put(model, name, made)
     return [name for names in places for name in names]
@@ -48,7 +50,7 @@ def load_quantized_(model: nn.Module, state: Mapping[str, Tensor], method: str, 
         raise ValueError(f"bits is {bits}; expected 4 of {method!r}")
     of = _FORMATS[method]
     names = [key[: -len(of.marks)] for key in state if key.endswith(of.marks)]
-    taken = set()
+    taken: Set[str] = set()
     layers: List[Tuple[str, Linear]] = []
     for name in names:
         layer = _linear_of(model, name)
