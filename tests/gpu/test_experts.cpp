@@ -12,34 +12,12 @@
 #include "tests/catch.hpp"
 #include "tests/gpu/family_sample.hpp"
 #include "tests/gpu/planted_expert_bugs.hpp"
+#include "tests/gpu/weights_arrays.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/verifier.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::test;
-
-namespace {
-
-template <typename T>
-runtime::DeviceBuffer experts_on_device(const std::vector<T>& values) {
-  runtime::DeviceBuffer buffer(std::max<std::size_t>(16, values.size() * sizeof(T)));
-  buffer.upload(std::as_bytes(std::span<const T>(values)));
-  return buffer;
-}
-
-std::vector<unsigned char> experts_from_device(const runtime::DeviceBuffer& buffer, std::size_t bytes) {
-  std::vector<unsigned char> values(bytes);
-  buffer.download(std::as_writable_bytes(std::span(values)));
-  return values;
-}
-
-tilesmith_array experts_array(const void* data, std::int64_t rows, std::int64_t columns, const char* type) {
-  tilesmith_array made{data, rows, columns, {}};
-  std::strcpy(made.type, type);
-  return made;
-}
-
-}  // namespace
 
 TEST_CASE("a sample of every family passes the battery with weights of experts, and of gates", "[gpu][experts]") {
   const runtime::Context context(0);
@@ -99,7 +77,7 @@ TEST_CASE("the library multiplies groups of rows by the weights of experts, repa
   const auto scale = [](std::int64_t expert, std::int64_t j) { return (j % 2 == 0 ? 0.5F : 2.0F) * float(1 + expert % 3); };
   for (std::int64_t i = 0; i < experts * n; ++i) scales.push_back(tuner::to_f16(scale(i / n, i % n)));
   const std::vector<std::int32_t> ends{5, 5, 6, 20, 30, 33};
-  const runtime::DeviceBuffer codes_there = experts_on_device(codes), scales_there = experts_on_device(scales), a_there = experts_on_device(a), ends_there = experts_on_device(ends);
+  const runtime::DeviceBuffer codes_there = values_on_device(codes), scales_there = values_on_device(scales), a_there = values_on_device(a), ends_there = values_on_device(ends);
   tilesmith_weights made;
   REQUIRE(tilesmith_weights_init(&made, "s4", n, k, 0, "f16", 0) == TILESMITH_OK);
   made.experts = int(experts);
@@ -107,8 +85,8 @@ TEST_CASE("the library multiplies groups of rows by the weights of experts, repa
   REQUIRE(tilesmith_weights_bytes(&made, &sizes) == TILESMITH_OK);
   tilesmith_weights_source from;
   REQUIRE(tilesmith_weights_source_init(&from, TILESMITH_WEIGHTS_BYTES) == TILESMITH_OK);
-  from.codes = experts_array(codes_there.data(), experts * n, k, "s8");
-  from.scales = experts_array(scales_there.data(), experts, n, "f16");
+  from.codes = array_of(codes_there.data(), experts * n, k, "s8");
+  from.scales = array_of(scales_there.data(), experts, n, "f16");
   runtime::DeviceBuffer w(sizes.codes), s(sizes.scales), d(std::size_t(m * n * 2));
   library.repack_weights(nullptr, made, from, w.data(), s.data(), nullptr);
   KernelSignature signature{*find_type_pair("f16f32f16"), {false, true}};
@@ -120,7 +98,7 @@ TEST_CASE("the library multiplies groups of rows by the weights of experts, repa
   d.fill(0xff);
   const auto check = [&] {
     context.synchronize();
-    const std::vector<unsigned char> raw = experts_from_device(d, std::size_t(m * n * 2));
+    const std::vector<unsigned char> raw = bytes_from_device(d, std::size_t(m * n * 2));
     const std::vector<GroupRows> groups = rows_of_groups(ends, m);
     for (std::int64_t i = 0; i < m; ++i) {
       std::size_t g = 0;

@@ -12,6 +12,7 @@
 #include "tests/catch.hpp"
 #include "tests/gpu/family_sample.hpp"
 #include "tests/gpu/planted_weights_bugs.hpp"
+#include "tests/gpu/weights_arrays.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/verifier.hpp"
 
@@ -19,25 +20,6 @@ using namespace tilesmith;
 using namespace tilesmith::test;
 
 namespace {
-
-template <typename T>
-runtime::DeviceBuffer on_device(const std::vector<T>& values) {
-  runtime::DeviceBuffer buffer(std::max<std::size_t>(16, values.size() * sizeof(T)));
-  buffer.upload(std::as_bytes(std::span<const T>(values)));
-  return buffer;
-}
-
-std::vector<unsigned char> from_device(const runtime::DeviceBuffer& buffer, std::size_t bytes) {
-  std::vector<unsigned char> values(bytes);
-  buffer.download(std::as_writable_bytes(std::span(values)));
-  return values;
-}
-
-tilesmith_array array_of(const void* data, std::int64_t rows, std::int64_t columns, const char* type) {
-  tilesmith_array made{data, rows, columns, {}};
-  std::strcpy(made.type, type);
-  return made;
-}
 
 std::vector<std::int32_t> some_words(std::size_t count, std::uint32_t seed) {
   std::vector<std::int32_t> words;
@@ -106,7 +88,7 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
   const std::int64_t n = 200, k = 384, groups = 3;
   const std::vector<std::int32_t> codes = some_words(std::size_t(n * k), 1), zeros = some_words(std::size_t(groups * n), 2);
   const std::vector<float> scales(std::size_t(groups * n), 0.37F);
-  const runtime::DeviceBuffer codes_there = on_device(codes), zeros_there = on_device(zeros), scales_there = on_device(scales);
+  const runtime::DeviceBuffer codes_there = values_on_device(codes), zeros_there = values_on_device(zeros), scales_there = values_on_device(scales);
   struct Format {
     int format;
     const char* type;
@@ -138,9 +120,9 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
     library.repack_weights(stream.get(), made, from, to_codes.data(), to_scales.data(), format.zeros ? to_zeros.data() : nullptr);
     stream.synchronize();
     INFO(format.type << " of format " << format.format);
-    CHECK(from_device(to_codes, sizes.codes) == host_codes);
-    CHECK(from_device(to_scales, sizes.scales) == host_scales);
-    CHECK(from_device(to_zeros, sizes.zeros) == host_zeros);
+    CHECK(bytes_from_device(to_codes, sizes.codes) == host_codes);
+    CHECK(bytes_from_device(to_scales, sizes.scales) == host_scales);
+    CHECK(bytes_from_device(to_zeros, sizes.zeros) == host_zeros);
   }
 }
 
@@ -154,8 +136,8 @@ TEST_CASE("act-order, zeros where weights have none, and scales that f16 does no
   const std::vector<std::int32_t> sevens(std::size_t(2 * n / 8), 0x77777777);
   std::vector<std::int32_t> other = sevens;
   other[3] = 0x77877777;
-  const runtime::DeviceBuffer codes = on_device(some_words(std::size_t(k / 8 * n), 3)), scales = on_device(std::vector<float>(std::size_t(2 * n), 1)), order_there = on_device(order),
-                              right = on_device(sevens), wrong = on_device(other);
+  const runtime::DeviceBuffer codes = values_on_device(some_words(std::size_t(k / 8 * n), 3)), scales = values_on_device(std::vector<float>(std::size_t(2 * n), 1)), order_there = values_on_device(order),
+                              right = values_on_device(sevens), wrong = values_on_device(other);
   tilesmith_weights made;
   REQUIRE(tilesmith_weights_init(&made, "s4", n, k, 32, "f16", 0) == TILESMITH_OK);
   tilesmith_weights_source from;
@@ -177,12 +159,12 @@ TEST_CASE("act-order, zeros where weights have none, and scales that f16 does no
   from.g_idx = {};
   from.zeros = array_of(wrong.data(), 2, n / 8, "s32");
   CHECK(message().find("zeros[1][13] is 9: expected 8") == 0);
-  CHECK(from_device(to_codes, 512) == std::vector<unsigned char>(512, 0xee));
+  CHECK(bytes_from_device(to_codes, 512) == std::vector<unsigned char>(512, 0xee));
   from.zeros = array_of(right.data(), 2, n / 8, "s32");
   CHECK(message().empty());
   std::vector<unsigned char> exponents(std::size_t(2 * n), 120);
   exponents[7] = 97;
-  const runtime::DeviceBuffer powers = on_device(exponents);
+  const runtime::DeviceBuffer powers = values_on_device(exponents);
   REQUIRE(tilesmith_weights_init(&made, "e2m1", n, k, 32, "f16", 0) == TILESMITH_OK);
   REQUIRE(tilesmith_weights_source_init(&from, TILESMITH_WEIGHTS_MXFP4) == TILESMITH_OK);
   from.codes = array_of(codes.data(), n, k / 2, "u4");
@@ -201,7 +183,7 @@ TEST_CASE("the library multiplies with weights: by gemm(), by a plan, and from C
   for (std::int64_t i = 0; i < n * k; ++i) codes.push_back((signed char)(i * 7 % 15 - 7));
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = tuner::to_f16(float(int(i * 5 % 7) - 3));
   for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = tuner::to_f16(i % 2 == 0 ? 0.5F : 2.0F);
-  const runtime::DeviceBuffer codes_there = on_device(codes), scales_there = on_device(scales), a_there = on_device(a);
+  const runtime::DeviceBuffer codes_there = values_on_device(codes), scales_there = values_on_device(scales), a_there = values_on_device(a);
   tilesmith_weights made;
   REQUIRE(tilesmith_weights_init(&made, "s4", n, k, 0, "f16", 0) == TILESMITH_OK);
   tilesmith_weights_sizes sizes;
@@ -219,7 +201,7 @@ TEST_CASE("the library multiplies with weights: by gemm(), by a plan, and from C
   operands.weight_scales = s.data();
   const auto check = [&] {
     context.synchronize();
-    const std::vector<unsigned char> raw = from_device(d, std::size_t(m * n * 2));
+    const std::vector<unsigned char> raw = bytes_from_device(d, std::size_t(m * n * 2));
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         double sum = 0;
