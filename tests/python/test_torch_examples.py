@@ -41,13 +41,8 @@ def test_a_model_before_and_after_in_one_process(name, host, monkeypatch, capsys
     assert (tmp_path / "x.csv").read_text().startswith("case,before_us,after_us\n")
 
 
-def test_a_model_beside_itself_with_weights_in_4_bits():
-    path = os.environ.get("TILESMITH_REAL_LIBRARY")
-    if not path or not os.path.exists(path):
-        pytest.skip("there is no TILESMITH_REAL_LIBRARY")
-    done = example("torch_llama", "--dry-run", "--calls", "1", "--weights", "s4_g128", TILESMITH_LIBRARY=path)
-    if "cannot open" in done.stderr or "loaded" in done.stderr:
-        pytest.skip(f"it does not load here: {done.stderr}")
+def test_a_model_beside_itself_with_weights_in_4_bits(real):
+    done = example("torch_llama", "--dry-run", "--calls", "1", "--weights", "s4_g128")
     assert done.returncode == 0, done.stderr
     assert "WRONG" not in done.stdout and "geometric mean" in done.stdout
     assert "expected neither --shim nor --plain" in example("torch_llama", "--dry-run", "--weights", "s4_g128", "--plain").stderr

@@ -178,10 +178,10 @@ def test_a_checkpoint_is_loaded_file_by_file_into_a_model_of_no_memory(method, v
     with torch.device("meta"):
         model = Model().to(dtype)
     first = {key: tensor for key, tensor in state.items() if key.startswith("layers.0")}
-    rest = {key: tensor.to(dtype) if key.startswith(("lm_head", "layers.1.norm")) else tensor for key, tensor in state.items() if key not in first}
-    first = {key: tensor.to(dtype) if ".norm." in key else tensor for key, tensor in first.items()}
+    rest = {key: tensor for key, tensor in state.items() if key not in first}
     assert tilesmith.torch.load_quantized_(model, first, method, v2=v2) == NAMES[:2]
     assert tilesmith.torch.load_quantized_(model, rest, method, v2=v2) == NAMES[2:]
+    assert {tensor.dtype for key, tensor in model.state_dict().items() if not key.endswith(".codes")} == {dtype}
     plain = Model()
     for name in NAMES:
         scales = state[name + ".scales"].to(dtype).float() / state[name + ".scales"].float()
@@ -226,6 +226,9 @@ def test_a_checkpoint_of_bitsandbytes_is_loaded_its_scales_quantised_or_not(nest
         got = tilesmith.torch.dequantized(layer.codes, layer.scales, None, layer.kind, layer.in_features)
         assert layer.kind == "nf4_g32+f32" and (got - want).abs().max() <= want.abs().max() * 1e-6
     assert model.layers[0].up(torch.randn(2, 64).bfloat16()).shape == (2, 96)
+    broken = {**state, "layers.0.up.weight.quant_state.bitsandbytes__nf4": torch.tensor(list(b'{"shape": [96'), dtype=torch.uint8)}
+    with pytest.raises(ValueError, match="layer 'layers.0.up': weight.quant_state.bitsandbytes__nf4 cannot be read; expected JSON with a shape of two"):
+        tilesmith.torch.load_quantized_(Model().bfloat16(), broken, "bnb")
     del state["layers.0.up.weight.absmax"]
     with pytest.raises(ValueError, match="layer 'layers.0.up' of the checkpoint has no weight.absmax; expected it beside its weight.quant_state"):
         tilesmith.torch.load_quantized_(Model().bfloat16(), state, "bnb")
@@ -236,8 +239,10 @@ def test_what_a_checkpoint_lacks_or_has_too_much_is_told():
 
     def refused(why, method="gptq", model=None, **changes):
         given = {**state, **{key.replace("__", "."): tensor for key, tensor in changes.items()}}
+        model = model or Model().half()
         with pytest.raises((ValueError, tilesmith.Error), match=why):
-            tilesmith.torch.load_quantized_(model or Model().half(), {key: tensor for key, tensor in given.items() if tensor is not None}, method)
+            tilesmith.torch.load_quantized_(model, {key: tensor for key, tensor in given.items() if tensor is not None}, method)
+        assert type(model.layers[0].up) is torch.nn.Linear  # nothing was changed
 
     refused("method is 'gguf'; expected 'gptq', 'awq', 'bnb'", method="gguf")
     refused("layer 'layers.0.up' of the checkpoint has no scales; expected it beside its qweight", **{"layers.0.up.scales": None})
@@ -246,6 +251,8 @@ def test_what_a_checkpoint_lacks_or_has_too_much_is_told():
     refused("the checkpoint has a tensor 'rotary.inv_freq', of 1 such; expected those that the model has", **{"rotary.inv_freq": torch.ones(3)})
     refused("layer 'layers.0.up' of the model is of torch.float32; expected float16 or bfloat16", model=Model())
     refused("layer 'layers.0.up': .*act-order", **{"layers.0.up.g_idx": state["layers.0.up.g_idx"].flip(0)})
+    refused(r"'lm_head.weight' of the checkpoint is \[33, 63\]; expected \[33, 64\], as in the model", **{"lm_head.weight": torch.zeros(33, 63)})
+    refused("the checkpoint has a tensor 'layers.1.up.weight', of 1 such", **{"layers.1.up.weight": torch.zeros(96, 64)})
     other = Model().half()
     other.layers[0].up = torch.nn.Linear(64, 80).half()
     refused("layer 'layers.0.up' of the checkpoint is 96x64; expected 80x64, as in the model", model=other)

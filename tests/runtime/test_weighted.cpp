@@ -16,6 +16,19 @@ using runtime::fake::open_stored_in_c;
 using runtime::fake::writable;
 using LibraryOfWeights = runtime::fake::LibraryFixture;
 
+/// α 1, β 0, and the addresses of A, codes and D; nothing is read.
+tilesmith_run_args args_of_a_product() {
+  static constexpr float one = 1, zero = 0;
+  tilesmith_run_args args{};
+  args.size = sizeof args;
+  args.alpha = &one;
+  args.beta = &zero;
+  args.a = address(0x10000000);
+  args.b = address(0x20000000);
+  args.d = writable(0x30000000);
+  return args;
+}
+
 }  // namespace
 
 TEST_CASE("a problem with weights in C is a problem with their text behind it", "[api][weights]") {
@@ -39,14 +52,7 @@ TEST_CASE("a problem with weights in C is a problem with their text behind it", 
   refused("f16f32f16", "NN", 128, "s4_g64", "expected transposes NT or TT");
   refused("f16f32", "NT", 128, "s4_g64", "expected type f16f32f16 or bf16f32bf16");
   REQUIRE(tilesmith_weighted_init(&weighted, "f16f32f16", "NT", 16, 24, 128, "u4_g64+zeros") == TILESMITH_OK);
-  const float one = 1, zero = 0;
-  tilesmith_run_args args{};
-  args.size = sizeof args;
-  args.alpha = &one;
-  args.beta = &zero;
-  args.a = address(0x10000000);
-  args.b = address(0x20000000);
-  args.d = writable(0x30000000);
+  tilesmith_run_args args = args_of_a_product();
   args.weight_scales = address(0x40000002);
   CHECK(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("weight_scales, weight_zeros") != std::string::npos);
@@ -85,14 +91,7 @@ TEST_CASE("a mixture of experts with weights in C has ends and an expert's weigh
   CHECK(tilesmith_weighted_grouped_init(&experts, "bf16f32bf16", "NT", 16, 24, 128, "u4_g64+zeros", 65537) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("batch is 65537: expected 0 to 65536") != std::string::npos);
   REQUIRE(tilesmith_weighted_grouped_init(&experts, "bf16f32bf16", "NT", 16, 24, 128, "u4_g64+zeros", 4) == TILESMITH_OK);
-  const float one = 1, zero = 0;
-  tilesmith_run_args args{};
-  args.size = sizeof args;
-  args.alpha = &one;
-  args.beta = &zero;
-  args.a = address(0x10000000);
-  args.b = address(0x20000000);
-  args.d = writable(0x30000000);
+  tilesmith_run_args args = args_of_a_product();
   args.weight_scales = address(0x40000000);
   args.weight_zeros = address(0x50000000);
   CHECK(tilesmith_gemm_args(library, nullptr, &experts.problem, &args) == TILESMITH_BAD_ARGUMENT);  // ends are missing

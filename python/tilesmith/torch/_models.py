@@ -40,7 +40,7 @@ def quantize_(model: nn.Module, kind: str = "s4_g128", *, skip: Iterable[str] = 
 def load_quantized_(model: nn.Module, state: Mapping[str, Tensor], method: str, *, bits: int = 4, v2: bool = False, dtype: Optional[str] = None) -> List[str]:
     """Loads the tensors of a checkpoint that GPTQ ("gptq"), AWQ ("awq") or bitsandbytes in NF4 ("bnb") made, or of one of its files, into a model that was
     built as its config says. A layer whose packed weight is there becomes a Linear with weights on the device of the tensors; the names of these layers are
-    returned. All other tensors are loaded as they are.
+    returned. All other tensors are loaded, in the types that the model has. Nothing is changed if a layer or a tensor does not fit.
 
     model: may be on the device "meta", but for what no file has. bits, v2: as from_gptq() has them; a config calls v2 `checkpoint_format`. Act-order is
     refused ("desc_act" with its g_idx). dtype: of scales as they are kept, by default the type of the layer's weight; "f32" rounds none of bitsandbytes'."""
@@ -61,18 +61,25 @@ def load_quantized_(model: nn.Module, state: Mapping[str, Tensor], method: str, 
                 raise ValueError(f"layer {name!r} of the checkpoint has no {part}; expected it beside its {of.marks[1:]}")
         try:
             packed = of.read(parts, dtype or SCALE_TYPES[layer.weight.dtype], bits, v2)
-        except (ValueError, TypeError, KeyError, Error) as why:
-            raise type(why)(f"layer {name!r}: {why}") from None
+        except Error as why:
+            raise Error(f"layer {name!r}: {why}", why.status) from None
+        except (ValueError, TypeError) as why:
+            raise ValueError(f"layer {name!r}: {why}") from None
         if (packed.n, packed.k) != (layer.out_features, layer.in_features):
             raise ValueError(f"layer {name!r} of the checkpoint is {packed.n}x{packed.k}; expected {layer.out_features}x{layer.in_features}, as in the model")
         bias = parts["bias"]
         layers.append((name, Linear(packed, None if bias is None else bias.to(layer.weight.dtype))))
-    for name, made in layers:
-        _put(model, name, made)
     others = {key: tensor for key, tensor in state.items() if key not in taken}
-    unexpected = model.load_state_dict(others, strict=False, assign=True).unexpected_keys
+    known = {key: tensor for key, tensor in model.state_dict().items() if key.rpartition(".")[0] not in names}
+    unexpected = [key for key in others if key not in known]
     if unexpected:
         raise ValueError(f"the checkpoint has a tensor {unexpected[0]!r}, of {len(unexpected)} such; expected those that the model has")
+    for key, tensor in others.items():
+        if tensor.shape != known[key].shape:
+            raise ValueError(f"{key!r} of the checkpoint is {list(tensor.shape)}; expected {list(known[key].shape)}, as in the model")
+    for name, made in layers:
+        _put(model, name, made)
+    model.load_state_dict({key: tensor.to(known[key].dtype) for key, tensor in others.items()}, strict=False, assign=True)
     return names
 
 
@@ -101,12 +108,16 @@ def _awq(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
 
 def _bnb(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
     """The layout of bitsandbytes 0.41 and newer: what is no tensor is JSON, as bytes. A nested absmax is quantised itself, to a table of 256."""
-    told = json.loads(bytes(parts[_NF4].cpu().tolist()))
-    absmax = parts["weight.absmax"]
-    table, outer = parts["weight.nested_quant_map"], parts["weight.nested_absmax"]
-    if table is not None and outer is not None:
-        absmax = table[absmax.long()] * outer.repeat_interleave(int(told["nested_blocksize"]))[: absmax.numel()] + float(told["nested_offset"])
-    n, k = told["shape"]
+    table, outer, absmax = parts["weight.nested_quant_map"], parts["weight.nested_absmax"], parts["weight.absmax"]
+    nested = table is not None and outer is not None
+    try:
+        told = json.loads(bytes(parts[_NF4].cpu().tolist()))
+        n, k = told["shape"]
+        size, offset = (int(told["nested_blocksize"]), float(told["nested_offset"])) if nested else (0, 0.0)
+    except (ValueError, TypeError, KeyError):
+        raise ValueError(f"{_NF4} cannot be read; expected JSON with a shape of two{', nested_blocksize and nested_offset' if nested else ''}") from None
+    if nested:
+        absmax = table[absmax.long()] * outer.repeat_interleave(size)[: absmax.numel()] + offset
     return weights.from_bnb_nf4(parts["weight"], absmax.float(), n=n, k=k, dtype=dtype)
 
 

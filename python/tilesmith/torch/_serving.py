@@ -41,7 +41,7 @@ class Serving:
             raise ValueError(f"levels are {sorted(self.levels)}; expected some of 'exact', 'trial', 'model', 'generic'")
         self._library = library
         self._entries: Dict[Prepared, _Entry] = {}
-        self._others: Dict[Problem, int] = {}  # of operators of our own, which have their plans
+        self._others: Dict[int, Tuple[Problem, int]] = {}  # calls of operators of our own, by problems, which those keep
         self._lock = threading.Lock()
         self.served: Dict[str, int] = {}
         self.forwarded: Dict[Tuple[str, str], int] = {}
@@ -96,8 +96,8 @@ class Serving:
         return out
 
     def count(self, op: str, problem: Problem) -> None:
-        """A product that an operator of our own computes."""
-        self._others[problem] = self._others.get(problem, 0) + 1
+        """A product that an operator of our own computes. problem: one object for each shape, kept for good."""
+        self._others[id(problem)] = problem, self._others.get(id(problem), (problem, 0))[1] + 1
         self.served[op] = self.served.get(op, 0) + 1
 
     def forward(self, op: str, reason: str) -> Optional[torch.Tensor]:
@@ -133,7 +133,9 @@ class Serving:
 
     def problems(self) -> Dict[Problem, int]:
         """The problems that came up, served or not, and how often: a workload for tilesmith.tune()."""
-        counted: Dict[Problem, int] = dict(self._others)
+        counted: Dict[Problem, int] = {}
+        for problem, calls in list(self._others.values()):
+            counted[problem] = counted.get(problem, 0) + calls
         for entry in list(self._entries.values()):
             if entry.calls and not entry.problem.is_empty:
                 counted[entry.problem] = counted.get(entry.problem, 0) + entry.calls
