@@ -7,12 +7,20 @@
 
 namespace tilesmith {
 
-std::int64_t OperandMatrix::bytes() const {
-  if (rows == 0 || cols == 0 || entries == 0) return 0;
-  return storage_bytes(element, (matrices() - 1) * entry_stride + (rows - 1) * row_stride + cols);
+bool OperandMatrix::overlaps() const {
+  if (entries < 2 || span() == 0 || entry_stride >= span()) return false;
+  return entry_stride < cols || (entries - 1) * entry_stride + cols > row_stride;
 }
 
-double OperandMatrix::element_bytes() const { return double(matrices()) * double(storage_bytes(element, rows * cols)); }
+std::int64_t OperandMatrix::bytes() const {
+  if (span() == 0 || entries == 0) return 0;
+  return storage_bytes(element, (matrices() - 1) * entry_stride + span());
+}
+
+double OperandMatrix::element_bytes() const {
+  const double all = double(matrices()) * double(storage_bytes(element, rows * cols));
+  return overlaps() ? std::min(all, double(bytes())) : all;
+}
 
 OperandMatrix operand(const Problem& problem, OperandRole role) {
   switch (role) {

@@ -51,9 +51,13 @@ struct OperandMatrix {
 
   /// Matrices that are there: 1 where all entries read one.
   std::int64_t matrices() const { return entry_stride == 0 ? std::min<std::int64_t>(entries, 1) : entries; }
+  /// Elements from the first to the last of one entry.
+  std::int64_t span() const { return rows == 0 || cols == 0 ? 0 : (rows - 1) * row_stride + cols; }
+  /// Whether two entries have an element in common. They have none where they lie one behind the other, or side by side within rows.
+  bool overlaps() const;
   /// From the first to the last element, of the last entry.
   std::int64_t bytes() const;
-  /// Of the elements alone, of all matrices: what a run has to move at least.
+  /// Of the elements alone, of all matrices, each once: what a run has to move at least.
   double element_bytes() const;
 };
 

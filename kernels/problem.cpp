@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "kernels/operand.hpp"
@@ -39,11 +41,11 @@ std::optional<std::string> epilogue_error(const Problem& problem) {
   return std::nullopt;
 }
 
-/// Whether so many matrices at these distances have no element in common: one behind the other, or side by side within rows.
-bool are_apart(const OperandMatrix& matrix) {
-  const std::int64_t span = (matrix.rows - 1) * matrix.row_stride + matrix.cols;
-  if (matrix.entries < 2 || matrix.rows == 0 || matrix.cols == 0 || matrix.entry_stride >= span) return true;
-  return matrix.entry_stride >= matrix.cols && (matrix.entries - 1) * matrix.entry_stride + matrix.cols <= matrix.row_stride;
+std::optional<std::string> dimension_error(std::int64_t m, std::int64_t n, std::int64_t k) {
+  for (const auto& [dimension, value] : {std::pair{'M', m}, {'N', n}, {'K', k}}) {
+    if (value < 0 || value > kMaxDimension) return fmt::format("{} is {}: expected 0 to {}", dimension, value, kMaxDimension);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> batch_error(const Problem& problem) {
@@ -62,10 +64,9 @@ std::optional<std::string> batch_error(const Problem& problem) {
     if (single && value != 0) return fmt::format("{} is {}: expected none without batch_mode=strided", stride, value);
     if (grouped && value != 0 && role != OperandRole::b) return fmt::format("{} is {}: expected none, groups are rows of one matrix", stride, value);
     if (value < 0 || value > kMaxEntryStride) return fmt::format("{} is {}: expected 0 to {}", stride, value, kMaxEntryStride);
-    const bool shared = value == 0 && (role != OperandRole::c || grouped);
-    if (!shared && !are_apart(of))
-      return fmt::format("{} is {}: expected {}entries that do not overlap, {} of {}x{} with rows {} apart", stride, value,
-                         role == OperandRole::c ? "" : "0 or ", of.entries, of.rows, of.cols, of.row_stride);
+    if (role == OperandRole::c && !grouped && of.overlaps())
+      return fmt::format("{} is {}: expected entries that do not overlap, {} of {}x{} with rows {} apart", stride, value, of.entries, of.rows, of.cols,
+                         of.row_stride);
     if (value * std::int64_t(size_bits(of.element)) % 8 != 0)
       return fmt::format("{} is {}: expected whole bytes, {} bits an element", stride, value, size_bits(of.element));
   }
@@ -78,10 +79,11 @@ std::int64_t packed_row(Scalar element, std::int64_t columns) {
   return (std::max<std::int64_t>(1, columns) + of_byte - 1) / of_byte * of_byte;
 }
 
-/// Of one entry behind the other.
+/// Of one entry behind the other. A product that 64 bits cannot hold is larger than any stride that problem_error() lets pass.
 std::int64_t packed_stride(const Problem& problem, OperandRole role) {
   const OperandMatrix of = operand(problem, role);
-  return of.rows * of.row_stride;
+  std::int64_t stride = 0;
+  return __builtin_mul_overflow(of.rows, of.row_stride, &stride) ? std::numeric_limits<std::int64_t>::max() : stride;
 }
 
 /// Its entries or groups as they lie where no stride is given.
@@ -191,13 +193,22 @@ Problem entry_of(Problem problem) {
   return problem;
 }
 
-std::optional<std::string> problem_error(const Problem& problem) {
-  const std::pair<const char*, std::int64_t> dimensions[] = {{"M", problem.m}, {"N", problem.n}, {"K", problem.k}};
-  for (const auto& [dimension, value] : dimensions) {
-    if (value < 0 || value > kMaxDimension) {
-      return fmt::format("{} is {}: expected 0 to {}", dimension, value, kMaxDimension);
-    }
-  }
+Problem canonical(Problem problem) {
+  const auto replace = [&problem](OperandRole role, std::int64_t& row_stride, std::int64_t& entry_stride) {
+    const OperandMatrix of = operand(problem, role);
+    const bool is_by_pointers = problem.batch_mode == BatchMode::pointers && entry_stride == packed_stride(problem, role);
+    if (of.rows <= 1) row_stride = packed_row(of.element, of.cols);
+    if (is_by_pointers || (problem.batch_mode == BatchMode::strided && of.entries <= 1)) entry_stride = packed_stride(problem, role);
+  };
+  replace(OperandRole::a, problem.lda, problem.stride_a);
+  if (!has_weights(problem)) replace(OperandRole::b, problem.ldb, problem.stride_b);
+  replace(OperandRole::c, problem.ldc, problem.stride_c);
+  return problem;
+}
+
+std::optional<std::string> problem_error(const Problem& given) {
+  if (const auto wrong = dimension_error(given.m, given.n, given.k)) return wrong;
+  const Problem problem = canonical(given);
   const std::pair<const char*, OperandRole> strides[] = {
       {"lda", OperandRole::a}, {"ldb", OperandRole::b}, {"ldc", OperandRole::c}};
   int least_element = kDefaultAlignBytes;
@@ -257,11 +268,9 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
   for (int i = 0; i < 3; ++i) {
     const auto value = parse_integer(parts[std::size_t(i) + 2]);
     if (!value) return fail(fmt::format("{} is '{}': expected an integer", "MNK"[i], parts[std::size_t(i) + 2]));
-    if (*value < 0 || *value > kMaxDimension) {
-      return fail(fmt::format("{} is {}: expected 0 to {}", "MNK"[i], *value, kMaxDimension));
-    }
     dimensions[i] = *value;
   }
+  if (const auto wrong = dimension_error(dimensions[0], dimensions[1], dimensions[2])) return fail(*wrong);
   Problem problem = packed_problem(*signature, dimensions[0], dimensions[1], dimensions[2]);
   std::optional<std::int64_t> lda, ldb, ldc, stride_a, stride_b, stride_c;
   for (std::size_t i = 5; i < parts.size(); ++i) {
@@ -290,7 +299,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
   problem.stride_b = stride_b.value_or(problem.stride_b);
   problem.stride_c = stride_c.value_or(problem.stride_c);
   if (const auto wrong = problem_error(problem)) return fail(*wrong);
-  return problem;
+  return canonical(problem);
 }
 
 Problem as_planned(const Problem& problem) {

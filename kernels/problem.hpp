@@ -9,7 +9,8 @@
 // C and D are m×n. Where the epilogue is gated, two columns of the product make one of D, which is m×n/2, and there is no C. Leading dimensions are row strides in elements.
 //
 // A strided batch has `batch` such problems, its entries: D_i ← act(r·cᵀ ∘ α·op(A_i)·op(B_i) + β·C_i + bias). A_i lies stride_a elements behind
-// A_(i−1), and so on. A stride of 0 lets all entries read one matrix. Scales and bias are one for all.
+// A_(i−1), and so on. Entries of A or B may overlap, as windows that slide over a signal do, and a stride of 0 lets all read one matrix.
+// Entries of D have no element in common. Scales and bias are one for all.
 //
 // A grouped problem has one A and one D, whose M rows are split among `batch` groups, and a B for each group: rows [end_(g−1), end_g) of D
 // come from the same rows of A and from B_g. The ends lie in device memory (OperandRole::offsets) and are known only when it runs. A group
@@ -105,8 +106,12 @@ Problem evenly_split(const Problem& problem);
 /// Tiles of so many rows, at the most, over all entries or groups: no tile has rows of two groups.
 std::int64_t most_tile_rows(const Problem& problem, std::int64_t tile_rows);
 
-/// nullopt if the problem is well formed; else one line that names the field and what was expected.
-/// Dimensions of 0 and a batch of 0 are well formed (nothing to do, as BLAS defines it).
+/// The problem by which all that mean the same product are known: a row stride between no two rows, and a distance between no two
+/// entries, is that of packed storage. Every problem that enters (text, C, C++, a call of cuBLAS, a row of a database) is made canonical.
+Problem canonical(Problem problem);
+
+/// The one judge of what may be asked. nullopt if the problem is well formed; else one line that names the field and what was expected.
+/// Dimensions of 0 and a batch of 0 are well formed (nothing to do, as BLAS defines it). Strides that canonical() replaces may be any.
 std::optional<std::string> problem_error(const Problem& problem);
 
 /// Canonical text: "f16f32 NN 1024 1024 1024", followed, where they differ from packed_problem(), by
@@ -117,7 +122,8 @@ std::string text(const Problem& problem);
 /// The part of the text behind M, N and K, with a space before each word: what a packed problem with β = 0 does not have.
 std::string extras_text(const Problem& problem);
 
-/// Reads the canonical text. Returns nullopt and sets `error` (one line, what was expected) if it does not parse.
+/// Reads the text of a problem and makes it canonical(). Returns nullopt and sets `error` (one line, what was expected) if it does not
+/// parse or problem_error() refuses it.
 std::optional<Problem> parse_problem(std::string_view text, std::string& error);
 
 /// The problem as families are asked about it and as it is planned: where a matrix is stored as one row its stride is never used, and

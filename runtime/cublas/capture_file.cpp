@@ -7,6 +7,7 @@
 #include "runtime/cublas/families.hpp"
 #include "runtime/cublas/settings.hpp"
 #include "runtime/cublas/shim_state.hpp"
+#include "runtime/cublas/tilesmith_api.hpp"
 
 namespace tilesmith::cublas {
 namespace {
@@ -27,14 +28,16 @@ std::string capture_text(ShimState& state, std::uint64_t& calls) {
     if (count > 0) seen.push_back({problem->key, count});
     calls += count;
   }
-  return workload_text(seen, settings().buckets, "calls of cuBLAS by process " + std::to_string(state.process)).text;
+  const TilesmithApi* const api = tilesmith_api();
+  if (api == nullptr) return "";
+  return workload_text(seen, settings().buckets, "calls of cuBLAS by process " + std::to_string(state.process), {api->problem_text, api->last_error}).text;
 }
 
 void write_capture(ShimState& state) {
   std::uint64_t calls = 0;
   const std::string text = capture_text(state, calls), path = capture_path(state);
   const std::lock_guard lock(state.output);
-  if (calls == state.calls_in_file) return;
+  if (calls == state.calls_in_file || text.empty()) return;
   const std::string beside = path + ".part" + std::to_string(state.process);
   std::FILE* const file = std::fopen(beside.c_str(), "w");
   bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();

@@ -6,6 +6,7 @@
 #include "runtime/cublas/cuda_driver.hpp"
 #include "runtime/cublas/settings.hpp"
 #include "runtime/cublas/take_over.hpp"
+#include "runtime/cublas/tilesmith_api.hpp"
 #include "runtime/cublas/type_pairs.hpp"
 
 namespace tilesmith::cublas {
@@ -52,7 +53,7 @@ Reason check(ShimState& state, KnownProblem& problem, const GemmCall& call, Forw
   if (status != kSuccess) return Reason::none;
   if (driver.stream_synchronize(call.stream) != 0 || driver.copy_to_host(ours.data(), separate.get(), bytes) != 0 ||
       driver.copy_to_host(theirs.data(), address_of(call.d), bytes) != 0) {
-    say("%s: not compared: the device failed", workload_line(problem.key).c_str());
+    say("%s: not compared: the device failed", line_of(problem).c_str());
     return Reason::none;
   }
   state.checked.fetch_add(1);
@@ -60,7 +61,7 @@ Reason check(ShimState& state, KnownProblem& problem, const GemmCall& call, Forw
   if (compared.differing == 0) return Reason::none;
   if (state.differing.fetch_add(1) < kMostTold) {
     say("%s: %lld of %lld results differ; the first: entry %lld, row %lld, column %lld of D as cuBLAS sees it: %g here, %g by cuBLAS, tolerance %g",
-        workload_line(problem.key).c_str(), static_cast<long long>(compared.differing), static_cast<long long>(call.m * call.n * call.batch),
+        line_of(problem).c_str(), static_cast<long long>(compared.differing), static_cast<long long>(call.m * call.n * call.batch),
         static_cast<long long>(compared.entry), static_cast<long long>(compared.row), static_cast<long long>(compared.column), compared.ours,
         compared.theirs, compared.tolerance);
   }

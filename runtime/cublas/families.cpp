@@ -60,7 +60,13 @@ std::vector<std::int64_t> sizes_to_add(const ProblemKey& common, const Family& s
   return sizes;
 }
 
-void add_family(WorkloadText& text, const ProblemKey& common, const Family& seen, const Buckets& buckets) {
+void leave_out(WorkloadText& text, const std::string& why, std::uint64_t calls) {
+  LeftOut& left_out = text.left_out[why.substr(0, why.find(' '))];
+  if (left_out.calls == 0) left_out.why = why;
+  left_out.calls += calls;
+}
+
+void add_family(WorkloadText& text, const ProblemKey& common, const Family& seen, const Buckets& buckets, const Judge& judge) {
   std::uint64_t all = 0, rarest = seen.begin()->second;
   for (const auto& [m, calls] : seen) {
     all += calls;
@@ -75,15 +81,21 @@ void add_family(WorkloadText& text, const ProblemKey& common, const Family& seen
   }
   for (const auto& [m, calls] : sizes) {
     const bool is_added = seen.count(m) == 0;
-    text.text += workload_line(with_m(common, m)) + " " + std::to_string(calls) + (is_added ? "  # not seen\n" : "\n");
+    std::string line;
+    if (!workload_line(with_m(common, m), judge, line)) {
+      if (!is_added) leave_out(text, line, calls);
+      continue;
+    }
+    text.text += line + " " + std::to_string(calls) + (is_added ? "  # not seen\n" : "\n");
     ++text.problems;
     text.added += is_added ? 1 : 0;
+    text.calls += is_added ? 0 : calls;
   }
 }
 
 }  // namespace
 
-WorkloadText workload_text(const std::vector<CountedProblem>& seen, const Buckets& buckets, const std::string& head) {
+WorkloadText workload_text(const std::vector<CountedProblem>& seen, const Buckets& buckets, const std::string& head, const Judge& judge) {
   std::unordered_map<ProblemKey, std::size_t, KeyHash> known;
   std::vector<std::pair<ProblemKey, Family>> families;  // in the order in which they were met
   for (const CountedProblem& one : seen) {
@@ -93,7 +105,8 @@ WorkloadText workload_text(const std::vector<CountedProblem>& seen, const Bucket
   }
   WorkloadText result;
   result.text = "# " + head + "\nweights calls\n";
-  for (const auto& [common, family] : families) add_family(result, common, family, buckets);
+  for (const auto& [common, family] : families) add_family(result, common, family, buckets, judge);
+  for (const auto& [field, one] : result.left_out) result.text += "# left out, " + std::to_string(one.calls) + " calls: " + one.why + "\n";
   return result;
 }
 

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kFlushEvery{1};
 constexpr std::chrono::seconds kLongestStop{2};
 
 void tell_of_missing(const KnownProblem& problem, Reason reason) {
-  if (reason == Reason::no_evidence) say("%s: not in the database", workload_line(problem.key).c_str());
+  if (reason == Reason::no_evidence) say("%s: not in the database", line_of(problem).c_str());
 }
 
 }  // namespace
@@ -110,7 +110,8 @@ Reason Planner::plan_of(KnownProblem& problem) {
   const tilesmith_status status = api.plan_create(library, &asked.problem, &plan);
   if (status == TILESMITH_NO_KERNEL) return Reason::no_evidence;  // nothing is compiled for a guess
   if (status != TILESMITH_OK) {
-    say("%s: not planned: %s", workload_line(problem.key).c_str(), api.last_error());
+    const std::string why = api.last_error();
+    say("%s: not planned: %s", line_of(problem).c_str(), why.c_str());
     return Reason::plan_failed;
   }
   // Plans are kept as long as the process: a call or a captured graph may hold one.

@@ -8,9 +8,6 @@
 namespace tilesmith::cublas {
 namespace {
 
-constexpr std::int64_t kMostBatch = std::int64_t{1} << 20;
-constexpr std::int64_t kLargest = std::int64_t{1} << 28;  // of m, n and k
-
 bool is_op(int op) { return op == kOpN || op == kOpT || op == kOpC; }
 
 /// Whether beta is 0. Precondition: it lies on the host.
@@ -56,7 +53,6 @@ Reason take_batch(const GemmCall& call, ProblemKey& key) {
   if (call.batch == 0) return Reason::empty;
   if (call.batch_kind == BatchKind::single) return Reason::none;
   if (call.batch_kind == BatchKind::strided && call.batch == 1) return Reason::none;
-  if (call.batch > kMostBatch) return Reason::batch_too_large;
   if (call.stride_a < 0 || call.stride_b < 0 || call.stride_d < 0) return Reason::layout;
   key.batch = call.batch;
   key.batch_kind = std::uint8_t(call.batch_kind);
@@ -99,7 +95,6 @@ const char* type_pair_name(const ProblemKey& key) { return pair_name(key.pair); 
 Reason key_of(const GemmCall& call, ProblemKey& key) noexcept {
   if (call.m == 0 || call.n == 0 || call.k == 0) return Reason::empty;
   if (call.m < 0 || call.n < 0 || call.k < 0 || !is_op(call.op_a) || !is_op(call.op_b)) return Reason::bad_arguments;
-  if (call.m > kLargest || call.n > kLargest || call.k > kLargest) return Reason::layout;
   if (call.alpha == nullptr || call.beta == nullptr || call.a == nullptr || call.b == nullptr || call.d == nullptr) return Reason::bad_arguments;
   const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
   if (call.lda < (ta ? call.k : call.m) || call.ldb < (tb ? call.n : call.k) || call.ldd < call.m) return Reason::bad_arguments;
@@ -108,9 +103,11 @@ Reason key_of(const GemmCall& call, ProblemKey& key) noexcept {
   key.m = call.n;
   key.n = call.m;
   key.k = call.k;
-  key.lda = call.ldb;
-  key.ldb = call.lda;
-  key.ldc = call.ldd;
+  // The stride of a single row means nothing: with it in the key a server's every prompt length would be a problem of its own.
+  const auto row_stride = [](std::int64_t rows, std::int64_t columns, std::int64_t given) { return rows == 1 ? columns : given; };
+  key.lda = row_stride(tb ? call.k : call.n, tb ? call.n : call.k, call.ldb);
+  key.ldb = row_stride(ta ? call.m : call.k, ta ? call.k : call.m, call.lda);
+  key.ldc = row_stride(call.n, call.m, call.ldd);
   key.trans_a = tb ? 1 : 0;
   key.trans_b = ta ? 1 : 0;
   if (call.device_scalars) {
@@ -159,6 +156,14 @@ tilesmith_strided_batch problem_of(const ProblemKey& key) {
   batch.stride_b = pointers ? TILESMITH_BY_POINTERS : key.stride_b;
   batch.stride_c = pointers ? TILESMITH_BY_POINTERS : key.stride_c;
   return batch;
+}
+
+bool workload_line(const ProblemKey& key, const Judge& judge, std::string& line) {
+  const tilesmith_strided_batch asked = problem_of(key);
+  char text[512];
+  const bool is_good = judge.text(&asked.problem, text, sizeof text) == TILESMITH_OK;
+  line = is_good ? text : judge.last_error();
+  return is_good;
 }
 
 tilesmith_run_args run_args_of(const GemmCall& call, Scalars& scalars) noexcept {

@@ -49,7 +49,13 @@ struct Scalars {
 /// What a run is given. `scalars` has to live until it was launched.
 tilesmith_run_args run_args_of(const GemmCall& call, Scalars& scalars) noexcept;
 
-/// A line of a workload file (docs/tuning.md), without a weight.
-std::string workload_line(const ProblemKey& key);
+/// The library's functions that judge a problem and write its text. A shim opens them; the tuner is linked with them.
+struct Judge {
+  decltype(&tilesmith_problem_text) text;
+  decltype(&tilesmith_last_error) last_error;
+};
+
+/// True, and a line of a workload file (docs/tuning.md) without a weight; false, and why the library refuses the problem.
+bool workload_line(const ProblemKey& key, const Judge& judge, std::string& line);
 
 }  // namespace tilesmith::cublas

@@ -16,7 +16,6 @@ const char* text(Reason reason) {
     case Reason::precise_fp8: return "8-bit floats without fast accumulation";
     case Reason::sm_target: return "a limit on the number of SMs";
     case Reason::narrow_device_scalars: return "alpha and beta in device memory as f16";
-    case Reason::batch_too_large: return "a batch that is too large";
     case Reason::no_context: return "the thread had no CUDA context yet";
     case Reason::not_primary_context: return "a CUDA context of the application's own";
     case Reason::waiting: return "its plan was not ready yet";

@@ -19,7 +19,6 @@ enum class Reason : unsigned char {
   precise_fp8,
   sm_target,
   narrow_device_scalars,
-  batch_too_large,
   // Where.
   no_context,
   not_primary_context,

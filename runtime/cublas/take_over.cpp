@@ -20,8 +20,10 @@ Reason run_plan(KnownProblem& problem, const GemmCall& call, void* workspace) {
   // Of these operands: cuBLAS may judge them otherwise.
   if (status == TILESMITH_BAD_ARGUMENT || status == TILESMITH_MISALIGNED) return Reason::bad_arguments;
   problem.reason.store(Reason::run_failed, std::memory_order_relaxed);
-  if (problem.state.exchange(State::forward) == State::take)
-    say("%s: forwarded from now on: %s", workload_line(problem.key).c_str(), api.last_error());
+  if (problem.state.exchange(State::forward) == State::take) {
+    const std::string why = api.last_error();
+    say("%s: forwarded from now on: %s", line_of(problem).c_str(), why.c_str());
+  }
   return Reason::run_failed;
 }
 

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cinttypes>
+#include <cstdio>
 #include <type_traits>
 
 #include "runtime/cublas/own_folder.hpp"
@@ -45,6 +47,7 @@ const TilesmithApi* load_api() {
   bind(api.plan_explain, "tilesmith_plan_explain");
   bind(api.plan_workspace_bytes, "tilesmith_plan_workspace_bytes");
   bind(api.plan_run_args, "tilesmith_plan_run_args");
+  bind(api.problem_text, "tilesmith_problem_text");
   bind(api.last_error, "tilesmith_last_error");
   if (missing != nullptr) say("libtilesmith has no %s: expected version " TILESMITH_LIBRARY_NAME "; every call is forwarded", missing);
   return missing == nullptr ? &api : nullptr;
@@ -60,5 +63,15 @@ const TilesmithApi* tilesmith_api() noexcept {
 }
 
 const TilesmithApi* opened_tilesmith_api() noexcept { return opened_api.load(std::memory_order_acquire); }
+
+std::string line_of(const KnownProblem& problem) {
+  const TilesmithApi& api = *opened_tilesmith_api();
+  const ProblemKey& key = problem.key;
+  std::string line;
+  if (workload_line(key, {api.problem_text, api.last_error}, line)) return line;
+  char sizes[128];
+  std::snprintf(sizes, sizeof sizes, "%s %" PRId64 " %" PRId64 " %" PRId64, type_pair_name(key), key.m, key.n, key.k);
+  return sizes;
+}
 
 }  // namespace tilesmith::cublas

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "runtime/cublas/problem_table.hpp"
 #include "runtime/interface/tilesmith.h"
 
 namespace tilesmith::cublas {
@@ -14,6 +15,7 @@ struct TilesmithApi {
   decltype(&tilesmith_plan_explain) plan_explain;
   decltype(&tilesmith_plan_workspace_bytes) plan_workspace_bytes;
   decltype(&tilesmith_plan_run_args) plan_run_args;
+  decltype(&tilesmith_problem_text) problem_text;
   decltype(&tilesmith_last_error) last_error;
 };
 
@@ -21,5 +23,8 @@ struct TilesmithApi {
 const TilesmithApi* tilesmith_api() noexcept;
 /// The same, once it was opened; never opens it.
 const TilesmithApi* opened_tilesmith_api() noexcept;
+
+/// A problem as messages name it: its line, or its sizes alone if the library refuses it. Precondition: the library was opened.
+std::string line_of(const KnownProblem& problem);
 
 }  // namespace tilesmith::cublas

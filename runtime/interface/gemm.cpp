@@ -163,16 +163,18 @@ GemmPlan Library::plan(const Problem& problem) const {
   return translated([&] {
     if (!state_) throw moved_from_library();
     check_well_formed(problem);
+    const Problem asked = canonical(problem);
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
     state_->context().make_current();
-    return GemmPlan(std::make_unique<GemmPlan::Impl>(state_, state_->plan(problem)));
+    return GemmPlan(std::make_unique<GemmPlan::Impl>(state_, state_->plan(asked)));
   });
 }
 
-void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& operands) const {
+void Library::gemm(CUstream_st* stream, const Problem& given, const Operands& operands) const {
   translated([&] {
     if (!state_) throw moved_from_library();
+    const Problem problem = canonical(given);
     const int align_bytes = runtime::align_bytes_of(problem, operands);
     const BetaClass beta_class = runtime::beta_class_of(problem, operands);
     const runtime::PlanKey key = runtime::key_of(problem, align_bytes, beta_class);
@@ -199,9 +201,10 @@ void Library::gemm(CUstream_st* stream, const Problem& problem, const Operands& 
   });
 }
 
-void Library::prepare(CUstream_st* stream, const Problem& problem) const {
+void Library::prepare(CUstream_st* stream, const Problem& given) const {
   translated([&] {
     if (!state_) throw moved_from_library();
+    const Problem problem = canonical(given);
     const runtime::PlanKey key = runtime::key_of(problem, problem.align_bytes, problem.beta);
     const CurrentContext current(state_->context());
     const runtime::Plan* plan = state_->plans.find(key);

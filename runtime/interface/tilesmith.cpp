@@ -168,6 +168,20 @@ tilesmith_status tilesmith_grouped_init(tilesmith_grouped* grouped, const char* 
   });
 }
 
+tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* text, size_t size) {
+  if (text == nullptr || size == 0) return null_argument("tilesmith_problem_text", "text");
+  *text = '\0';
+  if (problem == nullptr) return null_argument("tilesmith_problem_text", "problem");
+  return guarded([&] {
+    const tilesmith::Problem made = tilesmith::canonical(to_problem(*problem));
+    if (const auto wrong = tilesmith::problem_error(made)) throw Error(ErrorCode::bad_argument, *wrong);
+    const std::string written = tilesmith::text(made);
+    if (written.size() >= size) throw Error(ErrorCode::bad_argument, "size is " + std::to_string(size) + ": expected at least " + std::to_string(written.size() + 1));
+    written.copy(text, written.size());
+    text[written.size()] = '\0';
+  });
+}
+
 tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
                                 const void* alpha, const void* a, const void* b, const void* beta, void* c) {
   if (library == nullptr) return null_argument("tilesmith_gemm", "library");

@@ -1,4 +1,6 @@
 // A libtilesmith that notes what it is asked and answers by the problem's K, so that a test chooses what the database says.
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cinttypes>
 #include <cstdio>
@@ -18,6 +20,8 @@ struct tilesmith_plan {
 namespace {
 
 std::atomic<int> runs{0}, plans{0};
+constexpr const char* kFailed = "stand-in failed";
+thread_local const char* last_error = kFailed;
 char last_text[512];
 tilesmith_run_args last_args;
 float last_alpha;  // where alpha is an f32 on the host
@@ -34,7 +38,16 @@ const char* stand_in_last_problem() { return last_text; }
 tilesmith_run_args stand_in_last_args() { return last_args; }
 float stand_in_last_alpha() { return last_alpha; }
 
-const char* tilesmith_last_error(void) { return "stand-in failed"; }
+const char* tilesmith_last_error(void) { return last_error; }
+/// The real library judges: it needs no device for it.
+tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* text, size_t size) {
+  static void* const real = dlopen(TILESMITH_REAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  static auto* const problem_text = reinterpret_cast<decltype(&tilesmith_problem_text)>(dlsym(real, "tilesmith_problem_text"));
+  static auto* const why = reinterpret_cast<decltype(&tilesmith_last_error)>(dlsym(real, "tilesmith_last_error"));
+  const tilesmith_status status = problem_text(problem, text, size);
+  last_error = status == TILESMITH_OK ? kFailed : why();
+  return status;
+}
 tilesmith_status tilesmith_options_init(tilesmith_options* options, size_t size) {
   *options = {};
   options->size = size;

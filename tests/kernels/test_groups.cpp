@@ -42,7 +42,7 @@ TEST_CASE("groups that there are not are refused in one line") {
                                     {"f16f32 NN 64 64 64 batch=65537 batch_mode=grouped", "expected 0 to 65536"},
                                     {"f16f32 NN 64 64 64 batch=2 stride_a=4096 batch_mode=grouped", "stride_a is 4096: expected none"},
                                     {"f16f32 NN 64 64 64 batch=2 stride_c=4096 batch_mode=grouped", "stride_c is 4096: expected none"},
-                                    {"f16f32 NN 64 64 64 batch=2 stride_b=64 batch_mode=grouped", "stride_b is 64: expected 0 or"}}) {
+                                    {"f16f32 NN 64 64 64 batch=2 stride_b=-64 batch_mode=grouped", "stride_b is -64: expected 0 to"}}) {
     std::string error;
     CHECK_FALSE(parse_problem(wrong, error));
     INFO(error);

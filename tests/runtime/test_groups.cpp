@@ -58,9 +58,9 @@ TEST_CASE("groups in C are a problem with more behind it, and a run is given the
   CHECK(launch.more.stride_c == 0);
   CHECK(launch.grouped.ends == fake::address(0x40000004));
   REQUIRE(launch.grouped.fault != nullptr);
-  groups.stride_b = 5;
+  groups.stride_b = -5;
   CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_BAD_ARGUMENT);
-  CHECK(groups_line().find("stride_b is 5: expected 0 or entries that do not overlap") != std::string::npos);
+  CHECK(groups_line().find("stride_b is -5: expected 0 to") != std::string::npos);
   groups.groups = 0;
   groups.stride_b = TILESMITH_PACKED;
   CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_OK);

@@ -83,12 +83,13 @@ int run_import_logs(const ImportLogsOptions& options) {
     said += fmt::format("{}: {}, {}, {}\n", file, log.format->name, count_of(log.calls.count(), "call"), count_of(log.passed_over, "other line"));
     calls.add(log.calls);
   }
+  const cublas::WorkloadText made = cublas::workload_text(calls.problems(), buckets, "calls that `tilesmith import` read in logs", {tilesmith_problem_text, tilesmith_last_error});
   for (const auto& [why, times] : calls.left_out()) spdlog::warn("{} left out: {}", count_of(times, "call"), why);
-  if (calls.count() == 0) throw UsageError(fmt::format("no call that can be served; {} was not written", options.output));
-  const cublas::WorkloadText made = cublas::workload_text(calls.problems(), buckets, "calls that `tilesmith import` read in logs");
+  for (const auto& [field, one] : made.left_out) spdlog::warn("{} left out: {}", count_of(one.calls, "call"), one.why);
+  if (made.problems == 0) throw UsageError(fmt::format("no call that can be served; {} was not written", options.output));
   write_result(made.text, options.output);
   if (is_stdout(options.output)) return kExitOk;
-  said += fmt::format("{}: {} of {}", options.output, count_of(made.problems, "problem"), count_of(calls.count(), "call"));
+  said += fmt::format("{}: {} of {}", options.output, count_of(made.problems, "problem"), count_of(made.calls, "call"));
   if (made.families > 0)
     said += fmt::format("; {} of several M, {} added", made.families == 1 ? "1 family" : format_count(made.families) + " families", count_of(made.added, "size"));
   write_result(said + "\n");

@@ -168,6 +168,13 @@ void ProblemState::fill_operands(ProblemStage& stage, const runtime::Stream& str
                        matrix.cols, matrix.row_stride, matrix.matrices(), matrix.entry_stride, stage.rules.of(matrix.role));
       continue;
     }
+    if (matrix.matrices() > 1 && matrix.overlaps()) {
+      // An element that several entries share has no row of its own, so that values go by place, as in one long row along K. What a vector
+      // may sum up to then holds by its random signs, not by construction.
+      const std::int64_t places = (matrix.matrices() - 1) * matrix.entry_stride + matrix.span(), one = 1, none = 0;
+      kernels_->launch(stream, "fill_operand", slots, stage.inputs[matrix.role].data(), slots, first, one, places, places, one, none, 0, places, stage.rules.of(matrix.role));
+      continue;
+    }
     // Along a stored row of A runs K unless A is transposed; along a stored row of B, N unless B is.
     const bool k_along_columns = matrix.role == OperandRole::a ? p.trans.a : !p.trans.b;
     const std::int64_t depth = is_sparse(p, matrix.role) ? matrix.cols : p.k;

@@ -14,6 +14,7 @@ namespace {
 
 alignas(16) char operand[16];
 const float kScalars[2] = {1, 0};
+const Judge kJudge{tilesmith_problem_text, tilesmith_last_error};
 
 /// A linear layer on so many tokens, its weight stored as PyTorch does.
 GemmCall layer(std::int64_t tokens, std::int64_t outputs = 256) {
@@ -45,7 +46,7 @@ Buckets buckets(const char* text) {
 
 /// Lines without the first two, which say what it is and what weights are.
 std::vector<std::string> lines_of(const std::vector<CountedProblem>& seen, const char* sizes) {
-  const WorkloadText made = workload_text(seen, buckets(sizes), "of a test");
+  const WorkloadText made = workload_text(seen, buckets(sizes), "of a test", kJudge);
   std::istringstream in(made.text);
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) lines.push_back(line);
@@ -79,7 +80,7 @@ TEST_CASE("problems that differ in M alone are a family, by size, with powers of
   CHECK(lines_of({counted(layer(5), 1), counted(layer(9), 1)}, "powers") ==
         Lines{"# M of 2 sizes, 5 to 9, 2 calls:", "f16f32f16 NT 5 256 128 1", "f16f32f16 NT 8 256 128 1  # not seen", "f16f32f16 NT 9 256 128 1"});
   CHECK(lines_of(seen, "8-10,64").size() == 2 + 3 + 1 + 1);
-  const WorkloadText made = workload_text(seen, buckets("8-10,64"), "x");
+  const WorkloadText made = workload_text(seen, buckets("8-10,64"), "x", kJudge);
   CHECK(made.problems == 6);
   CHECK(made.added == 3);
   CHECK(made.families == 1);
@@ -119,7 +120,7 @@ TEST_CASE("a family whose rows or entries lie at fixed distances gets no size ab
     call->stride_b = 4 * 128;
     call->stride_d = 4 * 256;
   }
-  const WorkloadText apart = workload_text({counted(four, 1), counted(one, 1)}, buckets("3,6"), "x");  // whether the one's strides follow M is not known
+  const WorkloadText apart = workload_text({counted(four, 1), counted(one, 1)}, buckets("3,6"), "x", kJudge);  // whether the one's strides follow M is not known
   CHECK(apart.text.find("NT 6 ") == std::string::npos);
 }
 
@@ -137,4 +138,20 @@ TEST_CASE("sizes to add are powers, none, or at most 1024 sizes and ranges") {
     INFO(wrong);
     CHECK_FALSE(parse_buckets(wrong, read));
   }
+}
+
+TEST_CASE("what the library refuses is left out of the text and counted by the field that it names") {
+  GemmCall good = layer(4), wide = layer(8), wider = layer(9), shared = layer(3);
+  wide.ldd = (1 << 28) + 1;
+  wider.ldd = (1 << 28) + 2;
+  shared.batch_kind = BatchKind::strided;
+  shared.batch = 2;
+  const WorkloadText made = workload_text({counted(good, 1), counted(wide, 2), counted(wider, 30), counted(shared, 5)}, buckets("none"), "x", kJudge);
+  CHECK(made.problems == 1);
+  CHECK(made.calls == 1);
+  REQUIRE(made.left_out.size() == 2);
+  CHECK(made.left_out.at("ldc").calls == 32);
+  CHECK(made.left_out.at("stride_c").calls == 5);
+  CHECK(made.text.find("f16f32f16 NT 4 256 128 1\n# left out, 32 calls: ldc is 268435457: expected 256") != std::string::npos);
+  CHECK(made.text.find("# left out, 5 calls: stride_c is 0: expected entries that do not overlap, 2 of 3x256 with rows 256 apart\n") != std::string::npos);
 }

@@ -44,12 +44,13 @@ Reason reason_of(const GemmCall& call) {
 /// The line, which also has to be read as the very problem that is planned.
 std::string line_of(const GemmCall& call) {
   const ProblemKey key = key_that_is(call);
-  std::string line = workload_line(key), error;
+  std::string line, error;
+  REQUIRE(workload_line(key, {tilesmith_problem_text, tilesmith_last_error}, line));
   const std::optional<Problem> read = parse_problem(line, error);
   INFO(line << ": " << error);
   REQUIRE(read);
   const tilesmith_strided_batch planned = problem_of(key);
-  CHECK(text(*read) == text(runtime::to_problem(planned.problem)));
+  CHECK(text(*read) == text(canonical(runtime::to_problem(planned.problem))));
   return line;
 }
 
@@ -84,7 +85,7 @@ TEST_CASE("batches are lines of a workload") {
   call.stride_a = 0;
   call.stride_b = 100;
   call.stride_d = 200;
-  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 batch=3 batch_mode=strided stride_a=100 stride_b=0 stride_c=200");
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 batch=3 stride_a=100 stride_b=0 stride_c=200 batch_mode=strided");
   call.batch_kind = BatchKind::pointers;
   CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 align=2 batch=3 batch_mode=pointers");
 }
@@ -175,7 +176,56 @@ TEST_CASE("what cuBLAS has to judge is forwarded") {
   CHECK(reason_after([](GemmCall& call) { call.epilogue = kEpilogueBias; }) == Reason::epilogue);  // where is it?
   CHECK(reason_after([](GemmCall& call) { call.epilogue = 128 | kEpilogueRelu; }) == Reason::epilogue);
   CHECK(reason_after([](GemmCall& call) { call.scale_a = memory; }) == Reason::scales);
-  CHECK(reason_after([](GemmCall& call) { call.m = std::int64_t{1} << 29, call.ldd = call.m; }) == Reason::layout);
   CHECK(reason_after([](GemmCall& call) { call.type_a = call.type_b = kE4m3; }) == Reason::precise_fp8);
-  CHECK(reason_after([](GemmCall& call) { call.batch_kind = BatchKind::strided, call.batch = 1 << 21; }) == Reason::batch_too_large);
+}
+
+namespace {
+
+bool refused_with(const char* words, void (*change)(GemmCall&)) {
+  GemmCall call = usual_call();
+  change(call);
+  std::string why;
+  REQUIRE_FALSE(workload_line(key_that_is(call), {tilesmith_problem_text, tilesmith_last_error}, why));
+  INFO(why);
+  return why.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("what no workload may hold is refused by the library's own judge, in a line that says why") {
+  CHECK(refused_with("N is 536870912: expected 0 to 268435456", [](GemmCall& call) { call.m = std::int64_t{1} << 29, call.ldd = call.m; }));
+  CHECK(refused_with("lda is 536870912: expected 16", [](GemmCall& call) { call.ldb = std::int64_t{1} << 29; }));
+  CHECK(refused_with("batch is 2097152: expected 0 to 1048576", [](GemmCall& call) { call.batch_kind = BatchKind::strided, call.batch = 1 << 21, call.stride_d = 120; }));
+  CHECK(refused_with("stride_c is 0: expected entries that do not overlap", [](GemmCall& call) { call.batch_kind = BatchKind::strided, call.batch = 2; }));
+  CHECK(refused_with("epilogue is bias_n_f32: expected a bias of D's type", [](GemmCall& call) {
+               call.type_a = call.type_b = call.type_d = call.scale_type = kF64, call.compute = kCompute64F;
+               call.epilogue = kEpilogueBias, call.bias = memory, call.bias_type = kF32;
+             }));
+  CHECK(refused_with("epilogue is gelu_tanh: expected relu or none", [](GemmCall& call) {
+               call.type_a = call.type_b = kS8, call.type_d = call.scale_type = kS32, call.compute = kCompute32I, call.epilogue = kEpilogueGelu;
+             }));
+}
+
+TEST_CASE("the stride of a single row is in no key, nor in its line, and may be any") {
+  const auto line_with = [](std::int64_t n, std::int64_t ldb, std::int64_t ldd) {
+    GemmCall call = usual_call();
+    call.n = n, call.ldb = ldb, call.ldd = ldd;
+    return std::pair{key_that_is(call), line_of(call)};
+  };
+  const auto [key, line] = line_with(1, 16, 24);
+  CHECK(line == "bf16f32bf16 NT 1 24 16");
+  for (const std::int64_t context : {17, 147200, 1 << 29}) {
+    CHECK(line_with(1, context, context + 24).first == key);
+    CHECK(line_with(1, context, context + 24).second == line);
+  }
+  CHECK(line_with(2, 17, 24).second == "bf16f32bf16 NT 2 24 16 lda=17");
+}
+
+TEST_CASE("windows that slide over A or B are a problem, and so is one matrix for all entries") {
+  GemmCall call = usual_call();
+  call.batch_kind = BatchKind::strided, call.batch = 4;
+  call.stride_a = 8, call.stride_b = 16, call.stride_d = 120;
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 batch=4 stride_a=16 stride_b=8 batch_mode=strided");
+  call.stride_a = call.stride_b = 0;
+  CHECK(line_of(call) == "bf16f32bf16 NT 5 24 16 batch=4 stride_a=0 stride_b=0 batch_mode=strided");
 }
