@@ -43,6 +43,17 @@ TEST_CASE("a recorded entry comes back whole") {
   CHECK(back.created_at == "2026-01-31T23:59:59.000Z");
 }
 
+TEST_CASE("records of one row, which differ in strides that mean nothing, are records of one problem") {
+  Store store = Store::in_memory();
+  Problem former = sample_problem("f16f32 NT 1 64 32");
+  former.lda = 147200;  // as programs recorded it that took every stride for a part of the key
+  store.record(right(20, sample_config(3), former));
+  former.lda = 184064;
+  store.record(right(10, sample_config(4), former));
+  for (const Evidence& entry : store.evidence()) CHECK(text(entry.problem) == "f16f32 NT 1 64 32");
+  CHECK(store.evidence().size() == 2);
+}
+
 TEST_CASE("every status is stored and comes back with its message") {
   Store store = Store::in_memory();
   const Status failures[] = {Status::illegal,       Status::compile_failed, Status::spilled, Status::launch_failed,

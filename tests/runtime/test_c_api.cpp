@@ -52,6 +52,31 @@ TEST_CASE("the C interface plans, explains and runs", "[api]") {
   tilesmith_plan_destroy(plan);
 }
 
+TEST_CASE("the C interface writes a problem's canonical text, and says why it refuses one", "[api]") {
+  tilesmith_problem problem;
+  REQUIRE(tilesmith_problem_init(&problem, "bf16f32bf16", "NT", 1, 64, 32) == TILESMITH_OK);
+  problem.lda = std::int64_t{1} << 40;
+  problem.ldb = 40;
+  problem.bias = TILESMITH_BIAS_N;
+  char text[512];
+  REQUIRE(tilesmith_problem_text(&problem, text, sizeof text) == TILESMITH_OK);
+  CHECK(std::string(text) == "bf16f32bf16 NT 1 64 32 ldb=40 epilogue=bias_n");
+  CHECK(tilesmith_problem_text(&problem, text, 46) == TILESMITH_OK);
+  CHECK(tilesmith_problem_text(&problem, text, 45) == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("size is 45: expected at least 46") != std::string::npos);
+  CHECK(*text == '\0');
+  problem.m = 2;
+  CHECK(tilesmith_problem_text(&problem, text, sizeof text) == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("lda is 1099511627776: expected 32") != std::string::npos);
+  tilesmith_strided_batch batch;
+  REQUIRE(tilesmith_strided_batch_init(&batch, "f32f32", "NN", 8, 8, 8, 4) == TILESMITH_OK);
+  batch.problem.m = batch.problem.n = batch.problem.lda = batch.problem.ldb = std::numeric_limits<std::int64_t>::max();
+  CHECK(tilesmith_problem_text(&batch.problem, text, sizeof text) == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("M is 9223372036854775807: expected 0 to") != std::string::npos);
+  CHECK(tilesmith_problem_text(nullptr, text, sizeof text) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_problem_text(&problem, nullptr, 0) == TILESMITH_BAD_ARGUMENT);
+}
+
 TEST_CASE("the C interface takes a run's operands as a struct of any later version, C and D apart", "[api]") {
   const Fixture fixture;
   db::Store::open(fixture.path("generic.db")).record_build(
