@@ -124,7 +124,7 @@ typedef struct tilesmith_problem {
   char type[16];         /* operand and output, or operand, accumulator and output: "f16f32", "f16f32f16", as
                             tilesmith_type_pair_name lists them; the rest 0 */
   int64_t m, n, k;       /* elements, 0 to 2^28 */
-  int64_t lda, ldb, ldc; /* row strides, elements; 0: rows are packed */
+  int64_t lda, ldb, ldc; /* row strides, elements; 0: rows are packed. Of a matrix with one row any value will do */
   int32_t align_bytes;   /* every pointer given to tilesmith_plan_run is a multiple of this (1, 2, 4, 8 or 16) and of an
                             element's size; 16 at first */
   int32_t beta_is_zero;  /* not 0: beta will always be 0; 0: it may be anything; 1 at first */
@@ -157,8 +157,8 @@ typedef struct tilesmith_problem {
 typedef struct tilesmith_strided_batch {
   tilesmith_problem problem; /* of one entry */
   int64_t count;             /* entries, 0 to 2^20; 0: nothing to do */
-  int64_t stride_a;          /* elements from A of an entry to A of the next; 0: all entries read one A; TILESMITH_PACKED at first, or
-                                TILESMITH_BY_POINTERS */
+  int64_t stride_a;          /* elements from A of an entry to A of the next, which may overlap; 0: all entries read one A;
+                                TILESMITH_PACKED at first, or TILESMITH_BY_POINTERS */
   int64_t stride_b;          /* the same of B */
   int64_t stride_c;          /* of C and D; TILESMITH_PACKED at first. Entries must not overlap, but may lie side by side within rows */
 } tilesmith_strided_batch;

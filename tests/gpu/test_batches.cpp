@@ -118,6 +118,8 @@ TEST_CASE("gemm() computes every entry of a batch, and nothing between, whatever
            "f64f64 NN 5 7 9 beta=any batch=1 batch_mode=strided",
            "f16f32 NN 2 3 4 beta=any batch=70000 batch_mode=strided",
            "e4m3f32bf16 NT 128 128 64 beta=any batch=6 batch_mode=strided",
+           "f16f32 TN 16 8 64 beta=any batch=4 stride_a=16 batch_mode=strided",  // windows that slide over A
+           "bf16f32bf16 NT 40 24 64 beta=any batch=7 stride_a=64 stride_b=9 batch_mode=strided",
        }) {
     INFO(where);
     Batch batch(problem_of(where));
