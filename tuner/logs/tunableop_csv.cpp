@@ -4,15 +4,15 @@
 #include <map>
 
 #include "tuner/logs/formats.hpp"
-#include "tuner/logs/words.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 using namespace cublas;
 
-constexpr int kNoType = 1 << 20;  // one that has no kernel here
+constexpr int kNoType = kUnserved;
 constexpr int kTf32 = kNoType + 1, kEmulated = kNoType + 2;
+constexpr std::int64_t kUntold = kLeastInteger;  // of a stride
 
 // A name that another begins with stands behind it.
 constexpr NamedValue kScalarTypes[] = {{"float", kF32},
@@ -87,16 +87,21 @@ Parameters parameters_of(std::string_view text) {
 
 /// "BLAS_PARAMS: - { function: matmul, M: 768, .., beta: 0.0000, .. }", which PYTORCH_TUNABLEOP_BLAS_LOG=1 adds.
 std::map<std::string_view, std::string_view> blas_parameters(std::string_view line) {
+  constexpr std::string_view kNames =
+      " function M N K lda ldb ldc ldd stride_a stride_b stride_c stride_d alpha beta transA transB batch_count scaleA scaleB a_type b_type c_type d_type "
+      "activation bias_type scale_type compute_type ";
   std::map<std::string_view, std::string_view> result;
   const std::size_t start = line.find("BLAS_PARAMS");
-  const std::size_t open = start == std::string_view::npos ? start : line.find('{', start);
-  if (open == std::string_view::npos) return result;
-  for (std::string_view part : split_at(line.substr(open + 1, line.rfind('}') - open - 1), ',')) {
-    const std::size_t colon = part.find(": ");
-    const std::size_t first = part.find_first_not_of(' ');
-    if (colon == std::string_view::npos || first > colon) continue;
-    const std::string_view value = part.substr(colon + 2);
-    result[part.substr(first, colon - first)] = value.substr(0, value.find(' '));
+  if (start == std::string_view::npos) return result;
+  const std::size_t open = line.find('{', start), close = line.find('}', start);
+  if (open == std::string_view::npos || close == std::string_view::npos) throw std::string("BLAS_PARAMS has no end, expected { and }");
+  for (std::string_view part : split_at(line.substr(open + 1, close - open - 1), ',')) {
+    part.remove_prefix(part.starts_with(' '));
+    part.remove_suffix(part.ends_with(' '));
+    const std::vector<std::string_view> words = split_at(part, ' ');
+    if (words.size() != 2 || !words[0].ends_with(':') || !is_in(kNames, words[0].substr(0, words[0].size() - 1)))
+      throw fmt::format("'{}' in BLAS_PARAMS, expected a parameter and its value", shown_word(part));
+    result[words[0].substr(0, words[0].size() - 1)] = words[1];
   }
   return result;
 }
@@ -134,10 +139,7 @@ void take_sizes(const Parameters& of, GemmCall& call) {
   if (batch == of.labelled.end()) return;
   call.batch_kind = BatchKind::strided;
   call.batch = integer_of(batch->second, "B");
-  // One behind the other, unless the line tells.
-  call.stride_a = call.lda * (ta ? call.m : call.k);
-  call.stride_b = call.ldb * (tb ? call.k : call.n);
-  call.stride_d = call.ldd * call.n;
+  call.stride_a = call.stride_b = call.stride_d = kUntold;
 }
 
 void take_types(int type, GemmCall& call) {
@@ -169,6 +171,52 @@ bool take_scaled(const Parameters& of, const std::vector<int>& types, GemmCall& 
          said("dscale", "0") == "0" && of.labelled.count("swz") == 0;
 }
 
+/// What the call has that the line does not say.
+void take_untold(GemmCall& call) {
+  const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
+  const std::int64_t a = ta ? call.m : call.k, b = tb ? call.k : call.n;  // columns
+  // A leading dimension that is not used is raised to what cuBLAS expects after the line is written (_cublasAdjustLdLevel3).
+  if (a == 1) call.lda = std::max(call.lda, ta ? call.k : call.m);
+  if (b == 1) call.ldb = std::max(call.ldb, tb ? call.n : call.k);
+  if (call.n == 1) call.ldd = std::max(call.ldd, call.m);
+  if (call.stride_a == kUntold) call.stride_a = packed_stride(call.lda, a);
+  if (call.stride_b == kUntold) call.stride_b = packed_stride(call.ldb, b);
+  if (call.stride_d == kUntold) call.stride_d = packed_stride(call.ldd, call.n);
+}
+
+/// What BLAS_PARAMS says, of types that have kernels. Reason::none, or why there is none.
+Reason take_told(const std::map<std::string_view, std::string_view>& told, GemmCall& call) {
+  const auto word = [&](const char* name, std::string_view otherwise) { return told.count(name) != 0 ? told.at(name) : otherwise; };
+  const auto type = [&](const char* name, int otherwise) { return told.count(name) != 0 ? value_named(kElementTypes, told.at(name), kNoType) : otherwise; };
+  const auto integer = [&](const char* name, std::int64_t& value, bool is_known) {
+    if (told.count(name) == 0) return;
+    const std::int64_t other = integer_of(told.at(name), name, kLeastInteger);
+    if (is_known && other != value) throw fmt::format("{} is {} in BLAS_PARAMS and {} before it, expected one", name, other, value);
+    value = other;
+  };
+  integer("M", call.m, true);
+  integer("N", call.n, true);
+  integer("K", call.k, true);
+  integer("lda", call.lda, true);
+  integer("ldb", call.ldb, true);
+  integer("ldc", call.ldd, true);
+  if (call.batch_kind == BatchKind::strided) {
+    integer("batch_count", call.batch, true);
+    integer("stride_a", call.stride_a, false);
+    integer("stride_b", call.stride_b, false);
+    integer("stride_d", call.stride_d, false);
+  }
+  call.beta = scalar_of_a_log(number_of(word("beta", "0"), "beta") == 0);
+  if (type("a_type", call.type_a) != call.type_a) throw fmt::format("a_type is {}, expected the operator's type", shown_word(told.at("a_type")));
+  call.type_d = type("c_type", call.type_d);  // C is D; as d_type PyTorch prints A's type (GemmCommon.h)
+  if (word("compute_type", "") == "xf32_r") call.compute = kCompute32FFastTf32;
+  if (call.epilogue == kEpilogueNone) return Reason::none;
+  call.bias_type = type("bias_type", call.bias_type);
+  const std::string_view activation = word("activation", "None");
+  call.epilogue |= activation == "RELU" ? kEpilogueRelu : activation == "GELU" ? kEpilogueGelu : 0;
+  return activation == "None" || call.epilogue != kEpilogueBias ? Reason::none : Reason::epilogue;
+}
+
 }  // namespace
 
 bool read_tunableop_line(std::string_view line, Calls& calls) {
@@ -177,6 +225,7 @@ bool read_tunableop_line(std::string_view line, Calls& calls) {
   const std::vector<std::string_view> columns = split_at(line, ',');
   const std::size_t mark = columns[0].find(kMark);
   if (mark == std::string_view::npos || columns[0].find(' ') != std::string_view::npos) return false;
+  if (line.find(kMark, mark + 1) != std::string_view::npos) throw std::string("two operators, expected one in a line");
   const std::string_view kind = columns[0].substr(0, mark), rest = columns[0].substr(mark + kMark.size());
   if (kind != "Gemm" && kind != "GemmAndBias" && kind != "GemmStridedBatched" && kind != "ScaledGemm") {
     calls.leave_out("a kind of TunableOp that is no such product");
@@ -190,28 +239,35 @@ bool read_tunableop_line(std::string_view line, Calls& calls) {
     calls.leave_out("a size that is a wildcard");
     return true;
   }
-  const auto told = blas_parameters(line);
   GemmCall call = call_of_a_log();
   take_types(types[0], call);
   take_sizes(parameters, call);
+  const std::string_view transposes = rest.substr(rest.size() - 2);
+  if (operation_of(transposes[0]) != call.op_a || operation_of(transposes[1]) != call.op_b || types.size() != (kind == "ScaledGemm" ? 3 : 1))
+    throw fmt::format("'{}' of '{}', expected the same transposes, and a type, or three of a ScaledGemm", shown_word(columns[1]), shown_word(columns[0]));
+  if (kind == "ScaledGemm" && parameters.labelled.count("ld") != 0 && parameters.labelled.count("bias") == 0)
+    throw fmt::format("no bias_ in '{}', expected a type or None", shown_word(columns[1]));
   if (parameters.labelled.count("compute") != 0) call.compute = 78;  // "compute_bf16x9_r"
-  if (const auto beta = told.find("beta"); beta != told.end() && types[0] != kNoType)
-    call.beta = scalar_of_a_log(number_of(beta->second, "beta") == 0);
-  if (kind == "GemmStridedBatched") {
-    if (call.batch_kind != BatchKind::strided) throw fmt::format("no B_ in '{}', expected the entries of a batch", shown_word(columns[1]));
-    if (told.count("stride_a") != 0) call.stride_a = integer_of(told.at("stride_a"), "stride_a");
-    if (told.count("stride_b") != 0) call.stride_b = integer_of(told.at("stride_b"), "stride_b");
-    if (told.count("stride_d") != 0) call.stride_d = integer_of(told.at("stride_d"), "stride_d");
-  }
+  if (kind == "GemmStridedBatched" && call.batch_kind != BatchKind::strided)
+    throw fmt::format("no B_ in '{}', expected the entries of a batch", shown_word(columns[1]));
   if (kind == "GemmAndBias") {
-    const auto activation = told.find("activation");
-    const std::string_view name = activation == told.end() ? "None" : activation->second;
-    call.epilogue = kEpilogueBias | (name == "RELU" ? kEpilogueRelu : name == "GELU" ? kEpilogueGelu : 0);
+    call.epilogue = kEpilogueBias;
     call.bias = call.a;
   }
-  if (kind == "ScaledGemm" && !take_scaled(parameters, types, call)) calls.leave_out(Reason::scales);
-  else calls.add(call);
+  Reason why = kind == "ScaledGemm" && !take_scaled(parameters, types, call) ? Reason::scales : Reason::none;
+  if (why == Reason::none && call.type_a < kNoType) why = take_told(blas_parameters(line), call);
+  take_untold(call);
+  if (why == Reason::none) calls.add(call);
+  else calls.leave_out(why);
   return true;
+}
+
+int form_of_tunableop_line(std::string_view line) {
+  const std::vector<std::string_view> columns = split_at(line, ',');
+  if (columns.size() < 2 || columns[0].find("TunableOp_") == std::string_view::npos) return -1;
+  if (line.find("BLAS_PARAMS") != std::string_view::npos) return 3;
+  if (columns.size() > 2) return 2;                                  // with a solution
+  return columns[1].find("_ld_") != std::string_view::npos ? 1 : 0;  // none before PyTorch 2.7
 }
 
 }  // namespace tilesmith::tuner
