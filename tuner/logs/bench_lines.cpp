@@ -12,12 +12,13 @@ namespace {
 
 using namespace cublas;
 
-constexpr NamedValue kComputes[] = {{"f32_r", kCompute32F}, {"s", kCompute32F}, {"c_f32_r", kCompute32F}, {"xf32_r", kCompute32FFastTf32}, {"x", kCompute32FFastTf32},
-                                    {"f64_r", kCompute64F}, {"d", kCompute64F}, {"f16_r", kCompute16F},   {"h", kCompute16F},            {"f32_f16_r", kCompute32FFast16F},
-                                    {"i32_r", kCompute32I}, {"i", kCompute32I}, {"i_r32", kCompute32I},   {"f32_bf16_r", kCompute32FFast16BF}};
+constexpr NamedValue kComputes[] = {{"f32_r", kCompute32F}, {"s", kCompute32F}, {"c_f32_r", kCompute32F}, {"xf32_r", kCompute32FFastTf32},
+                                    {"f64_r", kCompute64F}, {"d", kCompute64F}, {"f16_r", kCompute16F},   {"x", kCompute32FFastTf32},
+                                    {"i32_r", kCompute32I}, {"i", kCompute32I}, {"i_r32", kCompute32I},   {"f32_f16_r", kCompute32FFast16F},
+                                    {"h", kCompute16F},     {"f32_bf16_r", kCompute32FFast16BF}};
 constexpr NamedValue kActivations[] = {{"none", 0}, {"relu", kEpilogueRelu}, {"gelu", kEpilogueGelu}};
 constexpr NamedValue kScales[] = {{"0", 0}, {"1", 1}, {"s", 1}, {"2", 2}, {"v", 2}};  // none, one, one each
-constexpr std::string_view kOtherNames[][2] = {{"sizem", "m"},    {"sizen", "n"},          {"sizek", "k"},            {"precision", "r"},
+constexpr std::string_view kOtherNames[][2] = {{"sizem", "m"},    {"sizen", "n"},           {"sizek", "k"},           {"precision", "r"},
                                                {"function", "f"}, {"batch", "batch_count"}, {"transposeA", "transA"}, {"transposeB", "transB"}};
 
 // An option that is in neither list may change what the line means.
@@ -48,7 +49,7 @@ class Options {
     }
   }
   void require_known() const {
-    if (!unknown_.empty()) throw fmt::format("unknown option '{}', expected another", shown_word(unknown_));
+    if (!unknown_.empty()) throw fmt::format("unknown option '{}', expected one of the program's", shown_word(unknown_));
   }
   void require(std::initializer_list<std::string_view> names, const char* also) const {
     for (const std::string_view name : names) {
@@ -79,18 +80,6 @@ class Options {
   std::string_view unknown_;
 };
 
-struct Function {
-  std::string_view name;  // of rocBLAS; empty: hipBLASLt
-  BatchKind batches;
-};
-constexpr Function kHipblaslt = {"", BatchKind::strided};
-constexpr Function kRocblas[] = {{"gemm", BatchKind::single},
-                                 {"gemm_ex", BatchKind::single},
-                                 {"gemm_strided_batched", BatchKind::strided},
-                                 {"gemm_strided_batched_ex", BatchKind::strided},
-                                 {"gemm_batched", BatchKind::pointers},
-                                 {"gemm_batched_ex", BatchKind::pointers}};
-
 int transpose_of(std::string_view letter) {
   if (letter == "N" || letter == "n") return kOpN;
   if (letter == "T" || letter == "t") return kOpT;
@@ -98,19 +87,19 @@ int transpose_of(std::string_view letter) {
   throw fmt::format("transpose is '{}', expected N, T or C", shown_word(letter));
 }
 
-void take_problem(const Options& options, const Function& function, GemmCall& call) {
+void take_problem(const Options& options, bool is_rocblas, BatchKind batches, GemmCall& call) {
   call.m = options.size("m");
   call.n = options.size("n");
   call.k = options.size("k");
   call.op_a = transpose_of(options.get("transA", "N"));
   call.op_b = transpose_of(options.get("transB", "N"));
-  const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN, is_rocblas = !function.name.empty();
+  const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
   const std::int64_t least = is_rocblas ? 128 : 0;  // rocblas-bench has 128, and raises it to what is needed
   call.lda = options.integer("lda", std::max(least, ta ? call.k : call.m));
   call.ldb = options.integer("ldb", std::max(least, tb ? call.n : call.k));
   call.ldd = options.integer("ldd", options.integer("ldc", std::max(least, call.m)));
   call.batch = options.integer("batch_count", 1);
-  call.batch_kind = is_rocblas || call.batch != 1 ? function.batches : BatchKind::single;
+  call.batch_kind = is_rocblas || call.batch != 1 ? batches : BatchKind::single;
   if (!is_rocblas && options.integer("batch_mode", 0) != 0) call.batch_kind = BatchKind::pointers;
   call.stride_a = options.integer("stride_a", packed_stride(call.lda, ta ? call.m : call.k), kLeastInteger);
   call.stride_b = options.integer("stride_b", packed_stride(call.ldb, tb ? call.k : call.n), kLeastInteger);
@@ -118,14 +107,14 @@ void take_problem(const Options& options, const Function& function, GemmCall& ca
   call.beta = scalar_of_a_log(number_of(options.get("beta", "0"), "beta") == 0);
 }
 
-void take_element_types(const Options& options, const Function& function, GemmCall& call) {
+void take_element_types(const Options& options, bool is_rocblas, GemmCall& call) {
   // A log has -r, or all types. A line that has less was cut.
   if (!options.has("r")) options.require({"a_type", "b_type", options.has("c_type") ? "c_type" : "d_type", "compute_type"}, ", or -r");
   const std::string_view all = options.get("r", "");
   call.type_a = options.named(kElementTypes, "a_type", all);
   call.type_b = options.named(kElementTypes, "b_type", all);
   call.type_d = options.named(kElementTypes, options.has("d_type") ? "d_type" : "c_type", all);
-  call.compute = options.named(kComputes, "compute_type", function.name.empty() ? "f32_r" : all);  // hipblaslt-bench sums in f32, whatever -r is
+  call.compute = options.named(kComputes, "compute_type", is_rocblas ? all : "f32_r");  // hipblaslt-bench sums in f32, whatever -r is
   if (call.compute == kCompute32F && options.integer("math_mode", 0) != 0) call.compute = kCompute32FFastTf32;
   call.scale_type = options.has("scale_type") ? options.named(kElementTypes, "scale_type", "") : scale_type_of(call.compute);
   call.fast_accum = true;  // they have no other
@@ -160,15 +149,15 @@ Reason take_terms(const Options& options, GemmCall& call) {
   return Reason::none;
 }
 
-/// `is_logged`: the line is as rocBLAS prints it, where transposes come before sizes.
-void read_options(const Options& options, const Function& function, bool is_logged, std::uint64_t times, Calls& calls) {
+/// `is_logged`: the line is as rocBLAS prints it, not as one types it.
+void read_options(const Options& options, bool is_rocblas, BatchKind batches, bool is_logged, std::uint64_t times, Calls& calls) {
   if (options.has("yaml") || options.has("data")) return calls.leave_out("problems of another file (--yaml, --data)", times);
   if (options.is_on("grouped_gemm")) return calls.leave_out(Reason::layout, times);
   options.require_known();
   GemmCall call = call_of_a_log();
-  take_problem(options, function, call);
-  if (is_logged) options.require({"lda", "ldb", "ldc", function.batches == BatchKind::single ? "ldc" : "batch_count"}, "");
-  take_element_types(options, function, call);
+  take_problem(options, is_rocblas, batches, call);
+  if (is_logged) options.require({"lda", "ldb", "ldc", batches == BatchKind::single ? "ldc" : "batch_count"}, "");
+  take_element_types(options, is_rocblas, call);
   if (call.type_a == kUnserved || call.type_b == kUnserved || call.type_d == kUnserved || options.has("compute_input_typeA") || options.has("compute_input_typeB"))
     return calls.leave_out(Reason::types, times);
   const Reason why = is_other_layout(options, call) ? Reason::layout : take_terms(options, call);
@@ -190,12 +179,13 @@ bool read_bench_line(std::string_view line, Calls& calls) {
   const bool is_counted = at > 0 && words[at - 1].find_first_not_of("0123456789") == std::string_view::npos;
   const std::uint64_t times = is_counted ? std::uint64_t(integer_of(words[at - 1], "the number of calls", 1, kMostCalls)) : 1;
   const Options options(words, at + 1);
-  if (words[at].ends_with("hipblaslt-bench")) {
-    read_options(options, kHipblaslt, false, times, calls);
-    return true;
-  }
-  const auto* const function = std::find_if(std::begin(kRocblas), std::end(kRocblas), [&](const Function& one) { return one.name == options.get("f", ""); });
-  if (function != std::end(kRocblas)) read_options(options, *function, line.find(" --transposeA ") < line.find(" -m "), times, calls);
+  const bool is_logged = line.find(" --transposeA ") < line.find(" -m ");  // rocBLAS prints them in this order
+  std::string_view function = options.get("f", "");
+  function.remove_suffix(function.ends_with("_ex") ? 3 : 0);
+  if (words[at].ends_with("hipblaslt-bench")) read_options(options, false, BatchKind::strided, false, times, calls);
+  else if (function == "gemm") read_options(options, true, BatchKind::single, is_logged, times, calls);
+  else if (function == "gemm_strided_batched") read_options(options, true, BatchKind::strided, is_logged, times, calls);
+  else if (function == "gemm_batched") read_options(options, true, BatchKind::pointers, is_logged, times, calls);
   else calls.leave_out("a function of rocBLAS that is no such product", times);
   return true;
 }

@@ -17,14 +17,12 @@ constexpr int kOther = 1 << 20;  // a value that is known to cuBLASLt and not to
 constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
 
 // What 12 and 13 print. Another field may change what the call means.
-constexpr std::string_view kLayoutFields =
-    " type rows cols ld order batchCount stridedBatchOffset planeOffset planeOffsetBytes batchMode ";
+constexpr std::string_view kLayoutFields = " type rows cols ld order batchCount stridedBatchOffset planeOffset planeOffsetBytes batchMode ";
 constexpr std::string_view kDescriptionFields =
-    " computeType scaleType pointerMode transa transb transc fillMode epilogue biasPointer biasDataType biasBatchStride "
-    "epilogueAuxPointer epilogueAuxLd epilogueAuxBatchStride epilogueAuxDataType epilogueAuxScalePointer "
-    "epilogueAuxAmaxPointer epilogueAuxScaleMode smCountTarget fastAccumulationFlag amaxDPointer aScalePointer "
-    "bScalePointer cScalePointer dScalePointer dOutScalePointer aScaleMode bScaleMode cScaleMode dScaleMode "
-    "dOutScaleMode alphaVectorBatchStride ";
+    " computeType scaleType pointerMode transa transb transc fillMode epilogue biasPointer biasDataType biasBatchStride epilogueAuxPointer epilogueAuxLd "
+    "epilogueAuxBatchStride epilogueAuxDataType epilogueAuxScalePointer epilogueAuxAmaxPointer epilogueAuxScaleMode smCountTarget fastAccumulationFlag "
+    "amaxDPointer aScalePointer bScalePointer cScalePointer dScalePointer dOutScalePointer aScaleMode bScaleMode cScaleMode dScaleMode dOutScaleMode "
+    "alphaVectorBatchStride ";
 
 constexpr NamedValue kTypes[] = {{"R_32F", kF32}, {"R_64F", kF64},  {"R_16F", kF16},      {"R_8I", kS8},        {"R_8U", kU8},
                                  {"R_32I", kS32}, {"R_16BF", kBf16}, {"R_8F_E4M3", kE4m3}, {"R_8F_E5M2", kE5m2}};
@@ -133,8 +131,7 @@ bool read_cublaslt_line(std::string_view line, Calls& calls) {
   if (!fields.find("outOfPlace") && !fields.find("stream"))
     throw std::string("the line ends at beta, expected outOfPlace= and stream= behind it");
   const bool is_plain = description.get("transc", "OP_N") == "OP_N" && description.get("fillMode", "MODE_FULL") == "MODE_FULL";
-  const Reason why =
-      is_plain ? take_matmul(of, layout_of(a), layout_of(b), layout_of(c), layout_of(d), call) : Reason::layout;
+  const Reason why = is_plain ? take_matmul(of, layout_of(a), layout_of(b), layout_of(c), layout_of(d), call) : Reason::layout;
   if (!is_known) calls.leave_out("a descriptor with a field that is not known here");
   else if (why == Reason::none) calls.add(call);
   else calls.leave_out(why);

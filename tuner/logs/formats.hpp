@@ -1,8 +1,8 @@
 // The logs that are read. Each function takes a line, without its end: false if it is none of this format's, and so nothing was added. What is
 // wrong with a line that is one is thrown as std::string, and nothing was added: "what it is, expected what".
 //
-// A line that was cut may read as a whole one of another version, which prints less. The lines of one log have one form: form_of_.. is the larger the
-// more a line has, and -1 where a line tells nothing of this.
+// A line that was cut may look like a whole line of an older version, which prints less. form_of_.. is larger for a line that has more in it, and -1
+// where this cannot be said. Most lines of a log have the same form.
 #pragma once
 
 #include <string_view>
@@ -26,10 +26,11 @@ bool read_bench_line(std::string_view line, Calls& calls);
 int form_of_bench_line(std::string_view line);
 inline constexpr int kForms = 4;
 
-inline constexpr int kUnserved = 1 << 20;  // what is known there and not here
-/// In hipBLASLt's and rocBLAS's logs, where one stands i_r32, and in TunableOp's BLAS_PARAMS.
+inline constexpr int kUnserved = 1 << 20;  // a type that has no kernel here
+/// Names in logs of hipBLASLt and rocBLAS (which prints i_r32), and in TunableOp's BLAS_PARAMS.
 inline constexpr NamedValue kElementTypes[] = {
-    {"f32_r", cublas::kF32}, {"s", cublas::kF32},     {"f64_r", cublas::kF64}, {"d", cublas::kF64}, {"f16_r", cublas::kF16}, {"h", cublas::kF16},   {"bf16_r", cublas::kBf16}, {"i8_r", cublas::kS8},
-    {"i8", cublas::kS8},     {"u8_r", cublas::kU8},  {"i32_r", cublas::kS32}, {"i", cublas::kS32}, {"i_r32", cublas::kS32}, {"f8_r", cublas::kE4m3}, {"bf8_r", cublas::kE5m2}};
+    {"f32_r", cublas::kF32}, {"s", cublas::kF32},      {"f64_r", cublas::kF64}, {"d", cublas::kF64},   {"f16_r", cublas::kF16},
+    {"h", cublas::kF16},     {"bf16_r", cublas::kBf16}, {"i8_r", cublas::kS8},   {"i8", cublas::kS8},   {"u8_r", cublas::kU8},
+    {"i32_r", cublas::kS32}, {"i", cublas::kS32},      {"i_r32", cublas::kS32}, {"f8_r", cublas::kE4m3}, {"bf8_r", cublas::kE5m2}};
 
 }  // namespace tilesmith::tuner

@@ -11,6 +11,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kLongestLine = 65536;  // bytes
+constexpr std::size_t kLinesThatTell = 64;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr LogFormat kFormats[] = {
     {"cublaslt", "cuBLASLt's trace (CUBLASLT_LOG_LEVEL=2)", read_cublaslt_line},
@@ -46,78 +47,96 @@ class LogReader {
 
   void take(std::string_view line, bool has_end) {
     if (++number_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-    tried_ = log_.format;
-    if (line.size() > kLongestLine) return add_wrong(fmt::format("a line of more than {} bytes, expected a log", kLongestLine), number_);
+    if (line.size() > kLongestLine) return add_wrong(fmt::format("a line of more than {} bytes, expected a log", kLongestLine), number_, log_.format);
     log_.is_cut_off = !has_end;
-    if (!has_end) return;
-    try {
-      if (log_.format == nullptr) log_.format = format_of(line);
-      Form& form = forms_[log_.format == nullptr || log_.format->form_of == nullptr ? 0 : 1 + log_.format->form_of(line)];
-      if (log_.format == nullptr || !log_.format->read(line, form.calls)) ++log_.passed_over;
-      else if (++form.lines == 1) form.first = number_;
-    } catch (const std::string& wrong) {
-      add_wrong(wrong, number_);
-    }
+    if (!has_end || (log_.format == nullptr && !find_format(line))) return;
+    if (is_form_known_) return read(line, number_);
+    first_.emplace_back(number_, line);
+    if (first_.size() == kLinesThatTell) read_first();
   }
 
   ReadLog finish() {
-    const std::size_t right = take_forms();
+    if (log_.format != nullptr) read_first();
     for (const auto& [reason, group] : wrong_)
       log_.notes.push_back(fmt::format("{}; {} left out", group.first, group.second == 1 ? "1 line was" : fmt::format("{} such lines were", group.second)));
     if (log_.is_cut_off) log_.notes.push_back(fmt::format("{}:{}: the last line has no end and was left out", origin_, number_));
-    if (log_.wrong > right)
-      throw LogError(first_wrong_ + (log_.wrong + right > 1 ? fmt::format("; {} of {} lines are wrong", log_.wrong, log_.wrong + right) : ""));
-    if (right > 0) return std::move(log_);
+    if (log_.wrong > right_)
+      throw LogError(first_wrong_ + (log_.wrong + right_ > 1 ? fmt::format("; {} of {} lines are wrong", log_.wrong, log_.wrong + right_) : ""));
+    if (right_ > 0) return std::move(log_);
     throw LogError(fmt::format("{}no line of such a log in it, expected {}", log_.is_cut_off ? log_.notes.back() + "; else " : origin_ + ": ",
                                log_.format != nullptr ? std::string(log_.format->is) : all_formats()));
   }
 
  private:
-  struct Form {
-    Calls calls;
-    std::size_t first = 0, lines = 0;
-  };
-
-  const LogFormat* format_of(std::string_view line) {
+  /// Whether the line can be read in one of the formats, which is the log's then.
+  bool find_format(std::string_view line) {
     for (const LogFormat& format : kFormats) {
       Calls unused;
-      tried_ = &format;
-      if (format.read(line, unused)) return &format;
+      try {
+        if (!format.read(line, unused)) continue;
+        log_.format = &format;
+      } catch (const std::string& wrong) {
+        add_wrong(wrong, number_, &format);
+      }
+      return log_.format != nullptr;
     }
-    return nullptr;
+    ++log_.passed_over;
+    return false;
+  }
+
+  int form_of(std::string_view line) const { return log_.format->form_of == nullptr ? -1 : log_.format->form_of(line); }
+
+  /// The first lines tell what form most of a log have.
+  void read_first() {
+    std::size_t lines[kForms] = {};
+    for (const auto& [number, line] : first_) {
+      const int form = form_of(line);
+      if (form >= 0 && is_right(line)) ++lines[form];
+    }
+    for (int form = 1; form < kForms; ++form) form_ = lines[form] > 0 && lines[form] >= lines[form_] ? form : form_;
+    for (const auto& [number, line] : first_) read(line, number);
+    first_.clear();
+    is_form_known_ = true;
+  }
+
+  bool is_right(std::string_view line) const {
+    Calls unused;
+    try {
+      return log_.format->read(line, unused);
+    } catch (const std::string&) {
+      return false;
+    }
+  }
+
+  void read(std::string_view line, std::size_t number) {
+    const int form = form_of(line);
+    const bool is_cut = form >= 0 && form < form_;
+    Calls unused;
+    try {
+      const bool is_one = log_.format->read(line, is_cut ? unused : log_.calls);
+      if (is_one && is_cut) throw std::string("a line that was cut, expected all that most lines of this log have");
+      ++(is_one ? right_ : log_.passed_over);
+    } catch (const std::string& wrong) {
+      add_wrong(wrong, number, log_.format);
+    }
   }
 
   /// Lines that are wrong for one reason have an end in common.
-  void add_wrong(const std::string& wrong, std::size_t number, std::size_t lines = 1) {
+  void add_wrong(const std::string& wrong, std::size_t number, const LogFormat* format) {
     const std::size_t expected = wrong.rfind(", expected");
-    auto& [first, count] = wrong_[expected == std::string::npos ? wrong : wrong.substr(expected)];
-    if (count == 0) first = fmt::format("{}:{}: {}{}", origin_, number, tried_ != nullptr ? fmt::format("{}: ", tried_->name) : "", wrong);
-    if (log_.wrong == 0) first_wrong_ = first;
-    count += lines;
-    log_.wrong += lines;
-  }
-
-  /// Lines that have less in them than most were cut. Returns how many are right.
-  std::size_t take_forms() {
-    std::size_t most = 1, right = 0;
-    tried_ = log_.format;
-    for (std::size_t i = 2; i <= kForms; ++i) most = forms_[i].lines >= forms_[most].lines ? i : most;
-    for (std::size_t i = 0; i <= kForms; ++i) {
-      const bool is_cut = i > 0 && i < most && forms_[i].lines > 0;
-      if (is_cut) add_wrong("a line that was cut, expected all that most lines of this log have", forms_[i].first, forms_[i].lines);
-      else log_.calls.add(forms_[i].calls);
-      right += is_cut ? 0 : forms_[i].lines;
-    }
-    return right;
+    auto& [first, lines] = wrong_[expected == std::string::npos ? wrong : wrong.substr(expected)];
+    if (++lines == 1) first = fmt::format("{}:{}: {}{}", origin_, number, format != nullptr ? fmt::format("{}: ", format->name) : "", wrong);
+    if (++log_.wrong == 1) first_wrong_ = first;
   }
 
   const std::string& origin_;
   ReadLog log_;
-  const LogFormat* tried_ = nullptr;
-  Form forms_[kForms + 1];                                       // the first: of lines that have none
+  std::vector<std::pair<std::size_t, std::string>> first_;  // with their numbers, until they have told what form_ is
+  int form_ = 0;
+  bool is_form_known_ = false;
   std::map<std::string, std::pair<std::string, std::size_t>> wrong_;  // by reason, the first and how many
   std::string first_wrong_;
-  std::size_t number_ = 0;
+  std::size_t number_ = 0, right_ = 0;  // lines
 };
 
 }  // namespace

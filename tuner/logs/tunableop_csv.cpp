@@ -12,7 +12,7 @@ using namespace cublas;
 
 constexpr int kNoType = kUnserved;
 constexpr int kTf32 = kNoType + 1, kEmulated = kNoType + 2;
-constexpr std::int64_t kUntold = kLeastInteger;  // of a stride
+constexpr std::int64_t kNotGiven = kLeastInteger;  // of a stride
 
 // A name that another begins with stands behind it.
 constexpr NamedValue kScalarTypes[] = {{"float", kF32},
@@ -139,7 +139,7 @@ void take_sizes(const Parameters& of, GemmCall& call) {
   if (batch == of.labelled.end()) return;
   call.batch_kind = BatchKind::strided;
   call.batch = integer_of(batch->second, "B");
-  call.stride_a = call.stride_b = call.stride_d = kUntold;
+  call.stride_a = call.stride_b = call.stride_d = kNotGiven;
 }
 
 void take_types(int type, GemmCall& call) {
@@ -171,43 +171,34 @@ bool take_scaled(const Parameters& of, const std::vector<int>& types, GemmCall& 
          said("dscale", "0") == "0" && of.labelled.count("swz") == 0;
 }
 
-/// What the call has that the line does not say.
-void take_untold(GemmCall& call) {
+/// What the line does not say.
+void fill_in(GemmCall& call) {
   const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
   const std::int64_t a = ta ? call.m : call.k, b = tb ? call.k : call.n;  // columns
   // A leading dimension that is not used is raised to what cuBLAS expects after the line is written (_cublasAdjustLdLevel3).
   if (a == 1) call.lda = std::max(call.lda, ta ? call.k : call.m);
   if (b == 1) call.ldb = std::max(call.ldb, tb ? call.n : call.k);
   if (call.n == 1) call.ldd = std::max(call.ldd, call.m);
-  if (call.stride_a == kUntold) call.stride_a = packed_stride(call.lda, a);
-  if (call.stride_b == kUntold) call.stride_b = packed_stride(call.ldb, b);
-  if (call.stride_d == kUntold) call.stride_d = packed_stride(call.ldd, call.n);
+  if (call.stride_a == kNotGiven) call.stride_a = packed_stride(call.lda, a);
+  if (call.stride_b == kNotGiven) call.stride_b = packed_stride(call.ldb, b);
+  if (call.stride_d == kNotGiven) call.stride_d = packed_stride(call.ldd, call.n);
 }
 
-/// What BLAS_PARAMS says, of types that have kernels. Reason::none, or why there is none.
-Reason take_told(const std::map<std::string_view, std::string_view>& told, GemmCall& call) {
-  const auto word = [&](const char* name, std::string_view otherwise) { return told.count(name) != 0 ? told.at(name) : otherwise; };
-  const auto type = [&](const char* name, int otherwise) { return told.count(name) != 0 ? value_named(kElementTypes, told.at(name), kNoType) : otherwise; };
-  const auto integer = [&](const char* name, std::int64_t& value, bool is_known) {
-    if (told.count(name) == 0) return;
-    const std::int64_t other = integer_of(told.at(name), name, kLeastInteger);
-    if (is_known && other != value) throw fmt::format("{} is {} in BLAS_PARAMS and {} before it, expected one", name, other, value);
-    value = other;
-  };
-  integer("M", call.m, true);
-  integer("N", call.n, true);
-  integer("K", call.k, true);
-  integer("lda", call.lda, true);
-  integer("ldb", call.ldb, true);
-  integer("ldc", call.ldd, true);
-  if (call.batch_kind == BatchKind::strided) {
-    integer("batch_count", call.batch, true);
-    integer("stride_a", call.stride_a, false);
-    integer("stride_b", call.stride_b, false);
-    integer("stride_d", call.stride_d, false);
+/// What BLAS_PARAMS adds to a call of types that have kernels. Reason::none, or why there is none.
+Reason take_blas_parameters(const std::map<std::string_view, std::string_view>& given, GemmCall& call) {
+  const auto word = [&](const char* name, std::string_view otherwise) { return given.count(name) != 0 ? given.at(name) : otherwise; };
+  const auto type = [&](const char* name, int otherwise) { return given.count(name) != 0 ? value_named(kElementTypes, given.at(name), kNoType) : otherwise; };
+  const std::pair<const char*, std::int64_t*> numbers[] = {
+      {"M", &call.m},     {"N", &call.n},     {"K", &call.k},     {"stride_a", &call.stride_a}, {"stride_b", &call.stride_b},
+      {"lda", &call.lda}, {"ldb", &call.ldb}, {"ldc", &call.ldd}, {"stride_d", &call.stride_d}};
+  for (const auto& [name, number] : numbers) {
+    if (given.count(name) == 0) continue;
+    const std::int64_t other = integer_of(given.at(name), name, kLeastInteger);
+    if (*number == kNotGiven) *number = other;
+    if (*number != other) throw fmt::format("{} is {} in BLAS_PARAMS and {} before it, expected one", name, other, *number);
   }
   call.beta = scalar_of_a_log(number_of(word("beta", "0"), "beta") == 0);
-  if (type("a_type", call.type_a) != call.type_a) throw fmt::format("a_type is {}, expected the operator's type", shown_word(told.at("a_type")));
+  if (type("a_type", call.type_a) != call.type_a) throw fmt::format("a_type is {}, expected the operator's type", shown_word(given.at("a_type")));
   call.type_d = type("c_type", call.type_d);  // C is D; as d_type PyTorch prints A's type (GemmCommon.h)
   if (word("compute_type", "") == "xf32_r") call.compute = kCompute32FFastTf32;
   if (call.epilogue == kEpilogueNone) return Reason::none;
@@ -255,8 +246,8 @@ bool read_tunableop_line(std::string_view line, Calls& calls) {
     call.bias = call.a;
   }
   Reason why = kind == "ScaledGemm" && !take_scaled(parameters, types, call) ? Reason::scales : Reason::none;
-  if (why == Reason::none && call.type_a < kNoType) why = take_told(blas_parameters(line), call);
-  take_untold(call);
+  if (why == Reason::none && call.type_a < kNoType) why = take_blas_parameters(blas_parameters(line), call);
+  fill_in(call);
   if (why == Reason::none) calls.add(call);
   else calls.leave_out(why);
   return true;

@@ -31,8 +31,8 @@ std::int64_t integer_of(std::string_view word, std::string_view name, std::int64
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error == std::errc{} && end == word.data() + word.size() && value >= least && value <= most) return value;
   const bool is_bounded = most != kMostInteger || error == std::errc::result_out_of_range;
-  throw fmt::format("{} is '{}', expected an integer of {}", name, shown_word(word),
-                    is_bounded ? fmt::format("{} to {}", least, most) : fmt::format("at least {}", least));
+  const std::string range = is_bounded ? fmt::format("{} to {}", least, most) : fmt::format("at least {}", least);
+  throw fmt::format("{} is '{}', expected an integer of {}", name, shown_word(word), range);
 }
 
 std::int64_t packed_stride(std::int64_t ld, std::int64_t vectors) {
@@ -90,8 +90,7 @@ std::string_view Fields::get(std::string_view key) const {
   throw fmt::format("no {}= in the line, expected one", key);
 }
 
-std::int64_t Fields::integer(std::string_view key, std::int64_t otherwise, std::int64_t least,
-                             std::int64_t most) const {
+std::int64_t Fields::integer(std::string_view key, std::int64_t otherwise, std::int64_t least, std::int64_t most) const {
   const auto value = find(key);
   return value ? integer_of(*value, key, least, most) : otherwise;
 }

@@ -67,7 +67,7 @@ TEST_CASE("a bench line that was cut, or of which an option is damaged, has no d
   CHECK(wrong("./rocblas-bench -f gemm -r f32_r --transposeA N --transposeB N -m 64 -n 64 -k 6") == "no --lda in the line, expected one");
   CHECK(wrong("./rocblas-bench -f gemm_batched -r f32_r --transposeA N --transposeB N -m 8 -n 8 -k 8 --lda 8 --ldb 8 --ldc 8") ==
         "no --batch_count in the line, expected one");
-  CHECK(wrong("hipblaslt-bench -r f16_r -m 8 -n 8 -k 8 --trnsA T") == "unknown option 'trnsA', expected another");
+  CHECK(wrong("hipblaslt-bench -r f16_r -m 8 -n 8 -k 8 --trnsA T") == "unknown option 'trnsA', expected one of the program's");
   CHECK(wrong("hipblaslt-bench -r f16_r -m 8 -n 8 -k 8 -m 9") == "-m twice, expected one product a line");
   CHECK(wrong("hipblaslt-bench -r f16_r -m 8 -n 8 -k 8 --lda 8--ldb 8") == "'8--ldb', expected a space before --");
   CHECK(wrong("hipblaslt-bench -r f16_r -m 8 -n 8 -k 8 --") == "'--', expected an option such as -m or --transA");
