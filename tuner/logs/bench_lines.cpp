@@ -80,19 +80,12 @@ class Options {
   std::string_view unknown_;
 };
 
-int transpose_of(std::string_view letter) {
-  if (letter == "N" || letter == "n") return kOpN;
-  if (letter == "T" || letter == "t") return kOpT;
-  if (letter == "C" || letter == "c") return kOpC;
-  throw fmt::format("transpose is '{}', expected N, T or C", shown_word(letter));
-}
-
 void take_problem(const Options& options, bool is_rocblas, BatchKind batches, GemmCall& call) {
   call.m = options.size("m");
   call.n = options.size("n");
   call.k = options.size("k");
-  call.op_a = transpose_of(options.get("transA", "N"));
-  call.op_b = transpose_of(options.get("transB", "N"));
+  call.op_a = transpose_of(options.get("transA", "N"), "N, T or C");
+  call.op_b = transpose_of(options.get("transB", "N"), "N, T or C");
   const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
   const std::int64_t least = is_rocblas ? 128 : 0;  // rocblas-bench has 128, and raises it to what is needed
   call.lda = options.integer("lda", std::max(least, ta ? call.k : call.m));
@@ -175,7 +168,7 @@ bool read_bench_line(std::string_view line, Calls& calls) {
   }
   std::size_t at = 0;
   while (at < words.size() && !words[at].ends_with("hipblaslt-bench") && !words[at].ends_with("rocblas-bench")) ++at;
-  if (at == words.size() || at + 1 == words.size()) return false;
+  if (at + 1 >= words.size() || words[at + 1][0] != '-') return false;  // "rocblas-bench INFO: .." too
   const bool is_counted = at > 0 && words[at - 1].find_first_not_of("0123456789") == std::string_view::npos;
   const std::uint64_t times = is_counted ? std::uint64_t(integer_of(words[at - 1], "the number of calls", 1, kMostCalls)) : 1;
   const Options options(words, at + 1);

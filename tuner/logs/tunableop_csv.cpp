@@ -62,8 +62,7 @@ struct Parameters {
 };
 
 Parameters parameters_of(std::string_view text) {
-  static constexpr std::string_view kLabels[] = {"B",  "ld", "rw",  "bias", "swz",    "compute", "a",   "b",
-                                                 "c",  "as", "bs",  "ast",  "bst",    "dscale",  "fast"};
+  constexpr std::string_view kLabels = " B ld rw bias swz compute a b c as bs ast bst dscale fast ";
   const std::vector<std::string_view> words = split_at(text, '_');
   Parameters result;
   result.transposes = words[0];
@@ -76,9 +75,7 @@ Parameters parameters_of(std::string_view text) {
   for (std::size_t i = 1; i < 4; ++i) result.sizes.push_back(integer_of(words[i], std::string_view(&"mnk"[i - 1], 1)));
   std::string* value = nullptr;
   for (std::size_t i = 4; i < words.size(); ++i) {
-    bool is_label = false;
-    for (const std::string_view label : kLabels) is_label = is_label || words[i] == label;
-    if (is_label) value = &result.labelled[words[i]];
+    if (is_in(kLabels, words[i])) value = &result.labelled[words[i]];
     else if (value == nullptr) throw fmt::format("'{}' in '{}', expected ld and leading dimensions", shown_word(words[i]), shown_word(text));
     else value->append(value->empty() ? "" : "_").append(words[i]);
   }
@@ -106,21 +103,9 @@ std::map<std::string_view, std::string_view> blas_parameters(std::string_view li
   return result;
 }
 
-int operation_of(char letter) {
-  switch (letter) {
-    case 'n':
-    case 'N': return kOpN;
-    case 't':
-    case 'T': return kOpT;
-    case 'c':
-    case 'C': return kOpC;
-    default: throw fmt::format("transpose is '{}', expected n, t or c", shown_word({&letter, 1}));
-  }
-}
-
 void take_sizes(const Parameters& of, GemmCall& call) {
-  call.op_a = operation_of(of.transposes[0]);
-  call.op_b = operation_of(of.transposes[1]);
+  call.op_a = transpose_of(of.transposes.substr(0, 1), "n, t or c");
+  call.op_b = transpose_of(of.transposes.substr(1), "n, t or c");
   call.m = of.sizes[0];
   call.n = of.sizes[1];
   call.k = of.sizes[2];
@@ -156,7 +141,7 @@ bool take_scaled(const Parameters& of, const std::vector<int>& types, GemmCall& 
   };
   const bool by_label = of.labelled.count("a") != 0 && of.labelled.count("b") != 0 && of.labelled.count("c") != 0;
   call.type_a = by_label ? type_named(said("a", "")) : types[0];
-  call.type_b = by_label ? type_named(said("b", "")) : types.size() > 1 ? types[1] : types[0];
+  call.type_b = by_label ? type_named(said("b", "")) : types[1];
   call.type_d = by_label ? type_named(said("c", "")) : types.back();
   call.scale_a = call.scale_b = call.a;
   const std::string kind = said("ast", said("rw", "0"));  // 0: one for a matrix, 1: one a row
@@ -233,8 +218,8 @@ bool read_tunableop_line(std::string_view line, Calls& calls) {
   GemmCall call = call_of_a_log();
   take_types(types[0], call);
   take_sizes(parameters, call);
-  const std::string_view transposes = rest.substr(rest.size() - 2);
-  if (operation_of(transposes[0]) != call.op_a || operation_of(transposes[1]) != call.op_b || types.size() != (kind == "ScaledGemm" ? 3 : 1))
+  const int op_a = transpose_of(rest.substr(rest.size() - 2, 1), "N, T or C"), op_b = transpose_of(rest.substr(rest.size() - 1), "N, T or C");
+  if (op_a != call.op_a || op_b != call.op_b || types.size() != (kind == "ScaledGemm" ? 3 : 1))
     throw fmt::format("'{}' of '{}', expected the same transposes, and a type, or three of a ScaledGemm", shown_word(columns[1]), shown_word(columns[0]));
   if (kind == "ScaledGemm" && parameters.labelled.count("ld") != 0 && parameters.labelled.count("bias") == 0)
     throw fmt::format("no bias_ in '{}', expected a type or None", shown_word(columns[1]));

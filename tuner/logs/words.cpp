@@ -47,6 +47,12 @@ double number_of(std::string_view word, std::string_view name) {
   return value;
 }
 
+int transpose_of(std::string_view letter, std::string_view expected) {
+  const std::size_t at = letter.size() == 1 ? std::string_view("NnTtCc").find(letter) : std::string_view::npos;
+  if (at == std::string_view::npos) throw fmt::format("transpose is '{}', expected {}", shown_word(letter), expected);
+  return int(at / 2);
+}
+
 const void* pointer_of(std::string_view word, std::string_view name) {
   std::uintptr_t value = 0;
   const bool is_hexadecimal = word.size() > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X');

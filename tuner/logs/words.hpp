@@ -25,6 +25,8 @@ std::int64_t integer_of(std::string_view word, std::string_view name, std::int64
 std::int64_t packed_stride(std::int64_t ld, std::int64_t vectors);
 /// A number, as alpha and beta are.
 double number_of(std::string_view word, std::string_view name);
+/// cublasOperation_t of a letter in either case.
+int transpose_of(std::string_view letter, std::string_view expected);
 /// 0x or 0X and hexadecimal digits.
 const void* pointer_of(std::string_view word, std::string_view name);
 

@@ -92,4 +92,5 @@ TEST_CASE("a bench line that is not whole is refused with what was expected") {
   CHECK(wrong("rocblas-bench -f gemm -m 8 -n 8 -k 8 --transposeA X") == "transpose is 'X', expected N, T or C");
   CHECK(wrong("rocblas-bench -f gemm -m 8 -n 8 -k 8 --beta x") == "beta is 'x', expected a number");
   CHECK_FALSE(is_one(read_bench_line, "rocBLAS info: maximum library size per device"));
+  CHECK_FALSE(is_one(read_bench_line, "rocblas-bench INFO: lda < min_lda, set lda = 64"));
 }

@@ -1,4 +1,6 @@
 // Good logs, damaged at every place: no damage refuses a log, and none makes a problem of a log that has no such one, where this can be told.
+#include <fmt/format.h>
+
 #include <fstream>
 #include <set>
 
@@ -52,11 +54,17 @@ std::vector<std::string> good_logs() {
   return {fixture_text("cublaslt12.log"), fixture_text("cublaslt13.log"), kTorch, kTorchSolutions, kTorchResults, kHip, kRocblas};
 }
 
+std::string words_of(const cublas::ProblemKey& key) {
+  return fmt::format("{} {}{} {} {} {} ld {} {} {} batch {} {} {} {} {} beta {} bias {} act {} scale {} apart {}", cublas::type_pair_name(key), key.trans_a,
+                     key.trans_b, key.m, key.n, key.k, key.lda, key.ldb, key.ldc, key.batch_kind, key.batch, key.stride_a, key.stride_b, key.stride_c,
+                     key.beta_is_zero, key.bias, key.activation, key.scale, key.c_is_apart);
+}
+
 std::set<std::string> problems_of_log(const std::string& text) {
   std::istringstream in(text);
   const ReadLog log = read_log(in, "x.log");
   std::set<std::string> problems;
-  for (const auto& one : log.calls.problems()) problems.insert(cublas::workload_line(one.key));
+  for (const auto& one : log.calls.problems()) problems.insert(words_of(one.key));
   return problems;
 }
 

@@ -59,9 +59,9 @@ TEST_CASE("a log of whose lines most are wrong, or none is one, is an error with
 }
 
 TEST_CASE("a wrong line does not decide a log's format") {
-  const ReadLog log = read("hipblaslt-bench now\n" + std::string(kGemm));
+  const ReadLog log = read("hipblaslt-bench -m now\n" + std::string(kGemm));
   CHECK(log.format->name == "tunableop");
-  CHECK(log.notes == std::vector<std::string>{"x.log:1: rocm: 'now', expected an option such as -m or --transA; 1 line was left out"});
+  CHECK(log.notes == std::vector<std::string>{"x.log:1: rocm: m is 'now', expected an integer of at least 0; 1 line was left out"});
 }
 
 TEST_CASE("a last line without an end is left out, whole or not, as nobody can tell") {
