@@ -159,14 +159,15 @@ bool take_scaled(const Parameters& of, const std::vector<int>& types, GemmCall& 
 /// What the line does not say.
 void fill_in(GemmCall& call) {
   const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
-  const std::int64_t a = ta ? call.m : call.k, b = tb ? call.k : call.n;  // columns
-  // A leading dimension that is not used is raised to what cuBLAS expects after the line is written (_cublasAdjustLdLevel3).
-  if (a == 1) call.lda = std::max(call.lda, ta ? call.k : call.m);
-  if (b == 1) call.ldb = std::max(call.ldb, tb ? call.n : call.k);
-  if (call.n == 1) call.ldd = std::max(call.ldd, call.m);
-  if (call.stride_a == kNotGiven) call.stride_a = packed_stride(call.lda, a);
-  if (call.stride_b == kNotGiven) call.stride_b = packed_stride(call.ldb, b);
-  if (call.stride_d == kNotGiven) call.stride_d = packed_stride(call.ldd, call.n);
+  const auto fill = [&](std::int64_t rows, std::int64_t columns, std::int64_t& ld, std::int64_t& stride) {
+    if (columns == 1) ld = rows;  // so PyTorch sets one that is not used, after it has written the line (_cublasAdjustLdLevel3)
+    if (stride != kNotGiven) return;
+    const bool is_beside = call.batch > 1 && ld == packed_stride(rows, call.batch);  // rows hold a row of each matrix
+    stride = is_beside ? rows : packed_stride(ld, columns);
+  };
+  fill(ta ? call.k : call.m, ta ? call.m : call.k, call.lda, call.stride_a);
+  fill(tb ? call.n : call.k, tb ? call.k : call.n, call.ldb, call.stride_b);
+  fill(call.m, call.n, call.ldd, call.stride_d);
 }
 
 /// What BLAS_PARAMS adds to a call of types that have kernels. Reason::none, or why there is none.

@@ -49,6 +49,8 @@ TEST_CASE("a leading dimension that PyTorch raises, since it is not used, is no 
   CHECK(problem_of("GemmTunableOp_BFloat16_NN,nn_128_1_8_ld_128_1_1") == "bf16f32bf16 NN 1 128 8");
   CHECK(problem_of("GemmTunableOp_BFloat16_TT,tt_1_16_8_ld_1_16_1") == "bf16f32bf16 TT 16 1 8");
   CHECK(problem_of("GemmStridedBatchedTunableOp_BFloat16_NN,nn_128_1_8_B_4_ld_128_8_1") == "bf16f32bf16 NN 1 128 8 batch=4 batch_mode=strided");
+  CHECK(problem_of("GemmStridedBatchedTunableOp_BFloat16_NN,nn_128_1_8_B_4096_ld_524288_32768_1") ==
+        problem_of("GemmStridedBatchedTunableOp_BFloat16_NN,nn_128_1_8_B_4096_ld_524288_8_128,BLAS_PARAMS: - { stride_a: 128, stride_b: 8, stride_d: 128 }"));
   CHECK(problem_of("GemmTunableOp_BFloat16_NN,nn_128_2_8_ld_128_8_1") == "left out: arguments that cuBLAS has to judge");
 }
 
