@@ -119,8 +119,9 @@ Command add_import(CLI::App& program) {
       "\n"
       "With -o a workload is made of logs: cuBLASLt's trace (CUBLASLT_LOG_LEVEL=2), PyTorch's tunableop_untuned0.csv and\n"
       "tunableop_results0.csv, lines of hipblaslt-bench and rocblas-bench (HIPBLASLT_LOG_MASK=32, ROCBLAS_LAYER=2). Weights are calls. What\n"
-      "cannot be served is counted by reason on stderr. A log that does not tell addresses is taken for operands aligned to 16 bytes, one\n"
-      "that does not tell beta for beta = 0, one that does not tell a batch's strides for matrices one behind the other.\n"
+      "cannot be served is counted by reason on stderr. Wrong and cut lines are left out, a file of mostly wrong lines is refused. A log\n"
+      "that does not tell addresses is taken for operands aligned to 16 bytes, one that does not tell beta for beta = 0, one that does not\n"
+      "tell a batch's strides for matrices one behind the other.\n"
       "\nExamples:\n"
       "  tilesmith import db/recorded/h200.jsonl.zst --db tuned.db\n"
       "  tilesmith import cublaslt_4711.log tunableop_untuned0.csv -o app.workload");

@@ -79,8 +79,9 @@ int run_import_logs(const ImportLogsOptions& options) {
   std::string said;
   for (const std::string& file : options.files) {
     const ReadLog log = read_file_of_log(file, format);
-    if (log.is_cut_off) spdlog::warn("{}: its last line is cut off and was passed over", file);
-    said += fmt::format("{}: {}, {}, {}\n", file, log.format->name, count_of(log.calls.count(), "call"), count_of(log.passed_over, "other line"));
+    for (const std::string& note : log.notes) spdlog::warn("{}", note);
+    said += fmt::format("{}: {}, {}, {}", file, log.format->name, count_of(log.calls.count(), "call"), count_of(log.passed_over, "other line"));
+    said += log.wrong == 0 ? "\n" : fmt::format(", {}\n", count_of(log.wrong, "wrong line"));
     calls.add(log.calls);
   }
   const cublas::WorkloadText made = cublas::workload_text(calls.problems(), buckets, "calls that `tilesmith import` read in logs", {tilesmith_problem_text, tilesmith_last_error});

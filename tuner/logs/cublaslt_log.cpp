@@ -2,6 +2,8 @@
 // values have no CUBLAS_ or CUBLASLT_ before them, and a bias's type is a number of cudaDataType_t.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "runtime/cublas/matmul_call.hpp"
 #include "tuner/logs/formats.hpp"
 #include "tuner/logs/words.hpp"
@@ -12,6 +14,15 @@ namespace {
 using namespace cublas;
 
 constexpr int kOther = 1 << 20;  // a value that is known to cuBLASLt and not to us
+constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
+
+// What 12 and 13 print. Another field may change what the call means.
+constexpr std::string_view kLayoutFields = " type rows cols ld order batchCount stridedBatchOffset planeOffset planeOffsetBytes batchMode ";
+constexpr std::string_view kDescriptionFields =
+    " computeType scaleType pointerMode transa transb transc fillMode epilogue biasPointer biasDataType biasBatchStride epilogueAuxPointer epilogueAuxLd "
+    "epilogueAuxBatchStride epilogueAuxDataType epilogueAuxScalePointer epilogueAuxAmaxPointer epilogueAuxScaleMode smCountTarget fastAccumulationFlag "
+    "amaxDPointer aScalePointer bScalePointer cScalePointer dScalePointer dOutScalePointer aScaleMode bScaleMode cScaleMode dScaleMode dOutScaleMode "
+    "alphaVectorBatchStride ";
 
 constexpr NamedValue kTypes[] = {{"R_32F", kF32}, {"R_64F", kF64},  {"R_16F", kF16},      {"R_8I", kS8},        {"R_8U", kU8},
                                  {"R_32I", kS32}, {"R_16BF", kBf16}, {"R_8F_E4M3", kE4m3}, {"R_8F_E5M2", kE5m2}};
@@ -40,18 +51,17 @@ constexpr NamedValue kPointerModes[] = {{"MODE_HOST", kPointersToHost}, {"MODE_D
 constexpr NamedValue kScaleModes[] = {{"SCALAR_32F", kScaleOne}, {"OUTER_VEC_32F", kScaleEach}};
 constexpr NamedValue kBatchModes[] = {{"STRIDED", 0}, {"POINTER_ARRAY", 1}, {"GROUPED", 2}};
 
-MatrixLayout layout_of(const Fields& line, std::string_view key) {
-  const Fields fields(line.get(key));
+MatrixLayout layout_of(const Fields& fields) {
   MatrixLayout layout;
   layout.type = value_named(kTypes, fields.get("type"), kOther);
   layout.order = value_named(kOrders, fields.get("order", "ORDER_COL"), kOther);
   layout.batch_mode = value_named(kBatchModes, fields.get("batchMode", "STRIDED"), kOther);
-  layout.batch = int(fields.integer("batchCount", 1));
+  layout.batch = int(fields.integer("batchCount", 1, 0, kMostInt));
   if (layout.batch_mode != 0) return layout;  // its sizes lie elsewhere
   layout.rows = integer_of(fields.get("rows"), "rows");
   layout.cols = integer_of(fields.get("cols"), "cols");
   layout.ld = integer_of(fields.get("ld"), "ld");
-  layout.stride = layout.batch == 1 ? 0 : fields.integer("stridedBatchOffset", 0);
+  layout.stride = layout.batch == 1 ? 0 : fields.integer("stridedBatchOffset", 0, kLeastInteger);
   return layout;
 }
 
@@ -68,10 +78,10 @@ MatmulDescription description_of(const Fields& fields) {
   said.op_a = value_named(kOperations, fields.get("transa", "OP_N"), kOther);
   said.op_b = value_named(kOperations, fields.get("transb", "OP_N"), kOther);
   said.epilogue = value_named(kEpilogues, fields.get("epilogue", "EPILOGUE_DEFAULT"), kOther);
-  said.sm_count_target = int(fields.integer("smCountTarget", 0));
+  said.sm_count_target = int(fields.integer("smCountTarget", 0, 0, kMostInt));
   said.bias = address(fields, "biasPointer");
-  said.bias_type = int(fields.integer("biasDataType", -1));
-  said.bias_batch_stride = fields.integer("biasBatchStride", 0);
+  said.bias_type = int(fields.integer("biasDataType", -1, 0, kMostInt));
+  said.bias_batch_stride = fields.integer("biasBatchStride", 0, kLeastInteger);
   said.scale_a = address(fields, "aScalePointer");
   said.scale_b = address(fields, "bScalePointer");
   said.scale_c = address(fields, "cScalePointer");
@@ -108,7 +118,9 @@ bool read_cublaslt_line(std::string_view line, Calls& calls) {
   const Fields description(fields.get("computeDesc"));
   MatmulDescription of = description_of(description);
   if (!by_program) of.sm_count_target = 0;  // cuBLAS sets it to all there are
-  const MatrixLayout a = layout_of(fields, "Adesc"), b = layout_of(fields, "Bdesc"), c = layout_of(fields, "Cdesc"), d = layout_of(fields, "Ddesc");
+  const Fields a(fields.get("Adesc")), b(fields.get("Bdesc")), c(fields.get("Cdesc")), d(fields.get("Ddesc"));
+  bool is_known = description.has_only(kDescriptionFields);
+  for (const Fields* layout : {&a, &b, &c, &d}) is_known = is_known && layout->has_only(kLayoutFields);
   GemmCall call = call_of_a_log();
   call.a = pointer_of(fields.get("A"), "A");
   call.b = pointer_of(fields.get("B"), "B");
@@ -116,9 +128,12 @@ bool read_cublaslt_line(std::string_view line, Calls& calls) {
   call.d = const_cast<void*>(pointer_of(fields.get("D"), "D"));
   const std::string_view beta = fields.get("beta");
   call.beta = scalar_of_a_log(beta != "?" && number_of(beta, "beta") == 0);  // "?": it does not tell
+  if (!fields.find("outOfPlace") && !fields.find("stream"))
+    throw std::string("the line ends at beta, expected outOfPlace= and stream= behind it");
   const bool is_plain = description.get("transc", "OP_N") == "OP_N" && description.get("fillMode", "MODE_FULL") == "MODE_FULL";
-  const Reason why = is_plain ? take_matmul(of, a, b, c, d, call) : Reason::layout;
-  if (why == Reason::none) calls.add(call);
+  const Reason why = is_plain ? take_matmul(of, layout_of(a), layout_of(b), layout_of(c), layout_of(d), call) : Reason::layout;
+  if (!is_known) calls.leave_out("a descriptor with a field that is not known here");
+  else if (why == Reason::none) calls.add(call);
   else calls.leave_out(why);
   return true;
 }

@@ -15,6 +15,7 @@ struct LogFormat {
   std::string_view name;
   std::string_view is;  // what it is, for --help and errors
   bool (*read)(std::string_view line, Calls& calls);
+  int (*form_of)(std::string_view line) = nullptr;  // formats.hpp; nullptr: a line that was cut is never a whole one
 };
 std::span<const LogFormat> log_formats();
 /// nullptr: there is none of that name.
@@ -30,11 +31,13 @@ struct ReadLog {
   const LogFormat* format = nullptr;
   Calls calls;
   std::size_t passed_over = 0;  // lines that are none of the format: programs print into the same file
-  bool is_cut_off = false;      // the last line has no end, and could not be read
+  std::size_t wrong = 0;        // lines that are the format's and cannot be read, or were cut: they are left out
+  bool is_cut_off = false;      // the last line has no end, so that nobody knows whether it is whole: it is left out
+  std::vector<std::string> notes;  // what was left out, the first line of each reason: "FILE:LINE: .."
 };
 
-/// `format` null: that of the first line which is one of any. Throws LogError for a line that is the format's and wrong, and for a log without
-/// one.
+/// `format` null: that of the first good line which is one of any. Throws LogError for a log without one, and for one
+/// of whose lines more are wrong than right.
 ReadLog read_log(std::istream& in, const std::string& origin, const LogFormat* format = nullptr);
 
 }  // namespace tilesmith::tuner

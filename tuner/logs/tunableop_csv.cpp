@@ -4,15 +4,15 @@
 #include <map>
 
 #include "tuner/logs/formats.hpp"
-#include "tuner/logs/words.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 using namespace cublas;
 
-constexpr int kNoType = 1 << 20;  // one that has no kernel here
+constexpr int kNoType = kUnserved;
 constexpr int kTf32 = kNoType + 1, kEmulated = kNoType + 2;
+constexpr std::int64_t kNotGiven = kLeastInteger;  // of a stride
 
 // A name that another begins with stands behind it.
 constexpr NamedValue kScalarTypes[] = {{"float", kF32},
@@ -62,8 +62,7 @@ struct Parameters {
 };
 
 Parameters parameters_of(std::string_view text) {
-  static constexpr std::string_view kLabels[] = {"B",  "ld", "rw",  "bias", "swz",    "compute", "a",   "b",
-                                                 "c",  "as", "bs",  "ast",  "bst",    "dscale",  "fast"};
+  constexpr std::string_view kLabels = " B ld rw bias swz compute a b c as bs ast bst dscale fast ";
   const std::vector<std::string_view> words = split_at(text, '_');
   Parameters result;
   result.transposes = words[0];
@@ -76,9 +75,7 @@ Parameters parameters_of(std::string_view text) {
   for (std::size_t i = 1; i < 4; ++i) result.sizes.push_back(integer_of(words[i], std::string_view(&"mnk"[i - 1], 1)));
   std::string* value = nullptr;
   for (std::size_t i = 4; i < words.size(); ++i) {
-    bool is_label = false;
-    for (const std::string_view label : kLabels) is_label = is_label || words[i] == label;
-    if (is_label) value = &result.labelled[words[i]];
+    if (is_in(kLabels, words[i])) value = &result.labelled[words[i]];
     else if (value == nullptr) throw fmt::format("'{}' in '{}', expected ld and leading dimensions", shown_word(words[i]), shown_word(text));
     else value->append(value->empty() ? "" : "_").append(words[i]);
   }
@@ -87,35 +84,28 @@ Parameters parameters_of(std::string_view text) {
 
 /// "BLAS_PARAMS: - { function: matmul, M: 768, .., beta: 0.0000, .. }", which PYTORCH_TUNABLEOP_BLAS_LOG=1 adds.
 std::map<std::string_view, std::string_view> blas_parameters(std::string_view line) {
+  constexpr std::string_view kNames =
+      " function M N K lda ldb ldc ldd stride_a stride_b stride_c stride_d alpha beta transA transB batch_count scaleA scaleB a_type b_type c_type d_type "
+      "activation bias_type scale_type compute_type ";
   std::map<std::string_view, std::string_view> result;
   const std::size_t start = line.find("BLAS_PARAMS");
-  const std::size_t open = start == std::string_view::npos ? start : line.find('{', start);
-  if (open == std::string_view::npos) return result;
-  for (std::string_view part : split_at(line.substr(open + 1, line.rfind('}') - open - 1), ',')) {
-    const std::size_t colon = part.find(": ");
-    const std::size_t first = part.find_first_not_of(' ');
-    if (colon == std::string_view::npos || first > colon) continue;
-    const std::string_view value = part.substr(colon + 2);
-    result[part.substr(first, colon - first)] = value.substr(0, value.find(' '));
+  if (start == std::string_view::npos) return result;
+  const std::size_t open = line.find('{', start), close = line.find('}', start);
+  if (open == std::string_view::npos || close == std::string_view::npos) throw std::string("BLAS_PARAMS has no end, expected { and }");
+  for (std::string_view part : split_at(line.substr(open + 1, close - open - 1), ',')) {
+    part.remove_prefix(part.starts_with(' '));
+    part.remove_suffix(part.ends_with(' '));
+    const std::vector<std::string_view> words = split_at(part, ' ');
+    if (words.size() != 2 || !words[0].ends_with(':') || !is_in(kNames, words[0].substr(0, words[0].size() - 1)))
+      throw fmt::format("'{}' in BLAS_PARAMS, expected a parameter and its value", shown_word(part));
+    result[words[0].substr(0, words[0].size() - 1)] = words[1];
   }
   return result;
 }
 
-int operation_of(char letter) {
-  switch (letter) {
-    case 'n':
-    case 'N': return kOpN;
-    case 't':
-    case 'T': return kOpT;
-    case 'c':
-    case 'C': return kOpC;
-    default: throw fmt::format("transpose is '{}', expected n, t or c", shown_word({&letter, 1}));
-  }
-}
-
 void take_sizes(const Parameters& of, GemmCall& call) {
-  call.op_a = operation_of(of.transposes[0]);
-  call.op_b = operation_of(of.transposes[1]);
+  call.op_a = transpose_of(of.transposes.substr(0, 1), "n, t or c");
+  call.op_b = transpose_of(of.transposes.substr(1), "n, t or c");
   call.m = of.sizes[0];
   call.n = of.sizes[1];
   call.k = of.sizes[2];
@@ -134,10 +124,7 @@ void take_sizes(const Parameters& of, GemmCall& call) {
   if (batch == of.labelled.end()) return;
   call.batch_kind = BatchKind::strided;
   call.batch = integer_of(batch->second, "B");
-  // One behind the other, unless the line tells.
-  call.stride_a = call.lda * (ta ? call.m : call.k);
-  call.stride_b = call.ldb * (tb ? call.k : call.n);
-  call.stride_d = call.ldd * call.n;
+  call.stride_a = call.stride_b = call.stride_d = kNotGiven;
 }
 
 void take_types(int type, GemmCall& call) {
@@ -154,7 +141,7 @@ bool take_scaled(const Parameters& of, const std::vector<int>& types, GemmCall& 
   };
   const bool by_label = of.labelled.count("a") != 0 && of.labelled.count("b") != 0 && of.labelled.count("c") != 0;
   call.type_a = by_label ? type_named(said("a", "")) : types[0];
-  call.type_b = by_label ? type_named(said("b", "")) : types.size() > 1 ? types[1] : types[0];
+  call.type_b = by_label ? type_named(said("b", "")) : types[1];
   call.type_d = by_label ? type_named(said("c", "")) : types.back();
   call.scale_a = call.scale_b = call.a;
   const std::string kind = said("ast", said("rw", "0"));  // 0: one for a matrix, 1: one a row
@@ -169,6 +156,44 @@ bool take_scaled(const Parameters& of, const std::vector<int>& types, GemmCall& 
          said("dscale", "0") == "0" && of.labelled.count("swz") == 0;
 }
 
+/// What the line does not say.
+void fill_in(GemmCall& call) {
+  const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
+  const auto fill = [&](std::int64_t rows, std::int64_t columns, std::int64_t& ld, std::int64_t& stride) {
+    if (columns == 1) ld = rows;  // so PyTorch sets one that is not used, after it has written the line (_cublasAdjustLdLevel3)
+    if (stride != kNotGiven) return;
+    const bool is_beside = call.batch > 1 && ld == packed_stride(rows, call.batch);  // rows hold a row of each matrix
+    stride = is_beside ? rows : packed_stride(ld, columns);
+  };
+  fill(ta ? call.k : call.m, ta ? call.m : call.k, call.lda, call.stride_a);
+  fill(tb ? call.n : call.k, tb ? call.k : call.n, call.ldb, call.stride_b);
+  fill(call.m, call.n, call.ldd, call.stride_d);
+}
+
+/// What BLAS_PARAMS adds to a call of types that have kernels. Reason::none, or why there is none.
+Reason take_blas_parameters(const std::map<std::string_view, std::string_view>& given, GemmCall& call) {
+  const auto word = [&](const char* name, std::string_view otherwise) { return given.count(name) != 0 ? given.at(name) : otherwise; };
+  const auto type = [&](const char* name, int otherwise) { return given.count(name) != 0 ? value_named(kElementTypes, given.at(name), kNoType) : otherwise; };
+  const std::pair<const char*, std::int64_t*> numbers[] = {
+      {"M", &call.m},     {"N", &call.n},     {"K", &call.k},     {"stride_a", &call.stride_a}, {"stride_b", &call.stride_b},
+      {"lda", &call.lda}, {"ldb", &call.ldb}, {"ldc", &call.ldd}, {"stride_d", &call.stride_d}};
+  for (const auto& [name, number] : numbers) {
+    if (given.count(name) == 0) continue;
+    const std::int64_t other = integer_of(given.at(name), name, kLeastInteger);
+    if (*number == kNotGiven) *number = other;
+    if (*number != other) throw fmt::format("{} is {} in BLAS_PARAMS and {} before it, expected one", name, other, *number);
+  }
+  call.beta = scalar_of_a_log(number_of(word("beta", "0"), "beta") == 0);
+  if (type("a_type", call.type_a) != call.type_a) throw fmt::format("a_type is {}, expected the operator's type", shown_word(given.at("a_type")));
+  call.type_d = type("c_type", call.type_d);  // C is D; as d_type PyTorch prints A's type (GemmCommon.h)
+  if (word("compute_type", "") == "xf32_r") call.compute = kCompute32FFastTf32;
+  if (call.epilogue == kEpilogueNone) return Reason::none;
+  call.bias_type = type("bias_type", call.bias_type);
+  const std::string_view activation = word("activation", "None");
+  call.epilogue |= activation == "RELU" ? kEpilogueRelu : activation == "GELU" ? kEpilogueGelu : 0;
+  return activation == "None" || call.epilogue != kEpilogueBias ? Reason::none : Reason::epilogue;
+}
+
 }  // namespace
 
 bool read_tunableop_line(std::string_view line, Calls& calls) {
@@ -177,6 +202,7 @@ bool read_tunableop_line(std::string_view line, Calls& calls) {
   const std::vector<std::string_view> columns = split_at(line, ',');
   const std::size_t mark = columns[0].find(kMark);
   if (mark == std::string_view::npos || columns[0].find(' ') != std::string_view::npos) return false;
+  if (line.find(kMark, mark + 1) != std::string_view::npos) throw std::string("two operators, expected one in a line");
   const std::string_view kind = columns[0].substr(0, mark), rest = columns[0].substr(mark + kMark.size());
   if (kind != "Gemm" && kind != "GemmAndBias" && kind != "GemmStridedBatched" && kind != "ScaledGemm") {
     calls.leave_out("a kind of TunableOp that is no such product");
@@ -190,28 +216,35 @@ bool read_tunableop_line(std::string_view line, Calls& calls) {
     calls.leave_out("a size that is a wildcard");
     return true;
   }
-  const auto told = blas_parameters(line);
   GemmCall call = call_of_a_log();
   take_types(types[0], call);
   take_sizes(parameters, call);
+  const int op_a = transpose_of(rest.substr(rest.size() - 2, 1), "N, T or C"), op_b = transpose_of(rest.substr(rest.size() - 1), "N, T or C");
+  if (op_a != call.op_a || op_b != call.op_b || types.size() != (kind == "ScaledGemm" ? 3 : 1))
+    throw fmt::format("'{}' of '{}', expected the same transposes, and a type, or three of a ScaledGemm", shown_word(columns[1]), shown_word(columns[0]));
+  if (kind == "ScaledGemm" && parameters.labelled.count("ld") != 0 && parameters.labelled.count("bias") == 0)
+    throw fmt::format("no bias_ in '{}', expected a type or None", shown_word(columns[1]));
   if (parameters.labelled.count("compute") != 0) call.compute = 78;  // "compute_bf16x9_r"
-  if (const auto beta = told.find("beta"); beta != told.end() && types[0] != kNoType)
-    call.beta = scalar_of_a_log(number_of(beta->second, "beta") == 0);
-  if (kind == "GemmStridedBatched") {
-    if (call.batch_kind != BatchKind::strided) throw fmt::format("no B_ in '{}', expected the entries of a batch", shown_word(columns[1]));
-    if (told.count("stride_a") != 0) call.stride_a = integer_of(told.at("stride_a"), "stride_a");
-    if (told.count("stride_b") != 0) call.stride_b = integer_of(told.at("stride_b"), "stride_b");
-    if (told.count("stride_d") != 0) call.stride_d = integer_of(told.at("stride_d"), "stride_d");
-  }
+  if (kind == "GemmStridedBatched" && call.batch_kind != BatchKind::strided)
+    throw fmt::format("no B_ in '{}', expected the entries of a batch", shown_word(columns[1]));
   if (kind == "GemmAndBias") {
-    const auto activation = told.find("activation");
-    const std::string_view name = activation == told.end() ? "None" : activation->second;
-    call.epilogue = kEpilogueBias | (name == "RELU" ? kEpilogueRelu : name == "GELU" ? kEpilogueGelu : 0);
+    call.epilogue = kEpilogueBias;
     call.bias = call.a;
   }
-  if (kind == "ScaledGemm" && !take_scaled(parameters, types, call)) calls.leave_out(Reason::scales);
-  else calls.add(call);
+  Reason why = kind == "ScaledGemm" && !take_scaled(parameters, types, call) ? Reason::scales : Reason::none;
+  if (why == Reason::none && call.type_a < kNoType) why = take_blas_parameters(blas_parameters(line), call);
+  fill_in(call);
+  if (why == Reason::none) calls.add(call);
+  else calls.leave_out(why);
   return true;
+}
+
+int form_of_tunableop_line(std::string_view line) {
+  const std::vector<std::string_view> columns = split_at(line, ',');
+  if (columns.size() < 2 || columns[0].find("TunableOp_") == std::string_view::npos) return -1;
+  if (line.find("BLAS_PARAMS") != std::string_view::npos) return 3;
+  if (columns.size() > 2) return 2;                                  // with a solution
+  return columns[1].find("_ld_") != std::string_view::npos ? 1 : 0;  // none before PyTorch 2.7
 }
 
 }  // namespace tilesmith::tuner

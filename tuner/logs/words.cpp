@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 
 namespace tilesmith::tuner {
 
@@ -24,12 +24,20 @@ std::vector<std::string_view> split_at(std::string_view text, char at) {
   }
 }
 
-std::int64_t integer_of(std::string_view word, std::string_view name, std::int64_t least) {
+bool is_in(std::string_view words, std::string_view word) { return words.find(fmt::format(" {} ", word)) != std::string_view::npos; }
+
+std::int64_t integer_of(std::string_view word, std::string_view name, std::int64_t least, std::int64_t most) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || end != word.data() + word.size() || value < least)
-    throw fmt::format("{} is '{}', expected an integer of at least {}", name, shown_word(word), least);
-  return value;
+  if (error == std::errc{} && end == word.data() + word.size() && value >= least && value <= most) return value;
+  const bool is_bounded = most != kMostInteger || error == std::errc::result_out_of_range;
+  const std::string range = is_bounded ? fmt::format("{} to {}", least, most) : fmt::format("at least {}", least);
+  throw fmt::format("{} is '{}', expected an integer of {}", name, shown_word(word), range);
+}
+
+std::int64_t packed_stride(std::int64_t ld, std::int64_t vectors) {
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(ld, vectors, &result) ? kMostInteger : result;
 }
 
 double number_of(std::string_view word, std::string_view name) {
@@ -37,6 +45,12 @@ double number_of(std::string_view word, std::string_view name) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc{} || end != word.data() + word.size()) throw fmt::format("{} is '{}', expected a number", name, shown_word(word));
   return value;
+}
+
+int transpose_of(std::string_view letter, std::string_view expected) {
+  const std::size_t at = letter.size() == 1 ? std::string_view("NnTtCc").find(letter) : std::string_view::npos;
+  if (at == std::string_view::npos) throw fmt::format("transpose is '{}', expected {}", shown_word(letter), expected);
+  return int(at / 2);
 }
 
 const void* pointer_of(std::string_view word, std::string_view name) {
@@ -55,10 +69,15 @@ Fields::Fields(std::string_view text) {
     if (equals == std::string_view::npos || text[equals] == ' ')
       throw fmt::format("'{}' has no value, expected key=value", shown_word(text.substr(at, equals - at)));
     const std::string_view key = text.substr(at, equals - at);
+    if (find(key)) throw fmt::format("{}= twice, expected one", shown_word(key));
     const bool in_brackets = equals + 1 < text.size() && text[equals + 1] == '[';
     const std::size_t start = equals + (in_brackets ? 2 : 1);
-    std::size_t end = text.find(in_brackets ? ']' : ' ', start);
-    if (in_brackets && end == std::string_view::npos) throw fmt::format("{}=[ has no end, expected ]", shown_word(key));
+    std::size_t end = text.find(' ', start);
+    if (in_brackets) {
+      end = start;
+      for (int depth = 1; end < text.size() && (depth += text[end] == '[' ? 1 : text[end] == ']' ? -1 : 0) > 0;) ++end;
+      if (end == text.size()) throw fmt::format("{}=[ has no end, expected ]", shown_word(key));
+    }
     end = end == std::string_view::npos ? text.size() : end;
     fields_.emplace_back(key, text.substr(start, end - start));
     at = end + (in_brackets ? 1 : 0);
@@ -77,9 +96,13 @@ std::string_view Fields::get(std::string_view key) const {
   throw fmt::format("no {}= in the line, expected one", key);
 }
 
-std::int64_t Fields::integer(std::string_view key, std::int64_t otherwise) const {
+std::int64_t Fields::integer(std::string_view key, std::int64_t otherwise, std::int64_t least, std::int64_t most) const {
   const auto value = find(key);
-  return value ? integer_of(*value, key) : otherwise;
+  return value ? integer_of(*value, key, least, most) : otherwise;
+}
+
+bool Fields::has_only(std::string_view keys) const {
+  return std::all_of(fields_.begin(), fields_.end(), [keys](const auto& field) { return is_in(keys, field.first); });
 }
 
 }  // namespace tilesmith::tuner

@@ -45,6 +45,38 @@ TEST_CASE("a line of rocblas-bench is a problem, by its function and types") {
   CHECK(roc("-f gemv -r f32_r -m 64 -n 32") == "left out: a function of rocBLAS that is no such product");
 }
 
+TEST_CASE("what changes a product of hipblaslt-bench or rocblas-bench is not passed over") {
+  CHECK(hip("--beta 0 --scaleAlpha_vector") == "left out: scales of a kind, or of a matrix, that has no kernel here");
+  CHECK(hip("--beta 0 --swizzleA") == "left out: a layout, order or batch mode that has no kernel here");
+  CHECK(hip("--beta 0 --bias_vector --bias_source a") == "left out: an epilogue that has no kernel here");
+  CHECK(hip("--beta 0 --compute_input_typeA f8_r") == "left out: a combination of types that has no kernel here");
+  CHECK(hip("--beta 0 --scaleA s --scaleB s") == "f16f32f16 NN 32 64 16 epilogue=scale_m1+scale_n1");
+  CHECK(hip("--beta 0 --batch_count 3 --batch_mode 1") == "f16f32f16 NN 32 64 16 align=2 batch=3 batch_mode=pointers");
+  CHECK(hip("--beta 1 --ldc 72") == "f16f32f16 NN 32 64 16 ldc=72 beta=any");
+  CHECK(hip("--beta 1 --ldc 72 --ldd 64") == "left out: a layout, order or batch mode that has no kernel here");
+  const std::string sizes = " -m 64 -n 32 -k 16 --lda 64 --ldb 16 --beta 0 --ldc 64", bytes = " --a_type i8_r --b_type i8_r --c_type i_r32 --d_type i_r32";
+  CHECK(roc("--api 1 -f gemm_ex" + bytes + " --compute_type i_r32 --flags 2" + sizes) == "s8s32 NN 32 64 16");
+  CHECK(roc("-f gemm_ex" + bytes + " --compute_type i_r32 --flags 1" + sizes) == "left out: a layout, order or batch mode that has no kernel here");
+}
+
+TEST_CASE("a bench line that was cut, or of which an option is damaged, has no defaults") {
+  const auto wrong = [](const std::string& line) { return wrong_with(read_bench_line, line); };
+  CHECK(wrong("hipblaslt-bench --api_method c -m 64 -n 64 -k 6") == "no --a_type in the line, expected one, or -r");
+  CHECK(wrong("hipblaslt-bench -m 8 -n 8 -k 8 --a_type f16_r --b_type f16_r --c_type f16_r --d_type f16_r") ==
+        "no --compute_type in the line, expected one, or -r");
+  CHECK(wrong("./rocblas-bench -f gemm -r f32_r --transposeA N --transposeB N -m 64 -n 64 -k 6") == "no --lda in the line, expected one");
+  CHECK(wrong("./rocblas-bench -f gemm_batched -r f32_r --transposeA N --transposeB N -m 8 -n 8 -k 8 --lda 8 --ldb 8 --ldc 8") ==
+        "no --batch_count in the line, expected one");
+  CHECK(wrong("hipblaslt-bench -r f16_r -m 8 -n 8 -k 8 --trnsA T") == "unknown option 'trnsA', expected one of the program's");
+  CHECK(wrong("hipblaslt-bench -r f16_r -m 8 -n 8 -k 8 -m 9") == "-m twice, expected one product a line");
+  CHECK(wrong("hipblaslt-bench -r f16_r -m 8 -n 8 -k 8 --lda 8--ldb 8") == "'8--ldb', expected a space before --");
+  CHECK(wrong("hipblaslt-bench -r f16_r -m 8 -n 8 -k 8 --") == "'--', expected an option such as -m or --transA");
+  CHECK(wrong("hipblaslt-bench -r f16_r -m 8 -n 8 -k 8 --batch_count 9223372036854775808") ==
+        "batch_count is '9223372036854775808', expected an integer of 0 to 9223372036854775807");
+  CHECK(wrong("9999999999999 hipblaslt-bench -r f16_r -m 8 -n 8 -k 8") ==
+        "the number of calls is '9999999999999', expected an integer of 1 to 1000000000000");
+}
+
 TEST_CASE("a number before a bench line counts its calls") {
   Calls calls;
   CHECK(read_bench_line("    50 ./rocblas-bench -f gemm -r s -m 8 -n 8 -k 8", calls));
@@ -60,4 +92,5 @@ TEST_CASE("a bench line that is not whole is refused with what was expected") {
   CHECK(wrong("rocblas-bench -f gemm -m 8 -n 8 -k 8 --transposeA X") == "transpose is 'X', expected N, T or C");
   CHECK(wrong("rocblas-bench -f gemm -m 8 -n 8 -k 8 --beta x") == "beta is 'x', expected a number");
   CHECK_FALSE(is_one(read_bench_line, "rocBLAS info: maximum library size per device"));
+  CHECK_FALSE(is_one(read_bench_line, "rocblas-bench INFO: lda < min_lda, set lda = 64"));
 }

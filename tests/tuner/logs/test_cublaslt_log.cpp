@@ -142,3 +142,35 @@ TEST_CASE("other lines of the log are passed over, and a matmul that is not whol
   CHECK(wrong(line) == "D is 'nowhere', expected an address such as 0X7F45F3FC58D0");
   CHECK(wrong_with(read_cublaslt_line, Line{}.text().substr(0, 200)) == "Cdesc=[ has no end, expected ]");
 }
+
+TEST_CASE("numbers of the trace are those it has, or are refused") {
+  const auto wrong = [](const Line& line) { return wrong_with(read_cublaslt_line, line.text()); };
+  Line line;
+  line.a += " batchCount=4294967297 stridedBatchOffset=8192";
+  CHECK(wrong(line) == "batchCount is '4294967297', expected an integer of 0 to 2147483647");
+  CHECK(wrong(with_compute("smCountTarget=4294967296")) == "smCountTarget is '4294967296', expected an integer of 0 to 2147483647");
+  CHECK(wrong(with_compute("epilogue=EPILOGUE_BIAS biasPointer=0x7000 biasDataType=4294967296")) ==
+        "biasDataType is '4294967296', expected an integer of 0 to 2147483647");
+  line = Line{};
+  line.a = "type=R_16BF rows=128 cols=64 ld=18446744073709551616";
+  CHECK(wrong(line) == "ld is '18446744073709551616', expected an integer of 0 to 9223372036854775807");
+  line = Line{};
+  line.a += " batchCount=2 stridedBatchOffset=-8192";
+  line.b += " batchCount=2 stridedBatchOffset=8192";
+  line.d += " batchCount=2 stridedBatchOffset=8192";
+  CHECK(problem_of(line) == "left out: a layout, order or batch mode that has no kernel here");
+}
+
+TEST_CASE("a field of the trace that is not known, stands twice or is cut is no other call") {
+  CHECK(problem_of(with_compute("atomicSync=0x7000")) == "left out: a descriptor with a field that is not known here");
+  CHECK(problem_of(with_compute("emulationDesc=[strategy=STRATEGY_EAGER specialValuesSupport=SPECIAL_VALUES_SUPPORT_NAN]")) ==
+        "left out: a descriptor with a field that is not known here");
+  Line line;
+  line.a += " batchCunt=4";
+  CHECK(problem_of(line) == "left out: a descriptor with a field that is not known here");
+  line = Line{};
+  line.a += " ld=256";
+  CHECK(wrong_with(read_cublaslt_line, line.text()) == "ld= twice, expected one");
+  const std::string text = Line{}.text();
+  CHECK(wrong_with(read_cublaslt_line, text.substr(0, text.find(" outOfPlace"))) == "the line ends at beta, expected outOfPlace= and stream= behind it");
+}
