@@ -21,7 +21,7 @@ TEST_CASE("a line of hipblaslt-bench is a problem, its operands swapped") {
   CHECK(hip("--lda 64 --ldb 16 --ldc 64 --ldd 64 --beta 0.000000 --transA N --transB N --batch_count 1") == "f16f32f16 NN 32 64 16");
   CHECK(hip("--lda 24 --ldb 16 --ldc 64 --ldd 64 --beta 1.000000 --transA T --transB N") == "f16f32f16 NT 32 64 16 ldb=24 beta=any");
   CHECK(hip("--beta 0 --transA N --transB N --batch_count 3 --stride_a 2048 --stride_b 0 --stride_c 2048 --stride_d 2048") ==
-        "f16f32f16 NN 32 64 16 batch=3 batch_mode=strided stride_a=0 stride_b=2048");
+        "f16f32f16 NN 32 64 16 batch=3 stride_a=0 stride_b=2048 batch_mode=strided");
   CHECK(hip("--beta 0 --bias_vector --bias_source d --activation_type gelu", std::string(kTypes).replace(std::string(kTypes).find("bias_type f32"), 13, "bias_type f16")) ==
         "f16f32f16 NN 32 64 16 epilogue=bias_n+gelu_tanh");
   const std::string bytes = " --a_type f8_r --b_type f8_r --c_type bf16_r --d_type bf16_r --scale_type f32_r --compute_type f32_r";

@@ -99,7 +99,7 @@ TEST_CASE("batches and scales of the trace are the problem's") {
   batch.a += " batchCount=4 stridedBatchOffset=8192";
   batch.b += " batchCount=4 stridedBatchOffset=0";
   batch.d += " batchCount=4 stridedBatchOffset=4096";
-  CHECK(problem_of(batch) == "bf16f32bf16 NT 32 64 128 batch=4 batch_mode=strided stride_a=0 stride_c=4096");
+  CHECK(problem_of(batch) == "bf16f32bf16 NT 32 64 128 batch=4 stride_a=0 stride_c=4096 batch_mode=strided");
   batch.compute += " epilogue=EPILOGUE_BIAS biasPointer=0x7000 biasBatchStride=64";
   CHECK(problem_of(batch) == "left out: an epilogue that has no kernel here");
   Line pointers;

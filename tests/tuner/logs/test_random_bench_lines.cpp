@@ -2,6 +2,7 @@
 #include <random>
 
 #include "tests/tuner/logs/lines.hpp"
+#include "tuner/workload.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
@@ -227,6 +228,24 @@ TEST_CASE("what rocBLAS prints of a random call is that call, or left out for it
     }
     check(rocblas_line(dice, drawn, is_ex), drawn);
   }
+}
+
+TEST_CASE("tune takes every line of the workload that random bench lines become, and each call has a line or a reason") {
+  Dice dice(3);
+  Calls calls;
+  constexpr std::uint64_t kLines = 10000;
+  for (std::uint64_t i = 0; i < kLines; ++i) {
+    Drawn drawn = draw(dice, dice.one_in(2) ? BatchKind::single : BatchKind::strided);
+    REQUIRE(read_bench_line(hipblaslt_line(dice, drawn), calls));
+  }
+  const WorkloadText made = workload_text(calls.problems(), Buckets{}, "random", {tilesmith_problem_text, tilesmith_last_error});
+  std::uint64_t counted = made.calls;
+  for (const auto& [why, times] : calls.left_out()) counted += times;
+  for (const auto& [field, one] : made.left_out) counted += one.calls;
+  CHECK(counted == kLines);
+  CHECK(made.problems > kLines / 10);
+  CHECK(made.left_out.contains("stride_c"));
+  CHECK(parse_workload(made.text, "random").problems.size() == made.problems);
 }
 
 TEST_CASE("a bench line that one types has the defaults of the program") {

@@ -28,7 +28,7 @@ TEST_CASE("what BLAS_PARAMS adds is taken: beta, activation and strides") {
   CHECK(problem_of("GemmAndBiasTunableOp_Half_NN,nn_64_32_16_ld_64_16_64,BLAS_PARAMS: - { function: matmul, activation: GELU, bias_type: f16_r }") ==
         "f16f32f16 NN 32 64 16 epilogue=bias_n+gelu_tanh");
   CHECK(problem_of("GemmStridedBatchedTunableOp_Half_NN,nn_64_32_16_B_3_ld_64_16_64,BLAS_PARAMS: - { function: matmul, stride_a: 0, stride_b: 600, "
-                   "stride_c: 2048, stride_d: 2048, beta: 0.0000 }") == "f16f32f16 NN 32 64 16 batch=3 batch_mode=strided stride_a=600 stride_b=0");
+                   "stride_c: 2048, stride_d: 2048, beta: 0.0000 }") == "f16f32f16 NN 32 64 16 batch=3 stride_a=600 stride_b=0 batch_mode=strided");
 }
 
 TEST_CASE("D is of C's type, which BLAS_PARAMS tells, whatever d_type says") {
