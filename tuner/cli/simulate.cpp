@@ -18,7 +18,6 @@
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/output.hpp"
 #include "tuner/cli/signals.hpp"
-#include "tuner/cli/simulate_fleet.hpp"
 #include "tuner/cli/simulation_report.hpp"
 #include "tuner/cli/terminal.hpp"
 #include "tuner/figures.hpp"
@@ -37,8 +36,6 @@ struct SimulateCommandOptions {
   std::string plot;
   std::string format = "table";
   bool choose = false;
-  std::vector<std::string> shards;
-  std::int64_t problems = 5000;
   LogOptions log;
 };
 
@@ -164,7 +161,6 @@ int run_simulate(const SimulateCommandOptions& options) {
   if (!options.plot.empty()) require_svg(options.plot);
   apply_log_options(options.log);
   if (options.choose) return run_choose(options, format);
-  if (!options.shards.empty()) return run_fleet({options.landscapes, options.shards, std::size_t(options.problems), options.simulation.seed}, format);
   StopOnSignal signals;
   const std::vector<OutcomeTable> tables = load_tables(options, signals.stop());
   const std::size_t simulated =
@@ -238,19 +234,6 @@ Command add_simulate(CLI::App& program) {
                 "measured, and if nothing had; where it was recorded with several epilogues also if all others had (sisters); held against "
                 "the best recorded")
       ->group("Search");
-  CLI::Option* shards = app->add_option("--shards", options->shards,
-                  "Instead of strategies: how long so many shards (see `tilesmith tune --shard`) take to come as far as one tuner, on a workload made "
-                  "of the recording's problems; several counts, comma-separated")
-      ->type_name("N,..")
-      ->allow_extra_args(false)
-      ->excludes("--choose")
-      ->group("Search");
-  app->add_option("--problems", options->problems, "Of --shards: how many problems the workload has")
-      ->type_name("N")
-      ->capture_default_str()
-      ->needs(shards)
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}).description(""))
-      ->group("Search");
   app->add_option("--plot", options->plot,
                   "Draw the mean fractions of the optimum over evaluations, a panel a landscape")
       ->type_name("FILE.svg")
@@ -272,7 +255,6 @@ Command add_simulate(CLI::App& program) {
       "often that is the one that would have run.\n"
       "\nExamples:\n"
       "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --choose\n"
-      "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --shards 1,4,16,64\n"
       "  tilesmith simulate --landscape gemm_RTX_3090.json.gz --strategy random,local --runs 100\n"
       "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --strategy all --min-configs 500 --runs 4 "
       "--plot strategies.svg\n"

@@ -136,29 +136,3 @@ TEST_CASE("a shard without problems leaves an empty database and ends well") {
   }
   CHECK(empty == 1);
 }
-
-TEST_CASE("simulate tells how long shards take to come as far as one tuner") {
-  const TempFolder folder;
-  db::Store store = db::Store::in_memory();
-  for (const db::Evidence& entry : made_evidence(eight_problems(), 30)) store.record(entry);
-  db::save_landscape(store, {}, folder / "r.jsonl");
-  const std::vector<std::string> simulate{"simulate", "--landscape", "r.jsonl", "--problems", "300", "--shards"};
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), simulate.begin(), simulate.end());
-    return run(folder, more);
-  };
-  const Finished csv = with({"1,4", "--format", "csv"});
-  INFO(csv.err);
-  REQUIRE(csv.status == 0);
-  CHECK(csv.out.rfind("shards,seconds,ratio,quality,fewest,most,fullest\n1,", 0) == 0);
-  CHECK(lines_of(csv.out) == 3);
-  CHECK(csv.out == with({"1,4", "--format", "csv"}).out);
-  CHECK(contains(csv.err, "300 problems made of 8 recorded"));
-  for (const char* counts : {"0", "x", "301", "1,,x"}) {
-    const Finished refused = with({counts});
-    CHECK(refused.status == 2);
-    CHECK(contains(refused.err, "--shards"));
-  }
-  record_eight(folder / "r.jsonl");  // six configs each
-  CHECK(contains(with({"2"}).err, "no problem of the recording has 20 configs"));
-}
