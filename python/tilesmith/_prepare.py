@@ -71,7 +71,7 @@ def prepare(on: Layouts) -> Prepared:
     gated = activation_number(on.activation) >= 5
     a, b = _operands(on, of_byte)
     if a.columns != b.rows:
-        raise ValueError(f"a is {_text(a)} and b {_text(b)}; expected as many columns of a as rows of b")
+        raise ValueError(f"a is {a.rows}x{a.columns} and b {b.rows}x{b.columns}; expected as many columns of a as rows of b")
     m, n, k = a.rows, b.columns, a.columns
     if gated and n % 2:
         raise ValueError(f"b has {n} columns; expected an even number for {on.activation}")
@@ -126,10 +126,6 @@ def _operands(on: Layouts, of_byte: int) -> Tuple[Matrix, Matrix]:
 def _in_elements(of: Matrix, of_byte: int) -> Matrix:
     rows, columns = (of.rows * of_byte, of.columns) if of.by_columns else (of.rows, of.columns * of_byte)
     return of._replace(rows=rows, columns=columns, step=of.step * of_byte, distance=of.distance * of_byte)
-
-
-def _text(of: Matrix) -> str:
-    return shape_text((of.rows, of.columns) if of.entries is None else (of.entries, of.rows, of.columns))
 
 
 def _letter(of: Matrix, swapped: bool) -> str:

@@ -295,7 +295,7 @@ def test_names_of_one_tensor_that_differ_are_refused():
                           ({"inner.mask": torch.zeros(5, dtype=torch.int64)}, "'inner.mask' of the checkpoint differs from another name"),
                           ({"second.norm.bias": torch.ones(64).half()}, "'second.norm.bias' of the checkpoint differs"),
                           ({f"again.{part}": (given[f"up.{part}"] * 2 if part == "scales" else given[f"up.{part}"]) for part in ("qweight", "qzeros", "scales")},
-                           "layers 'up' and 'again' of the checkpoint differ; expected the same")):
+                           "layer 'again' of the checkpoint differs from another name of it; expected the same")):
         model = Tied().half()
         before = everything(model)
         with pytest.raises(ValueError, match=words):
@@ -310,7 +310,7 @@ def test_a_packed_weight_that_the_model_ties_to_an_embedding_is_refused():
     model.embed = torch.nn.Embedding(64, 64).half()
     model.lm_head = torch.nn.Linear(64, 64, bias=False).half()
     model.lm_head.weight = model.embed.weight
-    with pytest.raises(ValueError, match="layer 'lm_head' of the checkpoint is packed, and 'embed' of the model has its weight, too; expected a model that does not tie"):
+    with pytest.raises(ValueError, match="layer 'lm_head' of the checkpoint is packed, and is one with the weight of an Embedding in the model; expected a model that does not tie"):
         tilesmith.torch.load_quantized_(model, packed, "gptq")
     assert model.lm_head.weight is model.embed.weight
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Iterable, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,6 @@ from .._errors import Error
 from ..weights import Weights
 from ._linear import Linear
 from ._rounding import SCALE_TYPES
-
-
-Packed = Dict[int, Tuple[str, Weights]]  # by the id of a weight in the model: a name that the checkpoint has for its layer, and what it has there
 
 
 def collected(state: Any) -> Dict[str, Tensor]:
@@ -33,23 +30,23 @@ def collected(state: Any) -> Dict[str, Tensor]:
     return given
 
 
-def read_layers(model: nn.Module, given: Dict[str, Tensor], here: Mapping[str, Tensor], method: str, dtype: Optional[str], bits: int, v2: bool
-                ) -> Packed:
-    """The packed layers, whose parts are taken out of `given`."""
+def read_layers(model: nn.Module, given: Dict[str, Tensor], here: Mapping[str, Tensor], holders: Mapping[int, List[nn.Module]], method: str,
+                dtype: Optional[str], bits: int, v2: bool) -> Dict[nn.Linear, Weights]:
+    """The packed layers, and those of the same weight. Their parts are taken out of `given`."""
     for key in given:
         if key.endswith((".SCB", "bitsandbytes__fp4")):
             raise ValueError(f"{key!r} of the checkpoint is bitsandbytes' {'LLM.int8' if key.endswith('.SCB') else 'FP4'}; expected its NF4")
     of = FORMATS[method]
     parts_of = (*of.needed, *of.others)
     found = {key[: -len(part) - 1]: part for key in given if key not in here for part in parts_of if part != "weight" and key.endswith(f".{part}")}
-    layers = {name: _linear_of(model, name) for name in found}
+    named = {name: _linear_of(model, name) for name in found}
     lacking = [(name, part) for name in found for part in of.needed if f"{name}.{part}" not in given]
     if lacking:
         name, part = lacking[0]
         raise ValueError(f"layer {name!r} of the checkpoint has no {part}; expected it beside its {found[name] if part == of.needed[0] else of.needed[0]}, or in "
                          f"another file of those that are given at once (of {len(lacking)} parts that are missing)")
-    packed: Packed = {}
-    for name, layer in layers.items():
+    layers: Dict[nn.Linear, Weights] = {}
+    for name, layer in named.items():
         parts = {part: given.pop(f"{name}.{part}", None) for part in parts_of}
         try:
             made = of.read(parts, dtype or SCALE_TYPES[layer.weight.dtype], bits, v2)
@@ -59,13 +56,17 @@ def read_layers(model: nn.Module, given: Dict[str, Tensor], here: Mapping[str, T
             raise ValueError(f"layer {name!r}: {why}") from None
         if (made.n, made.k) != (layer.out_features, layer.in_features):
             raise ValueError(f"layer {name!r} of the checkpoint is {made.n}x{made.k}; expected {layer.out_features}x{layer.in_features}, as in the model")
-        other, first = packed.setdefault(id(layer.weight), (name, made))
-        if not all(_equal(getattr(first, part), getattr(made, part)) for part in ("text", "codes", "scales", "zeros")):
-            raise ValueError(f"layers {other!r} and {name!r} of the checkpoint differ; expected the same, since the model has one weight for both")
-    return packed
+        if not all(_equal(getattr(layers.get(layer, made), part), getattr(made, part)) for part in ("text", "codes", "scales", "zeros")):
+            raise ValueError(f"layer {name!r} of the checkpoint differs from another name of it; expected the same, since the model has one weight for both")
+        for module in holders[id(layer.weight)]:
+            if not isinstance(module, nn.Linear):
+                raise ValueError(f"layer {name!r} of the checkpoint is packed, and is one with the weight of an {type(module).__name__} in the model; expected a model "
+                                 "that does not tie them")
+            layers.setdefault(module, made)
+    return layers
 
 
-def dense_tensors(given: Mapping[str, Tensor], here: Mapping[str, Tensor], packed: Packed) -> Dict[int, Tensor]:
+def dense_tensors(given: Mapping[str, Tensor], here: Mapping[str, Tensor], packed: Set[int]) -> Dict[int, Tensor]:
     """What replaces a model's tensors, by their ids: what is one there stays one."""
     unexpected = [key for key in given if key not in here or id(here[key]) in packed]
     if unexpected:

@@ -8,7 +8,7 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, Optional, Set,
 from torch import Tensor, nn
 
 from ..weights import Weights
-from ._checkpoint import FORMATS, Packed, collected, dense_tensors, read_layers
+from ._checkpoint import FORMATS, collected, dense_tensors, read_layers
 from ._linear import Linear
 from ._rounding import SCALE_TYPES, Kind, check_finite, parse_kind, quantize
 
@@ -71,38 +71,26 @@ def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterabl
     if method != "gptq" and bits != 4:
         raise ValueError(f"bits is {bits}; expected 4 of {method!r}")
     given, here, names = collected(state), {key: old for key, old in model.state_dict(keep_vars=True).items() if isinstance(old, Tensor)}, _names_of(model)
-    packed = read_layers(model, given, here, method, dtype, bits, v2)
-    layers = _layers_of(packed, names, _holders(model))
-    biases = {layer: given.pop(f"{name}.bias") for layer in layers if layer.bias is None for name in names[layer] if f"{name}.bias" in given}
-    for layer, bias in biases.items():
-        if bias.shape != (layer.out_features,):
-            raise ValueError(f"'{names[layer][0]}.bias' of the checkpoint is {list(bias.shape)}; expected [{layer.out_features}]")
-    fresh, own = dense_tensors(given, here, packed), {id(layer.bias) for layer in layers}
-    missing = [key for key, old in here.items() if id(old) not in (fresh.keys() | packed.keys()) and (old.is_meta or isinstance(old, nn.Parameter) and id(old) not in own)]
+    layers = read_layers(model, given, here, _holders(model), method, dtype, bits, v2)
+    added: Dict[nn.Linear, Tensor] = {}  # biases of the checkpoint that the model lacks
+    for layer in layers:
+        for key in (f"{name}.bias" for name in names[layer] if layer.bias is None and f"{name}.bias" in given):
+            here[key] = added.setdefault(layer, layer.weight.new_empty(layer.out_features, device="meta"))
+    packed, own = {id(layer.weight) for layer in layers}, {id(layer.bias) for layer in layers}
+    fresh = dense_tensors(given, here, packed)
+    missing = [key for key, old in here.items() if id(old) not in (fresh.keys() | packed) and (old.is_meta or isinstance(old, nn.Parameter) and id(old) not in own)]
     if missing and not isinstance(state, Mapping):
         raise ValueError(f"no file of the checkpoint has {missing[0]!r}, the first of {len(missing)} such; expected all tensors of the model")
     for module in names:  # here the model begins to change
         for key, old in (*module._parameters.items(), *module._buffers.items()):
             if id(old) in fresh:
                 setattr(module, key, fresh[id(old)])
-    for layer, bias in biases.items():
-        layer.bias = nn.Parameter(bias.detach().to(layer.weight.dtype), requires_grad=False)
+    for layer, bias in added.items():
+        layer.bias = nn.Parameter(fresh[id(bias)], requires_grad=False)
     shared = _shared(model)
     for layer, made in layers.items():
         _put(model, names[layer], made, shared)
     return [name for layer in layers for name in names[layer]]
-
-
-def _layers_of(packed: Packed, names: Mapping[nn.Module, List[str]], holders: Mapping[int, List[nn.Module]]) -> Dict[nn.Linear, Weights]:
-    """Every layer that has a packed weight, under a name of the checkpoint or as another's."""
-    layers: Dict[nn.Linear, Weights] = {}
-    for key, (name, made) in packed.items():
-        for module in holders[key]:
-            if not isinstance(module, nn.Linear):
-                raise ValueError(f"layer {name!r} of the checkpoint is packed, and {names[module][0]!r} of the model has its weight, too; expected a model that "
-                                 "does not tie them")
-            layers[module] = made
-    return layers
 
 
 def _names_of(model: nn.Module) -> Dict[nn.Module, List[str]]:
